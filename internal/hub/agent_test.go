@@ -52,7 +52,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 }
 
 // eventsAfter reads the log itself, without the stream.
-func eventsAfter(w *world, after int64) (list []parley.Event) {
+func eventsAfter(w *fixture, after int64) (list []parley.Event) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Log().Events(after, 10_000)
@@ -61,7 +61,7 @@ func eventsAfter(w *world, after int64) (list []parley.Event) {
 	return list
 }
 
-func kindsAfter(w *world, after int64) []parley.EventKind {
+func kindsAfter(w *fixture, after int64) []parley.EventKind {
 	w.t.Helper()
 	kinds := []parley.EventKind{}
 	for _, e := range eventsAfter(w, after) {

@@ -11,14 +11,14 @@ import (
 // answerCase is a run's answer: what woke the run, and whom its answer reaches and wakes.
 type answerCase struct {
 	name   string
-	before func(*world) // what wakes codex
-	text   string       // codex's answer
+	before func(*fixture) // what wakes codex
+	text   string         // codex's answer
 	want   map[string]bool
 	starts []string // who of the hub's own has a run to start afterwards
 }
 
 // everybody is codex, whose answer it is, and all kinds of others.
-func everybody(w *world) {
+func everybody(w *fixture) {
 	w.AddScriptAgents("codex", "gemini", "claude")
 	w.AddPollingAgents("ana")
 	w.AddAgents("rex") // has no runtime: fetches for itself
@@ -27,10 +27,10 @@ func everybody(w *world) {
 }
 
 func answerCases() []answerCase {
-	say := func(from, words string) func(*world) { return func(w *world) { w.SayIn(from, "open", words) } }
-	dm := func(from string) func(*world) { return func(w *world) { w.SendDM(from, "codex", "hello") } }
-	all := func(steps ...func(*world)) func(*world) {
-		return func(w *world) {
+	say := func(from, words string) func(*fixture) { return func(w *fixture) { w.SayIn(from, "open", words) } }
+	dm := func(from string) func(*fixture) { return func(w *fixture) { w.SendDM(from, "codex", "hello") } }
+	all := func(steps ...func(*fixture)) func(*fixture) {
+		return func(w *fixture) {
 			for _, step := range steps {
 				step(w)
 			}
@@ -74,25 +74,25 @@ func answerCases() []answerCase {
 		},
 		{
 			name: "an implicit group", text: "hi", want: map[string]bool{"sansa": true, "gemini": false, "ana": false},
-			before: func(w *world) {
+			before: func(w *fixture) {
 				w.PostAs("sansa", parley.Draft{Direct: []string{"codex", "gemini", "ana"}})
 				w.EndRun(w.StartRun("gemini"), "")
 			},
 		},
 		{
 			name: "a conversation of one question", text: "hi", want: map[string]bool{"gemini": false},
-			before: func(w *world) { w.SendEphemeralDM("gemini", "codex", "what?") },
+			before: func(w *fixture) { w.SendEphemeralDM("gemini", "codex", "what?") },
 		},
 		{
 			name: "one who has left the channel", text: "hi", want: map[string]bool{},
-			before: func(w *world) {
+			before: func(w *fixture) {
 				w.SayIn("gemini", "open", "@codex?")
 				w.NoError(w.Leave(ctx, as("gemini"), "open"))
 			},
 		},
 		{
 			name: "one who was removed", text: "hi", want: map[string]bool{},
-			before: func(w *world) {
+			before: func(w *fixture) {
 				w.SayIn("ana", "open", "@codex?")
 				w.NoError(w.RemoveAgent(ctx, user, "ana"))
 			},
@@ -200,7 +200,7 @@ func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 
 func TestAnswerIsMadeToFit(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Limits.Body = 200 })
+	w := newHub(t, func(w *fixture) { w.config.Limits.Body = 200 })
 	w.AddScriptAgents("codex")
 	for _, c := range []struct{ text, want string }{
 		{"a\x00b\xffc", "ab\uFFFDc"},
@@ -215,18 +215,18 @@ func TestAnswerIsMadeToFit(t *testing.T) {
 func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile    func(*world)
+		meanwhile    func(*fixture)
 		text, reason string
 	}{
 		"it was taken out of the conversation": {
-			func(w *world) { w.NoError(w.RemoveMember(ctx, user, "secret", "codex")) }, "hi",
+			func(w *fixture) { w.NoError(w.RemoveMember(ctx, user, "secret", "codex")) }, "hi",
 			"its answer could not be posted: there is no message",
 		},
 		"it calls too many": {
-			func(*world) {}, manyNames(), "its answer could not be posted: the text has 300 different @names",
+			func(*fixture) {}, manyNames(), "its answer could not be posted: the text has 300 different @names",
 		},
 		"the inbox is full": {
-			func(w *world) {
+			func(w *fixture) {
 				w.SetInboxDepth("ana", 1, parley.OverflowReject)
 				w.SendDM("user", "ana", "one")
 			},

@@ -11,21 +11,21 @@ import (
 func TestWhomAnAnswerIsFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		begin func(w *world) (about string) // and the next run of writer answers
+		begin func(w *fixture) (about string) // and the next run of writer answers
 		to    string
 	}{
-		"a mention": {func(w *world) string { return w.SayIn("user", "open", "@writer hello").Message.ID }, "user"},
-		"a DM":      {func(w *world) string { return w.SendDM("user", "writer", "hello").Message.ID }, "user"},
-		"an ask":    {func(w *world) string { return w.beginAsk(user, "writer", "well?").request.ID }, "user"},
-		"a task": {func(w *world) string {
+		"a mention": {func(w *fixture) string { return w.SayIn("user", "open", "@writer hello").Message.ID }, "user"},
+		"a DM":      {func(w *fixture) string { return w.SendDM("user", "writer", "hello").Message.ID }, "user"},
+		"an ask":    {func(w *fixture) string { return w.beginAsk(user, "writer", "well?").request.ID }, "user"},
+		"a task": {func(w *fixture) string {
 			return w.TaskByID(w.Delegate(user, "writer", "Draft it")).Message
 		}, "user"},
-		"a task that is done again": {func(w *world) string {
+		"a task that is done again": {func(w *fixture) string {
 			id := w.Delegate(user, "writer", "Draft it")
 			w.FailRunOf(w.StartRun("writer"), parley.FailureFinal)
 			return get[parley.TaskView](w)(w.RetryTask(ctx, user, id)).Message
 		}, "user"},
-		"a result": {func(w *world) string {
+		"a result": {func(w *fixture) string {
 			id := w.Delegate(user, "writer", "Draft it")
 			run := w.StartRun("writer")
 			w.Delegate(run.Caller(), "data", "Pull figures")
@@ -33,7 +33,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 			w.RunAndAnswer("data", "42")
 			return w.TaskByID(id).Message
 		}, "user"},
-		"what was asked and late": {func(w *world) string {
+		"what was asked and late": {func(w *fixture) string {
 			m := w.SayIn("user", "open", "@writer hello").Message
 			run := w.StartRun("writer")
 			asks := w.beginContact(run.Caller(), parley.Contact{Pattern: parley.PatternAsk, Agent: "data", Message: "well?", Wait: time.Millisecond})

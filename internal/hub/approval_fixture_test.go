@@ -9,14 +9,14 @@ import (
 )
 
 // addInternOffice adds S4's example: an intern, supervised, whom boss manages, and a senior. All are run by the hub.
-func (w *world) addInternOffice() {
+func (w *fixture) addInternOffice() {
 	w.t.Helper()
 	w.AddScriptAgents("boss", "senior")
 	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Mode, p.Manager = parley.ModeSupervised, "boss" })
 }
 
 // addNamedAgent adds an agent that the hub runs, with a name of its own.
-func (w *world) addNamedAgent(id, name string, change func(*parley.Profile)) {
+func (w *fixture) addNamedAgent(id, name string, change func(*parley.Profile)) {
 	w.t.Helper()
 	n := parley.NewAgent{ID: id, Name: name, Profile: parley.Profile{Runtime: parley.RuntimeScript}}
 	change(&n.Profile)
@@ -25,7 +25,7 @@ func (w *world) addNamedAgent(id, name string, change func(*parley.Profile)) {
 }
 
 // HeldApproval requires that a call is held, and returns what it waits for.
-func (w *world) HeldApproval(err error) parley.Approval {
+func (w *fixture) HeldApproval(err error) parley.Approval {
 	w.t.Helper()
 	held, ok := errors.AsType[*parley.Held](err)
 	if !ok {
@@ -35,7 +35,7 @@ func (w *world) HeldApproval(err error) parley.Approval {
 }
 
 // AssertCode requires an error of a code.
-func (w *world) AssertCode(code parley.Code, err error) {
+func (w *fixture) AssertCode(code parley.Code, err error) {
 	w.t.Helper()
 	if parley.CodeOf(err) != code {
 		w.t.Fatalf("the error is %v, want %s", err, code)
@@ -50,17 +50,17 @@ func notifies(agent, message string) parley.Contact {
 	return parley.Contact{Pattern: parley.PatternNotify, Agent: agent, Message: message}
 }
 
-func (w *world) TryContact(caller hub.Caller, c parley.Contact) error {
+func (w *fixture) TryContact(caller hub.Caller, c parley.Contact) error {
 	_, err := w.Contact(ctx, caller, c)
 	return err
 }
 
-func (w *world) DecideAs(who, approval string, d parley.Decision) parley.Approval {
+func (w *fixture) DecideAs(who, approval string, d parley.Decision) parley.Approval {
 	w.t.Helper()
 	return get[parley.Approval](w)(w.Decide(ctx, as(who), approval, d))
 }
 
-func (w *world) AddPermission(agent, target string, effect parley.Effect, change ...func(*parley.Permission)) {
+func (w *fixture) AddPermission(agent, target string, effect parley.Effect, change ...func(*parley.Permission)) {
 	w.t.Helper()
 	p := parley.Permission{Agent: agent, Target: target, Effect: effect}
 	for _, f := range change {
@@ -74,7 +74,7 @@ func withApproval(p *parley.Permission) { p.RequiresApproval = true }
 func withPerson(p *parley.Permission)   { p.RequiresHuman = true }
 
 // MessagesFrom are the messages of a conversation from somebody, oldest first.
-func (w *world) MessagesFrom(conversation, from string) (list []parley.Message) {
+func (w *fixture) MessagesFrom(conversation, from string) (list []parley.Message) {
 	w.t.Helper()
 	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, conversation, parley.Page{Limit: 1000})) {
 		if m.From == from {
@@ -85,7 +85,7 @@ func (w *world) MessagesFrom(conversation, from string) (list []parley.Message) 
 }
 
 // DMBetween is the conversation of two.
-func (w *world) DMBetween(a, b string) string {
+func (w *fixture) DMBetween(a, b string) string {
 	w.t.Helper()
 	list, _, err := w.Conversations(ctx, user, parley.ListFilter{All: true, Limit: 500})
 	w.NoError(err)
@@ -99,13 +99,13 @@ func (w *world) DMBetween(a, b string) string {
 }
 
 // startRunInDM starts a run of the intern that the user has woken, in their DM.
-func (w *world) startRunInDM(agent string) (*hub.Assignment, string) {
+func (w *fixture) startRunInDM(agent string) (*hub.Assignment, string) {
 	w.t.Helper()
 	m := w.PostAs(parley.Owner, parley.Draft{Direct: []string{agent}, Content: text("do it")}).Message
 	return w.StartRun(agent), m.Conversation
 }
 
-func (w *world) ApprovalByID(id string) parley.Approval {
+func (w *fixture) ApprovalByID(id string) parley.Approval {
 	w.t.Helper()
 	return get[parley.Approval](w)(w.Approval(ctx, user, id))
 }

@@ -58,20 +58,20 @@ func TestApprovalOfAnAsk(t *testing.T) {
 
 func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 	for name, end := range map[string]struct {
-		do   func(*world)
+		do   func(*fixture)
 		want string
 	}{
-		"late": {func(w *world) {
+		"late": {func(w *fixture) {
 			w.clock.advance(parley.AskWait)
 			w.NoError(w.SweepWaits(ctx))
 		}, "Error: senior did not respond within 120 seconds."},
-		"failed": {func(w *world) {
+		"failed": {func(w *fixture) {
 			_, err := w.FailRun(ctx, w.StartRun("senior").Run.ID, &parley.RunError{
 				Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "out of ideas"},
 			}, parley.Result{}, nil)
 			w.NoError(err)
 		}, "Error: senior failed to respond: "},
-		"removed": {func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, "Error: senior failed to respond: removed"},
+		"removed": {func(w *fixture) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, "Error: senior failed to respond: removed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t)
@@ -275,12 +275,12 @@ func TestFirstOfManyDecisionsWins(t *testing.T) {
 func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 	for name, c := range map[string]struct {
 		contact parley.Contact
-		before  func(*world)
+		before  func(*fixture)
 		code    parley.Code
 	}{
-		"denied":  {notifies("senior", "x"), func(w *world) { w.AddPermission("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
-		"removed": {notifies("senior", "x"), func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
-		"stopped": {asks("senior", "x"), func(w *world) {
+		"denied":  {notifies("senior", "x"), func(w *fixture) { w.AddPermission("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
+		"removed": {notifies("senior", "x"), func(w *fixture) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
+		"stopped": {asks("senior", "x"), func(w *fixture) {
 			w.commandAs(parley.Owner, "senior", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 		}, parley.Unavailable},
 	} {
@@ -311,7 +311,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 }
 
 func TestApprovalsExpireAndRemind(t *testing.T) {
-	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
+	w := newHub(t, func(w *fixture) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.addInternOffice()
 	w.AddPerson("olga", parley.AccessOwner)
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
@@ -343,7 +343,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 
 // TestWhatIsDecidedIsNotAskedAnyMore: a request leaves every inbox with the decision, however it ends.
 func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
-	w := newHub(t, func(w *world) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
+	w := newHub(t, func(w *fixture) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.AddScriptAgents("senior")
 	w.addNamedAgent("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	w.AddPerson("olga", parley.AccessOwner)

@@ -10,7 +10,7 @@ import (
 // Who asks again what was approved, and leaves, is brought the answer where the approval is over.
 func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 	t.Parallel()
-	late := func(w *world) {
+	late := func(w *fixture) {
 		w.clock.advance(time.Second)
 		w.NoError(w.SweepWaits(ctx))
 	}
@@ -134,7 +134,7 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 // Who decides no longer is not told any more what waits.
 func TestFormerManagerIsNotTold(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Notified = func(string) bool { return true } })
+	w := newHub(t, func(w *fixture) { w.config.Notified = func(string) bool { return true } })
 	w.AddScriptAgents("senior", "intern")
 	w.AddPerson("ann", parley.AccessMember)
 	w.AddPerson("bob", parley.AccessMember)
@@ -147,7 +147,7 @@ func TestFormerManagerIsNotTold(t *testing.T) {
 // Who has failed is not brought the answer to an ask whose approval was withdrawn, and neither is who has left it there.
 func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
 	t.Parallel()
-	withdrawn := func(w *world, task, approval string) {
+	withdrawn := func(w *fixture, task, approval string) {
 		get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "no"))
 		same(w.t, "approval", w.ApprovalByID(approval).State, parley.ApprovalWithdrawn)
 	}
@@ -209,7 +209,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 // Who decides again is told again.
 func TestManagerAgainIsTold(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Notified = func(string) bool { return true } })
+	w := newHub(t, func(w *fixture) { w.config.Notified = func(string) bool { return true } })
 	w.AddScriptAgents("senior", "intern")
 	w.AddPerson("ann", parley.AccessMember)
 	w.AddPerson("bob", parley.AccessMember)

@@ -15,7 +15,7 @@ func keyed() parley.Contact {
 }
 
 // startTaskWithHeldAsk has the intern begin a task, in whose run an ask of senior is held.
-func (w *world) startTaskWithHeldAsk() (task string, run *hub.Assignment, held parley.Approval) {
+func (w *fixture) startTaskWithHeldAsk() (task string, run *hub.Assignment, held parley.Approval) {
 	w.t.Helper()
 	w.addInternOffice()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
@@ -24,7 +24,7 @@ func (w *world) startTaskWithHeldAsk() (task string, run *hub.Assignment, held p
 }
 
 // finishTaskAfterApproval ends the intern's task: it is woken in it by what came of its call.
-func (w *world) finishTaskAfterApproval(task, approval, want string) {
+func (w *fixture) finishTaskAfterApproval(task, approval, want string) {
 	w.t.Helper()
 	same(w.t, "the approval", w.ApprovalByID(approval).State, parley.ApprovalExecuted)
 	again := w.StartRun("intern")
@@ -39,14 +39,14 @@ func (w *world) finishTaskAfterApproval(task, approval, want string) {
 // approval are both told what came of it.
 func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 	const fine = "Response from senior: fine"
-	for name, then := range map[string]func(*world, *hub.Assignment, *asking){
-		"answered": func(w *world, run *hub.Assignment, joined *asking) {
+	for name, then := range map[string]func(*fixture, *hub.Assignment, *asking){
+		"answered": func(w *fixture, run *hub.Assignment, joined *asking) {
 			w.RunAndAnswer("senior", "fine")
 			same(w.t, "heard", joined.resultText(), fine)
 			same(w.t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
 		},
-		"its caller leaves": func(w *world, run *hub.Assignment, joined *asking) {
+		"its caller leaves": func(w *fixture, run *hub.Assignment, joined *asking) {
 			joined.giveUp()
 			<-joined.done
 			same(w.t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
@@ -95,11 +95,11 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 
 // A call that was made without the approval meanwhile is not made again. What came of it is what comes of the approval.
 func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
-	answer := func(w *world) { w.RunAndAnswer("senior", "fine") }
-	fail := func(w *world) { w.FailRunOf(w.StartRun("senior"), parley.FailureFinal) }
-	none := func(*world) {}
+	answer := func(w *fixture) { w.RunAndAnswer("senior", "fine") }
+	fail := func(w *fixture) { w.FailRunOf(w.StartRun("senior"), parley.FailureFinal) }
+	none := func(*fixture) {}
 	for name, end := range map[string]struct {
-		before, after func(*world)
+		before, after func(*fixture)
 		want          string
 	}{
 		"answered before": {answer, none, "Response from senior: fine"},

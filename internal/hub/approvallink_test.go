@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func (w *world) approvalLinkFor(a parley.Approval, person string) string {
+func (w *fixture) approvalLinkFor(a parley.Approval, person string) string {
 	w.t.Helper()
 	return get[string](w)(w.NewApprovalLink(ctx, a.ID, person))
 }
@@ -71,7 +71,7 @@ func TestALinkEndsWithItsTime(t *testing.T) {
 		"a week": {0, 7 * day}, "a day, as its approval does": {day, day},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHub(t, func(w *world) { w.config.Approvals.Expire = c.expire })
+			w := newHub(t, func(w *fixture) { w.config.Approvals.Expire = c.expire })
 			w.AddAgents("arya", "gendry")
 			secret := w.approvalLinkFor(w.postHeldMessage("one"), "user")
 			w.clock.advance(c.lasts - time.Millisecond)

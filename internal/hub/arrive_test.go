@@ -338,7 +338,7 @@ func TestBroadcast(t *testing.T) {
 	same(t, "said", got.Notices, []string{"ned was not woken: its inbox is full"})
 }
 
-func (w *world) DeliveriesOf(message string) (list []parley.Delivery) {
+func (w *fixture) DeliveriesOf(message string) (list []parley.Delivery) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Deliveries().Of(message)

@@ -30,7 +30,7 @@ func TestAnswerToAnAskHasASequence(t *testing.T) {
 	same(t, "the answer", asks.resultText(), "Response from ana: very")
 }
 
-func (w *world) assertNoGapAfter(t *testing.T, event int64) int64 {
+func (w *fixture) assertNoGapAfter(t *testing.T, event int64) int64 {
 	t.Helper()
 	if slices.Contains(kindsAfter(w, event), parley.EventSequenceGap) {
 		t.Error("a gap is noted where there is none")
@@ -162,10 +162,10 @@ func TestBroadcastsAreToldApart(t *testing.T) {
 // alone, in a channel that it was mentioned in, with the others that the answer mentions.
 func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(*world) parley.Receipt{
-		"sent":      func(w *world) parley.Receipt { return w.SendEphemeralDM("bot", "ana", "well?") },
-		"mentioned": func(w *world) parley.Receipt { return w.SayIn("bot", "paper", "@ana well?") },
-		"asked for work": func(w *world) parley.Receipt {
+	for name, ask := range map[string]func(*fixture) parley.Receipt{
+		"sent":      func(w *fixture) parley.Receipt { return w.SendEphemeralDM("bot", "ana", "well?") },
+		"mentioned": func(w *fixture) parley.Receipt { return w.SayIn("bot", "paper", "@ana well?") },
+		"asked for work": func(w *fixture) parley.Receipt {
 			return w.PostAs("bot", parley.Draft{Conversation: "paper", To: "ana", Type: parley.TypeTask, Content: text("Draft it")})
 		},
 	} {
@@ -194,19 +194,19 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 // Work that is asked for anew comes from the hub, which takes no mail but the answer to it.
 func TestAnswersToTheHub(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]func(w *world) (task string){
-		"tried again": func(w *world) string {
+	for name, again := range map[string]func(w *fixture) (task string){
+		"tried again": func(w *fixture) string {
 			task := w.Delegate(as("bot"), "ana", "Draft it")
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not yet"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			return task
 		},
-		"given to another": func(w *world) string {
+		"given to another": func(w *fixture) string {
 			task := w.Delegate(as("bot"), "writer", "Draft it")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
 			return task
 		},
-		"by somebody who is gone": func(w *world) string {
+		"by somebody who is gone": func(w *fixture) string {
 			task := w.Delegate(as("bot"), "writer", "Draft it")
 			w.NoError(w.RemoveAgent(ctx, user, "bot"))
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))

@@ -8,10 +8,10 @@ import (
 )
 
 // refusedTrees are one tree of each layout, in which ana and ben live.
-var refusedTrees = map[parley.Layout]func(*world) *bridged{
+var refusedTrees = map[parley.Layout]func(*fixture) *bridged{
 	parley.LayoutAgentOS: channelTree,
 	parley.LayoutInbox:   inboxTree,
-	parley.LayoutBlackboard: func(w *world) *bridged {
+	parley.LayoutBlackboard: func(w *fixture) *bridged {
 		w.t.Helper()
 		return w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana", "ben"}})
 	},
@@ -32,7 +32,7 @@ func inEachTree(t *testing.T, run func(t *testing.T, b *bridged)) {
 // tells is what the hub writes into the tree of what was refused.
 func (b *bridged) tells() []parley.Departure {
 	b.t.Helper()
-	return b.world.departuresOf(b.view.ID, "general")
+	return b.fixture.departuresOf(b.view.ID, "general")
 }
 
 // tellsOne requires that one document tells ana of its document.
@@ -184,7 +184,7 @@ func TestWhoIsNotToldOfARefusal(t *testing.T) {
 			b.arrive(first)
 			list := b.tells()
 			a.ReplyTo = list[0].Name
-			b.world.reportDepartures(b.view.ID, parley.DepartureSeen, list...)
+			b.fixture.reportDepartures(b.view.ID, parley.DepartureSeen, list...)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestASenderInATreeLearnsThatItsDocumentIsHeldAndDenied(t *testing.T) {
 			b.arrive(a)
 			b.tellsOne(a, false, a.Name, "approval")
 		}
-		b.world.reportDepartures(b.view.ID, parley.DepartureSeen, b.tells()...)
+		b.fixture.reportDepartures(b.view.ID, parley.DepartureSeen, b.tells()...)
 		pending, err := b.Approvals(ctx, user, parley.ApprovalFilter{})
 		b.NoError(err)
 		b.DecideAs("user", pending[0].ID, parley.Decision{Note: "not today"})

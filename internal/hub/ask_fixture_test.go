@@ -10,7 +10,7 @@ import (
 
 // asking is somebody who asks, and waits.
 type asking struct {
-	w       *world
+	w       *fixture
 	done    chan struct{}
 	giveUp  context.CancelFunc
 	made    parley.Contacted
@@ -20,12 +20,12 @@ type asking struct {
 }
 
 // beginAsk has somebody ask, and returns once the question is stored, or refused.
-func (w *world) beginAsk(c hub.Caller, to, words string) *asking {
+func (w *fixture) beginAsk(c hub.Caller, to, words string) *asking {
 	w.t.Helper()
 	return w.beginContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: to, Message: words})
 }
 
-func (w *world) beginContact(c hub.Caller, contact parley.Contact) *asking {
+func (w *fixture) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	w.t.Helper()
 	rung, bell := w.Rung()
 	rung()
@@ -42,7 +42,7 @@ func (w *world) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	return a
 }
 
-func (w *world) startContact(c hub.Caller, contact parley.Contact) *asking {
+func (w *fixture) startContact(c hub.Caller, contact parley.Contact) *asking {
 	a := &asking{w: w, done: make(chan struct{}), run: c.Run}
 	var ctx context.Context
 	ctx, a.giveUp = context.WithCancel(context.Background())
@@ -58,13 +58,13 @@ func (w *world) startContact(c hub.Caller, contact parley.Contact) *asking {
 }
 
 // repeatAsk has somebody ask the same again.
-func (w *world) repeatAsk(c hub.Caller, before *asking) *asking {
+func (w *fixture) repeatAsk(c hub.Caller, before *asking) *asking {
 	w.t.Helper()
 	return w.repeatContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: before.request.To, Message: "well?"}, before.request)
 }
 
 // repeatContact has somebody make a contact again, and returns once it waits, or has been told what came of it.
-func (w *world) repeatContact(c hub.Caller, contact parley.Contact, request parley.Message) *asking {
+func (w *fixture) repeatContact(c hub.Caller, contact parley.Contact, request parley.Message) *asking {
 	w.t.Helper()
 	a := w.startContact(c, contact)
 	a.request = request
@@ -80,7 +80,7 @@ func (w *world) repeatContact(c hub.Caller, contact parley.Contact, request parl
 }
 
 // NewestMessage is the newest message of all.
-func (w *world) NewestMessage() parley.Message {
+func (w *fixture) NewestMessage() parley.Message {
 	w.t.Helper()
 	var list []parley.Message
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
@@ -115,7 +115,7 @@ func (a *asking) assertWaiting() {
 }
 
 // askWait is the wait of an ask.
-func (w *world) askWait(message string) (found parley.Wait) {
+func (w *fixture) askWait(message string) (found parley.Wait) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		found, err = tx.Waits().Ask(message)
@@ -125,14 +125,14 @@ func (w *world) askWait(message string) (found parley.Wait) {
 }
 
 // WakeAndStartRun has an agent begin a run for something the user has said.
-func (w *world) WakeAndStartRun(agent string) *hub.Assignment {
+func (w *fixture) WakeAndStartRun(agent string) *hub.Assignment {
 	w.t.Helper()
 	w.SendDM("user", agent, "work")
 	return w.StartRun(agent)
 }
 
 // openSessions has agents count as having a session, until they leave.
-func (w *world) openSessions(agents ...string) (leave func()) {
+func (w *fixture) openSessions(agents ...string) (leave func()) {
 	var leaves []func()
 	for _, agent := range agents {
 		leaves = append(leaves, w.Attend(agent))
@@ -145,7 +145,7 @@ func (w *world) openSessions(agents ...string) (leave func()) {
 }
 
 // askResultsTo is what the hub has brought to somebody, as texts.
-func (w *world) askResultsTo(who string) (texts []string) {
+func (w *fixture) askResultsTo(who string) (texts []string) {
 	w.t.Helper()
 	texts = []string{}
 	for _, m := range w.HubMessagesTo(who) {

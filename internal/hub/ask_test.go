@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func named(w *world, runtime string, names ...string) {
+func named(w *fixture, runtime string, names ...string) {
 	w.t.Helper()
 	for _, name := range names {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: parley.Fold(name), Name: name, Profile: parley.Profile{Runtime: runtime}})
@@ -90,31 +90,31 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 	broken := "E005 Error: B failed to respond: "
 	gone := "E002 Error: B failed to respond: "
 	for name, c := range map[string]struct {
-		end  func(*world, *asking)
+		end  func(*fixture, *asking)
 		want string
 	}{
-		"the run has failed":    {func(w *world, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
-		"it is busy":            {func(w *world, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
-		"it could not start":    {func(w *world, _ *asking) { w.FailRunOf(w.NextRunOf("b"), parley.FailureNoStart) }, broken + "it broke"},
-		"it has nothing to say": {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), "") }, broken + "it gave no answer"},
-		"it says a blank":       {func(w *world, _ *asking) { w.EndRun(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
-		"the run was cancelled": {func(w *world, _ *asking) {
+		"the run has failed":    {func(w *fixture, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
+		"it is busy":            {func(w *fixture, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
+		"it could not start":    {func(w *fixture, _ *asking) { w.FailRunOf(w.NextRunOf("b"), parley.FailureNoStart) }, broken + "it broke"},
+		"it has nothing to say": {func(w *fixture, _ *asking) { w.EndRun(w.StartRun("b"), "") }, broken + "it gave no answer"},
+		"it says a blank":       {func(w *fixture, _ *asking) { w.EndRun(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
+		"the run was cancelled": {func(w *fixture, _ *asking) {
 			b := w.StartRun("b")
 			get[parley.Run](w)(w.CancelRun(ctx, user, b.Run.ID, "enough"))
 			w.EndRun(b, "too late")
 		}, broken + "the run was cancelled: by user: enough"},
-		"the run is lost": {func(w *world, a *asking) {
+		"the run is lost": {func(w *fixture, a *asking) {
 			w.StartRun("b")
 			w.AdvanceLeases(50 * time.Second)
 			get[string](w)(w.KeepRun(ctx, a.run))
 			w.AdvanceLeases(50 * time.Second)
 		}, broken + "the hub or the program ended before the run did"},
-		"it was removed":           {func(w *world, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
-		"it was removed at work":   {func(w *world, _ *asking) { w.StartRun("b"); w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
-		"it was stopped":           {func(w *world, _ *asking) { w.stopAgent("b", 0) }, gone + "stopped"},
-		"it was stopped at work":   {func(w *world, _ *asking) { stopAtWork(w) }, gone + "stopped"},
-		"the conversation is gone": {func(w *world, a *asking) { w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation)) }, broken + "the conversation was deleted"},
-		"it is gone, at work": {func(w *world, a *asking) {
+		"it was removed":           {func(w *fixture, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
+		"it was removed at work":   {func(w *fixture, _ *asking) { w.StartRun("b"); w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
+		"it was stopped":           {func(w *fixture, _ *asking) { w.stopAgent("b", 0) }, gone + "stopped"},
+		"it was stopped at work":   {func(w *fixture, _ *asking) { stopAtWork(w) }, gone + "stopped"},
+		"the conversation is gone": {func(w *fixture, a *asking) { w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation)) }, broken + "the conversation was deleted"},
+		"it is gone, at work": {func(w *fixture, a *asking) {
 			w.StartRun("b")
 			w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 		}, broken + "the conversation was deleted"},
@@ -136,7 +136,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-func (w *world) stopAgent(agent string, timeout int64) {
+func (w *fixture) stopAgent(agent string, timeout int64) {
 	w.t.Helper()
 	get[parley.Receipt](w)(w.Command(ctx, user, agent, parley.Command{
 		Action: parley.ActionStop, Parameters: parley.CommandParameters{TimeoutMS: timeout},
@@ -144,7 +144,7 @@ func (w *world) stopAgent(agent string, timeout int64) {
 }
 
 // stopAtWork stops an agent that is at an ask, which has its while to end.
-func stopAtWork(w *world) {
+func stopAtWork(w *fixture) {
 	w.t.Helper()
 	b := w.StartRun("b")
 	w.stopAgent("b", 1000)
@@ -156,18 +156,18 @@ func stopAtWork(w *world) {
 func TestAskToASessionEndsWithIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(w *world, leave func(), taken parley.Taken)
+		end  func(w *fixture, leave func(), taken parley.Taken)
 		want string
 	}{
-		"it has left": {func(w *world, leave func(), _ parley.Taken) {
+		"it has left": {func(w *fixture, leave func(), _ parley.Taken) {
 			leave()
 			w.clock.advance(time.Second)
 			w.NoError(w.SweepAttendance(ctx))
 		}, "E002 Error: ana failed to respond: went away"},
-		"its lease is over": {func(w *world, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
-		"it acknowledges":   {func(w *world, _ func(), taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
-		"it gives it back":  {func(w *world, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
-		"it is stopped":     {func(w *world, _ func(), _ parley.Taken) { w.stopAgent("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
+		"its lease is over": {func(w *fixture, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
+		"it acknowledges":   {func(w *fixture, _ func(), taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
+		"it gives it back":  {func(w *fixture, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
+		"it is stopped":     {func(w *fixture, _ func(), _ parley.Taken) { w.stopAgent("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +193,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place, func(w *world) { w.config.Clock = nil })
+		w := openFixture(t, place, func(w *fixture) { w.config.Clock = nil })
 		w.AddScriptAgents("a", "b")
 		run := w.WakeAndStartRun("a")
 		began := time.Now()
@@ -214,7 +214,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	})
 }
 
-func briefly(w *world) { w.config.Asks.Wait = time.Millisecond }
+func briefly(w *fixture) { w.config.Asks.Wait = time.Millisecond }
 
 func TestWhatComesLate(t *testing.T) {
 	t.Parallel()
@@ -344,7 +344,7 @@ func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 }
 
 // crash ends a hub without letting it write anything about those who wait.
-func crash(w *world, waiting ...*asking) {
+func crash(w *fixture, waiting ...*asking) {
 	w.t.Helper()
 	var before []parley.Wait
 	for _, a := range waiting {

@@ -11,11 +11,11 @@ import (
 // Cancelling the asking run cancels the answer: the task with everything under it, and its pending approvals.
 func TestCancelOfTheAskerGoesDown(t *testing.T) {
 	t.Parallel()
-	for name, cancel := range map[string]func(*world, parked){
-		"by a person": func(w *world, p parked) {
+	for name, cancel := range map[string]func(*fixture, parked){
+		"by a person": func(w *fixture, p parked) {
 			get[parley.Run](w)(w.CancelRun(ctx, user, p.run.Run.ID, "enough"))
 		},
-		"by a task": func(w *world, p parked) {
+		"by a task": func(w *fixture, p parked) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, w.RunByID(p.run.Run.ID).Task, "enough"))
 		},
 	} {
@@ -108,22 +108,22 @@ var stopped = &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureSt
 // A run that fails, is lost, or is stopped with its agent or the hub has cancelled nothing.
 func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*world, parked){
-		"it fails":      func(w *world, p parked) { w.FailRunOf(p.run, parley.FailureFinal) },
-		"it stumbles":   func(w *world, p parked) { w.FailRunOf(p.run, parley.FailureServer) },
-		"the hub stops": func(w *world, p parked) { w.FailRunOf(p.run, parley.FailureStopped) },
-		"it is lost":    func(w *world, p parked) { w.NoError(w.RecoverRun(ctx, p.run.Run.ID)) },
-		"its agent stops": func(w *world, p parked) {
+	for name, end := range map[string]func(*fixture, parked){
+		"it fails":      func(w *fixture, p parked) { w.FailRunOf(p.run, parley.FailureFinal) },
+		"it stumbles":   func(w *fixture, p parked) { w.FailRunOf(p.run, parley.FailureServer) },
+		"the hub stops": func(w *fixture, p parked) { w.FailRunOf(p.run, parley.FailureStopped) },
+		"it is lost":    func(w *fixture, p parked) { w.NoError(w.RecoverRun(ctx, p.run.Run.ID)) },
+		"its agent stops": func(w *fixture, p parked) {
 			w.stopAgent("a", 1)
 			w.clock.advance(time.Minute)
 			w.SweepDueDeliveries()
 			w.FailRunOf(p.run, parley.FailureStopped)
 		},
-		"a is removed":      func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
-		"it is deleted":     func(w *world, p parked) { w.NoError(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
-		"it ends well":      func(w *world, p parked) { p.giveUp(); p.resultText(); w.EndRun(p.run, "gave up") },
-		"it does not wait":  func(_ *world, p parked) { p.giveUp() },
-		"its hub is killed": func(w *world, _ parked) { w.NoError(w.RecoverWaits(ctx)) },
+		"a is removed":      func(w *fixture, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
+		"it is deleted":     func(w *fixture, p parked) { w.NoError(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },
+		"it ends well":      func(w *fixture, p parked) { p.giveUp(); p.resultText(); w.EndRun(p.run, "gave up") },
+		"it does not wait":  func(_ *fixture, p parked) { p.giveUp() },
+		"its hub is killed": func(w *fixture, _ parked) { w.NoError(w.RecoverWaits(ctx)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

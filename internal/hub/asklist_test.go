@@ -9,7 +9,7 @@ import (
 )
 
 // questionsSeenBy are the questions of the asks that somebody sees.
-func (w *world) questionsSeenBy(by string, f parley.AskFilter) []string {
+func (w *fixture) questionsSeenBy(by string, f parley.AskFilter) []string {
 	w.t.Helper()
 	questions := []string{}
 	for _, view := range get[[]parley.AskView](w)(w.Asks(ctx, as(by), f)) {

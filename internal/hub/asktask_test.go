@@ -20,7 +20,7 @@ type parked struct {
 }
 
 // parkAsk has a ask b, who delegates to c and ends its run.
-func (w *world) parkAsk() parked {
+func (w *fixture) parkAsk() parked {
 	w.t.Helper()
 	p := parked{run: w.WakeAndStartRun("a")}
 	p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
@@ -30,7 +30,7 @@ func (w *world) parkAsk() parked {
 }
 
 // delegateAndFinish lets an asked agent delegate to another one and end its run.
-func (w *world) delegateAndFinish(who, to string) (task, sub string) {
+func (w *fixture) delegateAndFinish(who, to string) (task, sub string) {
 	w.t.Helper()
 	b := w.StartRun(who)
 	sub = w.Delegate(b.Caller(), to, "find out")
@@ -40,7 +40,7 @@ func (w *world) delegateAndFinish(who, to string) (task, sub string) {
 }
 
 // trio is a hub on which a asks b, who has c.
-func trio(t *testing.T, change ...func(*world)) *world {
+func trio(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
 	w := newHub(t, append(change, mayLoop)...)
 	w.AddScriptAgents("a", "b", "c")
@@ -82,7 +82,7 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 }
 
 // newestMessageFrom is the newest message of somebody in a conversation.
-func (w *world) newestMessageFrom(conversation, who string) parley.Message {
+func (w *fixture) newestMessageFrom(conversation, who string) parley.Message {
 	w.t.Helper()
 	list := w.MessagesFrom(conversation, who)
 	if len(list) == 0 {
@@ -92,7 +92,7 @@ func (w *world) newestMessageFrom(conversation, who string) parley.Message {
 }
 
 // askSlotsUsed counts the asks in the slots of an agent.
-func (w *world) askSlotsUsed(who string) (n int) {
+func (w *fixture) askSlotsUsed(who string) (n int) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		n, err = tx.Queue().Asked(who)
@@ -133,61 +133,61 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 	t.Parallel()
 	failed := "E005 Error: b failed to respond: "
 	for name, c := range map[string]struct {
-		end  func(*world, parked)
+		end  func(*fixture, parked)
 		want string
 	}{
-		"the task is cancelled": {func(w *world, p parked) {
+		"the task is cancelled": {func(w *fixture, p parked) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "enough"))
 		}, failed + "cancelled: enough"},
-		"b says that it has failed": {func(w *world, p parked) {
+		"b says that it has failed": {func(w *fixture, p parked) {
 			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskFailed, Reason: "no idea"})
 		}, failed + "no idea"},
-		"a run of it fails": {func(w *world, _ parked) {
+		"a run of it fails": {func(w *fixture, _ parked) {
 			w.RunAndAnswer("c", "42")
 			w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
 		}, failed + "it broke"},
-		"b is removed": {func(w *world, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
-		"c fails, which only wakes b": {func(w *world, p parked) {
+		"b is removed": {func(w *fixture, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
+		"c fails, which only wakes b": {func(w *fixture, p parked) {
 			w.FailRunOf(w.StartRun("c"), parley.FailureFinal)
 			p.assertWaiting()
 			w.RunAndAnswer("b", "c cannot")
 		}, "Response from b: c cannot"},
-		"c is removed, which only wakes b": {func(w *world, p parked) {
+		"c is removed, which only wakes b": {func(w *fixture, p parked) {
 			w.NoError(w.RemoveAgent(ctx, user, "c"))
 			p.assertWaiting()
 			w.RunAndAnswer("b", "c is gone")
 		}, "Response from b: c is gone"},
-		"b completes it by a call": {func(w *world, p parked) {
+		"b completes it by a call": {func(w *fixture, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "it is 42"}})
 			w.EndRun(b, "I have told them")
 		}, "Response from b: it is 42"},
-		"b completes it by a call without a word": {func(w *world, p parked) {
+		"b completes it by a call without a word": {func(w *fixture, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			p.assertWaiting()
 			w.EndRun(b, "it is 42")
 		}, "Response from b: it is 42"},
-		"b completes it and has no word": {func(w *world, p parked) {
+		"b completes it and has no word": {func(w *fixture, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskCompleted})
 			w.EndRun(b, "")
 		}, failed + "it gave no answer"},
-		"b ends without a word": {func(w *world, _ parked) {
+		"b ends without a word": {func(w *fixture, _ parked) {
 			w.RunAndAnswer("c", "42")
 			w.EndRun(w.StartRun("b"), "")
 		}, failed + "it gave no answer"},
-		"b has replied and ends without a word": {func(w *world, p parked) {
+		"b has replied and ends without a word": {func(w *fixture, p parked) {
 			w.RunAndAnswer("c", "42")
 			b := w.StartRun("b")
 			w.PostFromRun(b, parley.Draft{InReplyTo: p.request.ID, Content: text("it is 42")})
 			p.assertWaiting()
 			w.EndRun(b, "")
 		}, "Response from b: it is 42"},
-		"it is given to c": {func(w *world, p parked) {
+		"it is given to c": {func(w *fixture, p parked) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.sub, "do it all"))
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, p.task, "c"))
 			w.RunAndAnswer("c", "mine now: 42")
@@ -212,7 +212,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 	}
 }
 
-func (w *world) updateTaskAs(who, task string, c parley.TaskChange) {
+func (w *fixture) updateTaskAs(who, task string, c parley.TaskChange) {
 	w.t.Helper()
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as(who), task, c))
 }
@@ -221,14 +221,14 @@ func (w *world) updateTaskAs(who, task string, c parley.TaskChange) {
 func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(*world, string)
+		end  func(*fixture, string)
 		want string
 	}{
-		"an answer": {func(w *world, _ string) {
+		"an answer": {func(w *fixture, _ string) {
 			w.RunAndAnswer("c", "42")
 			w.RunAndAnswer("b", "it is 42")
 		}, "Response from b: it is 42"},
-		"a failure": {func(w *world, task string) {
+		"a failure": {func(w *fixture, task string) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, ""))
 		}, "Error: b failed to respond: cancelled"},
 	} {
@@ -514,22 +514,22 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 	t.Parallel()
 	late := "did not respond within 7 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	for name, c := range map[string]struct {
-		needs func(*world, *hub.Assignment) // ana, by a run of b
-		then  func(*world)
+		needs func(*fixture, *hub.Assignment) // ana, by a run of b
+		then  func(*fixture)
 	}{
 		"a delegation": {
-			func(w *world, b *hub.Assignment) { w.Delegate(b.Caller(), "ana", "your part") },
-			func(w *world) {
+			func(w *fixture, b *hub.Assignment) { w.Delegate(b.Caller(), "ana", "your part") },
+			func(w *fixture) {
 				taken := w.TakeAs("ana", parley.Take{Waking: true})
 				w.updateTaskAs("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "done"}})
 			},
 		},
 		"a delegation further down": {
-			func(w *world, b *hub.Assignment) {
+			func(w *fixture, b *hub.Assignment) {
 				w.Delegate(b.Caller(), "c", "see to it")
 				w.Delegate(w.StartRun("c").Caller(), "ana", "your part")
 			},
-			func(w *world) {
+			func(w *fixture) {
 				taken := w.TakeAs("ana", parley.Take{Waking: true})
 				w.updateTaskAs("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted})
 				live := get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Agent: "c", Live: true}))
@@ -538,11 +538,11 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			},
 		},
 		"an approval": {
-			func(w *world, b *hub.Assignment) {
+			func(w *fixture, b *hub.Assignment) {
 				w.EditAgent("b", func(a *parley.Agent) { a.Manager, a.Mode = "ana", parley.ModeSupervised })
 				w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "x")))
 			},
-			func(w *world) {
+			func(w *fixture) {
 				list := get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))
 				w.DecideAs("ana", list[0].ID, parley.Decision{Approve: true})
 			},

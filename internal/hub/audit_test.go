@@ -32,9 +32,9 @@ func (k *headKeeper) Save(head parley.AuditHead) error {
 	return k.broken
 }
 
-func keptBy(k *headKeeper) func(*world) { return func(w *world) { w.config.AuditHead = k } }
+func keptBy(k *headKeeper) func(*fixture) { return func(w *fixture) { w.config.AuditHead = k } }
 
-func (w *world) auditHead() parley.AuditHead {
+func (w *fixture) auditHead() parley.AuditHead {
 	w.t.Helper()
 	last := w.AuditEntriesWithRefusals()
 	return parley.AuditHead{Num: last[len(last)-1].Num, Hash: last[len(last)-1].Hash}
@@ -147,7 +147,7 @@ func TestAuditHeadIsKeptInOrderAndOffTheHotPath(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := &headKeeper{}
-		w := openWorld(t, place, keptBy(k))
+		w := openFixture(t, place, keptBy(k))
 		w.AddAgents("arya", "ned") // not kept while nothing runs
 		w.Start(ctx)
 		synctest.Wait()

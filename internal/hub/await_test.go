@@ -9,7 +9,7 @@ import (
 )
 
 // awaitRungInBackground starts to wait for a rung, and returns what it gets.
-func (w *world) awaitRungInBackground(who, message string, rung parley.DeliveryState) func() parley.Shown {
+func (w *fixture) awaitRungInBackground(who, message string, rung parley.DeliveryState) func() parley.Shown {
 	done := make(chan parley.Shown, 1)
 	failed := make(chan error, 1)
 	go func() {

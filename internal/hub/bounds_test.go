@@ -20,7 +20,7 @@ const (
 )
 
 // crowded has a channel of arya and ned with n messages of 200 KiB, each an answer to the first.
-func crowded(t *testing.T, n int) (w *world, first parley.Message) {
+func crowded(t *testing.T, n int) (w *fixture, first parley.Message) {
 	t.Helper()
 	w = newHub(t)
 	w.AddAgents("arya", "ned")
@@ -124,7 +124,7 @@ func within(t *testing.T, what string, got, most int) {
 // TestATakeReturnsAMessageThatIsLargerThanTheBound: limits.body may be larger.
 func TestATakeReturnsAMessageThatIsLargerThanTheBound(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Limits.Body = 4 * oneMiB })
+	w := newHub(t, func(w *fixture) { w.config.Limits.Body = 4 * oneMiB })
 	w.AddAgents("arya", "ned")
 	for range 3 {
 		w.SendDM("arya", "ned", strings.Repeat("x", 3*oneMiB))
@@ -170,7 +170,7 @@ func (u unread) Read([]byte) (int, error) {
 // TestAnUploadCountsBeforeItsBody: what is over the rate, or over the quota, is refused before anything is read.
 func TestAnUploadCountsBeforeItsBody(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
 	w.putArtifactAs("arya", "one")
 	_, err := w.PutArtifact(ctx, as("arya"), unread{t})
@@ -184,7 +184,7 @@ func TestAnUploadCountsBeforeItsBody(t *testing.T) {
 // TestAnAgentStoresSoMuch: all artifacts of one agent together have a bound, however they come.
 func TestAnAgentStoresSoMuch(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Load.Stored = oneMiB })
+	w := newHub(t, func(w *fixture) { w.config.Load.Stored = oneMiB })
 	w.AddAgents("arya", "ned")
 	part := strings.Repeat("x", 600<<10)
 	kept := w.putArtifactAs("arya", part)
@@ -207,7 +207,7 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 // TestUploadsAtOnceStayWithinTheQuota: two that fit alone do not fit together.
 func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Load.Stored = oneMiB })
+	w := newHub(t, func(w *fixture) { w.config.Load.Stored = oneMiB })
 	w.AddAgents("arya")
 	first, feed := io.Pipe()
 	done := make(chan error, 1)
@@ -225,7 +225,7 @@ func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 // TestConversationsMadeInALoopHaveABound, however they are made; archiving makes room, and owners have none.
 func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("arya", "ned", "jon")
 	w.insertChannels("arya", 2000)
 	over := refused(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
@@ -250,7 +250,7 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 }
 
 // insertChannels has an agent make channels, without the work of a call for each.
-func (w *world) insertChannels(who string, n int) {
+func (w *fixture) insertChannels(who string, n int) {
 	w.t.Helper()
 	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
 		for i := range n {

@@ -9,21 +9,21 @@ import (
 
 // bridged is a tree that is joined to a hub.
 type bridged struct {
-	*world
+	*fixture
 	parley.BridgeHub
 	view  parley.BridgeView
 	files int
 }
 
 // joinBridge joins a tree. Who lives there is added with it.
-func (w *world) joinBridge(n parley.NewBridge) *bridged {
+func (w *fixture) joinBridge(n parley.NewBridge) *bridged {
 	w.t.Helper()
 	if n.Root == "" {
 		n.Root = "/srv/" + string(n.Layout)
 	}
 	view, err := w.AddBridge(ctx, user, n)
 	w.NoError(err)
-	return &bridged{world: w, BridgeHub: w.BridgeAt(user), view: view}
+	return &bridged{fixture: w, BridgeHub: w.BridgeAt(user), view: view}
 }
 
 // document is a chat that lies in a file of its own.
@@ -116,12 +116,12 @@ func (b *bridged) departs(m parley.Message, recipient, name string) {
 	}))
 }
 
-func inboxTree(w *world) *bridged {
+func inboxTree(w *fixture) *bridged {
 	w.t.Helper()
 	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ana", "ben"}})
 }
 
-func channelTree(w *world) *bridged {
+func channelTree(w *fixture) *bridged {
 	w.t.Helper()
 	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"ana", "ben"}})
 }

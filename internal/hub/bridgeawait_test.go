@@ -9,7 +9,7 @@ import (
 )
 
 // awaitFirstLook waits for the first look of a bridge in the background.
-func (w *world) awaitFirstLook(id string, wait time.Duration) <-chan parley.BridgeView {
+func (w *fixture) awaitFirstLook(id string, wait time.Duration) <-chan parley.BridgeView {
 	w.t.Helper()
 	got := make(chan parley.BridgeView, 1)
 	go func() {
@@ -23,7 +23,7 @@ func (w *world) awaitFirstLook(id string, wait time.Duration) <-chan parley.Brid
 }
 
 // noteBridgeStatus has a bridge say something of itself.
-func (w *world) noteBridgeStatus(id string, s parley.BridgeStatus) {
+func (w *fixture) noteBridgeStatus(id string, s parley.BridgeStatus) {
 	w.t.Helper()
 	w.NoError(w.BridgeAt(user).NoteBridge(ctx, id, s))
 }

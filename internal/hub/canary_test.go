@@ -32,7 +32,7 @@ func (r *record) String() string {
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	var log record
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	w.Start(ctx)

@@ -13,7 +13,7 @@ import (
 // and that nobody can have it asked who may not set one.
 func TestRuntimesAreCheckedWhenTheyAreSet(t *testing.T) {
 	var asked []string
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.config.CheckRuntime = func(_ context.Context, a parley.Agent) error {
 			asked = append(asked, a.ID+" "+a.Runtime)
 			if a.Runtime == "broken" {

@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // spoilBody changes a body from outside; nil removes it.
-func (w *world) spoilBody(sha256 string, content []byte) {
+func (w *fixture) spoilBody(sha256 string, content []byte) {
 	w.t.Helper()
 	w.NoError(stores.spoil(w.place, sha256, content))
 }
@@ -90,10 +90,10 @@ func (b failingBlobs) Remove(ctx context.Context, sha256 string, unneeded func()
 
 func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).Restart} {
+	for name, again := range map[string]func(*fixture){"by the same hub": func(*fixture) {}, "after a restart": (*fixture).Restart} {
 		t.Run(name, func(t *testing.T) {
 			on := &atomic.Bool{}
-			w := newHub(t, func(w *world) {
+			w := newHub(t, func(w *fixture) {
 				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
@@ -150,7 +150,7 @@ func (f atEnd) Read([]byte) (int, error) {
 func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.wrap = func(s parley.Store) parley.Store { return paused{s, on} }
 	})
 	w.AddAgents("arya")
@@ -230,7 +230,7 @@ func TestCollectionNeverTakesWhatIsPosted(t *testing.T) {
 
 // putAndPost stores a body and refers to it in a conversation of its own, which it deletes now and then.
 // In between its row may be collected, because the clock runs wild; then it is told that there is none.
-func putAndPost(w *world, body string, posted *atomic.Int64) error {
+func putAndPost(w *fixture, body string, posted *atomic.Int64) error {
 	a, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body))
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func putAndPost(w *world, body string, posted *atomic.Int64) error {
 	return w.DeleteConversation(ctx, user, r.Message.Conversation)
 }
 
-func sweepUntil(w *world, done chan struct{}, failure chan error) {
+func sweepUntil(w *fixture, done chan struct{}, failure chan error) {
 	for {
 		select {
 		case <-done:

@@ -11,23 +11,23 @@ import (
 )
 
 // nextInstantRun is a run of an agent that has begun at once, or nil.
-func (w *world) nextInstantRun(agent string) *hub.Assignment {
+func (w *fixture) nextInstantRun(agent string) *hub.Assignment {
 	w.t.Helper()
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
 }
 
-func (w *world) EndRunWith(a *hub.Assignment, r parley.Result) parley.Run {
+func (w *fixture) EndRunWith(a *hub.Assignment, r parley.Result) parley.Run {
 	w.t.Helper()
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, r, nil))
 }
 
-func (w *world) commandAs(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
+func (w *fixture) commandAs(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
 	w.t.Helper()
 	return get[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))
 }
 
 // presenceOf is what an owner sees of one participant.
-func (w *world) presenceOf(id string) parley.Presence {
+func (w *fixture) presenceOf(id string) parley.Presence {
 	w.t.Helper()
 	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
 		if p.ID == id {
@@ -210,7 +210,7 @@ func TestWhoMayCommand(t *testing.T) {
 }
 
 // postCommand posts a command as a message.
-func (w *world) postCommand(caller hub.Caller, where, to, payload string) error {
+func (w *fixture) postCommand(caller hub.Caller, where, to, payload string) error {
 	_, err := w.Post(ctx, caller, parley.Draft{Conversation: where, To: to, Type: parley.TypeCommand, Payload: json.RawMessage(payload)})
 	return err
 }

@@ -39,7 +39,7 @@ func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 }
 
 // subscribeLive subscribes somebody who is told what happens as it does.
-func (w *world) subscribeLive(who string, after int64) *hub.Subscription {
+func (w *fixture) subscribeLive(who string, after int64) *hub.Subscription {
 	w.t.Helper()
 	sub := subscribe(w.t, w.Hub, as(who), after)
 	sub.Nudge()
@@ -49,7 +49,7 @@ func (w *world) subscribeLive(who string, after int64) *hub.Subscription {
 }
 
 // heldNotification is the approval that a supervised agent's notification waits for.
-func (w *world) heldNotification(from, to string) string {
+func (w *fixture) heldNotification(from, to string) string {
 	w.t.Helper()
 	get[parley.Agent](w)(w.ChangeAgent(ctx, user, from, func(a *parley.Agent) error {
 		a.Mode = parley.ModeSupervised

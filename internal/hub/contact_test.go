@@ -10,20 +10,20 @@ import (
 )
 
 // standings are the ways in which an agent may be found, each made from one that is idle.
-var standings = map[string]func(w *world, id string){
-	"idle":    func(*world, string) {},
-	"working": func(w *world, id string) { w.WakeAndStartRun(id) },
-	"sleeping": func(w *world, id string) {
+var standings = map[string]func(w *fixture, id string){
+	"idle":    func(*fixture, string) {},
+	"working": func(w *fixture, id string) { w.WakeAndStartRun(id) },
+	"sleeping": func(w *fixture, id string) {
 		get[parley.Agent](w)(w.Sleep(ctx, user, id, began.Add(time.Hour)))
 	},
-	"paused": func(w *world, id string) {
+	"paused": func(w *fixture, id string) {
 		get[parley.Receipt](w)(w.Command(ctx, user, id, parley.Command{Action: parley.ActionPause}))
 	},
-	"stopped": func(w *world, id string) { w.stopAgent(id, 0) },
-	"away": func(w *world, id string) {
+	"stopped": func(w *fixture, id string) { w.stopAgent(id, 0) },
+	"away": func(w *fixture, id string) {
 		w.EditAgent(id, func(a *parley.Agent) { a.Runtime = parley.RuntimeAttached })
 	},
-	"over budget": func(w *world, id string) {
+	"over budget": func(w *fixture, id string) {
 		w.EditAgent(id, func(a *parley.Agent) { a.Budget.RunsPerHour = 1 })
 		w.EndRun(w.WakeAndStartRun(id), "")
 	},
@@ -97,7 +97,7 @@ func TestContactRefuses(t *testing.T) {
 // A chain of automatic messages ends at a contact too, and a person is told of it once.
 func TestContactAfterTooManyHops(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Hops: 2} })
+	w := newHub(t, func(w *fixture) { w.config.Loops = hub.Loops{Hops: 2} })
 	w.AddScriptAgents("a", "b", "c")
 	by := w.WakeAndStartRun("a").Caller()
 	for _, next := range []string{"b", "c"} {
@@ -120,7 +120,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 // A contact counts as one call, however long it takes.
 func TestContactIsOneCall(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, briefly, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
+	w := newHub(t, briefly, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
 	w.AddScriptAgents("a", "b")
 	for i := range 2 {
 		same(t, fmt.Sprint(i), w.beginAsk(as("a"), "b", "well?").resultText()[:4], "E004")

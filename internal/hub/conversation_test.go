@@ -156,7 +156,7 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 }
 
 // places makes one conversation of every form between arya and ned, and tells them by a word.
-func places(w *world) map[string]string {
+func places(w *fixture) map[string]string {
 	w.AddAgents("arya", "ned", "bran")
 	return map[string]string{
 		"public channel":  w.CreateChannel("arya", "open", "ned").ID,

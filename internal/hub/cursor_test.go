@@ -39,11 +39,11 @@ func (c movesOfCursors) Move(name string, from, to int64) error {
 	return c.CursorStore.Move(name, from, to)
 }
 
-func countMoves(moves *atomic.Int64) func(*world) {
-	return func(w *world) { w.wrap = func(s parley.Store) parley.Store { return movesOf{s, moves} } }
+func countMoves(moves *atomic.Int64) func(*fixture) {
+	return func(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return movesOf{s, moves} } }
 }
 
-func (w *world) storedCursor() (at int64) {
+func (w *fixture) storedCursor() (at int64) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		at, err = tx.Cursors().Get("test")
@@ -58,7 +58,7 @@ func TestCursorIsStoredOnceASecondAndAtTheStop(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		var moves atomic.Int64
-		w := openWorld(t, place, countMoves(&moves))
+		w := openFixture(t, place, countMoves(&moves))
 		w.CreateChannel("user", "general")
 		l := newTeller()
 		stop := tail(w, l)
@@ -93,7 +93,7 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		var moves atomic.Int64
-		w := openWorld(t, place, countMoves(&moves))
+		w := openFixture(t, place, countMoves(&moves))
 		begin, l := w.LastEventNumber(), newTeller()
 		stop := tail(w, l)
 		stop()
@@ -114,7 +114,7 @@ func TestWhatWasToldBeforeACrashIsToldAgain(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place)
+		w := openFixture(t, place)
 		w.CreateChannel("user", "general")
 		begin, crashed, next := w.LastEventNumber(), newTeller(), newTeller()
 		tail(w, crashed)

@@ -86,7 +86,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 }
 
 // waitsOf are the waits of somebody outside of runs.
-func (w *world) waitsOf(who string) (list []parley.Wait) {
+func (w *fixture) waitsOf(who string) (list []parley.Wait) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Waits().By(who)
@@ -100,7 +100,7 @@ func (w *world) waitsOf(who string) (list []parley.Wait) {
 func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := openWorld(rt, stores.place(t), func(w *world) { w.config.Asks = hub.Asks{Depth: 100} })
+		w := openFixture(rt, stores.place(t), func(w *fixture) { w.config.Asks = hub.Asks{Depth: 100} })
 		sessions, agents := []string{"s-1", "s-2", "s-3", "s-4"}, []string{"a-1", "a-2"}
 		w.AddPollingAgents(sessions...)
 		w.AddScriptAgents(agents...)
@@ -136,7 +136,7 @@ func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 
 // askedGraph is who waits for whom: runs by their ids, sessions by their agents.
 type askedGraph struct {
-	w     *world
+	w     *fixture
 	runs  map[string]*hub.Assignment
 	waits map[string][]string
 }

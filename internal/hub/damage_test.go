@@ -16,7 +16,7 @@ const forgedWords = "forged words"
 
 // newDamaged is a hub that runs, with three messages from arya to ned in a channel, of which the second is changed by a
 // statement from outside. %d stands for its number.
-func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message) {
+func newDamaged(t *testing.T, statement string) (w *fixture, list []parley.Message) {
 	t.Helper()
 	w = newSearch(t)
 	for i := range 3 {
@@ -29,7 +29,7 @@ func newDamaged(t *testing.T, statement string) (w *world, list []parley.Message
 	return w, list
 }
 
-func (w *world) tamperWithStore(statement string) {
+func (w *fixture) tamperWithStore(statement string) {
 	w.t.Helper()
 	w.NoError(w.kind.tamper(w.place, statement))
 }
@@ -102,7 +102,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 }
 
 // settled waits until the alert about damage is stored, and returns it.
-func (w *world) awaitDamageAlert() parley.Alert {
+func (w *fixture) awaitDamageAlert() parley.Alert {
 	w.t.Helper()
 	w.NoError(w.Sweep(ctx))
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))

@@ -25,13 +25,13 @@ var deliveryWounds = map[string]string{
 	"quiet and so": "UPDATE deliveries SET waking = 0, purpose = '' WHERE message = %d",
 }
 
-func (w *world) damageDelivery(name string, m parley.Message) {
+func (w *fixture) damageDelivery(name string, m parley.Message) {
 	w.t.Helper()
 	w.tamperWithStore(unfounded("deliveries", fmt.Sprintf(deliveryWounds[name], m.Seq)))
 }
 
 // assertDamageAlert requires that the owners are told of a damaged delivery by the number of its message.
-func (w *world) assertDamageAlert(m parley.Message) {
+func (w *fixture) assertDamageAlert(m parley.Message) {
 	w.t.Helper()
 	if a := w.awaitDamageAlert(); !strings.Contains(a.Message, fmt.Sprintf("a delivery of message %d (%s)", m.Seq, m.ID)) {
 		w.t.Errorf("alert: %s", a.Message)

@@ -10,7 +10,7 @@ import (
 )
 
 // damageMessage damages a message.
-func (w *world) damageMessage(id string) {
+func (w *fixture) damageMessage(id string) {
 	w.t.Helper()
 	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.StoredMessage(id).Seq))
 }
@@ -33,7 +33,7 @@ func nobody(format string) string {
 }
 
 // StoredMessage is a message as it is in the store.
-func (w *world) StoredMessage(id string) (m parley.Message) {
+func (w *fixture) StoredMessage(id string) (m parley.Message) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
@@ -45,14 +45,14 @@ func (w *world) StoredMessage(id string) (m parley.Message) {
 // A task goes on with what wakes its assignee. Where that is damaged the task has failed, and the ask that it answers.
 func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 	t.Parallel()
-	for name, damage := range map[string]func(*world) (*asking, string){
-		"a callback": func(w *world) (*asking, string) {
+	for name, damage := range map[string]func(*fixture) (*asking, string){
+		"a callback": func(w *fixture) (*asking, string) {
 			p := w.parkAsk()
 			w.RunAndAnswer("c", "it is 42")
 			w.damageMessage(w.TaskByID(p.sub).Callback)
 			return p.asking, p.task
 		},
-		"what came of an approval": func(w *world) (*asking, string) {
+		"what came of an approval": func(w *fixture) (*asking, string) {
 			w.AddPermission("b", "c", parley.EffectAllow, withApproval)
 			a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 			b := w.StartRun("b")

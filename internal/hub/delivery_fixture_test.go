@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (w *world) TakeAs(who string, t parley.Take) parley.Taken {
+func (w *fixture) TakeAs(who string, t parley.Take) parley.Taken {
 	w.t.Helper()
 	taken, err := w.Take(ctx, as(who), t)
 	w.NoError(err)
@@ -17,19 +17,19 @@ func (w *world) TakeAs(who string, t parley.Take) parley.Taken {
 }
 
 // TakeTexts is what a take returns, as the texts of the messages.
-func (w *world) TakeTexts(who string, t parley.Take) []string {
+func (w *fixture) TakeTexts(who string, t parley.Take) []string {
 	w.t.Helper()
 	return textsOf(w.TakeAs(who, t).Messages)
 }
 
-func (w *world) AckAs(who string, messages ...string) {
+func (w *fixture) AckAs(who string, messages ...string) {
 	w.t.Helper()
 	_, err := w.Ack(ctx, as(who), "", messages...)
 	w.NoError(err)
 }
 
 // NackTaken returns everything that was taken.
-func (w *world) NackTaken(who string, taken parley.Taken, why parley.Failure) {
+func (w *fixture) NackTaken(who string, taken parley.Taken, why parley.Failure) {
 	w.t.Helper()
 	var messages []string
 	for _, d := range taken.Deliveries {
@@ -40,19 +40,19 @@ func (w *world) NackTaken(who string, taken parley.Taken, why parley.Failure) {
 }
 
 // SweepDueDeliveries does what is due.
-func (w *world) SweepDueDeliveries() {
+func (w *fixture) SweepDueDeliveries() {
 	w.t.Helper()
 	w.NoError(w.SweepDeliveries(ctx))
 }
 
 // AdvanceLeases moves the lease clock and does what is due then.
-func (w *world) AdvanceLeases(d time.Duration) {
+func (w *fixture) AdvanceLeases(d time.Duration) {
 	w.t.Helper()
 	w.leases.advance(d)
 	w.SweepDueDeliveries()
 }
 
-func (w *world) EditAgent(id string, edit func(*parley.Agent)) {
+func (w *fixture) EditAgent(id string, edit func(*parley.Agent)) {
 	w.t.Helper()
 	_, err := w.ChangeAgent(ctx, user, id, func(a *parley.Agent) error {
 		edit(a)
@@ -62,13 +62,13 @@ func (w *world) EditAgent(id string, edit func(*parley.Agent)) {
 }
 
 // SetInboxDepth makes an inbox small.
-func (w *world) SetInboxDepth(id string, depth int, overflow parley.Overflow) {
+func (w *fixture) SetInboxDepth(id string, depth int, overflow parley.Overflow) {
 	w.t.Helper()
 	w.EditAgent(id, func(a *parley.Agent) { a.InboxDepth, a.InboxOverflow = depth, overflow })
 }
 
 // DeliveryOf is what has become of a message for one recipient.
-func (w *world) DeliveryOf(message, recipient string) (d parley.Delivery) {
+func (w *fixture) DeliveryOf(message, recipient string) (d parley.Delivery) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		d, err = tx.Deliveries().Get(message, recipient)
@@ -77,24 +77,24 @@ func (w *world) DeliveryOf(message, recipient string) (d parley.Delivery) {
 	return d
 }
 
-func (w *world) DeliveryState(message, recipient string) parley.DeliveryState {
+func (w *fixture) DeliveryState(message, recipient string) parley.DeliveryState {
 	w.t.Helper()
 	return w.DeliveryOf(message, recipient).State
 }
 
-func (w *world) InboxOf(who string) parley.Inbox {
+func (w *fixture) InboxOf(who string) parley.Inbox {
 	w.t.Helper()
 	return get[parley.Peeked](w)(w.Peek(ctx, as(who), 1)).Inbox
 }
 
 // PendingTexts is what can be taken or is held, as the texts of the messages.
-func (w *world) PendingTexts(who string) []string {
+func (w *fixture) PendingTexts(who string) []string {
 	w.t.Helper()
 	return textsOf(get[parley.Peeked](w)(w.Peek(ctx, as(who), 500)).Messages)
 }
 
 // HubMessagesTo is what the hub has said to somebody, oldest first.
-func (w *world) HubMessagesTo(who string) (list []parley.Message) {
+func (w *fixture) HubMessagesTo(who string) (list []parley.Message) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
@@ -104,7 +104,7 @@ func (w *world) HubMessagesTo(who string) (list []parley.Message) {
 }
 
 // post for a purpose, as asks, tasks, callbacks and approvals are.
-func (w *world) postForPurpose(purpose parley.Purpose, from, to, words string) parley.Message {
+func (w *fixture) postForPurpose(purpose parley.Purpose, from, to, words string) parley.Message {
 	w.t.Helper()
 	r, err := w.PostFor(ctx, as(from), parley.Draft{Direct: []string{to}, Content: text(words)}, purpose)
 	w.NoError(err)
@@ -115,8 +115,8 @@ func (w *world) postForPurpose(purpose parley.Purpose, from, to, words string) p
 var purposes = []parley.Purpose{parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval}
 
 // logTo keeps the lines of the log, without their times.
-func logTo(log *bytes.Buffer) func(*world) {
-	return func(w *world) {
+func logTo(log *bytes.Buffer) func(*fixture) {
+	return func(w *fixture) {
 		w.config.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{
 			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 				if a.Key == slog.TimeKey {

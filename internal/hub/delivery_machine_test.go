@@ -12,7 +12,7 @@ import (
 
 // deliverer drives a hub and the model of its inboxes side by side with random calls.
 type deliverer struct {
-	w      *world
+	w      *fixture
 	model  *inboxes
 	seq    int64    // everything up to it is known
 	leases []string // given so far
@@ -24,7 +24,7 @@ func newDeliverer(t *rapid.T, home string) *deliverer {
 		parts: map[string]*part{}, turns: map[string]int{}, read: map[[2]string]int64{},
 	}}
 	again := rapid.Bool().Draw(t, "updates run twice")
-	x.w = openWorld(t, home, mayLoop, func(w *world) {
+	x.w = openFixture(t, home, mayLoop, func(w *fixture) {
 		w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1}
 		if again {
 			runTwice(w)

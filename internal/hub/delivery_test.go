@@ -106,7 +106,7 @@ func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
 	}
 }
 
-func priority(w *world, word string) parley.Priority {
+func priority(w *fixture, word string) parley.Priority {
 	w.t.Helper()
 	p, err := parley.ParsePriority(word)
 	w.NoError(err)

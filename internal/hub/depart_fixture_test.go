@@ -5,30 +5,30 @@ import (
 )
 
 // joinTree joins a tree of a layout to the hub, in which agents live.
-func (w *world) joinTree(l parley.Layout, id string, agents ...string) {
+func (w *fixture) joinTree(l parley.Layout, id string, agents ...string) {
 	w.t.Helper()
 	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
 }
 
 // mapChannels says which channels of a tree are mapped.
-func (w *world) mapChannels(id string, names ...string) {
+func (w *fixture) mapChannels(id string, names ...string) {
 	w.t.Helper()
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Channels: &names}))
 }
 
-func (w *world) pauseBridge(id string, paused bool) {
+func (w *fixture) pauseBridge(id string, paused bool) {
 	w.t.Helper()
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Paused: &paused}))
 }
 
 // departuresOf is what is to be written into a tree that has directories for some channels.
-func (w *world) departuresOf(id string, channels ...string) []parley.Departure {
+func (w *fixture) departuresOf(id string, channels ...string) []parley.Departure {
 	w.t.Helper()
 	return get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
 }
 
 // onlyDepartureOf requires that there is just one.
-func (w *world) onlyDepartureOf(id string, channels ...string) parley.Departure {
+func (w *fixture) onlyDepartureOf(id string, channels ...string) parley.Departure {
 	w.t.Helper()
 	list := w.departuresOf(id, channels...)
 	if len(list) != 1 {
@@ -38,7 +38,7 @@ func (w *world) onlyDepartureOf(id string, channels ...string) parley.Departure 
 }
 
 // writtenDepartures is what was written into a tree and is not known to be gone, as names.
-func (w *world) writtenDepartures(id string) []string {
+func (w *fixture) writtenDepartures(id string) []string {
 	w.t.Helper()
 	return namesOf(get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Written: true})))
 }
@@ -61,7 +61,7 @@ func wordsOf(list []parley.Departure) []string {
 }
 
 // reportDepartures says what became of departures.
-func (w *world) reportDepartures(id string, state parley.DepartureState, list ...parley.Departure) {
+func (w *fixture) reportDepartures(id string, state parley.DepartureState, list ...parley.Departure) {
 	w.t.Helper()
 	var reports []parley.DepartureReport
 	for _, d := range list {
@@ -71,7 +71,7 @@ func (w *world) reportDepartures(id string, state parley.DepartureState, list ..
 }
 
 // arriveFrom is a document from a tree.
-func (w *world) arriveFrom(id string, a parley.Arrival) parley.Arrived {
+func (w *fixture) arriveFrom(id string, a parley.Arrival) parley.Arrived {
 	w.t.Helper()
 	a.Path, a.At = "in/"+a.Name+".json", w.clock.Now()
 	got := get[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, id, []parley.Arrival{a}))[0]

@@ -179,13 +179,13 @@ func TestSendersAreToldOfPostsThatFail(t *testing.T) {
 func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(w *world, m parley.Message)
+		end  func(w *fixture, m parley.Message)
 		want parley.DeliveryState
 	}{
-		"answered by another door": {func(w *world, m parley.Message) { w.ReplyAs("ana", m.ID, "done") }, parley.DeliveryAnswered},
-		"acked by another door":    {func(w *world, m parley.Message) { w.AckAs("ana", m.ID) }, parley.DeliveryAcked},
-		"redacted":                 {func(w *world, m parley.Message) { get[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
-		"expired": {func(w *world, _ parley.Message) {
+		"answered by another door": {func(w *fixture, m parley.Message) { w.ReplyAs("ana", m.ID, "done") }, parley.DeliveryAnswered},
+		"acked by another door":    {func(w *fixture, m parley.Message) { w.AckAs("ana", m.ID) }, parley.DeliveryAcked},
+		"redacted":                 {func(w *fixture, m parley.Message) { get[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
+		"expired": {func(w *fixture, _ parley.Message) {
 			w.clock.advance(2 * time.Minute)
 			w.SweepDueDeliveries()
 		}, parley.DeliveryExpired},
@@ -271,18 +271,18 @@ func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
 // Who is paused or stopped gets no files that would wake it, and who sleeps only what somebody waits for.
 func TestHaltedAgentsGetNoFiles(t *testing.T) {
 	t.Parallel()
-	command := func(action parley.Action) func(w *world) {
-		return func(w *world) { w.commandAs("user", "ana", action, parley.CommandParameters{}) }
+	command := func(action parley.Action) func(w *fixture) {
+		return func(w *fixture) { w.commandAs("user", "ana", action, parley.CommandParameters{}) }
 	}
 	for name, c := range map[string]struct {
-		halt, end func(w *world)
+		halt, end func(w *fixture)
 		commanded bool
 	}{
 		"paused":  {command(parley.ActionPause), command(parley.ActionResume), true},
 		"stopped": {command(parley.ActionStop), command(parley.ActionStart), true},
 		"asleep": {
-			func(w *world) { get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour))) },
-			func(w *world) { get[parley.Agent](w)(w.Wake(ctx, user, "ana")) },
+			func(w *fixture) { get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour))) },
+			func(w *fixture) { get[parley.Agent](w)(w.Wake(ctx, user, "ana")) },
 			false,
 		},
 	} {
@@ -415,9 +415,9 @@ func TestDeparturesComeInPages(t *testing.T) {
 // Who waits for something to depart gets it when it comes.
 func TestDeparturesAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	for layout, post := range map[parley.Layout]func(w *world){
-		parley.LayoutInbox:   func(w *world) { w.SendDM("user", "ana", "hello") },
-		parley.LayoutAgentOS: func(w *world) { w.SayIn("user", "open", "hello") },
+	for layout, post := range map[parley.Layout]func(w *fixture){
+		parley.LayoutInbox:   func(w *fixture) { w.SendDM("user", "ana", "hello") },
+		parley.LayoutAgentOS: func(w *fixture) { w.SayIn("user", "open", "hello") },
 	} {
 		t.Run(string(layout), func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,7 @@ import (
 )
 
 // paper is a tree of channels in which claude lives, beside a channel of the hub.
-func paper(t *testing.T) *world {
+func paper(t *testing.T) *fixture {
 	w := newHub(t)
 	w.AddScriptAgents("bot", "writer")
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
@@ -18,7 +18,7 @@ func paper(t *testing.T) *world {
 }
 
 // writeDepartures writes all that departs into the tree of a bridge, and says what that was.
-func (w *world) writeDepartures(id string, channels ...string) []string {
+func (w *fixture) writeDepartures(id string, channels ...string) []string {
 	w.t.Helper()
 	list := w.departuresOf(id, channels...)
 	w.reportDepartures(id, parley.DepartureWritten, list...)

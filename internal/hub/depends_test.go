@@ -42,13 +42,13 @@ func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 // What somebody says of a task, or in it, before it may begin does not begin it, and does not end it.
 func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 	t.Parallel()
-	for name, speak := range map[string]func(w *world, task string){
-		"progress": func(w *world, task string) {
+	for name, speak := range map[string]func(w *fixture, task string){
+		"progress": func(w *fixture, task string) {
 			change := parley.TaskChange{Progress: &parley.TaskProgress{Message: "I know of it"}}
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, change))
 			same(w.t, "said", w.TaskByID(task).Progress.Message, "I know of it")
 		},
-		"a run": func(w *world, task string) {
+		"a run": func(w *fixture, task string) {
 			w.PostAs("user", parley.Draft{Direct: []string{"writer"}, Task: task, Content: text("get ready")})
 			w.RunAndAnswer("writer", "I am")
 		},
@@ -110,14 +110,14 @@ func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
 // Nobody talks to itself, nor is told what it knows: its own task is asked for by the hub, and called back to nobody.
 func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 	t.Parallel()
-	for name, give := range map[string]func(w *world) string{
-		"retried": func(w *world) string {
+	for name, give := range map[string]func(w *fixture) string{
+		"retried": func(w *fixture) string {
 			own := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sum up"})).ID
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("boss"), own, parley.TaskChange{Status: parley.TaskFailed}))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, own))
 			return own
 		},
-		"given back": func(w *world) string {
+		"given back": func(w *fixture) string {
 			id := w.Delegate(as("boss"), "writer", "sum up")
 			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "boss"))
 			return id

@@ -22,13 +22,13 @@ type disk struct {
 
 func (d disk) Space() (int64, int64, error) { return d.free.Load(), d.total.Load(), *d.err }
 
-func onDisk(t *testing.T, total int64) (w *world, d disk, lines *strings.Builder) {
+func onDisk(t *testing.T, total int64) (w *fixture, d disk, lines *strings.Builder) {
 	t.Helper()
 	lines = &strings.Builder{}
 	d = disk{free: &atomic.Int64{}, total: &atomic.Int64{}, err: new(error)}
 	d.total.Store(total)
 	d.free.Store(total)
-	w = newHub(t, func(w *world) {
+	w = newHub(t, func(w *fixture) {
 		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
 		w.wrap = func(s parley.Store) parley.Store {
 			d.Store = s
@@ -39,7 +39,7 @@ func onDisk(t *testing.T, total int64) (w *world, d disk, lines *strings.Builder
 }
 
 // alertsOfSweep are the events of a sweep, as data.
-func (w *world) alertsOfSweep() (data []string) {
+func (w *fixture) alertsOfSweep() (data []string) {
 	w.t.Helper()
 	before := w.LastEventNumber()
 	w.sweepEverything()
@@ -126,7 +126,7 @@ func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 // The real store knows its disk, or does not say.
 func TestStoreKnowsItsDisk(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.wrap = func(s parley.Store) parley.Store { return s } })
+	w := newHub(t, func(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return s } })
 	known, ok := w.db.(parley.Disk)
 	if !ok {
 		same(t, "without a disk", stores.name, "PostgreSQL")

@@ -15,10 +15,10 @@ const (
 func TestMessageExpiresWhileItWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		notice func(*world)
+		notice func(*fixture)
 	}{
-		"found by a sweep":           {(*world).SweepDueDeliveries},
-		"found before it, by a take": {func(w *world) { same(w.t, "taken", w.TakeTexts("ned", parley.Take{Limit: 1}), []string{"stays"}) }},
+		"found by a sweep":           {(*fixture).SweepDueDeliveries},
+		"found before it, by a take": {func(w *fixture) { same(w.t, "taken", w.TakeTexts("ned", parley.Take{Limit: 1}), []string{"stays"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,14 +140,14 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 	deadline := began.Add(time.Minute)
 	for name, c := range map[string]struct {
 		draft parley.Draft
-		do    func(*world, parley.Message)
+		do    func(*fixture, parley.Message)
 		late  bool
 		due   time.Time
 	}{
 		"nothing done":            {draft: parley.Draft{Deadline: &deadline}, late: true, due: deadline},
-		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, true, deadline},
-		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.AckAs("ned", m.ID) }, false, deadline},
-		"answered":                {parley.Draft{Deadline: &deadline}, func(w *world, m parley.Message) { w.ReplyAs("ned", m.ID, "yes") }, false, deadline},
+		"seen, not answered":      {parley.Draft{Deadline: &deadline}, func(w *fixture, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, true, deadline},
+		"acked":                   {parley.Draft{Deadline: &deadline}, func(w *fixture, m parley.Message) { w.AckAs("ned", m.ID) }, false, deadline},
+		"answered":                {parley.Draft{Deadline: &deadline}, func(w *fixture, m parley.Message) { w.ReplyAs("ned", m.ID, "yes") }, false, deadline},
 		"by the priority: low":    {parley.Draft{RequiresAck: true, Priority: mustPriority(2)}, nil, true, began.Add(24 * time.Hour)},
 		"by the priority: urgent": {parley.Draft{RequiresAck: true, Priority: mustPriority(10)}, nil, true, began.Add(5 * time.Second)},
 		"a status that asks for an ack": {

@@ -9,7 +9,7 @@ import (
 )
 
 // asksByFile has an agent that lives in a tree ask writer for work, as its format says it.
-func asksByFile(w *world, l parley.Layout) (task string) {
+func asksByFile(w *fixture, l parley.Layout) (task string) {
 	w.t.Helper()
 	a := parley.Arrival{Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{
 		Type: "task-delegation", Sequence: 1, Payload: json.RawMessage(`{"task":"Draft it","context":{"deadline":"2026-03-01T10:00:00Z"}}`),
@@ -36,12 +36,12 @@ func asksByFile(w *world, l parley.Layout) (task string) {
 func TestATaskEndsInOneDocument(t *testing.T) {
 	t.Parallel()
 	ways := map[string]struct {
-		end    func(w *world, task string)
+		end    func(w *fixture, task string)
 		status string
 		says   string
 	}{
-		"by the answer of a run": {func(w *world, _ string) { w.RunAndAnswer("writer", "the draft") }, "success", "the draft"},
-		"partly": {func(w *world, task string) {
+		"by the answer of a run": {func(w *fixture, _ string) { w.RunAndAnswer("writer", "the draft") }, "success", "the draft"},
+		"partly": {func(w *fixture, task string) {
 			run := w.StartRun("writer")
 			get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{
 				Status: parley.TaskCompleted, Outcome: parley.OutcomePartial,
@@ -49,20 +49,20 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			}))
 			w.EndRun(run, "half is done")
 		}, "partial", "half of it"},
-		"by a message": {func(w *world, task string) {
+		"by a message": {func(w *fixture, task string) {
 			run := w.StartRun("writer")
 			w.PostFromRun(run, parley.Draft{Conversation: w.TaskByID(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
 			w.EndRun(run, "I have sent it")
 		}, "success", "here"},
-		"in a failure": {func(w *world, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
-		"cancelled": {func(w *world, task string) {
+		"in a failure": {func(w *fixture, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
+		"cancelled": {func(w *fixture, task string) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
 		}, "failure", "cancelled: not needed"},
-		"too late": {func(w *world, _ string) {
+		"too late": {func(w *fixture, _ string) {
 			w.clock.advance(2 * time.Hour)
 			w.NoError(w.SweepTasks(ctx))
 		}, "failure", "its deadline passed"},
-		"after a second try": {func(w *world, task string) {
+		"after a second try": {func(w *fixture, task string) {
 			w.FailRunOf(w.StartRun("writer"), parley.FailureFinal)
 			w.reportDepartures("tree", parley.DepartureSeen, w.onlyDepartureOf("tree", "paper"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))

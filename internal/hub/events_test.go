@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func newStartedHub(t *testing.T) *world {
+func newStartedHub(t *testing.T) *fixture {
 	t.Helper()
 	w := newHub(t)
 	w.Start(ctx)
@@ -225,7 +225,7 @@ func TestFollowersAreWokenByAPost(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place)
+		w := openFixture(t, place)
 		w.Start(ctx)
 		w.AddAgents("arya", "ned")
 		open := w.CreateChannel("arya", "open", "ned").ID
@@ -253,7 +253,7 @@ func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place)
+		w := openFixture(t, place)
 		w.AddAgents("arya")
 		first := w.LastEventNumber()
 		got := map[string]chan []parley.Event{"first": make(chan []parley.Event, 9), "second": make(chan []parley.Event, 9)}

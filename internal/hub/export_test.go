@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func export(w *world, who, ref, format string) string {
+func export(w *fixture, who, ref, format string) string {
 	w.t.Helper()
 	var out bytes.Buffer
 	w.NoError(w.Export(ctx, as(who), ref, format, &out))

@@ -49,8 +49,8 @@ type tester interface {
 	Cleanup(func())
 }
 
-// world is a hub on a real store, with a clock that the test drives.
-type world struct {
+// fixture is a hub on a real store, with a clock that the test drives.
+type fixture struct {
 	*hub.Hub
 	t      tester
 	clock  *clock
@@ -70,14 +70,14 @@ var (
 
 func as(id string) hub.Caller { return hub.Caller{Agent: id, Source: "test"} }
 
-func newHub(t *testing.T, change ...func(*world)) *world {
+func newHub(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
-	return openWorld(t, stores.place(t), change...)
+	return openFixture(t, stores.place(t), change...)
 }
 
-func openWorld(t tester, place string, change ...func(*world)) *world {
+func openFixture(t tester, place string, change ...func(*fixture)) *fixture {
 	t.Helper()
-	w := &world{t: t, clock: &clock{now: began}, leases: &ticker{}, kind: stores, place: place, wrap: diskless}
+	w := &fixture{t: t, clock: &clock{now: began}, leases: &ticker{}, kind: stores, place: place, wrap: diskless}
 	w.config.Clock, w.config.Log = w.clock, slog.New(slog.DiscardHandler)
 	w.config.DueEvery = time.Hour // the test sweeps
 	for _, f := range change {
@@ -89,7 +89,7 @@ func openWorld(t tester, place string, change ...func(*world)) *world {
 }
 
 // mayLoop lets agents that post at random answer each other as often as they happen to.
-func mayLoop(w *world) { w.config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 1 << 30} }
+func mayLoop(w *fixture) { w.config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 1 << 30} }
 
 // diskless keeps the disk of the machine that tests from having a say.
 func diskless(s parley.Store) parley.Store {
@@ -99,7 +99,7 @@ func diskless(s parley.Store) parley.Store {
 	}{s, s.(parley.DamageSource)}
 }
 
-func (w *world) Open() {
+func (w *fixture) Open() {
 	w.t.Helper()
 	var err error
 	if w.db, err = w.kind.open(w.place); err != nil {
@@ -113,9 +113,9 @@ func (w *world) Open() {
 }
 
 // Start starts the hub. Who comes is not among its events.
-func (w *world) Start(ctx context.Context) { w.StartQuietly(ctx) }
+func (w *fixture) Start(ctx context.Context) { w.StartQuietly(ctx) }
 
-func (w *world) Close() {
+func (w *fixture) Close() {
 	w.t.Helper()
 	w.Stop()
 	if err := w.db.Close(); err != nil {
@@ -124,21 +124,21 @@ func (w *world) Close() {
 }
 
 // Restart is what a hub goes through when its process ends and starts again.
-func (w *world) Restart() {
+func (w *fixture) Restart() {
 	w.t.Helper()
 	w.Close()
 	w.Open()
 }
 
 // RestartAndRecover is restart, followed by the first step of Start: the hub returns the leases of its former process.
-func (w *world) RestartAndRecover() {
+func (w *fixture) RestartAndRecover() {
 	w.t.Helper()
 	w.Restart()
 	w.NoError(w.Recover(ctx))
 }
 
 // AssertConsistent requires that a check of everything finds nothing.
-func (w *world) AssertConsistent() {
+func (w *fixture) AssertConsistent() {
 	w.t.Helper()
 	report, err := w.db.CheckDeep(ctx, nil)
 	w.NoError(err)
@@ -146,7 +146,7 @@ func (w *world) AssertConsistent() {
 }
 
 // NoError ends a test at an error nobody expects.
-func (w *world) NoError(err error) {
+func (w *fixture) NoError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatalf("unexpected error: %v", err)
@@ -154,7 +154,7 @@ func (w *world) NoError(err error) {
 }
 
 // get is for calls of which only the result matters.
-func get[T any](w *world) func(T, error) T {
+func get[T any](w *fixture) func(T, error) T {
 	return func(v T, err error) T {
 		w.t.Helper()
 		w.NoError(err)
@@ -162,7 +162,7 @@ func get[T any](w *world) func(T, error) T {
 	}
 }
 
-func (w *world) AddAgents(ids ...string) {
+func (w *fixture) AddAgents(ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})
@@ -170,28 +170,28 @@ func (w *world) AddAgents(ids ...string) {
 	}
 }
 
-func (w *world) AddPerson(id string, access parley.Access) {
+func (w *fixture) AddPerson(id string, access parley.Access) {
 	w.t.Helper()
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Kind: parley.KindHuman, Access: access})
 	w.NoError(err)
 }
 
-func (w *world) CreateChannel(creator, name string, with ...string) parley.ConversationView {
+func (w *fixture) CreateChannel(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with})
 }
 
-func (w *world) CreatePrivateChannel(creator, name string, with ...string) parley.ConversationView {
+func (w *fixture) CreatePrivateChannel(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Private: true})
 }
 
-func (w *world) CreateGroup(creator, name string, with ...string) parley.ConversationView {
+func (w *fixture) CreateGroup(creator, name string, with ...string) parley.ConversationView {
 	w.t.Helper()
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Group: true})
 }
 
-func (w *world) CreateConversationAs(creator string, n parley.NewConversation) parley.ConversationView {
+func (w *fixture) CreateConversationAs(creator string, n parley.NewConversation) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.CreateConversation(ctx, as(creator), n)
 	w.NoError(err)
@@ -200,7 +200,7 @@ func (w *world) CreateConversationAs(creator string, n parley.NewConversation) p
 
 func text(s string) parley.Content { return parley.Content{Text: s} }
 
-func (w *world) PostAs(from string, d parley.Draft) parley.Receipt {
+func (w *fixture) PostAs(from string, d parley.Draft) parley.Receipt {
 	w.t.Helper()
 	if d.Content.Text == "" && d.Payload == nil {
 		d.Content.Text = "hello"
@@ -210,27 +210,27 @@ func (w *world) PostAs(from string, d parley.Draft) parley.Receipt {
 	return r
 }
 
-func (w *world) SayIn(from, conversation, words string) parley.Receipt {
+func (w *fixture) SayIn(from, conversation, words string) parley.Receipt {
 	w.t.Helper()
 	return w.PostAs(from, parley.Draft{Conversation: conversation, Content: text(words)})
 }
 
-func (w *world) SendDM(from, to, words string) parley.Receipt {
+func (w *fixture) SendDM(from, to, words string) parley.Receipt {
 	w.t.Helper()
 	return w.PostAs(from, parley.Draft{Direct: []string{to}, Content: text(words)})
 }
 
-func (w *world) SendEphemeralDM(from, to, words string) parley.Receipt {
+func (w *fixture) SendEphemeralDM(from, to, words string) parley.Receipt {
 	w.t.Helper()
 	return w.PostAs(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
 }
 
-func (w *world) ReplyAs(from, parent, words string) parley.Receipt {
+func (w *fixture) ReplyAs(from, parent, words string) parley.Receipt {
 	w.t.Helper()
 	return w.PostAs(from, parley.Draft{InReplyTo: parent, Content: text(words)})
 }
 
-func (w *world) ConversationAs(who, ref string) parley.ConversationView {
+func (w *fixture) ConversationAs(who, ref string) parley.ConversationView {
 	w.t.Helper()
 	view, err := w.Conversation(ctx, as(who), ref)
 	w.NoError(err)
@@ -238,7 +238,7 @@ func (w *world) ConversationAs(who, ref string) parley.ConversationView {
 }
 
 // ConversationIDs is what somebody's list of conversations shows, as ids.
-func (w *world) ConversationIDs(who string, f parley.ListFilter) []string {
+func (w *fixture) ConversationIDs(who string, f parley.ListFilter) []string {
 	w.t.Helper()
 	views, _, err := w.Conversations(ctx, as(who), f)
 	w.NoError(err)
@@ -250,7 +250,7 @@ func (w *world) ConversationIDs(who string, f parley.ListFilter) []string {
 }
 
 // TextsIn are the words of a conversation's messages, oldest first.
-func (w *world) TextsIn(who, ref string) []string {
+func (w *fixture) TextsIn(who, ref string) []string {
 	w.t.Helper()
 	list, err := w.History(ctx, as(who), ref, parley.Page{})
 	w.NoError(err)
@@ -274,7 +274,7 @@ func reach(made []parley.Delivery) map[string]bool {
 	return wakes
 }
 
-func (w *world) LastEventNumber() int64 {
+func (w *fixture) LastEventNumber() int64 {
 	w.t.Helper()
 	n, err := w.LastEvent(ctx, user)
 	w.NoError(err)
@@ -282,12 +282,12 @@ func (w *world) LastEventNumber() int64 {
 }
 
 // AuditEntries are the entries of the audit log, without refusals, which are written in the background.
-func (w *world) AuditEntries() []parley.AuditEntry {
+func (w *fixture) AuditEntries() []parley.AuditEntry {
 	w.t.Helper()
 	return slices.DeleteFunc(w.AuditEntriesWithRefusals(), func(e parley.AuditEntry) bool { return e.Act == "refused" })
 }
 
-func (w *world) AuditEntriesWithRefusals() []parley.AuditEntry {
+func (w *fixture) AuditEntriesWithRefusals() []parley.AuditEntry {
 	w.t.Helper()
 	var list []parley.AuditEntry
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
@@ -298,7 +298,7 @@ func (w *world) AuditEntriesWithRefusals() []parley.AuditEntry {
 }
 
 // storeSnapshot is everything the store holds, as text.
-func (w *world) storeSnapshot() string {
+func (w *fixture) storeSnapshot() string {
 	w.t.Helper()
 	all := map[string]any{"audit": len(w.AuditEntries())}
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
@@ -335,7 +335,7 @@ func (w *world) storeSnapshot() string {
 	return string(raw)
 }
 
-func (w *world) addDeliveries(all map[string]any) {
+func (w *fixture) addDeliveries(all map[string]any) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
@@ -364,7 +364,7 @@ type refusal struct {
 	want *parley.Error
 }
 
-func (w *world) assertRefusals(t *testing.T, table []refusal) {
+func (w *fixture) assertRefusals(t *testing.T, table []refusal) {
 	t.Helper()
 	before := w.storeSnapshot()
 	for _, r := range table {

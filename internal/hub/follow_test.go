@@ -47,7 +47,7 @@ func (l *teller) upTo(num int64) (list []hub.Followed) {
 }
 
 // tail starts a follower, and returns how to stop it.
-func tail(w *world, f hub.Follower) (stop func()) {
+func tail(w *fixture, f hub.Follower) (stop func()) {
 	s := w.Follow("test", f)
 	s.Start(ctx)
 	<-s.Started()
@@ -95,7 +95,7 @@ func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 
 func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.CreateChannel("user", "general")
 	begin, l := w.LastEventNumber(), newTeller()
 	stop := tail(w, l)
@@ -217,7 +217,7 @@ func TestFollowerIsWokenByAPost(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place)
+		w := openFixture(t, place)
 		w.CreateChannel("user", "general")
 		l := newTeller()
 		tail(w, l)

@@ -19,7 +19,7 @@ type deed struct {
 
 // conversationChanges are all changes of conversations that an agent can make: in the public channel town, which it has made, and with
 // the private channel den.
-func (w *world) conversationChanges() map[string]deed {
+func (w *fixture) conversationChanges() map[string]deed {
 	w.t.Helper()
 	town := w.CreateChannel("intern", "town", "ned").ID
 	w.CreateChannel(parley.Owner, "square")
@@ -80,7 +80,7 @@ func (w *world) conversationChanges() map[string]deed {
 }
 
 // officeInMode is the office with intern in a mode, once it has made its channel.
-func (w *world) officeInMode(mode parley.Mode) map[string]deed {
+func (w *fixture) officeInMode(mode parley.Mode) map[string]deed {
 	w.t.Helper()
 	w.addInternOffice()
 	w.AddScriptAgents("ned")

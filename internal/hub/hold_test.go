@@ -13,12 +13,12 @@ import (
 )
 
 // callerWithToken is who calls with a token.
-func (w *world) callerWithToken(made parley.MadeToken) hub.Caller {
+func (w *fixture) callerWithToken(made parley.MadeToken) hub.Caller {
 	w.t.Helper()
 	return get[hub.Caller](w)(w.Identify(ctx, made.Secret))
 }
 
-func (w *world) holdCall(by hub.Caller) context.Context {
+func (w *fixture) holdCall(by hub.Caller) context.Context {
 	w.t.Helper()
 	held, release, err := w.Hold(ctx, by)
 	w.NoError(err)
@@ -27,12 +27,12 @@ func (w *world) holdCall(by hub.Caller) context.Context {
 }
 
 // inHold runs a test in a bubble, in which nothing that waits for time or polls comes back by itself.
-func inHold(t *testing.T, test func(*testing.T, *world)) {
+func inHold(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place)
+		w := openFixture(t, place)
 		w.Start(ctx)
 		w.AddAgents("arya", "ned")
 		test(t, w)
@@ -58,7 +58,7 @@ func ended(t *testing.T, want *parley.Error, held map[string]context.Context, na
 }
 
 func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
-	inHold(t, func(t *testing.T, w *world) {
+	inHold(t, func(t *testing.T, w *fixture) {
 		first, second, other := w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("ned"))
 		held := map[string]context.Context{
 			"first": w.holdCall(first), "first again": w.holdCall(first), "second": w.holdCall(second), "other": w.holdCall(other), "local": w.holdCall(as("arya")),
@@ -73,7 +73,7 @@ func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
 }
 
 func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
-	inHold(t, func(t *testing.T, w *world) {
+	inHold(t, func(t *testing.T, w *fixture) {
 		acting, err := w.ActAs(ctx, user, "arya", "test")
 		w.NoError(err)
 		held := map[string]context.Context{
@@ -86,7 +86,7 @@ func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 }
 
 func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
-	inHold(t, func(t *testing.T, w *world) {
+	inHold(t, func(t *testing.T, w *fixture) {
 		me := w.callerWithToken(w.newTokenFor("user"))
 		acting, err := w.ActAs(ctx, me, "arya", "test")
 		w.NoError(err)
@@ -97,7 +97,7 @@ func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
 }
 
 func TestExpiryEndsCalls(t *testing.T) {
-	inHold(t, func(t *testing.T, w *world) {
+	inHold(t, func(t *testing.T, w *fixture) {
 		short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 		w.NoError(err)
 		held := map[string]context.Context{"short": w.holdCall(w.callerWithToken(short)), "long": w.holdCall(w.callerWithToken(w.newTokenFor("arya")))}
@@ -111,7 +111,7 @@ func TestExpiryEndsCalls(t *testing.T) {
 }
 
 func TestHoldEndsWithItsContextAndItsRelease(t *testing.T) {
-	inHold(t, func(t *testing.T, w *world) {
+	inHold(t, func(t *testing.T, w *fixture) {
 		given, giveUp := context.WithCancelCause(ctx)
 		held, release, err := w.Hold(given, as("arya"))
 		w.NoError(err)

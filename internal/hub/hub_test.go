@@ -180,7 +180,7 @@ func (s twice) Update(ctx context.Context, fn func(parley.Tx) error) error {
 	return s.Store.Update(ctx, fn)
 }
 
-func runTwice(w *world) { w.wrap = func(s parley.Store) parley.Store { return twice{s} } }
+func runTwice(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return twice{s} } }
 
 func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
 	t.Parallel()

@@ -8,17 +8,17 @@ import (
 )
 
 // twoHubs are two hubs on one database, which only PostgreSQL allows.
-func twoHubs(t *testing.T) [2]*world {
+func twoHubs(t *testing.T) [2]*fixture {
 	t.Helper()
 	if stores.name != "PostgreSQL" {
 		t.Skip("a home is one hub's")
 	}
 	place := stores.place(t)
-	return [2]*world{openWorld(t, place), openWorld(t, place)}
+	return [2]*fixture{openFixture(t, place), openFixture(t, place)}
 }
 
 // atOnce has both hubs do the same at the same time, several times.
-func atOnce[V any](t *testing.T, hubs [2]*world, call func(*world) (V, error)) (results []V, errs []error) {
+func atOnce[V any](t *testing.T, hubs [2]*fixture, call func(*fixture) (V, error)) (results []V, errs []error) {
 	t.Helper()
 	const each = 4
 	results, errs = make([]V, 2*each), make([]error, 2*each)
@@ -39,7 +39,7 @@ func TestDMOpenedByTwoHubsAtOnceIsOne(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
 	hubs[0].AddAgents("arya", "ned")
-	receipts, errs := atOnce(t, hubs, func(w *world) (parley.Receipt, error) {
+	receipts, errs := atOnce(t, hubs, func(w *fixture) (parley.Receipt, error) {
 		return w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
 	})
 	for i, r := range receipts {
@@ -54,7 +54,7 @@ func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
 	hubs := twoHubs(t)
 	hubs[0].AddAgents("arya")
 	open := hubs[0].CreateChannel("arya", "open").ID
-	receipts, errs := atOnce(t, hubs, func(w *world) (parley.Receipt, error) {
+	receipts, errs := atOnce(t, hubs, func(w *fixture) (parley.Receipt, error) {
 		return w.Post(ctx, as("arya"), parley.Draft{Conversation: open, Content: text("hello"), IdempotencyKey: "k"})
 	})
 	first := 0
@@ -72,12 +72,12 @@ func TestKeyUsedWithTwoHubsAtOnceStoresOneMessage(t *testing.T) {
 func TestNameTakenWithTwoHubsAtOnceIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
-	for what, call := range map[string]func(*world) (string, error){
-		"an agent": func(w *world) (string, error) {
+	for what, call := range map[string]func(*fixture) (string, error){
+		"an agent": func(w *fixture) (string, error) {
 			a, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya"})
 			return a.ID, err
 		},
-		"a channel": func(w *world) (string, error) {
+		"a channel": func(w *fixture) (string, error) {
 			c, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "open"})
 			return c.ID, err
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (w *world) exportEverything() string {
+func (w *fixture) exportEverything() string {
 	w.t.Helper()
 	var out bytes.Buffer
 	w.NoError(w.ExportAll(ctx, user, &out))
@@ -53,13 +53,13 @@ func comparable(t tester, export string) []string {
 }
 
 // another is an empty hub on a kind of store.
-func another(t *testing.T, k kind) *world {
+func another(t *testing.T, k kind) *fixture {
 	t.Helper()
-	return openWorld(t, k.place(t), func(w *world) { w.kind = k }, runTwice)
+	return openFixture(t, k.place(t), func(w *fixture) { w.kind = k }, runTwice)
 }
 
 // fillWithEverything fills a hub with a bit of everything.
-func (w *world) fillWithEverything() {
+func (w *fixture) fillWithEverything() {
 	w.t.Helper()
 	w.AddAgents("worker", "boss", "gone")
 	w.AddPerson("sansa", parley.AccessMember)
@@ -117,7 +117,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 }
 
 // assertAbsentBodyRestored looks at the artifact whose body was not in the export, and stores it again.
-func (w *world) assertAbsentBodyRestored(t *testing.T) {
+func (w *fixture) assertAbsentBodyRestored(t *testing.T) {
 	t.Helper()
 	sha256 := ""
 	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, "general", parley.Page{})) {

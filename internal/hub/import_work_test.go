@@ -13,7 +13,7 @@ import (
 )
 
 // fillWithTasks is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
-func (w *world) fillWithTasks() {
+func (w *fixture) fillWithTasks() {
 	w.t.Helper()
 	w.AddAgents("boss", "worker")
 	m := w.SendDM("boss", "worker", "a sword").Message

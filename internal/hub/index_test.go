@@ -74,10 +74,10 @@ func (s interruptedSearch) Index(from parley.IndexMark, upTo int64, docs []parle
 	return err
 }
 
-func interruptible() (func(*world), *atomic.Value) {
+func interruptible() (func(*fixture), *atomic.Value) {
 	where := &atomic.Value{}
 	where.Store("")
-	return func(w *world) {
+	return func(w *fixture) {
 		w.config.Log = slog.New(slog.DiscardHandler)
 		w.wrap = func(s parley.Store) parley.Store { return interrupted{s, where} }
 	}, where
@@ -88,7 +88,7 @@ func TestSearchSaysWhenItIsBehind(t *testing.T) {
 	home := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
 		change, where := interruptible()
-		w := openWorld(t, home, change)
+		w := openFixture(t, home, change)
 		w.AddAgents("arya")
 		w.CreateChannel("arya", "open")
 		w.SayIn("arya", "open", "word")
@@ -145,7 +145,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		change, where := interruptible()
-		w := openWorld(rt, stores.place(t), change)
+		w := openFixture(rt, stores.place(t), change)
 		w.AddAgents("ned")
 		w.CreateChannel("user", "open")
 		said := 0
@@ -216,7 +216,7 @@ func (s watchedSearch) Index(from parley.IndexMark, upTo int64, docs []parley.Do
 func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
 	t.Parallel()
 	words := make(chan int, 100)
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.wrap = func(s parley.Store) parley.Store { return watched{s, words} }
 	})
 	w.AddAgents("arya", "ned")
@@ -274,7 +274,7 @@ var vocabulary = strings.Fields("alpha Beta GAMMA delta-4 消息 消息格式 �
 func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := openWorld(rt, stores.place(t))
+		w := openFixture(rt, stores.place(t))
 		w.Start(ctx)
 		w.AddAgents("arya", "ned", "bran")
 		readers := map[string][]string{"open": {"arya", "ned", "bran"}, "secret": {"arya", "ned"}, "own": {"arya"}}

@@ -16,7 +16,7 @@ type tried struct {
 	Pause   time.Duration // from now on
 }
 
-func (w *world) retryState(message, recipient string) tried {
+func (w *fixture) retryState(message, recipient string) tried {
 	w.t.Helper()
 	d := w.DeliveryOf(message, recipient)
 	pause := time.Duration(0)
@@ -188,9 +188,9 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 
 func TestAskIsTriedOnce(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(*world, parley.Taken){
-		"lease lost": func(w *world, _ parley.Taken) { w.AdvanceLeases(time.Minute) },
-		"busy":       func(w *world, taken parley.Taken) { w.NackTaken("ned", taken, parley.FailureBusy) },
+	for name, lose := range map[string]func(*fixture, parley.Taken){
+		"lease lost": func(w *fixture, _ parley.Taken) { w.AdvanceLeases(time.Minute) },
+		"busy":       func(w *fixture, taken parley.Taken) { w.NackTaken("ned", taken, parley.FailureBusy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -298,7 +298,7 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 }
 
 // inboxInStore is an inbox whose owner cannot look any more.
-func (w *world) inboxInStore(who string) (inbox parley.Inbox) {
+func (w *fixture) inboxInStore(who string) (inbox parley.Inbox) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		inbox, err = tx.Queue().Inbox(who)

@@ -102,7 +102,7 @@ func (s shelf) settle(asked, said step) (bool, shelf) {
 
 // historian calls a hub and writes down when each call began and ended, and what it said.
 type historian struct {
-	w       *world
+	w       *fixture
 	pausing sync.RWMutex // keeps a sweep from finding half of the pauses begun
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -178,7 +178,7 @@ func (h *historian) sweep(client int) {
 // one call after the other.
 func TestOneInboxIsOneQueue(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("ned")
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 100 })
 	h := &historian{w: w}

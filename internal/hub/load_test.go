@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func begun(w *world, by hub.Caller, work hub.Work) func() {
+func begun(w *fixture, by hub.Caller, work hub.Work) func() {
 	w.t.Helper()
 	begun, err := w.Begin(ctx, by, work)
 	w.NoError(err)
@@ -74,7 +74,7 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 	for _, work := range []hub.Work{hub.Reading, hub.Searching, hub.Changing} {
 		place := stores.place(t) // outside the bubble: what all tests share begins with it
 		synctest.Test(t, func(t *testing.T) {
-			w := openWorld(t, place, func(w *world) { w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
+			w := openFixture(t, place, func(w *fixture) { w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
 			w.AddAgents("arya")
 			end := begun(w, as("arya"), work)
 			next := make(chan error, 1)
@@ -108,7 +108,7 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 // TestOwnersAreLetInWhateverOthersDo: also where agents have all there is.
 func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.config.Load = hub.Load{AllStreaming: 2, Streaming: 2, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
 	})
 	w.AddAgents("arya", "ned")

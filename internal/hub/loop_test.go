@@ -12,7 +12,7 @@ import (
 )
 
 // hubStatusLines are what the hub has said in a conversation, but for errors.
-func (w *world) hubStatusLines(ref string) []string {
+func (w *fixture) hubStatusLines(ref string) []string {
 	w.t.Helper()
 	lines := []string{}
 	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, ref, parley.Page{Limit: 200})) {
@@ -41,7 +41,7 @@ func held(t *testing.T, r parley.Receipt) bool {
 
 // exchangeUntilHeld lets two agents write to each other in turn, at most so often, until a wake is held, and says how
 // many were not.
-func (w *world) exchangeUntilHeld(most int, where, a, b string) int {
+func (w *fixture) exchangeUntilHeld(most int, where, a, b string) int {
 	w.t.Helper()
 	for n := range most {
 		from, to := a, b
@@ -246,7 +246,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 
 func TestTooManyHopsWakeNobody(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Loops = hub.Loops{Exchanges: 1000} })
+	w := newHub(t, func(w *fixture) { w.config.Loops = hub.Loops{Exchanges: 1000} })
 	w.AddAgents("a", "b")
 	w.AddPerson("ned", parley.AccessMember)
 	w.CreateChannel("user", "work", "a", "b", "ned")

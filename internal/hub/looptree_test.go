@@ -10,7 +10,7 @@ import (
 )
 
 // talks has a script write to an agent of the hub's again and again, which answers each time, and says how many were answered.
-func talks(w *world, most int, next func(a *parley.Arrival, answer string)) int {
+func talks(w *fixture, most int, next func(a *parley.Arrival, answer string)) int {
 	w.t.Helper()
 	w.AddScriptAgents("ned")
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")

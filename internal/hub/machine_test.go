@@ -15,7 +15,7 @@ import (
 
 // machine drives a hub and the model side by side with random calls.
 type machine struct {
-	w     *world
+	w     *fixture
 	model *model
 	words int // drawn so far
 	seq   int64
@@ -26,7 +26,7 @@ func newMachine(t *rapid.T, place string) *machine {
 	x := &machine{model: newModel()}
 	x.model.idleDays = 48 * time.Hour
 	again := rapid.Bool().Draw(t, "updates run twice")
-	x.w = openWorld(t, place, mayLoop, func(w *world) {
+	x.w = openFixture(t, place, mayLoop, func(w *fixture) {
 		w.config.AutoArchive = x.model.idleDays
 		w.config.Retention.Events = -1 // the days pass, and every event is looked at
 		if again {

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func moded(t *testing.T, mode parley.Answers) *world {
+func moded(t *testing.T, mode parley.Answers) *fixture {
 	t.Helper()
 	w := newHub(t)
 	w.AddScriptAgents("a1", "b2", "c3")

@@ -14,38 +14,38 @@ import (
 // naming is a call that takes the name of something, and what the name may be of.
 type naming struct {
 	noun parley.Noun
-	call func(w *world, who, name string) error
+	call func(w *fixture, who, name string) error
 }
 
 // namings are all calls that take the name of a message, an approval or a run.
 var namings = map[string]naming{
-	"show a message": {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Message(ctx, as(who), name)) }},
-	"read a thread":  {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Thread(ctx, as(who), name)) }},
-	"reply": {parley.NounMessage, func(w *world, who, name string) error {
+	"show a message": {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Message(ctx, as(who), name)) }},
+	"read a thread":  {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Thread(ctx, as(who), name)) }},
+	"reply": {parley.NounMessage, func(w *fixture, who, name string) error {
 		return failed(w.Post(ctx, as(who), parley.Draft{InReplyTo: name, Content: text("I see")}))
 	}},
-	"await a message": {parley.NounMessage, func(w *world, who, name string) error {
+	"await a message": {parley.NounMessage, func(w *fixture, who, name string) error {
 		return failed(w.AwaitRung(ctx, as(who), name, parley.DeliverySeen, 0))
 	}},
-	"await an answer":    {parley.NounMessage, func(w *world, who, name string) error { return failed(w.AwaitOutcome(ctx, as(who), name, 0)) }},
-	"acknowledge":        {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Ack(ctx, as(who), "", name)) }},
-	"say what was shown": {parley.NounMessage, func(w *world, who, name string) error { return failed(w.MarkShown(ctx, as(who), name)) }},
-	"show an approval":   {parley.NounApproval, func(w *world, who, name string) error { return failed(w.Approval(ctx, as(who), name)) }},
-	"await an approval": {parley.NounApproval, func(w *world, who, name string) error {
+	"await an answer":    {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.AwaitOutcome(ctx, as(who), name, 0)) }},
+	"acknowledge":        {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Ack(ctx, as(who), "", name)) }},
+	"say what was shown": {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.MarkShown(ctx, as(who), name)) }},
+	"show an approval":   {parley.NounApproval, func(w *fixture, who, name string) error { return failed(w.Approval(ctx, as(who), name)) }},
+	"await an approval": {parley.NounApproval, func(w *fixture, who, name string) error {
 		return failed(w.AwaitOutcome(ctx, as(who), name, 0))
 	}},
-	"show a run":    {parley.NounRun, func(w *world, who, name string) error { return failed(w.Run(ctx, as(who), name)) }},
-	"read a run":    {parley.NounRun, func(w *world, who, name string) error { return failed(w.RunOutput(ctx, as(who), name)) }},
-	"trace":         {parley.NounMessage, func(w *world, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
-	"trace a run":   {parley.NounRun, func(w *world, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
+	"show a run":    {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.Run(ctx, as(who), name)) }},
+	"read a run":    {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.RunOutput(ctx, as(who), name)) }},
+	"trace":         {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
+	"trace a run":   {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
 	"need of a new": {parley.NounMessage, needs},
-	"cancel a run":  {parley.NounRun, func(w *world, who, name string) error { return failed(w.CancelRun(ctx, as(who), name, "")) }},
-	"decide on an approval": {parley.NounApproval, func(w *world, who, name string) error {
+	"cancel a run":  {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.CancelRun(ctx, as(who), name, "")) }},
+	"decide on an approval": {parley.NounApproval, func(w *fixture, who, name string) error {
 		return failed(w.Decide(ctx, as(who), name, parley.Decision{Approve: true}))
 	}},
 }
 
-func needs(w *world, who, name string) error {
+func needs(w *fixture, who, name string) error {
 	return failed(w.NewTask(ctx, as(who), parley.NewTask{Title: "next", DependsOn: []string{name}}))
 }
 
@@ -58,7 +58,7 @@ type things map[parley.Noun]struct {
 	who    string // who may do everything to it
 }
 
-func (w *world) makeOneOfEach() things {
+func (w *fixture) makeOneOfEach() things {
 	w.t.Helper()
 	w.addInternOffice()
 	m := w.SendDM("boss", "intern", "a sword").Message
@@ -213,7 +213,7 @@ func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
 
 func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 25} })
+	w := newHub(t, func(w *fixture) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 25} })
 	w.AddPollingAgents("arya", "gendry")
 	m := w.SendDM("arya", "gendry", "one").Message
 	caller := hub.Caller{Agent: "gendry", Source: "api", Token: "t", Scopes: parley.Scopes{parley.ScopeRead}}

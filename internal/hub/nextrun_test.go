@@ -47,7 +47,7 @@ func TestAskIsARunOfItsOwn(t *testing.T) {
 
 func TestRunHasAtMostSoManyTriggers(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddScriptAgents("codex")
 	w.SetInboxDepth("codex", 200, parley.OverflowReject)
 	for i := range 105 {
@@ -232,7 +232,7 @@ func TestTwoHubsStartEachRunOnce(t *testing.T) {
 		hubs[0].SayIn("user", room, "@codex one")
 		hubs[0].SayIn("user", room, "@codex two")
 	}
-	started, errs := atOnce(t, hubs, func(w *world) (*hub.Assignment, error) {
+	started, errs := atOnce(t, hubs, func(w *fixture) (*hub.Assignment, error) {
 		return w.NextRun(ctx, "codex", hub.RunOptions{Node: node})
 	})
 	conversations, runs := map[string]bool{}, 0

@@ -12,7 +12,7 @@ import (
 )
 
 // postHeldMessage has arya write to gendry, for which it needs an approval.
-func (w *world) postHeldMessage(words string) parley.Approval {
+func (w *fixture) postHeldMessage(words string) parley.Approval {
 	w.t.Helper()
 	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true}))
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
@@ -23,7 +23,7 @@ func (w *world) postHeldMessage(words string) parley.Approval {
 	return held.Approval
 }
 
-func (w *world) pendingNotices() []hub.DueNotice {
+func (w *fixture) pendingNotices() []hub.DueNotice {
 	w.t.Helper()
 	return get[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
 }
@@ -108,7 +108,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		same(t, "told", toldOutside(w.pendingNotices()), []string{"user alert The disk of the hub is almost full"})
 	})
 	t.Run("nobody who has no way to be told", func(t *testing.T) {
-		w := newHub(t, func(w *world) { w.config.Notified = func(person string) bool { return person == "sansa" } })
+		w := newHub(t, func(w *fixture) { w.config.Notified = func(person string) bool { return person == "sansa" } })
 		w.AddAgents("arya", "gendry")
 		w.AddPerson("sansa", parley.AccessOwner)
 		w.postHeldMessage("hello")
@@ -143,7 +143,7 @@ func TestNoticesAreTakenByOneAndSurviveARestart(t *testing.T) {
 func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 	t.Parallel()
 	lines := &strings.Builder{}
-	w := newHub(t, func(w *world) { w.config.Log = slog.New(slog.NewTextHandler(lines, nil)) })
+	w := newHub(t, func(w *fixture) { w.config.Log = slog.New(slog.NewTextHandler(lines, nil)) })
 	w.AddAgents("arya", "gendry")
 	w.postHeldMessage("hello")
 	var pauses []time.Duration

@@ -10,13 +10,13 @@ import (
 )
 
 // outcomeNow returns the state of an outcome without waiting.
-func (w *world) outcomeNow(by hub.Caller, id string) parley.Awaited {
+func (w *fixture) outcomeNow(by hub.Caller, id string) parley.Awaited {
 	w.t.Helper()
 	return get[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
 }
 
 // awaitOutcomeWhile lets a participant wait for an outcome that has not come yet, and returns it.
-func (w *world) awaitOutcomeWhile(by hub.Caller, id string, then func()) parley.Awaited {
+func (w *fixture) awaitOutcomeWhile(by hub.Caller, id string, then func()) parley.Awaited {
 	w.t.Helper()
 	told, failed := make(chan parley.Awaited, 1), make(chan error, 1)
 	go func() {
@@ -146,7 +146,7 @@ func TestWaitForAMessage(t *testing.T) {
 
 func TestWaitForAnApproval(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Approvals.Expire = time.Hour })
+	w := newHub(t, func(w *fixture) { w.config.Approvals.Expire = time.Hour })
 	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "well?")))
 	same(t, "pending", w.outcomeNow(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})

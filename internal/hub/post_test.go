@@ -100,7 +100,7 @@ func TestOnePairHasOneDM(t *testing.T) {
 }
 
 // postAtOnce posts drafts from as many goroutines and counts the conversations they went to.
-func postAtOnce(w *world, drafts []parley.Draft, from func(int) string) map[string]int {
+func postAtOnce(w *fixture, drafts []parley.Draft, from func(int) string) map[string]int {
 	w.t.Helper()
 	var (
 		wg    sync.WaitGroup
@@ -575,7 +575,7 @@ func TestSizeLimits(t *testing.T) {
 
 func TestLimitsAreConfigured(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.config.Limits = parley.Limits{Body: 10, Artifact: 1, Depth: 1, Mentions: 1}
 	})
 	w.AddAgents("arya", "ned")

@@ -12,7 +12,7 @@ import (
 )
 
 // presenceStatuses is what everybody is doing, as owners and agents alike see it.
-func (w *world) presenceStatuses() map[string]string {
+func (w *fixture) presenceStatuses() map[string]string {
 	w.t.Helper()
 	found := map[string]string{}
 	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {

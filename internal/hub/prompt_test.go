@@ -16,7 +16,7 @@ import (
 
 // company is a hub with agents that run, in which every message is a word of its own.
 type company struct {
-	*world
+	*fixture
 	where   map[string]string // of each word, its conversation
 	by      map[string]string // and who said it
 	rooms   []string
@@ -33,7 +33,7 @@ func TestNoPromptHoldsWhatIsNotItsAgents(t *testing.T) {
 	t.Parallel()
 	prompts, words := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		c := &company{world: openWorld(rt, stores.place(t), mayLoop), where: map[string]string{}, by: map[string]string{}}
+		c := &company{fixture: openFixture(rt, stores.place(t), mayLoop), where: map[string]string{}, by: map[string]string{}}
 		c.AddScriptAgents(staff...)
 		for _, n := range []parley.NewConversation{{Name: "open"}, {Name: "closed", Private: true, With: staff[:2]}, {Name: "few", Group: true, With: staff[1:]}} {
 			c.rooms = append(c.rooms, c.CreateConversationAs(parley.Owner, n).ID)
@@ -155,7 +155,7 @@ func (c *company) endRun(t *rapid.T) {
 	}
 	c.NoError(c.BeginRun(ctx, a.Run.ID, parley.Process{}))
 	word := c.word()
-	r := get[parley.Run](c.world)(c.FinishRun(ctx, a.Run.ID, parley.Result{Text: "@" + anyOf(t, staff, "whom") + " " + word}, nil))
+	r := get[parley.Run](c.fixture)(c.FinishRun(ctx, a.Run.ID, parley.Result{Text: "@" + anyOf(t, staff, "whom") + " " + word}, nil))
 	c.where[word], c.by[word] = r.Conversation, a.Agent.ID
 }
 

@@ -17,7 +17,7 @@ func rateLimited(who string, perSecond float64, wait time.Duration) *parley.Erro
 }
 
 // once is a post that stores nothing after the first time, so that a rate can be used up fast.
-func once(w *world, by hub.Caller) error {
+func once(w *fixture, by hub.Caller) error {
 	_, err := w.Post(ctx, by, parley.Draft{Direct: []string{"user"}, Content: text("hi"), IdempotencyKey: "k"})
 	return err
 }
@@ -51,7 +51,7 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 
 func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
 	w.AddPerson("jon", parley.AccessOwner)
 	w.AddPerson("sansa", parley.AccessMember)
@@ -76,7 +76,7 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 
 func TestRateCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1} })
 	w.AddAgents("arya")
 	for range 250 {
 		w.NoError(once(w, as("arya")))
@@ -85,7 +85,7 @@ func TestRateCanBeSwitchedOff(t *testing.T) {
 
 func TestRateOfZeroIsNoLimit(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
 	w.AddAgents("arya")
 	for range 5 {
 		w.NoError(once(w, as("arya")))

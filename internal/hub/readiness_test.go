@@ -42,7 +42,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := &probed{fullStore: &fullStore{}, free: c.free}
-			w := newHub(t, func(w *world) {
+			w := newHub(t, func(w *fixture) {
 				w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
 			})
 			w.AddAgents("arya", "ned")

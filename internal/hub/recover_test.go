@@ -56,7 +56,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 // TestCrashOfOneHubLeavesTheLeasesOfAnother: on a shared database a hub puts back only what was leased through it.
 func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Node = "one" })
+	w := newHub(t, func(w *fixture) { w.config.Node = "one" })
 	w.AddAgents("arya", "ned", "bran", "sansa")
 	for _, to := range []string{"ned", "bran", "sansa"} {
 		w.SendDM("arya", to, "hello")
@@ -79,7 +79,7 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 }
 
 // otherHub is another process on the store of a world.
-func otherHub(w *world, node string) *hub.Hub {
+func otherHub(w *fixture, node string) *hub.Hub {
 	w.t.Helper()
 	config := w.config
 	config.Node = node
@@ -91,9 +91,9 @@ func otherHub(w *world, node string) *hub.Hub {
 // TestCrashOfTheHubIsNoAttemptOfARun: the run is lost, and the next has the same messages and those that came later.
 func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 	t.Parallel()
-	for name, begin := range map[string]func(*world) *hub.Assignment{
-		"starting": func(w *world) *hub.Assignment { return w.NextRunOf("codex") },
-		"running":  func(w *world) *hub.Assignment { return w.StartRun("codex") },
+	for name, begin := range map[string]func(*fixture) *hub.Assignment{
+		"starting": func(w *fixture) *hub.Assignment { return w.NextRunOf("codex") },
+		"running":  func(w *fixture) *hub.Assignment { return w.StartRun("codex") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,21 +16,21 @@ import (
 
 const canary = "qzxcanaryvw"
 
-func (w *world) redactAsOwner(id string) parley.Message {
+func (w *fixture) redactAsOwner(id string) parley.Message {
 	w.t.Helper()
 	m, err := w.Redact(ctx, user, id, "it was a secret")
 	w.NoError(err)
 	return m
 }
 
-func (w *world) deepCheck() {
+func (w *fixture) deepCheck() {
 	w.t.Helper()
 	report, err := w.db.CheckDeep(ctx, nil)
 	w.NoError(errors.Join(err, report.Err()))
 }
 
 // draftWithCanary is a draft with the canary in every part of its body.
-func (w *world) draftWithCanary(who string, size int) parley.Draft {
+func (w *fixture) draftWithCanary(who string, size int) parley.Draft {
 	w.t.Helper()
 	named := w.putArtifactAs(who, canary+strings.Repeat(" in a body", size))
 	named.Name = canary + ".txt"
@@ -128,7 +128,7 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 }
 
 // readEveryWay is what each way to read shows of the channel and one message in it, as text.
-func (w *world) readEveryWay(who, id string) map[string]string {
+func (w *fixture) readEveryWay(who, id string) map[string]string {
 	w.t.Helper()
 	shown := map[string]string{}
 	add := func(name string, v any, err error) {
@@ -205,11 +205,11 @@ func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 // What a crash leaves of a redacted message's artifacts is removed by the next sweep, not after a day.
 func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]func(*world){"by the same hub": func(*world) {}, "after a restart": (*world).Restart} {
+	for name, again := range map[string]func(*fixture){"by the same hub": func(*fixture) {}, "after a restart": (*fixture).Restart} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			on := &atomic.Bool{}
-			w := newHub(t, func(w *world) {
+			w := newHub(t, func(w *fixture) {
 				w.config.Log = quiet()
 				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
@@ -293,9 +293,9 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 // An indexer that has read a message before it was redacted does not bring its words back.
 func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 	t.Parallel()
-	for name, erase := range map[string]func(w *world, id string){
-		"redacted": func(w *world, id string) { w.redactAsOwner(id) },
-		"erased by retention": func(w *world, _ string) {
+	for name, erase := range map[string]func(w *fixture, id string){
+		"redacted": func(w *fixture, id string) { w.redactAsOwner(id) },
+		"erased by retention": func(w *fixture, _ string) {
 			w.clock.advance(2 * day)
 			w.NoError(w.Sweep(ctx))
 		},
@@ -303,7 +303,7 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			meddle := &atomic.Pointer[func()]{}
-			w := newHub(t, func(w *world) {
+			w := newHub(t, func(w *fixture) {
 				w.config.Retention.Messages.Age = day
 				w.wrap = func(s parley.Store) parley.Store { return meddling{s, meddle} }
 			})

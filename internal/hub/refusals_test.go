@@ -23,7 +23,7 @@ type refusalEntry struct {
 	Missed   int    `json:"missed"`
 }
 
-func (w *world) auditedRefusals() (list []refusalEntry) {
+func (w *fixture) auditedRefusals() (list []refusalEntry) {
 	w.t.Helper()
 	for _, e := range w.AuditEntriesWithRefusals() {
 		if e.Act != "refused" {
@@ -36,7 +36,7 @@ func (w *world) auditedRefusals() (list []refusalEntry) {
 	return list
 }
 
-func refuseRemoval(w *world, by hub.Caller) {
+func refuseRemoval(w *fixture, by hub.Caller) {
 	w.t.Helper()
 	if err := w.RemoveAgent(ctx, by, "ned"); parley.CodeOf(err) != parley.NotPermitted {
 		w.t.Errorf("removed, %v", err)
@@ -81,7 +81,7 @@ func TestSameRefusalIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place)
+		w := openFixture(t, place)
 		w.Start(ctx)
 		w.AddAgents("arya", "ned")
 		for range 5 {

@@ -9,7 +9,7 @@ import (
 )
 
 // answering is a supervised agent that polls its inbox, and senior who writes to it.
-func answering(t *testing.T) *world {
+func answering(t *testing.T) *fixture {
 	t.Helper()
 	w := newHub(t)
 	w.AddScriptAgents("senior")
@@ -19,7 +19,7 @@ func answering(t *testing.T) *world {
 }
 
 // tryReply has the caller answer a message.
-func (w *world) tryReply(caller hub.Caller, message, words string) error {
+func (w *fixture) tryReply(caller hub.Caller, message, words string) error {
 	_, err := w.Post(ctx, caller, parley.Draft{InReplyTo: message, Content: text(words)})
 	return err
 }
@@ -27,10 +27,10 @@ func (w *world) tryReply(caller hub.Caller, message, words string) error {
 // TestASupervisedAgentAnswersAMessageOnce: the first reply to a message that the agent has pending, has taken or has
 // acknowledged is its answer. Every later reply is a contact of its own, and is held.
 func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
-	for name, before := range map[string]func(w *world, message string){
-		"pending":      func(*world, string) {},
-		"taken":        func(w *world, _ string) { w.TakeAs("intern", parley.Take{}) },
-		"acknowledged": func(w *world, message string) { w.TakeAs("intern", parley.Take{}); w.AckAs("intern", message) },
+	for name, before := range map[string]func(w *fixture, message string){
+		"pending":      func(*fixture, string) {},
+		"taken":        func(w *fixture, _ string) { w.TakeAs("intern", parley.Take{}) },
+		"acknowledged": func(w *fixture, message string) { w.TakeAs("intern", parley.Take{}); w.AckAs("intern", message) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := answering(t)
@@ -54,25 +54,25 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 
 // TestAReplyToADeliveryThatEndedIsHeld: a message that failed, expired, was evicted or is a dead letter triggers nothing.
 func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
-	ends := map[parley.DeliveryState]func(w *world) (message string){
-		parley.DeliveryFailed: func(w *world) string {
+	ends := map[parley.DeliveryState]func(w *fixture) (message string){
+		parley.DeliveryFailed: func(w *fixture) string {
 			m := w.SendDM("senior", "intern", "well?").Message
 			w.NackTaken("intern", w.TakeAs("intern", parley.Take{}), parley.FailureFinal)
 			return m.ID
 		},
-		parley.DeliveryDead: func(w *world) string {
+		parley.DeliveryDead: func(w *fixture) string {
 			w.EditAgent("intern", func(a *parley.Agent) { a.Attempts = 1 })
 			m := w.SendDM("senior", "intern", "well?").Message
 			w.NackTaken("intern", w.TakeAs("intern", parley.Take{}), parley.FailureBusy)
 			return m.ID
 		},
-		parley.DeliveryExpired: func(w *world) string {
+		parley.DeliveryExpired: func(w *fixture) string {
 			m := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, TTL: 60, Content: text("well?")}).Message
 			w.clock.advance(time.Hour)
 			w.SweepDueDeliveries()
 			return m.ID
 		},
-		parley.DeliveryEvicted: func(w *world) string {
+		parley.DeliveryEvicted: func(w *fixture) string {
 			w.SetInboxDepth("intern", 1, parley.OverflowEvict)
 			m := w.SendDM("senior", "intern", "well?").Message
 			w.SendDM("senior", "intern", "another")

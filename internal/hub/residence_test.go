@@ -11,22 +11,22 @@ import (
 // file goes.
 func TestMailFollowsWhoMoves(t *testing.T) {
 	t.Parallel()
-	lives := func(w *world, agents ...string) {
+	lives := func(w *fixture, agents ...string) {
 		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "a", parley.BridgeChange{Agents: &agents}))
 	}
 	for name, c := range map[string]struct {
-		move, back func(w *world)
-		waits      func(w *world) int
+		move, back func(w *fixture)
+		waits      func(w *fixture) int
 	}{
 		"run by the hub": {
-			func(w *world) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeScript }) },
-			func(w *world) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge }) },
-			func(w *world) int { return len(w.PendingTexts("ana")) },
+			func(w *fixture) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeScript }) },
+			func(w *fixture) { w.EditAgent("ana", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge }) },
+			func(w *fixture) int { return len(w.PendingTexts("ana")) },
 		},
 		"in another tree": {
-			func(w *world) { lives(w, "ben") },
-			func(w *world) { lives(w, "ben", "ana") },
-			func(w *world) int { return len(w.departuresOf("b")) },
+			func(w *fixture) { lives(w, "ben") },
+			func(w *fixture) { lives(w, "ben", "ana") },
+			func(w *fixture) int { return len(w.departuresOf("b")) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

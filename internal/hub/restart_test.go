@@ -52,13 +52,13 @@ func TestServerRestartedUnderTakers(t *testing.T) {
 }
 
 // ownServer is a hub on a server of its own, by the server's lease clock.
-func ownServer(t *testing.T, url string) *world {
+func ownServer(t *testing.T, url string) *fixture {
 	t.Helper()
 	db, err := postgres.Open(ctx, url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, db: db}
+	w := &fixture{t: t, db: db}
 	w.Hub, err = hub.New(ctx, db, hub.Config{
 		Rate: hub.Rate{PerSecond: -1, Burst: 1}, DueEvery: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		Loops: hub.Loops{Exchanges: 1 << 30},
@@ -98,7 +98,7 @@ func (l *ledger) full(n int) bool {
 }
 
 // drain takes and acknowledges until all is acknowledged, whatever fails meanwhile.
-func (l *ledger) drain(w *world, n int) {
+func (l *ledger) drain(w *fixture, n int) {
 	for !l.full(n) {
 		taken, err := w.Take(ctx, as("ned"), parley.Take{Limit: 5, Lease: time.Second, Wait: 200 * time.Millisecond})
 		if err != nil {

@@ -33,7 +33,7 @@ func newKeeper(t *rapid.T, place string) *keeper {
 	k := &keeper{machine: &machine{}}
 	k.keep.Age = rapid.SampledFrom([]time.Duration{0, 2 * day}).Draw(t, "age")
 	k.keep.Bytes = rapid.SampledFrom([]int64{0, 300}).Draw(t, "bytes")
-	k.w = openWorld(t, place, func(w *world) {
+	k.w = openFixture(t, place, func(w *fixture) {
 		w.config.Retention.Messages = k.keep
 		w.config.Log = quiet()
 	})
@@ -166,7 +166,7 @@ func (k *keeper) end(t *rapid.T) {
 	k.w.Open()
 }
 
-func (w *world) oldestEventNumber() (oldest int64) {
+func (w *fixture) oldestEventNumber() (oldest int64) {
 	w.t.Helper()
 	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
 		oldest, _, err = tx.Log().Bounds()

@@ -15,10 +15,10 @@ import (
 
 // keeping is a hub that keeps only so much, with arya, ned and a public channel. What it logs is in the
 // builder.
-func keeping(t *testing.T, keep hub.Retention, change ...func(*world)) (*world, *strings.Builder) {
+func keeping(t *testing.T, keep hub.Retention, change ...func(*fixture)) (*fixture, *strings.Builder) {
 	t.Helper()
 	lines := &strings.Builder{}
-	w := newHub(t, append(change, func(w *world) {
+	w := newHub(t, append(change, func(w *fixture) {
 		w.config.Retention = keep
 		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
 	})...)
@@ -27,12 +27,12 @@ func keeping(t *testing.T, keep hub.Retention, change ...func(*world)) (*world, 
 	return w, lines
 }
 
-func (w *world) sweepEverything() {
+func (w *fixture) sweepEverything() {
 	w.t.Helper()
 	w.NoError(w.Sweep(ctx))
 }
 
-func (w *world) lastAuditEntry() []string {
+func (w *fixture) lastAuditEntry() []string {
 	w.t.Helper()
 	list := w.AuditEntries()
 	last := list[len(list)-1]
@@ -238,7 +238,7 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
-	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *world) {
+	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *fixture) {
 		w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
 	})
 	w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(w.putArtifactAs("arya", "body"))})

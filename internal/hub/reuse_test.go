@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func (w *world) addReusedAgent(by string, n parley.NewAgent) (parley.Agent, error) {
+func (w *fixture) addReusedAgent(by string, n parley.NewAgent) (parley.Agent, error) {
 	n.Reuse = true
 	return w.AddAgent(ctx, as(by), n)
 }
@@ -214,8 +214,8 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 	t.Parallel()
 	var aside []string
-	var w *world
-	w = newHub(t, func(of *world) {
+	var w *fixture
+	w = newHub(t, func(of *fixture) {
 		of.config.SetFilesAside = func(id string) error {
 			if holder, err := w.Agent(ctx, user, id); err == nil && holder.RemovedAt == nil {
 				t.Errorf("%s was taken before its files were out of the way", id)

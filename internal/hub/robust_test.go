@@ -48,7 +48,7 @@ func TestForeignCursorIsBadInput(t *testing.T) {
 
 func TestLimitsNotGivenAreTheDefaults(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Limits = parley.Limits{Body: 1000} })
+	w := newHub(t, func(w *fixture) { w.config.Limits = parley.Limits{Body: 1000} })
 	w.AddAgents("arya")
 	w.CreateChannel("user", "open", "arya")
 	w.PostAs("user", parley.Draft{Conversation: "open", Content: text("hi @arya"), Payload: []byte(`{"a":{"b":1}}`)})

@@ -11,18 +11,18 @@ import (
 const node = "node-1"
 
 // AddScriptAgents adds agents whose runs the hub starts.
-func (w *world) AddScriptAgents(ids ...string) {
+func (w *fixture) AddScriptAgents(ids ...string) {
 	w.t.Helper()
 	w.AddAgentsWithRuntime(parley.RuntimeScript, ids...)
 }
 
 // AddPollingAgents adds agents that fetch for themselves.
-func (w *world) AddPollingAgents(ids ...string) {
+func (w *fixture) AddPollingAgents(ids ...string) {
 	w.t.Helper()
 	w.AddAgentsWithRuntime(parley.RuntimeAttached, ids...)
 }
 
-func (w *world) AddAgentsWithRuntime(runtime string, ids ...string) {
+func (w *fixture) AddAgentsWithRuntime(runtime string, ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: runtime}})
@@ -31,7 +31,7 @@ func (w *world) AddAgentsWithRuntime(runtime string, ids ...string) {
 }
 
 // NextRunOf is the agent's next run, or nil.
-func (w *world) NextRunOf(agent string) *hub.Assignment {
+func (w *fixture) NextRunOf(agent string) *hub.Assignment {
 	w.t.Helper()
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: patiently}))
 }
@@ -48,7 +48,7 @@ func ownPlace(a *hub.Assignment) hub.Place {
 func instantly(parley.Agent) hub.RunPlan { return hub.RunPlan{Instant: true, Token: parley.TokenRun} }
 
 // StartRun is the agent's next run, which there must be, begun.
-func (w *world) StartRun(agent string) *hub.Assignment {
+func (w *fixture) StartRun(agent string) *hub.Assignment {
 	w.t.Helper()
 	a := w.NextRunOf(agent)
 	if a == nil {
@@ -59,19 +59,19 @@ func (w *world) StartRun(agent string) *hub.Assignment {
 	return a
 }
 
-func (w *world) EndRun(a *hub.Assignment, text string) parley.Run {
+func (w *fixture) EndRun(a *hub.Assignment, text string) parley.Run {
 	w.t.Helper()
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: text}, nil))
 }
 
-func (w *world) FailRunOf(a *hub.Assignment, f parley.Failure) parley.Run {
+func (w *fixture) FailRunOf(a *hub.Assignment, f parley.Failure) parley.Run {
 	w.t.Helper()
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: f, Reason: "it broke"}, Hint: "mend it"}
 	return get[parley.Run](w)(w.FailRun(ctx, a.Run.ID, why, parley.Result{}, nil))
 }
 
 // RunAndAnswer has an agent do its next run and end it with a text. It returns the answer.
-func (w *world) RunAndAnswer(agent, text string) parley.Shown {
+func (w *fixture) RunAndAnswer(agent, text string) parley.Shown {
 	w.t.Helper()
 	r := w.EndRun(w.StartRun(agent), text)
 	if r.Answer == "" {
@@ -81,7 +81,7 @@ func (w *world) RunAndAnswer(agent, text string) parley.Shown {
 }
 
 // AssertIdle requires that agents have nothing to start.
-func (w *world) AssertIdle(agents ...string) {
+func (w *fixture) AssertIdle(agents ...string) {
 	w.t.Helper()
 	for _, agent := range agents {
 		if a := w.NextRunOf(agent); a != nil {
@@ -91,18 +91,18 @@ func (w *world) AssertIdle(agents ...string) {
 }
 
 // WokenAgents are those of some agents who have something to start.
-func (w *world) WokenAgents(agents ...string) []string {
+func (w *fixture) WokenAgents(agents ...string) []string {
 	w.t.Helper()
 	return slices.DeleteFunc(slices.Clone(agents), func(agent string) bool { return w.NextRunOf(agent) == nil })
 }
 
-func (w *world) RunByID(id string) parley.RunView {
+func (w *fixture) RunByID(id string) parley.RunView {
 	w.t.Helper()
 	return get[parley.RunView](w)(w.Run(ctx, user, id))
 }
 
 // PostFromRun is what a run says while it runs.
-func (w *world) PostFromRun(a *hub.Assignment, d parley.Draft) parley.Receipt {
+func (w *fixture) PostFromRun(a *hub.Assignment, d parley.Draft) parley.Receipt {
 	w.t.Helper()
 	return get[parley.Receipt](w)(w.Post(ctx, a.Caller(), d))
 }

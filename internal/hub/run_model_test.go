@@ -14,7 +14,7 @@ import (
 
 // runMachine does at random what dispatchers, runtimes, people and accidents do to runs.
 type runMachine struct {
-	*world
+	*fixture
 	live []*hub.Assignment // as the dispatcher knows them: some may be over
 }
 
@@ -29,7 +29,7 @@ var (
 func TestWakesAreSeenOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		m := &runMachine{world: openWorld(r, stores.place(t), mayLoop, func(w *world) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
+		m := &runMachine{fixture: openFixture(r, stores.place(t), mayLoop, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
 		m.AddScriptAgents(runAgents...)
 		for _, id := range runAgents {
 			m.EditAgent(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
@@ -78,7 +78,7 @@ func (m *runMachine) startRun(agent string) {
 	}
 	m.live = append(m.live, a)
 	in := map[string]bool{}
-	for _, one := range get[[]parley.Run](m.world)(m.Runs(ctx, user, parley.RunFilter{Agent: agent, Live: true})) {
+	for _, one := range get[[]parley.Run](m.fixture)(m.Runs(ctx, user, parley.RunFilter{Agent: agent, Live: true})) {
 		if in[one.Conversation] {
 			m.t.Fatalf("%s has two runs in one conversation", agent)
 		}
@@ -96,7 +96,7 @@ func (m *runMachine) accident(r *rapid.T) {
 		if rapid.Bool().Draw(r, "swept first") {
 			m.SweepDueDeliveries()
 		}
-		for _, lost := range get[[]parley.Run](m.world)(m.LostRuns(ctx, node)) {
+		for _, lost := range get[[]parley.Run](m.fixture)(m.LostRuns(ctx, node)) {
 			m.NoError(m.RecoverRun(ctx, lost.ID))
 		}
 		m.live = nil

@@ -12,7 +12,7 @@ import (
 )
 
 // runContextOf is what a run's prompt is made from.
-func (w *world) runContextOf(run string) parley.RunContext {
+func (w *fixture) runContextOf(run string) parley.RunContext {
 	w.t.Helper()
 	return get[parley.RunContext](w)(w.RunContext(ctx, run))
 }
@@ -95,7 +95,7 @@ func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		w := openWorld(r, stores.place(t), mayLoop)
+		w := openFixture(r, stores.place(t), mayLoop)
 		agents := []string{"a1", "b2", "c3"}
 		w.AddScriptAgents(agents...)
 		rooms := []string{"one", "two"}
@@ -132,7 +132,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 
 // assertContextWithinRights requires that a run is given nothing that its agent may not read, and of its history and its
 // triggers nothing of another conversation.
-func (w *world) assertContextWithinRights(agent string, r parley.Run) {
+func (w *fixture) assertContextWithinRights(agent string, r parley.Run) {
 	w.t.Helper()
 	c, err := w.RunContext(ctx, r.ID)
 	if err != nil {

@@ -135,17 +135,17 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 // Whatever step of a run the process dies after, the message is answered once, by a later run.
 func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
-	steps := []func(w *world, a *hub.Assignment){
-		func(*world, *hub.Assignment) {},
-		func(w *world, a *hub.Assignment) { get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)) },
-		func(w *world, a *hub.Assignment) {
+	steps := []func(w *fixture, a *hub.Assignment){
+		func(*fixture, *hub.Assignment) {},
+		func(w *fixture, a *hub.Assignment) { get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)) },
+		func(w *fixture, a *hub.Assignment) {
 			w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 1}))
 		},
-		func(w *world, a *hub.Assignment) { get[string](w)(w.KeepRun(ctx, a.Run.ID)) },
-		func(w *world, a *hub.Assignment) {
+		func(w *fixture, a *hub.Assignment) { get[string](w)(w.KeepRun(ctx, a.Run.ID)) },
+		func(w *fixture, a *hub.Assignment) {
 			w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("half")})
 		},
-		func(w *world, a *hub.Assignment) { w.EndRun(a, "answer") },
+		func(w *fixture, a *hub.Assignment) { w.EndRun(a, "answer") },
 	}
 	for crash := range steps {
 		for _, sweepFirst := range []bool{false, true} {
@@ -305,7 +305,7 @@ func (m refusingMessages) Insert(message parley.Message) error {
 func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	t.Parallel()
 	once := &atomic.Bool{}
-	w := newHub(t, func(w *world) { w.wrap = func(s parley.Store) parley.Store { return refusing{diskless(s), once} } })
+	w := newHub(t, func(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return refusing{diskless(s), once} } })
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")

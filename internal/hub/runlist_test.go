@@ -190,7 +190,7 @@ func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 // What a run sends counts as what its agent sends.
 func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 3} })
+	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 3} })
 	w.AddScriptAgents("codex")
 	w.CreateChannel("user", "open", "codex")
 	w.SayIn("user", "open", "@codex")
@@ -209,7 +209,7 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 
 func TestOutputsAreKeptForAWhile(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.Retention.Outputs = time.Hour })
+	w := newHub(t, func(w *fixture) { w.config.Retention.Outputs = time.Hour })
 	w.AddScriptAgents("codex")
 	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")

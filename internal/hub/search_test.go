@@ -11,7 +11,7 @@ import (
 )
 
 // newSearch is a hub that runs, with arya and ned and a public channel.
-func newSearch(t *testing.T, change ...func(*world)) *world {
+func newSearch(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
 	w := newHub(t, change...)
 	w.Start(ctx)
@@ -20,7 +20,7 @@ func newSearch(t *testing.T, change ...func(*world)) *world {
 	return w
 }
 
-func (w *world) searchAs(who, query string) parley.SearchResult {
+func (w *fixture) searchAs(who, query string) parley.SearchResult {
 	w.t.Helper()
 	found, err := w.Search(ctx, as(who), parley.SearchRequest{Query: query})
 	w.NoError(err)
@@ -28,7 +28,7 @@ func (w *world) searchAs(who, query string) parley.SearchResult {
 }
 
 // searchSnippets are the snippets of what somebody finds, best first. It waits for what was said last.
-func (w *world) searchSnippets(who, query string) []string {
+func (w *fixture) searchSnippets(who, query string) []string {
 	w.t.Helper()
 	w.awaitIndex()
 	texts := []string{}
@@ -39,7 +39,7 @@ func (w *world) searchSnippets(who, query string) []string {
 }
 
 // awaitIndex waits until everything is indexed: a search waits for its caller's own last message.
-func (w *world) awaitIndex() {
+func (w *fixture) awaitIndex() {
 	w.t.Helper()
 	w.SendDM(parley.Owner, "ned", "settled")
 	if w.searchAs(parley.Owner, "settled").Behind {

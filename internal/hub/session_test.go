@@ -15,7 +15,7 @@ import (
 var linkUsed = refused(parley.NotPermitted, parley.Unauthenticated, "the sign-in link does not work, or not any more",
 	"ask for a new one: each works once, for 10 minutes")
 
-func (w *world) newSignInLink(by hub.Caller, person string) string {
+func (w *fixture) newSignInLink(by hub.Caller, person string) string {
 	w.t.Helper()
 	secret, _, err := w.NewLink(ctx, by, person)
 	w.NoError(err)
@@ -87,7 +87,7 @@ func TestLinkWorksOnceForTwoHubs(t *testing.T) {
 	t.Parallel()
 	hubs := twoHubs(t)
 	secret := hubs[0].newSignInLink(scoped("user"), "user")
-	_, errs := atOnce(t, hubs, func(w *world) (parley.MadeToken, error) { return w.SignIn(ctx, secret) })
+	_, errs := atOnce(t, hubs, func(w *fixture) (parley.MadeToken, error) { return w.SignIn(ctx, secret) })
 	opened := 0
 	for _, err := range errs {
 		if err == nil {
@@ -264,7 +264,7 @@ func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 	t.Parallel()
 	store := &fullStore{}
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
 	})
 	w.AddAgents("arya", "ned")

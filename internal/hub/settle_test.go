@@ -10,17 +10,17 @@ import (
 func TestReplyAnswersFromWhereverTheDeliveryStands(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before func(*world, parley.Message)
+		before func(*fixture, parley.Message)
 		want   parley.DeliveryState
 	}{
-		"accepted":  {func(*world, parley.Message) {}, parley.DeliveryAnswered},
-		"delivered": {func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{}) }, parley.DeliveryAnswered},
-		"seen":      {func(w *world, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, parley.DeliveryAnswered},
-		"pausing": {func(w *world, _ parley.Message) {
+		"accepted":  {func(*fixture, parley.Message) {}, parley.DeliveryAnswered},
+		"delivered": {func(w *fixture, _ parley.Message) { w.TakeAs("ned", parley.Take{}) }, parley.DeliveryAnswered},
+		"seen":      {func(w *fixture, _ parley.Message) { w.TakeAs("ned", parley.Take{Seen: true}) }, parley.DeliveryAnswered},
+		"pausing": {func(w *fixture, _ parley.Message) {
 			w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 		}, parley.DeliveryAnswered},
-		"acked": {func(w *world, m parley.Message) { w.AckAs("ned", m.ID) }, parley.DeliveryAnswered},
-		"failed": {func(w *world, _ parley.Message) {
+		"acked": {func(w *fixture, m parley.Message) { w.AckAs("ned", m.ID) }, parley.DeliveryAnswered},
+		"failed": {func(w *fixture, _ parley.Message) {
 			w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureFinal)
 		}, parley.DeliveryFailed},
 	} {

@@ -8,20 +8,20 @@ import (
 )
 
 // markShownTo marks messages as shown to somebody.
-func (w *world) markShownTo(who string, messages ...string) {
+func (w *fixture) markShownTo(who string, messages ...string) {
 	w.t.Helper()
 	_, err := w.MarkShown(ctx, as(who), messages...)
 	w.NoError(err)
 }
 
 // newestFirstTexts is somebody's inbox from its newest message, as texts.
-func (w *world) newestFirstTexts(who string) []string {
+func (w *fixture) newestFirstTexts(who string) []string {
 	w.t.Helper()
 	return textsOf(get[parley.Peeked](w)(w.PeekNewest(ctx, as(who), 0, 500)).Messages)
 }
 
 // unreadCount is how many messages somebody has not read in a conversation.
-func (w *world) unreadCount(who, conversation string) int {
+func (w *fixture) unreadCount(who, conversation string) int {
 	w.t.Helper()
 	return w.ConversationAs(who, conversation).Unread
 }

@@ -40,7 +40,7 @@ func TestSubscribersGetWhatTheyMaySee(t *testing.T) {
 
 // crowd is a few participants whose rights change, and who listen.
 type crowd struct {
-	*world
+	*fixture
 	t         *rapid.T
 	rooms     []string
 	said      []string
@@ -67,7 +67,7 @@ var (
 )
 
 func newCrowd(t *testing.T, rt *rapid.T) *crowd {
-	c := &crowd{world: openWorld(rt, stores.place(t), mayLoop), t: rt}
+	c := &crowd{fixture: openFixture(rt, stores.place(t), mayLoop), t: rt}
 	c.Start(ctx)
 	c.AddAgents(crowdAgents...)
 	c.AddPerson("sansa", parley.AccessMember)

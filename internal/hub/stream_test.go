@@ -45,10 +45,10 @@ func (l tappedLog) Events(after int64, limit int) ([]parley.Event, error) {
 }
 
 // tap is a world whose store is tapped.
-func tap(t tester, place string) (*world, *tapped) {
+func tap(t tester, place string) (*fixture, *tapped) {
 	t.Helper()
 	tapped := &tapped{}
-	return openWorld(t, place, func(w *world) {
+	return openFixture(t, place, func(w *fixture) {
 		w.wrap = func(s parley.Store) parley.Store {
 			tapped.Store = diskless(s)
 			return tapped
@@ -57,7 +57,7 @@ func tap(t tester, place string) (*world, *tapped) {
 }
 
 // live subscribes to all that comes, and has a first look.
-func live(t *testing.T, w *world, who string, kinds ...parley.EventKind) *hub.Subscription {
+func live(t *testing.T, w *fixture, who string, kinds ...parley.EventKind) *hub.Subscription {
 	t.Helper()
 	sub := subscribe(t, w.Hub, as(who), w.LastEventNumber(), kinds...)
 	same(t, "events before any", len(look(t, sub)), 0)
@@ -141,7 +141,7 @@ func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 	same(t, "others are told", len(look(t, other)) > 0, true)
 }
 
-func (w *world) setAccess(who string, access parley.Access) {
+func (w *fixture) setAccess(who string, access parley.Access) {
 	w.t.Helper()
 	_, err := w.ChangeAgent(ctx, user, who, func(a *parley.Agent) error {
 		a.Access = access

@@ -48,7 +48,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 	const days = 7 * 24 * time.Hour
 	for name, after := range map[string]time.Duration{"off": 0, "on": days} {
 		t.Run(name, func(t *testing.T) {
-			w := newHub(t, func(w *world) { w.config.AutoArchive = after })
+			w := newHub(t, func(w *fixture) { w.config.AutoArchive = after })
 			at := places(w)
 			w.clock.advance(days)
 			w.SayIn("arya", at["public channel"], "alive")
@@ -73,7 +73,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 
 func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *world) { w.config.AutoArchive = time.Hour })
+	w := newHub(t, func(w *fixture) { w.config.AutoArchive = time.Hour })
 	for i := range 201 {
 		w.CreateChannel("user", fmt.Sprint("c", i))
 	}
@@ -98,7 +98,7 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 }
 
 // erasable is how many rows the next purge would erase; it erases none.
-func erasable(w *world) (n int) {
+func erasable(w *fixture) (n int) {
 	w.t.Helper()
 	err := w.db.Update(ctx, func(tx parley.Tx) (err error) {
 		if n, err = tx.Conversations().Purge(1000); err != nil {
@@ -116,7 +116,7 @@ func TestSweepRunsByItself(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place, func(w *world) { w.config.AutoArchive = time.Hour })
+		w := openFixture(t, place, func(w *fixture) { w.config.AutoArchive = time.Hour })
 		conv := w.CreateChannel("user", "open").ID
 		w.clock.advance(2 * time.Hour)
 		w.Start(ctx)

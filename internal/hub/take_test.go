@@ -217,11 +217,11 @@ type waiting struct {
 }
 
 // inBubble runs what happens while ned waits, and returns what its take came back with.
-func inBubble(t *testing.T, prepare, meanwhile func(*world)) (got waiting) {
+func inBubble(t *testing.T, prepare, meanwhile func(*fixture)) (got waiting) {
 	t.Helper()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place)
+		w := openFixture(t, place)
 		w.AddAgents("arya", "ned")
 		prepare(w)
 		began := time.Now()
@@ -238,21 +238,21 @@ func inBubble(t *testing.T, prepare, meanwhile func(*world)) (got waiting) {
 	return got
 }
 
-func nothing(*world) {}
+func nothing(*fixture) {}
 
 func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 	t.Parallel()
-	pausing := func(w *world) {
+	pausing := func(w *fixture) {
 		w.SendDM("arya", "ned", "hello")
 		w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	}
-	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
-		"by a post":        {nothing, func(w *world) { w.SendDM("arya", "ned", "hello") }},
-		"by a pause's end": {pausing, func(w *world) { w.AdvanceLeases(5 * time.Second) }},
+	for name, c := range map[string]struct{ prepare, meanwhile func(*fixture) }{
+		"by a post":        {nothing, func(w *fixture) { w.SendDM("arya", "ned", "hello") }},
+		"by a pause's end": {pausing, func(w *fixture) { w.AdvanceLeases(5 * time.Second) }},
 		"by what was dead": {dying, retryAll},
-		"by what waited":   {func(w *world) { w.SendDM("arya", "ned", "hello") }, nothing},
-		"by being woken":   {asleep, func(w *world) { get[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},
-		"by an ask, sleeping": {sleeping, func(w *world) {
+		"by what waited":   {func(w *fixture) { w.SendDM("arya", "ned", "hello") }, nothing},
+		"by being woken":   {asleep, func(w *fixture) { get[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},
+		"by an ask, sleeping": {sleeping, func(w *fixture) {
 			w.postForPurpose(parley.PurposeAsk, "arya", "ned", "hello")
 		}},
 	} {
@@ -266,22 +266,22 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 	}
 }
 
-func sleeping(w *world) {
+func sleeping(w *fixture) {
 	get[parley.Agent](w)(w.Sleep(ctx, user, "ned", began.Add(time.Hour)))
 }
 
-func asleep(w *world) {
+func asleep(w *fixture) {
 	sleeping(w)
 	w.SendDM("arya", "ned", "hello")
 }
 
-func dying(w *world) {
+func dying(w *fixture) {
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 1 })
 	w.SendDM("arya", "ned", "hello")
 	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 }
 
-func retryAll(w *world) {
+func retryAll(w *fixture) {
 	for _, d := range get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)) {
 		get[parley.Delivery](w)(w.RetryDead(ctx, user, d.Message, d.Recipient))
 	}
@@ -289,9 +289,9 @@ func retryAll(w *world) {
 
 func TestWaitingTakeLooksAgainFromTimeToTime(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ prepare, meanwhile func(*world) }{
-		"the sleep is over": {asleep, func(w *world) { w.clock.advance(time.Hour) }},
-		"another process has written": {nothing, func(w *world) {
+	for name, c := range map[string]struct{ prepare, meanwhile func(*fixture) }{
+		"the sleep is over": {asleep, func(w *fixture) { w.clock.advance(time.Hour) }},
+		"another process has written": {nothing, func(w *fixture) {
 			other, err := hub.New(ctx, w.db, w.config)
 			w.NoError(err)
 			_, err = other.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
@@ -312,7 +312,7 @@ func TestWaitingTakeEndsWithNothing(t *testing.T) {
 	t.Parallel()
 	got := inBubble(t, nothing, nothing)
 	same(t, "at its end", []any{got.taken, got.err, got.after}, []any{parley.Taken{}, nil, time.Minute})
-	got = inBubble(t, nothing, func(w *world) { w.NoError(w.RemoveAgent(ctx, user, "ned")) })
+	got = inBubble(t, nothing, func(w *fixture) { w.NoError(w.RemoveAgent(ctx, user, "ned")) })
 	same(t, "removed meanwhile", []any{parley.CodeOf(got.err), got.after}, []any{parley.NotPermitted, time.Duration(0)})
 }
 
@@ -336,7 +336,7 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openWorld(t, place, func(w *world) { w.config.DueEvery = time.Second })
+		w := openFixture(t, place, func(w *fixture) { w.config.DueEvery = time.Second })
 		w.AddAgents("arya", "ned")
 		m := w.SendDM("arya", "ned", "hello").Message
 		w.TakeAs("ned", parley.Take{})
@@ -367,7 +367,7 @@ func (s followed) Update(ctx context.Context, fn func(parley.Tx) error) error {
 func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	t.Parallel()
 	var next func()
-	w := newHub(t, func(w *world) {
+	w := newHub(t, func(w *fixture) {
 		w.wrap = func(s parley.Store) parley.Store { return followed{s, &next} }
 	})
 	w.AddAgents("arya", "ned")

@@ -15,7 +15,7 @@ import (
 
 // forester lets agents delegate to each other, ask each other, have calls held, fail, be cancelled and die at random.
 type forester struct {
-	w      *world
+	w      *fixture
 	agents []string
 	live   []*hub.Assignment
 	spent  map[string]int64 // by run, which may be given its task after its end
@@ -28,7 +28,7 @@ type forester struct {
 func TestTreesKeepTheirPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := &forester{w: openWorld(rt, stores.place(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
+		x := &forester{w: openFixture(rt, stores.place(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
 		x.w.AddScriptAgents(x.agents...)
 		x.w.AddPermission("ned", "bran", parley.EffectAllow, withApproval)
 		x.w.SendDM("user", "arya", "begin")

@@ -12,7 +12,7 @@ import (
 )
 
 // Delegate has a caller hand work to somebody, and returns the id of the task.
-func (w *world) Delegate(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
+func (w *fixture) Delegate(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
 	w.t.Helper()
 	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: what}
 	for _, f := range change {
@@ -26,7 +26,7 @@ func (w *world) Delegate(by hub.Caller, to, what string, change ...func(*parley.
 }
 
 // delegateDraftAsBoss wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
-func (w *world) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
+func (w *fixture) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
 	w.t.Helper()
 	w.SayIn("user", "open", "@boss Prepare the report")
 	run = w.StartRun("boss")
@@ -35,13 +35,13 @@ func (w *world) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub.A
 
 func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
 
-func (w *world) TaskByID(id string) parley.TaskView {
+func (w *fixture) TaskByID(id string) parley.TaskView {
 	w.t.Helper()
 	return get[parley.TaskView](w)(w.Task(ctx, user, id))
 }
 
 // AssertTaskState requires that tasks are in a state.
-func (w *world) AssertTaskState(state parley.TaskState, ids ...string) {
+func (w *fixture) AssertTaskState(state parley.TaskState, ids ...string) {
 	w.t.Helper()
 	for _, id := range ids {
 		if got := w.TaskByID(id).Status; got != state {
@@ -51,7 +51,7 @@ func (w *world) AssertTaskState(state parley.TaskState, ids ...string) {
 }
 
 // callbackTexts are the texts by which a participant was called back in a conversation, in order.
-func (w *world) callbackTexts(conversation string) (texts []string) {
+func (w *fixture) callbackTexts(conversation string) (texts []string) {
 	w.t.Helper()
 	for _, m := range w.historyAs("user", conversation) {
 		if m.Source == "delegation_result" {
@@ -61,13 +61,13 @@ func (w *world) callbackTexts(conversation string) (texts []string) {
 	return texts
 }
 
-func (w *world) historyAs(as1, conversation string) []parley.Message {
+func (w *fixture) historyAs(as1, conversation string) []parley.Message {
 	w.t.Helper()
 	return get[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
 }
 
 // team is a channel in which the user asks boss, who runs, as do writer and data.
-func team(t *testing.T) *world {
+func team(t *testing.T) *fixture {
 	t.Helper()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("boss", "writer", "data")
@@ -115,19 +115,19 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 func TestFailedWorkIsCalledBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end    func(w *world, id string)
+		end    func(w *fixture, id string)
 		state  parley.TaskState
 		reason string
 		code   parley.Code
 	}{
-		"its run fails":   {func(w *world, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
-		"it is cancelled": {func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
-		"removed":         {func(w *world, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
-		"its deadline passes": {func(w *world, _ string) {
+		"its run fails":   {func(w *fixture, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
+		"it is cancelled": {func(w *fixture, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
+		"removed":         {func(w *fixture, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
+		"its deadline passes": {func(w *fixture, _ string) {
 			w.clock.advance(2 * time.Hour)
 			w.NoError(w.SweepTasks(ctx))
 		}, parley.TaskFailed, "its deadline passed", parley.TimedOut},
-		"it says so": {func(w *world, id string) {
+		"it says so": {func(w *fixture, id string) {
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}))
 		}, parley.TaskFailed, "cannot", parley.DependencyFailed},
 	} {
@@ -185,14 +185,14 @@ func TestCancelGoesDown(t *testing.T) {
 // that it is done with it.
 func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 	t.Parallel()
-	cancel := func(w *world, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
-	reassign := func(w *world, id string) { get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
-	lapse := func(w *world, _ parley.Taken) { w.AdvanceLeases(time.Hour) }
-	giveBack := func(w *world, taken parley.Taken) { w.NackTaken("ned", taken, parley.FailureBusy) }
-	ack := func(w *world, taken parley.Taken) { w.AckAs("ned", taken.Messages[0].ID) }
+	cancel := func(w *fixture, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
+	reassign := func(w *fixture, id string) { get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
+	lapse := func(w *fixture, _ parley.Taken) { w.AdvanceLeases(time.Hour) }
+	giveBack := func(w *fixture, taken parley.Taken) { w.NackTaken("ned", taken, parley.FailureBusy) }
+	ack := func(w *fixture, taken parley.Taken) { w.AckAs("ned", taken.Messages[0].ID) }
 	for name, c := range map[string]struct {
-		stop func(w *world, id string)
-		end  func(w *world, taken parley.Taken)
+		stop func(w *fixture, id string)
+		end  func(w *fixture, taken parley.Taken)
 		says string
 		ends parley.DeliveryState
 	}{
@@ -366,7 +366,7 @@ func TestDependentsWait(t *testing.T) {
 	})
 }
 
-func (w *world) tryDelegate(by hub.Caller, to string, change ...func(*parley.Contact)) func() error {
+func (w *fixture) tryDelegate(by hub.Caller, to string, change ...func(*parley.Contact)) func() error {
 	return func() error {
 		c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: "do it"}
 		for _, f := range change {
@@ -717,7 +717,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 
 // crasher ends the process once, after a number of steps.
 type crasher struct {
-	w     *world
+	w     *fixture
 	at    int
 	steps int
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // delegatedFromTree is a task of ned's that an agent of a tree has asked for by a document.
-func (w *world) delegatedFromTree(l parley.Layout) parley.Task {
+func (w *fixture) delegatedFromTree(l parley.Layout) parley.Task {
 	w.t.Helper()
 	w.AddPollingAgents("ned")
 	w.joinTree(l, "tree", "gm")
@@ -23,7 +23,7 @@ func (w *world) delegatedFromTree(l parley.Layout) parley.Task {
 	return tasks[0].Task
 }
 
-func (w *world) reportProgress(task string, p parley.TaskProgress) {
+func (w *fixture) reportProgress(task string, p parley.TaskProgress) {
 	w.t.Helper()
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task, parley.TaskChange{Progress: &p}))
 }
@@ -94,13 +94,13 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 // waits for nothing.
 func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 	t.Parallel()
-	for what, fill := range map[string]func(w *world, first parley.Task){
-		"reports of another task": func(w *world, first parley.Task) {
+	for what, fill := range map[string]func(w *fixture, first parley.Task){
+		"reports of another task": func(w *fixture, first parley.Task) {
 			for n := range 20 {
 				w.reportProgress(first.ID, parley.TaskProgress{Message: fmt.Sprintf("step %d", n)})
 			}
 		},
-		"notifications": func(w *world, _ parley.Task) {
+		"notifications": func(w *fixture, _ parley.Task) {
 			for n := range 20 {
 				w.PostAs("ned", parley.Draft{Direct: []string{"gm"}, Type: parley.TypeNotification, Content: text(fmt.Sprintf("note %d", n))})
 			}

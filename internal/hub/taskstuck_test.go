@@ -10,17 +10,17 @@ import (
 func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end    func(w *world, run string)
+		end    func(w *fixture, run string)
 		reason string
 	}{
-		"it fails": {func(w *world, run string) {
+		"it fails": {func(w *fixture, run string) {
 			get[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Reason: "it broke"}}, parley.Result{}, nil))
 		}, "it broke"},
-		"it stumbles": {func(w *world, run string) {
+		"it stumbles": {func(w *fixture, run string) {
 			get[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "503"}}, parley.Result{}, nil))
 		}, "503"},
-		"it is lost": {func(w *world, run string) { w.NoError(w.RecoverRun(ctx, run)) }, "the hub or the program ended before the run did"},
-		"it is cancelled": {func(w *world, run string) {
+		"it is lost": {func(w *fixture, run string) { w.NoError(w.RecoverRun(ctx, run)) }, "the hub or the program ended before the run did"},
+		"it is cancelled": {func(w *fixture, run string) {
 			get[parley.Run](w)(w.CancelRun(ctx, user, run, "enough"))
 			get[parley.Run](w)(w.FinishRun(ctx, run, parley.Result{Text: "done"}, nil))
 		}, "the run was cancelled: by user: enough"},
@@ -57,10 +57,10 @@ func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
 // What was deleted with its conversation comes to nobody: who waits for it is told.
 func TestTasksEndWithTheirConversation(t *testing.T) {
 	t.Parallel()
-	for name, begin := range map[string]func(w *world){
-		"queued":  func(*world) {},
-		"running": func(w *world) { w.StartRun("writer") },
-		"with a result that nobody has read": func(w *world) {
+	for name, begin := range map[string]func(w *fixture){
+		"queued":  func(*fixture) {},
+		"running": func(w *fixture) { w.StartRun("writer") },
+		"with a result that nobody has read": func(w *fixture) {
 			run := w.StartRun("writer")
 			w.Delegate(run.Caller(), "data", "Pull figures")
 			w.EndRun(run, "wait for it")

@@ -9,7 +9,7 @@ import (
 )
 
 // assertNotFound requires the error for what is not there.
-func (w *world) assertNotFound(what string, err error) {
+func (w *fixture) assertNotFound(what string, err error) {
 	w.t.Helper()
 	if e := parley.AsError(err); e == nil || e.Reason != parley.NotFound {
 		w.t.Errorf("%s: %v", what, err)

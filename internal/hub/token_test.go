@@ -25,12 +25,12 @@ func ending(c hub.Caller, until time.Time) hub.Caller {
 }
 
 // newTokenFor makes a token by the owner.
-func (w *world) newTokenFor(holder string, scopes ...parley.Scope) parley.MadeToken {
+func (w *fixture) newTokenFor(holder string, scopes ...parley.Scope) parley.MadeToken {
 	w.t.Helper()
 	return get[parley.MadeToken](w)(w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: holder, Scopes: scopes}))
 }
 
-func (w *world) tokenIDsOf(by, holder string) (list []string) {
+func (w *fixture) tokenIDsOf(by, holder string) (list []string) {
 	w.t.Helper()
 	tokens, _, err := w.Tokens(ctx, as(by), parley.TokenFilter{Agent: holder})
 	w.NoError(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (w *world) textsOfTrace(who, id string) []string {
+func (w *fixture) textsOfTrace(who, id string) []string {
 	w.t.Helper()
 	words := []string{}
 	for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(who), id)).Items {

@@ -13,9 +13,9 @@ import (
 // The benchmarks below show what the verification of checksums costs where messages are read.
 
 // fullChannel is a hub with 20 messages of 200 bytes from one agent to another in a channel.
-func fullChannel(b *testing.B) (*world, string) {
+func fullChannel(b *testing.B) (*fixture, string) {
 	b.Helper()
-	w := openWorld(b, stores.place(b), func(w *world) {
+	w := openFixture(b, stores.place(b), func(w *fixture) {
 		w.config.Log, w.config.Rate = slog.New(slog.DiscardHandler), hub.Rate{PerSecond: -1}
 	})
 	w.AddAgents("arya", "sansa")
@@ -26,7 +26,7 @@ func fullChannel(b *testing.B) (*world, string) {
 	return w, c.ID
 }
 
-func (w *world) postFiller(conversation string) {
+func (w *fixture) postFiller(conversation string) {
 	w.PostAs("arya", parley.Draft{Conversation: conversation, To: "sansa", Content: text(strings.Repeat("words ", 33))})
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // asksWithin has somebody ask another of the same tree for work, through the hub, and says what departs for it.
-func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string) {
+func asksWithin(w *fixture, l parley.Layout, queue bool) (parley.Departure, string) {
 	w.t.Helper()
 	w.joinTree(l, "tree", "gm", "assistant")
 	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
@@ -25,7 +25,7 @@ func asksWithin(w *world, l parley.Layout, queue bool) (parley.Departure, string
 }
 
 // arriveAsHistory is what one script has written to another: nobody is woken by it.
-func (w *world) arriveAsHistory(a parley.Arrival) parley.Arrived {
+func (w *fixture) arriveAsHistory(a parley.Arrival) parley.Arrived {
 	w.t.Helper()
 	a.History = true
 	return w.arriveFrom("tree", a)
