@@ -53,8 +53,8 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 
 // eventsAfter reads the log itself, without the stream.
 func eventsAfter(w *fixture, after int64) (list []parley.Event) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Log().Events(after, 10_000)
 		return err
 	}))
@@ -62,7 +62,7 @@ func eventsAfter(w *fixture, after int64) (list []parley.Event) {
 }
 
 func kindsAfter(w *fixture, after int64) []parley.EventKind {
-	w.t.Helper()
+	w.T.Helper()
 	kinds := []parley.EventKind{}
 	for _, e := range eventsAfter(w, after) {
 		kinds = append(kinds, e.Kind)
@@ -223,7 +223,7 @@ func TestChangeAgent(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	before := get[parley.Agent](w)(w.Agent(ctx, user, "arya"))
-	w.clock.advance(1)
+	w.Clock.Advance(1)
 	after := get[parley.Agent](w)(w.ChangeAgent(ctx, user, "ARYA", func(a *parley.Agent) error {
 		a.Name, a.Manager, a.Role, a.ContextMessages = "NoOne", "NED", "scout", 3
 		a.ID, a.UUID, a.Kind = "sansa", "x", parley.KindHuman // not its to change

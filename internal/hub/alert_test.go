@@ -92,7 +92,7 @@ func (w *watcher) Read(time.Duration)  { w.Reads++ }
 func TestObserverIsToldOfPostsAndReads(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
-	w := newHub(t, func(w *fixture) { w.config.Observer = seen })
+	w := newHub(t, func(w *fixture) { w.Config.Observer = seen })
 	w.AddAgents("arya")
 	m := w.SendDM("user", "arya", "hello").Message
 	same(t, "a post", *seen, watcher{1, 0})
@@ -110,7 +110,7 @@ func TestObserverIsToldOfPostsAndReads(t *testing.T) {
 func TestObserverIsToldOfAnswers(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
-	w := newHub(t, func(w *fixture) { w.config.Observer = seen })
+	w := newHub(t, func(w *fixture) { w.Config.Observer = seen })
 	w.AddScriptAgents("codex")
 	for _, answer := range []string{"an answer", ""} {
 		w.SendDM("user", "codex", "hello")
@@ -124,7 +124,7 @@ func TestObserverIsToldOfAnswers(t *testing.T) {
 func TestObserverIsToldOfDocuments(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
-	w := newHub(t, func(w *fixture) { w.config.Observer = seen })
+	w := newHub(t, func(w *fixture) { w.Config.Observer = seen })
 	w.AddScriptAgents("ned")
 	b := inboxTree(w)
 	one := b.document("ana", "ned", "one")

@@ -200,7 +200,7 @@ func TestTextARunHasPostedIsNotPostedAgain(t *testing.T) {
 
 func TestAnswerIsMadeToFit(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Limits.Body = 200 })
+	w := newHub(t, func(w *fixture) { w.Config.Limits.Body = 200 })
 	w.AddScriptAgents("codex")
 	for _, c := range []struct{ text, want string }{
 		{"a\x00b\xffc", "ab\uFFFDc"},

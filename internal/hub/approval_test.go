@@ -62,7 +62,7 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 		want string
 	}{
 		"late": {func(w *fixture) {
-			w.clock.advance(parley.AskWait)
+			w.Clock.Advance(parley.AskWait)
 			w.NoError(w.SweepWaits(ctx))
 		}, "Error: senior did not respond within 120 seconds."},
 		"failed": {func(w *fixture) {
@@ -79,7 +79,7 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 			run, dm := w.startRunInDM("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			w.EndRun(run, "")
-			w.clock.advance(time.Hour) // the time starts with the decision
+			w.Clock.Advance(time.Hour) // the time starts with the decision
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			end.do(w)
 			done := w.ApprovalByID(a.ID)
@@ -127,7 +127,7 @@ func TestSameCallSameApproval(t *testing.T) {
 	}
 	_, err := w.FailRun(ctx, run.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost}}, parley.Result{}, nil)
 	w.NoError(err)
-	w.leases.advance(time.Hour)
+	w.Leases.Advance(time.Hour)
 	w.NoError(w.SweepDeliveries(ctx))
 	retry := w.StartRun("intern")
 	if same := w.HeldApproval(w.TryContact(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
@@ -311,7 +311,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 }
 
 func TestApprovalsExpireAndRemind(t *testing.T) {
-	w := newHub(t, func(w *fixture) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
+	w := newHub(t, func(w *fixture) { w.Config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.addInternOffice()
 	w.AddPerson("olga", parley.AccessOwner)
 	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
@@ -320,7 +320,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 		after time.Duration
 		asked int
 	}{{59 * time.Minute, 1}, {time.Minute, 2}, {59 * time.Minute, 2}, {time.Minute, 3}, {2 * time.Hour, 4}} {
-		w.clock.advance(step.after)
+		w.Clock.Advance(step.after)
 		w.NoError(w.SweepApprovals(ctx))
 		w.NoError(w.SweepApprovals(ctx))
 		if got := asked(); got != step.asked {
@@ -328,7 +328,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 		}
 	}
 	w.Restart()
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
 	if done := w.ApprovalByID(a.ID); done.State != parley.ApprovalExpired || done.Outcome == "" {
 		t.Errorf("it is %+v", done)
@@ -343,7 +343,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 
 // TestWhatIsDecidedIsNotAskedAnyMore: a request leaves every inbox with the decision, however it ends.
 func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
-	w := newHub(t, func(w *fixture) { w.config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
+	w := newHub(t, func(w *fixture) { w.Config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.AddScriptAgents("senior")
 	w.addNamedAgent("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	w.AddPerson("olga", parley.AccessOwner)
@@ -363,7 +363,7 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 	waits("approved", 2)
 	w.DecideAs("olga", second.ID, parley.Decision{})
 	waits("denied", 1)
-	w.clock.advance(6 * time.Hour)
+	w.Clock.Advance(6 * time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
 	waits("expired", 0)
 }

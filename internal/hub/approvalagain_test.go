@@ -11,7 +11,7 @@ import (
 func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 	t.Parallel()
 	late := func(w *fixture) {
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 		w.NoError(w.SweepWaits(ctx))
 	}
 	long := keyed()
@@ -121,7 +121,7 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 	root := w.TaskByID(w.Delegate(run.Caller(), "data", "figures")).Parent
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.NoError(w.SweepWaits(ctx))
 	w.EndRun(run, "I wait.")
 	late := w.StartRun("intern")
@@ -134,7 +134,7 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 // Who decides no longer is not told any more what waits.
 func TestFormerManagerIsNotTold(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Notified = func(string) bool { return true } })
+	w := newHub(t, func(w *fixture) { w.Config.Notified = func(string) bool { return true } })
 	w.AddScriptAgents("senior", "intern")
 	w.AddPerson("ann", parley.AccessMember)
 	w.AddPerson("bob", parley.AccessMember)
@@ -149,7 +149,7 @@ func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
 	t.Parallel()
 	withdrawn := func(w *fixture, task, approval string) {
 		get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "no"))
-		same(w.t, "approval", w.ApprovalByID(approval).State, parley.ApprovalWithdrawn)
+		same(w.T, "approval", w.ApprovalByID(approval).State, parley.ApprovalWithdrawn)
 	}
 	t.Run("its run has failed", func(t *testing.T) {
 		t.Parallel()
@@ -190,7 +190,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 	a := w.HeldApproval(w.TryContact(run.Caller(), keyed()))
 	w.EndRun(run, "I wait")
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.NoError(w.SweepWaits(ctx))
 	w.EndRun(w.StartRun("intern"), "never mind")
 	w.AssertTaskState(parley.TaskCompleted, task)
@@ -209,7 +209,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 // Who decides again is told again.
 func TestManagerAgainIsTold(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Notified = func(string) bool { return true } })
+	w := newHub(t, func(w *fixture) { w.Config.Notified = func(string) bool { return true } })
 	w.AddScriptAgents("senior", "intern")
 	w.AddPerson("ann", parley.AccessMember)
 	w.AddPerson("bob", parley.AccessMember)

@@ -16,7 +16,7 @@ func keyed() parley.Contact {
 
 // startTaskWithHeldAsk has the intern begin a task, in whose run an ask of senior is held.
 func (w *fixture) startTaskWithHeldAsk() (task string, run *hub.Assignment, held parley.Approval) {
-	w.t.Helper()
+	w.T.Helper()
 	w.addInternOffice()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run = w.StartRun("intern")
@@ -25,10 +25,10 @@ func (w *fixture) startTaskWithHeldAsk() (task string, run *hub.Assignment, held
 
 // finishTaskAfterApproval ends the intern's task: it is woken in it by what came of its call.
 func (w *fixture) finishTaskAfterApproval(task, approval, want string) {
-	w.t.Helper()
-	same(w.t, "the approval", w.ApprovalByID(approval).State, parley.ApprovalExecuted)
+	w.T.Helper()
+	same(w.T, "the approval", w.ApprovalByID(approval).State, parley.ApprovalExecuted)
 	again := w.StartRun("intern")
-	same(w.t, "woken in the task by", []any{again.Run.Task, textsOf(again.Messages)}, []any{task, []string{want}})
+	same(w.T, "woken in the task by", []any{again.Run.Task, textsOf(again.Messages)}, []any{task, []string{want}})
 	w.EndRun(again, "done")
 	w.AssertTaskState(parley.TaskCompleted, task)
 	w.AssertIdle("boss", "intern")
@@ -42,14 +42,14 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 	for name, then := range map[string]func(*fixture, *hub.Assignment, *asking){
 		"answered": func(w *fixture, run *hub.Assignment, joined *asking) {
 			w.RunAndAnswer("senior", "fine")
-			same(w.t, "heard", joined.resultText(), fine)
-			same(w.t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
+			same(w.T, "heard", joined.resultText(), fine)
+			same(w.T, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
 		},
 		"its caller leaves": func(w *fixture, run *hub.Assignment, joined *asking) {
 			joined.giveUp()
 			<-joined.done
-			same(w.t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
+			same(w.T, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 			w.EndRun(run, "so far")
 			w.RunAndAnswer("senior", "fine")
 		},

@@ -10,7 +10,7 @@ import (
 )
 
 func (w *fixture) approvalLinkFor(a parley.Approval, person string) string {
-	w.t.Helper()
+	w.T.Helper()
 	return get[string](w)(w.NewApprovalLink(ctx, a.ID, person))
 }
 
@@ -71,12 +71,12 @@ func TestALinkEndsWithItsTime(t *testing.T) {
 		"a week": {0, 7 * day}, "a day, as its approval does": {day, day},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHub(t, func(w *fixture) { w.config.Approvals.Expire = c.expire })
+			w := newHub(t, func(w *fixture) { w.Config.Approvals.Expire = c.expire })
 			w.AddAgents("arya", "gendry")
 			secret := w.approvalLinkFor(w.postHeldMessage("one"), "user")
-			w.clock.advance(c.lasts - time.Millisecond)
+			w.Clock.Advance(c.lasts - time.Millisecond)
 			get[parley.Approval](w)(w.ApprovalByLink(ctx, secret))
-			w.clock.advance(time.Millisecond)
+			w.Clock.Advance(time.Millisecond)
 			_, err := w.DecideByLink(ctx, secret, parley.Decision{Approve: true})
 			same(t, "too late", parley.AsError(err).Reason, parley.Unauthenticated)
 		})

@@ -339,8 +339,8 @@ func TestBroadcast(t *testing.T) {
 }
 
 func (w *fixture) DeliveriesOf(message string) (list []parley.Delivery) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Deliveries().Of(message)
 		return err
 	}))

@@ -54,7 +54,7 @@ func TestSightIsTheAck(t *testing.T) {
 			a.Draft.RequiresAck, a.Draft.Deadline = c.ack, &due
 			b.lands(a)
 			run := w.StartRun("ned")
-			w.clock.advance(2 * time.Hour)
+			w.Clock.Advance(2 * time.Hour)
 			w.SweepDueDeliveries()
 			same(t, "told", len(w.HubMessagesTo("ana")), c.told)
 			w.EndRun(run, "hi")

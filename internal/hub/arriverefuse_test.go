@@ -12,7 +12,7 @@ var refusedTrees = map[parley.Layout]func(*fixture) *bridged{
 	parley.LayoutAgentOS: channelTree,
 	parley.LayoutInbox:   inboxTree,
 	parley.LayoutBlackboard: func(w *fixture) *bridged {
-		w.t.Helper()
+		w.T.Helper()
 		return w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana", "ben"}})
 	},
 }
@@ -31,30 +31,30 @@ func inEachTree(t *testing.T, run func(t *testing.T, b *bridged)) {
 
 // tells is what the hub writes into the tree of what was refused.
 func (b *bridged) tells() []parley.Departure {
-	b.t.Helper()
+	b.T.Helper()
 	return b.fixture.departuresOf(b.view.ID, "general")
 }
 
 // tellsOne requires that one document tells ana of its document.
 func (b *bridged) tellsOne(a parley.Arrival, final bool, words ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	list := b.tells()
 	if len(list) != 1 {
-		b.t.Fatalf("%d documents tell of the refusal: %q", len(list), wordsOf(list))
+		b.T.Fatalf("%d documents tell of the refusal: %q", len(list), wordsOf(list))
 	}
 	d := list[0]
-	same(b.t, "from, to", []string{d.Message.From, d.Message.To}, []string{parley.System, "ana"})
-	same(b.t, "type", d.Message.Type, parley.TypeError)
-	same(b.t, "final", d.Final, final)
-	same(b.t, "it answers", d.ReplyTo, a.Name)
+	same(b.T, "from, to", []string{d.Message.From, d.Message.To}, []string{parley.System, "ana"})
+	same(b.T, "type", d.Message.Type, parley.TypeError)
+	same(b.T, "final", d.Final, final)
+	same(b.T, "it answers", d.ReplyTo, a.Name)
 	if b.view.Layout == parley.LayoutAgentOS {
-		same(b.t, "channel", d.Channel, "general")
+		same(b.T, "channel", d.Channel, "general")
 	} else {
-		same(b.t, "inbox", d.Recipient, "ana")
+		same(b.T, "inbox", d.Recipient, "ana")
 	}
 	for _, part := range words {
 		if !strings.Contains(d.Message.Content.Text, part) {
-			b.t.Errorf("it says %q, without %q", d.Message.Content.Text, part)
+			b.T.Errorf("it says %q, without %q", d.Message.Content.Text, part)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 	w.AddPollingAgents("ned")
 	b := channelTree(w)
 	c := w.CreateChannel("ned", "old", "ana")
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		there, err := tx.Conversations().Find(c.ID)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 const storeFirst = "store it first, then refer to it"
 
 func (w *fixture) putArtifactAs(who, body string) parley.Artifact {
-	w.t.Helper()
+	w.T.Helper()
 	a, err := w.PutArtifact(ctx, as(who), strings.NewReader(body))
 	w.NoError(err)
 	return a
@@ -37,8 +37,8 @@ func (w *fixture) readArtifactAs(who, sha256 string) (string, error) {
 }
 
 func (w *fixture) storedBodies() []string {
-	w.t.Helper()
-	list, err := w.db.Blobs().List(ctx, "", 10_000)
+	w.T.Helper()
+	list, err := w.Store.Blobs().List(ctx, "", 10_000)
 	w.NoError(err)
 	return list
 }
@@ -144,7 +144,7 @@ func TestWrongSizeIsRefused(t *testing.T) {
 
 func TestRefusedBodyLeavesNothing(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Limits.Artifact = 10 })
+	w := newHub(t, func(w *fixture) { w.Config.Limits.Artifact = 10 })
 	w.AddAgents("arya")
 	put := func(who string, r io.Reader) func() error {
 		return func() error {
@@ -167,7 +167,7 @@ func TestRefusedBodyLeavesNothing(t *testing.T) {
 // A body whose row is refused is removed again, unless it is somebody's.
 func TestBodyWithoutARowIsDiscarded(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
 	w.putArtifactAs("user", "known")
 	w.putArtifactAs("arya", "first")
@@ -224,7 +224,7 @@ func TestPostWithoutArtifactsAsksForNone(t *testing.T) {
 	t.Parallel()
 	var views, artifacts atomic.Int64
 	w := newHub(t, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store { return counting{s, &views, &artifacts} }
+		w.WrapStore = func(s parley.Store) parley.Store { return counting{s, &views, &artifacts} }
 	})
 	w.AddAgents("arya", "ned")
 	body := w.putArtifactAs("arya", "hello")
@@ -253,7 +253,7 @@ func TestDamagedBodyIsSaid(t *testing.T) {
 		"gone":          func([]byte) []byte { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newHub(t, func(w *fixture) { w.config.Log = quiet() })
+			w := newHub(t, func(w *fixture) { w.Config.Log = quiet() })
 			w.AddAgents("arya")
 			a := w.putArtifactAs("arya", "hello")
 			w.spoilBody(a.SHA256, damage([]byte("hello")))

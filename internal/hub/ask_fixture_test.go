@@ -21,12 +21,12 @@ type asking struct {
 
 // beginAsk has somebody ask, and returns once the question is stored, or refused.
 func (w *fixture) beginAsk(c hub.Caller, to, words string) *asking {
-	w.t.Helper()
+	w.T.Helper()
 	return w.beginContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: to, Message: words})
 }
 
 func (w *fixture) beginContact(c hub.Caller, contact parley.Contact) *asking {
-	w.t.Helper()
+	w.T.Helper()
 	rung, bell := w.Rung()
 	rung()
 	select {
@@ -50,7 +50,7 @@ func (w *fixture) startContact(c hub.Caller, contact parley.Contact) *asking {
 		defer close(a.done)
 		a.made, a.err = w.Contact(ctx, c, contact)
 	}()
-	w.t.Cleanup(func() {
+	w.T.Cleanup(func() {
 		a.giveUp()
 		<-a.done
 	})
@@ -59,13 +59,13 @@ func (w *fixture) startContact(c hub.Caller, contact parley.Contact) *asking {
 
 // repeatAsk has somebody ask the same again.
 func (w *fixture) repeatAsk(c hub.Caller, before *asking) *asking {
-	w.t.Helper()
+	w.T.Helper()
 	return w.repeatContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: before.request.To, Message: "well?"}, before.request)
 }
 
 // repeatContact has somebody make a contact again, and returns once it waits, or has been told what came of it.
 func (w *fixture) repeatContact(c hub.Caller, contact parley.Contact, request parley.Message) *asking {
-	w.t.Helper()
+	w.T.Helper()
 	a := w.startContact(c, contact)
 	a.request = request
 	for w.askWait(request.ID).Node == "" {
@@ -81,9 +81,9 @@ func (w *fixture) repeatContact(c hub.Caller, contact parley.Contact, request pa
 
 // NewestMessage is the newest message of all.
 func (w *fixture) NewestMessage() parley.Message {
-	w.t.Helper()
+	w.T.Helper()
 	var list []parley.Message
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -92,12 +92,12 @@ func (w *fixture) NewestMessage() parley.Message {
 
 // resultText is what the caller is told in the end: the text, or the error as doors show it.
 func (a *asking) resultText() string {
-	a.w.t.Helper()
+	a.w.T.Helper()
 	<-a.done
 	if a.err != nil {
 		said := parley.AsError(a.err)
 		if a.made.Message != "" {
-			same(a.w.t, "what the contact says in words", a.made.Text, said.Sentence())
+			same(a.w.T, "what the contact says in words", a.made.Text, said.Sentence())
 		}
 		return string(said.Code) + " " + said.Message
 	}
@@ -106,18 +106,18 @@ func (a *asking) resultText() string {
 
 // assertWaiting requires that the caller has not been told anything yet.
 func (a *asking) assertWaiting() {
-	a.w.t.Helper()
+	a.w.T.Helper()
 	select {
 	case <-a.done:
-		a.w.t.Fatalf("it does not wait: %q, %v", a.made.Text, a.err)
+		a.w.T.Fatalf("it does not wait: %q, %v", a.made.Text, a.err)
 	default:
 	}
 }
 
 // askWait is the wait of an ask.
 func (w *fixture) askWait(message string) (found parley.Wait) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		found, err = tx.Waits().Ask(message)
 		return err
 	}))
@@ -126,7 +126,7 @@ func (w *fixture) askWait(message string) (found parley.Wait) {
 
 // WakeAndStartRun has an agent begin a run for something the user has said.
 func (w *fixture) WakeAndStartRun(agent string) *hub.Assignment {
-	w.t.Helper()
+	w.T.Helper()
 	w.SendDM("user", agent, "work")
 	return w.StartRun(agent)
 }
@@ -146,7 +146,7 @@ func (w *fixture) openSessions(agents ...string) (leave func()) {
 
 // askResultsTo is what the hub has brought to somebody, as texts.
 func (w *fixture) askResultsTo(who string) (texts []string) {
-	w.t.Helper()
+	w.T.Helper()
 	texts = []string{}
 	for _, m := range w.HubMessagesTo(who) {
 		if m.Source == "ask_result" {

@@ -12,7 +12,7 @@ import (
 )
 
 func named(w *fixture, runtime string, names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, name := range names {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: parley.Fold(name), Name: name, Profile: parley.Profile{Runtime: runtime}})
 		w.NoError(err)
@@ -137,7 +137,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 }
 
 func (w *fixture) stopAgent(agent string, timeout int64) {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.Receipt](w)(w.Command(ctx, user, agent, parley.Command{
 		Action: parley.ActionStop, Parameters: parley.CommandParameters{TimeoutMS: timeout},
 	}))
@@ -145,10 +145,10 @@ func (w *fixture) stopAgent(agent string, timeout int64) {
 
 // stopAtWork stops an agent that is at an ask, which has its while to end.
 func stopAtWork(w *fixture) {
-	w.t.Helper()
+	w.T.Helper()
 	b := w.StartRun("b")
 	w.stopAgent("b", 1000)
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
 	w.EndRun(b, "too late")
 }
@@ -161,7 +161,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 	}{
 		"it has left": {func(w *fixture, leave func(), _ parley.Taken) {
 			leave()
-			w.clock.advance(time.Second)
+			w.Clock.Advance(time.Second)
 			w.NoError(w.SweepAttendance(ctx))
 		}, "E002 Error: ana failed to respond: went away"},
 		"its lease is over": {func(w *fixture, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
@@ -193,7 +193,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openFixture(t, place, func(w *fixture) { w.config.Clock = nil })
+		w := openFixture(t, place, func(w *fixture) { w.Config.Clock = nil })
 		w.AddScriptAgents("a", "b")
 		run := w.WakeAndStartRun("a")
 		began := time.Now()
@@ -214,7 +214,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	})
 }
 
-func briefly(w *fixture) { w.config.Asks.Wait = time.Millisecond }
+func briefly(w *fixture) { w.Config.Asks.Wait = time.Millisecond }
 
 func TestWhatComesLate(t *testing.T) {
 	t.Parallel()
@@ -241,7 +241,7 @@ func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
 	leave := func(a *asking) {
-		w.t.Helper()
+		w.T.Helper()
 		a.giveUp()
 		if <-a.done; !errors.Is(a.err, parley.AsError(a.err)) || parley.CodeOf(a.err) != parley.TimedOut {
 			t.Errorf("whoever left heard %v", a.err)
@@ -345,7 +345,7 @@ func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
 
 // crash ends a hub without letting it write anything about those who wait.
 func crash(w *fixture, waiting ...*asking) {
-	w.t.Helper()
+	w.T.Helper()
 	var before []parley.Wait
 	for _, a := range waiting {
 		before = append(before, w.askWait(a.request.ID))
@@ -356,7 +356,7 @@ func crash(w *fixture, waiting ...*asking) {
 	}
 	w.Close()
 	w.Open()
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) (err error) {
 		for _, wait := range before {
 			err = errors.Join(err, tx.Waits().Put(wait))
 		}
@@ -371,10 +371,10 @@ func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
 	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "well?")
 	a.giveUp()
 	<-a.done
-	w.clock.advance(2*time.Minute - time.Millisecond)
+	w.Clock.Advance(2*time.Minute - time.Millisecond)
 	w.NoError(w.SweepWaits(ctx))
 	same(t, "before", w.askWait(a.request.ID).State, parley.WaitWaiting)
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	w.NoError(w.SweepWaits(ctx))
 	same(t, "after", w.askWait(a.request.ID).State, parley.WaitLate)
 }

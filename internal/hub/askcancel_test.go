@@ -115,7 +115,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 		"it is lost":    func(w *fixture, p parked) { w.NoError(w.RecoverRun(ctx, p.run.Run.ID)) },
 		"its agent stops": func(w *fixture, p parked) {
 			w.stopAgent("a", 1)
-			w.clock.advance(time.Minute)
+			w.Clock.Advance(time.Minute)
 			w.SweepDueDeliveries()
 			w.FailRunOf(p.run, parley.FailureStopped)
 		},

@@ -10,7 +10,7 @@ import (
 
 // questionsSeenBy are the questions of the asks that somebody sees.
 func (w *fixture) questionsSeenBy(by string, f parley.AskFilter) []string {
-	w.t.Helper()
+	w.T.Helper()
 	questions := []string{}
 	for _, view := range get[[]parley.AskView](w)(w.Asks(ctx, as(by), f)) {
 		questions = append(questions, view.Question)

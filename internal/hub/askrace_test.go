@@ -11,7 +11,7 @@ import (
 // the run that answers, of the run that asks, and of the call.
 func TestAskHasOneOutcome(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Asks.Wait = 3 * time.Millisecond })
+	w := newHub(t, func(w *fixture) { w.Config.Asks.Wait = 3 * time.Millisecond })
 	w.AddScriptAgents("a", "b")
 	for round := range 12 {
 		run := w.WakeAndStartRun("a")

@@ -21,7 +21,7 @@ type parked struct {
 
 // parkAsk has a ask b, who delegates to c and ends its run.
 func (w *fixture) parkAsk() parked {
-	w.t.Helper()
+	w.T.Helper()
 	p := parked{run: w.WakeAndStartRun("a")}
 	p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
 	p.task, p.sub = w.delegateAndFinish("b", "c")
@@ -31,7 +31,7 @@ func (w *fixture) parkAsk() parked {
 
 // delegateAndFinish lets an asked agent delegate to another one and end its run.
 func (w *fixture) delegateAndFinish(who, to string) (task, sub string) {
-	w.t.Helper()
+	w.T.Helper()
 	b := w.StartRun(who)
 	sub = w.Delegate(b.Caller(), to, "find out")
 	task = w.RunByID(b.Run.ID).Task
@@ -83,18 +83,18 @@ func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 
 // newestMessageFrom is the newest message of somebody in a conversation.
 func (w *fixture) newestMessageFrom(conversation, who string) parley.Message {
-	w.t.Helper()
+	w.T.Helper()
 	list := w.MessagesFrom(conversation, who)
 	if len(list) == 0 {
-		w.t.Fatalf("%s has said nothing", who)
+		w.T.Fatalf("%s has said nothing", who)
 	}
 	return list[len(list)-1]
 }
 
 // askSlotsUsed counts the asks in the slots of an agent.
 func (w *fixture) askSlotsUsed(who string) (n int) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		n, err = tx.Queue().Asked(who)
 		return err
 	}))
@@ -213,7 +213,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 }
 
 func (w *fixture) updateTaskAs(who, task string, c parley.TaskChange) {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as(who), task, c))
 }
 
@@ -555,7 +555,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			defer w.openSessions("ana")()
 			a := w.beginAsk(as("ana"), "b", "what is it?")
 			b := w.StartRun("b")
-			w.clock.advance(7 * time.Second)
+			w.Clock.Advance(7 * time.Second)
 			a.assertWaiting()
 			c.needs(w, b)
 			same(t, "heard", []any{a.resultText(), a.made.Outcome}, []any{"E004 Error: b " + late, parley.ContactLate})
@@ -622,7 +622,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	w := trio(t)
 	open := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "one more?")
 	b := w.StartRun("b")
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		for range 256 {
 			m := open.request
 			m.ID, m.IdempotencyKey = uuid.NewString(), ""

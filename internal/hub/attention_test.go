@@ -9,7 +9,7 @@ import (
 
 // attentionOf is what needs somebody: kind, name, sender and text of each.
 func (w *fixture) attentionOf(who string) (list []string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, i := range get[parley.Attention](w)(w.Attention(ctx, as(who), 0)).Items {
 		list = append(list, fmt.Sprintf("%s %s from %s: %s", i.Kind, i.Name, i.From, i.Text))
 	}

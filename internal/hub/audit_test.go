@@ -32,10 +32,10 @@ func (k *headKeeper) Save(head parley.AuditHead) error {
 	return k.broken
 }
 
-func keptBy(k *headKeeper) func(*fixture) { return func(w *fixture) { w.config.AuditHead = k } }
+func keptBy(k *headKeeper) func(*fixture) { return func(w *fixture) { w.Config.AuditHead = k } }
 
 func (w *fixture) auditHead() parley.AuditHead {
-	w.t.Helper()
+	w.T.Helper()
 	last := w.AuditEntriesWithRefusals()
 	return parley.AuditHead{Num: last[len(last)-1].Num, Hash: last[len(last)-1].Hash}
 }
@@ -107,7 +107,7 @@ func TestAuditTampering(t *testing.T) {
 			w.AddAgents("a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8")
 			w.Close() // the head is saved then at the latest
 			same(t, "the kept entry", k.head.Num, int64(8))
-			w.NoError(stores.tamper(w.place, c.statement))
+			w.NoError(stores.tamper(w.Place, c.statement))
 			w.Open()
 			report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 			same(t, "problems", report.Problems, c.problems)
@@ -125,7 +125,7 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 	w.AddAgents("a1", "a2", "a3")
 	w.Close()
 	kept := k.head
-	w.NoError(stores.tamper(w.place, "DELETE FROM audit WHERE num >= 2"))
+	w.NoError(stores.tamper(w.Place, "DELETE FROM audit WHERE num >= 2"))
 	w.Open()
 	w.Start(ctx)
 	for _, words := range []string{"the log ends with entry 2, but it had entry 3", "entry 3 is not the one whose hash is kept", "entry 3 is not"} {

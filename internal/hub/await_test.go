@@ -18,7 +18,7 @@ func (w *fixture) awaitRungInBackground(who, message string, rung parley.Deliver
 		done <- shown
 	}()
 	return func() parley.Shown {
-		w.t.Helper()
+		w.T.Helper()
 		w.NoError(<-failed)
 		return <-done
 	}

@@ -124,7 +124,7 @@ func within(t *testing.T, what string, got, most int) {
 // TestATakeReturnsAMessageThatIsLargerThanTheBound: limits.body may be larger.
 func TestATakeReturnsAMessageThatIsLargerThanTheBound(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Limits.Body = 4 * oneMiB })
+	w := newHub(t, func(w *fixture) { w.Config.Limits.Body = 4 * oneMiB })
 	w.AddAgents("arya", "ned")
 	for range 3 {
 		w.SendDM("arya", "ned", strings.Repeat("x", 3*oneMiB))
@@ -146,7 +146,7 @@ func TestALargeListIsRefused(t *testing.T) {
 			Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: strings.Repeat("x", 240<<10)},
 		})
 		w.NoError(err)
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 	}
 	w.assertRefusals(t, []refusal{{"too much at once", func() error {
 		_, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 1000})
@@ -170,21 +170,21 @@ func (u unread) Read([]byte) (int, error) {
 // TestAnUploadCountsBeforeItsBody: what is over the rate, or over the quota, is refused before anything is read.
 func TestAnUploadCountsBeforeItsBody(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
 	w.putArtifactAs("arya", "one")
 	_, err := w.PutArtifact(ctx, as("arya"), unread{t})
 	if parley.AsError(err).Reason != parley.RateLimited {
 		t.Errorf("got %v", err)
 	}
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.putArtifactAs("arya", "two") // an upload counts once
 }
 
 // TestAnAgentStoresSoMuch: all artifacts of one agent together have a bound, however they come.
 func TestAnAgentStoresSoMuch(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Load.Stored = oneMiB })
+	w := newHub(t, func(w *fixture) { w.Config.Load.Stored = oneMiB })
 	w.AddAgents("arya", "ned")
 	part := strings.Repeat("x", 600<<10)
 	kept := w.putArtifactAs("arya", part)
@@ -207,7 +207,7 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 // TestUploadsAtOnceStayWithinTheQuota: two that fit alone do not fit together.
 func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Load.Stored = oneMiB })
+	w := newHub(t, func(w *fixture) { w.Config.Load.Stored = oneMiB })
 	w.AddAgents("arya")
 	first, feed := io.Pipe()
 	done := make(chan error, 1)
@@ -225,7 +225,7 @@ func TestUploadsAtOnceStayWithinTheQuota(t *testing.T) {
 // TestConversationsMadeInALoopHaveABound, however they are made; archiving makes room, and owners have none.
 func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("arya", "ned", "jon")
 	w.insertChannels("arya", 2000)
 	over := refused(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
@@ -251,8 +251,8 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 
 // insertChannels has an agent make channels, without the work of a call for each.
 func (w *fixture) insertChannels(who string, n int) {
-	w.t.Helper()
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.T.Helper()
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		for i := range n {
 			err := tx.Conversations().Insert(parley.Conversation{
 				ID: uuid.NewString(), Name: fmt.Sprint("loop-", i), Kind: parley.Channel, Visibility: parley.Public, CreatedBy: who,
@@ -296,7 +296,7 @@ func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
 	})
 	_, err := w.NewToken(ctx, hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, parley.NewToken{Agent: "sansa"})
 	w.NoError(err)
-	w.clock.advance(11 * time.Minute) // the links are too old
+	w.Clock.Advance(11 * time.Minute) // the links are too old
 	_, _, err = w.NewLink(ctx, sansa, "")
 	w.NoError(err)
 }

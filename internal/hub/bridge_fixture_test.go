@@ -17,7 +17,7 @@ type bridged struct {
 
 // joinBridge joins a tree. Who lives there is added with it.
 func (w *fixture) joinBridge(n parley.NewBridge) *bridged {
-	w.t.Helper()
+	w.T.Helper()
 	if n.Root == "" {
 		n.Root = "/srv/" + string(n.Layout)
 	}
@@ -31,7 +31,7 @@ func (b *bridged) document(from, to, words string) parley.Arrival {
 	b.files++
 	name := fmt.Sprintf("msg_%08x", b.files)
 	a := parley.Arrival{
-		BridgeFile: parley.BridgeFile{Path: to + "/inbox/" + name + ".json"}, Name: name, From: from, To: to, At: b.clock.Now(),
+		BridgeFile: parley.BridgeFile{Path: to + "/inbox/" + name + ".json"}, Name: name, From: from, To: to, At: b.Clock.Now(),
 		Draft: parley.Draft{Type: parley.TypeChat, Content: text(words)},
 	}
 	if b.view.Layout == parley.LayoutAgentOS {
@@ -42,28 +42,28 @@ func (b *bridged) document(from, to, words string) parley.Arrival {
 
 // arrive lets documents arrive and says what became of each.
 func (b *bridged) arrive(list ...parley.Arrival) []parley.Arrived {
-	b.t.Helper()
+	b.T.Helper()
 	done, err := b.Arrive(ctx, b.view.ID, list)
 	b.NoError(err)
 	if len(done) != len(list) {
-		b.t.Fatalf("%d of %d are told of", len(done), len(list))
+		b.T.Fatalf("%d of %d are told of", len(done), len(list))
 	}
 	return done
 }
 
 // lands lets a document arrive that must become a message.
 func (b *bridged) lands(a parley.Arrival) parley.Message {
-	b.t.Helper()
+	b.T.Helper()
 	got := b.arrive(a)[0]
 	if got.Error != nil || got.Message == "" {
-		b.t.Fatalf("it did not land: %+v", got)
+		b.T.Fatalf("it did not land: %+v", got)
 	}
 	return b.message(got.Message)
 }
 
 func (b *bridged) message(id string) (m parley.Message) {
-	b.t.Helper()
-	b.NoError(b.db.View(ctx, func(tx parley.Tx) (err error) {
+	b.T.Helper()
+	b.NoError(b.Store.View(ctx, func(tx parley.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
 		return err
 	}))
@@ -72,27 +72,27 @@ func (b *bridged) message(id string) (m parley.Message) {
 
 // turnedAway lets a document arrive that must be refused, looks whether that is for good, and returns the hint.
 func (b *bridged) turnedAway(a parley.Arrival, code parley.Code) (hint string) {
-	b.t.Helper()
+	b.T.Helper()
 	before := len(b.sent())
 	got := b.arrive(a)[0]
 	if got.Error == nil || got.Error.Code != code || got.Message != "" {
-		b.t.Fatalf("it should be refused with %s: %+v", code, got)
+		b.T.Fatalf("it should be refused with %s: %+v", code, got)
 	}
 	if n := len(b.sent()); n != before {
-		b.t.Errorf("%d messages were stored", n-before)
+		b.T.Errorf("%d messages were stored", n-before)
 	}
 	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile})
 	b.NoError(err)
 	if forGood := code == parley.NotPermitted || code == parley.BadInput; forGood != (len(unknown) == 0) {
-		b.t.Errorf("refused with %s, and tried again: %v", code, unknown)
+		b.T.Errorf("refused with %s, and tried again: %v", code, unknown)
 	}
 	return got.Error.Suggestion
 }
 
 // all are all messages.
 func (b *bridged) all() (list []parley.Message) {
-	b.t.Helper()
-	b.NoError(b.db.View(ctx, func(tx parley.Tx) (err error) {
+	b.T.Helper()
+	b.NoError(b.Store.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -101,27 +101,27 @@ func (b *bridged) all() (list []parley.Message) {
 
 // sent are all messages but those of the hub itself.
 func (b *bridged) sent() []parley.Message {
-	b.t.Helper()
+	b.T.Helper()
 	return slices.DeleteFunc(b.all(), func(m parley.Message) bool { return m.From == parley.System })
 }
 
 // departs notes that the hub writes a message into the tree.
 func (b *bridged) departs(m parley.Message, recipient, name string) {
-	b.t.Helper()
-	b.NoError(b.db.Update(ctx, func(tx parley.Tx) error {
+	b.T.Helper()
+	b.NoError(b.Store.Update(ctx, func(tx parley.Tx) error {
 		_, err := tx.Bridges().Depart(parley.DepartureRow{
-			Bridge: b.view.ID, Message: m.ID, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureWritten, At: b.clock.Now(),
+			Bridge: b.view.ID, Message: m.ID, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureWritten, At: b.Clock.Now(),
 		})
 		return err
 	}))
 }
 
 func inboxTree(w *fixture) *bridged {
-	w.t.Helper()
+	w.T.Helper()
 	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ana", "ben"}})
 }
 
 func channelTree(w *fixture) *bridged {
-	w.t.Helper()
+	w.T.Helper()
 	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"ana", "ben"}})
 }

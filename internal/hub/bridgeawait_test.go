@@ -10,12 +10,12 @@ import (
 
 // awaitFirstLook waits for the first look of a bridge in the background.
 func (w *fixture) awaitFirstLook(id string, wait time.Duration) <-chan parley.BridgeView {
-	w.t.Helper()
+	w.T.Helper()
 	got := make(chan parley.BridgeView, 1)
 	go func() {
 		view, err := w.AwaitBridge(ctx, user, id, wait)
 		if err != nil {
-			w.t.Errorf("%v", err)
+			w.T.Errorf("%v", err)
 		}
 		got <- view
 	}()
@@ -24,7 +24,7 @@ func (w *fixture) awaitFirstLook(id string, wait time.Duration) <-chan parley.Br
 
 // noteBridgeStatus has a bridge say something of itself.
 func (w *fixture) noteBridgeStatus(id string, s parley.BridgeStatus) {
-	w.t.Helper()
+	w.T.Helper()
 	w.NoError(w.BridgeAt(user).NoteBridge(ctx, id, s))
 }
 
@@ -55,7 +55,7 @@ func TestTheFirstLookIsThatOfTheBridgeThatWasAdded(t *testing.T) {
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
 	before := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
 	w.noteBridgeStatus("tree", parley.BridgeStatus{Running: true, Added: before.CreatedAt, Looked: true})
 	view := get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Millisecond))

@@ -44,14 +44,14 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 			same(t, "why", w.presenceOf("bot").Note, c.says)
 			w.Restart()
 			same(t, "after a restart", w.nextInstantRun("bot") == nil, true)
-			w.clock.advance(c.window - time.Millisecond)
+			w.Clock.Advance(c.window - time.Millisecond)
 			same(t, "just before", w.nextInstantRun("bot") == nil, true)
 			w.NoError(w.SweepBudgets(ctx))
 			told := w.HubMessagesTo("user")
 			same(t, "told once, with what to do", textsOf(told), []string{
 				"bot has used up a budget (" + c.says + "); what comes for it waits. It goes on by itself, or raise the budget: parley agent set bot " + c.flag + " …",
 			})
-			w.clock.advance(time.Millisecond)
+			w.Clock.Advance(time.Millisecond)
 			w.EndRun(w.StartRun("bot"), "")
 		})
 	}
@@ -89,7 +89,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	w.Restart()
 	holdBack()
 	same(t, "after a restart", counts(), []int{1, 1, 0})
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	w.EditAgent("bot", func(a *parley.Agent) { a.Manager = "ned" })
 	holdBack()
 	holdBack()

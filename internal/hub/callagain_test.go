@@ -21,7 +21,7 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	first.giveUp()
 	<-first.done
 	before := w.askWait(first.request.ID)
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	longer := keyedAsk()
 	longer.Wait = time.Hour
 	again := w.repeatContact(user, longer, first.request)
@@ -29,7 +29,7 @@ func TestARepeatedAskDoesNotExtendItsDeadline(t *testing.T) {
 	same(t, "waits", []any{after.State, after.Since, after.Until}, []any{parley.WaitWaiting, before.Since, before.Until})
 	again.giveUp()
 	<-again.done
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	late := "E004 Error: b did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	same(t, "at the first deadline", w.repeatContact(user, longer, first.request).resultText(), late)
 	w.RunAndAnswer("b", "yes")
@@ -117,9 +117,9 @@ func TestATaskPastItsDeadlineHasTimedOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
-	due := w.clock.Now().Add(2 * time.Second)
+	due := w.Clock.Now().Add(2 * time.Second)
 	by := w.beginContact(user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "b", Message: "count", Wait: time.Hour, Deadline: &due})
-	w.clock.advance(3 * time.Second)
+	w.Clock.Advance(3 * time.Second)
 	w.NoError(w.SweepTasks(ctx))
 	<-by.done
 	same(t, "heard", parley.CodeOf(by.err), parley.TimedOut)

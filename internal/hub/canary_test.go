@@ -33,7 +33,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	var log record
 	w := newHub(t, func(w *fixture) {
-		w.config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		w.Config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	w.Start(ctx)
 	w.AddAgents("arya")
@@ -63,7 +63,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		"token": plain.Secret, "revoked token": revoked.Secret, "unknown token": unknown, "link": link, "session": session.Secret,
 	} {
 		bits := strings.TrimPrefix(secret, "parley_")
-		found, err := stores.holds(w.place, bits)
+		found, err := stores.holds(w.Place, bits)
 		w.NoError(err)
 		same(t, "stored with the secret of a "+name, found, []string{})
 		if strings.Contains(told.String()+log.String(), bits) {

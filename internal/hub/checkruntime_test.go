@@ -14,7 +14,7 @@ import (
 func TestRuntimesAreCheckedWhenTheyAreSet(t *testing.T) {
 	var asked []string
 	w := newHub(t, func(w *fixture) {
-		w.config.CheckRuntime = func(_ context.Context, a parley.Agent) error {
+		w.Config.CheckRuntime = func(_ context.Context, a parley.Agent) error {
 			asked = append(asked, a.ID+" "+a.Runtime)
 			if a.Runtime == "broken" {
 				return errors.New("no")

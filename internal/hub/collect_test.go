@@ -21,8 +21,8 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 // spoilBody changes a body from outside; nil removes it.
 func (w *fixture) spoilBody(sha256 string, content []byte) {
-	w.t.Helper()
-	w.NoError(stores.spoil(w.place, sha256, content))
+	w.T.Helper()
+	w.NoError(stores.spoil(w.Place, sha256, content))
 }
 
 func TestUnusedArtifactIsKeptForADay(t *testing.T) {
@@ -31,11 +31,11 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	unused, renewed, used := w.putArtifactAs("arya", "unused"), w.putArtifactAs("arya", "renewed"), w.putArtifactAs("arya", "used")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
-	w.clock.advance(day)
+	w.Clock.Advance(day)
 	w.putArtifactAs("ned", "renewed")
 	w.NoError(w.Sweep(ctx))
 	same(t, "after a day", len(w.storedBodies()), 3)
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	w.NoError(w.Sweep(ctx))
 	same(t, "after more than a day", len(w.storedBodies()), 2)
 	_, err := w.readArtifactAs("arya", unused.SHA256)
@@ -43,7 +43,7 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	got, err := w.readArtifactAs("arya", renewed.SHA256)
 	w.NoError(err)
 	same(t, "renewed", got, "renewed")
-	w.clock.advance(1000 * day)
+	w.Clock.Advance(1000 * day)
 	w.NoError(w.Sweep(ctx))
 	same(t, "much later", w.storedBodies(), []string{used.SHA256})
 	same(t, "stored again", w.putArtifactAs("arya", "unused"), unused)
@@ -57,11 +57,11 @@ func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	conv := w.CreateChannel("arya", "plans").ID
 	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(alone, shared)})
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(shared)})
-	w.clock.advance(2 * day)
+	w.Clock.Advance(2 * day)
 	w.NoError(w.DeleteConversation(ctx, user, conv))
 	w.NoError(w.Sweep(ctx))
 	same(t, "bodies", w.storedBodies(), []string{shared.SHA256})
-	report, err := w.db.CheckDeep(ctx, nil)
+	report, err := w.Store.CheckDeep(ctx, nil)
 	w.NoError(errors.Join(err, report.Err()))
 }
 
@@ -94,20 +94,20 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			on := &atomic.Bool{}
 			w := newHub(t, func(w *fixture) {
-				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
+				w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
 			used := w.putArtifactAs("arya", "used")
 			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
 			w.putArtifactAs("arya", "unused")
 			w.NoError(w.Sweep(ctx))
-			w.clock.advance(2 * day)
+			w.Clock.Advance(2 * day)
 			on.Store(true)
 			if err := w.Sweep(ctx); !errors.Is(err, errAgain) {
 				t.Fatalf("sweep: %v", err)
 			}
 			same(t, "the row is gone, the body is not", len(w.storedBodies()), 2)
-			report, err := w.db.CheckDeep(ctx, nil)
+			report, err := w.Store.CheckDeep(ctx, nil)
 			w.NoError(errors.Join(err, report.Err()))
 			same(t, "rows", report.Artifacts, int64(1))
 			on.Store(false)
@@ -151,11 +151,11 @@ func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
 	w := newHub(t, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store { return paused{s, on} }
+		w.WrapStore = func(s parley.Store) parley.Store { return paused{s, on} }
 	})
 	w.AddAgents("arya")
 	leave := func(body string) {
-		w.NoError(w.db.Blobs().Put(ctx, strings.NewReader(body), 100, func(string, int64) error { return nil }))
+		w.NoError(w.Store.Blobs().Put(ctx, strings.NewReader(body), 100, func(string, int64) error { return nil }))
 	}
 	on.Store(true)
 	leave("found during the backup")
@@ -181,7 +181,7 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 	a := w.putArtifactAs("arya", "lost")
 	w.putArtifactAs("arya", "other")
 	w.spoilBody(a.SHA256, nil)
-	w.clock.advance(2 * day)
+	w.Clock.Advance(2 * day)
 	w.NoError(w.Sweep(ctx))
 	same(t, "bodies", len(w.storedBodies()), 0)
 	totals, err := w.ArtifactTotals(ctx, user)
@@ -224,7 +224,7 @@ func TestCollectionNeverTakesWhatIsPosted(t *testing.T) {
 	if posted.Load() == 0 {
 		t.Error("nothing was posted")
 	}
-	report, err := w.db.CheckDeep(ctx, nil)
+	report, err := w.Store.CheckDeep(ctx, nil)
 	w.NoError(errors.Join(err, report.Err()))
 }
 
@@ -258,7 +258,7 @@ func sweepUntil(w *fixture, done chan struct{}, failure chan error) {
 			return
 		default:
 		}
-		w.clock.advance(25 * time.Hour)
+		w.Clock.Advance(25 * time.Hour)
 		if err := w.Sweep(ctx); err != nil {
 			failure <- err
 			<-done

@@ -12,29 +12,29 @@ import (
 
 // nextInstantRun is a run of an agent that has begun at once, or nil.
 func (w *fixture) nextInstantRun(agent string) *hub.Assignment {
-	w.t.Helper()
+	w.T.Helper()
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
 }
 
 func (w *fixture) EndRunWith(a *hub.Assignment, r parley.Result) parley.Run {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, r, nil))
 }
 
 func (w *fixture) commandAs(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))
 }
 
 // presenceOf is what an owner sees of one participant.
 func (w *fixture) presenceOf(id string) parley.Presence {
-	w.t.Helper()
+	w.T.Helper()
 	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
 		if p.ID == id {
 			return p
 		}
 	}
-	w.t.Fatalf("%s is not there", id)
+	w.T.Fatalf("%s is not there", id)
 	return parley.Presence{}
 }
 
@@ -87,10 +87,10 @@ func TestAPauseWithATimeEndsByItself(t *testing.T) {
 	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{TimeoutMS: 300_000})
 	w.NoError(w.SweepHalts(ctx))
 	w.SendDM("user", "bot", "work")
-	w.clock.advance(300*time.Second - time.Millisecond)
+	w.Clock.Advance(300*time.Second - time.Millisecond)
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "just before", w.presenceStatuses()["bot"], "idle paused")
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	same(t, "without a sweep", w.presenceStatuses()["bot"], "idle")
 	before := w.LastEventNumber()
 	w.NoError(w.SweepHalts(ctx))
@@ -109,7 +109,7 @@ func TestRestartsKeepHalts(t *testing.T) {
 	if w.nextInstantRun("bot") != nil {
 		t.Error("a paused agent started after a restart")
 	}
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	before := w.LastEventNumber()
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "the new process ends it", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
@@ -128,9 +128,9 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 		return get[string](w)(w.KeepRun(ctx, run.Run.ID))
 	}
 	same(t, "at once", []string{w.presenceStatuses()["bot"], cancel()}, []string{"offline stopped", ""})
-	w.clock.advance(30*time.Second - time.Millisecond)
+	w.Clock.Advance(30*time.Second - time.Millisecond)
 	same(t, "before its time", cancel(), "")
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	same(t, "then", cancel(), "bot was stopped: enough")
 	before := w.LastEventNumber()
 	same(t, "once", cancel(), "bot was stopped: enough")
@@ -145,13 +145,13 @@ func TestSleepEndsWithASign(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.clock.Now().Add(time.Hour)))
+	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.Clock.Now().Add(time.Hour)))
 	w.SendDM("user", "bot", "work")
 	w.NoError(w.SweepHalts(ctx))
 	if w.nextInstantRun("bot") != nil {
 		t.Error("a run started while its agent sleeps")
 	}
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	before := w.LastEventNumber()
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
@@ -271,11 +271,11 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	run := func(end func(*hub.Assignment)) {
 		w.SendDM("user", "bot", "work")
 		end(w.StartRun("bot"))
-		w.clock.advance(time.Millisecond)
+		w.Clock.Advance(time.Millisecond)
 	}
 	well := func(a *hub.Assignment) { w.EndRun(a, "") }
 	broken := func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureFinal) }
@@ -317,9 +317,9 @@ func TestAHealthCheckOfOthersIsDue(t *testing.T) {
 	same(t, "it is left to the agent", asked.Deliveries[0].State, parley.DeliveryAccepted)
 	answered := w.commandAs("user", "ned", parley.ActionHealthCheck, parley.CommandParameters{TimeoutMS: 5000})
 	w.PostAs("ned", parley.Draft{InReplyTo: answered.Message.ID, Type: parley.TypeHeartbeat, Payload: json.RawMessage(`{"health":"degraded"}`)})
-	w.clock.advance(5*time.Second - time.Millisecond)
+	w.Clock.Advance(5*time.Second - time.Millisecond)
 	same(t, "before its time", errors(), 0)
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	same(t, "E004, once, for the one that is silent", fmt.Sprint(errors(), errors()), "1 1")
 	same(t, "what the other says is kept", w.presenceOf("ned").Health.Health, parley.Degraded)
 }
@@ -352,7 +352,7 @@ func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
 	w.commandAs("user", "bot", parley.ActionPause, parley.CommandParameters{})
 	for agent, why := range map[string]string{"bot": "paused", "spender": "over budget: $2.00 of $1.00 in a day"} {
 		asked := w.SendDM("user", agent, "work").Message
-		w.clock.advance(asked.Priority.Due())
+		w.Clock.Advance(asked.Priority.Due())
 		w.NoError(w.SweepDeliveries(ctx))
 		told := w.HubMessagesTo("user")
 		same(t, agent, told[len(told)-1].Content.Text,

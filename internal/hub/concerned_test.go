@@ -40,8 +40,8 @@ func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 
 // subscribeLive subscribes somebody who is told what happens as it does.
 func (w *fixture) subscribeLive(who string, after int64) *hub.Subscription {
-	w.t.Helper()
-	sub := subscribe(w.t, w.Hub, as(who), after)
+	w.T.Helper()
+	sub := subscribe(w.T, w.Hub, as(who), after)
 	sub.Nudge()
 	_, _, err := sub.Next(ctx)
 	w.NoError(err)
@@ -50,7 +50,7 @@ func (w *fixture) subscribeLive(who string, after int64) *hub.Subscription {
 
 // heldNotification is the approval that a supervised agent's notification waits for.
 func (w *fixture) heldNotification(from, to string) string {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.Agent](w)(w.ChangeAgent(ctx, user, from, func(a *parley.Agent) error {
 		a.Mode = parley.ModeSupervised
 		return nil
@@ -58,7 +58,7 @@ func (w *fixture) heldNotification(from, to string) string {
 	_, err := w.Contact(ctx, as(from), parley.Contact{Pattern: parley.PatternNotify, Agent: to, Message: "It is done"})
 	held, ok := errors.AsType[*parley.Held](err)
 	if !ok {
-		w.t.Fatalf("the call is not held: %v", err)
+		w.T.Fatalf("the call is not held: %v", err)
 	}
 	return held.Approval.ID
 }

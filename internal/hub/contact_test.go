@@ -97,7 +97,7 @@ func TestContactRefuses(t *testing.T) {
 // A chain of automatic messages ends at a contact too, and a person is told of it once.
 func TestContactAfterTooManyHops(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Loops = hub.Loops{Hops: 2} })
+	w := newHub(t, func(w *fixture) { w.Config.Loops = hub.Loops{Hops: 2} })
 	w.AddScriptAgents("a", "b", "c")
 	by := w.WakeAndStartRun("a").Caller()
 	for _, next := range []string{"b", "c"} {
@@ -120,7 +120,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 // A contact counts as one call, however long it takes.
 func TestContactIsOneCall(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, briefly, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
+	w := newHub(t, briefly, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
 	w.AddScriptAgents("a", "b")
 	for i := range 2 {
 		same(t, fmt.Sprint(i), w.beginAsk(as("a"), "b", "well?").resultText()[:4], "E004")

@@ -318,13 +318,13 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 	for kind, id := range at {
 		w.NoError(w.SetTopic(ctx, as("ned"), id, "winter"))
 		same(t, kind+" has a topic", w.ConversationAs("arya", id).Topic, "winter")
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 		w.NoError(w.Archive(ctx, as("ned"), id, true))
 		before := w.LastEventNumber()
 		w.NoError(w.Archive(ctx, as("ned"), id, true))
 		same(t, kind+" archived twice", kindsAfter(w, before), []parley.EventKind{})
 		when := w.ConversationAs("arya", id).ArchivedAt
-		if when == nil || !when.Equal(w.clock.Now()) {
+		if when == nil || !when.Equal(w.Clock.Now()) {
 			t.Errorf("%s was archived at %v", kind, when)
 		}
 		same(t, kind+" is not listed", slices.Contains(w.ConversationIDs("arya", parley.ListFilter{Ephemeral: true}), id), false)

@@ -12,7 +12,7 @@ import (
 
 // callersWithCredentials are callers with a credential, by the doors that begin no call themselves.
 func (w *fixture) callersWithCredentials() map[string]hub.Caller {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddScriptAgents("arya")
 	made, err := w.NewToken(ctx, hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, parley.NewToken{Agent: "arya"})
 	w.NoError(err)
@@ -26,7 +26,7 @@ func (w *fixture) callersWithCredentials() map[string]hub.Caller {
 // TestCallsOfEveryDoorAreCounted: what a door does not begin, the hub counts itself.
 func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 	w := newHub(t, func(w *fixture) {
-		w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Waiting: 1, Reads: hub.Rate{PerSecond: 1000, Burst: 1000}}
+		w.Config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Waiting: 1, Reads: hub.Rate{PerSecond: 1000, Burst: 1000}}
 	})
 	w.AddAgents("ned")
 	for door, arya := range w.callersWithCredentials() {
@@ -62,9 +62,9 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 
 // TestReadsOfEveryDoorHaveARate, and what finds out who calls does not count.
 func TestReadsOfEveryDoorHaveARate(t *testing.T) {
-	w := newHub(t, func(w *fixture) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 1} })
 	for name, caller := range w.callersWithCredentials() {
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 		get[parley.Agent](w)(w.Me(ctx, caller))
 		get[[]parley.Presence](w)(w.Who(ctx, caller))
 		if _, err := w.Who(ctx, caller); parley.AsError(err).Reason != parley.RateLimited {
@@ -76,7 +76,7 @@ func TestReadsOfEveryDoorHaveARate(t *testing.T) {
 // TestACallIsCountedOnce: the use cases of a call that a door has begun take no further places.
 func TestACallIsCountedOnce(t *testing.T) {
 	w := newHub(t, func(w *fixture) {
-		w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
+		w.Config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
 	})
 	w.AddAgents("arya", "ned")
 	arya := hub.Caller{Agent: "arya", Scopes: slices.Clone(parley.AllScopes())}

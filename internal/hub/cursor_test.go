@@ -40,12 +40,12 @@ func (c movesOfCursors) Move(name string, from, to int64) error {
 }
 
 func countMoves(moves *atomic.Int64) func(*fixture) {
-	return func(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return movesOf{s, moves} } }
+	return func(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return movesOf{s, moves} } }
 }
 
 func (w *fixture) storedCursor() (at int64) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		at, err = tx.Cursors().Get("test")
 		return err
 	}))
@@ -97,7 +97,7 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 		begin, l := w.LastEventNumber(), newTeller()
 		stop := tail(w, l)
 		stop()
-		w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
+		w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 			return tx.Log().Append(slices.Repeat([]parley.Event{{Kind: parley.EventAlert, At: began}}, 4500)...)
 		}))
 		moves.Store(0)

@@ -30,8 +30,8 @@ func newDamaged(t *testing.T, statement string) (w *fixture, list []parley.Messa
 }
 
 func (w *fixture) tamperWithStore(statement string) {
-	w.t.Helper()
-	w.NoError(w.kind.tamper(w.place, statement))
+	w.T.Helper()
+	w.NoError(w.Kind.tamper(w.Place, statement))
 }
 
 // wounds are changes to one message's row.
@@ -103,12 +103,12 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 
 // settled waits until the alert about damage is stored, and returns it.
 func (w *fixture) awaitDamageAlert() parley.Alert {
-	w.t.Helper()
+	w.T.Helper()
 	w.NoError(w.Sweep(ctx))
 	status := get[parley.HubStatus](w)(w.Status(ctx, user))
 	at := slices.IndexFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "damage" })
 	if at < 0 {
-		w.t.Fatalf("there is no alert: %+v", status.Alerts)
+		w.T.Fatalf("there is no alert: %+v", status.Alerts)
 	}
 	return status.Alerts[at]
 }
@@ -275,7 +275,7 @@ func TestDeepCheckListsEveryDamagedRowAndGoesOn(t *testing.T) {
 	w, list := newDamaged(t, wounds["its artifacts"])
 	w.tamperWithStore(fmt.Sprintf(wounds["its priority"], list[0].Seq))
 	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET pair_seq = pair_seq + 7 WHERE message = %d", list[2].Seq))
-	report, err := w.db.CheckDeep(ctx, nil)
+	report, err := w.Store.CheckDeep(ctx, nil)
 	w.NoError(err)
 	all := strings.Join(report.Problems, "\n")
 	for _, words := range []string{
@@ -350,7 +350,7 @@ func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 	if e := parley.AsError(err); e == nil || e.Code != parley.Internal || !strings.Contains(e.Message, `"one" is damaged`) {
 		t.Errorf("got %v", err)
 	}
-	report, err := w.db.CheckDeep(ctx, nil)
+	report, err := w.Store.CheckDeep(ctx, nil)
 	w.NoError(err)
 	if all := strings.Join(report.Problems, "\n"); !strings.Contains(all, `the idempotency key "one" names message`) {
 		t.Errorf("problems: %s", all)
@@ -383,7 +383,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 	} {
 		w.tamperWithStore(unfounded(table, setRow(table, wound.bad, wound.statement)))
 		w.tamperWithStore(setRow(table, wound.later, wound.wrong))
-		report, err := w.db.CheckDeep(ctx, nil)
+		report, err := w.Store.CheckDeep(ctx, nil)
 		w.NoError(err)
 		all := strings.Join(report.Problems, "\n")
 		if strings.Count(all, wound.bad+": its row cannot be read") != 1 {

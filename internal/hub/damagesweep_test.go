@@ -26,15 +26,15 @@ var deliveryWounds = map[string]string{
 }
 
 func (w *fixture) damageDelivery(name string, m parley.Message) {
-	w.t.Helper()
+	w.T.Helper()
 	w.tamperWithStore(unfounded("deliveries", fmt.Sprintf(deliveryWounds[name], m.Seq)))
 }
 
 // assertDamageAlert requires that the owners are told of a damaged delivery by the number of its message.
 func (w *fixture) assertDamageAlert(m parley.Message) {
-	w.t.Helper()
+	w.T.Helper()
 	if a := w.awaitDamageAlert(); !strings.Contains(a.Message, fmt.Sprintf("a delivery of message %d (%s)", m.Seq, m.ID)) {
-		w.t.Errorf("alert: %s", a.Message)
+		w.T.Errorf("alert: %s", a.Message)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
 	w.damageDelivery("nobody's", bad)
 	w.SendDM("user", "b", "two")
 	waiting := []string{}
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		waiting, err = tx.Queue().Waiting(10)
 		return err
 	}))

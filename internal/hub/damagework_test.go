@@ -11,7 +11,7 @@ import (
 
 // damageMessage damages a message.
 func (w *fixture) damageMessage(id string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.StoredMessage(id).Seq))
 }
 
@@ -34,8 +34,8 @@ func nobody(format string) string {
 
 // StoredMessage is a message as it is in the store.
 func (w *fixture) StoredMessage(id string) (m parley.Message) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
 		return err
 	}))

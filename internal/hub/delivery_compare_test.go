@@ -14,7 +14,7 @@ import (
 func (x *deliverer) learn(t *rapid.T) {
 	t.Helper()
 	var list []parley.Message
-	x.w.NoError(x.w.db.View(ctx, func(tx parley.Tx) (err error) {
+	x.w.NoError(x.w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Messages().Scan(x.seq, 10_000)
 		return err
 	}))
@@ -47,7 +47,7 @@ func (x *deliverer) learn(t *rapid.T) {
 // compare compares every delivery and every inbox.
 func (x *deliverer) compare(t *rapid.T) {
 	got, want := map[string]any{}, map[string]any{}
-	x.w.NoError(x.w.db.View(ctx, func(tx parley.Tx) error {
+	x.w.NoError(x.w.Store.View(ctx, func(tx parley.Tx) error {
 		for _, s := range x.model.sent {
 			d, err := tx.Deliveries().Get(s.id, s.to)
 			if err != nil {

@@ -25,7 +25,7 @@ func newDeliverer(t *rapid.T, home string) *deliverer {
 	}}
 	again := rapid.Bool().Draw(t, "updates run twice")
 	x.w = openFixture(t, home, mayLoop, func(w *fixture) {
-		w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1}
+		w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1}
 		if again {
 			runTwice(w)
 		}
@@ -324,18 +324,18 @@ func (x *deliverer) reads(t *rapid.T) {
 }
 
 func (x *deliverer) leaseTime(t *rapid.T) {
-	x.w.leases.advance(pick(t, "while", time.Second, 5*time.Second, time.Minute, 10*time.Minute, 2*time.Hour))
+	x.w.Leases.Advance(pick(t, "while", time.Second, 5*time.Second, time.Minute, 10*time.Minute, 2*time.Hour))
 	x.clocks()
 }
 
 // wallTime moves the wall clock, also backwards, as it is set right.
 func (x *deliverer) wallTime(t *rapid.T) {
-	x.w.clock.advance(pick(t, "while", time.Millisecond, 5*time.Second, 5*time.Minute, time.Hour, -time.Hour, 25*time.Hour))
+	x.w.Clock.Advance(pick(t, "while", time.Millisecond, 5*time.Second, 5*time.Minute, time.Hour, -time.Hour, 25*time.Hour))
 	x.clocks()
 }
 
 func (x *deliverer) clocks() {
-	x.model.now, x.model.tick = x.w.clock.Now(), parley.Tick(x.w.leases.now.Load())
+	x.model.now, x.model.tick = x.w.Clock.Now(), parley.Tick(x.w.Leases.now.Load())
 }
 
 func (x *deliverer) sweeps(t *rapid.T) {

@@ -19,7 +19,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	}
 	step := func(state parley.DeliveryState, at **time.Time) {
 		t.Helper()
-		now := w.clock.Now()
+		now := w.Clock.Now()
 		want.State = state
 		if at != nil {
 			*at = &now
@@ -29,27 +29,27 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	step(parley.DeliveryAccepted, nil)
 	before := w.LastEventNumber()
 
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	taken := w.TakeAs("ned", parley.Take{})
-	want.Lease, want.Until, want.Node = taken.Lease, parley.Tick(w.leases.now.Load()).After(time.Minute), "hub"
+	want.Lease, want.Until, want.Node = taken.Lease, parley.Tick(w.Leases.now.Load()).After(time.Minute), "hub"
 	step(parley.DeliveryDelivered, &want.DeliveredAt)
 	same(t, "taken", taken, parley.Taken{
 		Lease: taken.Lease, For: time.Minute, Deliveries: []parley.Delivery{want}, Messages: []parley.Message{m},
 	})
 
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	want.Run = "run-1"
 	seen := get[[]parley.Delivery](w)(w.See(ctx, as("ned"), taken.Lease, "run-1"))
 	step(parley.DeliverySeen, &want.SeenAt)
 	same(t, "seen", seen, []parley.Delivery{want})
 
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	acked := get[[]parley.Delivery](w)(w.Ack(ctx, as("ned"), taken.Lease, m.ID))
 	want.Lease, want.Until, want.Node = "", 0, ""
 	step(parley.DeliveryAcked, &want.SettledAt)
 	same(t, "acked", acked, []parley.Delivery{want})
 
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	want.Answer = w.ReplyAs("ned", m.ID, "done").Message.ID
 	step(parley.DeliveryAnswered, &want.AnsweredAt)
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
@@ -67,7 +67,7 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	taken := w.TakeAs("ned", parley.Take{Only: []string{m.ID}, Seen: true, Run: "run-1"})
 	w.NackTaken("ned", taken, parley.FailureBusy)
 	list := eventsAfter(w, before)
-	at := w.clock.Now()
+	at := w.Clock.Now()
 	same(t, "events", list, []parley.Event{
 		{
 			Num: before + 1, At: at, Kind: "delivery.seen", Conversation: m.Conversation, Agent: "ned", By: "ned", Message: m.ID,
@@ -107,7 +107,7 @@ func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
 }
 
 func priority(w *fixture, word string) parley.Priority {
-	w.t.Helper()
+	w.T.Helper()
 	p, err := parley.ParsePriority(word)
 	w.NoError(err)
 	return p
@@ -135,7 +135,7 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "when you are back").Message
-	w.clock.advance(240 * time.Hour)
+	w.Clock.Advance(240 * time.Hour)
 	w.Restart()
 	w.SweepDueDeliveries()
 	same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
@@ -205,7 +205,7 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 	w.NoError(w.SeeContext(ctx, as("ned"), []parley.Message{doomed}, "run-1"))
 	_, err := w.Extend(ctx, as("ned"), taken.Lease, 0)
 	wantError(t, err, leaseOver(taken.Lease))
-	w.clock.advance(240 * time.Hour)
+	w.Clock.Advance(240 * time.Hour)
 	w.AdvanceLeases(time.Hour)
 	w.NoError(w.Sweep(ctx))
 	same(t, "inbox after the purge", w.InboxOf("ned"), parley.Inbox{Waking: 1})

@@ -6,40 +6,40 @@ import (
 
 // joinTree joins a tree of a layout to the hub, in which agents live.
 func (w *fixture) joinTree(l parley.Layout, id string, agents ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
 }
 
 // mapChannels says which channels of a tree are mapped.
 func (w *fixture) mapChannels(id string, names ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Channels: &names}))
 }
 
 func (w *fixture) pauseBridge(id string, paused bool) {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Paused: &paused}))
 }
 
 // departuresOf is what is to be written into a tree that has directories for some channels.
 func (w *fixture) departuresOf(id string, channels ...string) []parley.Departure {
-	w.t.Helper()
+	w.T.Helper()
 	return get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
 }
 
 // onlyDepartureOf requires that there is just one.
 func (w *fixture) onlyDepartureOf(id string, channels ...string) parley.Departure {
-	w.t.Helper()
+	w.T.Helper()
 	list := w.departuresOf(id, channels...)
 	if len(list) != 1 {
-		w.t.Fatalf("by %s depart %q, want one", id, namesOf(list))
+		w.T.Fatalf("by %s depart %q, want one", id, namesOf(list))
 	}
 	return list[0]
 }
 
 // writtenDepartures is what was written into a tree and is not known to be gone, as names.
 func (w *fixture) writtenDepartures(id string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	return namesOf(get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Written: true})))
 }
 
@@ -62,7 +62,7 @@ func wordsOf(list []parley.Departure) []string {
 
 // reportDepartures says what became of departures.
 func (w *fixture) reportDepartures(id string, state parley.DepartureState, list ...parley.Departure) {
-	w.t.Helper()
+	w.T.Helper()
 	var reports []parley.DepartureReport
 	for _, d := range list {
 		reports = append(reports, parley.DepartureReport{ID: d.ID, State: state})
@@ -72,11 +72,11 @@ func (w *fixture) reportDepartures(id string, state parley.DepartureState, list 
 
 // arriveFrom is a document from a tree.
 func (w *fixture) arriveFrom(id string, a parley.Arrival) parley.Arrived {
-	w.t.Helper()
-	a.Path, a.At = "in/"+a.Name+".json", w.clock.Now()
+	w.T.Helper()
+	a.Path, a.At = "in/"+a.Name+".json", w.Clock.Now()
 	got := get[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, id, []parley.Arrival{a}))[0]
 	if got.Error != nil {
-		w.t.Fatalf("%s was refused: %v", a.Name, got.Error)
+		w.T.Fatalf("%s was refused: %v", a.Name, got.Error)
 	}
 	return got
 }

@@ -89,7 +89,7 @@ func TestNamesInAChannel(t *testing.T) {
 		w.SayIn("claude", "paper", "by another door")
 		w.SayIn("user", "paper", "too")
 	}
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.SayIn("user", "paper", "later")
 	same(t, "the names", namesOf(w.departuresOf("tree", "paper")), []string{
 		"msg-20260301-090000-claude-00ff", "msg-20260301-090000-user-0000", "msg-20260301-090000-claude-0100",
@@ -186,7 +186,7 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 		"acked by another door":    {func(w *fixture, m parley.Message) { w.AckAs("ana", m.ID) }, parley.DeliveryAcked},
 		"redacted":                 {func(w *fixture, m parley.Message) { get[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
 		"expired": {func(w *fixture, _ parley.Message) {
-			w.clock.advance(2 * time.Minute)
+			w.Clock.Advance(2 * time.Minute)
 			w.SweepDueDeliveries()
 		}, parley.DeliveryExpired},
 	} {

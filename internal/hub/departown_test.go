@@ -44,12 +44,12 @@ func TestADocumentUnderItsIDDoesNotComeBack(t *testing.T) {
 	w := newHub(t)
 	b := w.joinBridge(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "assistant", "worker-1"}})
 	b.arrive(parley.Arrival{
-		BridgeFile: parley.BridgeFile{Path: "inbox/r-1.json", Digest: "a"}, Name: "r-1", From: "assistant", To: "gm", Queue: true, At: b.clock.Now(), Draft: clawDraft("r-1"),
+		BridgeFile: parley.BridgeFile{Path: "inbox/r-1.json", Digest: "a"}, Name: "r-1", From: "assistant", To: "gm", Queue: true, At: b.Clock.Now(), Draft: clawDraft("r-1"),
 	})
 	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	file := parley.BridgeFile{Path: "gm/inbox/r-1.json", Digest: "b"}
-	ours := parley.Arrival{BridgeFile: file, Name: "r-1", From: "assistant", To: "gm", At: b.clock.Now(), History: true, Draft: clawDraft("r-1")}
+	ours := parley.Arrival{BridgeFile: file, Name: "r-1", From: "assistant", To: "gm", At: b.Clock.Now(), History: true, Draft: clawDraft("r-1")}
 	before := len(b.all())
 	same(t, "ours", b.arrive(ours)[0], parley.Arrived{Message: out.Message.ID, Duplicate: true})
 	same(t, "nothing came", len(b.all()), before)
@@ -95,7 +95,7 @@ func TestABroadcastKeepsItsID(t *testing.T) {
 	w := newHub(t)
 	b := w.joinBridge(parley.NewBridge{ID: "tree", Layout: parley.LayoutBlackboard, Agents: []string{"gm", "ana", "ben"}})
 	all := parley.Arrival{
-		BridgeFile: parley.BridgeFile{Path: "broadcast/inbox/b-1.json", Digest: "a"}, Name: "b-1", From: "gm", To: parley.All, At: b.clock.Now(),
+		BridgeFile: parley.BridgeFile{Path: "broadcast/inbox/b-1.json", Digest: "a"}, Name: "b-1", From: "gm", To: parley.All, At: b.Clock.Now(),
 		Draft: parley.Draft{Type: parley.TypeNotification, Content: text("hear"), Metadata: json.RawMessage(`{"clawos":{"id":"b-1"}}`)},
 	}
 	m := b.lands(all)

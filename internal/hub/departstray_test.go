@@ -19,7 +19,7 @@ func paper(t *testing.T) *fixture {
 
 // writeDepartures writes all that departs into the tree of a bridge, and says what that was.
 func (w *fixture) writeDepartures(id string, channels ...string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	list := w.departuresOf(id, channels...)
 	w.reportDepartures(id, parley.DepartureWritten, list...)
 	return wordsOf(list)
@@ -84,13 +84,13 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 	}
 	look("thesis")
 	same(t, "at first", w.DeliveryState(m.ID, "claude"), parley.DeliveryAccepted)
-	w.clock.advance(10 * time.Second)
+	w.Clock.Advance(10 * time.Second)
 	look("thesis")
 	same(t, "soon", w.DeliveryState(m.ID, "claude"), parley.DeliveryFailed)
 	same(t, "told", textsOf(w.HubMessagesTo("bot")), []string{"Error: claude reads only channels that have a directory in its tree, and #paper has none." +
 		" Hint: make the directory, or post in another channel."})
 	there := w.SayIn("bot", "paper", "@claude and now?").Message
-	w.clock.advance(10 * time.Second)
+	w.Clock.Advance(10 * time.Second)
 	w.departuresOf("other", "thesis")
 	same(t, "where one has", w.writeDepartures("tree", "paper"), []string{"@claude and now?"})
 	same(t, "what became of it", w.DeliveryState(there.ID, "claude"), parley.DeliveryAcked)

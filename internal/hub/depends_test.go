@@ -46,7 +46,7 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 		"progress": func(w *fixture, task string) {
 			change := parley.TaskChange{Progress: &parley.TaskProgress{Message: "I know of it"}}
 			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, change))
-			same(w.t, "said", w.TaskByID(task).Progress.Message, "I know of it")
+			same(w.T, "said", w.TaskByID(task).Progress.Message, "I know of it")
 		},
 		"a run": func(w *fixture, task string) {
 			w.PostAs("user", parley.Draft{Direct: []string{"writer"}, Task: task, Content: text("get ready")})
@@ -178,7 +178,7 @@ func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
 	get[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))
 	get[parley.TaskView](w)(w.RetryTask(ctx, as("ned"), own))
 	var opened []parley.Conversation
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		opened, err = tx.Conversations().List(parley.ConversationFilter{Member: "ned", Limit: 1})
 		return err
 	}))

@@ -29,8 +29,8 @@ func onDisk(t *testing.T, total int64) (w *fixture, d disk, lines *strings.Build
 	d.total.Store(total)
 	d.free.Store(total)
 	w = newHub(t, func(w *fixture) {
-		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
-		w.wrap = func(s parley.Store) parley.Store {
+		w.Config.Log = slog.New(slog.NewTextHandler(lines, nil))
+		w.WrapStore = func(s parley.Store) parley.Store {
 			d.Store = s
 			return d
 		}
@@ -40,11 +40,11 @@ func onDisk(t *testing.T, total int64) (w *fixture, d disk, lines *strings.Build
 
 // alertsOfSweep are the events of a sweep, as data.
 func (w *fixture) alertsOfSweep() (data []string) {
-	w.t.Helper()
+	w.T.Helper()
 	before := w.LastEventNumber()
 	w.sweepEverything()
-	for _, e := range follow(w.t, w.Hub, user, before, w.LastEventNumber()) {
-		same(w.t, "kind", e.Kind, parley.EventAlert)
+	for _, e := range follow(w.T, w.Hub, user, before, w.LastEventNumber()) {
+		same(w.T, "kind", e.Kind, parley.EventAlert)
 		data = append(data, string(e.Data))
 	}
 	return data
@@ -109,7 +109,7 @@ func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 	w, d, _ := onDisk(t, 100*gib)
 	w.AddAgents("arya")
 	w.putArtifactAs("arya", "unused")
-	w.clock.advance(2 * day)
+	w.Clock.Advance(2 * day)
 	*d.err = fs.ErrPermission
 	if err := w.Sweep(ctx); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("sweep: %v", err)
@@ -126,8 +126,8 @@ func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 // The real store knows its disk, or does not say.
 func TestStoreKnowsItsDisk(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return s } })
-	known, ok := w.db.(parley.Disk)
+	w := newHub(t, func(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return s } })
+	known, ok := w.Store.(parley.Disk)
 	if !ok {
 		same(t, "without a disk", stores.name, "PostgreSQL")
 		return

@@ -18,7 +18,7 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 		notice func(*fixture)
 	}{
 		"found by a sweep":           {(*fixture).SweepDueDeliveries},
-		"found before it, by a take": {func(w *fixture) { same(w.t, "taken", w.TakeTexts("ned", parley.Take{Limit: 1}), []string{"stays"}) }},
+		"found before it, by a take": {func(w *fixture) { same(w.T, "taken", w.TakeTexts("ned", parley.Take{Limit: 1}), []string{"stays"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -26,14 +26,14 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 			w.AddAgents("arya", "ned")
 			m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60, Content: text("hurry")}).Message
 			w.SendDM("arya", "ned", "stays")
-			w.clock.advance(time.Minute - time.Millisecond)
+			w.Clock.Advance(time.Minute - time.Millisecond)
 			w.SweepDueDeliveries()
 			same(t, "before", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
-			w.clock.advance(time.Millisecond)
+			w.Clock.Advance(time.Millisecond)
 			before := w.LastEventNumber()
 			c.notice(w)
 			same(t, "event", kindsAfter(w, before)[:2], []parley.EventKind{"delivery.expired", parley.EventMessagePosted})
-			d, now := w.DeliveryOf(m.ID, "ned"), w.clock.Now()
+			d, now := w.DeliveryOf(m.ID, "ned"), w.Clock.Now()
 			same(t, "expired", []any{d.State, d.SettledAt, d.Failure.Code}, []any{parley.DeliveryExpired, &now, parley.TimedOut})
 			same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{expiredText})
 			w.SweepDueDeliveries()
@@ -50,7 +50,7 @@ func TestTakeOfNothingButExpired(t *testing.T) {
 	for range 3 {
 		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1})
 	}
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	same(t, "taken", w.TakeAs("ned", parley.Take{Limit: 1}), parley.Taken{})
 	same(t, "told", len(w.HubMessagesTo("arya")), 3)
 }
@@ -61,7 +61,7 @@ func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 60}).Message
 	taken := w.TakeAs("ned", parley.Take{})
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	w.SweepDueDeliveries()
 	same(t, "in a run", w.DeliveryState(m.ID, "ned"), parley.DeliveryDelivered)
 	w.NackTaken("ned", taken, parley.FailureBusy)
@@ -90,11 +90,11 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 			m, fetched, seen := draft("ned"), draft("bran"), draft("bran")
 			w.TakeAs("bran", parley.Take{Only: []string{fetched.ID}})
 			w.TakeAs("bran", parley.Take{Only: []string{seen.ID}, Seen: true})
-			w.clock.advance(c.after - time.Millisecond)
+			w.Clock.Advance(c.after - time.Millisecond)
 			before := w.LastEventNumber()
 			w.SweepDueDeliveries()
 			same(t, "before", kindsAfter(w, before), []parley.EventKind{})
-			w.clock.advance(time.Millisecond)
+			w.Clock.Advance(time.Millisecond)
 			w.SweepDueDeliveries()
 			same(t, "events", kindsAfter(w, before), []parley.EventKind{
 				parley.EventOverdue, parley.EventMessagePosted, parley.EventOverdue, parley.EventMessagePosted,
@@ -102,7 +102,7 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 			same(t, "marked", []bool{w.DeliveryOf(m.ID, "ned").Overdue, w.DeliveryOf(fetched.ID, "bran").Overdue, w.DeliveryOf(seen.ID, "bran").Overdue},
 				[]bool{true, true, false})
 			same(t, "told", w.HubMessagesTo("arya")[0].Content.Text, "Error: ned has not seen this for "+c.words+". Hint: "+overdueHint+".")
-			w.clock.advance(240 * time.Hour)
+			w.Clock.Advance(240 * time.Hour)
 			w.SweepDueDeliveries()
 			same(t, "once", len(w.HubMessagesTo("arya")), 2)
 			same(t, "still there", len(w.TakeTexts("ned", parley.Take{})), 1)
@@ -115,7 +115,7 @@ func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeNotification, Priority: priority(w, "critical")})
-	w.clock.advance(240 * time.Hour)
+	w.Clock.Advance(240 * time.Hour)
 	before := w.storeSnapshot()
 	w.SweepDueDeliveries()
 	same(t, "state", w.storeSnapshot(), before)
@@ -128,7 +128,7 @@ func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
 	_, err := w.Sleep(ctx, as("ned"), "ned", began.Add(time.Hour))
 	w.NoError(err)
 	w.SendDM("arya", "ned", "wake up")
-	w.clock.advance(30 * time.Minute)
+	w.Clock.Advance(30 * time.Minute)
 	w.SweepDueDeliveries()
 	same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{
 		"Error: ned has not seen this for 30 min. Hint: it sleeps until 2026-03-01T10:00:00Z.",
@@ -173,12 +173,12 @@ func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
 				}
 				return n
 			}
-			w.clock.advance(c.due.Sub(began) - time.Millisecond)
+			w.Clock.Advance(c.due.Sub(began) - time.Millisecond)
 			w.SweepDueDeliveries()
 			same(t, "before", lates(), 0)
 			state := w.DeliveryState(m.ID, "ned")
 			for range 2 {
-				w.clock.advance(48 * time.Hour)
+				w.Clock.Advance(48 * time.Hour)
 				w.SweepDueDeliveries()
 				same(t, "told", []any{lates() == 1, w.DeliveryOf(m.ID, "ned").Late}, []any{c.late, c.late})
 			}
@@ -203,7 +203,7 @@ func TestDeadLetterIsNotLate(t *testing.T) {
 	deadline := began.Add(time.Minute)
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Deadline: &deadline}).Message
 	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	w.SweepDueDeliveries()
 	same(t, "told of the dead letter alone", len(w.HubMessagesTo("arya")), 1)
 	_, err := w.RetryDead(ctx, user, m.ID, "")
@@ -218,7 +218,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	w.CreateChannel("arya", "open", "ned", "bran")
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", TTL: 1})
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.SweepDueDeliveries()
 	told := w.HubMessagesTo("arya")
 	shown := get[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
@@ -236,7 +236,7 @@ func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeError, TTL: 1}).Message
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.SweepDueDeliveries()
 	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 	same(t, "told", len(w.HubMessagesTo("arya")), 0)
@@ -248,7 +248,7 @@ func TestRemovedSenderIsToldNothing(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.SweepDueDeliveries()
 	same(t, "expired", w.DeliveryState(m.ID, "ned"), parley.DeliveryExpired)
 	same(t, "told", len(w.HubMessagesTo("arya")), 0)
@@ -260,7 +260,7 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	conv := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TTL: 1}).Message.Conversation
 	w.NoError(w.Archive(ctx, as("arya"), conv, true))
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.SweepDueDeliveries()
 	same(t, "archived", w.ConversationAs("arya", conv).ArchivedAt != nil, false)
 }

@@ -10,7 +10,7 @@ import (
 
 // asksByFile has an agent that lives in a tree ask writer for work, as its format says it.
 func asksByFile(w *fixture, l parley.Layout) (task string) {
-	w.t.Helper()
+	w.T.Helper()
 	a := parley.Arrival{Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{
 		Type: "task-delegation", Sequence: 1, Payload: json.RawMessage(`{"task":"Draft it","context":{"deadline":"2026-03-01T10:00:00Z"}}`),
 	}}
@@ -26,7 +26,7 @@ func asksByFile(w *fixture, l parley.Layout) (task string) {
 	}
 	m := get[parley.Shown](w)(w.Message(ctx, user, w.arriveFrom("tree", a).Message))
 	if m.Task == "" {
-		w.t.Fatalf("%s asks for no task", a.Name)
+		w.T.Fatalf("%s asks for no task", a.Name)
 	}
 	return m.Task
 }
@@ -59,7 +59,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
 		}, "failure", "cancelled: not needed"},
 		"too late": {func(w *fixture, _ string) {
-			w.clock.advance(2 * time.Hour)
+			w.Clock.Advance(2 * time.Hour)
 			w.NoError(w.SweepTasks(ctx))
 		}, "failure", "its deadline passed"},
 		"after a second try": {func(w *fixture, task string) {

@@ -14,7 +14,7 @@ import (
 )
 
 func export(w *fixture, who, ref, format string) string {
-	w.t.Helper()
+	w.T.Helper()
 	var out bytes.Buffer
 	w.NoError(w.Export(ctx, as(who), ref, format, &out))
 	return out.String()

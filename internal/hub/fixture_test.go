@@ -30,7 +30,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-func (c *clock) advance(d time.Duration) {
+func (c *clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
@@ -39,7 +39,7 @@ func (c *clock) advance(d time.Duration) {
 // ticker is a lease clock that stands still until it is moved.
 type ticker struct{ now atomic.Int64 }
 
-func (t *ticker) advance(d time.Duration) { t.now.Add(d.Milliseconds()) }
+func (t *ticker) Advance(d time.Duration) { t.now.Add(d.Milliseconds()) }
 
 // tester is what the fixture needs of a test, or of one check of a property.
 type tester interface {
@@ -52,14 +52,14 @@ type tester interface {
 // fixture is a hub on a real store, with a clock that the test drives.
 type fixture struct {
 	*hub.Hub
-	t      tester
-	clock  *clock
-	leases *ticker
-	db     database
-	kind   kind
-	place  string
-	config hub.Config
-	wrap   func(parley.Store) parley.Store
+	T         tester
+	Clock     *clock
+	Leases    *ticker
+	Store     database
+	Kind      kind
+	Place     string
+	Config    hub.Config
+	WrapStore func(parley.Store) parley.Store
 }
 
 var (
@@ -77,9 +77,9 @@ func newHub(t *testing.T, change ...func(*fixture)) *fixture {
 
 func openFixture(t tester, place string, change ...func(*fixture)) *fixture {
 	t.Helper()
-	w := &fixture{t: t, clock: &clock{now: began}, leases: &ticker{}, kind: stores, place: place, wrap: diskless}
-	w.config.Clock, w.config.Log = w.clock, slog.New(slog.DiscardHandler)
-	w.config.DueEvery = time.Hour // the test sweeps
+	w := &fixture{T: t, Clock: &clock{now: began}, Leases: &ticker{}, Kind: stores, Place: place, WrapStore: diskless}
+	w.Config.Clock, w.Config.Log = w.Clock, slog.New(slog.DiscardHandler)
+	w.Config.DueEvery = time.Hour // the test sweeps
 	for _, f := range change {
 		f(w)
 	}
@@ -89,7 +89,7 @@ func openFixture(t tester, place string, change ...func(*fixture)) *fixture {
 }
 
 // mayLoop lets agents that post at random answer each other as often as they happen to.
-func mayLoop(w *fixture) { w.config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 1 << 30} }
+func mayLoop(w *fixture) { w.Config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 1 << 30} }
 
 // diskless keeps the disk of the machine that tests from having a say.
 func diskless(s parley.Store) parley.Store {
@@ -100,15 +100,15 @@ func diskless(s parley.Store) parley.Store {
 }
 
 func (w *fixture) Open() {
-	w.t.Helper()
+	w.T.Helper()
 	var err error
-	if w.db, err = w.kind.open(w.place); err != nil {
-		w.t.Fatalf("open the store: %v", err)
+	if w.Store, err = w.Kind.open(w.Place); err != nil {
+		w.T.Fatalf("open the store: %v", err)
 	}
-	w.leases.advance(24 * time.Hour) // leases end with the process
-	w.db.DriveLeases(w.leases.now.Load)
-	if w.Hub, err = hub.New(ctx, w.wrap(w.db), w.config); err != nil {
-		w.t.Fatalf("make the hub: %v", err)
+	w.Leases.Advance(24 * time.Hour) // leases end with the process
+	w.Store.DriveLeases(w.Leases.now.Load)
+	if w.Hub, err = hub.New(ctx, w.WrapStore(w.Store), w.Config); err != nil {
+		w.T.Fatalf("make the hub: %v", err)
 	}
 }
 
@@ -116,54 +116,54 @@ func (w *fixture) Open() {
 func (w *fixture) Start(ctx context.Context) { w.StartQuietly(ctx) }
 
 func (w *fixture) Close() {
-	w.t.Helper()
+	w.T.Helper()
 	w.Stop()
-	if err := w.db.Close(); err != nil {
-		w.t.Fatalf("close the store: %v", err)
+	if err := w.Store.Close(); err != nil {
+		w.T.Fatalf("close the store: %v", err)
 	}
 }
 
 // Restart is what a hub goes through when its process ends and starts again.
 func (w *fixture) Restart() {
-	w.t.Helper()
+	w.T.Helper()
 	w.Close()
 	w.Open()
 }
 
 // RestartAndRecover is restart, followed by the first step of Start: the hub returns the leases of its former process.
 func (w *fixture) RestartAndRecover() {
-	w.t.Helper()
+	w.T.Helper()
 	w.Restart()
 	w.NoError(w.Recover(ctx))
 }
 
 // AssertConsistent requires that a check of everything finds nothing.
 func (w *fixture) AssertConsistent() {
-	w.t.Helper()
-	report, err := w.db.CheckDeep(ctx, nil)
+	w.T.Helper()
+	report, err := w.Store.CheckDeep(ctx, nil)
 	w.NoError(err)
 	w.NoError(report.Err())
 }
 
 // NoError ends a test at an error nobody expects.
 func (w *fixture) NoError(err error) {
-	w.t.Helper()
+	w.T.Helper()
 	if err != nil {
-		w.t.Fatalf("unexpected error: %v", err)
+		w.T.Fatalf("unexpected error: %v", err)
 	}
 }
 
 // get is for calls of which only the result matters.
 func get[T any](w *fixture) func(T, error) T {
 	return func(v T, err error) T {
-		w.t.Helper()
+		w.T.Helper()
 		w.NoError(err)
 		return v
 	}
 }
 
 func (w *fixture) AddAgents(ids ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})
 		w.NoError(err)
@@ -171,28 +171,28 @@ func (w *fixture) AddAgents(ids ...string) {
 }
 
 func (w *fixture) AddPerson(id string, access parley.Access) {
-	w.t.Helper()
+	w.T.Helper()
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Kind: parley.KindHuman, Access: access})
 	w.NoError(err)
 }
 
 func (w *fixture) CreateChannel(creator, name string, with ...string) parley.ConversationView {
-	w.t.Helper()
+	w.T.Helper()
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with})
 }
 
 func (w *fixture) CreatePrivateChannel(creator, name string, with ...string) parley.ConversationView {
-	w.t.Helper()
+	w.T.Helper()
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Private: true})
 }
 
 func (w *fixture) CreateGroup(creator, name string, with ...string) parley.ConversationView {
-	w.t.Helper()
+	w.T.Helper()
 	return w.CreateConversationAs(creator, parley.NewConversation{Name: name, With: with, Group: true})
 }
 
 func (w *fixture) CreateConversationAs(creator string, n parley.NewConversation) parley.ConversationView {
-	w.t.Helper()
+	w.T.Helper()
 	view, err := w.CreateConversation(ctx, as(creator), n)
 	w.NoError(err)
 	return view
@@ -201,7 +201,7 @@ func (w *fixture) CreateConversationAs(creator string, n parley.NewConversation)
 func text(s string) parley.Content { return parley.Content{Text: s} }
 
 func (w *fixture) PostAs(from string, d parley.Draft) parley.Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	if d.Content.Text == "" && d.Payload == nil {
 		d.Content.Text = "hello"
 	}
@@ -211,27 +211,27 @@ func (w *fixture) PostAs(from string, d parley.Draft) parley.Receipt {
 }
 
 func (w *fixture) SayIn(from, conversation, words string) parley.Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	return w.PostAs(from, parley.Draft{Conversation: conversation, Content: text(words)})
 }
 
 func (w *fixture) SendDM(from, to, words string) parley.Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	return w.PostAs(from, parley.Draft{Direct: []string{to}, Content: text(words)})
 }
 
 func (w *fixture) SendEphemeralDM(from, to, words string) parley.Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	return w.PostAs(from, parley.Draft{Direct: []string{to}, Ephemeral: true, Content: text(words)})
 }
 
 func (w *fixture) ReplyAs(from, parent, words string) parley.Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	return w.PostAs(from, parley.Draft{InReplyTo: parent, Content: text(words)})
 }
 
 func (w *fixture) ConversationAs(who, ref string) parley.ConversationView {
-	w.t.Helper()
+	w.T.Helper()
 	view, err := w.Conversation(ctx, as(who), ref)
 	w.NoError(err)
 	return view
@@ -239,7 +239,7 @@ func (w *fixture) ConversationAs(who, ref string) parley.ConversationView {
 
 // ConversationIDs is what somebody's list of conversations shows, as ids.
 func (w *fixture) ConversationIDs(who string, f parley.ListFilter) []string {
-	w.t.Helper()
+	w.T.Helper()
 	views, _, err := w.Conversations(ctx, as(who), f)
 	w.NoError(err)
 	ids := []string{}
@@ -251,7 +251,7 @@ func (w *fixture) ConversationIDs(who string, f parley.ListFilter) []string {
 
 // TextsIn are the words of a conversation's messages, oldest first.
 func (w *fixture) TextsIn(who, ref string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	list, err := w.History(ctx, as(who), ref, parley.Page{})
 	w.NoError(err)
 	return textsOf(list)
@@ -275,7 +275,7 @@ func reach(made []parley.Delivery) map[string]bool {
 }
 
 func (w *fixture) LastEventNumber() int64 {
-	w.t.Helper()
+	w.T.Helper()
 	n, err := w.LastEvent(ctx, user)
 	w.NoError(err)
 	return n
@@ -283,14 +283,14 @@ func (w *fixture) LastEventNumber() int64 {
 
 // AuditEntries are the entries of the audit log, without refusals, which are written in the background.
 func (w *fixture) AuditEntries() []parley.AuditEntry {
-	w.t.Helper()
+	w.T.Helper()
 	return slices.DeleteFunc(w.AuditEntriesWithRefusals(), func(e parley.AuditEntry) bool { return e.Act == "refused" })
 }
 
 func (w *fixture) AuditEntriesWithRefusals() []parley.AuditEntry {
-	w.t.Helper()
+	w.T.Helper()
 	var list []parley.AuditEntry
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		list, err = tx.Log().Audited(0, 1000)
 		return err
 	}))
@@ -299,9 +299,9 @@ func (w *fixture) AuditEntriesWithRefusals() []parley.AuditEntry {
 
 // storeSnapshot is everything the store holds, as text.
 func (w *fixture) storeSnapshot() string {
-	w.t.Helper()
+	w.T.Helper()
 	all := map[string]any{"audit": len(w.AuditEntries())}
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		if all["agents"], err = tx.Agents().List(); err != nil {
 			return err
 		}
@@ -336,8 +336,8 @@ func (w *fixture) storeSnapshot() string {
 }
 
 func (w *fixture) addDeliveries(all map[string]any) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, m := range messages {
 			list, ofErr := tx.Deliveries().Of(m.ID)

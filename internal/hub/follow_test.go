@@ -51,7 +51,7 @@ func tail(w *fixture, f hub.Follower) (stop func()) {
 	s := w.Follow("test", f)
 	s.Start(ctx)
 	<-s.Started()
-	w.t.Cleanup(s.Stop)
+	w.T.Cleanup(s.Stop)
 	return s.Stop
 }
 
@@ -95,7 +95,7 @@ func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 
 func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.CreateChannel("user", "general")
 	begin, l := w.LastEventNumber(), newTeller()
 	stop := tail(w, l)

@@ -25,7 +25,7 @@ func ways(channel, group string) map[string]parley.Draft {
 
 // addTownAgents adds three agents that the hub runs, a channel and a named group of them.
 func (w *fixture) addTownAgents() (channel, group string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddScriptAgents("arya", "gendry", "hound")
 	return w.CreateChannel("arya", "town", "gendry", "hound").ID, w.CreateGroup("arya", "inn", "gendry", "hound").ID
 }

@@ -30,7 +30,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 	}
 	kept := func(want parley.Health) {
 		t.Helper()
-		want.At = w.clock.Now()
+		want.At = w.Clock.Now()
 		same(t, "in who", w.presenceOf("arya").Health, &want)
 		same(t, "in its view", get[parley.AgentView](w)(w.AgentView(ctx, as("ned"), "arya")).Health, &want)
 	}
@@ -38,7 +38,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 	beat(`{"health":"healthy","metrics":{"cpu_usage":0.35,"active_tasks":2},"uptime_ms":3600000}`)
 	kept(parley.Health{Health: "healthy", Metrics: json.RawMessage(`{"cpu_usage":0.35,"active_tasks":2}`), UptimeMS: 3_600_000})
 	changes(1)
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	beat(`{"health":"healthy"}`)
 	kept(parley.Health{Health: "healthy"})
 	changes(1)

@@ -20,7 +20,7 @@ type deed struct {
 // conversationChanges are all changes of conversations that an agent can make: in the public channel town, which it has made, and with
 // the private channel den.
 func (w *fixture) conversationChanges() map[string]deed {
-	w.t.Helper()
+	w.T.Helper()
 	town := w.CreateChannel("intern", "town", "ned").ID
 	w.CreateChannel(parley.Owner, "square")
 	is := func(f func(parley.ConversationView) bool) func() bool {
@@ -81,7 +81,7 @@ func (w *fixture) conversationChanges() map[string]deed {
 
 // officeInMode is the office with intern in a mode, once it has made its channel.
 func (w *fixture) officeInMode(mode parley.Mode) map[string]deed {
-	w.t.Helper()
+	w.T.Helper()
 	w.addInternOffice()
 	w.AddScriptAgents("ned")
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })

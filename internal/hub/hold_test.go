@@ -14,15 +14,15 @@ import (
 
 // callerWithToken is who calls with a token.
 func (w *fixture) callerWithToken(made parley.MadeToken) hub.Caller {
-	w.t.Helper()
+	w.T.Helper()
 	return get[hub.Caller](w)(w.Identify(ctx, made.Secret))
 }
 
 func (w *fixture) holdCall(by hub.Caller) context.Context {
-	w.t.Helper()
+	w.T.Helper()
 	held, release, err := w.Hold(ctx, by)
 	w.NoError(err)
-	w.t.Cleanup(release)
+	w.T.Cleanup(release)
 	return held
 }
 
@@ -101,10 +101,10 @@ func TestExpiryEndsCalls(t *testing.T) {
 		short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 		w.NoError(err)
 		held := map[string]context.Context{"short": w.holdCall(w.callerWithToken(short)), "long": w.holdCall(w.callerWithToken(w.newTokenFor("arya")))}
-		w.clock.advance(time.Hour - time.Millisecond)
+		w.Clock.Advance(time.Hour - time.Millisecond)
 		time.Sleep(time.Second) // of the bubble: the clock is looked at
 		ended(t, nil, held)
-		w.clock.advance(time.Millisecond)
+		w.Clock.Advance(time.Millisecond)
 		time.Sleep(time.Second)
 		ended(t, expired, held, "short")
 	})
@@ -138,7 +138,7 @@ func TestHoldRefuses(t *testing.T) {
 	over := w.callerWithToken(short)
 	w.NoError(w.RevokeToken(ctx, user, revoked.Token))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	forgotten.Token = parley.NewSecret()
 	gone := refused(parley.NotPermitted, "", "gone is not a participant of this hub", "ask an owner of this hub to add it")
 	hold := func(by hub.Caller) func() error {
@@ -192,7 +192,7 @@ func TestHoldEndsThoughTheLogDoesNotReachBack(t *testing.T) {
 	gone, kept := w.holdCall(me), w.holdCall(as("arya"))
 	w.NoError(w.RevokeToken(ctx, user, me.Token))
 	w.AddAgents("ned")
-	w.clock.advance(8 * 24 * time.Hour)
+	w.Clock.Advance(8 * 24 * time.Hour)
 	w.NoError(w.Sweep(ctx))
 	w.Start(ctx)
 	<-gone.Done()

@@ -162,7 +162,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	w.NoError(w.db.Close())
+	w.NoError(w.Store.Close())
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"user"}, Content: text("hello")})
 	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
 }
@@ -180,7 +180,7 @@ func (s twice) Update(ctx context.Context, fn func(parley.Tx) error) error {
 	return s.Store.Update(ctx, fn)
 }
 
-func runTwice(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return twice{s} } }
+func runTwice(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return twice{s} } }
 
 func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 )
 
 func (w *fixture) exportEverything() string {
-	w.t.Helper()
+	w.T.Helper()
 	var out bytes.Buffer
 	w.NoError(w.ExportAll(ctx, user, &out))
 	return out.String()
@@ -55,12 +55,12 @@ func comparable(t tester, export string) []string {
 // another is an empty hub on a kind of store.
 func another(t *testing.T, k kind) *fixture {
 	t.Helper()
-	return openFixture(t, k.place(t), func(w *fixture) { w.kind = k }, runTwice)
+	return openFixture(t, k.place(t), func(w *fixture) { w.Kind = k }, runTwice)
 }
 
 // fillWithEverything fills a hub with a bit of everything.
 func (w *fixture) fillWithEverything() {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddAgents("worker", "boss", "gone")
 	w.AddPerson("sansa", parley.AccessMember)
 	_, err := w.ChangeAgent(ctx, user, "worker", func(a *parley.Agent) error {
@@ -71,7 +71,7 @@ func (w *fixture) fillWithEverything() {
 	c := w.CreateChannel("user", "general", "worker", "boss", "gone")
 	w.CreateGroup("boss", "inner", "worker")
 	root := w.SayIn("gone", c.ID, "@worker <b>look</b>").Message
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.ReplyAs("worker", root.ID, "done")
 	w.PostAs("user", parley.Draft{
 		Direct: []string{"boss", "sansa"}, TraceID: "build-7", TTL: 60, RequiresAck: true, IdempotencyKey: "k", Type: "ha_report",
@@ -84,7 +84,7 @@ func (w *fixture) fillWithEverything() {
 	a := get[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
 	a.Name = "notes.txt"
 	w.PostAs("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: parley.Content{Artifacts: []parley.Artifact{a}}, Payload: json.RawMessage(`{}`)})
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	w.NoError(w.SetTopic(ctx, user, c.ID, "all of it"))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 }

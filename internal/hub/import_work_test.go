@@ -14,7 +14,7 @@ import (
 
 // fillWithTasks is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
 func (w *fixture) fillWithTasks() {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddAgents("boss", "worker")
 	m := w.SendDM("boss", "worker", "a sword").Message
 	done := parley.Task{
@@ -31,7 +31,7 @@ func (w *fixture) fillWithTasks() {
 	}
 	pending := denied
 	pending.ID, pending.State, pending.DecidedBy, pending.DecidedAt = uuid.NewString(), parley.ApprovalPending, "", nil
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		return errors.Join(
 			tx.Tasks().Insert(done), tx.Tasks().Insert(under), tx.Tasks().Insert(open), tx.Approvals().Insert(denied), tx.Approvals().Insert(pending),
 			tx.Permissions().Put(parley.Permission{Agent: "worker", Target: parley.Anyone, Effect: parley.EffectDeny, CreatedBy: "user", CreatedAt: began}),
@@ -47,7 +47,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 	for _, k := range kinds {
 		t.Run("into "+k.name, func(t *testing.T) {
 			copied := another(t, k)
-			copied.clock.advance(time.Hour)
+			copied.Clock.Advance(time.Hour)
 			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			lines := int64(strings.Count(exported, "\n"))
 			same(t, "the report", report, parley.ImportReport{

@@ -78,8 +78,8 @@ func interruptible() (func(*fixture), *atomic.Value) {
 	where := &atomic.Value{}
 	where.Store("")
 	return func(w *fixture) {
-		w.config.Log = slog.New(slog.DiscardHandler)
-		w.wrap = func(s parley.Store) parley.Store { return interrupted{s, where} }
+		w.Config.Log = slog.New(slog.DiscardHandler)
+		w.WrapStore = func(s parley.Store) parley.Store { return interrupted{s, where} }
 	}, where
 }
 
@@ -217,7 +217,7 @@ func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
 	t.Parallel()
 	words := make(chan int, 100)
 	w := newHub(t, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store { return watched{s, words} }
+		w.WrapStore = func(s parley.Store) parley.Store { return watched{s, words} }
 	})
 	w.AddAgents("arya", "ned")
 	w.CreateChannel("arya", "open")
@@ -239,7 +239,7 @@ func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
 func TestSeveralIndexersShareTheWork(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
-	second, err := hub.New(ctx, w.db, hub.Config{})
+	second, err := hub.New(ctx, w.Store, hub.Config{})
 	w.NoError(err)
 	second.Start(ctx)
 	defer second.Stop()

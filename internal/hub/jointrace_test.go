@@ -80,7 +80,7 @@ func TestJoiningATraceReadsNoTexts(t *testing.T) {
 		w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
 	}
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
-	w.wrap = func(s parley.Store) parley.Store { return frugal{s} }
+	w.WrapStore = func(s parley.Store) parley.Store { return frugal{s} }
 	w.Restart()
 	for trace, want := range map[string]bool{"winter": false, "summer": true} {
 		m := w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message

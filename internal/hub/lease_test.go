@@ -17,11 +17,11 @@ type tried struct {
 }
 
 func (w *fixture) retryState(message, recipient string) tried {
-	w.t.Helper()
+	w.T.Helper()
 	d := w.DeliveryOf(message, recipient)
 	pause := time.Duration(0)
 	if d.Until != 0 {
-		pause = time.Duration(int64(d.Until)-w.leases.now.Load()) * time.Millisecond
+		pause = time.Duration(int64(d.Until)-w.Leases.now.Load()) * time.Millisecond
 	}
 	return tried{d.State, d.Attempt, d.Lease, pause}
 }
@@ -76,15 +76,15 @@ func TestWallClockMovesNoLease(t *testing.T) {
 			w := newHub(t)
 			w.AddAgents("arya", "ned")
 			first := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Priority: priority(w, "low"), Content: text("first")}).Message
-			w.clock.advance(jump)
+			w.Clock.Advance(jump)
 			w.SendDM("arya", "ned", "second")
 			w.SweepDueDeliveries()
 			same(t, "order", w.PendingTexts("ned"), []string{"first", "second"})
 			taken := w.TakeAs("ned", parley.Take{Limit: 1})
-			w.clock.advance(jump)
+			w.Clock.Advance(jump)
 			w.SweepDueDeliveries()
 			same(t, "lease", w.retryState(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
-			w.clock.advance(-2 * jump)
+			w.Clock.Advance(-2 * jump)
 			w.AdvanceLeases(time.Minute)
 			same(t, "its end", w.retryState(first.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
 		})
@@ -299,8 +299,8 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 
 // inboxInStore is an inbox whose owner cannot look any more.
 func (w *fixture) inboxInStore(who string) (inbox parley.Inbox) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		inbox, err = tx.Queue().Inbox(who)
 		return err
 	}))

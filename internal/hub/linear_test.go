@@ -159,7 +159,7 @@ func (h *historian) settle(act, message, lease string) (refused bool) {
 		_, err = h.w.Nack(ctx, as("ned"), lease, parley.Trouble{Failure: parley.FailureLost}, message)
 	}
 	if err != nil && parley.AsError(err).Reason != parley.Conflict {
-		h.w.t.Errorf("%s: %v", act, err)
+		h.w.T.Errorf("%s: %v", act, err)
 	}
 	return err != nil
 }
@@ -178,7 +178,7 @@ func (h *historian) sweep(client int) {
 // one call after the other.
 func TestOneInboxIsOneQueue(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("ned")
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 100 })
 	h := &historian{w: w}

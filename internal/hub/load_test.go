@@ -12,7 +12,7 @@ import (
 )
 
 func begun(w *fixture, by hub.Caller, work hub.Work) func() {
-	w.t.Helper()
+	w.T.Helper()
 	begun, err := w.Begin(ctx, by, work)
 	w.NoError(err)
 	return begun.End
@@ -74,7 +74,7 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 	for _, work := range []hub.Work{hub.Reading, hub.Searching, hub.Changing} {
 		place := stores.place(t) // outside the bubble: what all tests share begins with it
 		synctest.Test(t, func(t *testing.T) {
-			w := openFixture(t, place, func(w *fixture) { w.config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
+			w := openFixture(t, place, func(w *fixture) { w.Config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
 			w.AddAgents("arya")
 			end := begun(w, as("arya"), work)
 			next := make(chan error, 1)
@@ -109,12 +109,12 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *fixture) {
-		w.config.Load = hub.Load{AllStreaming: 2, Streaming: 2, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
+		w.Config.Load = hub.Load{AllStreaming: 2, Streaming: 2, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
 	})
 	w.AddAgents("arya", "ned")
 	w.AddPerson("sansa", parley.AccessMember)
 	begun(w, as("arya"), hub.Streaming)
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	begun(w, as("arya"), hub.Streaming)
 	full := refused(parley.Unavailable, "", "this hub has 2 event streams under way, which is the most it takes", "try again in a moment")
 	full.RetryAfter = time.Second
@@ -143,7 +143,7 @@ func TestASearchCountsAsTenReads(t *testing.T) {
 	if _, err := w.Begin(ctx, as("arya"), hub.Reading); parley.AsError(err).Reason != parley.RateLimited {
 		t.Errorf("got %v", err)
 	}
-	w.clock.advance(10 * time.Millisecond)
+	w.Clock.Advance(10 * time.Millisecond)
 	begun(w, as("arya"), hub.Reading)()
 }
 

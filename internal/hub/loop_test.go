@@ -13,7 +13,7 @@ import (
 
 // hubStatusLines are what the hub has said in a conversation, but for errors.
 func (w *fixture) hubStatusLines(ref string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	lines := []string{}
 	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, ref, parley.Page{Limit: 200})) {
 		if m.From == parley.System && m.Type == parley.TypeStatus {
@@ -42,7 +42,7 @@ func held(t *testing.T, r parley.Receipt) bool {
 // exchangeUntilHeld lets two agents write to each other in turn, at most so often, until a wake is held, and says how
 // many were not.
 func (w *fixture) exchangeUntilHeld(most int, where, a, b string) int {
-	w.t.Helper()
+	w.T.Helper()
 	for n := range most {
 		from, to := a, b
 		if n%2 == 1 {
@@ -101,9 +101,9 @@ func TestQuietMinutesCloseABreaker(t *testing.T) {
 	w.AddAgents("a", "b")
 	w.CreateChannel("user", "work", "a", "b")
 	w.exchangeUntilHeld(100, "work", "a", "b")
-	w.clock.advance(10*time.Minute - time.Millisecond)
+	w.Clock.Advance(10*time.Minute - time.Millisecond)
 	same(t, "before", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), true)
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	before := w.LastEventNumber()
 	same(t, "then", w.exchangeUntilHeld(100, "work", "a", "b"), 8)
 	same(t, "closed", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
@@ -186,7 +186,7 @@ func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
 		for range 30 {
 			same(t, "held", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), false)
 		}
-		w.clock.advance(9 * time.Minute) // what is not counted is no quiet either
+		w.Clock.Advance(9 * time.Minute) // what is not counted is no quiet either
 		if round < 3 {
 			same(t, "the answer", held(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
 		}
@@ -246,7 +246,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 
 func TestTooManyHopsWakeNobody(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Loops = hub.Loops{Exchanges: 1000} })
+	w := newHub(t, func(w *fixture) { w.Config.Loops = hub.Loops{Exchanges: 1000} })
 	w.AddAgents("a", "b")
 	w.AddPerson("ned", parley.AccessMember)
 	w.CreateChannel("user", "work", "a", "b", "ned")

@@ -11,7 +11,7 @@ import (
 
 // talks has a script write to an agent of the hub's again and again, which answers each time, and says how many were answered.
 func talks(w *fixture, most int, next func(a *parley.Arrival, answer string)) int {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddScriptAgents("ned")
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
 	w.CreateChannel("user", "paper", "ned")
@@ -27,7 +27,7 @@ func talks(w *fixture, most int, next func(a *parley.Arrival, answer string)) in
 		list := w.departuresOf("tree", "paper")
 		answer = list[0].Name
 		w.reportDepartures("tree", parley.DepartureWritten, list...)
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 	}
 	return most
 }

@@ -27,8 +27,8 @@ func newMachine(t *rapid.T, place string) *machine {
 	x.model.idleDays = 48 * time.Hour
 	again := rapid.Bool().Draw(t, "updates run twice")
 	x.w = openFixture(t, place, mayLoop, func(w *fixture) {
-		w.config.AutoArchive = x.model.idleDays
-		w.config.Retention.Events = -1 // the days pass, and every event is looked at
+		w.Config.AutoArchive = x.model.idleDays
+		w.Config.Retention.Events = -1 // the days pass, and every event is looked at
 		if again {
 			runTwice(w)
 		}
@@ -276,7 +276,7 @@ func (x *machine) marksRead(t *rapid.T) {
 
 func (x *machine) timePasses(t *rapid.T) {
 	d := rapid.SampledFrom([]time.Duration{time.Millisecond, time.Hour, 23 * time.Hour, 25 * time.Hour}).Draw(t, "time")
-	x.w.clock.advance(d)
+	x.w.Clock.Advance(d)
 	x.model.now = x.model.now.Add(d)
 }
 

@@ -59,7 +59,7 @@ type things map[parley.Noun]struct {
 }
 
 func (w *fixture) makeOneOfEach() things {
-	w.t.Helper()
+	w.T.Helper()
 	w.addInternOffice()
 	m := w.SendDM("boss", "intern", "a sword").Message
 	a := w.StartRun("intern")
@@ -213,7 +213,7 @@ func TestAHeldCallKeepsTheIDThatAShortNameMeant(t *testing.T) {
 
 func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 25} })
+	w := newHub(t, func(w *fixture) { w.Config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 25} })
 	w.AddPollingAgents("arya", "gendry")
 	m := w.SendDM("arya", "gendry", "one").Message
 	caller := hub.Caller{Agent: "gendry", Source: "api", Token: "t", Scopes: parley.Scopes{parley.ScopeRead}}
@@ -232,7 +232,7 @@ func TestEventsOfRunsAndApprovalsHaveTheirNumbers(t *testing.T) {
 	before := w.LastEventNumber()
 	w.makeOneOfEach()
 	var found []string
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
 		list, err := tx.Log().Events(before, 1000)
 		for _, e := range list {
 			if (e.Kind == "run.running" || e.Kind == "approval.pending") && strings.Contains(string(e.Data), `"number":1`) {
@@ -277,7 +277,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	w := newHub(t)
 	w.AddPollingAgents("arya", "gendry")
 	c := w.CreateChannel("arya", "old", "gendry")
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		a, err := tx.Agents().Find("arya")
 		if err != nil {
 			return err

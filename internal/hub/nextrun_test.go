@@ -47,7 +47,7 @@ func TestAskIsARunOfItsOwn(t *testing.T) {
 
 func TestRunHasAtMostSoManyTriggers(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddScriptAgents("codex")
 	w.SetInboxDepth("codex", 200, parley.OverflowReject)
 	for i := range 105 {
@@ -113,7 +113,7 @@ func TestWhoStartsNoRun(t *testing.T) {
 	w.AssertIdle(append(all, "user", "nobody")...)
 	same(t, "events", w.LastEventNumber(), before)
 	same(t, "who waits", len(get[[]string](w)(w.Waiting(ctx))), 0)
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	same(t, "woken", w.WokenAgents(all...), []string{"asleep"})
 }
 
@@ -122,11 +122,11 @@ func TestExpiredMessagesStartNoRun(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex")
 	old := w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1}).Message
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	w.AssertIdle("codex")
 	same(t, "state", w.DeliveryState(old.ID, "codex"), parley.DeliveryExpired)
 	w.PostAs("user", parley.Draft{Direct: []string{"codex"}, TTL: 1})
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	w.SendDM("user", "codex", "new")
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"new"})
 }
@@ -181,10 +181,10 @@ func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
 		w.SendDM("user", agent, "work")
 		a := get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Plan: plan}))
 		lasts := time.Duration(len(agent)) * time.Hour
-		same(t, agent, []any{a.Run.State, a.Run.Deadline}, []any{want, w.clock.Now().Add(lasts)})
-		w.clock.advance(lasts + 59*time.Second)
+		same(t, agent, []any{a.Run.State, a.Run.Deadline}, []any{want, w.Clock.Now().Add(lasts)})
+		w.Clock.Advance(lasts + 59*time.Second)
 		same(t, "its token", get[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a))).Run, a.Run.ID)
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 		same(t, "later", parley.CodeOf(only(w.IdentifyAt(ctx, a.Token, ownPlace(a)))), parley.NotPermitted)
 	}
 }

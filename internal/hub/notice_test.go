@@ -13,18 +13,18 @@ import (
 
 // postHeldMessage has arya write to gendry, for which it needs an approval.
 func (w *fixture) postHeldMessage(words string) parley.Approval {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true}))
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
 	held, ok := errors.AsType[*parley.Held](err)
 	if !ok {
-		w.t.Fatalf("the call was not held: %v", err)
+		w.T.Fatalf("the call was not held: %v", err)
 	}
 	return held.Approval
 }
 
 func (w *fixture) pendingNotices() []hub.DueNotice {
-	w.t.Helper()
+	w.T.Helper()
 	return get[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
 }
 
@@ -62,12 +62,12 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.addInternOffice()
 		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
 		same(t, "told", len(w.pendingNotices()), 0)
-		w.clock.advance(time.Hour)
+		w.Clock.Advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		same(t, "reminded", len(w.pendingNotices()), 0)
 		w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
 		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "y")))
-		w.clock.advance(time.Hour)
+		w.Clock.Advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		told := "user approval intern needs your approval (approval-2)"
 		same(t, "told of what a person must decide", toldOutside(w.pendingNotices()), []string{told, told})
@@ -108,7 +108,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		same(t, "told", toldOutside(w.pendingNotices()), []string{"user alert The disk of the hub is almost full"})
 	})
 	t.Run("nobody who has no way to be told", func(t *testing.T) {
-		w := newHub(t, func(w *fixture) { w.config.Notified = func(person string) bool { return person == "sansa" } })
+		w := newHub(t, func(w *fixture) { w.Config.Notified = func(person string) bool { return person == "sansa" } })
 		w.AddAgents("arya", "gendry")
 		w.AddPerson("sansa", parley.AccessOwner)
 		w.postHeldMessage("hello")
@@ -130,20 +130,20 @@ func TestNoticesAreTakenByOneAndSurviveARestart(t *testing.T) {
 	same(t, "taken", len(first), 1)
 	w.Restart()
 	same(t, "by another, meanwhile", w.pendingNotices(), []hub.DueNotice(nil))
-	w.clock.advance(5 * time.Minute)
+	w.Clock.Advance(5 * time.Minute)
 	again := w.pendingNotices()
 	same(t, "once it takes too long", []any{len(again), again[0].ID, again[0].Attempt}, []any{1, first[0].ID, 2})
 	again[0].Sent = []string{"ntfy:1"}
 	w.NoError(w.NoticeSent(ctx, again[0].Notice))
 	w.NoError(w.NoticeTried(ctx, again[0], ""))
-	w.clock.advance(24 * time.Hour)
+	w.Clock.Advance(24 * time.Hour)
 	same(t, "once it was sent", w.pendingNotices(), []hub.DueNotice(nil))
 }
 
 func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 	t.Parallel()
 	lines := &strings.Builder{}
-	w := newHub(t, func(w *fixture) { w.config.Log = slog.New(slog.NewTextHandler(lines, nil)) })
+	w := newHub(t, func(w *fixture) { w.Config.Log = slog.New(slog.NewTextHandler(lines, nil)) })
 	w.AddAgents("arya", "gendry")
 	w.postHeldMessage("hello")
 	var pauses []time.Duration
@@ -153,7 +153,7 @@ func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 			w.NoError(w.NoticeTried(ctx, due, "it is \x00 down"))
 			pauses, pause = append(pauses, pause), 0
 		}
-		w.clock.advance(15 * time.Second)
+		w.Clock.Advance(15 * time.Second)
 		pause += 15 * time.Second
 	}
 	const s = time.Second
@@ -176,14 +176,14 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	sent := w.pendingNotices()[0]
 	sent.Sent = []string{"ntfy:1", "telegram:1 99"}
 	w.NoError(w.NoticeTried(ctx, sent, ""))
-	w.clock.advance(40 * 24 * time.Hour)
+	w.Clock.Advance(40 * 24 * time.Hour)
 	w.sweepEverything()
 	same(t, "while it is pending", w.pendingNotices(), []hub.DueNotice(nil))
 	get[parley.Approval](w)(w.Decide(ctx, user, late.ID, parley.Decision{Note: "no"}))
 	due := w.pendingNotices()
 	same(t, "decided", []any{len(due), due[0].About.State, due[0].Sent}, []any{1, parley.ApprovalDenied, sent.Sent})
 	w.NoError(w.NoticeTried(ctx, due[0], ""))
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	same(t, "once it says so", w.pendingNotices(), []hub.DueNotice(nil))
 
 	racing := w.postHeldMessage("three")

@@ -11,13 +11,13 @@ import (
 
 // outcomeNow returns the state of an outcome without waiting.
 func (w *fixture) outcomeNow(by hub.Caller, id string) parley.Awaited {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
 }
 
 // awaitOutcomeWhile lets a participant wait for an outcome that has not come yet, and returns it.
 func (w *fixture) awaitOutcomeWhile(by hub.Caller, id string, then func()) parley.Awaited {
-	w.t.Helper()
+	w.T.Helper()
 	told, failed := make(chan parley.Awaited, 1), make(chan error, 1)
 	go func() {
 		now, err := w.AwaitOutcome(ctx, by, id, time.Hour)
@@ -107,9 +107,9 @@ func TestWaitForATask(t *testing.T) {
 	same(t, "by its request", w.outcomeNow(user, w.TaskByID(task).Message), done)
 	same(t, "by its number", w.outcomeNow(user, task[len("task-"):]), done)
 
-	due := w.clock.Now().Add(time.Second)
+	due := w.Clock.Now().Add(time.Second)
 	task = w.Delegate(user, "b", "count", func(c *parley.Contact) { c.Deadline = &due })
-	w.clock.advance(2 * time.Second)
+	w.Clock.Advance(2 * time.Second)
 	w.NoError(w.SweepTasks(ctx))
 	same(t, "past its deadline", codeOf(w.outcomeNow(user, task)), parley.TimedOut)
 	task = w.Delegate(user, "b", "count")
@@ -146,7 +146,7 @@ func TestWaitForAMessage(t *testing.T) {
 
 func TestWaitForAnApproval(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Approvals.Expire = time.Hour })
+	w := newHub(t, func(w *fixture) { w.Config.Approvals.Expire = time.Hour })
 	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "well?")))
 	same(t, "pending", w.outcomeNow(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
@@ -160,7 +160,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	now = w.awaitOutcomeWhile(as("intern"), held.ID, func() { w.DecideAs("boss", held.ID, parley.Decision{Note: "no"}) })
 	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})
 	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "once more?")))
-	w.clock.advance(2 * time.Hour)
+	w.Clock.Advance(2 * time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
 	same(t, "expired", codeOf(w.outcomeNow(as("intern"), held.ID)), parley.TimedOut)
 	_, err := w.AwaitOutcome(ctx, as("senior"), held.ID, 0)

@@ -18,7 +18,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	oldest := w.SendDM("bran", "ned", "oldest").Message
 	w.SendDM("bran", "ned", "second")
 	before := w.LastEventNumber()
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.SendDM("bran", "ned", "third")
 
 	same(t, "log", log.String(), fmt.Sprintf("level=WARN msg=%q\n", "Inbox overflow for ned (2 messages), evicted oldest: "+oldest.ID))
@@ -28,7 +28,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	same(t, "left", w.PendingTexts("ned"), []string{"second", "third"})
 	same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 2, Evicted: 1})
 	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest message of bran, which has the most in it", "send it again later; it can still be read in its conversation"
-	d, now := w.DeliveryOf(oldest.ID, "ned"), w.clock.Now()
+	d, now := w.DeliveryOf(oldest.ID, "ned"), w.Clock.Now()
 	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
 		parley.DeliveryEvicted, refused(parley.Unavailable, "", sentence, hint), &now,
 	})

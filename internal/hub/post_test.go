@@ -101,7 +101,7 @@ func TestOnePairHasOneDM(t *testing.T) {
 
 // postAtOnce posts drafts from as many goroutines and counts the conversations they went to.
 func postAtOnce(w *fixture, drafts []parley.Draft, from func(int) string) map[string]int {
-	w.t.Helper()
+	w.T.Helper()
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -113,7 +113,7 @@ func postAtOnce(w *fixture, drafts []parley.Draft, from func(int) string) map[st
 			<-start
 			r, err := w.Post(ctx, as(from(i)), d)
 			if err != nil {
-				w.t.Errorf("post %d: %v", i, err)
+				w.T.Errorf("post %d: %v", i, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -357,7 +357,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 	}
 	first := keyed("arya", "one")
 	same(t, "the key is kept", []any{first.Duplicate, first.Message.IdempotencyKey}, []any{false, "k"})
-	w.clock.advance(24*time.Hour - time.Millisecond)
+	w.Clock.Advance(24*time.Hour - time.Millisecond)
 	before := w.storeSnapshot()
 	again := w.PostAs("arya", parley.Draft{Conversation: "open", Content: text("other words, other place"), IdempotencyKey: "k"})
 	same(t, "again", again, parley.Receipt{Message: first.Message, Deliveries: first.Deliveries, Duplicate: true})
@@ -368,7 +368,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 
 	other := keyed("ned", "mine")
 	same(t, "per sender", []any{other.Duplicate, other.Message.From}, []any{false, "ned"})
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	late := keyed("arya", "three")
 	same(t, "after 24 hours", []any{late.Duplicate, late.Message.ID == first.Message.ID}, []any{false, false})
 	same(t, "from then on", keyed("arya", "four").Message.ID, late.Message.ID)
@@ -576,7 +576,7 @@ func TestSizeLimits(t *testing.T) {
 func TestLimitsAreConfigured(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *fixture) {
-		w.config.Limits = parley.Limits{Body: 10, Artifact: 1, Depth: 1, Mentions: 1}
+		w.Config.Limits = parley.Limits{Body: 10, Artifact: 1, Depth: 1, Mentions: 1}
 	})
 	w.AddAgents("arya", "ned")
 	w.CreateChannel("arya", "open", "ned")

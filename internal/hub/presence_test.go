@@ -13,7 +13,7 @@ import (
 
 // presenceStatuses is what everybody is doing, as owners and agents alike see it.
 func (w *fixture) presenceStatuses() map[string]string {
-	w.t.Helper()
+	w.T.Helper()
 	found := map[string]string{}
 	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
 		found[p.ID] = p.Status
@@ -21,7 +21,7 @@ func (w *fixture) presenceStatuses() map[string]string {
 			found[p.ID] += " " + p.Reason
 		}
 		view := get[parley.AgentView](w)(w.AgentView(ctx, user, p.ID))
-		same(w.t, "the view of "+p.ID,
+		same(w.T, "the view of "+p.ID,
 			[]any{view.Status, view.Reason, view.LastSeen, view.Inbox}, []any{p.Status, p.Reason, p.LastSeen, p.Inbox})
 	}
 	return found
@@ -40,26 +40,26 @@ func TestAgentsComeAndGo(t *testing.T) {
 	same(t, "after a call", w.presenceStatuses(), everybody("idle", "offline away"))
 	get[[]parley.Agent](w)(w.Agents(ctx, hub.Caller{Agent: "gendry", By: "user"}))
 	same(t, "after a call by an owner in its name", w.presenceStatuses(), everybody("idle", "offline away"))
-	w.clock.advance(parley.AwayAfter - time.Millisecond)
+	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
 	same(t, "just before it counts as silent", w.presenceStatuses(), everybody("idle", "offline away"))
 	leave := w.Attend("gendry")
 	second := w.Attend("gendry")
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	same(t, "with a session", w.presenceStatuses(), everybody("offline away", "idle"))
 	leave()
 	leave()
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	same(t, "with one session left", w.presenceStatuses(), everybody("offline away", "idle"))
 	second()
 	same(t, "right after it", w.presenceStatuses(), everybody("offline away", "idle"))
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	same(t, "a second after it", w.presenceStatuses(), everybody("offline away", "offline away"))
 	w.Attend("gendry")()
 	get[[]parley.Agent](w)(w.Agents(ctx, as("gendry")))
-	w.clock.advance(parley.AwayAfter - time.Millisecond)
+	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
 	same(t, "after a session and a call", w.presenceStatuses(), everybody("offline away", "idle"))
-	w.clock.advance(time.Millisecond)
-	get[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", w.clock.Now().Add(time.Hour)))
+	w.Clock.Advance(time.Millisecond)
+	get[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", w.Clock.Now().Add(time.Hour)))
 	same(t, "asleep", w.presenceStatuses(), everybody("sleeping", "offline away"))
 }
 
@@ -67,7 +67,7 @@ func TestAgentsComeAndGo(t *testing.T) {
 func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
-	until := w.clock.Now().Add(time.Hour)
+	until := w.Clock.Now().Add(time.Hour)
 	asleep := func(status string, want *time.Time) {
 		t.Helper()
 		same(t, "status", w.presenceStatuses()["arya"], status)
@@ -79,10 +79,10 @@ func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 	}
 	get[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", until))
 	asleep("sleeping", &until)
-	w.clock.advance(parley.AwayAfter)
+	w.Clock.Advance(parley.AwayAfter)
 	asleep("offline away", &until)
 	same(t, "in its view", get[parley.AgentView](w)(w.AgentView(ctx, user, "arya")).SleepingUntil, &until)
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	asleep("offline away", nil)
 }
 
@@ -108,16 +108,16 @@ func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 		get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
 	}
 	presence("it has come", `arya {"status":"idle"}`)
-	w.clock.advance(parley.AwayAfter - time.Millisecond)
+	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
 	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
-	w.clock.advance(parley.AwayAfter - time.Millisecond)
+	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
 	presence("it goes on")
-	w.clock.advance(parley.AwayAfter)
+	w.Clock.Advance(parley.AwayAfter)
 	presence("it is silent", `arya {"status":"offline","reason":"away"}`)
 	leave := w.Attend("arya")
 	presence("it has a session", `arya {"status":"idle"}`)
 	leave()
-	w.clock.advance(parley.AwayAfter)
+	w.Clock.Advance(parley.AwayAfter)
 	presence("it has none", `arya {"status":"offline","reason":"away"}`)
 	leave = w.Attend("arya")
 	defer leave()
@@ -155,7 +155,7 @@ func TestLeavingIsToldWithinASecond(t *testing.T) {
 	leave := w.Attend("arya")
 	same(t, "it has come", next(), `1 {"status":"idle"}`)
 	leave()
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	same(t, "it has left", next(), `1 {"status":"offline","reason":"away"}`)
 }
 
@@ -167,8 +167,8 @@ func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
 	before := w.LastEventNumber()
 	get[[]parley.Agent](w)(w.Agents(ctx, as("bot")))
 	w.NoError(w.SweepAttendance(ctx))
-	heard := w.clock.Now()
-	w.clock.advance(time.Hour)
+	heard := w.Clock.Now()
+	w.Clock.Advance(time.Hour)
 	w.NoError(w.SweepAttendance(ctx))
 	same(t, "nobody is told", kindsAfter(w, before), []parley.EventKind{})
 	same(t, "status", w.presenceStatuses()["bot"], "idle")
@@ -187,18 +187,18 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	}
 	seen("at first", nil)
 	w.SendDM("user", "bot", "work")
-	run, began := w.StartRun("bot"), w.clock.Now()
-	w.clock.advance(time.Minute)
+	run, began := w.StartRun("bot"), w.Clock.Now()
+	w.Clock.Advance(time.Minute)
 	seen("at work", &began)
-	ended := w.clock.Now()
+	ended := w.Clock.Now()
 	w.EndRun(run, "done")
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	seen("after it", &ended)
 	w.SendDM("user", "bot", "more")
-	again := w.clock.Now()
+	again := w.Clock.Now()
 	run = w.nextInstantRun("bot")
 	seen("when a run has begun at once", &again)
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	w.NoError(w.RecoverRun(ctx, run.Run.ID))
 	seen("after a run that was lost", &again)
 }
@@ -227,7 +227,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 		}
 		same(t, "as was told", told, status)
 	}
-	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.clock.Now().Add(time.Hour)))
+	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.Clock.Now().Add(time.Hour)))
 	state("sleeping", parley.Awake, parley.Sleeping)
 	get[parley.Agent](w)(w.Wake(ctx, as("bot"), "bot"))
 	state("idle", parley.Awake, parley.Idle)
@@ -250,7 +250,7 @@ func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 	w.AddAgents("member", "other")
 	open := w.CreateChannel("user", "open", "bot")
 	secret := w.CreatePrivateChannel("user", "secret", "bot", "member")
-	since := w.clock.Now()
+	since := w.Clock.Now()
 	w.SayIn("user", "secret", "@bot go")
 	first := w.StartRun("bot").Run.ID
 	w.SayIn("user", "open", "@bot go")
@@ -277,7 +277,7 @@ func TestAViewTellsWhatWasSpent(t *testing.T) {
 	for range 2 {
 		w.SendDM("user", "bot", "work")
 		w.EndRunWith(w.StartRun("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
-		w.clock.advance(time.Hour)
+		w.Clock.Advance(time.Hour)
 	}
 	view := get[parley.AgentView](w)(w.AgentView(ctx, as("bot"), "bot"))
 	same(t, "in an hour", view.LastHour, &parley.Spent{})
@@ -291,10 +291,10 @@ func TestWhoFollowsEventsIsThere(t *testing.T) {
 	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, as("arya"), w.LastEventNumber(), parley.EventFilter{}))
 	other := get[*hub.Subscription](w)(w.Subscribe(ctx, hub.Caller{Agent: "gendry", By: "user"}, w.LastEventNumber(), parley.EventFilter{}))
 	defer other.Close()
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	same(t, "while it follows", []string{w.presenceStatuses()["arya"], w.presenceStatuses()["gendry"]}, []string{"idle", "offline away"})
 	sub.Close()
-	w.clock.advance(parley.AwayAfter)
+	w.Clock.Advance(parley.AwayAfter)
 	same(t, "afterwards", w.presenceStatuses()["arya"], "offline away")
 }
 

@@ -149,7 +149,7 @@ func (c *company) endRun(t *rapid.T) {
 	c.runs = slices.Delete(c.runs, i, i+1)
 	if rapid.Bool().Draw(t, "breaks") {
 		c.FailRunOf(a, parley.FailureLost)
-		c.leases.advance(pauseAfterLoss)
+		c.Leases.Advance(pauseAfterLoss)
 		c.NoError(c.SweepDeliveries(ctx))
 		return
 	}

@@ -35,12 +35,12 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 		{"the 202nd is no worse", over, rateLimited("arya", 50, 20*time.Millisecond)},
 	})
 	w.NoError(once(w, as("ned"))) // each has a rate of its own
-	w.clock.advance(15 * time.Millisecond)
+	w.Clock.Advance(15 * time.Millisecond)
 	w.assertRefusals(t, []refusal{{"too early", over, rateLimited("arya", 50, 5*time.Millisecond)}})
-	w.clock.advance(5 * time.Millisecond)
+	w.Clock.Advance(5 * time.Millisecond)
 	w.NoError(over())
 	w.assertRefusals(t, []refusal{{"right after", over, rateLimited("arya", 50, 20*time.Millisecond)}})
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	for range 50 {
 		w.NoError(over())
 	}
@@ -51,7 +51,7 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 
 func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 1, Burst: 1} })
 	w.AddAgents("arya")
 	w.AddPerson("jon", parley.AccessOwner)
 	w.AddPerson("sansa", parley.AccessMember)
@@ -76,7 +76,7 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 
 func TestRateCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1} })
 	w.AddAgents("arya")
 	for range 250 {
 		w.NoError(once(w, as("arya")))
@@ -85,7 +85,7 @@ func TestRateCanBeSwitchedOff(t *testing.T) {
 
 func TestRateOfZeroIsNoLimit(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
 	w.AddAgents("arya")
 	for range 5 {
 		w.NoError(once(w, as("arya")))

@@ -19,7 +19,7 @@ func TestHistoryIsPagedBothWays(t *testing.T) {
 	for i := range 60 {
 		seqs = append(seqs, w.SayIn("arya", "open", strconv.Itoa(i)).Message.Seq)
 		w.SayIn("ned", "other", "elsewhere")
-		w.clock.advance(-time.Second) // order is not the clock's
+		w.Clock.Advance(-time.Second) // order is not the clock's
 	}
 	page := func(p parley.Page) (first, last string, n int) {
 		list, err := w.History(ctx, as("ned"), "open", p)

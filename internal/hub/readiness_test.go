@@ -43,7 +43,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 			t.Parallel()
 			store := &probed{fullStore: &fullStore{}, free: c.free}
 			w := newHub(t, func(w *fixture) {
-				w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
+				w.WrapStore = func(s parley.Store) parley.Store { store.Store = s; return store }
 			})
 			w.AddAgents("arya", "ned")
 			w.SendDM("arya", "ned", "hello")
@@ -63,7 +63,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 	t.Run("a store that is damaged", func(t *testing.T) {
 		t.Parallel()
 		w := newHub(t)
-		w.wrap = func(s parley.Store) parley.Store { return unwritable{s} }
+		w.WrapStore = func(s parley.Store) parley.Store { return unwritable{s} }
 		w.Restart()
 		same(t, "reasons", w.Readiness(ctx), []parley.NotReady{{Check: "store", Message: "the database is damaged", Suggestion: "see the log of the hub"}})
 	})

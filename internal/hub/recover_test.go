@@ -56,7 +56,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 // TestCrashOfOneHubLeavesTheLeasesOfAnother: on a shared database a hub puts back only what was leased through it.
 func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Node = "one" })
+	w := newHub(t, func(w *fixture) { w.Config.Node = "one" })
 	w.AddAgents("arya", "ned", "bran", "sansa")
 	for _, to := range []string{"ned", "bran", "sansa"} {
 		w.SendDM("arya", to, "hello")
@@ -80,10 +80,10 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 
 // otherHub is another process on the store of a world.
 func otherHub(w *fixture, node string) *hub.Hub {
-	w.t.Helper()
-	config := w.config
+	w.T.Helper()
+	config := w.Config
 	config.Node = node
-	h, err := hub.New(ctx, w.wrap(w.db), config)
+	h, err := hub.New(ctx, w.WrapStore(w.Store), config)
 	w.NoError(err)
 	return h
 }
@@ -220,7 +220,7 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	w.CreateChannel("user", "open", "codex")
 	w.SayIn("user", "open", "@codex beside it")
 	full := &fullStore{}
-	w.wrap = func(s parley.Store) parley.Store { full.Store = s; return full }
+	w.WrapStore = func(s parley.Store) parley.Store { full.Store = s; return full }
 	w.Restart()
 	full.full.Store(true)
 	same(t, "at the start", parley.AsError(w.Recover(ctx)).Reason, parley.StorageFull)

@@ -17,21 +17,21 @@ import (
 const canary = "qzxcanaryvw"
 
 func (w *fixture) redactAsOwner(id string) parley.Message {
-	w.t.Helper()
+	w.T.Helper()
 	m, err := w.Redact(ctx, user, id, "it was a secret")
 	w.NoError(err)
 	return m
 }
 
 func (w *fixture) deepCheck() {
-	w.t.Helper()
-	report, err := w.db.CheckDeep(ctx, nil)
+	w.T.Helper()
+	report, err := w.Store.CheckDeep(ctx, nil)
 	w.NoError(errors.Join(err, report.Err()))
 }
 
 // draftWithCanary is a draft with the canary in every part of its body.
 func (w *fixture) draftWithCanary(who string, size int) parley.Draft {
-	w.t.Helper()
+	w.T.Helper()
 	named := w.putArtifactAs(who, canary+strings.Repeat(" in a body", size))
 	named.Name = canary + ".txt"
 	long := strings.Repeat(" "+canary, 1+size/len(canary))
@@ -46,7 +46,7 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	w := newSearch(t, runTwice)
 	posted := w.PostAs("arya", w.draftWithCanary("arya", 10)).Message
 	before := w.LastEventNumber()
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	got := w.redactAsOwner(posted.ID)
 	same(t, "redacted", got, posted.Redacted(began.Add(time.Hour)))
 	same(t, "intact", got.Intact(), true)
@@ -64,7 +64,7 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 		"user", "message.redact", posted.ID, fmt.Sprintf(`{"body_digest":%q,"reason":"it was a secret"}`, got.Digest),
 	})
 	state := w.storeSnapshot()
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	same(t, "again", w.redactAsOwner(posted.ID), got)
 	same(t, "after redacting twice", w.storeSnapshot(), state)
 	w.deepCheck()
@@ -121,7 +121,7 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	same(t, "what is left is found", len(w.searchAs("ned", "between number 39").Hits), 1)
 	w.deepCheck()
 	w.Close()
-	found, err := stores.holds(w.place, canary)
+	found, err := stores.holds(w.Place, canary)
 	w.NoError(err)
 	same(t, "files and tables with the canary", found, []string(nil))
 	w.Open()
@@ -129,15 +129,15 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 
 // readEveryWay is what each way to read shows of the channel and one message in it, as text.
 func (w *fixture) readEveryWay(who, id string) map[string]string {
-	w.t.Helper()
+	w.T.Helper()
 	shown := map[string]string{}
 	add := func(name string, v any, err error) {
-		w.t.Helper()
+		w.T.Helper()
 		w.NoError(err)
 		raw, err := json.Marshal(v)
 		w.NoError(err)
 		if len(raw) < 40 {
-			w.t.Errorf("%s shows nothing: %s", name, raw)
+			w.T.Errorf("%s shows nothing: %s", name, raw)
 		}
 		shown[name] = string(raw)
 	}
@@ -160,14 +160,14 @@ func (w *fixture) readEveryWay(who, id string) map[string]string {
 		add("export "+format, "as text, which is long enough not to be empty", w.Export(ctx, as(who), "open", format, &out))
 		shown["export "+format] += out.String()
 		if !strings.Contains(strings.ToLower(out.String()), "redacted") {
-			w.t.Errorf("the export as %s does not say that anything is redacted", format)
+			w.T.Errorf("the export as %s does not say that anything is redacted", format)
 		}
 	}
-	add("events", follow(w.t, w.Hub, as(who), 0, w.LastEventNumber()), nil)
+	add("events", follow(w.T, w.Hub, as(who), 0, w.LastEventNumber()), nil)
 	add("audit", w.AuditEntries(), nil)
 	none := w.searchAs(who, canary)
 	if len(none.Hits) > 0 {
-		w.t.Errorf("the canary is found: %+v", none)
+		w.T.Errorf("the canary is found: %+v", none)
 	}
 	return shown
 }
@@ -210,8 +210,8 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 			t.Parallel()
 			on := &atomic.Bool{}
 			w := newHub(t, func(w *fixture) {
-				w.config.Log = quiet()
-				w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
+				w.Config.Log = quiet()
+				w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
 			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.putArtifactAs("arya", "secret"))}).Message.ID
@@ -296,7 +296,7 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 	for name, erase := range map[string]func(w *fixture, id string){
 		"redacted": func(w *fixture, id string) { w.redactAsOwner(id) },
 		"erased by retention": func(w *fixture, _ string) {
-			w.clock.advance(2 * day)
+			w.Clock.Advance(2 * day)
 			w.NoError(w.Sweep(ctx))
 		},
 	} {
@@ -304,8 +304,8 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 			t.Parallel()
 			meddle := &atomic.Pointer[func()]{}
 			w := newHub(t, func(w *fixture) {
-				w.config.Retention.Messages.Age = day
-				w.wrap = func(s parley.Store) parley.Store { return meddling{s, meddle} }
+				w.Config.Retention.Messages.Age = day
+				w.WrapStore = func(s parley.Store) parley.Store { return meddling{s, meddle} }
 			})
 			w.AddAgents("arya", "ned")
 			w.CreateChannel("arya", "open")
@@ -323,7 +323,7 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 			same(t, "found", len(w.searchAs("ned", canary).Hits), 0)
 			w.NoError(w.Sweep(ctx))
 			w.Close()
-			found, err := stores.holds(w.place, canary)
+			found, err := stores.holds(w.Place, canary)
 			w.NoError(err)
 			same(t, "files and tables with the word", found, []string(nil))
 			w.Open()

@@ -24,7 +24,7 @@ type refusalEntry struct {
 }
 
 func (w *fixture) auditedRefusals() (list []refusalEntry) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, e := range w.AuditEntriesWithRefusals() {
 		if e.Act != "refused" {
 			continue
@@ -37,9 +37,9 @@ func (w *fixture) auditedRefusals() (list []refusalEntry) {
 }
 
 func refuseRemoval(w *fixture, by hub.Caller) {
-	w.t.Helper()
+	w.T.Helper()
 	if err := w.RemoveAgent(ctx, by, "ned"); parley.CodeOf(err) != parley.NotPermitted {
-		w.t.Errorf("removed, %v", err)
+		w.T.Errorf("removed, %v", err)
 	}
 }
 
@@ -88,10 +88,10 @@ func TestSameRefusalIsWrittenOnceAMinute(t *testing.T) {
 			refuseRemoval(w, as("arya"))
 		}
 		refuseRemoval(w, as("ned"))
-		w.clock.advance(time.Minute)
+		w.Clock.Advance(time.Minute)
 		refuseRemoval(w, as("arya"))
 		refuseRemoval(w, as("arya"))
-		w.clock.advance(time.Minute)
+		w.Clock.Advance(time.Minute)
 		refuseRemoval(w, as("arya"))
 		synctest.Wait()
 		of := func(who string, leftOut int) refusalEntry {
@@ -129,7 +129,7 @@ func TestRefusalsOfManyAreBounded(t *testing.T) {
 	w.Start(ctx)
 	w.Stop()
 	same(t, "written", len(w.auditedRefusals()), 256)
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	w.Restart()
 	w.Start(ctx)
 	w.Refused(as("agent-1"), "test", parley.Errorf(parley.NotPermitted, "no"))
@@ -149,7 +149,7 @@ func TestRefusalThatCannotBeWrittenChangesNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya", "ned")
-	w.NoError(w.db.Close())
+	w.NoError(w.Store.Close())
 	err := w.RemoveAgent(ctx, as("arya"), "ned")
 	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
 	w.Refused(as("arya"), "test", parley.Errorf(parley.NotPermitted, "no"))

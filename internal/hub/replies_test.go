@@ -36,7 +36,7 @@ func TestASupervisedAgentAnswersAMessageOnce(t *testing.T) {
 			w := answering(t)
 			asked := w.SendDM("senior", "intern", "well?").Message
 			before(w, asked.ID)
-			w.clock.advance(time.Hour)
+			w.Clock.Advance(time.Hour)
 			w.NoError(w.tryReply(as("intern"), asked.ID, "so"))
 			a := w.HeldApproval(w.tryReply(as("intern"), asked.ID, "and another thing"))
 			if a.Rule != "mode supervised" || a.Target != "senior" {
@@ -68,7 +68,7 @@ func TestAReplyToADeliveryThatEndedIsHeld(t *testing.T) {
 		},
 		parley.DeliveryExpired: func(w *fixture) string {
 			m := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, TTL: 60, Content: text("well?")}).Message
-			w.clock.advance(time.Hour)
+			w.Clock.Advance(time.Hour)
 			w.SweepDueDeliveries()
 			return m.ID
 		},

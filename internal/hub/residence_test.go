@@ -84,7 +84,7 @@ func TestWhoReadsElsewhereIsNotWoken(t *testing.T) {
 	same(t, "said", r.Notices, []string{"claude was not woken: it reads only channels that have a directory in its tree"})
 	same(t, "where it reads", w.SayIn("user", "paper", "@claude look").Deliveries[0].Waking, true)
 	w.reportDepartures("tree", parley.DepartureWritten, w.onlyDepartureOf("tree", "paper"))
-	w.clock.advance(48 * time.Hour)
+	w.Clock.Advance(48 * time.Hour)
 	w.SweepDueDeliveries()
 	same(t, "told", textsOf(w.HubMessagesTo("user")), []string{})
 	_, err := w.Post(ctx, user, parley.Draft{Conversation: "other", To: "claude", Type: parley.TypeTask, Content: text("count")})

@@ -78,7 +78,7 @@ func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 		w.PostAs(who, parley.Draft{Conversation: "paper", To: "ben", TTL: 60, Content: text("by " + who)})
 	}
 	w.reportDepartures("tree", parley.DepartureWritten, w.departuresOf("tree", "paper")...)
-	w.clock.advance(2 * time.Minute)
+	w.Clock.Advance(2 * time.Minute)
 	w.SweepDueDeliveries()
 	out := w.onlyDepartureOf("tree", "paper")
 	same(t, "who is told", []any{out.Message.To, out.Message.Type, out.Final, out.ReplyTo}, []any{"claude", parley.TypeError, true, "msg-20260301-090000-claude-0000"})

@@ -58,7 +58,7 @@ func ownServer(t *testing.T, url string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fixture{t: t, db: db}
+	w := &fixture{T: t, Store: db}
 	w.Hub, err = hub.New(ctx, db, hub.Config{
 		Rate: hub.Rate{PerSecond: -1, Burst: 1}, DueEvery: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		Loops: hub.Loops{Exchanges: 1 << 30},

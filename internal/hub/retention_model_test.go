@@ -34,8 +34,8 @@ func newKeeper(t *rapid.T, place string) *keeper {
 	k.keep.Age = rapid.SampledFrom([]time.Duration{0, 2 * day}).Draw(t, "age")
 	k.keep.Bytes = rapid.SampledFrom([]int64{0, 300}).Draw(t, "bytes")
 	k.w = openFixture(t, place, func(w *fixture) {
-		w.config.Retention.Messages = k.keep
-		w.config.Log = quiet()
+		w.Config.Retention.Messages = k.keep
+		w.Config.Log = quiet()
 	})
 	k.w.AddAgents("ned")
 	k.w.CreateChannel("user", "open", "ned")
@@ -51,7 +51,7 @@ func (k *keeper) actions() map[string]func(*rapid.T) {
 }
 
 func (k *keeper) posts(t *rapid.T) {
-	s := &saying{word: k.secret(), at: k.w.clock.Now(), owed: rapid.Bool().Draw(t, "to somebody")}
+	s := &saying{word: k.secret(), at: k.w.Clock.Now(), owed: rapid.Bool().Draw(t, "to somebody")}
 	words := s.word + strings.Repeat(" filler", rapid.IntRange(0, 10).Draw(t, "filler"))
 	draft := parley.Draft{Conversation: "open", Content: text(words)}
 	if s.owed {
@@ -86,7 +86,7 @@ func (k *keeper) acks(t *rapid.T) {
 }
 
 func (k *keeper) timePasses(t *rapid.T) {
-	k.w.clock.advance(rapid.SampledFrom([]time.Duration{time.Hour, day}).Draw(t, "how long"))
+	k.w.Clock.Advance(rapid.SampledFrom([]time.Duration{time.Hour, day}).Draw(t, "how long"))
 }
 
 func (k *keeper) restarts(*rapid.T) {
@@ -98,7 +98,7 @@ func (k *keeper) sweeps(*rapid.T) {
 	k.w.sweepEverything()
 	total := int64(0)
 	for _, s := range k.said {
-		old := k.keep.Age > 0 && s.at.Before(k.w.clock.Now().Add(-k.keep.Age))
+		old := k.keep.Age > 0 && s.at.Before(k.w.Clock.Now().Add(-k.keep.Age))
 		s.gone = s.gone || old && !s.owed
 		if !s.gone {
 			total += s.bytes
@@ -155,10 +155,10 @@ func (k *keeper) end(t *rapid.T) {
 	same(t, "events in order", slices.IsSorted(events), true)
 	k.w.deepCheck()
 	k.w.Stop()
-	k.w.NoError(k.w.db.Close())
+	k.w.NoError(k.w.Store.Close())
 	for _, s := range k.said {
 		if s.redacted {
-			found, err := stores.holds(k.w.place, s.word)
+			found, err := stores.holds(k.w.Place, s.word)
 			k.w.NoError(err)
 			same(t, "files and tables with a redacted word", found, []string(nil))
 		}
@@ -167,8 +167,8 @@ func (k *keeper) end(t *rapid.T) {
 }
 
 func (w *fixture) oldestEventNumber() (oldest int64) {
-	w.t.Helper()
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		oldest, _, err = tx.Log().Bounds()
 		return err
 	}))

@@ -19,8 +19,8 @@ func keeping(t *testing.T, keep hub.Retention, change ...func(*fixture)) (*fixtu
 	t.Helper()
 	lines := &strings.Builder{}
 	w := newHub(t, append(change, func(w *fixture) {
-		w.config.Retention = keep
-		w.config.Log = slog.New(slog.NewTextHandler(lines, nil))
+		w.Config.Retention = keep
+		w.Config.Log = slog.New(slog.NewTextHandler(lines, nil))
 	})...)
 	w.AddAgents("arya", "ned")
 	w.CreateChannel("arya", "open", "ned")
@@ -28,12 +28,12 @@ func keeping(t *testing.T, keep hub.Retention, change ...func(*fixture)) (*fixtu
 }
 
 func (w *fixture) sweepEverything() {
-	w.t.Helper()
+	w.T.Helper()
 	w.NoError(w.Sweep(ctx))
 }
 
 func (w *fixture) lastAuditEntry() []string {
-	w.t.Helper()
+	w.T.Helper()
 	list := w.AuditEntries()
 	last := list[len(list)-1]
 	return []string{last.Actor, last.Act, last.Subject, string(last.Detail)}
@@ -43,7 +43,7 @@ func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 	t.Parallel()
 	w, lines := keeping(t, hub.Retention{Events: -1})
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.putArtifactAs("arya", "body"))})
-	w.clock.advance(20 * 365 * day)
+	w.Clock.Advance(20 * 365 * day)
 	before := w.storeSnapshot()
 	w.sweepEverything()
 	same(t, "state", w.storeSnapshot(), before)
@@ -60,14 +60,14 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	w.AckAs("ned", done.Message.ID)
 	answer := w.ReplyAs("ned", open.Message.ID, "wait")
 	w.AckAs("arya", answer.Message.ID)
-	w.clock.advance(29 * day)
+	w.Clock.Advance(29 * day)
 	young := w.PostAs("ned", parley.Draft{Conversation: "open", InReplyTo: done.Message.ID, Content: text("young")})
 	w.sweepEverything()
 	same(t, "before the time", len(w.TextsIn("ned", "open")), 5)
-	w.clock.advance(day)
+	w.Clock.Advance(day)
 	w.sweepEverything()
 	same(t, "just before the time", len(w.TextsIn("ned", "open")), 5)
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	last := w.LastEventNumber()
 	w.sweepEverything()
 	same(t, "after it", w.TextsIn("ned", "open"), []string{"young"})
@@ -100,7 +100,7 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	w.NoError(only(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureLost}, dead.ID)))
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	w.SayIn("arya", "open", "neither")
-	w.clock.advance(100 * day)
+	w.Clock.Advance(100 * day)
 	w.sweepEverything()
 	texts := w.TextsIn("user", "open")
 	same(t, "kept", []string{texts[0], texts[len(texts)-1]}, []string{"dead", "open"})
@@ -118,12 +118,12 @@ func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 	t.Parallel()
 	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day}})
 	w.SayIn("arya", "open", "first")
-	w.clock.advance(-50 * 365 * day)
+	w.Clock.Advance(-50 * 365 * day)
 	w.SayIn("arya", "open", "said with the clock at its beginning")
-	w.clock.advance(50 * 365 * day)
+	w.Clock.Advance(50 * 365 * day)
 	w.sweepEverything()
 	same(t, "kept", len(w.TextsIn("ned", "open")), 2)
-	w.clock.advance(2 * day)
+	w.Clock.Advance(2 * day)
 	w.sweepEverything()
 	same(t, "kept later", len(w.TextsIn("ned", "open")), 0)
 }
@@ -158,7 +158,7 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	for i := range 450 {
 		w.SayIn("user", "open", fmt.Sprint(i))
 	}
-	w.clock.advance(2 * day)
+	w.Clock.Advance(2 * day)
 	w.SayIn("user", "open", "last")
 	w.sweepEverything()
 	same(t, "kept", w.TextsIn("ned", "open"), []string{"last"})
@@ -170,9 +170,9 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	w, lines := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
 	old, renewed := w.putArtifactAs("arya", "old"), w.putArtifactAs("arya", "renewed")
 	m := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(old, renewed)}).Message
-	w.clock.advance(20 * day)
+	w.Clock.Advance(20 * day)
 	w.putArtifactAs("ned", "renewed")
-	w.clock.advance(11 * day)
+	w.Clock.Advance(11 * day)
 	w.sweepEverything()
 	same(t, "bodies", w.storedBodies(), []string{renewed.SHA256})
 	same(t, "audited", strings.Contains(w.lastAuditEntry()[3], `"artifacts":1,"artifact_bytes":3,`), true)
@@ -208,7 +208,7 @@ func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 	w.AddAgents("jon")
 	a := w.putArtifactAs("arya", "private")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
-	w.clock.advance(2 * day)
+	w.Clock.Advance(2 * day)
 	w.sweepEverything()
 	_, err := w.readArtifactAs("jon", a.SHA256)
 	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
@@ -222,7 +222,7 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 		a := w.putArtifactAs("arya", strings.Repeat(fmt.Sprint(i), 30))
 		w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(a)})
 		all = append(all, a.SHA256)
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 	}
 	w.sweepEverything()
 	for i, sha256 := range all {
@@ -239,11 +239,11 @@ func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
 	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store { return failing{s, on} }
+		w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
 	})
 	w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(w.putArtifactAs("arya", "body"))})
 	w.sweepEverything()
-	w.clock.advance(2 * day)
+	w.Clock.Advance(2 * day)
 	on.Store(true)
 	if err := w.Sweep(ctx); !errors.Is(err, errAgain) {
 		t.Fatalf("sweep: %v", err)
@@ -260,13 +260,13 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	w, _ := keeping(t, hub.Retention{})
 	w.Start(ctx)
 	first := w.LastEventNumber()
-	w.clock.advance(6 * day)
+	w.Clock.Advance(6 * day)
 	w.SayIn("arya", "open", "a message is its own event")
 	w.NoError(w.SetTopic(ctx, as("arya"), "open", "news"))
-	w.clock.advance(day)
+	w.Clock.Advance(day)
 	w.sweepEverything()
 	same(t, "after seven days", len(follow(t, w.Hub, user, 0, w.LastEventNumber())) > 2, true)
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	w.sweepEverything()
 	last := w.LastEventNumber()
 	_, err := w.Subscribe(ctx, user, first-1, parley.EventFilter{})
@@ -274,7 +274,7 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 		fmt.Sprintf("the log of events goes from %d to %d, not on from %d", first+1, last, first-1),
 		fmt.Sprintf("read the present state, and follow from %d", last)))
 	same(t, "what is left", nums(follow(t, w.Hub, user, first, last)), span(first+1, last))
-	w.clock.advance(30 * day)
+	w.Clock.Advance(30 * day)
 	w.sweepEverything()
 	_, err = w.Subscribe(ctx, user, first, parley.EventFilter{})
 	wantError(t, err, refused(parley.BadInput, parley.NotFound,

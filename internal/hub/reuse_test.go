@@ -216,14 +216,14 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 	var aside []string
 	var w *fixture
 	w = newHub(t, func(of *fixture) {
-		of.config.SetFilesAside = func(id string) error {
+		of.Config.SetFilesAside = func(id string) error {
 			if holder, err := w.Agent(ctx, user, id); err == nil && holder.RemovedAt == nil {
 				t.Errorf("%s was taken before its files were out of the way", id)
 			}
 			aside = append(aside, id)
 			return nil
 		}
-		of.config.CheckRuntime = func(context.Context, parley.Agent) error {
+		of.Config.CheckRuntime = func(context.Context, parley.Agent) error {
 			aside = append(aside, "check") // makes what the runtime needs, like the secret of a webhook
 			return nil
 		}

@@ -48,7 +48,7 @@ func TestForeignCursorIsBadInput(t *testing.T) {
 
 func TestLimitsNotGivenAreTheDefaults(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Limits = parley.Limits{Body: 1000} })
+	w := newHub(t, func(w *fixture) { w.Config.Limits = parley.Limits{Body: 1000} })
 	w.AddAgents("arya")
 	w.CreateChannel("user", "open", "arya")
 	w.PostAs("user", parley.Draft{Conversation: "open", Content: text("hi @arya"), Payload: []byte(`{"a":{"b":1}}`)})
@@ -70,7 +70,7 @@ func TestHubThatCannotWriteCanBeRead(t *testing.T) {
 	w := newHub(t)
 	w.CreateChannel("user", "open")
 	w.SayIn("user", "open", "still here")
-	h, err := hub.New(ctx, unwritable{w.db}, hub.Config{})
+	h, err := hub.New(ctx, unwritable{w.Store}, hub.Config{})
 	w.NoError(err)
 	list, err := h.History(ctx, user, "open", parley.Page{})
 	w.NoError(err)

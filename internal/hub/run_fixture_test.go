@@ -12,18 +12,18 @@ const node = "node-1"
 
 // AddScriptAgents adds agents whose runs the hub starts.
 func (w *fixture) AddScriptAgents(ids ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddAgentsWithRuntime(parley.RuntimeScript, ids...)
 }
 
 // AddPollingAgents adds agents that fetch for themselves.
 func (w *fixture) AddPollingAgents(ids ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddAgentsWithRuntime(parley.RuntimeAttached, ids...)
 }
 
 func (w *fixture) AddAgentsWithRuntime(runtime string, ids ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: runtime}})
 		w.NoError(err)
@@ -32,7 +32,7 @@ func (w *fixture) AddAgentsWithRuntime(runtime string, ids ...string) {
 
 // NextRunOf is the agent's next run, or nil.
 func (w *fixture) NextRunOf(agent string) *hub.Assignment {
-	w.t.Helper()
+	w.T.Helper()
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: patiently}))
 }
 
@@ -49,10 +49,10 @@ func instantly(parley.Agent) hub.RunPlan { return hub.RunPlan{Instant: true, Tok
 
 // StartRun is the agent's next run, which there must be, begun.
 func (w *fixture) StartRun(agent string) *hub.Assignment {
-	w.t.Helper()
+	w.T.Helper()
 	a := w.NextRunOf(agent)
 	if a == nil {
-		w.t.Fatalf("%s starts no run", agent)
+		w.T.Fatalf("%s starts no run", agent)
 	}
 	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
 	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{}))
@@ -60,49 +60,49 @@ func (w *fixture) StartRun(agent string) *hub.Assignment {
 }
 
 func (w *fixture) EndRun(a *hub.Assignment, text string) parley.Run {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: text}, nil))
 }
 
 func (w *fixture) FailRunOf(a *hub.Assignment, f parley.Failure) parley.Run {
-	w.t.Helper()
+	w.T.Helper()
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: f, Reason: "it broke"}, Hint: "mend it"}
 	return get[parley.Run](w)(w.FailRun(ctx, a.Run.ID, why, parley.Result{}, nil))
 }
 
 // RunAndAnswer has an agent do its next run and end it with a text. It returns the answer.
 func (w *fixture) RunAndAnswer(agent, text string) parley.Shown {
-	w.t.Helper()
+	w.T.Helper()
 	r := w.EndRun(w.StartRun(agent), text)
 	if r.Answer == "" {
-		w.t.Fatalf("the run of %s has no answer", agent)
+		w.T.Fatalf("the run of %s has no answer", agent)
 	}
 	return get[parley.Shown](w)(w.Message(ctx, user, r.Answer))
 }
 
 // AssertIdle requires that agents have nothing to start.
 func (w *fixture) AssertIdle(agents ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, agent := range agents {
 		if a := w.NextRunOf(agent); a != nil {
-			w.t.Errorf("%s was woken by %q", agent, textsOf(a.Messages))
+			w.T.Errorf("%s was woken by %q", agent, textsOf(a.Messages))
 		}
 	}
 }
 
 // WokenAgents are those of some agents who have something to start.
 func (w *fixture) WokenAgents(agents ...string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	return slices.DeleteFunc(slices.Clone(agents), func(agent string) bool { return w.NextRunOf(agent) == nil })
 }
 
 func (w *fixture) RunByID(id string) parley.RunView {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.RunView](w)(w.Run(ctx, user, id))
 }
 
 // PostFromRun is what a run says while it runs.
 func (w *fixture) PostFromRun(a *hub.Assignment, d parley.Draft) parley.Receipt {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.Receipt](w)(w.Post(ctx, a.Caller(), d))
 }

@@ -29,7 +29,7 @@ var (
 func TestWakesAreSeenOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		m := &runMachine{fixture: openFixture(r, stores.place(t), mayLoop, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
+		m := &runMachine{fixture: openFixture(r, stores.place(t), mayLoop, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
 		m.AddScriptAgents(runAgents...)
 		for _, id := range runAgents {
 			m.EditAgent(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
@@ -80,12 +80,12 @@ func (m *runMachine) startRun(agent string) {
 	in := map[string]bool{}
 	for _, one := range get[[]parley.Run](m.fixture)(m.Runs(ctx, user, parley.RunFilter{Agent: agent, Live: true})) {
 		if in[one.Conversation] {
-			m.t.Fatalf("%s has two runs in one conversation", agent)
+			m.T.Fatalf("%s has two runs in one conversation", agent)
 		}
 		in[one.Conversation] = true
 	}
 	if len(in) > 2 {
-		m.t.Fatalf("%s has %d runs", agent, len(in))
+		m.T.Fatalf("%s has %d runs", agent, len(in))
 	}
 }
 
@@ -105,7 +105,7 @@ func (m *runMachine) accident(r *rapid.T) {
 	case 2: // somebody halts an agent, or lets it go on
 		actions := []parley.Action{parley.ActionPause, parley.ActionResume, parley.ActionStop, parley.ActionStart}
 		m.commandAs("user", rapid.SampledFrom(runAgents).Draw(r, "halted"), rapid.SampledFrom(actions).Draw(r, "action"), parley.CommandParameters{TimeoutMS: 1})
-		m.clock.advance(time.Second)
+		m.Clock.Advance(time.Second)
 		m.NoError(m.SweepHalts(ctx))
 	case 3: // it is to be run otherwise
 		runtime := rapid.SampledFrom([]string{parley.RuntimeScript, parley.RuntimeAttached}).Draw(r, "runtime")
@@ -138,7 +138,7 @@ func (m *runMachine) goOn(r *rapid.T) {
 		m.live = slices.Delete(m.live, i, i+1)
 	}
 	if err != nil && parley.AsError(err).Reason != parley.Conflict {
-		m.t.Fatalf("run %s: %v", id, err)
+		m.T.Fatalf("run %s: %v", id, err)
 	}
 }
 
@@ -165,7 +165,7 @@ func (m *runMachine) drain() {
 
 // check looks at what has become of every message.
 func (m *runMachine) check() {
-	m.NoError(m.db.View(ctx, func(tx parley.Tx) error {
+	m.NoError(m.Store.View(ctx, func(tx parley.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, message := range messages {
 			list, ofErr := tx.Deliveries().Of(message.ID)
@@ -185,7 +185,7 @@ func (m *runMachine) dealtWith(tx parley.Tx, d parley.Delivery) error {
 	well, answers, replies := 0, map[string]bool{}, map[string]bool{}
 	for _, r := range runs {
 		if r.State.Live() {
-			m.t.Errorf("run %s lives", r.ID)
+			m.T.Errorf("run %s lives", r.ID)
 		}
 		if r.State == parley.RunSucceeded {
 			well++
@@ -201,19 +201,19 @@ func (m *runMachine) dealtWith(tx parley.Tx, d parley.Delivery) error {
 	switch d.State {
 	case parley.DeliveryAnswered:
 		if well > 1 || !answers[d.Answer] && !replies[d.Answer] {
-			m.t.Errorf("%s was answered by %d runs", d.Message, well)
+			m.T.Errorf("%s was answered by %d runs", d.Message, well)
 		}
 	case parley.DeliveryAcked:
 		// Where the first answer stands, the others are spared.
 		if well > 1 || well == 0 && c.Answers != parley.AnswersFirst {
-			m.t.Errorf("%s was dealt with by %d runs", d.Message, well)
+			m.T.Errorf("%s was dealt with by %d runs", d.Message, well)
 		}
 	case parley.DeliveryFailed, parley.DeliveryDead:
 		if well != 0 || d.Failure == nil {
-			m.t.Errorf("%s is %s because of %v, and %d runs ended well", d.Message, d.State, d.Failure, well)
+			m.T.Errorf("%s is %s because of %v, and %d runs ended well", d.Message, d.State, d.Failure, well)
 		}
 	default:
-		m.t.Errorf("%s ends %s", d.Message, d.State)
+		m.T.Errorf("%s ends %s", d.Message, d.State)
 	}
 	return errors.Join(err, findErr)
 }

@@ -13,7 +13,7 @@ import (
 
 // runContextOf is what a run's prompt is made from.
 func (w *fixture) runContextOf(run string) parley.RunContext {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.RunContext](w)(w.RunContext(ctx, run))
 }
 
@@ -64,7 +64,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	_, c := turn("one")
 	same(t, "the first", []any{c.Resumed, c.Run.Session, textsOf(c.History)}, []any{false, "", []string{}})
 	same(t, "there is nothing to lose", c.Fresh(), c)
-	w.clock.advance(7 * time.Hour)
+	w.Clock.Advance(7 * time.Hour)
 	_, c = turn("two")
 	same(t, "the second", []any{c.Resumed, c.Run.Session, textsOf(c.History)}, []any{true, "session one", []string{"while one"}})
 	// Should it be lost, there is all that a new one has to know.
@@ -74,7 +74,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	w.EditAgent("codex", func(a *parley.Agent) { a.Runtime = "other" })
 	_, c = turn("three")
 	same(t, "another client", []any{c.Resumed, c.Run.Session, len(c.History)}, []any{false, "", 8})
-	w.clock.advance(9 * time.Hour)
+	w.Clock.Advance(9 * time.Hour)
 	_, c = turn("four")
 	same(t, "after 8 idle hours", []any{c.Resumed, c.Run.Session, len(c.History)}, []any{false, "", 12})
 }
@@ -133,18 +133,18 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 // assertContextWithinRights requires that a run is given nothing that its agent may not read, and of its history and its
 // triggers nothing of another conversation.
 func (w *fixture) assertContextWithinRights(agent string, r parley.Run) {
-	w.t.Helper()
+	w.T.Helper()
 	c, err := w.RunContext(ctx, r.ID)
 	if err != nil {
 		return // it is not in the conversation any more
 	}
 	for _, m := range slices.Concat(c.History, c.Triggers, c.Earlier) {
 		if _, err := w.Message(ctx, as(agent), m.ID); err != nil {
-			w.t.Errorf("%s is given %q, which it may not read", agent, m.Content.Text)
+			w.T.Errorf("%s is given %q, which it may not read", agent, m.Content.Text)
 		}
 	}
 	for _, m := range slices.Concat(c.History, c.Triggers) {
-		same(w.t, "where it was said", m.Conversation, r.Conversation)
+		same(w.T, "where it was said", m.Conversation, r.Conversation)
 	}
 }
 

@@ -235,7 +235,7 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	w.EndRun(a, "done")
 	_, err := w.IdentifyAt(ctx, a.Token, ownPlace(a))
 	same(t, "afterwards", parley.AsError(err).Reason, parley.Unauthenticated)
-	w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
 		_, err := tx.Tokens().Get(a.Run.ID)
 		same(t, "its row", errors.Is(err, parley.ErrNotFound), true)
 		return nil
@@ -305,7 +305,9 @@ func (m refusingMessages) Insert(message parley.Message) error {
 func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	t.Parallel()
 	once := &atomic.Bool{}
-	w := newHub(t, func(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return refusing{diskless(s), once} } })
+	w := newHub(t, func(w *fixture) {
+		w.WrapStore = func(s parley.Store) parley.Store { return refusing{diskless(s), once} }
+	})
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
@@ -369,10 +371,10 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	w.PostFromRun(a, parley.Draft{InReplyTo: m.ID, Content: text("done")})
-	w.clock.advance(11 * time.Minute)
+	w.Clock.Advance(11 * time.Minute)
 	w.NoError(w.Sweep(ctx))
 	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunRunning)
-	w.clock.advance(2 * time.Minute)
+	w.Clock.Advance(2 * time.Minute)
 	w.NoError(w.Sweep(ctx))
 	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunLost)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)

@@ -49,7 +49,7 @@ func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 		for _, n := range get[[]int64](w)(w.Sees(ctx, as(who), before)) {
 			nums[n] = true
 		}
-		w.NoError(w.db.View(ctx, func(tx parley.Tx) error {
+		w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
 			list, err := tx.Log().Events(before, 1000)
 			for _, e := range list {
 				if nums[e.Num] && e.Kind.Within("run") {
@@ -122,7 +122,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStop}))
-	w.clock.advance(31 * time.Second)
+	w.Clock.Advance(31 * time.Second)
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "codex was stopped")
 	same(t, "state", w.EndRun(a, "done").State, parley.RunCancelled)
@@ -190,7 +190,7 @@ func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 // What a run sends counts as what its agent sends.
 func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: 1, Burst: 3} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 1, Burst: 3} })
 	w.AddScriptAgents("codex")
 	w.CreateChannel("user", "open", "codex")
 	w.SayIn("user", "open", "@codex")
@@ -198,7 +198,7 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 	for range 2 {
 		w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("hi")})
 		w.SayIn("codex", "open", "hi")
-		w.clock.advance(time.Second)
+		w.Clock.Advance(time.Second)
 	}
 	_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: "open", Content: text("hi")})
 	w.NoError(err)
@@ -209,7 +209,7 @@ func TestRunsAreWithinTheirAgentsRate(t *testing.T) {
 
 func TestOutputsAreKeptForAWhile(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.Retention.Outputs = time.Hour })
+	w := newHub(t, func(w *fixture) { w.Config.Retention.Outputs = time.Hour })
 	w.AddScriptAgents("codex")
 	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
@@ -218,6 +218,6 @@ func TestOutputsAreKeptForAWhile(t *testing.T) {
 	for _, want := range []string{"raw", ""} {
 		w.NoError(w.Sweep(ctx))
 		same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), want)
-		w.clock.advance(2 * time.Hour)
+		w.Clock.Advance(2 * time.Hour)
 	}
 }

@@ -16,7 +16,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	m := w.SendDM("user", "bot", "work").Message
 	run := w.StartRun("bot")
 	w.commandAs("user", "bot", parley.ActionStop, parley.CommandParameters{TimeoutMS: 1, Reason: "by user"})
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
 	w.commandAs("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	w.FailRunOf(run, parley.FailureFinal)
@@ -80,11 +80,11 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 		w.SendDM("user", "other", fmt.Sprint(i))
 	}
 	bot, other := w.StartRun("bot"), w.StartRun("other")
-	w.leases.advance(2 * time.Minute)
+	w.Leases.Advance(2 * time.Minute)
 	w.NoError(w.LapseSome(ctx))
 	for _, run := range []string{bot.Run.ID, other.Run.ID} {
 		var held []parley.Delivery
-		w.NoError(w.db.View(ctx, func(tx parley.Tx) (err error) {
+		w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 			held, err = tx.Queue().Leased(run)
 			return err
 		}))
@@ -134,6 +134,6 @@ func TestWhoIsHaltedDoesNotWait(t *testing.T) {
 	w.commandAs("user", "stopped", parley.ActionStop, parley.CommandParameters{})
 	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
 	same(t, "waiting", get[[]string](w)(w.Waiting(ctx)), []string{"bot"})
-	w.clock.advance(2 * time.Hour)
+	w.Clock.Advance(2 * time.Hour)
 	same(t, "once its time has come", get[[]string](w)(w.Waiting(ctx)), []string{"asleep", "bot"})
 }

@@ -14,7 +14,7 @@ import (
 func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 	t.Parallel()
 	const takers, deliveries = 16, 2000
-	w := newHub(t, func(w *fixture) { w.config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
+	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("ned")
 	w.SetInboxDepth("ned", deliveries, parley.OverflowReject)
 	fill(w, w.SendDM("ned", "user", "ready").Message, deliveries)
@@ -50,8 +50,8 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 
 // fill puts messages into the inbox of the one who wrote another, past the hub, which takes far longer.
 func fill(w *fixture, answered parley.Message, n int) {
-	w.t.Helper()
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) (err error) {
 		for range n {
 			m := answered
 			m.ID, m.From, m.To = uuid.NewString(), "user", "ned"

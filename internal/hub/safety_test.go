@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func whole(w *fixture) { w.wrap = func(s parley.Store) parley.Store { return s } }
+func whole(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return s } }
 
 func TestBackup(t *testing.T) {
 	w := newHub(t, whole)
@@ -67,7 +67,7 @@ func (k slowKeeper) CheckDeep(context.Context, func(parley.CheckReport)) (parley
 func TestOneBackupAtATime(t *testing.T) {
 	keeper := slowKeeper{begun: make(chan struct{}), end: make(chan struct{})}
 	w := newHub(t, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store { keeper.Store = s; return keeper }
+		w.WrapStore = func(s parley.Store) parley.Store { keeper.Store = s; return keeper }
 	})
 	first := make(chan error)
 	go func() { _, err := w.Backup(ctx, user, "/backup"); first <- err }()

@@ -21,7 +21,7 @@ func newSearch(t *testing.T, change ...func(*fixture)) *fixture {
 }
 
 func (w *fixture) searchAs(who, query string) parley.SearchResult {
-	w.t.Helper()
+	w.T.Helper()
 	found, err := w.Search(ctx, as(who), parley.SearchRequest{Query: query})
 	w.NoError(err)
 	return found
@@ -29,7 +29,7 @@ func (w *fixture) searchAs(who, query string) parley.SearchResult {
 
 // searchSnippets are the snippets of what somebody finds, best first. It waits for what was said last.
 func (w *fixture) searchSnippets(who, query string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	w.awaitIndex()
 	texts := []string{}
 	for _, hit := range w.searchAs(who, query).Hits {
@@ -40,10 +40,10 @@ func (w *fixture) searchSnippets(who, query string) []string {
 
 // awaitIndex waits until everything is indexed: a search waits for its caller's own last message.
 func (w *fixture) awaitIndex() {
-	w.t.Helper()
+	w.T.Helper()
 	w.SendDM(parley.Owner, "ned", "settled")
 	if w.searchAs(parley.Owner, "settled").Behind {
-		w.t.Fatalf("the index does not follow")
+		w.T.Fatalf("the index does not follow")
 	}
 }
 
@@ -93,7 +93,7 @@ func TestSearchFilters(t *testing.T) {
 	w.CreatePrivateChannel("arya", "secret", "ned")
 	w.SayIn("arya", "open", "word from arya")
 	asked := w.PostAs("ned", parley.Draft{Conversation: "secret", To: "arya", Type: "request", Content: text("word asked")}).Message
-	w.clock.advance(48 * time.Hour)
+	w.Clock.Advance(48 * time.Hour)
 	w.SayIn("ned", "open", "word later @arya")
 	w.PostAs("ned", parley.Draft{Conversation: "open", To: "all", Content: text("word for all")})
 	for query, want := range map[string][]string{

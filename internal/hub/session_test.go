@@ -16,7 +16,7 @@ var linkUsed = refused(parley.NotPermitted, parley.Unauthenticated, "the sign-in
 	"ask for a new one: each works once, for 10 minutes")
 
 func (w *fixture) newSignInLink(by hub.Caller, person string) string {
-	w.t.Helper()
+	w.T.Helper()
 	secret, _, err := w.NewLink(ctx, by, person)
 	w.NoError(err)
 	return secret
@@ -44,7 +44,7 @@ func TestLinkOpensASession(t *testing.T) {
 		acts = append(acts, [2]string{e.Actor, e.Act})
 	}
 	same(t, "audit", acts, [][2]string{{"user", "link.new"}, {"sansa", "session.new"}})
-	w.clock.advance(30 * 24 * time.Hour)
+	w.Clock.Advance(30 * 24 * time.Hour)
 	_, err = w.Identify(ctx, made.Secret)
 	wantError(t, err, expired)
 }
@@ -106,7 +106,7 @@ func TestSignInRefuses(t *testing.T) {
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	plain := w.newTokenFor("sansa")
-	w.clock.advance(10 * time.Minute)
+	w.Clock.Advance(10 * time.Minute)
 	signIn := func(secret string) func() error {
 		return func() error {
 			made, err := w.SignIn(ctx, secret)
@@ -123,7 +123,7 @@ func TestSignInRefuses(t *testing.T) {
 		{"a token", signIn(plain.Secret), linkUsed},
 		{"a session", signIn(session.Secret), linkUsed},
 	})
-	w.clock.advance(time.Millisecond)
+	w.Clock.Advance(time.Millisecond)
 	w.NoError(w.Sweep(ctx))
 	w.AssertConsistent()
 }
@@ -211,9 +211,9 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	for range 2 {
 		get[hub.Caller](w)(w.ActAs(ctx, user, "arya", "post"))
 	}
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	read("user", "arya", "who", 2)
-	w.clock.advance(time.Minute)
+	w.Clock.Advance(time.Minute)
 	read("user", "arya", "who", 1)
 	read("user", "ned", "who", 1)
 	var got []string
@@ -245,8 +245,8 @@ func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	db := &readOnly{Store: w.db}
-	h, err := hub.New(ctx, db, w.config)
+	db := &readOnly{Store: w.Store}
+	h, err := hub.New(ctx, db, w.Config)
 	w.NoError(err)
 	from := len(w.AuditEntries())
 	db.on = true
@@ -265,7 +265,7 @@ func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 	t.Parallel()
 	store := &fullStore{}
 	w := newHub(t, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store { store.Store = s; return store }
+		w.WrapStore = func(s parley.Store) parley.Store { store.Store = s; return store }
 	})
 	w.AddAgents("arya", "ned")
 	w.SendDM("arya", "ned", "hello")

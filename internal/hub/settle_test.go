@@ -109,11 +109,11 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	untaken, held := w.SendDM("arya", "ned", "untaken").Message, w.SendDM("arya", "ned", "held").Message
 	w.TakeAs("ned", parley.Take{Only: []string{held.ID}})
 	w.AckAs("ned", untaken.ID, held.ID)
-	d, now := w.DeliveryOf(untaken.ID, "ned"), w.clock.Now()
+	d, now := w.DeliveryOf(untaken.ID, "ned"), w.Clock.Now()
 	same(t, "acknowledged is seen", []any{d.State, d.DeliveredAt, d.SeenAt, d.SettledAt}, []any{parley.DeliveryAcked, &now, &now, &now})
 	same(t, "held", w.DeliveryState(held.ID, "ned"), parley.DeliveryAcked)
 	before := w.storeSnapshot()
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	w.AckAs("ned", untaken.ID, untaken.ID)
 	same(t, "again", w.storeSnapshot(), before)
 }

@@ -9,20 +9,20 @@ import (
 
 // markShownTo marks messages as shown to somebody.
 func (w *fixture) markShownTo(who string, messages ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	_, err := w.MarkShown(ctx, as(who), messages...)
 	w.NoError(err)
 }
 
 // newestFirstTexts is somebody's inbox from its newest message, as texts.
 func (w *fixture) newestFirstTexts(who string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	return textsOf(get[parley.Peeked](w)(w.PeekNewest(ctx, as(who), 0, 500)).Messages)
 }
 
 // unreadCount is how many messages somebody has not read in a conversation.
 func (w *fixture) unreadCount(who, conversation string) int {
-	w.t.Helper()
+	w.T.Helper()
 	return w.ConversationAs(who, conversation).Unread
 }
 
@@ -213,7 +213,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	w.RunAndAnswer("b", "the answer")
 	archived := func(id string) bool { return w.ConversationAs("user", id).ArchivedAt != nil }
 	same(t, "archived before it is seen", archived(sent.Conversation), false)
-	w.clock.advance(25 * time.Hour)
+	w.Clock.Advance(25 * time.Hour)
 	w.NoError(w.Sweep(ctx))
 	same(t, "archived after a day", archived(sent.Conversation), false)
 	inbox := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9))

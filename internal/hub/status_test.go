@@ -8,7 +8,7 @@ import (
 
 func TestStatus(t *testing.T) {
 	w := newHub(t, func(w *fixture) {
-		w.config.About = parley.HubStatus{Version: "1.2.3", Store: "sqlite", PID: 7, Address: "127.0.0.1:7717", Home: "/home/parley"}
+		w.Config.About = parley.HubStatus{Version: "1.2.3", Store: "sqlite", PID: 7, Address: "127.0.0.1:7717", Home: "/home/parley"}
 	})
 	w.AddAgents("arya", "gendry")
 	w.SendDM("user", "arya", "hello")
@@ -37,7 +37,7 @@ func (d fixedDisk) Space() (free, total int64, err error) { return d.free, d.tot
 func TestStatusAlertsOfAFullDisk(t *testing.T) {
 	for free, alerts := range map[int64]int{4 << 30: 1, 6 << 30: 0} {
 		w := newHub(t, func(w *fixture) {
-			w.wrap = func(s parley.Store) parley.Store { return fixedDisk{s, free, 100 << 30} }
+			w.WrapStore = func(s parley.Store) parley.Store { return fixedDisk{s, free, 100 << 30} }
 		})
 		status := get[parley.HubStatus](w)(w.Status(ctx, user))
 		same(t, "the disk", []int64{status.DiskFree, status.DiskTotal, int64(len(status.Alerts))}, []int64{free, 100 << 30, int64(alerts)})

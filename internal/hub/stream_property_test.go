@@ -184,7 +184,7 @@ func (c *crowd) listen(l *listener) {
 
 // selected are the events the listener asked for.
 func (c *crowd) selected(l *listener, after int64) (selected []int64) {
-	c.NoError(c.db.View(ctx, func(tx parley.Tx) error {
+	c.NoError(c.Store.View(ctx, func(tx parley.Tx) error {
 		list, err := tx.Log().Events(after, 1<<20)
 		for _, e := range list {
 			if l.filter.Selects(e) {

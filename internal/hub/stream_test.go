@@ -49,7 +49,7 @@ func tap(t tester, place string) (*fixture, *tapped) {
 	t.Helper()
 	tapped := &tapped{}
 	return openFixture(t, place, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store {
+		w.WrapStore = func(s parley.Store) parley.Store {
 			tapped.Store = diskless(s)
 			return tapped
 		}
@@ -142,7 +142,7 @@ func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 }
 
 func (w *fixture) setAccess(who string, access parley.Access) {
-	w.t.Helper()
+	w.T.Helper()
 	_, err := w.ChangeAgent(ctx, user, who, func(a *parley.Agent) error {
 		a.Access = access
 		return nil

@@ -20,17 +20,17 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	conv := first.Conversation
 	pair := w.SendDM("arya", "ned", "stays").Message.Conversation
 	archived := func() bool {
-		w.t.Helper()
+		w.T.Helper()
 		w.NoError(w.Sweep(ctx))
 		return w.ConversationAs("arya", conv).ArchivedAt != nil
 	}
-	w.clock.advance(48 * time.Hour)
+	w.Clock.Advance(48 * time.Hour)
 	same(t, "archived while a delivery is open", archived(), false)
 	second := w.SayIn("arya", conv, "still there?").Message
 	w.AckAs("ned", first.ID, second.ID)
-	w.clock.advance(24*time.Hour - time.Millisecond)
+	w.Clock.Advance(24*time.Hour - time.Millisecond)
 	same(t, "archived before 24 hours", archived(), false)
-	w.clock.advance(2 * time.Millisecond)
+	w.Clock.Advance(2 * time.Millisecond)
 	before := w.LastEventNumber()
 	same(t, "archived after 24 hours", archived(), true)
 	same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
@@ -39,7 +39,7 @@ func TestEphemeralIsArchivedAfterADayWithoutOpenDelivery(t *testing.T) {
 	w.SayIn("ned", conv, "here")
 	same(t, "archived after a new message", w.ConversationAs("arya", conv).ArchivedAt != nil, false)
 	same(t, "and for another day", archived(), false)
-	w.clock.advance(48 * time.Hour)
+	w.Clock.Advance(48 * time.Hour)
 	same(t, "and while that has not been taken", archived(), false)
 }
 
@@ -48,11 +48,11 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 	const days = 7 * 24 * time.Hour
 	for name, after := range map[string]time.Duration{"off": 0, "on": days} {
 		t.Run(name, func(t *testing.T) {
-			w := newHub(t, func(w *fixture) { w.config.AutoArchive = after })
+			w := newHub(t, func(w *fixture) { w.Config.AutoArchive = after })
 			at := places(w)
-			w.clock.advance(days)
+			w.Clock.Advance(days)
 			w.SayIn("arya", at["public channel"], "alive")
-			w.clock.advance(time.Millisecond)
+			w.Clock.Advance(time.Millisecond)
 			before := w.storeSnapshot()
 			w.NoError(w.Sweep(ctx))
 			if after == 0 {
@@ -73,11 +73,11 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 
 func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.config.AutoArchive = time.Hour })
+	w := newHub(t, func(w *fixture) { w.Config.AutoArchive = time.Hour })
 	for i := range 201 {
 		w.CreateChannel("user", fmt.Sprint("c", i))
 	}
-	w.clock.advance(time.Hour + time.Millisecond)
+	w.Clock.Advance(time.Hour + time.Millisecond)
 	w.NoError(w.Sweep(ctx))
 	same(t, "left", len(w.ConversationIDs("user", parley.ListFilter{})), 0)
 }
@@ -99,15 +99,15 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 
 // erasable is how many rows the next purge would erase; it erases none.
 func erasable(w *fixture) (n int) {
-	w.t.Helper()
-	err := w.db.Update(ctx, func(tx parley.Tx) (err error) {
+	w.T.Helper()
+	err := w.Store.Update(ctx, func(tx parley.Tx) (err error) {
 		if n, err = tx.Conversations().Purge(1000); err != nil {
 			return err
 		}
 		return errAgain
 	})
 	if !errors.Is(err, errAgain) {
-		w.t.Fatalf("purge: %v", err)
+		w.T.Fatalf("purge: %v", err)
 	}
 	return n
 }
@@ -116,9 +116,9 @@ func TestSweepRunsByItself(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openFixture(t, place, func(w *fixture) { w.config.AutoArchive = time.Hour })
+		w := openFixture(t, place, func(w *fixture) { w.Config.AutoArchive = time.Hour })
 		conv := w.CreateChannel("user", "open").ID
-		w.clock.advance(2 * time.Hour)
+		w.Clock.Advance(2 * time.Hour)
 		w.Start(ctx)
 		defer w.Stop()
 		time.Sleep(time.Minute + time.Second) // the bubble's time, not the test's

@@ -76,7 +76,7 @@ func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
 	given := func(call func(context.Context, *hub.Hub) error) {
 		t.Helper()
 		stoppable, giveUp := context.WithCancel(ctx)
-		h, err := hub.New(ctx, hasty{w.db, giveUp}, w.config)
+		h, err := hub.New(ctx, hasty{w.Store, giveUp}, w.Config)
 		w.NoError(err)
 		w.NoError(call(stoppable, h))
 	}
@@ -173,7 +173,7 @@ func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 		same(t, "asleep", taken[len(taken)-1], "another")
 		same(t, "but for asks", slices.Contains(taken, "plain") || slices.Contains(taken, "task"), false)
 	}
-	w.clock.advance(time.Hour)
+	w.Clock.Advance(time.Hour)
 	same(t, "awake", w.TakeTexts("ned", parley.Take{}), []string{"plain", "task"})
 }
 
@@ -290,9 +290,9 @@ func retryAll(w *fixture) {
 func TestWaitingTakeLooksAgainFromTimeToTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ prepare, meanwhile func(*fixture) }{
-		"the sleep is over": {asleep, func(w *fixture) { w.clock.advance(time.Hour) }},
+		"the sleep is over": {asleep, func(w *fixture) { w.Clock.Advance(time.Hour) }},
 		"another process has written": {nothing, func(w *fixture) {
-			other, err := hub.New(ctx, w.db, w.config)
+			other, err := hub.New(ctx, w.Store, w.Config)
 			w.NoError(err)
 			_, err = other.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("hello")})
 			w.NoError(err)
@@ -336,11 +336,11 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 	t.Parallel()
 	place := stores.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := openFixture(t, place, func(w *fixture) { w.config.DueEvery = time.Second })
+		w := openFixture(t, place, func(w *fixture) { w.Config.DueEvery = time.Second })
 		w.AddAgents("arya", "ned")
 		m := w.SendDM("arya", "ned", "hello").Message
 		w.TakeAs("ned", parley.Take{})
-		w.leases.advance(time.Minute)
+		w.Leases.Advance(time.Minute)
 		w.Start(ctx)
 		defer w.Stop()
 		time.Sleep(time.Second + time.Millisecond) // the bubble's time, not the test's
@@ -368,7 +368,7 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	t.Parallel()
 	var next func()
 	w := newHub(t, func(w *fixture) {
-		w.wrap = func(s parley.Store) parley.Store { return followed{s, &next} }
+		w.WrapStore = func(s parley.Store) parley.Store { return followed{s, &next} }
 	})
 	w.AddAgents("arya", "ned")
 	doomed := w.SendEphemeralDM("arya", "ned", "doomed").Message

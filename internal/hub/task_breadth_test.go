@@ -11,7 +11,7 @@ func TestOneRootHasSoManyOpenTasks(t *testing.T) {
 	t.Parallel()
 	w := team(t)
 	root := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "many things"}))
-	w.NoError(w.db.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		for n := range parley.MaxTasksOpen {
 			id, err := tx.Tasks().NextID()
 			if err != nil {

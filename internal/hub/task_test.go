@@ -13,21 +13,21 @@ import (
 
 // Delegate has a caller hand work to somebody, and returns the id of the task.
 func (w *fixture) Delegate(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
-	w.t.Helper()
+	w.T.Helper()
 	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: what}
 	for _, f := range change {
 		f(&c)
 	}
 	made := get[parley.Contacted](w)(w.Contact(ctx, by, c))
 	if made.Task == "" {
-		w.t.Fatalf("nothing was delegated: %+v", made)
+		w.T.Fatalf("nothing was delegated: %+v", made)
 	}
 	return made.Task
 }
 
 // delegateDraftAsBoss wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
 func (w *fixture) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.SayIn("user", "open", "@boss Prepare the report")
 	run = w.StartRun("boss")
 	return run, w.Delegate(run.Caller(), "writer", "Draft it", change...)
@@ -36,23 +36,23 @@ func (w *fixture) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub
 func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
 
 func (w *fixture) TaskByID(id string) parley.TaskView {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.TaskView](w)(w.Task(ctx, user, id))
 }
 
 // AssertTaskState requires that tasks are in a state.
 func (w *fixture) AssertTaskState(state parley.TaskState, ids ...string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, id := range ids {
 		if got := w.TaskByID(id).Status; got != state {
-			w.t.Errorf("%s is %s, want %s", id, got, state)
+			w.T.Errorf("%s is %s, want %s", id, got, state)
 		}
 	}
 }
 
 // callbackTexts are the texts by which a participant was called back in a conversation, in order.
 func (w *fixture) callbackTexts(conversation string) (texts []string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, m := range w.historyAs("user", conversation) {
 		if m.Source == "delegation_result" {
 			texts = append(texts, m.Content.Text)
@@ -62,7 +62,7 @@ func (w *fixture) callbackTexts(conversation string) (texts []string) {
 }
 
 func (w *fixture) historyAs(as1, conversation string) []parley.Message {
-	w.t.Helper()
+	w.T.Helper()
 	return get[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
 }
 
@@ -124,7 +124,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 		"it is cancelled": {func(w *fixture, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
 		"removed":         {func(w *fixture, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
 		"its deadline passes": {func(w *fixture, _ string) {
-			w.clock.advance(2 * time.Hour)
+			w.Clock.Advance(2 * time.Hour)
 			w.NoError(w.SweepTasks(ctx))
 		}, parley.TaskFailed, "its deadline passed", parley.TimedOut},
 		"it says so": {func(w *fixture, id string) {
@@ -134,7 +134,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := team(t)
-			due := w.clock.Now().Add(time.Hour)
+			due := w.Clock.Now().Add(time.Hour)
 			run, id := w.delegateDraftAsBoss(func(c *parley.Contact) { c.Deadline = &due })
 			w.EndRun(run, "")
 			c.end(w, id)
@@ -304,7 +304,7 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 func TestDeadlinesGoDown(t *testing.T) {
 	t.Parallel()
 	w := team(t)
-	due, later := w.clock.Now().Add(time.Hour), w.clock.Now().Add(3*time.Hour)
+	due, later := w.Clock.Now().Add(time.Hour), w.Clock.Now().Add(3*time.Hour)
 	by := func(at time.Time) func(*parley.Contact) { return func(c *parley.Contact) { c.Deadline = &at } }
 	top := w.Delegate(user, "boss", "a book", by(due))
 	run := w.StartRun("boss")
@@ -316,7 +316,7 @@ func TestDeadlinesGoDown(t *testing.T) {
 			t.Errorf("%s is due %v, want %v", id, got, due)
 		}
 	}
-	w.clock.advance(2 * time.Hour)
+	w.Clock.Advance(2 * time.Hour)
 	w.NoError(w.SweepTasks(ctx))
 	w.AssertTaskState(parley.TaskFailed, top)
 	same(t, "code", w.TaskByID(top).Error.Code, parley.TimedOut)
@@ -533,7 +533,7 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 		}, taken("k")},
 		{"a delegation with its key", w.tryDelegate(as("boss"), "data", func(c *parley.Contact) { c.IdempotencyKey = "k" }), taken("k")},
 	})
-	w.clock.advance(25 * time.Hour)
+	w.Clock.Advance(25 * time.Hour)
 	if sew(as("boss"), "k") == first {
 		t.Error("a key is remembered for ever")
 	}
@@ -735,7 +735,7 @@ func (x *crasher) step() {
 
 // run does a run of an agent, again if the process dies meanwhile.
 func (x *crasher) run(agent string, do func(*hub.Assignment), text string) {
-	x.w.t.Helper()
+	x.w.T.Helper()
 	if !x.try(agent, do, text) {
 		for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
 			x.w.NoError(x.w.RecoverRun(ctx, r.ID))

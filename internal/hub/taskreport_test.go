@@ -10,7 +10,7 @@ import (
 
 // delegatedFromTree is a task of ned's that an agent of a tree has asked for by a document.
 func (w *fixture) delegatedFromTree(l parley.Layout) parley.Task {
-	w.t.Helper()
+	w.T.Helper()
 	w.AddPollingAgents("ned")
 	w.joinTree(l, "tree", "gm")
 	w.arriveFrom("tree", parley.Arrival{Name: "msg_00000001", From: "gm", To: "ned", Draft: parley.Draft{
@@ -18,13 +18,13 @@ func (w *fixture) delegatedFromTree(l parley.Layout) parley.Task {
 	}})
 	tasks := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))
 	if len(tasks) != 1 {
-		w.t.Fatalf("%d tasks", len(tasks))
+		w.T.Fatalf("%d tasks", len(tasks))
 	}
 	return tasks[0].Task
 }
 
 func (w *fixture) reportProgress(task string, p parley.TaskProgress) {
-	w.t.Helper()
+	w.T.Helper()
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task, parley.TaskChange{Progress: &p}))
 }
 

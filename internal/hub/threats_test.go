@@ -10,9 +10,9 @@ import (
 
 // assertNotFound requires the error for what is not there.
 func (w *fixture) assertNotFound(what string, err error) {
-	w.t.Helper()
+	w.T.Helper()
 	if e := parley.AsError(err); e == nil || e.Reason != parley.NotFound {
-		w.t.Errorf("%s: %v", what, err)
+		w.T.Errorf("%s: %v", what, err)
 	}
 }
 

@@ -26,12 +26,12 @@ func ending(c hub.Caller, until time.Time) hub.Caller {
 
 // newTokenFor makes a token by the owner.
 func (w *fixture) newTokenFor(holder string, scopes ...parley.Scope) parley.MadeToken {
-	w.t.Helper()
+	w.T.Helper()
 	return get[parley.MadeToken](w)(w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: holder, Scopes: scopes}))
 }
 
 func (w *fixture) tokenIDsOf(by, holder string) (list []string) {
-	w.t.Helper()
+	w.T.Helper()
 	tokens, _, err := w.Tokens(ctx, as(by), parley.TokenFilter{Agent: holder})
 	w.NoError(err)
 	for _, t := range tokens {
@@ -86,7 +86,7 @@ func TestIdentifyRefuses(t *testing.T) {
 	w.NoError(err)
 	w.NoError(w.RevokeToken(ctx, user, revoked.ID))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	identify := func(secret string) func() error {
 		return func() error {
 			caller, err := w.Identify(ctx, secret)
@@ -315,7 +315,7 @@ func TestEndedTokensAreForgotten(t *testing.T) {
 		{time.Hour, []string{good}},
 		{days(4000), []string{good}},
 	} {
-		w.clock.advance(step.advance)
+		w.Clock.Advance(step.advance)
 		w.NoError(w.Sweep(ctx))
 		same(t, "left", w.tokenIDsOf("user", ""), step.left)
 	}

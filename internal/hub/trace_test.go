@@ -9,7 +9,7 @@ import (
 )
 
 func (w *fixture) textsOfTrace(who, id string) []string {
-	w.t.Helper()
+	w.T.Helper()
 	words := []string{}
 	for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(who), id)).Items {
 		words = append(words, m.Content.Text)
@@ -104,7 +104,7 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 	}
 
 	board := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"cat"}})
-	w.clock.advance(time.Second)
+	w.Clock.Advance(time.Second)
 	board.lands(board.document("cat", "arya", "newer, in another tree"))
 	same(t, "the newest", w.textsOfTrace("user", "msg_00000001"), []string{"newer, in another tree"})
 

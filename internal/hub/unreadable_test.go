@@ -21,7 +21,7 @@ func someUnreadable(t *testing.T) unreadable {
 	t.Helper()
 	w := unreadable{fixture: trio(t)}
 	w.AddPermission("a", "b", parley.EffectAllow, withApproval)
-	due := w.clock.Now().Add(time.Hour)
+	due := w.Clock.Now().Add(time.Hour)
 	for i := range 3 {
 		words := fmt.Sprint("work ", i)
 		w.tasks = append(w.tasks, w.Delegate(user, "c", words, func(c *parley.Contact) { c.Deadline = &due }))
@@ -77,7 +77,7 @@ func TestUnreadableRowsAreLeftOutOfListsAndNamed(t *testing.T) {
 func TestUnreadableRowsKeepNothingFromBeingSwept(t *testing.T) {
 	t.Parallel()
 	w := someUnreadable(t)
-	w.clock.advance(48 * time.Hour)
+	w.Clock.Advance(48 * time.Hour)
 	w.NoError(w.SweepTasks(ctx))
 	w.NoError(w.SweepApprovals(ctx))
 	w.NoError(w.Sweep(ctx))

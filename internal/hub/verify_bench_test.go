@@ -16,7 +16,7 @@ import (
 func fullChannel(b *testing.B) (*fixture, string) {
 	b.Helper()
 	w := openFixture(b, stores.place(b), func(w *fixture) {
-		w.config.Log, w.config.Rate = slog.New(slog.DiscardHandler), hub.Rate{PerSecond: -1}
+		w.Config.Log, w.Config.Rate = slog.New(slog.DiscardHandler), hub.Rate{PerSecond: -1}
 	})
 	w.AddAgents("arya", "sansa")
 	c := w.CreateChannel("arya", "hall", "sansa")

@@ -9,7 +9,7 @@ import (
 
 // asksWithin has somebody ask another of the same tree for work, through the hub, and says what departs for it.
 func asksWithin(w *fixture, l parley.Layout, queue bool) (parley.Departure, string) {
-	w.t.Helper()
+	w.T.Helper()
 	w.joinTree(l, "tree", "gm", "assistant")
 	work := parley.Draft{Type: parley.TypeRequest, Payload: json.RawMessage(`{"action":"task.assign","params":{"text":"Draft it"}}`)}
 	if queue {
@@ -26,7 +26,7 @@ func asksWithin(w *fixture, l parley.Layout, queue bool) (parley.Departure, stri
 
 // arriveAsHistory is what one script has written to another: nobody is woken by it.
 func (w *fixture) arriveAsHistory(a parley.Arrival) parley.Arrived {
-	w.t.Helper()
+	w.T.Helper()
 	a.History = true
 	return w.arriveFrom("tree", a)
 }
