@@ -74,7 +74,7 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	a := w.HeldApproval(w.TryContact(run.Caller(), keyed()))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	joined := w.repeatContact(run.Caller(), keyed(), w.NewestMessage())
-	w.FailRunOf(run, parley.FailureFinal)
+	w.FailRunWith(run, parley.FailureFinal)
 	w.RunAndAnswer("senior", "fine")
 	joined.resultText()
 	same(t, "the approval", w.ApprovalByID(a.ID).State, parley.ApprovalExecuted)
@@ -96,7 +96,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 // A call that was made without the approval meanwhile is not made again. What came of it is what comes of the approval.
 func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 	answer := func(w *fixture) { w.RunAndAnswer("senior", "fine") }
-	fail := func(w *fixture) { w.FailRunOf(w.StartRun("senior"), parley.FailureFinal) }
+	fail := func(w *fixture) { w.FailRunWith(w.StartRun("senior"), parley.FailureFinal) }
 	none := func(*fixture) {}
 	for name, end := range map[string]struct {
 		before, after func(*fixture)

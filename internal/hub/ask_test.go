@@ -93,9 +93,9 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 		end  func(*fixture, *asking)
 		want string
 	}{
-		"the run has failed":    {func(w *fixture, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
-		"it is busy":            {func(w *fixture, _ *asking) { w.FailRunOf(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
-		"it could not start":    {func(w *fixture, _ *asking) { w.FailRunOf(w.NextRunOf("b"), parley.FailureNoStart) }, broken + "it broke"},
+		"the run has failed":    {func(w *fixture, _ *asking) { w.FailRunWith(w.StartRun("b"), parley.FailureFinal) }, broken + "it broke"},
+		"it is busy":            {func(w *fixture, _ *asking) { w.FailRunWith(w.StartRun("b"), parley.FailureBusy) }, broken + "it broke"},
+		"it could not start":    {func(w *fixture, _ *asking) { w.FailRunWith(w.NextRunOf("b"), parley.FailureNoStart) }, broken + "it broke"},
 		"it has nothing to say": {func(w *fixture, _ *asking) { w.EndRun(w.StartRun("b"), "") }, broken + "it gave no answer"},
 		"it says a blank":       {func(w *fixture, _ *asking) { w.EndRun(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
 		"the run was cancelled": {func(w *fixture, _ *asking) {
@@ -191,7 +191,7 @@ const inTime = "did not respond within 120 seconds. Consider using 'delegate' fo
 // After 120 seconds, to the instant, the caller goes on. The answer follows, once.
 func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place, func(w *fixture) { w.Config.Clock = nil })
 		w.AddScriptAgents("a", "b")
@@ -223,7 +223,7 @@ func TestWhatComesLate(t *testing.T) {
 	late := "E004 Error: b did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	a := w.beginAsk(user, "b", "one")
 	same(t, "heard", a.resultText(), late)
-	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("b"), parley.FailureFinal)
 	same(t, "a failure is brought too", w.askResultsTo("user"), []string{"Error: b failed to respond: it broke"})
 	m := w.HubMessagesTo("user")[0]
 	same(t, "in the DM", []string{m.Conversation, m.InReplyTo}, []string{a.request.Conversation, a.request.ID})
@@ -267,7 +267,7 @@ func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
 	run = w.WakeAndStartRun("a")
 	a = w.beginAsk(run.Caller(), "b", "four")
 	leave(a)
-	w.FailRunOf(run, parley.FailureFinal)
+	w.FailRunWith(run, parley.FailureFinal)
 	same(t, "in a run that has failed", w.askWait(a.request.ID).State, parley.WaitAbandoned)
 	w.RunAndAnswer("b", "fourth")
 	same(t, "brought", w.askResultsTo("a"), []string{"Response from b: second", "Response from b: third"})
@@ -281,7 +281,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	w.AddScriptAgents("a", "b")
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "well?")
-	w.FailRunOf(run, parley.FailureStopped)
+	w.FailRunWith(run, parley.FailureStopped)
 	same(t, "heard", a.resultText(), "E003 the run "+run.Run.ID+" is over")
 	again := w.StartRun("a")
 	a = w.repeatAsk(again.Caller(), a)
@@ -289,7 +289,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	same(t, "the run that asks", w.RunByID(again.Run.ID).State, parley.RunWaiting)
 	b := w.StartRun("b")
 	w.AssertIdle("b")
-	w.FailRunOf(again, parley.FailureStopped)
+	w.FailRunWith(again, parley.FailureStopped)
 	a.resultText()
 	w.EndRun(b, "yes")
 	third := w.StartRun("a")

@@ -31,7 +31,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			c := w.StartRun("c")
 			held := w.HeldApproval(w.TryContact(c.Caller(), notifies("d", "x")))
 			cancel(w, p)
-			w.FailRunOf(p.run, parley.FailureStopped)
+			w.FailRunWith(p.run, parley.FailureStopped)
 			w.AssertTaskState(parley.TaskCancelled, p.task, p.sub)
 			same(t, "the approval", w.ApprovalByID(held.ID).State, parley.ApprovalWithdrawn)
 			if why := get[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
@@ -39,7 +39,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			}
 			p.resultText()
 			same(t, "the wait", w.askWait(p.request.ID).State, parley.WaitFailed)
-			w.FailRunOf(c, parley.FailureStopped)
+			w.FailRunWith(c, parley.FailureStopped)
 			same(t, "brought", w.askResultsTo("a"), []string{})
 			w.AssertIdle("a", "b", "c")
 			w.AssertConsistent()
@@ -58,7 +58,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	ask := w.beginAsk(a.Caller(), "b", "do you?")
 	task, _ := w.delegateAndFinish("b", "c")
 	w.EndRun(e, "I do")
-	w.FailRunOf(a, parley.FailureStopped)
+	w.FailRunWith(a, parley.FailureStopped)
 	ask.resultText()
 	w.AssertTaskState(parley.TaskCancelled, task)
 }
@@ -72,11 +72,11 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	b := w.StartRun("b")
 	deeper := w.beginAsk(b.Caller(), "c", "three?")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
-	w.FailRunOf(run, parley.FailureStopped)
+	w.FailRunWith(run, parley.FailureStopped)
 	one.resultText()
 	two.resultText()
 	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "a does not need it any more: its run was cancelled by user: enough")
-	w.FailRunOf(b, parley.FailureStopped)
+	w.FailRunWith(b, parley.FailureStopped)
 	deeper.resultText()
 	w.AssertIdle("a", "b", "c")
 	same(t, "the waits", []any{w.askWait(one.request.ID).State, w.askWait(two.request.ID).State, w.askWait(deeper.request.ID).State},
@@ -109,15 +109,15 @@ var stopped = &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureSt
 func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*fixture, parked){
-		"it fails":      func(w *fixture, p parked) { w.FailRunOf(p.run, parley.FailureFinal) },
-		"it stumbles":   func(w *fixture, p parked) { w.FailRunOf(p.run, parley.FailureServer) },
-		"the hub stops": func(w *fixture, p parked) { w.FailRunOf(p.run, parley.FailureStopped) },
+		"it fails":      func(w *fixture, p parked) { w.FailRunWith(p.run, parley.FailureFinal) },
+		"it stumbles":   func(w *fixture, p parked) { w.FailRunWith(p.run, parley.FailureServer) },
+		"the hub stops": func(w *fixture, p parked) { w.FailRunWith(p.run, parley.FailureStopped) },
 		"it is lost":    func(w *fixture, p parked) { w.NoError(w.RecoverRun(ctx, p.run.Run.ID)) },
 		"its agent stops": func(w *fixture, p parked) {
 			w.stopAgent("a", 1)
 			w.Clock.Advance(time.Minute)
 			w.SweepDueDeliveries()
-			w.FailRunOf(p.run, parley.FailureStopped)
+			w.FailRunWith(p.run, parley.FailureStopped)
 		},
 		"a is removed":      func(w *fixture, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "a")) },
 		"it is deleted":     func(w *fixture, p parked) { w.NoError(w.DeleteConversation(ctx, user, p.run.Run.Conversation)) },

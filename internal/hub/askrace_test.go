@@ -24,7 +24,7 @@ func TestAskHasOneOutcome(t *testing.T) {
 			func() { w.NoError(w.RecoverRun(ctx, b.Run.ID)) },
 			func() {
 				if round%3 == 0 {
-					w.FailRunOf(run, parley.FailureFinal)
+					w.FailRunWith(run, parley.FailureFinal)
 				}
 			},
 			func() {

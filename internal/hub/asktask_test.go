@@ -144,11 +144,11 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		}, failed + "no idea"},
 		"a run of it fails": {func(w *fixture, _ parked) {
 			w.RunAndAnswer("c", "42")
-			w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
+			w.FailRunWith(w.StartRun("b"), parley.FailureFinal)
 		}, failed + "it broke"},
 		"b is removed": {func(w *fixture, _ parked) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, "E002 Error: b failed to respond: removed"},
 		"c fails, which only wakes b": {func(w *fixture, p parked) {
-			w.FailRunOf(w.StartRun("c"), parley.FailureFinal)
+			w.FailRunWith(w.StartRun("c"), parley.FailureFinal)
 			p.assertWaiting()
 			w.RunAndAnswer("b", "c cannot")
 		}, "Response from b: c cannot"},
@@ -378,7 +378,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 	task := w.RunByID(b.Run.ID).Task
 	a.giveUp()
 	a.resultText()
-	w.FailRunOf(b, parley.FailureStopped) // as a hub that stops does
+	w.FailRunWith(b, parley.FailureStopped) // as a hub that stops does
 	restart()
 	b = w.StartRun("b")
 	same(t, "goes on in", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{task, 1, true})
@@ -466,7 +466,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 	p := w.parkAsk()
 	w.RunAndAnswer("c", "42")
 	b := w.StartRun("b")
-	w.FailRunOf(b, parley.FailureServer)
+	w.FailRunWith(b, parley.FailureServer)
 	same(t, "heard", p.resultText(), "E005 Error: b failed to respond: it broke")
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
 	w.RunAndAnswer("b", "it is 42")

@@ -28,7 +28,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "may I?")))
 	dead := w.SendDM("user", "frail", "die").Message
 	w.EditAgent("frail", func(a *parley.Agent) { a.Attempts = 1 })
-	w.FailRunOf(w.StartRun("frail"), parley.FailureBusy)
+	w.FailRunWith(w.StartRun("frail"), parley.FailureBusy)
 	asked := w.beginAsk(as("b"), "user", "which one?").request
 	task := w.Delegate(as("b"), "user", "Review the text")
 	must := w.PostAs("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message

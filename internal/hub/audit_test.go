@@ -107,7 +107,7 @@ func TestAuditTampering(t *testing.T) {
 			w.AddAgents("a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8")
 			w.Close() // the head is saved then at the latest
 			same(t, "the kept entry", k.head.Num, int64(8))
-			w.NoError(stores.tamper(w.Place, c.statement))
+			w.NoError(stores.Tamper(w.Place, c.statement))
 			w.Open()
 			report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 			same(t, "problems", report.Problems, c.problems)
@@ -125,7 +125,7 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 	w.AddAgents("a1", "a2", "a3")
 	w.Close()
 	kept := k.head
-	w.NoError(stores.tamper(w.Place, "DELETE FROM audit WHERE num >= 2"))
+	w.NoError(stores.Tamper(w.Place, "DELETE FROM audit WHERE num >= 2"))
 	w.Open()
 	w.Start(ctx)
 	for _, words := range []string{"the log ends with entry 2, but it had entry 3", "entry 3 is not the one whose hash is kept", "entry 3 is not"} {
@@ -144,7 +144,7 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 
 func TestAuditHeadIsKeptInOrderAndOffTheHotPath(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		k := &headKeeper{}
 		w := openFixture(t, place, keptBy(k))

@@ -350,14 +350,14 @@ func TestFailedRunsOfATreeOfChannels(t *testing.T) {
 	}
 	a := b.document("ana", "ned", "before")
 	b.lands(a)
-	w.FailRunOf(w.StartRun("ned"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("ned"), parley.FailureFinal)
 	first := look(0)
 	same(t, "what has failed before", len(first.FailedRuns), 0)
 	a = b.document("ana", "ned", "hello")
 	b.lands(a)
-	run := w.FailRunOf(w.StartRun("ned"), parley.FailureFinal)
+	run := w.FailRunWith(w.StartRun("ned"), parley.FailureFinal)
 	w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Content: text("in private")})
-	w.FailRunOf(w.StartRun("ned"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("ned"), parley.FailureFinal)
 	found := look(first.UpTo)
 	if len(found.FailedRuns) != 1 {
 		t.Fatalf("failed: %+v", found.FailedRuns)

@@ -63,7 +63,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		"token": plain.Secret, "revoked token": revoked.Secret, "unknown token": unknown, "link": link, "session": session.Secret,
 	} {
 		bits := strings.TrimPrefix(secret, "parley_")
-		found, err := stores.holds(w.Place, bits)
+		found, err := stores.Containing(w.Place, bits)
 		w.NoError(err)
 		same(t, "stored with the secret of a "+name, found, []string{})
 		if strings.Contains(told.String()+log.String(), bits) {

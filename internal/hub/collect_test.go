@@ -22,7 +22,7 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 // spoilBody changes a body from outside; nil removes it.
 func (w *fixture) spoilBody(sha256 string, content []byte) {
 	w.T.Helper()
-	w.NoError(stores.spoil(w.Place, sha256, content))
+	w.NoError(stores.SpoilBlob(w.Place, sha256, content))
 }
 
 func TestUnusedArtifactIsKeptForADay(t *testing.T) {

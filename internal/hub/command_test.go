@@ -135,7 +135,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	before := w.LastEventNumber()
 	same(t, "once", cancel(), "bot was stopped: enough")
 	same(t, "no further event", kindsAfter(w, before), []parley.EventKind{})
-	w.FailRunOf(run, parley.FailureFinal)
+	w.FailRunWith(run, parley.FailureFinal)
 	same(t, "its work is back in the queue", w.presenceOf("bot").Inbox.Waking, 1)
 	w.commandAs("user", "bot", parley.ActionStart, parley.CommandParameters{})
 	same(t, "and no try is counted", w.StartRun("bot").Run.Attempt, 1)
@@ -278,7 +278,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 		w.Clock.Advance(time.Millisecond)
 	}
 	well := func(a *hub.Assignment) { w.EndRun(a, "") }
-	broken := func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureFinal) }
+	broken := func(a *hub.Assignment) { w.FailRunWith(a, parley.FailureFinal) }
 	health := func(want string) {
 		t.Helper()
 		r := w.commandAs("user", "bot", parley.ActionHealthCheck, parley.CommandParameters{})

@@ -55,7 +55,7 @@ func (w *fixture) storedCursor() (at int64) {
 // TestCursorIsStoredOnceASecondAndAtTheStop: not every post costs another commit because somebody follows.
 func TestCursorIsStoredOnceASecondAndAtTheStop(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		var moves atomic.Int64
 		w := openFixture(t, place, countMoves(&moves))
@@ -90,7 +90,7 @@ func TestCursorIsStoredOnceASecondAndAtTheStop(t *testing.T) {
 // TestCursorIsStoredAfterMuchWasTold: a crash has a limit to what is told again, however fast everything goes. No time passes.
 func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		var moves atomic.Int64
 		w := openFixture(t, place, countMoves(&moves))
@@ -112,7 +112,7 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 // TestWhatWasToldBeforeACrashIsToldAgain: one that was not stopped stores nothing.
 func TestWhatWasToldBeforeACrashIsToldAgain(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place)
 		w.CreateChannel("user", "general")

@@ -100,7 +100,7 @@ func (w *fixture) waitsOf(who string) (list []parley.Wait) {
 func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := openFixture(rt, stores.place(t), func(w *fixture) { w.Config.Asks = hub.Asks{Depth: 100} })
+		w := openFixture(rt, stores.NewPlace(t), func(w *fixture) { w.Config.Asks = hub.Asks{Depth: 100} })
 		sessions, agents := []string{"s-1", "s-2", "s-3", "s-4"}, []string{"a-1", "a-2"}
 		w.AddPollingAgents(sessions...)
 		w.AddScriptAgents(agents...)

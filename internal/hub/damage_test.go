@@ -31,7 +31,7 @@ func newDamaged(t *testing.T, statement string) (w *fixture, list []parley.Messa
 
 func (w *fixture) tamperWithStore(statement string) {
 	w.T.Helper()
-	w.NoError(w.Kind.tamper(w.Place, statement))
+	w.NoError(w.Kind.Tamper(w.Place, statement))
 }
 
 // wounds are changes to one message's row.
@@ -402,7 +402,7 @@ func setRow(table, id, change string) string {
 	switch {
 	case table == "tasks":
 		key = "num = " + strings.TrimPrefix(id, "task-")
-	case stores.name != "SQLite":
+	case stores.Name != "SQLite":
 		key = `id = '\x` + hex + "'"
 	}
 	return fmt.Sprintf("UPDATE %s SET %s WHERE %s", table, change, key)

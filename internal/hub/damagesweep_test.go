@@ -10,7 +10,7 @@ import (
 
 // unfounded makes a statement pass that names an agent which there is not, as damaged pages do not ask for foreign keys.
 func unfounded(table, statement string) string {
-	if stores.name == "SQLite" {
+	if stores.Name == "SQLite" {
 		return statement
 	}
 	return fmt.Sprintf("ALTER TABLE %[1]s DROP CONSTRAINT IF EXISTS %[1]s_agent_fkey; %[2]s", table, statement)

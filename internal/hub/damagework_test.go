@@ -17,7 +17,7 @@ func (w *fixture) damageMessage(id string) {
 
 // noID is a value that no id has.
 func noID() string {
-	if stores.name == "SQLite" {
+	if stores.Name == "SQLite" {
 		return "x'1234'"
 	}
 	return "bytea '1234'"
@@ -26,7 +26,7 @@ func noID() string {
 // nobody is a statement by which nobody has sent a message.
 func nobody(format string) string {
 	statement := "UPDATE messages SET sender = 9999 WHERE seq = " + format
-	if stores.name == "SQLite" {
+	if stores.Name == "SQLite" {
 		return statement
 	}
 	return "ALTER TABLE messages DROP CONSTRAINT messages_sender_fkey; " + statement // as damaged pages do not ask for it

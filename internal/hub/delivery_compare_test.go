@@ -78,7 +78,7 @@ func (x *deliverer) compare(t *rapid.T) {
 func TestDeliveriesDoWhatTheModelDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newDeliverer(rt, stores.place(t))
+		x := newDeliverer(rt, stores.NewPlace(t))
 		x.clocks()
 		rt.Repeat(x.actions())
 		x.w.AssertConsistent()

@@ -335,7 +335,7 @@ func (x *deliverer) wallTime(t *rapid.T) {
 }
 
 func (x *deliverer) clocks() {
-	x.model.now, x.model.tick = x.w.Clock.Now(), parley.Tick(x.w.Leases.now.Load())
+	x.model.now, x.model.tick = x.w.Clock.Now(), parley.Tick(x.w.Leases.Now())
 }
 
 func (x *deliverer) sweeps(t *rapid.T) {

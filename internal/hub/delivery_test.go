@@ -31,7 +31,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 
 	w.Clock.Advance(time.Second)
 	taken := w.TakeAs("ned", parley.Take{})
-	want.Lease, want.Until, want.Node = taken.Lease, parley.Tick(w.Leases.now.Load()).After(time.Minute), "hub"
+	want.Lease, want.Until, want.Node = taken.Lease, parley.Tick(w.Leases.Now()).After(time.Minute), "hub"
 	step(parley.DeliveryDelivered, &want.DeliveredAt)
 	same(t, "taken", taken, parley.Taken{
 		Lease: taken.Lease, For: time.Minute, Deliveries: []parley.Delivery{want}, Messages: []parley.Message{m},

@@ -161,7 +161,7 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	first := w.Delegate(user, "data", "figures")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
-	w.FailRunOf(w.StartRun("data"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("data"), parley.FailureFinal)
 	w.AssertTaskState(parley.TaskFailed, own)
 	if w.TaskByID(own).Callback == "" {
 		t.Error("nobody is called back")

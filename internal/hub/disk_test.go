@@ -129,7 +129,7 @@ func TestStoreKnowsItsDisk(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return s } })
 	known, ok := w.Store.(parley.Disk)
 	if !ok {
-		same(t, "without a disk", stores.name, "PostgreSQL")
+		same(t, "without a disk", stores.Name, "PostgreSQL")
 		return
 	}
 	free, total, err := known.Space()

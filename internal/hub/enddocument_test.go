@@ -54,7 +54,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			w.PostFromRun(run, parley.Draft{Conversation: w.TaskByID(task).Conversation, To: "ana", Task: task, Type: parley.TypeResult, Content: text("here")})
 			w.EndRun(run, "I have sent it")
 		}, "success", "here"},
-		"in a failure": {func(w *fixture, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
+		"in a failure": {func(w *fixture, _ string) { w.FailRunWith(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
 		"cancelled": {func(w *fixture, task string) {
 			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
 		}, "failure", "cancelled: not needed"},
@@ -63,7 +63,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 			w.NoError(w.SweepTasks(ctx))
 		}, "failure", "its deadline passed"},
 		"after a second try": {func(w *fixture, task string) {
-			w.FailRunOf(w.StartRun("writer"), parley.FailureFinal)
+			w.FailRunWith(w.StartRun("writer"), parley.FailureFinal)
 			w.reportDepartures("tree", parley.DepartureSeen, w.onlyDepartureOf("tree", "paper"))
 			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			w.RunAndAnswer("writer", "the draft")

@@ -223,7 +223,7 @@ func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 // TestFollowersAreWokenByAPost holds time still: whoever polled would never come back.
 func TestFollowersAreWokenByAPost(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place)
 		w.Start(ctx)
@@ -251,7 +251,7 @@ func TestFollowersAreWokenByAPost(t *testing.T) {
 // the log's own reader has got to it: the hub is not even started.
 func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place)
 		w.AddAgents("arya")

@@ -41,6 +41,9 @@ type ticker struct{ now atomic.Int64 }
 
 func (t *ticker) Advance(d time.Duration) { t.now.Add(d.Milliseconds()) }
 
+// Now is what the clock shows, in milliseconds.
+func (t *ticker) Now() int64 { return t.now.Load() }
+
 // tester is what the fixture needs of a test, or of one check of a property.
 type tester interface {
 	Helper()
@@ -72,7 +75,7 @@ func as(id string) hub.Caller { return hub.Caller{Agent: id, Source: "test"} }
 
 func newHub(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
-	return openFixture(t, stores.place(t), change...)
+	return openFixture(t, stores.NewPlace(t), change...)
 }
 
 func openFixture(t tester, place string, change ...func(*fixture)) *fixture {
@@ -102,11 +105,11 @@ func diskless(s parley.Store) parley.Store {
 func (w *fixture) Open() {
 	w.T.Helper()
 	var err error
-	if w.Store, err = w.Kind.open(w.Place); err != nil {
+	if w.Store, err = w.Kind.Open(w.Place); err != nil {
 		w.T.Fatalf("open the store: %v", err)
 	}
 	w.Leases.Advance(24 * time.Hour) // leases end with the process
-	w.Store.DriveLeases(w.Leases.now.Load)
+	w.Store.DriveLeases(w.Leases.Now)
 	if w.Hub, err = hub.New(ctx, w.WrapStore(w.Store), w.Config); err != nil {
 		w.T.Fatalf("make the hub: %v", err)
 	}

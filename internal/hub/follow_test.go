@@ -215,7 +215,7 @@ func TestTwoHubsFollowOneOrderTogether(t *testing.T) {
 // TestFollowerIsWokenByAPost holds time still: whoever polled would never come back.
 func TestFollowerIsWokenByAPost(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place)
 		w.CreateChannel("user", "general")

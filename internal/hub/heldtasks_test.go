@@ -127,7 +127,7 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 			run, _ := w.startRunInDM("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
 			if retried {
-				w.FailRunOf(run, parley.FailureStopped)
+				w.FailRunWith(run, parley.FailureStopped)
 				run = w.StartRun("intern")
 			}
 			part := w.Delegate(run.Caller(), "data", "figures")

@@ -81,7 +81,7 @@ func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
 	w.SayIn("user", w.CreateChannel("user", "open", "a").ID, "@a go on")
 	other := w.StartRun("a")
 	left := w.beginAsk(other.Caller(), "ana", "three?")
-	w.FailRunOf(other, parley.FailureFinal)
+	w.FailRunWith(other, parley.FailureFinal)
 	same(t, "left", said(w.ReplyAs("ana", left.request.ID, "yes")),
 		[]any{"a", []string{"nobody waits for this answer any more: the run of a that asked has ended"}})
 	p := w.beginAsk(user, "b", "four?")

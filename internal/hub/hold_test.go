@@ -30,7 +30,7 @@ func (w *fixture) holdCall(by hub.Caller) context.Context {
 func inHold(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place)
 		w.Start(ctx)

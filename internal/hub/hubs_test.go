@@ -10,10 +10,10 @@ import (
 // twoHubs are two hubs on one database, which only PostgreSQL allows.
 func twoHubs(t *testing.T) [2]*fixture {
 	t.Helper()
-	if stores.name != "PostgreSQL" {
+	if stores.Name != "PostgreSQL" {
 		t.Skip("a home is one hub's")
 	}
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	return [2]*fixture{openFixture(t, place), openFixture(t, place)}
 }
 

@@ -55,7 +55,7 @@ func comparable(t tester, export string) []string {
 // another is an empty hub on a kind of store.
 func another(t *testing.T, k kind) *fixture {
 	t.Helper()
-	return openFixture(t, k.place(t), func(w *fixture) { w.Kind = k }, runTwice)
+	return openFixture(t, k.NewPlace(t), func(w *fixture) { w.Kind = k }, runTwice)
 }
 
 // fillWithEverything fills a hub with a bit of everything.
@@ -94,7 +94,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 	w.fillWithEverything()
 	exported := w.exportEverything()
 	for _, k := range kinds {
-		t.Run("into "+k.name, func(t *testing.T) {
+		t.Run("into "+k.Name, func(t *testing.T) {
 			copied := another(t, k)
 			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			lines := int64(strings.Count(exported, "\n"))

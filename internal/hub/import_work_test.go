@@ -45,7 +45,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 	w.fillWithTasks()
 	exported := w.exportEverything()
 	for _, k := range kinds {
-		t.Run("into "+k.name, func(t *testing.T) {
+		t.Run("into "+k.Name, func(t *testing.T) {
 			copied := another(t, k)
 			copied.Clock.Advance(time.Hour)
 			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))

@@ -85,7 +85,7 @@ func interruptible() (func(*fixture), *atomic.Value) {
 
 func TestSearchSaysWhenItIsBehind(t *testing.T) {
 	t.Parallel()
-	home := stores.place(t)
+	home := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		change, where := interruptible()
 		w := openFixture(t, home, change)
@@ -145,7 +145,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		change, where := interruptible()
-		w := openFixture(rt, stores.place(t), change)
+		w := openFixture(rt, stores.NewPlace(t), change)
 		w.AddAgents("ned")
 		w.CreateChannel("user", "open")
 		said := 0
@@ -274,7 +274,7 @@ var vocabulary = strings.Fields("alpha Beta GAMMA delta-4 消息 消息格式 �
 func TestEveryWordFindsTheMessagesThatHaveIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := openFixture(rt, stores.place(t))
+		w := openFixture(rt, stores.NewPlace(t))
 		w.Start(ctx)
 		w.AddAgents("arya", "ned", "bran")
 		readers := map[string][]string{"open": {"arya", "ned", "bran"}, "secret": {"arya", "ned"}, "own": {"arya"}}

@@ -18,7 +18,7 @@ import (
 func TestNobodyLearnsOfWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newMachine(rt, stores.place(t))
+		x := newMachine(rt, stores.NewPlace(t))
 		rt.Repeat(x.actions())
 		x.ensureSecrets(rt)
 		x.w.Start(ctx)

@@ -21,7 +21,7 @@ func (w *fixture) retryState(message, recipient string) tried {
 	d := w.DeliveryOf(message, recipient)
 	pause := time.Duration(0)
 	if d.Until != 0 {
-		pause = time.Duration(int64(d.Until)-w.Leases.now.Load()) * time.Millisecond
+		pause = time.Duration(int64(d.Until)-w.Leases.Now()) * time.Millisecond
 	}
 	return tried{d.State, d.Attempt, d.Lease, pause}
 }

@@ -72,7 +72,7 @@ func TestFiftyAgentsPollAtOnce(t *testing.T) {
 // TestShortCallsWaitForTheirTurn: those that are over soon are not refused but wait, a moment and not too many.
 func TestShortCallsWaitForTheirTurn(t *testing.T) {
 	for _, work := range []hub.Work{hub.Reading, hub.Searching, hub.Changing} {
-		place := stores.place(t) // outside the bubble: what all tests share begins with it
+		place := stores.NewPlace(t) // outside the bubble: what all tests share begins with it
 		synctest.Test(t, func(t *testing.T) {
 			w := openFixture(t, place, func(w *fixture) { w.Config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
 			w.AddAgents("arya")

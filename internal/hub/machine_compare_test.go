@@ -139,7 +139,7 @@ func (x *machine) listed(p *peer, f parley.ListFilter) map[string]row {
 func TestHubDoesWhatTheModelDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newMachine(rt, stores.place(t))
+		x := newMachine(rt, stores.NewPlace(t))
 		rt.Repeat(x.actions())
 		x.compareAll(rt)
 		x.w.AssertConsistent()

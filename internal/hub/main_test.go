@@ -35,16 +35,16 @@ type database interface {
 
 // kind is a kind of store: where a new one is, and how it is opened.
 type kind struct {
-	name   string
-	checks int // of each property, unless the command line says
-	place  func(testing.TB) string
-	open   func(place string) (database, error)
+	Name     string
+	checks   int // of each property, unless the command line says
+	NewPlace func(testing.TB) string
+	Open     func(place string) (database, error)
 	// spoil changes the body of an artifact from outside; nil removes it.
-	spoil func(place, sha256 string, content []byte) error
+	SpoilBlob func(place, sha256 string, content []byte) error
 	// holds are the files or tables of a closed store that have a word in them.
-	holds func(place, word string) ([]string, error)
+	Containing func(place, word string) ([]string, error)
 	// tamper runs a statement on a closed store from outside.
-	tamper func(place, statement string) error
+	Tamper func(place, statement string) error
 }
 
 // stores is the kind that tests run on. All tests run on each.
@@ -192,10 +192,10 @@ func TestMain(m *testing.M) {
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	code := 0
 	for _, stores = range kinds {
-		if !slices.Contains(wanted(), stores.name) {
+		if !slices.Contains(wanted(), stores.Name) {
 			continue
 		}
-		fmt.Println("on", stores.name)
+		fmt.Println("on", stores.Name)
 		for name, value := range map[string]string{
 			"rapid.checks": fmt.Sprint(stores.checks), "rapid.steps": "50", "rapid.nofailfile": "true",
 		} {

@@ -39,10 +39,10 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	a := w.StartRun("a1")
 	history := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)).History
 	same(t, "sees", textsOf(history), []string{"from c3"})
-	w.FailRunOf(a, parley.FailureBusy) // it will try again
+	w.FailRunWith(a, parley.FailureBusy) // it will try again
 	w.AssertIdle("b2")
 	w.AdvanceLeases(time.Minute)
-	w.FailRunOf(w.StartRun("a1"), parley.FailureFinal) // it will not
+	w.FailRunWith(w.StartRun("a1"), parley.FailureFinal) // it will not
 	same(t, "woken", w.WokenAgents(three...), []string{"b2"})
 }
 

@@ -58,7 +58,7 @@ func TestWaitForAnAsk(t *testing.T) {
 
 	asked = w.beginAsk(user, "b", "two")
 	asked.resultText()
-	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("b"), parley.FailureFinal)
 	same(t, "an owner", w.outcomeNow(as("b"), asked.request.ID).Text, "Error: b failed to respond: it broke")
 	same(t, "who has not asked settles nothing", w.PendingTexts("user"), []string{"Error: b failed to respond: it broke"})
 	now = w.outcomeNow(user, asked.request.ID)
@@ -134,7 +134,7 @@ func TestWaitForAMessage(t *testing.T) {
 	same(t, "read and not answered", []any{now.State, now.Done, now.Text, codeOf(now)},
 		[]any{"acked", true, "Error: b failed to respond: it gave no answer", parley.DependencyFailed})
 	m = w.SendDM("user", "b", "fail").Message
-	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("b"), parley.FailureFinal)
 	now = w.outcomeNow(user, m.ID)
 	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})
 	_, err := w.AwaitOutcome(ctx, user, now.ID, 0)

@@ -33,7 +33,7 @@ func TestNoPromptHoldsWhatIsNotItsAgents(t *testing.T) {
 	t.Parallel()
 	prompts, words := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
-		c := &company{fixture: openFixture(rt, stores.place(t), mayLoop), where: map[string]string{}, by: map[string]string{}}
+		c := &company{fixture: openFixture(rt, stores.NewPlace(t), mayLoop), where: map[string]string{}, by: map[string]string{}}
 		c.AddScriptAgents(staff...)
 		for _, n := range []parley.NewConversation{{Name: "open"}, {Name: "closed", Private: true, With: staff[:2]}, {Name: "few", Group: true, With: staff[1:]}} {
 			c.rooms = append(c.rooms, c.CreateConversationAs(parley.Owner, n).ID)
@@ -148,7 +148,7 @@ func (c *company) endRun(t *rapid.T) {
 	c.look(t, a)
 	c.runs = slices.Delete(c.runs, i, i+1)
 	if rapid.Bool().Draw(t, "breaks") {
-		c.FailRunOf(a, parley.FailureLost)
+		c.FailRunWith(a, parley.FailureLost)
 		c.Leases.Advance(pauseAfterLoss)
 		c.NoError(c.SweepDeliveries(ctx))
 		return

@@ -94,7 +94,7 @@ func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "data"))
 	w.RunAndAnswer("data", "done")
 	w.AssertTaskState(parley.TaskCompleted, task)
-	w.FailRunOf(slow, parley.FailureStopped)
+	w.FailRunWith(slow, parley.FailureStopped)
 	w.AssertTaskState(parley.TaskCompleted, task)
 }
 

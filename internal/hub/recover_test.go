@@ -185,7 +185,7 @@ func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
 	first := w.SendDM("user", "codex", "first").Message
 	a := w.StartRun("codex")
 	second := w.SendDM("user", "codex", "second").Message
-	w.FailRunOf(a, parley.FailureLost)
+	w.FailRunWith(a, parley.FailureLost)
 	same(t, "ready, and an attempt counts", w.retryState(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
 	same(t, "the next run", w.StartRun("codex").Run.Triggers, []string{first.ID, second.ID})
 }

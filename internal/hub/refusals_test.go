@@ -79,7 +79,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 
 func TestSameRefusalIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place)
 		w.Start(ctx)

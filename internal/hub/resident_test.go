@@ -89,7 +89,7 @@ func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
 func TestOnlyMappedChannelsAreExported(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := openFixture(rt, stores.place(t), mayLoop)
+		w := openFixture(rt, stores.NewPlace(t), mayLoop)
 		defer w.Close()
 		w.AddScriptAgents("bot")
 		w.joinTree(parley.LayoutAgentOS, "tree", "claude")

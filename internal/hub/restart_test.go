@@ -15,7 +15,7 @@ import (
 // TestServerRestartedUnderTakers stops the server at once and starts it again while four consumers of one
 // inbox take and acknowledge: what was acknowledged never comes back, everything else does.
 func TestServerRestartedUnderTakers(t *testing.T) {
-	if stores.name != "PostgreSQL" {
+	if stores.Name != "PostgreSQL" {
 		return // there is no server
 	}
 	t.Parallel()

@@ -158,7 +158,7 @@ func (k *keeper) end(t *rapid.T) {
 	k.w.NoError(k.w.Store.Close())
 	for _, s := range k.said {
 		if s.redacted {
-			found, err := stores.holds(k.w.Place, s.word)
+			found, err := stores.Containing(k.w.Place, s.word)
 			k.w.NoError(err)
 			same(t, "files and tables with a redacted word", found, []string(nil))
 		}
@@ -180,7 +180,7 @@ func (w *fixture) oldestEventNumber() (oldest int64) {
 func TestWhatIsErasedIsNeverSeenAgain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		k := newKeeper(rt, stores.place(t))
+		k := newKeeper(rt, stores.NewPlace(t))
 		rt.Repeat(k.actions())
 		k.end(rt)
 	})

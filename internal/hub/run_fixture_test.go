@@ -64,7 +64,7 @@ func (w *fixture) EndRun(a *hub.Assignment, text string) parley.Run {
 	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: text}, nil))
 }
 
-func (w *fixture) FailRunOf(a *hub.Assignment, f parley.Failure) parley.Run {
+func (w *fixture) FailRunWith(a *hub.Assignment, f parley.Failure) parley.Run {
 	w.T.Helper()
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: f, Reason: "it broke"}, Hint: "mend it"}
 	return get[parley.Run](w)(w.FailRun(ctx, a.Run.ID, why, parley.Result{}, nil))

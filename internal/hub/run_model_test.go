@@ -29,7 +29,7 @@ var (
 func TestWakesAreSeenOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		m := &runMachine{fixture: openFixture(r, stores.place(t), mayLoop, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
+		m := &runMachine{fixture: openFixture(r, stores.NewPlace(t), mayLoop, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })}
 		m.AddScriptAgents(runAgents...)
 		for _, id := range runAgents {
 			m.EditAgent(id, func(a *parley.Agent) { a.Attempts, a.Concurrency = 3, 2 })
@@ -131,7 +131,7 @@ func (m *runMachine) goOn(r *rapid.T) {
 		_, err = m.CancelRun(ctx, user, id, "")
 	case 3:
 		failures := []parley.Failure{parley.FailureLost, parley.FailureBusy, parley.FailureStopped, parley.FailureFinal}
-		m.FailRunOf(m.live[i], rapid.SampledFrom(failures).Draw(r, "failure"))
+		m.FailRunWith(m.live[i], rapid.SampledFrom(failures).Draw(r, "failure"))
 		m.live = slices.Delete(m.live, i, i+1)
 	default:
 		m.EndRun(m.live[i], rapid.SampledFrom([]string{"", "done", "@b2 go on"}).Draw(r, "answer"))

@@ -95,7 +95,7 @@ func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		w := openFixture(r, stores.place(t), mayLoop)
+		w := openFixture(r, stores.NewPlace(t), mayLoop)
 		agents := []string{"a1", "b2", "c3"}
 		w.AddScriptAgents(agents...)
 		rooms := []string{"one", "two"}
@@ -118,7 +118,7 @@ func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
 					w.assertContextWithinRights(to, a.Run)
 					_, err := w.Post(ctx, a.Caller(), parley.Draft{Conversation: room, Content: text("from a run")})
 					if err == nil && rapid.Bool().Draw(r, "fails") {
-						w.FailRunOf(a, parley.FailureLost)
+						w.FailRunWith(a, parley.FailureLost)
 						w.AdvanceLeases(time.Minute)
 					} else {
 						w.EndRun(a, "done")

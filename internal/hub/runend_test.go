@@ -24,7 +24,7 @@ func TestRunEndsOnce(t *testing.T) {
 	first := get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, []byte("raw")))
 	same(t, "run", []any{first.State, first.Session, first.Usage, *first.EndedAt}, []any{parley.RunSucceeded, "s-1", result.Usage, began})
 	for _, again := range []parley.Run{
-		get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "more"}, nil)), w.FailRunOf(a, parley.FailureFinal),
+		get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "more"}, nil)), w.FailRunWith(a, parley.FailureFinal),
 	} {
 		same(t, "again", again, first)
 	}
@@ -69,7 +69,7 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 			w.AddScriptAgents("codex")
 			m := w.SendDM("user", "codex", "hello").Message
 			a := w.StartRun("codex")
-			r := w.FailRunOf(a, c.failure)
+			r := w.FailRunWith(a, c.failure)
 			same(t, "run", []any{r.State, r.Answer}, []any{c.run, ""})
 			d := w.DeliveryOf(m.ID, "codex")
 			same(t, "delivery", []any{d.State, d.Attempt, d.Run == ""}, []any{c.delivery, c.attempt, c.delivery == parley.DeliveryAccepted})
@@ -99,9 +99,9 @@ func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 	w.AddScriptAgents("codex")
 	w.EditAgent("codex", func(a *parley.Agent) { a.Attempts = 2 })
 	m := w.SendDM("user", "codex", "hello").Message
-	w.FailRunOf(w.StartRun("codex"), parley.FailureServer)
+	w.FailRunWith(w.StartRun("codex"), parley.FailureServer)
 	w.AdvanceLeases(time.Minute)
-	w.FailRunOf(w.StartRun("codex"), parley.FailureBusy)
+	w.FailRunWith(w.StartRun("codex"), parley.FailureBusy)
 	same(t, "state", w.DeliveryState(m.ID, "codex"), parley.DeliveryDead)
 	w.AdvanceLeases(time.Hour)
 	w.AssertIdle("codex")
@@ -200,7 +200,7 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	same1 := parley.Draft{Conversation: "open", Content: text("same")}
 	a := w.StartRun("codex")
 	one, two := w.PostFromRun(a, same1), w.PostFromRun(a, same1)
-	w.FailRunOf(a, parley.FailureLost)
+	w.FailRunWith(a, parley.FailureLost)
 	w.AdvanceLeases(time.Minute)
 	b := w.StartRun("codex")
 	earlier := get[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
@@ -254,8 +254,8 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 	defer release()
 	for _, end := range []func(a *hub.Assignment){
 		func(a *hub.Assignment) { w.EndRun(a, "done") },
-		func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureFinal) },
-		func(a *hub.Assignment) { w.FailRunOf(a, parley.FailureStopped) },
+		func(a *hub.Assignment) { w.FailRunWith(a, parley.FailureFinal) },
+		func(a *hub.Assignment) { w.FailRunWith(a, parley.FailureStopped) },
 		func(a *hub.Assignment) { w.NoError(w.RecoverRun(ctx, a.Run.ID)) },
 	} {
 		w.PostAs("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})

@@ -82,7 +82,7 @@ func TestRunIsCancelled(t *testing.T) {
 		get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, "again"))
 		same(t, "rung", rung(), []string{"codex"})
 		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "by "+by+": wrong way")
-		r := w.FailRunOf(a, parley.FailureStopped)
+		r := w.FailRunWith(a, parley.FailureStopped)
 		same(t, "state", r.State, parley.RunCancelled)
 		same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
 		w.AssertIdle("codex")

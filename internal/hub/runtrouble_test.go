@@ -19,7 +19,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 	w.Clock.Advance(time.Second)
 	w.NoError(w.SweepHalts(ctx))
 	w.commandAs("user", "bot", parley.ActionStart, parley.CommandParameters{})
-	w.FailRunOf(run, parley.FailureFinal)
+	w.FailRunWith(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
 	same(t, "the sender is told", len(w.HubMessagesTo("user")), 0)
 	w.EndRun(w.StartRun("bot"), "done")
@@ -34,7 +34,7 @@ func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
 	run := w.StartRun("bot")
 	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
 	w.commandAs("user", "bot", parley.ActionStop, parley.CommandParameters{})
-	w.FailRunOf(run, parley.FailureFinal)
+	w.FailRunWith(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryFailed)
 }
 

@@ -195,7 +195,7 @@ func TestErrorsAboutAMessageAreSettledWithIt(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("b")
 	sent, other := w.SendDM("user", "b", "hello").Message, w.SendDM("user", "b", "again").Message
-	w.FailRunOf(w.StartRun("b"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("b"), parley.FailureFinal)
 	same(t, "errors", len(w.newestFirstTexts("user")), 2)
 	w.markShownTo("user", sent.ID)
 	same(t, "errors about the other", len(w.newestFirstTexts("user")), 1)

@@ -67,7 +67,7 @@ var (
 )
 
 func newCrowd(t *testing.T, rt *rapid.T) *crowd {
-	c := &crowd{fixture: openFixture(rt, stores.place(t), mayLoop), t: rt}
+	c := &crowd{fixture: openFixture(rt, stores.NewPlace(t), mayLoop), t: rt}
 	c.Start(ctx)
 	c.AddAgents(crowdAgents...)
 	c.AddPerson("sansa", parley.AccessMember)

@@ -121,7 +121,7 @@ func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
 // what the view leads to. More happens in between than the stream passes on at once.
 func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 	t.Parallel()
-	w, store := tap(t, stores.place(t))
+	w, store := tap(t, stores.NewPlace(t))
 	w.AddAgents("arya", "ned")
 	w.AddPerson("sansa", parley.AccessOwner)
 	closed := w.CreatePrivateChannel("user", "closed", "arya").ID
@@ -153,7 +153,7 @@ func (w *fixture) setAccess(who string, access parley.Access) {
 // TestOnlyThoseConcernedAreWoken counts who gets up for a message between two.
 func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w, store := tap(t, place)
 		w.AddAgents("arya", "ned", "bran")
@@ -189,7 +189,7 @@ func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 // TestNothingIsReadForNobody lets time pass in a hub nobody follows.
 func TestNothingIsReadForNobody(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w, store := tap(t, place)
 		w.Start(ctx)

@@ -49,7 +49,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	summaries("who works", "bot working 2 waiting, 1 live")
 	w.Clock.Advance(15 * time.Minute)
 	summaries("nothing has changed since")
-	w.FailRunOf(run, parley.FailureFinal)
+	w.FailRunWith(run, parley.FailureFinal)
 	summaries("a failure, at once", "bot idle 1 waiting, 0 live, failed: E004")
 	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
 	w.NoError(w.SweepAttendance(ctx))

@@ -114,7 +114,7 @@ func erasable(w *fixture) (n int) {
 
 func TestSweepRunsByItself(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place, func(w *fixture) { w.Config.AutoArchive = time.Hour })
 		conv := w.CreateChannel("user", "open").ID

@@ -219,7 +219,7 @@ type waiting struct {
 // inBubble runs what happens while ned waits, and returns what its take came back with.
 func inBubble(t *testing.T, prepare, meanwhile func(*fixture)) (got waiting) {
 	t.Helper()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place)
 		w.AddAgents("arya", "ned")
@@ -334,7 +334,7 @@ func TestWaitingTakeIsGivenUpWithItsContext(t *testing.T) {
 
 func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 	t.Parallel()
-	place := stores.place(t)
+	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openFixture(t, place, func(w *fixture) { w.Config.DueEvery = time.Second })
 		w.AddAgents("arya", "ned")

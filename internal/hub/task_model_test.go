@@ -28,7 +28,7 @@ type forester struct {
 func TestTreesKeepTheirPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := &forester{w: openFixture(rt, stores.place(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
+		x := &forester{w: openFixture(rt, stores.NewPlace(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
 		x.w.AddScriptAgents(x.agents...)
 		x.w.AddPermission("ned", "bran", parley.EffectAllow, withApproval)
 		x.w.SendDM("user", "arya", "begin")

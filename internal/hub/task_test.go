@@ -120,7 +120,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 		reason string
 		code   parley.Code
 	}{
-		"its run fails":   {func(w *fixture, _ string) { w.FailRunOf(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
+		"its run fails":   {func(w *fixture, _ string) { w.FailRunWith(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
 		"it is cancelled": {func(w *fixture, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
 		"removed":         {func(w *fixture, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
 		"its deadline passes": {func(w *fixture, _ string) {
@@ -274,7 +274,7 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
 	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
-	w.FailRunOf(run, parley.FailureLost)
+	w.FailRunWith(run, parley.FailureLost)
 	w.AdvanceLeases(time.Hour)
 	w.AssertIdle("boss")
 	same(t, "its request", w.DeliveryState(w.TaskByID(id).Message, "boss"), parley.DeliveryAnswered)
@@ -295,7 +295,7 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 	brought := []string{"Response from senior: fine"}
 	again := w.StartRun("boss")
 	same(t, "brought", textsOf(again.Messages), brought)
-	w.FailRunOf(again, parley.FailureServer)
+	w.FailRunWith(again, parley.FailureServer)
 	w.AdvanceLeases(time.Hour)
 	same(t, "brought again", textsOf(w.StartRun("boss").Messages), brought)
 }
@@ -355,7 +355,7 @@ func TestDependentsWait(t *testing.T) {
 
 	first = w.Delegate(user, "data", "figures")
 	then = w.Delegate(user, "writer", "a text", after(first))
-	w.FailRunOf(w.StartRun("data"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("data"), parley.FailureFinal)
 	w.AssertTaskState(parley.TaskFailed, first, then)
 	same(t, "code", w.TaskByID(then).Error.Code, parley.DependencyFailed)
 	w.AssertIdle("writer")
@@ -488,7 +488,7 @@ func TestRetryAndReassign(t *testing.T) {
 	same(t, "reassigned", []any{view.Assignee, view.Attempt, view.Status}, []any{"data", 2, parley.TaskQueued})
 	w.EndRun(run, "too late")
 	w.AssertTaskState(parley.TaskQueued, id)
-	w.FailRunOf(w.StartRun("data"), parley.FailureFinal)
+	w.FailRunWith(w.StartRun("data"), parley.FailureFinal)
 	w.AssertTaskState(parley.TaskFailed, id)
 	_, err := w.RetryTask(ctx, as("data"), id)
 	same(t, "its assignee", parley.CodeOf(err), parley.NotPermitted)
@@ -549,7 +549,7 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 		for range times {
 			ids = append(ids, get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up"})).ID)
 		}
-		w.FailRunOf(run, parley.FailureServer)
+		w.FailRunWith(run, parley.FailureServer)
 		w.AdvanceLeases(time.Hour)
 		return ids
 	}
@@ -569,7 +569,7 @@ func TestADeadLetterRevivesItsTask(t *testing.T) {
 	w := team(t)
 	w.EditAgent("writer", func(a *parley.Agent) { a.Attempts = 1 })
 	id := w.Delegate(user, "writer", "a text")
-	w.FailRunOf(w.StartRun("writer"), parley.FailureServer)
+	w.FailRunWith(w.StartRun("writer"), parley.FailureServer)
 	w.AssertTaskState(parley.TaskFailed, id)
 	dead := get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 10))
 	same(t, "dead letters", len(dead), 1)

@@ -47,7 +47,7 @@ func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
 	run := w.StartRun("writer")
 	w.Delegate(run.Caller(), "data", "Pull figures")
 	w.PostFromRun(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
-	w.FailRunOf(run, parley.FailureFinal)
+	w.FailRunWith(run, parley.FailureFinal)
 	w.AssertTaskState(parley.TaskActive, id)
 	w.RunAndAnswer("data", "42")
 	w.RunAndAnswer("writer", "the draft")

@@ -15,7 +15,7 @@ import (
 // fullChannel is a hub with 20 messages of 200 bytes from one agent to another in a channel.
 func fullChannel(b *testing.B) (*fixture, string) {
 	b.Helper()
-	w := openFixture(b, stores.place(b), func(w *fixture) {
+	w := openFixture(b, stores.NewPlace(b), func(w *fixture) {
 		w.Config.Log, w.Config.Rate = slog.New(slog.DiscardHandler), hub.Rate{PerSecond: -1}
 	})
 	w.AddAgents("arya", "sansa")
