@@ -3,7 +3,6 @@ package hub_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -21,12 +20,6 @@ func (w *fixture) redactAsOwner(id string) parley.Message {
 	m, err := w.Redact(ctx, user, id, "it was a secret")
 	w.NoError(err)
 	return m
-}
-
-func (w *fixture) deepCheck() {
-	w.T.Helper()
-	report, err := w.Store.CheckDeep(ctx, nil)
-	w.NoError(errors.Join(err, report.Err()))
 }
 
 // draftWithCanary is a draft with the canary in every part of its body.
@@ -67,7 +60,7 @@ func TestRedactedMessageKeepsItsEnvelopeAndDigest(t *testing.T) {
 	w.Clock.Advance(time.Hour)
 	same(t, "again", w.redactAsOwner(posted.ID), got)
 	same(t, "after redacting twice", w.storeSnapshot(), state)
-	w.deepCheck()
+	w.AssertConsistent()
 }
 
 func TestOnlyOwnersRedact(t *testing.T) {
@@ -116,10 +109,10 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 		}
 	}
 	same(t, "bodies", len(w.storedBodies()), 0)
-	w.deepCheck()
+	w.AssertConsistent()
 	w.NoError(w.Sweep(ctx))
 	same(t, "what is left is found", len(w.searchAs("ned", "between number 39").Hits), 1)
-	w.deepCheck()
+	w.AssertConsistent()
 	w.Close()
 	found, err := stores.Containing(w.Place, canary)
 	w.NoError(err)
@@ -195,11 +188,11 @@ func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 	same(t, "after the first", w.storedBodies(), []string{shared.SHA256})
 	_, err := w.readArtifactAs("arya", alone.SHA256)
 	wantError(t, err, absent("artifact", alone.SHA256, storeFirst))
-	w.deepCheck()
+	w.AssertConsistent()
 	w.redactAsOwner(second)
 	same(t, "after the second", w.storedBodies(), []string(nil))
 	same(t, "stored again", w.putArtifactAs("arya", "alone"), alone)
-	w.deepCheck()
+	w.AssertConsistent()
 }
 
 // What a crash leaves of a redacted message's artifacts is removed by the next sweep, not after a day.
@@ -220,7 +213,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 			w.redactAsOwner(id)
 			same(t, "left over", len(w.storedBodies()), 1)
 			on.Store(false)
-			w.deepCheck()
+			w.AssertConsistent()
 			again(w)
 			w.NoError(w.Sweep(ctx))
 			same(t, "bodies", len(w.storedBodies()), 0)

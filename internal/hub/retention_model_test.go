@@ -153,7 +153,7 @@ func (k *keeper) end(t *rapid.T) {
 	k.w.NoError(k.w.SetTopic(ctx, user, "open", "the end")) // the newest event may have been a message that is gone
 	events := nums(follow(t, k.w.Hub, user, k.w.oldestEventNumber()-1, k.w.LastEventNumber()))
 	same(t, "events in order", slices.IsSorted(events), true)
-	k.w.deepCheck()
+	k.w.AssertConsistent()
 	k.w.Stop()
 	k.w.NoError(k.w.Store.Close())
 	for _, s := range k.said {

@@ -86,7 +86,7 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	entries := len(w.AuditEntries())
 	w.sweepEverything()
 	same(t, "audited without erasing", len(w.AuditEntries()), entries)
-	w.deepCheck()
+	w.AssertConsistent()
 }
 
 // What somebody still owes an answer to, or can retry, stays however old it is.
@@ -108,7 +108,7 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	waiting, err := w.Take(ctx, as("ned"), parley.Take{})
 	w.NoError(err)
 	same(t, "what waits", len(waiting.Deliveries), 1)
-	w.deepCheck()
+	w.AssertConsistent()
 }
 
 func only[V any](_ V, err error) error { return err }
@@ -148,7 +148,7 @@ func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 	w.redactAsOwner(w.SayIn("arya", "open", strings.Repeat("r", 500)).Message.ID)
 	w.sweepEverything()
 	same(t, "what is redacted weighs nothing", kept(), 11)
-	w.deepCheck()
+	w.AssertConsistent()
 }
 
 // More than one update erases, and the others are not held up: each is a small one.
@@ -193,12 +193,12 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 		},
 	})
 	same(t, "log lines", strings.Count(lines.String(), "artifacts=1"), 1)
-	w.deepCheck()
+	w.AssertConsistent()
 	w.putArtifactAs("jon", "old")
 	got, err := w.readArtifactAs("ned", old.SHA256)
 	w.NoError(err)
 	same(t, "stored again", got, "old")
-	w.deepCheck()
+	w.AssertConsistent()
 }
 
 // Of a body that was removed, who could not read it before learns nothing.
@@ -232,7 +232,7 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 	totals, err := w.ArtifactTotals(ctx, user)
 	w.NoError(err)
 	same(t, "bytes", totals.Bytes, int64(90))
-	w.deepCheck()
+	w.AssertConsistent()
 }
 
 func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
@@ -249,7 +249,7 @@ func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 		t.Fatalf("sweep: %v", err)
 	}
 	same(t, "left over", len(w.storedBodies()), 1)
-	w.deepCheck()
+	w.AssertConsistent()
 	on.Store(false)
 	w.sweepEverything()
 	same(t, "bodies", len(w.storedBodies()), 0)
