@@ -338,15 +338,6 @@ func TestBroadcast(t *testing.T) {
 	same(t, "said", got.Notices, []string{"ned was not woken: its inbox is full"})
 }
 
-func (w *fixture) DeliveriesOf(message string) (list []parley.Delivery) {
-	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
-		list, err = tx.Deliveries().Of(message)
-		return err
-	}))
-	return list
-}
-
 func TestRequestsForNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)

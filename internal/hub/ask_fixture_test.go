@@ -79,17 +79,6 @@ func (w *fixture) repeatContact(c hub.Caller, contact parley.Contact, request pa
 	return a
 }
 
-// NewestMessage is the newest message of all.
-func (w *fixture) NewestMessage() parley.Message {
-	w.T.Helper()
-	var list []parley.Message
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
-		list, err = tx.Messages().Scan(0, 10_000)
-		return err
-	}))
-	return list[len(list)-1]
-}
-
 // resultText is what the caller is told in the end: the text, or the error as doors show it.
 func (a *asking) resultText() string {
 	a.w.T.Helper()
@@ -122,13 +111,6 @@ func (w *fixture) askWait(message string) (found parley.Wait) {
 		return err
 	}))
 	return found
-}
-
-// WakeAndStartRun has an agent begin a run for something the user has said.
-func (w *fixture) WakeAndStartRun(agent string) *hub.Assignment {
-	w.T.Helper()
-	w.SendDM("user", agent, "work")
-	return w.StartRun(agent)
 }
 
 // openSessions has agents count as having a session, until they leave.

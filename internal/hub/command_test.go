@@ -16,11 +16,6 @@ func (w *fixture) nextInstantRun(agent string) *hub.Assignment {
 	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
 }
 
-func (w *fixture) EndRunWith(a *hub.Assignment, r parley.Result) parley.Run {
-	w.T.Helper()
-	return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, r, nil))
-}
-
 func (w *fixture) commandAs(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
 	w.T.Helper()
 	return get[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))

@@ -32,16 +32,6 @@ func nobody(format string) string {
 	return "ALTER TABLE messages DROP CONSTRAINT messages_sender_fkey; " + statement // as damaged pages do not ask for it
 }
 
-// StoredMessage is a message as it is in the store.
-func (w *fixture) StoredMessage(id string) (m parley.Message) {
-	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
-		m, err = tx.Messages().Get(id)
-		return err
-	}))
-	return m
-}
-
 // A task goes on with what wakes its assignee. Where that is damaged the task has failed, and the ask that it answers.
 func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 	t.Parallel()

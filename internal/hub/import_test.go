@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 func (w *fixture) exportEverything() string {
@@ -53,7 +54,7 @@ func comparable(t tester, export string) []string {
 }
 
 // another is an empty hub on a kind of store.
-func another(t *testing.T, k kind) *fixture {
+func another(t *testing.T, k hubtest.StoreKind) *fixture {
 	t.Helper()
 	return openFixture(t, k.NewPlace(t), func(w *fixture) { w.Kind = k }, runTwice)
 }
@@ -93,7 +94,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 	w := newHub(t)
 	w.fillWithEverything()
 	exported := w.exportEverything()
-	for _, k := range kinds {
+	for _, k := range hubtest.StoreKinds {
 		t.Run("into "+k.Name, func(t *testing.T) {
 			copied := another(t, k)
 			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))

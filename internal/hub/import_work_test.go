@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 // fillWithTasks is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
@@ -44,7 +45,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 	w := newHub(t)
 	w.fillWithTasks()
 	exported := w.exportEverything()
-	for _, k := range kinds {
+	for _, k := range hubtest.StoreKinds {
 		t.Run("into "+k.Name, func(t *testing.T) {
 			copied := another(t, k)
 			copied.Clock.Advance(time.Hour)

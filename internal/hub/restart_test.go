@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 	"github.com/parley-hub/parley/internal/pgtest"
 	"github.com/parley-hub/parley/internal/store/postgres"
 )
@@ -58,7 +59,7 @@ func ownServer(t *testing.T, url string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &fixture{T: t, Store: db}
+	w := &fixture{&hubtest.Fixture{T: t, Store: db}}
 	w.Hub, err = hub.New(ctx, db, hub.Config{
 		Rate: hub.Rate{PerSecond: -1, Burst: 1}, DueEvery: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 		Loops: hub.Loops{Exchanges: 1 << 30},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 func TestRunEndsOnce(t *testing.T) {
@@ -306,7 +307,7 @@ func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	t.Parallel()
 	once := &atomic.Bool{}
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { return refusing{diskless(s), once} }
+		w.WrapStore = func(s parley.Store) parley.Store { return refusing{hubtest.Diskless(s), once} }
 	})
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 // tapped is a store that counts how often the log is read, and does something after the next view.
@@ -50,7 +51,7 @@ func tap(t tester, place string) (*fixture, *tapped) {
 	tapped := &tapped{}
 	return openFixture(t, place, func(w *fixture) {
 		w.WrapStore = func(s parley.Store) parley.Store {
-			tapped.Store = diskless(s)
+			tapped.Store = hubtest.Diskless(s)
 			return tapped
 		}
 	}), tapped

@@ -11,20 +11,6 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// Delegate has a caller hand work to somebody, and returns the id of the task.
-func (w *fixture) Delegate(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
-	w.T.Helper()
-	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: what}
-	for _, f := range change {
-		f(&c)
-	}
-	made := get[parley.Contacted](w)(w.Contact(ctx, by, c))
-	if made.Task == "" {
-		w.T.Fatalf("nothing was delegated: %+v", made)
-	}
-	return made.Task
-}
-
 // delegateDraftAsBoss wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
 func (w *fixture) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
 	w.T.Helper()
@@ -34,21 +20,6 @@ func (w *fixture) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub
 }
 
 func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
-
-func (w *fixture) TaskByID(id string) parley.TaskView {
-	w.T.Helper()
-	return get[parley.TaskView](w)(w.Task(ctx, user, id))
-}
-
-// AssertTaskState requires that tasks are in a state.
-func (w *fixture) AssertTaskState(state parley.TaskState, ids ...string) {
-	w.T.Helper()
-	for _, id := range ids {
-		if got := w.TaskByID(id).Status; got != state {
-			w.T.Errorf("%s is %s, want %s", id, got, state)
-		}
-	}
-}
 
 // callbackTexts are the texts by which a participant was called back in a conversation, in order.
 func (w *fixture) callbackTexts(conversation string) (texts []string) {

@@ -1,0 +1,90 @@
+package hubtest
+
+import (
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// TakeAs takes what is in the inbox of an agent.
+func (f *Fixture) TakeAs(who string, t parley.Take) parley.Taken {
+	f.T.Helper()
+	taken, err := f.Take(ctx, As(who), t)
+	f.NoError(err)
+	return taken
+}
+
+// TakeTexts is TakeAs. It returns the texts of the messages.
+func (f *Fixture) TakeTexts(who string, t parley.Take) []string {
+	f.T.Helper()
+	return TextsOf(f.TakeAs(who, t).Messages)
+}
+
+// AckAs acknowledges messages for an agent, without a lease.
+func (f *Fixture) AckAs(who string, messages ...string) {
+	f.T.Helper()
+	_, err := f.Ack(ctx, As(who), "", messages...)
+	f.NoError(err)
+}
+
+// NackTaken gives back everything that was taken.
+func (f *Fixture) NackTaken(who string, taken parley.Taken, why parley.Failure) {
+	f.T.Helper()
+	var messages []string
+	for _, d := range taken.Deliveries {
+		messages = append(messages, d.Message)
+	}
+	_, err := f.Nack(ctx, As(who), taken.Lease, parley.Trouble{Failure: why}, messages...)
+	f.NoError(err)
+}
+
+// InboxOf returns the totals of an inbox.
+func (f *Fixture) InboxOf(who string) parley.Inbox {
+	f.T.Helper()
+	return Result[parley.Peeked](f)(f.Peek(ctx, As(who), 1)).Inbox
+}
+
+// PendingTexts returns the texts of the messages that an agent can take or holds.
+func (f *Fixture) PendingTexts(who string) []string {
+	f.T.Helper()
+	return TextsOf(Result[parley.Peeked](f)(f.Peek(ctx, As(who), 500)).Messages)
+}
+
+// SweepDueDeliveries has the hub do what is due for deliveries.
+func (f *Fixture) SweepDueDeliveries() {
+	f.T.Helper()
+	f.NoError(f.SweepDeliveries(ctx))
+}
+
+// AdvanceLeases moves the lease clock, and has the hub do what is due for deliveries then.
+func (f *Fixture) AdvanceLeases(d time.Duration) {
+	f.T.Helper()
+	f.Leases.Advance(d)
+	f.SweepDueDeliveries()
+}
+
+// DeliveryOf returns the stored delivery of a message to one recipient.
+func (f *Fixture) DeliveryOf(message, recipient string) (d parley.Delivery) {
+	f.T.Helper()
+	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+		d, err = tx.Deliveries().Get(message, recipient)
+		return err
+	}))
+	return d
+}
+
+// DeliveriesOf returns all stored deliveries of a message.
+func (f *Fixture) DeliveriesOf(message string) (list []parley.Delivery) {
+	f.T.Helper()
+	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+		list, err = tx.Deliveries().Of(message)
+		return err
+	}))
+	return list
+}
+
+// DeliveryState returns the state of the delivery of a message to one recipient.
+func (f *Fixture) DeliveryState(message, recipient string) parley.DeliveryState {
+	f.T.Helper()
+	return f.DeliveryOf(message, recipient).State
+}
