@@ -24,7 +24,7 @@ type Fixture struct {
 	*hub.Hub
 	T      Tester
 	Clock  *Clock
-	Leases *LeaseClock
+	Leases *LeaseClock // nil: the store's own
 	Store  Store
 	Kind   StoreKind
 	Place  string // of the store
@@ -58,6 +58,9 @@ func New(t Tester, kind StoreKind, place string, change ...func(*Fixture)) *Fixt
 	return f
 }
 
+// RealTime has a fixture use the clocks of the machine, and has the hub look by itself for what is due.
+func RealTime(f *Fixture) { f.Leases, f.Config.Clock, f.Config.DueEvery = nil, nil, 0 }
+
 // Diskless is a store of which the hub cannot see how full its disk is. The disk of the machine that runs the tests has no
 // say then.
 func Diskless(s parley.Store) parley.Store {
@@ -67,15 +70,17 @@ func Diskless(s parley.Store) parley.Store {
 	}{s, s.(parley.DamageSource)}
 }
 
-// Open opens the store and makes the hub. All leases of an earlier process have ended by then.
+// Open opens the store and makes the hub. By the lease clock of a fixture, all leases of an earlier process have ended.
 func (f *Fixture) Open() {
 	f.T.Helper()
 	var err error
 	if f.Store, err = f.Kind.Open(f.Place); err != nil {
 		f.T.Fatalf("open the store: %v", err)
 	}
-	f.Leases.Advance(24 * time.Hour) // leases end with the process
-	f.Store.DriveLeases(f.Leases.Now)
+	if f.Leases != nil {
+		f.Leases.Advance(24 * time.Hour) // leases end with the process
+		f.Store.DriveLeases(f.Leases.Now)
+	}
 	if f.Hub, err = hub.New(ctx, f.WrapStore(f.Store), f.Config); err != nil {
 		f.T.Fatalf("make the hub: %v", err)
 	}

@@ -11,19 +11,19 @@ import (
 func TestResponseIsCopiedToTheSubjectThatItsRequestNames(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("arya", "ned")
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya", "ned")
 	r := newReader(t, b)
 	heard, err := r.conn.SubscribeSync("parley.local.answers.mine")
-	w.ok(err)
-	w.ok(r.conn.Flush())
-	request := w.post("arya", parley.Draft{
+	w.NoError(err)
+	w.NoError(r.conn.Flush())
+	request := w.postAs("arya", parley.Draft{
 		Direct: []string{"ned"}, Type: parley.TypeRequest, Content: parley.Content{Text: "why?"}, Metadata: json.RawMessage(`{"callback":"parley.local.answers.mine"}`),
 	})
-	w.post("ned", parley.Draft{InReplyTo: request.ID, Content: parley.Content{Text: "only talk"}})
-	answer := w.post("ned", parley.Draft{InReplyTo: request.ID, Type: parley.TypeResponse, Content: parley.Content{Text: "because"}})
+	w.postAs("ned", parley.Draft{InReplyTo: request.ID, Content: parley.Content{Text: "only talk"}})
+	answer := w.postAs("ned", parley.Draft{InReplyTo: request.ID, Type: parley.TypeResponse, Content: parley.Content{Text: "because"}})
 	m, err := heard.NextMsg(patience)
-	w.ok(err)
+	w.NoError(err)
 	if got := r.parse(m.Subject, m.Header, m.Data); got.message.ID != answer.ID || got.message.Content.Text != "because" {
 		t.Errorf("the copy is %+v", got)
 	}

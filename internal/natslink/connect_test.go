@@ -55,14 +55,14 @@ func TestHubIsLetInByItsNKeyAndNotByAnother(t *testing.T) {
 	public, file := newNKey(t)
 	_, wrong := newNKey(t)
 	b := newBroker(t, func(o *server.Options) { o.Nkeys = []*server.NkeyUser{{Nkey: public}} })
-	w := newWorld(t, b, func(o *Options) { o.Keys.NKey = file })
-	w.say(w.channel("general"), "hello")
+	w := newLinkedHub(t, b, func(o *Options) { o.Keys.NKey = file })
+	w.sayAsOwner(w.createChannel("general"), "hello")
 	seed, err := nats.NkeyOptionFromSeed(file)
-	w.ok(err)
+	w.NoError(err)
 	newReader(t, b, seed).read(1)
-	other := newWorld(t, b, func(o *Options) { o.Keys.NKey = wrong })
-	other.log.await(t, "the server refuses the hub's key")
-	other.say(other.channel("general"), "it goes on without NATS")
+	other := newLinkedHub(t, b, func(o *Options) { o.Keys.NKey = wrong })
+	other.logged.await(t, "the server refuses the hub's key")
+	other.sayAsOwner(other.createChannel("general"), "it goes on without NATS")
 }
 
 // TestSeedThatWasChangedSaysWhatToDo: one that is put in its place is taken at the next start.
@@ -71,16 +71,16 @@ func TestSeedThatWasChangedSaysWhatToDo(t *testing.T) {
 	first, file := newNKey(t)
 	second, other := newNKey(t)
 	b := newBroker(t, func(o *server.Options) { o.Nkeys = []*server.NkeyUser{{Nkey: first}, {Nkey: second}} })
-	w := newWorld(t, b, func(o *Options) { o.Keys.NKey = file })
-	w.log.await(t, "NATS is there")
+	w := newLinkedHub(t, b, func(o *Options) { o.Keys.NKey = file })
+	w.logged.await(t, "NATS is there")
 	seed, err := os.ReadFile(other)
-	w.ok(err)
+	w.NoError(err)
 	write(t, file, seed)
 	b.stop()
 	b.start()
-	w.log.await(t, "restart the hub, which takes the new seed")
-	again := newWorld(t, b, func(o *Options) { o.Keys.NKey = file })
-	again.log.await(t, "NATS is there")
+	w.logged.await(t, "restart the hub, which takes the new seed")
+	again := newLinkedHub(t, b, func(o *Options) { o.Keys.NKey = file })
+	again.logged.await(t, "NATS is there")
 }
 
 // authority signs certificates.
@@ -152,13 +152,13 @@ func TestHubIsLetInByItsCertificateAndKnowsTheServer(t *testing.T) {
 	a := newAuthority(t)
 	b := a.secured()
 	keys := Keys{CA: a.file("ca.pem"), Cert: a.file("client.pem"), Key: a.file("client.key")}
-	w := newWorld(t, b, func(o *Options) { o.Keys = keys })
-	w.say(w.channel("general"), "hello")
+	w := newLinkedHub(t, b, func(o *Options) { o.Keys = keys })
+	w.sayAsOwner(w.createChannel("general"), "hello")
 	newReader(t, b, nats.RootCAs(keys.CA), nats.ClientCert(keys.Cert, keys.Key)).read(1)
 
 	stranger := newAuthority(t)
-	other := newWorld(t, b, func(o *Options) { o.Keys = Keys{CA: stranger.file("ca.pem"), Cert: keys.Cert, Key: keys.Key} })
-	other.log.await(t, "look at nats.tls.ca")
+	other := newLinkedHub(t, b, func(o *Options) { o.Keys = Keys{CA: stranger.file("ca.pem"), Cert: keys.Cert, Key: keys.Key} })
+	other.logged.await(t, "look at nats.tls.ca")
 }
 
 func TestKeysThatCannotBeUsedAreRefused(t *testing.T) {

@@ -100,15 +100,15 @@ func (l *log) await(t *testing.T, words string) {
 	}
 }
 
-// world is a hub that is joined to a server.
-type world struct {
+// linkedHub is a hub that is joined to a server.
+type linkedHub struct {
 	*hub.Hub
-	t    *testing.T
-	home string
-	db   *sqlite.DB
-	link *Link
-	log  *log
-	o    Options
+	T       *testing.T
+	Place   string
+	Store   *sqlite.DB
+	link    *Link
+	logged  *log
+	options Options
 }
 
 var (
@@ -116,78 +116,78 @@ var (
 	user = hub.Caller{Agent: parley.Owner, Source: "test", Scopes: parley.AllScopes()}
 )
 
-func newWorld(t *testing.T, b *broker, change ...func(*Options)) *world {
+func newLinkedHub(t *testing.T, b *broker, change ...func(*Options)) *linkedHub {
 	t.Helper()
-	w := &world{t: t, home: t.TempDir(), log: &log{grown: make(chan struct{}, 1)}}
-	w.o = Options{URL: b.ClientURL(), Name: "local", ID: "this hub", Body: 256 << 10, Limit: Limit{Age: time.Hour}, Log: slog.New(slog.NewTextHandler(w.log, nil))}
+	w := &linkedHub{T: t, Place: t.TempDir(), logged: &log{grown: make(chan struct{}, 1)}}
+	w.options = Options{URL: b.ClientURL(), Name: "local", ID: "this hub", Body: 256 << 10, Limit: Limit{Age: time.Hour}, Log: slog.New(slog.NewTextHandler(w.logged, nil))}
 	for _, f := range change {
-		f(&w.o)
+		f(&w.options)
 	}
 	w.open()
 	t.Cleanup(w.close)
 	return w
 }
 
-func (w *world) open() {
-	w.t.Helper()
+func (w *linkedHub) open() {
+	w.T.Helper()
 	var err error
-	if w.db, err = sqlite.Open(ctx, w.home); err != nil {
-		w.t.Fatal(err)
+	if w.Store, err = sqlite.Open(ctx, w.Place); err != nil {
+		w.T.Fatal(err)
 	}
-	w.Hub, err = hub.New(ctx, struct{ parley.Store }{w.db}, hub.Config{Rate: hub.Rate{PerSecond: -1, Burst: 1}, Log: w.o.Log})
-	w.ok(err)
+	w.Hub, err = hub.New(ctx, struct{ parley.Store }{w.Store}, hub.Config{Rate: hub.Rate{PerSecond: -1, Burst: 1}, Log: w.options.Log})
+	w.NoError(err)
 	w.Start(ctx)
-	w.join()
+	w.startLink()
 }
 
-func (w *world) join() {
-	w.t.Helper()
+func (w *linkedHub) startLink() {
+	w.T.Helper()
 	var err error
-	w.link, err = New(w.Hub, w.o)
-	w.ok(err)
+	w.link, err = New(w.Hub, w.options)
+	w.NoError(err)
 	w.link.Start(ctx)
 }
 
-func (w *world) close() {
-	w.t.Helper()
+func (w *linkedHub) close() {
+	w.T.Helper()
 	w.link.Stop()
 	w.Stop()
-	w.ok(w.db.Close())
+	w.NoError(w.Store.Close())
 }
 
-func (w *world) ok(err error) {
-	w.t.Helper()
+func (w *linkedHub) NoError(err error) {
+	w.T.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
-func (w *world) add(ids ...string) {
-	w.t.Helper()
+func (w *linkedHub) AddAgents(ids ...string) {
+	w.T.Helper()
 	for _, id := range ids {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})
-		w.ok(err)
+		w.NoError(err)
 	}
 }
 
-func (w *world) post(from string, d parley.Draft) parley.Message {
-	w.t.Helper()
+func (w *linkedHub) postAs(from string, d parley.Draft) parley.Message {
+	w.T.Helper()
 	r, err := w.Post(ctx, hub.Caller{Agent: from, Source: "test"}, d)
-	w.ok(err)
+	w.NoError(err)
 	return r.Message
 }
 
-// channel makes a channel and returns its id.
-func (w *world) channel(name string) string {
-	w.t.Helper()
+// createChannel makes a channel and returns its id.
+func (w *linkedHub) createChannel(name string) string {
+	w.T.Helper()
 	view, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: name})
-	w.ok(err)
+	w.NoError(err)
 	return view.ID
 }
 
-func (w *world) say(conversation, text string) parley.Message {
-	w.t.Helper()
-	return w.post(parley.Owner, parley.Draft{Conversation: conversation, Content: parley.Content{Text: text}})
+func (w *linkedHub) sayAsOwner(conversation, text string) parley.Message {
+	w.T.Helper()
+	return w.postAs(parley.Owner, parley.Draft{Conversation: conversation, Content: parley.Content{Text: text}})
 }
 
 // reader is somebody else at the server.

@@ -13,10 +13,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func (w *world) token(agent string, scopes ...parley.Scope) string {
-	w.t.Helper()
+func (w *linkedHub) token(agent string, scopes ...parley.Scope) string {
+	w.T.Helper()
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: agent, Scopes: scopes})
-	w.ok(err)
+	w.NoError(err)
 	return made.Secret
 }
 
@@ -40,16 +40,16 @@ func withToken(token, body string) *nats.Msg {
 func TestMessageIsTakenAndAnsweredWithItsReceipt(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("arya", "ned")
-	w.log.await(t, "messages are taken from NATS")
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya", "ned")
+	w.logged.await(t, "messages are taken from NATS")
 	r, token := newReader(t, b), w.token("arya")
 	m := withToken(token, `{"direct":["ned"],"content":{"text":"hello"},"priority":"high"}`)
 	m.Header.Set(headerTrace, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	m.Header.Set(headerID, "once")
 	var first, second parley.Receipt
 	answer := r.request(m)
-	w.ok(json.Unmarshal(answer.Data, &first))
+	w.NoError(json.Unmarshal(answer.Data, &first))
 	got := first.Message
 	if got.From != "arya" || got.Source != "nats" || got.Content.Text != "hello" || got.TraceID != "0af7651916cd43dd8448eb211c80319c" {
 		t.Errorf("the receipt is %s", answer.Data)
@@ -57,13 +57,13 @@ func TestMessageIsTakenAndAnsweredWithItsReceipt(t *testing.T) {
 	if len(first.Deliveries) != 1 || first.Deliveries[0].Recipient != "ned" {
 		t.Errorf("the deliveries are %+v", first.Deliveries)
 	}
-	w.ok(json.Unmarshal(r.request(m).Data, &second))
+	w.NoError(json.Unmarshal(r.request(m).Data, &second))
 	if !second.Duplicate || second.Message.ID != got.ID {
 		t.Errorf("repeated, it is %+v", second)
 	}
 	inBody := nats.NewMsg("")
 	inBody.Data = fmt.Appendf(nil, `{"token":%q,"direct":["ned"],"content":{"text":"by body"},"trace_id":"mine"}`, token)
-	w.ok(json.Unmarshal(r.request(inBody).Data, &second))
+	w.NoError(json.Unmarshal(r.request(inBody).Data, &second))
 	if second.Message.From != "arya" || second.Message.TraceID != "mine" {
 		t.Errorf("with its token in the body it is %+v", second)
 	}
@@ -72,9 +72,9 @@ func TestMessageIsTakenAndAnsweredWithItsReceipt(t *testing.T) {
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b, func(o *Options) { o.Body = 4 << 10 })
-	w.add("arya", "ned")
-	w.log.await(t, "messages are taken from NATS")
+	w := newLinkedHub(t, b, func(o *Options) { o.Body = 4 << 10 })
+	w.AddAgents("arya", "ned")
+	w.logged.await(t, "messages are taken from NATS")
 	r, token := newReader(t, b), w.token("arya")
 	draft := `{"direct":["ned"],"content":{"text":"hello"}}`
 	for _, test := range []struct {
@@ -104,7 +104,7 @@ func TestRefusedRequests(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			answer := r.request(test.message)
 			var got problem
-			w.ok(json.Unmarshal(answer.Data, &got))
+			w.NoError(json.Unmarshal(answer.Data, &got))
 			if got.Code != test.code || !strings.Contains(got.Detail, test.words) || got.Suggestion == "" {
 				t.Errorf("answered %s, want %s with %q and a suggestion", answer.Data, test.code, test.words)
 			}
@@ -117,7 +117,7 @@ func TestRefusedRequests(t *testing.T) {
 		})
 	}
 	hits, err := w.Search(ctx, user, parley.SearchRequest{Query: "from:arya"})
-	w.ok(err)
+	w.NoError(err)
 	if len(hits.Hits) != 0 {
 		t.Errorf("%d messages were stored", len(hits.Hits))
 	}
@@ -127,15 +127,15 @@ func TestRefusedRequests(t *testing.T) {
 func TestAnswerStaysInItsTrace(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("arya", "ned")
-	w.log.await(t, "messages are taken from NATS")
-	asked := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}, TraceID: "winter-1"})
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya", "ned")
+	w.logged.await(t, "messages are taken from NATS")
+	asked := w.postAs("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}, TraceID: "winter-1"})
 	m := withToken(w.token("ned"), fmt.Sprintf(`{"in_reply_to":%q,"content":{"text":"yes"}}`, asked.ID))
 	m.Header.Set(headerTrace, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	answer := newReader(t, b).request(m)
 	var got parley.Receipt
-	w.ok(json.Unmarshal(answer.Data, &got))
+	w.NoError(json.Unmarshal(answer.Data, &got))
 	if got.Message.TraceID != "winter-1" {
 		t.Errorf("the answer is in the trace %q: %s", got.Message.TraceID, answer.Data)
 	}
@@ -145,10 +145,10 @@ func TestAnswerStaysInItsTrace(t *testing.T) {
 func TestForeignTraceIsNotJoined(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("arya", "ned", "hound")
-	w.log.await(t, "messages are taken from NATS")
-	secret := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}})
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya", "ned", "hound")
+	w.logged.await(t, "messages are taken from NATS")
+	secret := w.postAs("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}})
 	header := withToken(w.token("hound"), `{"direct":["user"],"content":{"text":"x"}}`)
 	header.Header.Set(headerTrace, parley.TraceParent(secret.TraceID, parley.MessageSpan(secret.ID)))
 	for name, m := range map[string]*nats.Msg{
@@ -156,7 +156,7 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 		"body":   withToken(w.token("hound"), fmt.Sprintf(`{"direct":["user"],"trace_id":%q,"content":{"text":"x"}}`, secret.TraceID)),
 	} {
 		var got parley.Receipt
-		w.ok(json.Unmarshal(newReader(t, b).request(m).Data, &got))
+		w.NoError(json.Unmarshal(newReader(t, b).request(m).Data, &got))
 		if got.Message.ID == "" || got.Message.TraceID != got.Message.ID {
 			t.Errorf("%s: message %s is in the trace %s", name, got.Message.ID, got.Message.TraceID)
 		}
@@ -166,12 +166,12 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 func TestRefusalOfAPayloadSaysAllThatIsWrong(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("arya", "ned")
-	w.log.await(t, "messages are taken from NATS")
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya", "ned")
+	w.logged.await(t, "messages are taken from NATS")
 	answer := newReader(t, b).request(withToken(w.token("arya"), `{"direct":["ned"],"type":"status-update","payload":{"status":"done","progress":2}}`))
 	var got problem
-	w.ok(json.Unmarshal(answer.Data, &got))
+	w.NoError(json.Unmarshal(answer.Data, &got))
 	if got.Validation == nil || got.Validation.Error != "VALIDATION_FAILED" || len(got.Validation.Issues) != 2 {
 		t.Errorf("answered %s", answer.Data)
 	}
@@ -180,28 +180,28 @@ func TestRefusalOfAPayloadSaysAllThatIsWrong(t *testing.T) {
 func TestRefusalWithoutAReplySubjectIsLogged(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.log.await(t, "messages are taken from NATS")
+	w := newLinkedHub(t, b)
+	w.logged.await(t, "messages are taken from NATS")
 	r := newReader(t, b)
-	w.ok(r.conn.Publish("parley.local.send", []byte("{")))
-	w.log.await(t, "its sender awaits no answer")
+	w.NoError(r.conn.Publish("parley.local.send", []byte("{")))
+	w.logged.await(t, "its sender awaits no answer")
 }
 
 func TestRequestsWithOneTokenStayInTheirOrder(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("arya")
-	channel := w.channel("general")
-	w.ok(w.Join(ctx, hub.Caller{Agent: "arya", Source: "test"}, channel))
-	w.log.await(t, "messages are taken from NATS")
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya")
+	channel := w.createChannel("general")
+	w.NoError(w.Join(ctx, hub.Caller{Agent: "arya", Source: "test"}, channel))
+	w.logged.await(t, "messages are taken from NATS")
 	r, token := newReader(t, b), w.token("arya")
 	want := []string{}
 	for n := range 100 {
 		want = append(want, fmt.Sprint(n))
 		m := withToken(token, fmt.Sprintf(`{"conversation":"general","content":{"text":"%d"}}`, n))
 		m.Subject = "parley.local.send"
-		w.ok(r.conn.PublishMsg(m))
+		w.NoError(r.conn.PublishMsg(m))
 	}
 	got := []string{}
 	for _, p := range r.read(100) {

@@ -16,19 +16,19 @@ import (
 func TestMessageLargerThanTheStreamTakesGoesWithoutItsBody(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	channel := w.channel("general")
-	w.say(channel, "first")
+	w := newLinkedHub(t, b)
+	channel := w.createChannel("general")
+	w.sayAsOwner(channel, "first")
 	r := newReader(t, b)
 	r.read(1)
 	stream, err := r.js.Stream(ctx, "PARLEY_local")
-	w.ok(err)
+	w.NoError(err)
 	config := stream.CachedInfo().Config
 	config.MaxMsgSize = 16 << 10
 	_, err = r.js.UpdateStream(ctx, config)
-	w.ok(err)
-	large := w.say(channel, strings.Repeat("x", 32<<10))
-	w.say(channel, "small")
+	w.NoError(err)
+	large := w.sayAsOwner(channel, strings.Repeat("x", 32<<10))
+	w.sayAsOwner(channel, "small")
 	list := r.read(3)
 	if got := list[1]; !got.cut || got.id != large.ID {
 		t.Errorf("published %+v", got)
@@ -46,10 +46,10 @@ func TestAlertEndsOnceTheStreamIsThere(t *testing.T) {
 	if _, err := r.js.CreateStream(ctx, jetstream.StreamConfig{Name: "PARLEY_local", Subjects: []string{"other.>"}}); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, b, func(o *Options) { o.Calm = time.Millisecond })
+	w := newLinkedHub(t, b, func(o *Options) { o.Calm = time.Millisecond })
 	w.awaitAlerts("nats")
-	w.ok(r.js.DeleteStream(ctx, "PARLEY_local"))
-	w.log.await(t, "messages are taken from NATS")
+	w.NoError(r.js.DeleteStream(ctx, "PARLEY_local"))
+	w.logged.await(t, "messages are taken from NATS")
 	w.awaitAlerts()
 }
 
@@ -57,20 +57,20 @@ func TestAlertEndsOnceTheStreamIsThere(t *testing.T) {
 func TestAlertEndsWhenNothingIsLeftToPublish(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b, func(o *Options) { o.Calm = time.Millisecond })
-	channel := w.channel("general")
-	w.say(channel, "first")
+	w := newLinkedHub(t, b, func(o *Options) { o.Calm = time.Millisecond })
+	channel := w.createChannel("general")
+	w.sayAsOwner(channel, "first")
 	r := newReader(t, b)
 	r.read(1)
 	stream, err := r.js.Stream(ctx, "PARLEY_local")
-	w.ok(err)
+	w.NoError(err)
 	config := stream.CachedInfo().Config
 	config.Sealed = true
 	_, err = r.js.UpdateStream(ctx, config)
-	w.ok(err)
-	w.say(channel, "second")
+	w.NoError(err)
+	w.sayAsOwner(channel, "second")
 	w.awaitAlerts("nats")
-	w.ok(w.DeleteConversation(ctx, user, channel))
+	w.NoError(w.DeleteConversation(ctx, user, channel))
 	w.awaitAlerts()
 }
 
@@ -78,14 +78,14 @@ func TestAlertEndsWhenNothingIsLeftToPublish(t *testing.T) {
 func TestReceiptLargerThanTheServerTakesGoesWithoutTheBody(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, func(o *server.Options) { o.MaxPayload = 64 << 10 })
-	w := newWorld(t, b)
-	w.add("arya", "ned")
-	w.log.await(t, "messages are taken from NATS")
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya", "ned")
+	w.logged.await(t, "messages are taken from NATS")
 	r, token := newReader(t, b), w.token("arya")
 	for size, cut := range map[int]bool{40 << 10: false, 62 << 10: true} {
 		answer := r.request(withToken(token, `{"direct":["ned"],"content":{"text":"`+strings.Repeat("<", size)+`"}}`))
 		var got parley.Receipt
-		w.ok(json.Unmarshal(answer.Data, &got))
+		w.NoError(json.Unmarshal(answer.Data, &got))
 		if got.Message.ID == "" || cut != (answer.Header.Get(headerCut) != "") || cut != (got.Message.Content.Text == "") {
 			t.Errorf("the receipt of %d characters is %.300s", size, answer.Data)
 		}

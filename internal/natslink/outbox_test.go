@@ -19,9 +19,9 @@ import (
 func TestMessageIsPublishedForItsConversationAndItsRecipients(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("arya", "ned")
-	m := w.post("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "<héllo> & more"}, TraceID: "0af7651916cd43dd8448eb211c80319c"})
+	w := newLinkedHub(t, b)
+	w.AddAgents("arya", "ned")
+	m := w.postAs("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "<héllo> & more"}, TraceID: "0af7651916cd43dd8448eb211c80319c"})
 	list := newReader(t, b).read(2)
 	for i, want := range []struct{ subject, id string }{
 		{"parley.local.conv." + m.Conversation, m.ID},
@@ -63,9 +63,9 @@ func onceInOrder(t *testing.T, list []published, each int) {
 }
 
 // postBoth posts to two channels at once, and calls do in the middle.
-func (w *world) postBoth(each int, do func()) {
-	w.t.Helper()
-	one, two := w.channel("one"), w.channel("two")
+func (w *linkedHub) postBoth(each int, do func()) {
+	w.T.Helper()
+	one, two := w.createChannel("one"), w.createChannel("two")
 	var group sync.WaitGroup
 	for i, channel := range []string{one, two} {
 		group.Go(func() {
@@ -73,7 +73,7 @@ func (w *world) postBoth(each int, do func()) {
 				if i == 0 && n == each/2 {
 					do()
 				}
-				w.say(channel, fmt.Sprint(n))
+				w.sayAsOwner(channel, fmt.Sprint(n))
 			}
 		})
 	}
@@ -83,10 +83,10 @@ func (w *world) postBoth(each int, do func()) {
 func TestServerIsRestartedInTheMiddleOfAThousandPosts(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
+	w := newLinkedHub(t, b)
 	w.postBoth(500, func() {
 		b.stop()
-		w.log.await(t, "NATS is away")
+		w.logged.await(t, "NATS is away")
 		b.start()
 	})
 	r := newReader(t, b)
@@ -99,14 +99,14 @@ func TestServerIsRestartedInTheMiddleOfAThousandPosts(t *testing.T) {
 func TestHubIsRestartedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	channel := w.channel("general")
+	w := newLinkedHub(t, b)
+	channel := w.createChannel("general")
 	for n := range 300 {
 		if n%100 == 50 {
 			w.close()
 			w.open()
 		}
-		w.say(channel, fmt.Sprint(n))
+		w.sayAsOwner(channel, fmt.Sprint(n))
 	}
 	r := newReader(t, b)
 	onceInOrder(t, r.read(300), 300)
@@ -120,13 +120,13 @@ func TestHubIsRestartedInTheMiddle(t *testing.T) {
 func TestRepeatedBatchIsPublishedOnceThoughTheServerHasForgottenItsIDs(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b, func(o *Options) { o.Limit.Window = 100 * time.Millisecond })
-	w.add("arya", "ned")
+	w := newLinkedHub(t, b, func(o *Options) { o.Limit.Window = 100 * time.Millisecond })
+	w.AddAgents("arya", "ned")
 	before := w.cursor()
 	draft := parley.Draft{Direct: []string{"ned"}}
 	for n := range 10 {
 		draft.Content.Text = fmt.Sprint(n)
-		w.post("arya", draft)
+		w.postAs("arya", draft)
 	}
 	r := newReader(t, b)
 	r.read(20)
@@ -136,9 +136,9 @@ func TestRepeatedBatchIsPublishedOnceThoughTheServerHasForgottenItsIDs(t *testin
 	r = newReader(t, b)
 	r.awaitForgotten(w)
 	w.setCursor(before)
-	w.join()
+	w.startLink()
 	draft.Content.Text = "10"
-	w.post("arya", draft)
+	w.postAs("arya", draft)
 	list := r.read(22)
 	for i, p := range list {
 		if p.message.Content.Text != fmt.Sprint(i/2) {
@@ -150,18 +150,18 @@ func TestRepeatedBatchIsPublishedOnceThoughTheServerHasForgottenItsIDs(t *testin
 	}
 }
 
-func (w *world) cursor() (at int64) {
-	w.t.Helper()
-	w.ok(w.db.View(ctx, func(tx parley.Tx) (err error) {
+func (w *linkedHub) cursor() (at int64) {
+	w.T.Helper()
+	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		at, err = tx.Cursors().Get(cursorName)
 		return err
 	}))
 	return at
 }
 
-func (w *world) setCursor(to int64) {
-	w.t.Helper()
-	w.ok(w.db.Update(ctx, func(tx parley.Tx) error {
+func (w *linkedHub) setCursor(to int64) {
+	w.T.Helper()
+	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		at, err := tx.Cursors().Get(cursorName)
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (w *world) setCursor(to int64) {
 }
 
 // awaitForgotten waits until the server takes an id of the stream for a new one: what it publishes for that is deleted.
-func (r *reader) awaitForgotten(w *world) {
+func (r *reader) awaitForgotten(w *linkedHub) {
 	r.t.Helper()
 	newest := r.read(20)[19]
 	late := time.Now().Add(patience)
@@ -187,7 +187,7 @@ func (r *reader) awaitForgotten(w *world) {
 		if err == nil {
 			err = stream.DeleteMsg(ctx, ack.Sequence)
 		}
-		w.ok(err)
+		w.NoError(err)
 		return
 	}
 	r.t.Fatal("the server never forgets the id")
@@ -197,9 +197,9 @@ func (r *reader) awaitForgotten(w *world) {
 func TestTwoProcessesPublishOnce(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b, func(o *Options) { o.Limit.Window = 100 * time.Millisecond })
-	second, err := New(w.Hub, w.o)
-	w.ok(err)
+	w := newLinkedHub(t, b, func(o *Options) { o.Limit.Window = 100 * time.Millisecond })
+	second, err := New(w.Hub, w.options)
+	w.NoError(err)
 	second.Start(ctx)
 	defer second.Stop()
 	w.postBoth(200, func() {})
@@ -214,16 +214,16 @@ func TestTwoProcessesPublishOnce(t *testing.T) {
 func TestHubRestoredFromABackupPublishesOn(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	ahead := newWorld(t, b)
-	channel := ahead.channel("general")
+	ahead := newLinkedHub(t, b)
+	channel := ahead.createChannel("general")
 	for n := range 50 {
-		ahead.say(channel, fmt.Sprint(n))
+		ahead.sayAsOwner(channel, fmt.Sprint(n))
 	}
 	r := newReader(t, b)
 	r.read(50)
 	ahead.link.Stop()
-	restored := newWorld(t, b) // with the same name and id, and nothing of it
-	m := restored.say(restored.channel("general"), "again")
+	restored := newLinkedHub(t, b) // with the same name and id, and nothing of it
+	m := restored.sayAsOwner(restored.createChannel("general"), "again")
 	list := r.read(51)
 	if got := list[50]; got.id != m.ID {
 		t.Errorf("published %+v, want the message %s", got, m.ID)
@@ -233,10 +233,10 @@ func TestHubRestoredFromABackupPublishesOn(t *testing.T) {
 func TestMessageLargerThanTheServerTakesGoesWithoutItsBody(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, func(o *server.Options) { o.MaxPayload = 16 << 10 })
-	w := newWorld(t, b)
-	channel := w.channel("general")
-	large := w.say(channel, strings.Repeat("x", 32<<10))
-	w.say(channel, "small")
+	w := newLinkedHub(t, b)
+	channel := w.createChannel("general")
+	large := w.sayAsOwner(channel, strings.Repeat("x", 32<<10))
+	w.sayAsOwner(channel, "small")
 	list := newReader(t, b).read(2)
 	if got := list[0]; !got.cut || got.id != large.ID || got.message.Content.Text != "" || got.message.Checksum != large.Checksum {
 		t.Errorf("published %+v", got)
@@ -249,18 +249,18 @@ func TestMessageLargerThanTheServerTakesGoesWithoutItsBody(t *testing.T) {
 func TestDeletedMessageIsNotPublishedAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	gone, kept := w.channel("gone"), w.channel("kept")
-	w.say(kept, "first")
+	w := newLinkedHub(t, b)
+	gone, kept := w.createChannel("gone"), w.createChannel("kept")
+	w.sayAsOwner(kept, "first")
 	newReader(t, b).read(1)
 	b.stop()
-	w.log.await(t, "NATS is away")
-	w.say(gone, "deleted")
-	redacted := w.say(kept, "redacted")
-	w.say(kept, "last")
-	w.ok(w.DeleteConversation(ctx, user, gone))
+	w.logged.await(t, "NATS is away")
+	w.sayAsOwner(gone, "deleted")
+	redacted := w.sayAsOwner(kept, "redacted")
+	w.sayAsOwner(kept, "last")
+	w.NoError(w.DeleteConversation(ctx, user, gone))
 	_, err := w.Redact(ctx, user, redacted.ID, "a secret")
-	w.ok(err)
+	w.NoError(err)
 	b.start()
 	list := newReader(t, b).read(3)
 	words := []string{}
@@ -275,13 +275,13 @@ func TestDeletedMessageIsNotPublishedAfterAnOutage(t *testing.T) {
 func TestStreamOfAnotherHubIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.say(w.channel("general"), "mine")
+	w := newLinkedHub(t, b)
+	w.sayAsOwner(w.createChannel("general"), "mine")
 	r := newReader(t, b)
 	r.read(1)
-	other := newWorld(t, b, func(o *Options) { o.ID = "another hub" })
-	other.say(other.channel("general"), "theirs")
-	other.log.await(t, "the stream PARLEY_local is not this hub's")
+	other := newLinkedHub(t, b, func(o *Options) { o.ID = "another hub" })
+	other.sayAsOwner(other.createChannel("general"), "theirs")
+	other.logged.await(t, "the stream PARLEY_local is not this hub's")
 	if n := r.count(); n != 1 {
 		t.Errorf("the stream has %d messages, want 1", n)
 	}
@@ -290,17 +290,17 @@ func TestStreamOfAnotherHubIsLeftAlone(t *testing.T) {
 func TestLimitsOfTheStreamFollowTheConfiguration(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b, func(o *Options) { o.Limit = Limit{Age: time.Minute, Bytes: 1 << 20} })
-	w.say(w.channel("general"), "hello")
+	w := newLinkedHub(t, b, func(o *Options) { o.Limit = Limit{Age: time.Minute, Bytes: 1 << 20} })
+	w.sayAsOwner(w.createChannel("general"), "hello")
 	r := newReader(t, b)
 	r.read(1)
 	w.link.Stop()
-	w.o.Limit = Limit{}
-	w.join()
-	w.say("general", "hello")
+	w.options.Limit = Limit{}
+	w.startLink()
+	w.sayAsOwner("general", "hello")
 	r.read(2)
 	stream, err := r.js.Stream(ctx, "PARLEY_local")
-	w.ok(err)
+	w.NoError(err)
 	got := stream.CachedInfo().Config
 	if got.MaxAge != 0 || got.MaxBytes != -1 || got.Duplicates != window {
 		t.Errorf("the stream keeps %v, %d bytes, ids for %v", got.MaxAge, got.MaxBytes, got.Duplicates)
@@ -310,23 +310,23 @@ func TestLimitsOfTheStreamFollowTheConfiguration(t *testing.T) {
 func TestAwayServerIsAnAlert(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b, func(o *Options) { o.Calm = time.Millisecond })
-	w.say(w.channel("general"), "hello")
+	w := newLinkedHub(t, b, func(o *Options) { o.Calm = time.Millisecond })
+	w.sayAsOwner(w.createChannel("general"), "hello")
 	newReader(t, b).read(1)
 	b.stop()
-	w.log.await(t, "nothing is published to NATS")
+	w.logged.await(t, "nothing is published to NATS")
 	w.awaitAlerts("nats")
 	b.start()
-	w.log.await(t, "an alert is over")
+	w.logged.await(t, "an alert is over")
 	w.awaitAlerts()
 }
 
 // awaitAlerts waits until these alerts are on, and no others.
-func (w *world) awaitAlerts(names ...string) {
-	w.t.Helper()
+func (w *linkedHub) awaitAlerts(names ...string) {
+	w.T.Helper()
 	for late := time.Now().Add(patience); ; {
 		status, err := w.Status(ctx, user)
-		w.ok(err)
+		w.NoError(err)
 		on := []string{}
 		for _, a := range status.Alerts {
 			on = append(on, a.Name)
@@ -335,7 +335,7 @@ func (w *world) awaitAlerts(names ...string) {
 			return
 		}
 		if time.Now().After(late) {
-			w.t.Fatalf("the alerts %v are on, want %v", on, names)
+			w.T.Fatalf("the alerts %v are on, want %v", on, names)
 		}
 	}
 }

@@ -13,23 +13,23 @@ import (
 func TestNoTokenOfARunWorksOnNATS(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newWorld(t, b)
-	w.add("ned")
+	w := newLinkedHub(t, b)
+	w.AddAgents("ned")
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Runtime: parley.RuntimeScript}})
-	w.ok(err)
-	w.log.await(t, "messages are taken from NATS")
+	w.NoError(err)
+	w.logged.await(t, "messages are taken from NATS")
 	r := newReader(t, b)
 	for _, kind := range []parley.TokenKind{parley.TokenRun, parley.TokenBearer, parley.TokenReply} {
-		asked := w.post(parley.Owner, parley.Draft{Direct: []string{"arya"}, Ephemeral: true, Content: parley.Content{Text: "well?"}})
+		asked := w.postAs(parley.Owner, parley.Draft{Direct: []string{"arya"}, Ephemeral: true, Content: parley.Content{Text: "well?"}})
 		run, err := w.NextRun(ctx, "arya", hub.RunOptions{Plan: func(parley.Agent) hub.RunPlan { return hub.RunPlan{Token: kind} }})
-		w.ok(err)
+		w.NoError(err)
 		for name, draft := range map[string]string{
 			"a message": `{"direct":["ned"],"content":{"text":"stolen"}}`,
 			"an answer": `{"in_reply_to":"` + asked.ID + `","content":{"text":"stolen"}}`,
 		} {
 			var got problem
 			answer := r.request(withToken(run.Token, draft))
-			w.ok(json.Unmarshal(answer.Data, &got))
+			w.NoError(json.Unmarshal(answer.Data, &got))
 			if got.Code != parley.NotPermitted || got.Reason != parley.Unauthenticated || strings.Contains(string(answer.Data), run.Token) {
 				t.Errorf("%s with a token of the kind %q: %s", name, kind, answer.Data)
 			}
@@ -39,7 +39,7 @@ func TestNoTokenOfARunWorksOnNATS(t *testing.T) {
 		}
 	}
 	hits, err := w.Search(ctx, user, parley.SearchRequest{Query: "stolen"})
-	w.ok(err)
+	w.NoError(err)
 	if len(hits.Hits) != 0 {
 		t.Errorf("%d messages were stored", len(hits.Hits))
 	}

@@ -2,8 +2,8 @@ package notify
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,14 +14,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/httpapi"
-	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/store/sqlite"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 // The test program is also a notifier's: arguments say so, because it gets nothing else of the environment.
@@ -42,38 +40,16 @@ func told(file string) {
 	os.Exit(0)
 }
 
-// clock is a clock that stands still until it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
+var ctx = context.Background()
 
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
-var owner = hub.Caller{Agent: parley.Owner, Source: "test", Scopes: parley.AllScopes()}
-
-// world is a hub in which arya needs the owner's approval to write to gendry, behind its door, and the service with the
+// notifiedHub is a hub in which arya needs the owner's approval to write to gendry, behind its HTTP API, and the service with the
 // ways of the configuration.
-type world struct {
-	*hub.Hub
-	t      *testing.T
-	db     *sqlite.DB
-	dir    string
-	clock  *clock
-	config string
-	door   *httptest.Server
-	log    *safeBuffer
-	sender *Service
+type notifiedHub struct {
+	*hubtest.Fixture
+	settings Settings
+	server   *httptest.Server
+	logged   *safeBuffer
+	notifier *Service
 }
 
 // safeBuffer is a log that several write to.
@@ -94,85 +70,66 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func newWorld(t *testing.T, config string) *world {
+func newNotifiedHub(t *testing.T, config string) *notifiedHub {
 	t.Helper()
-	w := &world{
-		t: t, dir: t.TempDir(), config: config, log: &safeBuffer{}, clock: &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)},
+	settings, err := Parse([]byte(config))
+	if err != nil {
+		t.Fatal(err)
 	}
-	w.open()
-	t.Cleanup(w.close)
-	for _, id := range []string{"arya", "gendry"} {
-		_, err := w.AddAgent(t.Context(), owner, parley.NewAgent{ID: id})
-		w.ok(err)
-	}
-	_, err := w.Permit(t.Context(), owner, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true})
-	w.ok(err)
+	w := &notifiedHub{settings: settings, logged: &safeBuffer{}}
+	w.Fixture = hubtest.New(t, hubtest.SQLite, hubtest.SQLite.NewPlace(t), func(f *hubtest.Fixture) {
+		f.Config.Log, f.Config.Notified = w.logger(), settings.Has
+	})
+	w.serve()
+	t.Cleanup(w.stopServing)
+	w.AddAgents("arya", "gendry")
+	w.AddPermission("arya", "gendry", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	return w
 }
 
-func (w *world) open() {
-	w.t.Helper()
-	settings, err := Parse([]byte(w.config))
-	w.ok(err)
-	w.db, err = sqlite.Open(w.t.Context(), w.dir)
-	w.ok(err)
-	log := slog.New(slog.NewTextHandler(w.log, nil))
-	w.Hub, err = hub.New(w.t.Context(), w.db, hub.Config{Clock: w.clock, Log: log, Notified: settings.Has})
-	w.ok(err)
-	w.door = httptest.NewServer(httpapi.New(w.Hub, httpapi.Options{Log: log}))
-	w.sender, err = New(w.Hub, Options{
-		Settings: settings, PublicURL: w.door.URL, Allow: []string{"127.0.0.1/32"}, Log: log,
+func (w *notifiedHub) logger() *slog.Logger { return slog.New(slog.NewTextHandler(w.logged, nil)) }
+
+// serve opens the HTTP API, and makes the service.
+func (w *notifiedHub) serve() {
+	w.T.Helper()
+	w.server = httptest.NewServer(httpapi.New(w.Hub, httpapi.Options{Log: w.logger()}))
+	var err error
+	w.notifier, err = New(w.Hub, Options{
+		Settings: w.settings, PublicURL: w.server.URL, Allow: []string{"127.0.0.1/32"}, Log: w.logger(),
 		Environ: append(os.Environ(), "PARLEY_TOKEN=canary", "MY_SECRET=canary", "LANG=C"),
 	})
-	w.ok(err)
+	w.NoError(err)
 }
 
-func (w *world) close() {
-	w.sender.Stop()
-	w.door.Close()
-	w.ok(w.db.Close())
+func (w *notifiedHub) stopServing() {
+	w.notifier.Stop()
+	w.server.Close()
 }
 
-func (w *world) restart() {
-	w.t.Helper()
-	w.close()
-	w.open()
+func (w *notifiedHub) restart() {
+	w.T.Helper()
+	w.stopServing()
+	w.Restart()
+	w.serve()
 }
 
-// start has the service run until the end of the test, or a restart.
-func (w *world) start() {
-	w.sender.Start(w.t.Context())
-	<-w.sender.Started()
+// startNotifier has the service run until the end of the test, or a restart.
+func (w *notifiedHub) startNotifier() {
+	w.notifier.Start(ctx)
+	<-w.notifier.Started()
 }
 
-func (w *world) ok(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatalf("unexpected error: %v", err)
-	}
+// sendDue has the service send what is due.
+func (w *notifiedHub) sendDue() {
+	w.T.Helper()
+	w.NoError(w.notifier.Send(ctx))
 }
 
-// send has the service send what is due.
-func (w *world) send() {
-	w.t.Helper()
-	w.ok(w.sender.Send(w.t.Context()))
-}
-
-func (w *world) heldCall(words string) parley.Approval {
-	w.t.Helper()
-	_, err := w.Post(w.t.Context(), hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
-	held, ok := errors.AsType[*parley.Held](err)
-	if !ok {
-		w.t.Fatalf("the call was not held: %v", err)
-	}
-	return held.Approval
-}
-
-func (w *world) now(a parley.Approval) parley.Approval {
-	w.t.Helper()
-	now, err := w.Approval(w.t.Context(), owner, a.ID)
-	w.ok(err)
-	return now
+// postHeldMessage has arya write to gendry, for which it needs an approval.
+func (w *notifiedHub) postHeldMessage(words string) parley.Approval {
+	w.T.Helper()
+	_, err := w.Post(ctx, hubtest.As("arya"), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
+	return w.HeldApproval(err)
 }
 
 // secretFile is a private file with a secret.

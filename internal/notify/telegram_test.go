@@ -178,9 +178,9 @@ func TestTelegramButtonsDecide(t *testing.T) {
 	}{{0, parley.ApprovalExecuted, "Approved by user."}, {1, parley.ApprovalDenied, "Denied by user."}} {
 		t.Run(c.says, func(t *testing.T) {
 			f := newTelegram(t)
-			w := newWorld(t, f.config(t))
-			w.start()
-			a := w.heldCall(hostile)
+			w := newNotifiedHub(t, f.config(t))
+			w.startNotifier()
+			a := w.postHeldMessage(hostile)
 			sent := f.next("sendMessage")
 			if sent.Chat != myChat || !sent.Preview.Disabled || !strings.HasPrefix(sent.Text, "arya needs your approval (approval-1)\n\narya wants to ") ||
 				strings.ContainsAny(sent.Text, "\u202e\u202c\x1b") || !strings.Contains(sent.Text, "<b>bold</b> *bold* _it_ [text](http://evil.example)") {
@@ -203,14 +203,14 @@ func TestTelegramButtonsDecide(t *testing.T) {
 			if edited.Chat != myChat || edited.ID != 100 || edited.Text != sent.Text+"\n\n"+c.says || len(edited.Keyboard.Rows) != 0 {
 				t.Errorf("the message becomes %+v", edited)
 			}
-			if now := w.now(a); now.State != c.state || now.DecidedBy != "user" {
+			if now := w.ApprovalByID(a.ID); now.State != c.state || now.DecidedBy != "user" {
 				t.Errorf("it is %s by %s", now.State, now.DecidedBy)
 			}
 			f.press(71, myChat, myChat, buttons[0].Data)
 			if again := f.next("answerCallbackQuery"); !again.Alert || !strings.Contains(again.Text, "by user at") {
 				t.Errorf("the second time: %+v", again)
 			}
-			w.sender.Stop()
+			w.notifier.Stop()
 			if last := f.offsets[len(f.offsets)-1]; last != 71 && last != 72 {
 				t.Errorf("the last offset is %d", last)
 			}
@@ -221,9 +221,9 @@ func TestTelegramButtonsDecide(t *testing.T) {
 // TestTelegramOfOthers: only the configured private chat decides.
 func TestTelegramOfOthers(t *testing.T) {
 	f := newTelegram(t)
-	w := newWorld(t, f.config(t))
-	a := w.heldCall("hello")
-	w.start()
+	w := newNotifiedHub(t, f.config(t))
+	a := w.postHeldMessage("hello")
+	w.startNotifier()
 	data := f.next("sendMessage").Keyboard.Rows[0][0].Data
 	for i, c := range []struct {
 		from, chat int64
@@ -241,7 +241,7 @@ func TestTelegramOfOthers(t *testing.T) {
 			t.Errorf("%v is answered with %+v", c, got)
 		}
 	}
-	if now := w.now(a); now.State != parley.ApprovalPending {
+	if now := w.ApprovalByID(a.ID); now.State != parley.ApprovalPending {
 		t.Errorf("it is %s", now.State)
 	}
 }
@@ -249,58 +249,57 @@ func TestTelegramOfOthers(t *testing.T) {
 // TestTelegramSaysWhatWasDecidedElsewhere decides by the hub, across a restart, and more than once.
 func TestTelegramSaysWhatWasDecidedElsewhere(t *testing.T) {
 	f := newTelegram(t)
-	w := newWorld(t, f.config(t))
-	a := w.heldCall("hello")
-	w.send()
+	w := newNotifiedHub(t, f.config(t))
+	a := w.postHeldMessage("hello")
+	w.sendDue()
 	sent := f.next("sendMessage")
 	w.restart()
-	w.send()
+	w.sendDue()
 	f.quiet("after a restart")
-	_, err := w.Decide(t.Context(), owner, a.ID, parley.Decision{Note: "Not *now*"})
-	w.ok(err)
+	w.DecideAs(parley.Owner, a.ID, parley.Decision{Note: "Not *now*"})
 	w.restart()
 	f.setRefuse("Too Many Requests: retry after 7")
-	w.send()
+	w.sendDue()
 	f.setRefuse("")
-	w.clock.advance(15 * time.Second)
-	w.send()
+	w.Clock.Advance(15 * time.Second)
+	w.sendDue()
 	if got := f.next("editMessageText"); got.ID != 100 || got.Text != sent.Text+"\n\nDenied by user. Not *now*" {
 		t.Errorf("it becomes %+v", got)
 	}
-	w.clock.advance(time.Hour)
-	w.send()
+	w.Clock.Advance(time.Hour)
+	w.sendDue()
 	f.quiet("once it says so")
 }
 
 func TestTelegramTriesAgain(t *testing.T) {
 	f := newTelegram(t)
-	w := newWorld(t, f.config(t))
+	w := newNotifiedHub(t, f.config(t))
 	f.setRefuse("Too Many Requests: retry after 7")
-	w.heldCall("hello")
-	w.send()
+	w.postHeldMessage("hello")
+	w.sendDue()
 	f.quiet("refused")
 	f.setRefuse("")
-	w.clock.advance(15 * time.Second)
-	w.send()
+	w.Clock.Advance(15 * time.Second)
+	w.sendDue()
 	f.next("sendMessage")
 	f.Close()
-	w.heldCall("there is nobody")
+	w.postHeldMessage("there is nobody")
 	for range 10 {
-		w.send()
-		w.clock.advance(time.Hour)
+		w.sendDue()
+		w.Clock.Advance(time.Hour)
 	}
-	if log := w.log.String(); !strings.Contains(log, "gave up") || strings.Contains(log, "canary") {
+	if log := w.logged.String(); !strings.Contains(log, "gave up") || strings.Contains(log, "canary") {
 		t.Errorf("the log is %s", log)
 	}
 }
 
 func TestTelegramShowsNoPart(t *testing.T) {
 	f := newTelegram(t)
-	w := newWorld(t, f.config(t))
-	w.heldCall(strings.Repeat("long ", 2000))
-	w.send()
+	w := newNotifiedHub(t, f.config(t))
+	w.postHeldMessage(strings.Repeat("long ", 2000))
+	w.sendDue()
 	sent := f.next("sendMessage")
-	if len(sent.Text) > 4096 || len(sent.Keyboard.Rows) != 0 || !strings.Contains(sent.Text, "Read all of it and decide: "+w.door.URL+"/approve/") {
+	if len(sent.Text) > 4096 || len(sent.Keyboard.Rows) != 0 || !strings.Contains(sent.Text, "Read all of it and decide: "+w.server.URL+"/approve/") {
 		t.Errorf("it says %d bytes, %+v", len(sent.Text), sent)
 	}
 }

@@ -16,10 +16,10 @@ import (
 
 func TestWebhookIsSigned(t *testing.T) {
 	box := newLetterbox(t)
-	w := newWorld(t, "user:\n  - webhook: {url: '"+box.URL+"/hook', secret_file: "+secretFile(t, "shared-secret")+"}\n")
-	a := w.heldCall("hello")
-	w.send()
-	w.send()
+	w := newNotifiedHub(t, "user:\n  - webhook: {url: '"+box.URL+"/hook', secret_file: "+secretFile(t, "shared-secret")+"}\n")
+	a := w.postHeldMessage("hello")
+	w.sendDue()
+	w.sendDue()
 	if len(box.got) != 1 {
 		t.Fatalf("it was called %d times", len(box.got))
 	}
@@ -49,23 +49,23 @@ func TestWebhookIsSigned(t *testing.T) {
 func TestNoticesAreTriedAgainByWhatFailed(t *testing.T) {
 	good, bad := newLetterbox(t), newLetterbox(t)
 	secret := secretFile(t, "shared-secret")
-	w := newWorld(t, "user:\n  - webhook: {url: '"+good.URL+"', secret_file: "+secret+"}\n  - webhook: {url: '"+bad.URL+"/canary', secret_file: "+secret+"}\n")
+	w := newNotifiedHub(t, "user:\n  - webhook: {url: '"+good.URL+"', secret_file: "+secret+"}\n  - webhook: {url: '"+bad.URL+"/canary', secret_file: "+secret+"}\n")
 	bad.status = http.StatusInternalServerError
-	w.heldCall("hello")
-	w.send()
-	w.clock.advance(14 * time.Second)
-	w.send()
+	w.postHeldMessage("hello")
+	w.sendDue()
+	w.Clock.Advance(14 * time.Second)
+	w.sendDue()
 	if len(good.got) != 1 || len(bad.got) != 1 {
 		t.Fatalf("sent %d and %d times", len(good.got), len(bad.got))
 	}
 	w.restart()
-	w.clock.advance(time.Second)
-	w.send()
+	w.Clock.Advance(time.Second)
+	w.sendDue()
 	bad.status = http.StatusNoContent
-	w.clock.advance(30 * time.Second)
-	w.send()
-	w.clock.advance(24 * time.Hour)
-	w.send()
+	w.Clock.Advance(30 * time.Second)
+	w.sendDue()
+	w.Clock.Advance(24 * time.Hour)
+	w.sendDue()
 	if len(good.got) != 1 || len(bad.got) != 3 {
 		t.Errorf("sent %d and %d times", len(good.got), len(bad.got))
 	}
@@ -73,30 +73,30 @@ func TestNoticesAreTriedAgainByWhatFailed(t *testing.T) {
 		t.Errorf("the keys are %s and %s", first, last)
 	}
 	bad.status = http.StatusBadGateway
-	w.heldCall("something else")
+	w.postHeldMessage("something else")
 	for range 12 {
-		w.send()
-		w.clock.advance(time.Hour)
+		w.sendDue()
+		w.Clock.Advance(time.Hour)
 	}
-	if len(bad.got) != 13 || !strings.Contains(w.log.String(), "gave up telling user of approval/") {
-		t.Errorf("tried %d times, and logged %s", len(bad.got)-3, w.log)
+	if len(bad.got) != 13 || !strings.Contains(w.logged.String(), "gave up telling user of approval/") {
+		t.Errorf("tried %d times, and logged %s", len(bad.got)-3, w.logged)
 	}
-	if strings.Contains(w.log.String(), "canary") {
-		t.Errorf("the URL is in the log: %s", w.log)
+	if strings.Contains(w.logged.String(), "canary") {
+		t.Errorf("the URL is in the log: %s", w.logged)
 	}
 }
 
 // TestNotifierSSRF is about the threat of that name: see the webhooks of agents.
 func TestNotifierSSRF(t *testing.T) {
 	box := newLetterbox(t)
-	w := newWorld(t, "user:\n  - webhook: {url: '"+box.URL+"', secret_file: "+secretFile(t, "shared-secret")+"}\n  - ntfy: {url: '"+box.URL+"/topic'}\n")
+	w := newNotifiedHub(t, "user:\n  - webhook: {url: '"+box.URL+"', secret_file: "+secretFile(t, "shared-secret")+"}\n  - ntfy: {url: '"+box.URL+"/topic'}\n")
 	var err error
-	o := w.sender.o
+	o := w.notifier.o
 	o.Allow = nil
-	w.sender, err = New(w.Hub, o)
-	w.ok(err)
-	w.heldCall("hello")
-	w.send()
+	w.notifier, err = New(w.Hub, o)
+	w.NoError(err)
+	w.postHeldMessage("hello")
+	w.sendDue()
 	if len(box.got) != 0 {
 		t.Error("a private address was called")
 	}
@@ -114,13 +114,13 @@ type ntfyMessage struct {
 
 func TestNtfyHasButtonsThatDecide(t *testing.T) {
 	box := newLetterbox(t)
-	w := newWorld(t, "user:\n  - ntfy: {url: '"+box.URL+"/below/my-topic', token_file: "+secretFile(t, "tk_secret")+"}\n")
+	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/below/my-topic', token_file: "+secretFile(t, "tk_secret")+"}\n")
 	for _, c := range []struct {
 		label, name string
 		state       parley.ApprovalState
 	}{{"Approve approval-1", "approval-1", parley.ApprovalExecuted}, {"Deny approval-2", "approval-2", parley.ApprovalDenied}} {
-		a := w.heldCall(c.label + " " + hostile)
-		w.send()
+		a := w.postHeldMessage(c.label + " " + hostile)
+		w.sendDue()
 		got := box.got[len(box.got)-1]
 		var m ntfyMessage
 		strictly(t, got.body, &m)
@@ -136,24 +136,24 @@ func TestNtfyHasButtonsThatDecide(t *testing.T) {
 				continue
 			}
 			request, err := http.NewRequestWithContext(t.Context(), action.Method, action.URL, strings.NewReader(action.Body))
-			w.ok(err)
+			w.NoError(err)
 			for name, value := range action.Headers {
 				request.Header.Set(name, value)
 			}
 			response, err := http.DefaultClient.Do(request)
-			w.ok(err)
-			w.ok(response.Body.Close())
+			w.NoError(err)
+			w.NoError(response.Body.Close())
 			if action.Action != "http" || response.StatusCode != http.StatusOK {
 				t.Errorf("the button %s does %s: %d", action.Label, action.Action, response.StatusCode)
 			}
 		}
-		if now := w.now(a); now.State != c.state || now.DecidedBy != "user" {
+		if now := w.ApprovalByID(a.ID); now.State != c.state || now.DecidedBy != "user" {
 			t.Errorf("%s: it is %s by %q", c.label, now.State, now.DecidedBy)
 		}
 	}
 	w.restart()
-	w.clock.advance(time.Hour)
-	w.send()
+	w.Clock.Advance(time.Hour)
+	w.sendDue()
 	if len(box.got) != 2 {
 		t.Errorf("it was told %d times", len(box.got))
 	}
@@ -162,9 +162,9 @@ func TestNtfyHasButtonsThatDecide(t *testing.T) {
 // TestNobodyDecidesWhatIsNotShown: where a text is too long, there is only the way to all of it.
 func TestNobodyDecidesWhatIsNotShown(t *testing.T) {
 	box := newLetterbox(t)
-	w := newWorld(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic'}\n")
-	w.heldCall(strings.Repeat("é", 5000))
-	w.send()
+	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic'}\n")
+	w.postHeldMessage(strings.Repeat("é", 5000))
+	w.sendDue()
 	var m ntfyMessage
 	strictly(t, box.got[0].body, &m)
 	if len(m.Message) > 4096 || len(m.Actions) != 1 || m.Actions[0].Action != "view" || box.got[0].header.Get("Authorization") != "" {
@@ -175,10 +175,10 @@ func TestNobodyDecidesWhatIsNotShown(t *testing.T) {
 // TestATopicOthersFollow: without a link, whoever is told cannot decide.
 func TestATopicOthersFollow(t *testing.T) {
 	box := newLetterbox(t)
-	w := newWorld(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic', without_link: true}\n"+
+	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic', without_link: true}\n"+
 		"  - webhook: {url: '"+box.URL+"', without_link: true, secret_file: "+secretFile(t, "shared-secret")+"}\n")
-	w.heldCall("hello")
-	w.send()
+	w.postHeldMessage("hello")
+	w.sendDue()
 	if len(box.got) != 2 {
 		t.Fatalf("%d were told", len(box.got))
 	}
@@ -191,11 +191,10 @@ func TestATopicOthersFollow(t *testing.T) {
 
 func TestADecidedApprovalIsNotSent(t *testing.T) {
 	box := newLetterbox(t)
-	w := newWorld(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic'}\n")
-	a := w.heldCall("hello")
-	_, err := w.Decide(t.Context(), owner, a.ID, parley.Decision{})
-	w.ok(err)
-	w.send()
+	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic'}\n")
+	a := w.postHeldMessage("hello")
+	w.DecideAs(parley.Owner, a.ID, parley.Decision{})
+	w.sendDue()
 	if len(box.got) != 0 {
 		t.Error("it was sent")
 	}
@@ -203,14 +202,14 @@ func TestADecidedApprovalIsNotSent(t *testing.T) {
 
 func TestAProgramIsToldAndGetsNoSecrets(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	w := newWorld(t, "user:\n  - command: ["+os.Args[0]+", tell, "+out+"]\n")
-	w.heldCall("$(touch x); " + hostile)
-	w.send()
+	w := newNotifiedHub(t, "user:\n  - command: ["+os.Args[0]+", tell, "+out+"]\n")
+	w.postHeldMessage("$(touch x); " + hostile)
+	w.sendDue()
 	text, err := os.ReadFile(out)
-	w.ok(err)
+	w.NoError(err)
 	said, environ, _ := strings.Cut(string(text), "--\n")
 	if !strings.HasPrefix(said, "arya needs your approval (approval-1)\n\narya wants to ") || !strings.Contains(said, "$(touch x)") ||
-		!strings.Contains(said, "\n\nDecide: "+w.door.URL+"/approve/parley_") || strings.Contains(said, "\x1b") {
+		!strings.Contains(said, "\n\nDecide: "+w.server.URL+"/approve/parley_") || strings.Contains(said, "\x1b") {
 		t.Errorf("it is told %q", said)
 	}
 	if strings.Contains(environ, "canary") || !strings.Contains(environ, "LANG=C") {
@@ -221,12 +220,12 @@ func TestAProgramIsToldAndGetsNoSecrets(t *testing.T) {
 func TestAProgramThatFailsIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "not yet", "out")
-	w := newWorld(t, "user:\n  - command: ["+os.Args[0]+", tell, "+out+"]\n")
-	w.heldCall("hello")
-	w.send()
-	w.ok(os.Mkdir(filepath.Dir(out), 0o700))
-	w.clock.advance(15 * time.Second)
-	w.send()
+	w := newNotifiedHub(t, "user:\n  - command: ["+os.Args[0]+", tell, "+out+"]\n")
+	w.postHeldMessage("hello")
+	w.sendDue()
+	w.NoError(os.Mkdir(filepath.Dir(out), 0o700))
+	w.Clock.Advance(15 * time.Second)
+	w.sendDue()
 	if _, err := os.Stat(out); err != nil {
 		t.Error(err)
 	}

@@ -96,13 +96,13 @@ func (r *receiver) span(t *testing.T, id [8]byte, trace string) *otlp.Span {
 	return s
 }
 
-// world is a hub with two agents, where a run can be made step by step.
-type world struct {
+// tracedHub is a hub with two agents, where a run can be made step by step.
+type tracedHub struct {
 	*hub.Hub
-	t *testing.T
+	T *testing.T
 }
 
-func newWorld(t *testing.T) world {
+func newTracedHub(t *testing.T) tracedHub {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), t.TempDir())
 	if err != nil {
@@ -113,59 +113,59 @@ func newWorld(t *testing.T) world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world{h, t}
+	w := tracedHub{h, t}
 	for _, id := range []string{"arya", "gendry"} {
 		_, err := h.AddAgent(t.Context(), owner, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: parley.RuntimeScript}})
-		w.ok(err)
+		w.NoError(err)
 	}
 	return w
 }
 
 var owner = hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 
-func (w world) ok(err error) {
-	w.t.Helper()
+func (w tracedHub) NoError(err error) {
+	w.T.Helper()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
 // converse lets arya answer the owner, and write to gendry meanwhile.
-func (w world) converse(trace string, plan ...hub.RunPlan) (asked, told, answer parley.Message, run parley.Run) {
-	w.t.Helper()
-	ctx := w.t.Context()
+func (w tracedHub) converse(trace string, plan ...hub.RunPlan) (asked, told, answer parley.Message, run parley.Run) {
+	w.T.Helper()
+	ctx := w.T.Context()
 	r, err := w.Post(ctx, owner, parley.Draft{Direct: []string{"arya"}, TraceID: trace, Content: parley.Content{Text: canary}})
-	w.ok(err)
+	w.NoError(err)
 	started, err := w.NextRun(ctx, "arya", hub.RunOptions{Node: "test", Plan: func(parley.Agent) hub.RunPlan { return append(plan, hub.RunPlan{})[0] }})
-	w.ok(err)
+	w.NoError(err)
 	if started == nil {
-		w.t.Fatal("no run was made")
+		w.T.Fatal("no run was made")
 	}
 	if len(plan) == 0 {
-		w.ok(w.BeginRun(ctx, started.Run.ID, parley.Process{}))
+		w.NoError(w.BeginRun(ctx, started.Run.ID, parley.Process{}))
 	}
 	written, err := w.Post(ctx, started.Caller(), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: canary}})
-	w.ok(err)
+	w.NoError(err)
 	run, err = w.FinishRun(ctx, started.Run.ID, parley.Result{Text: canary, Usage: parley.Usage{InputTokens: 7}}, nil)
-	w.ok(err)
+	w.NoError(err)
 	shown, err := w.Message(ctx, owner, run.Answer)
-	w.ok(err)
+	w.NoError(err)
 	return r.Message, written.Message, shown.Message, run
 }
 
-// follow exports what happens until the receiver has had a call that went well.
-func (w world) follow(r *receiver) (stop func()) {
-	w.t.Helper()
-	e, err := New(w.t.Context(), w.Hub, Options{
+// startExporter exports what happens until the receiver has had a call that went well.
+func (w tracedHub) startExporter(r *receiver) (stop func()) {
+	w.T.Helper()
+	e, err := New(w.T.Context(), w.Hub, Options{
 		Endpoint: r.URL, Headers: map[string]string{"Authorization": "Bearer secret"}, Node: "test", Log: slog.New(slog.DiscardHandler),
 	})
-	w.ok(err)
+	w.NoError(err)
 	s := w.Follow("traces", e)
 	s.Start(context.Background())
 	<-s.Started()
 	return func() {
 		s.Stop()
-		w.ok(e.Close(context.Background()))
+		w.NoError(e.Close(context.Background()))
 	}
 }
 
@@ -183,8 +183,8 @@ func (r *receiver) awaitSpan(id [8]byte) {
 }
 
 func TestSpans(t *testing.T) {
-	w, r := newWorld(t), receive(t)
-	defer w.follow(r)()
+	w, r := newTracedHub(t), receive(t)
+	defer w.startExporter(r)()
 	const trace = "nightly-build"
 	asked, told, answer, run := w.converse(trace)
 	r.awaitSpan(parley.RunSpan(run.ID))
@@ -220,8 +220,8 @@ func TestSpans(t *testing.T) {
 
 // TestRungsOfOneMoment: where a run starts at once, there are the same spans.
 func TestRungsOfOneMoment(t *testing.T) {
-	w, r := newWorld(t), receive(t)
-	defer w.follow(r)()
+	w, r := newTracedHub(t), receive(t)
+	defer w.startExporter(r)()
 	asked, _, _, run := w.converse("at-once", hub.RunPlan{Instant: true})
 	r.awaitSpan(parley.RunSpan(run.ID))
 	for _, state := range []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered} {
@@ -231,14 +231,14 @@ func TestRungsOfOneMoment(t *testing.T) {
 
 // TestACollectorThatIsAway: what happens meanwhile is exported when it is back, and nothing waits for it.
 func TestACollectorThatIsAway(t *testing.T) {
-	w, r := newWorld(t), receive(t)
+	w, r := newTracedHub(t), receive(t)
 	r.answer(http.StatusUnauthorized)
-	stop := w.follow(r)
+	stop := w.startExporter(r)
 	_, _, _, first := w.converse("one")
 	<-r.calls
 	stop() // and the hub is restarted meanwhile
 	r.answer(http.StatusOK)
-	defer w.follow(r)()
+	defer w.startExporter(r)()
 	_, _, _, second := w.converse("two")
 	r.awaitSpan(parley.RunSpan(second.ID))
 	r.span(t, parley.RunSpan(first.ID), "one")
@@ -246,9 +246,9 @@ func TestACollectorThatIsAway(t *testing.T) {
 
 // TestARefusalIsNotRepeated: what a collector finds malformed does not hold up the rest.
 func TestARefusalIsNotRepeated(t *testing.T) {
-	w, r := newWorld(t), receive(t)
+	w, r := newTracedHub(t), receive(t)
 	r.answer(http.StatusBadRequest)
-	defer w.follow(r)()
+	defer w.startExporter(r)()
 	w.converse("one")
 	<-r.calls
 	r.answer(http.StatusOK)
