@@ -19,7 +19,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/store/sqlite"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 const canary = "the words of a message"
@@ -97,49 +97,25 @@ func (r *receiver) span(t *testing.T, id [8]byte, trace string) *otlp.Span {
 }
 
 // tracedHub is a hub with two agents, where a run can be made step by step.
-type tracedHub struct {
-	*hub.Hub
-	T *testing.T
-}
+type tracedHub struct{ *hubtest.Fixture }
 
 func newTracedHub(t *testing.T) tracedHub {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	h, err := hub.New(t.Context(), db, hub.Config{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := tracedHub{h, t}
-	for _, id := range []string{"arya", "gendry"} {
-		_, err := h.AddAgent(t.Context(), owner, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: parley.RuntimeScript}})
-		w.NoError(err)
-	}
+	w := tracedHub{hubtest.New(t, hubtest.SQLite, hubtest.SQLite.NewPlace(t), hubtest.RealTime)}
+	w.AddScriptAgents("arya", "gendry")
 	return w
-}
-
-var owner = hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
-
-func (w tracedHub) NoError(err error) {
-	w.T.Helper()
-	if err != nil {
-		w.T.Fatal(err)
-	}
 }
 
 // converse lets arya answer the owner, and write to gendry meanwhile.
 func (w tracedHub) converse(trace string, plan ...hub.RunPlan) (asked, told, answer parley.Message, run parley.Run) {
 	w.T.Helper()
-	ctx := w.T.Context()
-	r, err := w.Post(ctx, owner, parley.Draft{Direct: []string{"arya"}, TraceID: trace, Content: parley.Content{Text: canary}})
+	ctx := context.Background()
+	r, err := w.Post(ctx, hubtest.Owner, parley.Draft{Direct: []string{"arya"}, TraceID: trace, Content: parley.Content{Text: canary}})
 	w.NoError(err)
 	started, err := w.NextRun(ctx, "arya", hub.RunOptions{Node: "test", Plan: func(parley.Agent) hub.RunPlan { return append(plan, hub.RunPlan{})[0] }})
 	w.NoError(err)
 	if started == nil {
-		w.T.Fatal("no run was made")
+		w.T.Fatalf("no run was made")
 	}
 	if len(plan) == 0 {
 		w.NoError(w.BeginRun(ctx, started.Run.ID, parley.Process{}))
@@ -148,7 +124,7 @@ func (w tracedHub) converse(trace string, plan ...hub.RunPlan) (asked, told, ans
 	w.NoError(err)
 	run, err = w.FinishRun(ctx, started.Run.ID, parley.Result{Text: canary, Usage: parley.Usage{InputTokens: 7}}, nil)
 	w.NoError(err)
-	shown, err := w.Message(ctx, owner, run.Answer)
+	shown, err := w.Message(ctx, hubtest.Owner, run.Answer)
 	w.NoError(err)
 	return r.Message, written.Message, shown.Message, run
 }
@@ -156,7 +132,7 @@ func (w tracedHub) converse(trace string, plan ...hub.RunPlan) (asked, told, ans
 // startExporter exports what happens until the receiver has had a call that went well.
 func (w tracedHub) startExporter(r *receiver) (stop func()) {
 	w.T.Helper()
-	e, err := New(w.T.Context(), w.Hub, Options{
+	e, err := New(context.Background(), w.Hub, Options{
 		Endpoint: r.URL, Headers: map[string]string{"Authorization": "Bearer secret"}, Node: "test", Log: slog.New(slog.DiscardHandler),
 	})
 	w.NoError(err)
