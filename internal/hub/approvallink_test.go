@@ -46,7 +46,7 @@ func TestALinkOfAnApprovalIsNoCredential(t *testing.T) {
 	_, err = w.SignIn(ctx, secret)
 	same(t, "as a sign-in link", parley.AsError(err).Reason, parley.Unauthenticated)
 	for name, wrong := range map[string]string{
-		"a token": w.newTokenFor("user", parley.AllScopes()...).Secret, "a sign-in link": w.newSignInLink(owner(), "user"),
+		"a token": w.MakeToken("user", parley.AllScopes()...).Secret, "a sign-in link": w.newSignInLink(owner(), "user"),
 		"nothing": "", "no secret": "x", "a secret nobody has": parley.NewSecret(),
 	} {
 		_, err := w.ApprovalByLink(ctx, wrong)

@@ -37,7 +37,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	})
 	w.Start(ctx)
 	w.AddAgents("arya")
-	plain, revoked, unknown := w.newTokenFor("arya"), w.newTokenFor("arya"), parley.NewSecret()
+	plain, revoked, unknown := w.MakeToken("arya"), w.MakeToken("arya"), parley.NewSecret()
 	w.NoError(w.RevokeToken(ctx, user, revoked.ID))
 	link := w.newSignInLink(scoped("user"), "user")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, link))

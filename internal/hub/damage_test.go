@@ -372,7 +372,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		working := w.WakeAndStartRun("a")
 		approvals = append(approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
-		tokens = append(tokens, w.newTokenFor("a").ID)
+		tokens = append(tokens, w.MakeToken("a").ID)
 	}
 	// The check begins with the oldest task, and with the newest of the others.
 	for table, wound := range map[string]struct{ bad, later, statement, wrong, words string }{

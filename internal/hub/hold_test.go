@@ -59,7 +59,7 @@ func ended(t *testing.T, want *parley.Error, held map[string]context.Context, na
 
 func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
 	inHold(t, func(t *testing.T, w *fixture) {
-		first, second, other := w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("ned"))
+		first, second, other := w.callerWithToken(w.MakeToken("arya")), w.callerWithToken(w.MakeToken("arya")), w.callerWithToken(w.MakeToken("ned"))
 		held := map[string]context.Context{
 			"first": w.holdCall(first), "first again": w.holdCall(first), "second": w.holdCall(second), "other": w.holdCall(other), "local": w.holdCall(as("arya")),
 		}
@@ -77,8 +77,8 @@ func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 		acting, err := w.ActAs(ctx, user, "arya", "test")
 		w.NoError(err)
 		held := map[string]context.Context{
-			"token": w.holdCall(w.callerWithToken(w.newTokenFor("arya"))), "local": w.holdCall(as("ARYA")), "acting": w.holdCall(acting),
-			"other": w.holdCall(w.callerWithToken(w.newTokenFor("ned"))),
+			"token": w.holdCall(w.callerWithToken(w.MakeToken("arya"))), "local": w.holdCall(as("ARYA")), "acting": w.holdCall(acting),
+			"other": w.holdCall(w.callerWithToken(w.MakeToken("ned"))),
 		}
 		w.NoError(w.RemoveAgent(ctx, user, "arya"))
 		ended(t, notKnown, held, "token", "local", "acting")
@@ -87,7 +87,7 @@ func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
 
 func TestRevokedOwnerStopsActingAsOthers(t *testing.T) {
 	inHold(t, func(t *testing.T, w *fixture) {
-		me := w.callerWithToken(w.newTokenFor("user"))
+		me := w.callerWithToken(w.MakeToken("user"))
 		acting, err := w.ActAs(ctx, me, "arya", "test")
 		w.NoError(err)
 		held := map[string]context.Context{"acting": w.holdCall(acting)}
@@ -100,7 +100,7 @@ func TestExpiryEndsCalls(t *testing.T) {
 	inHold(t, func(t *testing.T, w *fixture) {
 		short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 		w.NoError(err)
-		held := map[string]context.Context{"short": w.holdCall(w.callerWithToken(short)), "long": w.holdCall(w.callerWithToken(w.newTokenFor("arya")))}
+		held := map[string]context.Context{"short": w.holdCall(w.callerWithToken(short)), "long": w.holdCall(w.callerWithToken(w.MakeToken("arya")))}
 		w.Clock.Advance(time.Hour - time.Millisecond)
 		time.Sleep(time.Second) // of the bubble: the clock is looked at
 		ended(t, nil, held)
@@ -132,7 +132,7 @@ func TestHoldRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gone")
-	revoked, removed, forgotten := w.callerWithToken(w.newTokenFor("arya")), w.callerWithToken(w.newTokenFor("gone")), w.callerWithToken(w.newTokenFor("arya"))
+	revoked, removed, forgotten := w.callerWithToken(w.MakeToken("arya")), w.callerWithToken(w.MakeToken("gone")), w.callerWithToken(w.MakeToken("arya"))
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 	w.NoError(err)
 	over := w.callerWithToken(short)
@@ -163,7 +163,7 @@ func TestNoHoldSurvivesARevocation(t *testing.T) {
 	w := newStartedHub(t)
 	w.AddAgents("arya")
 	for range 20 {
-		made := w.newTokenFor("arya")
+		made := w.MakeToken("arya")
 		me := w.callerWithToken(made)
 		var group sync.WaitGroup
 		for range 8 {
@@ -188,7 +188,7 @@ func TestHoldEndsThoughTheLogDoesNotReachBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	me := w.callerWithToken(w.newTokenFor("arya"))
+	me := w.callerWithToken(w.MakeToken("arya"))
 	gone, kept := w.holdCall(me), w.holdCall(as("arya"))
 	w.NoError(w.RevokeToken(ctx, user, me.Token))
 	w.AddAgents("ned")
@@ -207,7 +207,7 @@ func TestRevocationByOneHubEndsCallsOfTheOther(t *testing.T) {
 	hubs := twoHubs(t)
 	hubs[1].Start(ctx)
 	hubs[0].AddAgents("arya")
-	me := hubs[1].callerWithToken(hubs[0].newTokenFor("arya"))
+	me := hubs[1].callerWithToken(hubs[0].MakeToken("arya"))
 	held := hubs[1].holdCall(me)
 	hubs[0].NoError(hubs[0].RevokeToken(ctx, user, me.Token))
 	<-held.Done()

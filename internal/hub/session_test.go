@@ -105,7 +105,7 @@ func TestSignInRefuses(t *testing.T) {
 	used, removed, old := w.newSignInLink(scoped("user"), "sansa"), w.newSignInLink(scoped("user"), "gone"), w.newSignInLink(scoped("user"), "sansa")
 	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
-	plain := w.newTokenFor("sansa")
+	plain := w.MakeToken("sansa")
 	w.Clock.Advance(10 * time.Minute)
 	signIn := func(secret string) func() error {
 		return func() error {

@@ -24,12 +24,6 @@ func ending(c hub.Caller, until time.Time) hub.Caller {
 	return c
 }
 
-// newTokenFor makes a token by the owner.
-func (w *fixture) newTokenFor(holder string, scopes ...parley.Scope) parley.MadeToken {
-	w.T.Helper()
-	return get[parley.MadeToken](w)(w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: holder, Scopes: scopes}))
-}
-
 func (w *fixture) tokenIDsOf(by, holder string) (list []string) {
 	w.T.Helper()
 	tokens, _, err := w.Tokens(ctx, as(by), parley.TokenFilter{Agent: holder})
@@ -79,7 +73,7 @@ func TestIdentifyRefuses(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gone")
-	good, revoked, removed := w.newTokenFor("arya"), w.newTokenFor("arya"), w.newTokenFor("gone")
+	good, revoked, removed := w.MakeToken("arya"), w.MakeToken("arya"), w.MakeToken("gone")
 	link, _, err := w.NewLink(ctx, scoped("user"), "user")
 	w.NoError(err)
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Second})
@@ -168,7 +162,7 @@ func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	a, n := w.newTokenFor("arya").ID, w.newTokenFor("ned").ID
+	a, n := w.MakeToken("arya").ID, w.MakeToken("ned").ID
 	same(t, "own", w.tokenIDsOf("arya", ""), []string{a})
 	same(t, "own, by name", w.tokenIDsOf("arya", "ARYA"), []string{a})
 	same(t, "all", w.tokenIDsOf("user", ""), []string{n, a})
@@ -196,7 +190,7 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	for by, made := range map[string]parley.MadeToken{"arya": w.newTokenFor("arya"), "user": w.newTokenFor("arya")} {
+	for by, made := range map[string]parley.MadeToken{"arya": w.MakeToken("arya"), "user": w.MakeToken("arya")} {
 		before := w.LastEventNumber()
 		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
 		_, err := w.Identify(ctx, made.Secret)
@@ -209,7 +203,7 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 		w.NoError(w.RevokeToken(ctx, as(by), made.ID))
 		same(t, "after a second time", w.storeSnapshot(), state)
 	}
-	other := w.newTokenFor("arya").ID
+	other := w.MakeToken("arya").ID
 	revoke := func(by, id string) func() error { return func() error { return w.RevokeToken(ctx, as(by), id) } }
 	w.assertRefusals(t, []refusal{
 		{"another's", revoke("ned", other), absent("token", other, checkName)},
@@ -223,7 +217,7 @@ func TestNoCallIsIdentifiedAfterARevocation(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	for range 10 {
-		made := w.newTokenFor("arya")
+		made := w.MakeToken("arya")
 		revoked := make(chan struct{})
 		ended := make(chan error, 4)
 		for range cap(ended) {
@@ -264,9 +258,9 @@ func TestRemovingAnAgentRevokesItsTokens(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	for range 101 { // more than are looked at at once
-		w.newTokenFor("arya")
+		w.MakeToken("arya")
 	}
-	kept := w.newTokenFor("ned")
+	kept := w.MakeToken("ned")
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	list, _, err := w.Tokens(ctx, user, parley.TokenFilter{Limit: 1000})
 	w.NoError(err)
@@ -284,7 +278,7 @@ func TestEventsOfTokensAreSeenByOwnersAndTheirHolder(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.AddPerson("jon", parley.AccessOwner)
 	before := w.LastEventNumber()
-	w.NoError(w.RevokeToken(ctx, user, w.newTokenFor("arya").ID))
+	w.NoError(w.RevokeToken(ctx, user, w.MakeToken("arya").ID))
 	last := w.CreateChannel("user", "end").ID
 	for who, want := range map[string]int{"arya": 2, "ned": 0, "jon": 2} {
 		got := 0
@@ -301,7 +295,7 @@ func TestEndedTokensAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
-	good, revoked := w.newTokenFor("arya").ID, w.newTokenFor("arya").ID
+	good, revoked := w.MakeToken("arya").ID, w.MakeToken("arya").ID
 	short, err := w.NewToken(ctx, scoped("user"), parley.NewToken{Agent: "arya", For: time.Hour})
 	w.NoError(err)
 	w.NoError(w.RevokeToken(ctx, user, revoked))

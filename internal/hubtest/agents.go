@@ -57,6 +57,14 @@ func (f *Fixture) SetInboxDepth(id string, depth int, overflow parley.Overflow) 
 	f.EditAgent(id, func(a *parley.Agent) { a.InboxDepth, a.InboxOverflow = depth, overflow })
 }
 
+// MakeToken makes a token for a participant as the owner.
+func (f *Fixture) MakeToken(holder string, scopes ...parley.Scope) parley.MadeToken {
+	f.T.Helper()
+	owner := Owner
+	owner.Scopes = parley.AllScopes() // those of a token are a part of them
+	return Result[parley.MadeToken](f)(f.NewToken(ctx, owner, parley.NewToken{Agent: holder, Scopes: scopes}))
+}
+
 // AddPermission adds a rule as the owner.
 func (f *Fixture) AddPermission(agent, target string, effect parley.Effect, change ...func(*parley.Permission)) {
 	f.T.Helper()

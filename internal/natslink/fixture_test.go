@@ -18,7 +18,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/store/sqlite"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -102,42 +102,28 @@ func (l *log) await(t *testing.T, words string) {
 
 // linkedHub is a hub that is joined to a server.
 type linkedHub struct {
-	*hub.Hub
-	T       *testing.T
-	Place   string
-	Store   *sqlite.DB
+	*hubtest.Fixture
 	link    *Link
 	logged  *log
 	options Options
 }
 
-var (
-	ctx  = context.Background()
-	user = hub.Caller{Agent: parley.Owner, Source: "test", Scopes: parley.AllScopes()}
-)
+var ctx = context.Background()
 
 func newLinkedHub(t *testing.T, b *broker, change ...func(*Options)) *linkedHub {
 	t.Helper()
-	w := &linkedHub{T: t, Place: t.TempDir(), logged: &log{grown: make(chan struct{}, 1)}}
+	w := &linkedHub{logged: &log{grown: make(chan struct{}, 1)}}
 	w.options = Options{URL: b.ClientURL(), Name: "local", ID: "this hub", Body: 256 << 10, Limit: Limit{Age: time.Hour}, Log: slog.New(slog.NewTextHandler(w.logged, nil))}
 	for _, f := range change {
 		f(&w.options)
 	}
-	w.open()
-	t.Cleanup(w.close)
-	return w
-}
-
-func (w *linkedHub) open() {
-	w.T.Helper()
-	var err error
-	if w.Store, err = sqlite.Open(ctx, w.Place); err != nil {
-		w.T.Fatal(err)
-	}
-	w.Hub, err = hub.New(ctx, struct{ parley.Store }{w.Store}, hub.Config{Rate: hub.Rate{PerSecond: -1, Burst: 1}, Log: w.options.Log})
-	w.NoError(err)
+	w.Fixture = hubtest.New(t, hubtest.SQLite, hubtest.SQLite.NewPlace(t), hubtest.RealTime, func(f *hubtest.Fixture) {
+		f.Config.Rate, f.Config.Log = hub.Rate{PerSecond: -1, Burst: 1}, w.options.Log
+	})
 	w.Start(ctx)
 	w.startLink()
+	t.Cleanup(func() { w.link.Stop() })
+	return w
 }
 
 func (w *linkedHub) startLink() {
@@ -148,46 +134,29 @@ func (w *linkedHub) startLink() {
 	w.link.Start(ctx)
 }
 
-func (w *linkedHub) close() {
+// restart ends the hub with its link, and starts both again.
+func (w *linkedHub) restart() {
 	w.T.Helper()
 	w.link.Stop()
-	w.Stop()
-	w.NoError(w.Store.Close())
-}
-
-func (w *linkedHub) NoError(err error) {
-	w.T.Helper()
-	if err != nil {
-		w.T.Fatal(err)
-	}
-}
-
-func (w *linkedHub) AddAgents(ids ...string) {
-	w.T.Helper()
-	for _, id := range ids {
-		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})
-		w.NoError(err)
-	}
+	w.Restart()
+	w.Start(ctx)
+	w.startLink()
 }
 
 func (w *linkedHub) postAs(from string, d parley.Draft) parley.Message {
 	w.T.Helper()
-	r, err := w.Post(ctx, hub.Caller{Agent: from, Source: "test"}, d)
-	w.NoError(err)
-	return r.Message
+	return w.PostAs(from, d).Message
 }
 
 // createChannel makes a channel and returns its id.
 func (w *linkedHub) createChannel(name string) string {
 	w.T.Helper()
-	view, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: name})
-	w.NoError(err)
-	return view.ID
+	return w.CreateChannel(parley.Owner, name).ID
 }
 
 func (w *linkedHub) sayAsOwner(conversation, text string) parley.Message {
 	w.T.Helper()
-	return w.postAs(parley.Owner, parley.Draft{Conversation: conversation, Content: parley.Content{Text: text}})
+	return w.SayIn(parley.Owner, conversation, text).Message
 }
 
 // reader is somebody else at the server.

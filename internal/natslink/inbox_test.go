@@ -11,14 +11,8 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
-
-func (w *linkedHub) token(agent string, scopes ...parley.Scope) string {
-	w.T.Helper()
-	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: agent, Scopes: scopes})
-	w.NoError(err)
-	return made.Secret
-}
 
 func (r *reader) request(m *nats.Msg) *nats.Msg {
 	r.t.Helper()
@@ -43,7 +37,7 @@ func TestMessageIsTakenAndAnsweredWithItsReceipt(t *testing.T) {
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned")
 	w.logged.await(t, "messages are taken from NATS")
-	r, token := newReader(t, b), w.token("arya")
+	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	m := withToken(token, `{"direct":["ned"],"content":{"text":"hello"},"priority":"high"}`)
 	m.Header.Set(headerTrace, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	m.Header.Set(headerID, "once")
@@ -75,7 +69,7 @@ func TestRefusedRequests(t *testing.T) {
 	w := newLinkedHub(t, b, func(o *Options) { o.Body = 4 << 10 })
 	w.AddAgents("arya", "ned")
 	w.logged.await(t, "messages are taken from NATS")
-	r, token := newReader(t, b), w.token("arya")
+	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	draft := `{"direct":["ned"],"content":{"text":"hello"}}`
 	for _, test := range []struct {
 		name    string
@@ -85,7 +79,7 @@ func TestRefusedRequests(t *testing.T) {
 	}{
 		{"no token", withToken("", draft), parley.NotPermitted, "does not say who calls"},
 		{"a wrong token", withToken("parley_wrong", draft), parley.NotPermitted, "does not know the token"},
-		{"a token that may only read", withToken(w.token("arya", parley.ScopeRead), draft), parley.NotPermitted, "the scope send"},
+		{"a token that may only read", withToken(w.MakeToken("arya", parley.ScopeRead).Secret, draft), parley.NotPermitted, "the scope send"},
 		{"two tokens", withToken(token, `{"token":"parley_other","direct":["ned"]}`), parley.BadInput, "different tokens"},
 		{"another sender", withToken(token, `{"from":"ned","direct":["ned"],"content":{"text":"x"}}`), parley.NotPermitted, "ned"},
 		{"broken JSON", withToken(token, `{"direct":["ned"`), parley.BadInput, "the request ends too soon"},
@@ -116,7 +110,7 @@ func TestRefusedRequests(t *testing.T) {
 			}
 		})
 	}
-	hits, err := w.Search(ctx, user, parley.SearchRequest{Query: "from:arya"})
+	hits, err := w.Search(ctx, hubtest.Owner, parley.SearchRequest{Query: "from:arya"})
 	w.NoError(err)
 	if len(hits.Hits) != 0 {
 		t.Errorf("%d messages were stored", len(hits.Hits))
@@ -131,7 +125,7 @@ func TestAnswerStaysInItsTrace(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.logged.await(t, "messages are taken from NATS")
 	asked := w.postAs("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}, TraceID: "winter-1"})
-	m := withToken(w.token("ned"), fmt.Sprintf(`{"in_reply_to":%q,"content":{"text":"yes"}}`, asked.ID))
+	m := withToken(w.MakeToken("ned").Secret, fmt.Sprintf(`{"in_reply_to":%q,"content":{"text":"yes"}}`, asked.ID))
 	m.Header.Set(headerTrace, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	answer := newReader(t, b).request(m)
 	var got parley.Receipt
@@ -149,11 +143,11 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 	w.AddAgents("arya", "ned", "hound")
 	w.logged.await(t, "messages are taken from NATS")
 	secret := w.postAs("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}})
-	header := withToken(w.token("hound"), `{"direct":["user"],"content":{"text":"x"}}`)
+	header := withToken(w.MakeToken("hound").Secret, `{"direct":["user"],"content":{"text":"x"}}`)
 	header.Header.Set(headerTrace, parley.TraceParent(secret.TraceID, parley.MessageSpan(secret.ID)))
 	for name, m := range map[string]*nats.Msg{
 		"header": header,
-		"body":   withToken(w.token("hound"), fmt.Sprintf(`{"direct":["user"],"trace_id":%q,"content":{"text":"x"}}`, secret.TraceID)),
+		"body":   withToken(w.MakeToken("hound").Secret, fmt.Sprintf(`{"direct":["user"],"trace_id":%q,"content":{"text":"x"}}`, secret.TraceID)),
 	} {
 		var got parley.Receipt
 		w.NoError(json.Unmarshal(newReader(t, b).request(m).Data, &got))
@@ -169,7 +163,7 @@ func TestRefusalOfAPayloadSaysAllThatIsWrong(t *testing.T) {
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned")
 	w.logged.await(t, "messages are taken from NATS")
-	answer := newReader(t, b).request(withToken(w.token("arya"), `{"direct":["ned"],"type":"status-update","payload":{"status":"done","progress":2}}`))
+	answer := newReader(t, b).request(withToken(w.MakeToken("arya").Secret, `{"direct":["ned"],"type":"status-update","payload":{"status":"done","progress":2}}`))
 	var got problem
 	w.NoError(json.Unmarshal(answer.Data, &got))
 	if got.Validation == nil || got.Validation.Error != "VALIDATION_FAILED" || len(got.Validation.Issues) != 2 {
@@ -195,7 +189,7 @@ func TestRequestsWithOneTokenStayInTheirOrder(t *testing.T) {
 	channel := w.createChannel("general")
 	w.NoError(w.Join(ctx, hub.Caller{Agent: "arya", Source: "test"}, channel))
 	w.logged.await(t, "messages are taken from NATS")
-	r, token := newReader(t, b), w.token("arya")
+	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	want := []string{}
 	for n := range 100 {
 		want = append(want, fmt.Sprint(n))

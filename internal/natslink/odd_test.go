@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 // TestMessageLargerThanTheStreamTakesGoesWithoutItsBody has a stream whose operator bounds its messages.
@@ -70,7 +71,7 @@ func TestAlertEndsWhenNothingIsLeftToPublish(t *testing.T) {
 	w.NoError(err)
 	w.sayAsOwner(channel, "second")
 	w.awaitAlerts("nats")
-	w.NoError(w.DeleteConversation(ctx, user, channel))
+	w.NoError(w.DeleteConversation(ctx, hubtest.Owner, channel))
 	w.awaitAlerts()
 }
 
@@ -81,7 +82,7 @@ func TestReceiptLargerThanTheServerTakesGoesWithoutTheBody(t *testing.T) {
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned")
 	w.logged.await(t, "messages are taken from NATS")
-	r, token := newReader(t, b), w.token("arya")
+	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	for size, cut := range map[int]bool{40 << 10: false, 62 << 10: true} {
 		answer := r.request(withToken(token, `{"direct":["ned"],"content":{"text":"`+strings.Repeat("<", size)+`"}}`))
 		var got parley.Receipt

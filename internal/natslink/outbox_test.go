@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 func TestMessageIsPublishedForItsConversationAndItsRecipients(t *testing.T) {
@@ -103,8 +104,7 @@ func TestHubIsRestartedInTheMiddle(t *testing.T) {
 	channel := w.createChannel("general")
 	for n := range 300 {
 		if n%100 == 50 {
-			w.close()
-			w.open()
+			w.restart()
 		}
 		w.sayAsOwner(channel, fmt.Sprint(n))
 	}
@@ -258,8 +258,8 @@ func TestDeletedMessageIsNotPublishedAfterAnOutage(t *testing.T) {
 	w.sayAsOwner(gone, "deleted")
 	redacted := w.sayAsOwner(kept, "redacted")
 	w.sayAsOwner(kept, "last")
-	w.NoError(w.DeleteConversation(ctx, user, gone))
-	_, err := w.Redact(ctx, user, redacted.ID, "a secret")
+	w.NoError(w.DeleteConversation(ctx, hubtest.Owner, gone))
+	_, err := w.Redact(ctx, hubtest.Owner, redacted.ID, "a secret")
 	w.NoError(err)
 	b.start()
 	list := newReader(t, b).read(3)
@@ -325,7 +325,7 @@ func TestAwayServerIsAnAlert(t *testing.T) {
 func (w *linkedHub) awaitAlerts(names ...string) {
 	w.T.Helper()
 	for late := time.Now().Add(patience); ; {
-		status, err := w.Status(ctx, user)
+		status, err := w.Status(ctx, hubtest.Owner)
 		w.NoError(err)
 		on := []string{}
 		for _, a := range status.Alerts {

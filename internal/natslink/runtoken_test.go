@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 // SPEC 7.4: the token of a run never works on NATS, whatever its runtime. The run goes on all the while.
@@ -15,7 +16,7 @@ func TestNoTokenOfARunWorksOnNATS(t *testing.T) {
 	b := newBroker(t)
 	w := newLinkedHub(t, b)
 	w.AddAgents("ned")
-	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Runtime: parley.RuntimeScript}})
+	_, err := w.AddAgent(ctx, hubtest.Owner, parley.NewAgent{ID: "arya", Profile: parley.Profile{Runtime: parley.RuntimeScript}})
 	w.NoError(err)
 	w.logged.await(t, "messages are taken from NATS")
 	r := newReader(t, b)
@@ -38,7 +39,7 @@ func TestNoTokenOfARunWorksOnNATS(t *testing.T) {
 			t.Errorf("in its own place the token is not good: %v", err)
 		}
 	}
-	hits, err := w.Search(ctx, user, parley.SearchRequest{Query: "stolen"})
+	hits, err := w.Search(ctx, hubtest.Owner, parley.SearchRequest{Query: "stolen"})
 	w.NoError(err)
 	if len(hits.Hits) != 0 {
 		t.Errorf("%d messages were stored", len(hits.Hits))
