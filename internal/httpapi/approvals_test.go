@@ -15,7 +15,7 @@ const aNotice = `{"action":"notify","agent":"gendry","message":"It is done"}`
 
 // TestHeldCallsAreAccepted: 202 says what a call waits for, and the same call waits for the same.
 func TestHeldCallsAreAccepted(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	w.mode("arya", parley.ModeSupervised)
 	got := w.send(request{as: "arya", path: "/v1/contact", body: aNotice})
 	if got.status != http.StatusAccepted || find(t, got.body, "text") != parley.HeldText || find(t, got.body, "approval.state") != "pending" {
@@ -29,7 +29,7 @@ func TestHeldCallsAreAccepted(t *testing.T) {
 
 // TestApprovalReuse: an approval is good for one call, as it was, once.
 func TestApprovalReuse(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	w.mode("arya", parley.ModeSupervised)
 	held := w.send(request{as: "arya", path: "/v1/contact", body: aNotice})
 	id := find(t, held.body, "approval.id")
@@ -53,10 +53,10 @@ func TestApprovalReuse(t *testing.T) {
 }
 
 // heard is how often an agent was told what arya has to say.
-func (w *world) heard(agent string) (n int) {
-	w.t.Helper()
+func (w *servedHub) heard(agent string) (n int) {
+	w.T.Helper()
 	peeked, err := w.Peek(ctx, as(agent), 100)
-	w.ok(err)
+	w.NoError(err)
 	for _, m := range peeked.Messages {
 		if m.From == "arya" {
 			n++
@@ -67,7 +67,7 @@ func (w *world) heard(agent string) (n int) {
 
 // TestNobodyDecidesItsOwnCall: not the agent with its token, not its run, not somebody whom it does not concern.
 func TestNobodyDecidesItsOwnCall(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	run := w.run("arya")
 	id := w.heldCall("It is done").ID
 	decide := request{path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`}
@@ -79,7 +79,7 @@ func TestNobodyDecidesItsOwnCall(t *testing.T) {
 	*w.peer = peer{}
 	decide.as, decide.header = "hound", nil
 	w.refuses(t, "somebody else", decide, 404, parley.BadInput)
-	w.tokens["reader"] = w.token("rickon", parley.ScopeRead, parley.ScopeSend)
+	w.tokens["reader"] = w.MakeToken("rickon", parley.ScopeRead, parley.ScopeSend).Secret
 	decide.as = "reader"
 	w.refuses(t, "the manager, with a token for less", decide, 403, parley.NotPermitted)
 	if n := w.heard("gendry"); n != 0 {
@@ -89,7 +89,7 @@ func TestNobodyDecidesItsOwnCall(t *testing.T) {
 
 // TestADecisionMustBeSaid: nothing stands for a no, or for a yes.
 func TestADecisionMustBeSaid(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	path := "/v1/approvals/" + w.heldCall("It is done").ID + "/decide"
 	for _, body := range []string{`{}`, `{"note":"hm"}`, `{"approve":null}`, `{"approve":"yes"}`} {
 		w.refuses(t, body, request{as: "rickon", path: path, body: body}, 400, parley.BadInput)
@@ -108,7 +108,7 @@ func TestWhatCanBeHeldIsDescribed(t *testing.T) {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {
-			s.t, s.world.t = t, t
+			s.t, s.servedHub.T = t, t
 			st := s.example(op, arya, fmt.Sprintf("held-%d", n))
 			s.mode("arya", parley.ModeStrict)
 			defer s.mode("arya", parley.ModeAutonomous)
@@ -126,14 +126,14 @@ func TestWhatCanBeHeldIsDescribed(t *testing.T) {
 
 // TestHeldCallsKeepTheirArguments: what is approved is what was sent, key by key.
 func TestHeldCallsKeepTheirArguments(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	w.mode("arya", parley.ModeSupervised)
 	held := w.send(request{as: "arya", path: "/v1/contact", body: `{"action":"delegate","agent":"gendry","message":"Forge <it> & go","priority":"high"}`})
 	shown := w.send(request{as: "rickon", path: "/v1/approvals/" + find(t, held.body, "approval.id")})
 	var a parley.Approval
-	w.ok(json.Unmarshal([]byte(shown.body), &a))
+	w.NoError(json.Unmarshal([]byte(shown.body), &a))
 	var args parley.Contact
-	w.ok(json.Unmarshal(a.Call.Args, &args))
+	w.NoError(json.Unmarshal(a.Call.Args, &args))
 	if a.Call.Tool != "contact_agent" || args.Pattern != parley.PatternDelegate || args.Message != "Forge <it> & go" || args.Priority.Word() != "high" {
 		t.Errorf("the call is %s %s", a.Call.Tool, a.Call.Args)
 	}

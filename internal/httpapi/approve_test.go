@@ -12,29 +12,29 @@ import (
 )
 
 // linkedCall has arya write to gendry, for which it needs the approval of rickon, and makes his link to it.
-func (w *world) linkedCall(words string) (a parley.Approval, path string) {
-	w.t.Helper()
+func (w *servedHub) linkedCall(words string) (a parley.Approval, path string) {
+	w.T.Helper()
 	_, err := w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true})
-	w.ok(err)
+	w.NoError(err)
 	_, err = w.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
 	held, ok := errors.AsType[*parley.Held](err)
 	if !ok {
-		w.t.Fatalf("the call was not held: %v", err)
+		w.T.Fatalf("the call was not held: %v", err)
 	}
 	secret, err := w.NewApprovalLink(ctx, held.Approval.ID, "rickon")
-	w.ok(err)
+	w.NoError(err)
 	return held.Approval, "/approve/" + secret
 }
 
-func (w *world) stateOf(a parley.Approval) parley.Approval {
-	w.t.Helper()
+func (w *servedHub) stateOf(a parley.Approval) parley.Approval {
+	w.T.Helper()
 	now, err := w.Approval(ctx, user, a.ID)
-	w.ok(err)
+	w.NoError(err)
 	return now
 }
 
 func TestTheLinkOfAnApprovalIsShownAndDecides(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	a, path := w.linkedCall("Is it <b>good</b>?")
 	for range 2 { // what looks at links before people do must not decide
 		page := w.send(request{path: path})
@@ -75,7 +75,7 @@ func TestTheLinkOfAnApprovalIsShownAndDecides(t *testing.T) {
 
 // TestAButtonOfANotificationDecides: an app that shows notifications is no browser, and says nothing of where it is.
 func TestAButtonOfANotificationDecides(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	a, path := w.linkedCall("hello")
 	got := w.send(request{method: http.MethodPost, path: path, body: "approve=0", header: in("Content-Type", "application/x-www-form-urlencoded")})
 	if now := w.stateOf(a); got.status != http.StatusOK || now.State != parley.ApprovalDenied || now.DecidedBy != "rickon" {
@@ -84,7 +84,7 @@ func TestAButtonOfANotificationDecides(t *testing.T) {
 }
 
 func TestWhatTheLinkOfAnApprovalRefuses(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	a, path := w.linkedCall("hello")
 	other, _ := w.linkedCall("something else")
 	for name, c := range map[string]struct {
@@ -125,7 +125,7 @@ func TestWhatTheLinkOfAnApprovalRefuses(t *testing.T) {
 
 // TestScriptsInAnApproval: what agents write stays text.
 func TestScriptsInAnApproval(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	for _, hostile := range []string{
 		`<script>alert(1)</script>`, `</pre><form action="//evil.example"><button>Approve`, `"><img src=x onerror=alert(1)>`,
 		`{{.ID}}`, `<a href="javascript:alert(1)">`, `</style><style>*{display:none}`,
@@ -145,7 +145,7 @@ func TestScriptsInAnApproval(t *testing.T) {
 
 // TestHiddenTextInAnApproval: what nobody sees, and what turns a line around, is shown as what it is.
 func TestHiddenTextInAnApproval(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	_, path := w.linkedCall("pay \u202e001\u202c \u200bnow")
 	page := w.send(request{path: path}).body
 	if strings.ContainsAny(page, "\u202e\u202c\u200b") {

@@ -20,17 +20,17 @@ var line = []byte(`{"conversation":"square","content":{"text":"Is the build gree
 // BenchmarkPost compares posts over HTTP, by clients that keep their connections, with the same in process.
 func BenchmarkPost(b *testing.B) {
 	b.Run("in process", func(b *testing.B) {
-		w := newWorld(b)
+		w := newServedHub(b)
 		caller := hub.Caller{Agent: "arya", Source: "api"}
 		together(b, func() {
 			_, err := w.Post(ctx, caller, parley.Draft{Conversation: "square", Content: parley.Content{
 				Text: "Is the build green? It was when I looked an hour ago, but much has happened since.",
 			}})
-			w.ok(err)
+			w.NoError(err)
 		})
 	})
 	b.Run("HTTP", func(b *testing.B) {
-		w := newWorld(b)
+		w := newServedHub(b)
 		idle := make(chan *connection, writers)
 		for range writers {
 			idle <- w.connect()
@@ -55,24 +55,24 @@ type connection struct {
 	request []byte
 }
 
-func (w *world) connect() *connection {
-	w.t.Helper()
+func (w *servedHub) connect() *connection {
+	w.T.Helper()
 	conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
-	w.ok(err)
+	w.NoError(err)
 	request := fmt.Sprintf("POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
 		w.port(), w.tokens["arya"], len(line), line)
 	return &connection{conn, bufio.NewReader(conn), []byte(request)}
 }
 
-func (c *connection) post(w *world) int {
-	w.t.Helper()
+func (c *connection) post(w *servedHub) int {
+	w.T.Helper()
 	_, err := c.Write(c.request)
-	w.ok(err)
+	w.NoError(err)
 	res, err := http.ReadResponse(c.answers, nil)
-	w.ok(err)
+	w.NoError(err)
 	defer func() { _ = res.Body.Close() }()
 	_, err = io.Copy(io.Discard, res.Body)
-	w.ok(err)
+	w.NoError(err)
 	return res.StatusCode
 }
 

@@ -20,31 +20,31 @@ const longWait = 30 * time.Second
 const anAsk = `{"action":"ask","agent":"rickon","message":"Which steel?"}`
 
 // asked waits until rickon has the request of an ask, and returns it.
-func (w *world) asked() string {
-	w.t.Helper()
+func (w *servedHub) asked() string {
+	w.T.Helper()
 	taken, err := w.Take(ctx, as("rickon"), parley.Take{Wait: longWait})
-	w.ok(err)
+	w.NoError(err)
 	if len(taken.Messages) != 1 {
-		w.t.Fatalf("rickon was asked %d times", len(taken.Messages))
+		w.T.Fatalf("rickon was asked %d times", len(taken.Messages))
 	}
 	return taken.Messages[0].ID
 }
 
 // answer answers a message as rickon.
-func (w *world) answer(message, text string) {
-	w.t.Helper()
+func (w *servedHub) answer(message, text string) {
+	w.T.Helper()
 	_, err := w.Post(ctx, as("rickon"), parley.Draft{InReplyTo: message, Content: parley.Content{Text: text}})
-	w.ok(err)
+	w.NoError(err)
 }
 
 // calledBack waits until arya has a message from the hub, and returns what it says.
-func (w *world) calledBack() string {
-	w.t.Helper()
+func (w *servedHub) calledBack() string {
+	w.T.Helper()
 	for {
 		taken, err := w.Take(ctx, as("arya"), parley.Take{Wait: longWait})
-		w.ok(err)
+		w.NoError(err)
 		if len(taken.Messages) == 0 {
-			w.t.Fatal("nothing comes back")
+			w.T.Fatalf("nothing comes back")
 		}
 		for _, m := range taken.Messages {
 			if m.From == parley.System {
@@ -56,7 +56,7 @@ func (w *world) calledBack() string {
 
 // TestAsksAreAnsweredInTheCall: the call lasts until the other has answered.
 func TestAsksAreAnsweredInTheCall(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	answered := make(chan reply, 1)
 	go func() { answered <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
 	w.answer(w.asked(), "Valyrian.")
@@ -68,7 +68,7 @@ func TestAsksAreAnsweredInTheCall(t *testing.T) {
 
 // TestLateAsksAreProblemsThatSayWhatWasAsked: the time is up, and the answer follows as a message.
 func TestLateAsksAreProblemsThatSayWhatWasAsked(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	got := w.send(request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":0.001}`})
 	if got.status != http.StatusGatewayTimeout || find(t, got.body, "code") != "E004" || find(t, got.body, "contacted.outcome") != "late" {
 		t.Fatalf("got %d %s", got.status, got.body)
@@ -108,10 +108,10 @@ func (c *closingConn) Close() error {
 // TestAsksOutliveTheirConnection: whoever hangs up gets the answer as a message.
 func TestAsksOutliveTheirConnection(t *testing.T) {
 	closed := make(chan struct{}, 16)
-	w := newWorldAt(t, closings{localListener(t), closed})
+	w := newServedHubAt(t, closings{localListener(t), closed})
 	calling, hangUp := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(calling, http.MethodPost, w.server.URL+"/v1/contact", strings.NewReader(anAsk))
-	w.ok(err)
+	w.NoError(err)
 	req.Header.Set("Authorization", "Bearer "+w.tokens["arya"])
 	req.Header.Set("Content-Type", "application/json")
 	ended := make(chan error, 1)
@@ -133,14 +133,14 @@ func TestAsksOutliveTheirConnection(t *testing.T) {
 
 // TestAsksEndWithTheirCredential: the call ends at once, and what is answered later is brought to the agent.
 func TestAsksEndWithTheirCredential(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya"})
-	w.ok(err)
+	w.NoError(err)
 	w.tokens["stale"] = made.Secret
 	answered := make(chan reply, 1)
 	go func() { answered <- w.send(request{as: "stale", path: "/v1/contact", body: anAsk}) }()
 	message := w.asked()
-	w.ok(w.RevokeToken(ctx, user, made.ID))
+	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	if got := <-answered; got.status != http.StatusUnauthorized {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
@@ -153,7 +153,7 @@ func TestAsksEndWithTheirCredential(t *testing.T) {
 // TestAsksEndWhenTheServerStops: its caller is told to come again.
 func TestAsksEndWhenTheServerStops(t *testing.T) {
 	closing := make(chan struct{})
-	w := newWorld(t, func(o *httpapi.Options) { o.Closing = closing })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	answered := make(chan reply, 1)
 	go func() { answered <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
 	w.asked()
@@ -165,7 +165,7 @@ func TestAsksEndWhenTheServerStops(t *testing.T) {
 
 // TestTheSameContactIsMadeOnce: a key in the header or in the body says that it is the same.
 func TestTheSameContactIsMadeOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	body := `{"action":"notify","agent":"gendry","message":"It is done"`
 	first := w.send(request{as: "arya", path: "/v1/contact", body: body + "}", header: in("Idempotency-Key", "k")})
 	again := w.send(request{as: "arya", path: "/v1/contact", body: body + `,"idempotency_key":"k"}`})
@@ -180,7 +180,7 @@ func TestTheSameContactIsMadeOnce(t *testing.T) {
 
 // TestWaitsOfContactsAreBounded: nobody holds a call for ever.
 func TestWaitsOfContactsAreBounded(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	for _, wait := range []string{"-1", "601", "1e300"} {
 		w.refuses(t, wait, request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":` + wait + `}`}, 400, parley.BadInput)
 	}
@@ -188,20 +188,20 @@ func TestWaitsOfContactsAreBounded(t *testing.T) {
 
 // A page is full, or says where the list goes on.
 func TestTheLargestPageOfTasksIsNotTheLast(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	const most = 1000
 	for range most + 1 {
 		_, err := w.NewTask(ctx, user, parley.NewTask{Text: "sew"})
-		w.ok(err)
+		w.NoError(err)
 	}
-	w.tokens["user"] = w.token("user", parley.ScopeRead)
+	w.tokens["user"] = w.MakeToken("user", parley.ScopeRead).Secret
 	count := 0
 	for path := "/v1/tasks?limit=1001"; path != ""; {
 		var page struct {
 			Items []json.RawMessage `json:"items"`
 			Next  string            `json:"next"`
 		}
-		w.ok(json.Unmarshal([]byte(w.send(request{as: "user", path: path}).body), &page))
+		w.NoError(json.Unmarshal([]byte(w.send(request{as: "user", path: path}).body), &page))
 		count += len(page.Items)
 		if path = ""; page.Next != "" {
 			path = "/v1/tasks?limit=1001&cursor=" + page.Next

@@ -15,7 +15,7 @@ import (
 
 // TestTheSocketKnowsItsPeer: whoever is on the socket needs no token, and is whom the server says.
 func TestTheSocketKnowsItsPeer(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	who := func() string {
 		return find(t, w.send(request{path: "/v1/whoami", header: in("Host", "anything")}).body, "agent.id")
 	}
@@ -52,7 +52,7 @@ func (s socket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestWrongPathsAndMethods(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	w.refuses(t, "path", request{as: "arya", path: "/v1/nothing"}, 404, parley.BadInput)
 	w.refuses(t, "method", request{as: "arya", method: http.MethodPut, path: "/v1/agents"}, 405, parley.BadInput)
 	if got := w.send(request{as: "arya", method: http.MethodPut, path: "/v1/agents"}).header.Get("Allow"); got != "GET, HEAD, POST" {
@@ -65,7 +65,7 @@ func TestWrongPathsAndMethods(t *testing.T) {
 }
 
 func TestNoBodyIsAnEmptyOne(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	if got := w.send(request{as: "gendry", method: http.MethodPost, path: "/v1/inbox/take"}); got.status != http.StatusOK {
 		t.Errorf("take: %d %s", got.status, got.body)
 	}
@@ -73,7 +73,7 @@ func TestNoBodyIsAnEmptyOne(t *testing.T) {
 }
 
 func TestHeadOfAnArtifact(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	sha := find(t, w.send(request{as: "arya", path: "/v1/artifacts", body: "steel"}).body, "sha256")
 	got := w.send(request{as: "arya", method: http.MethodHead, path: "/v1/artifacts/" + sha})
 	if got.status != http.StatusOK || got.header.Get("Content-Length") != "5" || got.body != "" {
@@ -83,13 +83,13 @@ func TestHeadOfAnArtifact(t *testing.T) {
 
 // TestActingAsIsAudited: what an owner does as somebody else is written down before it is done.
 func TestActingAsIsAudited(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	got := w.send(request{as: "user", path: "/v1/messages", body: aMessage, header: in("Parley-As", "gendry")})
 	if from := find(t, got.body, "message.from"); from != "gendry" {
 		t.Errorf("it is from %s", from)
 	}
 	log, err := w.AuditLog(ctx, user, 0, 1000)
-	w.ok(err)
+	w.NoError(err)
 	last := log[len(log)-1]
 	if last.Actor != "user" || last.Act != "as" || last.Subject != "gendry" || !strings.Contains(string(last.Detail), "post-message") {
 		t.Errorf("the last entry is %+v", last)
@@ -98,9 +98,9 @@ func TestActingAsIsAudited(t *testing.T) {
 
 // TestReadingAsIsAuditedOnce: who looks in another's name asks again and again, and fills no log with it.
 func TestReadingAsIsAuditedOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	before, err := w.AuditLog(ctx, user, 0, 1000)
-	w.ok(err)
+	w.NoError(err)
 	as := in("Parley-As", "gendry")
 	for range 3 {
 		w.send(request{as: "user", method: http.MethodGet, path: "/v1/who", header: as})
@@ -108,7 +108,7 @@ func TestReadingAsIsAuditedOnce(t *testing.T) {
 		w.send(request{as: "user", path: "/v1/inbox/take", body: `{}`, header: as})
 	}
 	log, err := w.AuditLog(ctx, user, 0, 1000)
-	w.ok(err)
+	w.NoError(err)
 	if n := len(log) - len(before); n != 2+3 {
 		t.Errorf("%d entries, want one for each way to read and one for each take", n)
 	}
@@ -116,12 +116,12 @@ func TestReadingAsIsAuditedOnce(t *testing.T) {
 
 // TestRefusalsAreAudited: a credential that was used for what it is not good for is written down.
 func TestRefusalsAreAudited(t *testing.T) {
-	w := newWorld(t)
-	w.tokens["reader"] = w.token("gendry", parley.ScopeRead)
+	w := newServedHub(t)
+	w.tokens["reader"] = w.MakeToken("gendry", parley.ScopeRead).Secret
 	w.refuses(t, "posting", request{as: "reader", path: "/v1/messages", body: aMessage}, 403, parley.NotPermitted)
 	w.Stop() // everything is written
 	log, err := w.AuditLog(ctx, user, 0, 1000)
-	w.ok(err)
+	w.NoError(err)
 	if last := log[len(log)-1]; last.Actor != "gendry" || last.Act != "refused" {
 		t.Errorf("the last entry is %+v", last)
 	}
@@ -129,7 +129,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 
 // TestPanicsAreAnswered: a defect is answered, logged, and ends nothing else.
 func TestPanicsAreAnswered(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) {
+	w := newServedHub(t, func(o *httpapi.Options) {
 		o.Peer = func(context.Context) (hub.Place, error) { panic("a defect") }
 	})
 	w.refuses(t, "a panic", request{as: "arya", path: "/v1/agents"}, 500, parley.Internal)
@@ -139,8 +139,8 @@ func TestPanicsAreAnswered(t *testing.T) {
 }
 
 func TestReadinessSaysThatNothingCanBeWritten(t *testing.T) {
-	w := newWorld(t)
-	w.ok(w.db.Close())
+	w := newServedHub(t)
+	w.CloseStore()
 	w.refuses(t, "ready", request{path: "/readyz"}, 503, parley.Unavailable)
 	if got := w.send(request{path: "/healthz"}); got.status != http.StatusOK {
 		t.Errorf("healthz: %d", got.status)
@@ -150,7 +150,7 @@ func TestReadinessSaysThatNothingCanBeWritten(t *testing.T) {
 // TestStoppingEndsLongCalls: a server that stops waits for nobody who waits.
 func TestStoppingEndsLongCalls(t *testing.T) {
 	closing := make(chan struct{})
-	w := newWorld(t, func(o *httpapi.Options) { o.Closing = closing })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	waiting := make(chan reply)
 	go func() { waiting <- w.send(request{as: "hound", path: "/v1/inbox/take", body: `{"wait":50}`}) }()
 	w.waitForCall("hound")
@@ -162,7 +162,7 @@ func TestStoppingEndsLongCalls(t *testing.T) {
 
 // TestDigestsInUpperCaseAndNamesThatLeadElsewhere: the one is the same digest, the others are refused.
 func TestDigestsInUpperCaseAndNamesThatLeadElsewhere(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	sha := strings.ToUpper(find(t, w.send(request{as: "arya", path: "/v1/artifacts", body: "steel"}).body, "sha256"))
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		if got := w.send(request{as: "arya", method: method, path: "/v1/artifacts/" + sha}); got.status != http.StatusOK {

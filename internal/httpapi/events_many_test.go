@@ -21,15 +21,15 @@ import (
 func TestTwoThousandStreamsAtOnce(t *testing.T) {
 	const agents, streams = 100, 20
 	closing := make(chan struct{})
-	w := newWorld(t, func(o *httpapi.Options) { o.Closing = closing })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	var open [agents][streams]*reader
 	inParallel(agents, func(a int) {
 		id := fmt.Sprint("a", a)
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: id})
-		w.ok(err)
+		w.NoError(err)
 	})
 	for a := range agents {
-		w.tokens[fmt.Sprint("a", a)] = w.token(fmt.Sprint("a", a), parley.ScopeRead)
+		w.tokens[fmt.Sprint("a", a)] = w.MakeToken(fmt.Sprint("a", a), parley.ScopeRead).Secret
 	}
 	inParallel(agents, func(a int) {
 		for s := range streams {
@@ -40,7 +40,7 @@ func TestTwoThousandStreamsAtOnce(t *testing.T) {
 	var sent [agents]int64
 	inParallel(agents, func(a int) {
 		receipt, err := w.Post(ctx, user, parley.Draft{Direct: []string{fmt.Sprint("a", a)}, Content: parley.Content{Text: "hello"}})
-		w.ok(err)
+		w.NoError(err)
 		sent[a] = receipt.Message.Seq
 	})
 	inParallel(agents, func(a int) {
@@ -73,7 +73,7 @@ func inParallel(n int, do func(int)) {
 func TestStreamsSurviveARestart(t *testing.T) {
 	const each = 40
 	closing := make(chan struct{})
-	w := newWorld(t, func(o *httpapi.Options) { o.Closing = closing })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	address := w.server.Listener.Addr().String()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -81,7 +81,7 @@ func TestStreamsSurviveARestart(t *testing.T) {
 	got, ready := [2][]int64{}, make(chan struct{}, 100)
 	for i, who := range []string{"arya", "gendry"} {
 		c, err := client.New(client.Options{URL: w.server.URL, Token: w.tokens[who]})
-		w.ok(err)
+		w.NoError(err)
 		group.Go(func() {
 			defer c.Close()
 			for e, err := range c.Events(ctx, client.EventsOptions{Kinds: []string{"message"}}) {
@@ -104,7 +104,7 @@ func TestStreamsSurviveARestart(t *testing.T) {
 	post := func() {
 		for range each {
 			receipt, err := w.Post(ctx, hub.Caller{Agent: "user"}, parley.Draft{Conversation: "square", Content: parley.Content{Text: "hello"}})
-			w.ok(err)
+			w.NoError(err)
 			said = append(said, receipt.Message.Seq)
 		}
 	}
@@ -112,10 +112,12 @@ func TestStreamsSurviveARestart(t *testing.T) {
 	w.server.CloseClientConnections()
 	post()
 	close(closing)
-	w.close()
+	w.server.Close()
+	w.Close()
 	listener, err := net.Listen("tcp", address)
-	w.ok(err)
-	w.open(listener)
+	w.NoError(err)
+	w.Open()
+	w.serve(listener)
 	post()
 	group.Wait()
 	for i := range got {

@@ -18,6 +18,7 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/httpapi"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 )
 
 // block is one block of a stream as it came.
@@ -30,29 +31,29 @@ func (b block) num() int64 {
 
 // reader is an open stream of events.
 type reader struct {
-	t     testing.TB
+	t     hubtest.Tester
 	res   *http.Response
 	lines *bufio.Reader
 	leave context.CancelFunc
 }
 
 // follow opens a stream as somebody, by a client of its own.
-func (w *world) follow(via *http.Client, who, query, lastID string) *reader {
-	w.t.Helper()
+func (w *servedHub) follow(via *http.Client, who, query, lastID string) *reader {
+	w.T.Helper()
 	ctx, cancel := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server.URL+"/v1/events"+query, http.NoBody)
-	w.ok(err)
+	w.NoError(err)
 	req.Header.Set("Authorization", "Bearer "+w.tokens[who])
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
 	}
 	res, err := via.Do(req)
-	w.ok(err)
-	w.t.Cleanup(func() {
+	w.NoError(err)
+	w.T.Cleanup(func() {
 		cancel()
 		_ = res.Body.Close()
 	})
-	return &reader{w.t, res, bufio.NewReader(res.Body), cancel}
+	return &reader{w.T, res, bufio.NewReader(res.Body), cancel}
 }
 
 // next waits for a block. io.EOF if the stream has ended between two blocks.
@@ -92,15 +93,15 @@ func (r *reader) want(kind string) block {
 	return b
 }
 
-func (w *world) say(from, where, text string) parley.Message {
-	w.t.Helper()
+func (w *servedHub) say(from, where, text string) parley.Message {
+	w.T.Helper()
 	receipt, err := w.Post(ctx, hub.Caller{Agent: from}, parley.Draft{Conversation: where, Content: parley.Content{Text: text}})
-	w.ok(err)
+	w.NoError(err)
 	return receipt.Message
 }
 
 func TestEventsAreSentAsTheyHappen(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	stream := w.follow(direct, "gendry", "?kinds=message", "")
 	for name, want := range map[string]string{
 		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Encoding": "",
@@ -125,7 +126,7 @@ func TestEventsAreSentAsTheyHappen(t *testing.T) {
 }
 
 func TestStreamGoesOnWhereItWas(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	first := w.say("arya", "forge", "one").Seq
 	second := w.say("arya", "forge", "two").Seq
 	for _, c := range []struct {
@@ -152,22 +153,22 @@ func TestStreamGoesOnWhereItWas(t *testing.T) {
 }
 
 func TestStreamFromAnUnknownPlaceIsReset(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	stream := w.follow(direct, "gendry", "", "123456789")
 	newest, err := w.LastEvent(ctx, user)
-	w.ok(err)
+	w.NoError(err)
 	if got := stream.want("reset"); got.num() > newest || got.data != `{"num":`+got.id+`}` {
 		t.Errorf("the stream goes on from %v, the newest is %d", got, newest)
 	}
 	stream.want("ready")
 	seq := w.say("arya", "forge", "hello").Seq
 	for b, err := stream.next(); b.num() != seq; b, err = stream.next() {
-		w.ok(err)
+		w.NoError(err)
 	}
 }
 
 func TestStreamCannotBeAskedForNonsense(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	for _, c := range []struct {
 		query, lastID string
 		status        int
@@ -191,9 +192,9 @@ func TestStreamCannotBeAskedForNonsense(t *testing.T) {
 }
 
 func TestStreamIncludesMessages(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	from, err := w.LastEvent(ctx, user)
-	w.ok(err)
+	w.NoError(err)
 	var said []string
 	for i := range 12 { // more than is read at once
 		said = append(said, w.say("arya", "forge", fmt.Sprint(i)+strings.Repeat(" long", 40_000)).ID)
@@ -202,26 +203,26 @@ func TestStreamIncludesMessages(t *testing.T) {
 	stream.want("ready")
 	for _, id := range said {
 		var e parley.Event
-		w.ok(json.Unmarshal([]byte(stream.want("message.posted").data), &e))
+		w.NoError(json.Unmarshal([]byte(stream.want("message.posted").data), &e))
 		if e.Message != id || e.Body == nil || e.Body.ID != id || !e.Body.Intact() {
 			t.Fatalf("message %s came as %s", id, e.Message)
 		}
 	}
-	w.ok(w.AddMember(ctx, user, "forge", "hound"))
+	w.NoError(w.AddMember(ctx, user, "forge", "hound"))
 	if got := stream.want("member.joined"); strings.Contains(got.data, "body") {
 		t.Errorf("%s has a body", got.data)
 	}
 }
 
 func TestRevokedTokenEndsItsStream(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya", Scopes: parley.AllScopes()})
-	w.ok(err)
+	w.NoError(err)
 	w.tokens["arya"] = made.Secret
 	stream, other := w.follow(direct, "arya", "?kinds=message", ""), w.follow(direct, "gendry", "?kinds=message", "")
 	stream.want("ready")
 	other.want("ready")
-	w.ok(w.RevokeToken(ctx, user, made.ID))
+	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	if b, err := stream.next(); !errors.Is(err, io.EOF) {
 		t.Errorf("the stream goes on: %v %v", b, err)
 	}
@@ -231,7 +232,7 @@ func TestRevokedTokenEndsItsStream(t *testing.T) {
 
 func TestStreamsEndWhenTheServerStops(t *testing.T) {
 	closing := make(chan struct{})
-	w := newWorld(t, func(o *httpapi.Options) { o.Closing = closing })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	stream := w.follow(direct, "arya", "?kinds=message", "")
 	stream.want("ready")
 	close(closing)
@@ -241,12 +242,12 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 }
 
 // inMemory runs a test in which time passes by itself.
-func inMemory(t *testing.T, test func(t *testing.T, w *world, via *http.Client)) {
+func inMemory(t *testing.T, test func(t *testing.T, w *servedHub, via *http.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
 		closing := make(chan struct{}) // one of this bubble
-		w := newWorldAt(t, listener, func(o *httpapi.Options) { o.Closing = closing })
+		w := newServedHubAt(t, listener, func(o *httpapi.Options) { o.Closing = closing })
 		via := listener.client()
 		test(t, w, via)
 		via.CloseIdleConnections()
@@ -256,7 +257,7 @@ func inMemory(t *testing.T, test func(t *testing.T, w *world, via *http.Client))
 // TestSilentStreamSaysWhereItIs: whoever has had nothing for long does not fall behind what the hub
 // still knows.
 func TestSilentStreamSaysWhereItIs(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world, via *http.Client) {
+	inMemory(t, func(t *testing.T, w *servedHub, via *http.Client) {
 		stream := w.follow(via, "hound", "?kinds=message", "")
 		stream.want("ready")
 		for range 3 {
@@ -275,7 +276,7 @@ func TestSilentStreamSaysWhereItIs(t *testing.T) {
 
 // TestReaderThatDoesNotReadIsCutOff: it holds up nobody, and goes on where it was.
 func TestReaderThatDoesNotReadIsCutOff(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world, via *http.Client) {
+	inMemory(t, func(t *testing.T, w *servedHub, via *http.Client) {
 		slow, quick := w.follow(via, "gendry", "?kinds=message", ""), w.follow(via, "arya", "?kinds=message", "")
 		greeting := slow.want("ready")
 		last := greeting.id

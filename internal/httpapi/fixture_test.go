@@ -20,6 +20,7 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/httpapi"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
@@ -32,18 +33,13 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-// world is a hub behind its HTTP door, with the tokens of some participants.
-type world struct {
-	*hub.Hub
-	t      testing.TB
+// servedHub is a hub behind its HTTP API, with the tokens of some participants.
+type servedHub struct {
+	*hubtest.Fixture
 	server *httptest.Server
-	db     *sqlite.DB
-	home   string
 	logged *bytes.Buffer
 	tokens map[string]string // secrets by participant
 	peer   *peer
-	asks   hub.Asks
-	load   hub.Load
 }
 
 // peer is who the local socket is said to lead to.
@@ -69,11 +65,11 @@ type roomy struct{ *sqlite.DB }
 
 func (roomy) Space() (free, total int64, err error) { return 1 << 40, 1 << 41, nil }
 
-// newWorld has the owner user; rickon, a person; the agents arya, gendry and hound, and arya is rickon's
+// newServedHub has the owner user; rickon, a person; the agents arya, gendry and hound, and arya is rickon's
 // report; the private channel forge of arya and gendry; and the public channel square.
-func newWorld(t testing.TB, change ...func(*httpapi.Options)) *world {
+func newServedHub(t testing.TB, change ...func(*httpapi.Options)) *servedHub {
 	t.Helper()
-	return newWorldAt(t, localListener(t), change...)
+	return newServedHubAt(t, localListener(t), change...)
 }
 
 func localListener(t testing.TB) net.Listener {
@@ -85,31 +81,31 @@ func localListener(t testing.TB) net.Listener {
 	return listener
 }
 
-func newWorldAt(t testing.TB, listener net.Listener, change ...func(*httpapi.Options)) *world {
+func newServedHubAt(t testing.TB, listener net.Listener, change ...func(*httpapi.Options)) *servedHub {
 	t.Helper()
-	w := &world{load: hub.Load{Reads: hub.Rate{Burst: 1}}}
-	w.begin(t, listener, change...)
+	return newServedHubWith(t, hub.Asks{}, listener, change...)
+}
+
+func newServedHubWith(t testing.TB, asks hub.Asks, listener net.Listener, change ...func(*httpapi.Options)) *servedHub {
+	t.Helper()
+	w := &servedHub{logged: &bytes.Buffer{}, tokens: map[string]string{}, peer: &peer{}}
+	w.Fixture = hubtest.New(t, hubtest.SQLite, t.TempDir(), hubtest.RealTime, func(f *hubtest.Fixture) {
+		f.WrapStore = func(s parley.Store) parley.Store { return roomy{s.(*sqlite.DB)} }
+		f.Config.Log, f.Config.About, f.Config.Asks = w.logger(), about, asks
+		f.Config.Rate, f.Config.Load = hub.Rate{Burst: 1}, hub.Load{Reads: hub.Rate{Burst: 1}}
+	})
+	w.serve(listener, change...)
+	t.Cleanup(func() { w.server.Close() })
+	w.addPeople()
 	return w
 }
 
-func (w *world) begin(t testing.TB, listener net.Listener, change ...func(*httpapi.Options)) {
-	t.Helper()
-	w.t, w.home, w.logged, w.tokens, w.peer = t, t.TempDir(), &bytes.Buffer{}, map[string]string{}, &peer{}
-	w.open(listener, change...)
-	t.Cleanup(w.close)
-	w.people()
-}
+func (w *servedHub) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(w.logged, nil)) }
 
-func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
-	w.t.Helper()
-	var err error
-	w.db, err = sqlite.Open(ctx, w.home)
-	w.ok(err)
-	log := slog.New(slog.NewJSONHandler(w.logged, nil))
-	w.Hub, err = hub.New(ctx, roomy{w.db}, hub.Config{Log: log, Rate: hub.Rate{Burst: 1}, Load: w.load, Asks: w.asks, About: about})
-	w.ok(err)
+// serve starts the hub, and opens its HTTP API.
+func (w *servedHub) serve(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.Start(ctx)
-	options := httpapi.Options{Log: log, Peer: w.peer.who, Closing: closed, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}}
+	options := httpapi.Options{Log: w.logger(), Peer: w.peer.who, Closing: closed, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}}
 	for _, f := range change {
 		f(&options)
 	}
@@ -117,14 +113,8 @@ func (w *world) open(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.server.Start()
 }
 
-func (w *world) close() {
-	w.server.Close()
-	w.Stop()
-	_ = w.db.Close() // a test may have closed it
-}
-
-func (w *world) people() {
-	w.t.Helper()
+func (w *servedHub) addPeople() {
+	w.T.Helper()
 	for _, n := range []parley.NewAgent{
 		{ID: "rickon", Kind: parley.KindHuman},
 		{ID: "arya", Name: "Arya", Profile: parley.Profile{Manager: "rickon"}},
@@ -132,29 +122,15 @@ func (w *world) people() {
 		{ID: "hound"},
 	} {
 		_, err := w.AddAgent(ctx, user, n)
-		w.ok(err)
+		w.NoError(err)
 	}
 	for _, n := range []parley.NewConversation{{Name: "forge", Private: true, With: []string{"gendry"}}, {Name: "square"}} {
 		_, err := w.CreateConversation(ctx, hub.Caller{Agent: "arya"}, n)
-		w.ok(err)
+		w.NoError(err)
 	}
 	for _, who := range []string{parley.Owner, "rickon", "arya", "gendry", "hound"} {
-		w.tokens[who] = w.token(who, parley.AllScopes()...)
+		w.tokens[who] = w.MakeToken(who, parley.AllScopes()...).Secret
 	}
-}
-
-func (w *world) ok(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatalf("unexpected error: %v", err)
-	}
-}
-
-func (w *world) token(agent string, scopes ...parley.Scope) string {
-	w.t.Helper()
-	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: agent, Scopes: scopes})
-	w.ok(err)
-	return made.Secret
 }
 
 // request is what a test sends.
@@ -173,8 +149,8 @@ type reply struct {
 	body   string
 }
 
-func (w *world) send(r request) reply {
-	w.t.Helper()
+func (w *servedHub) send(r request) reply {
+	w.T.Helper()
 	if r.method == "" {
 		r.method = http.MethodGet
 		if r.body != "" {
@@ -182,7 +158,7 @@ func (w *world) send(r request) reply {
 		}
 	}
 	req, err := http.NewRequest(r.method, w.server.URL+r.path, strings.NewReader(r.body))
-	w.ok(err)
+	w.NoError(err)
 	if r.body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -203,21 +179,21 @@ var direct = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-func (w *world) do(req *http.Request) reply {
-	w.t.Helper()
+func (w *servedHub) do(req *http.Request) reply {
+	w.T.Helper()
 	res, err := direct.Do(req)
-	w.ok(err)
+	w.NoError(err)
 	defer func() { _ = res.Body.Close() }()
 	body := io.Reader(res.Body)
 	if res.Header.Get("Content-Type") == "text/event-stream" {
 		body = io.LimitReader(body, 16) // it has no end
 	}
 	raw, err := io.ReadAll(body)
-	w.ok(err)
+	w.NoError(err)
 	return reply{res.StatusCode, res.Header, string(raw)}
 }
 
-func (w *world) port() string {
+func (w *servedHub) port() string {
 	return strconv.Itoa(w.server.Listener.Addr().(*net.TCPAddr).Port)
 }
 
@@ -240,11 +216,11 @@ func kept(t *testing.T, file, got string) {
 }
 
 // waitForCall waits until a call is under way: a take that waits has been heard of.
-func (w *world) waitForCall(agent string) {
-	w.t.Helper()
+func (w *servedHub) waitForCall(agent string) {
+	w.T.Helper()
 	for {
 		view, err := w.AgentView(ctx, user, agent)
-		w.ok(err)
+		w.NoError(err)
 		if view.LastSeen != nil {
 			return
 		}

@@ -28,8 +28,7 @@ const tries = 30
 // it does not: nothing makes the hub fail, and every answer is as the document says.
 func TestAnythingIsAnswered(t *testing.T) {
 	doc := readDocument(t)
-	w := &world{asks: hub.Asks{Wait: time.Millisecond}, load: hub.Load{Reads: hub.Rate{Burst: 1}}}
-	w.begin(t, localListener(t))
+	w := newServedHubWith(t, hub.Asks{Wait: time.Millisecond}, localListener(t))
 	f := &fuzzer{rand: rand.New(rand.NewPCG(1, 2)), doc: doc, world: w, known: w.known()}
 	schemas := newSchemas(t, doc)
 	for _, op := range operations(doc) {
@@ -59,15 +58,15 @@ func operations(doc part) (list []described) {
 }
 
 // known are names that stand for something.
-func (w *world) known() []string {
-	w.t.Helper()
+func (w *servedHub) known() []string {
+	w.T.Helper()
 	arya := hub.Caller{Agent: "arya"}
 	sent, err := w.Post(ctx, arya, parley.Draft{Conversation: "square", Content: parley.Content{Text: "hello @gendry and @Arya"}})
-	w.ok(err)
+	w.NoError(err)
 	stored, err := w.PutArtifact(ctx, arya, strings.NewReader("steel"))
-	w.ok(err)
+	w.NoError(err)
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "hound"})
-	w.ok(err)
+	w.NoError(err)
 	return []string{"arya", "gendry", "hound", "rickon", "square", "forge", "#square", sent.Message.ID, stored.SHA256, made.ID, "hello"}
 }
 
@@ -75,7 +74,7 @@ func (w *world) known() []string {
 type fuzzer struct {
 	rand  *rand.Rand
 	doc   part
-	world *world
+	world *servedHub
 	known []string
 }
 

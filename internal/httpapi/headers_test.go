@@ -12,22 +12,22 @@ import (
 )
 
 // raw sends a request line and headers as they are, and returns the answer.
-func (w *world) raw(lines ...string) string {
-	w.t.Helper()
+func (w *servedHub) raw(lines ...string) string {
+	w.T.Helper()
 	conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
-	w.ok(err)
+	w.NoError(err)
 	defer func() { _ = conn.Close() }()
 	_, err = io.WriteString(conn, strings.Join(append(lines, "Connection: close", "", ""), "\r\n"))
-	w.ok(err)
+	w.NoError(err)
 	answer, err := io.ReadAll(conn)
-	w.ok(err)
+	w.NoError(err)
 	return string(answer)
 }
 
 // TestAmbiguousHeaders: who calls is said once, or not at all. Two answers to that would be read differently
 // by what stands between the caller and the hub.
 func TestAmbiguousHeaders(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	bearer := func(agent string) string { return "Authorization: Bearer " + w.tokens[agent] }
 	session := func(person string) string { return w.session(person)["Cookie"] }
 	host := "Host: 127.0.0.1:" + w.port()
@@ -66,24 +66,24 @@ func TestAmbiguousHeaders(t *testing.T) {
 
 // TestNothingIsSplit: what a caller writes begins no new event of a stream, and no new header.
 func TestNothingIsSplit(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	body := `{"conversation":"square","content":{"text":"a\r\n\r\nevent: agent.removed\ndata: {}\n\n"},"payload":{` + "\r\n\n" + `"a":` + "\n" + `"b"}}`
 	if got := w.send(request{as: "arya", path: "/v1/messages", body: body}); got.status != 201 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "bran", Profile: parley.Profile{Description: "a\r\n\r\ndata: b\n\n"}})
-	w.ok(err)
+	w.NoError(err)
 	req, err := http.NewRequest(http.MethodGet, w.server.URL+"/v1/events?after=0&include=message", http.NoBody)
-	w.ok(err)
+	w.NoError(err)
 	req.Header.Set("Authorization", "Bearer "+w.tokens["user"])
 	res, err := direct.Do(req)
-	w.ok(err)
+	w.NoError(err)
 	defer func() { _ = res.Body.Close() }()
 	// A line without a name is a comment: the hub's own, at the start.
 	known := map[string]bool{"": true, "id": true, "event": true, "data": true, "\n": true}
 	for lines, last := bufio.NewReader(res.Body), ""; !strings.Contains(last, "bran"); {
 		last, err = lines.ReadString('\n')
-		w.ok(err)
+		w.NoError(err)
 		if name, _, _ := strings.Cut(last, ": "); !known[name] || strings.Contains(last, "\r") {
 			t.Errorf("a line is %q", last)
 		}

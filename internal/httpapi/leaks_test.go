@@ -16,18 +16,18 @@ import (
 // TestExistenceLeaksInBodies: what is named in a body or a query, and is somebody else's, is answered like
 // what is not there.
 func TestExistenceLeaksInBodies(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	arya := hub.Caller{Agent: "arya"}
 	forge, err := w.Conversation(ctx, user, "forge")
-	w.ok(err)
+	w.NoError(err)
 	stored, err := w.PutArtifact(ctx, arya, strings.NewReader("a secret"))
-	w.ok(err)
+	w.NoError(err)
 	sent, err := w.Post(ctx, arya, parley.Draft{
 		Conversation: "forge", Content: parley.Content{Text: "@gendry a secret", Artifacts: []parley.Artifact{{SHA256: stored.SHA256}}},
 	})
-	w.ok(err)
+	w.NoError(err)
 	taken, err := w.Take(ctx, hub.Caller{Agent: "gendry"}, parley.Take{})
-	w.ok(err)
+	w.NoError(err)
 	message, lease, absent := sent.Message.ID, taken.Lease, uuid.NewString()
 	begun, held := w.run("arya").Run, w.heldCall("a secret")
 	run, task, approval := begun.ID, w.task("a secret"), held.ID

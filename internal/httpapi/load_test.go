@@ -31,7 +31,7 @@ func wantBusy(t *testing.T, status int, header http.Header, body string) {
 
 // TestOneTokenHasSoManyStreams: three thousand of one token are not let in; what has ended makes room; others have their own.
 func TestOneTokenHasSoManyStreams(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	most := hub.DefaultLoad().Streaming
 	open := make([]*reader, most)
 	inParallel(most, func(i int) {
@@ -55,7 +55,7 @@ func TestOneTokenHasSoManyStreams(t *testing.T) {
 
 // TestCallsThatWaitLeaveRoomForOthers: an agent whose calls all wait can still read and post.
 func TestCallsThatWaitLeaveRoomForOthers(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	most := hub.DefaultLoad().Waiting
 	gone, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
@@ -108,7 +108,7 @@ func TestCallsThatWaitLeaveRoomForOthers(t *testing.T) {
 func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
-		w := newWorldAt(t, listener, inBubble)
+		w := newServedHubAt(t, listener, inBubble)
 		via := listener.client()
 		defer via.CloseIdleConnections()
 		trace := w.largeTrace()
@@ -121,10 +121,10 @@ func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 		synctest.Wait()
 		served := func(who string) {
 			req, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:7717/v1/traces/"+trace, http.NoBody)
-			w.ok(err)
+			w.NoError(err)
 			req.Header.Set("Authorization", "Bearer "+w.tokens[who])
 			res, err := via.Do(req)
-			w.ok(err)
+			w.NoError(err)
 			if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
 				t.Errorf("%s: %v %v", who, res.Status, err)
 			}
@@ -159,25 +159,25 @@ func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 func inBubble(o *httpapi.Options) { o.Closing = make(chan struct{}) }
 
 // largeTrace is a trace of messages of 200 KiB in the square.
-func (w *world) largeTrace() string {
-	w.t.Helper()
+func (w *servedHub) largeTrace() string {
+	w.T.Helper()
 	large := strings.Repeat("x", 200<<10)
 	first, err := w.Post(ctx, user, parley.Draft{Conversation: "square", Content: parley.Content{Text: large}})
-	w.ok(err)
+	w.NoError(err)
 	for range 10 {
 		_, err := w.Post(ctx, user, parley.Draft{InReplyTo: first.Message.ID, Content: parley.Content{Text: large}})
-		w.ok(err)
+		w.NoError(err)
 	}
 	return first.Message.TraceID
 }
 
 // asksForTrace asks for a trace by a connection of its own, and does not read the answer.
-func (w *world) asksForTrace(listener *pipes, who, trace string) net.Conn {
-	w.t.Helper()
+func (w *servedHub) asksForTrace(listener *pipes, who, trace string) net.Conn {
+	w.T.Helper()
 	c, err := listener.dial(ctx, "", "")
-	w.ok(err)
+	w.NoError(err)
 	_, err = fmt.Fprintf(c, "GET /v1/traces/%s HTTP/1.1\r\nHost: 127.0.0.1:7717\r\nAuthorization: Bearer %s\r\n\r\n", trace, w.tokens[who])
-	w.ok(err)
+	w.NoError(err)
 	return c
 }
 
@@ -196,9 +196,9 @@ func TestStalledUploadsAreCutOff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				listener := newPipes()
-				w := newWorldAt(t, listener, inBubble)
+				w := newServedHubAt(t, listener, inBubble)
 				c, err := listener.dial(ctx, "", "")
-				w.ok(err)
+				w.NoError(err)
 				defer func() { _ = c.Close() }()
 				const size = 2 << 20
 				began := time.Now()
@@ -215,7 +215,7 @@ func TestStalledUploadsAreCutOff(t *testing.T) {
 					}
 				}()
 				res, err := http.ReadResponse(bufio.NewReader(c), nil)
-				w.ok(err)
+				w.NoError(err)
 				took := time.Since(began)
 				if test.stored != (res.StatusCode == http.StatusCreated) {
 					t.Errorf("got %s after %v", res.Status, took)

@@ -112,7 +112,7 @@ func TestRolesAndOperations(t *testing.T) {
 }
 
 func (s *story) tryAsAll(t *testing.T, n int, op httpapi.Operation) {
-	s.t, s.world.t = t, t
+	s.t, s.servedHub.T = t, t
 	for i, p := range principals() {
 		st := s.example(op, p, fmt.Sprintf("x%d-%d", n, i))
 		req := s.request(st)
@@ -139,9 +139,9 @@ func (s *story) asPrincipal(p principal, r request) reply {
 	switch p.how {
 	case "token", "revoked":
 		made, err := s.NewToken(ctx, user, parley.NewToken{Agent: p.agent, Scopes: p.scopes})
-		s.ok(err)
+		s.NoError(err)
 		if p.how == "revoked" {
-			s.ok(s.RevokeToken(ctx, user, made.ID))
+			s.NoError(s.RevokeToken(ctx, user, made.ID))
 		}
 		r.header["Authorization"] = "Bearer " + made.Secret
 	case "session":
@@ -173,10 +173,10 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 	switch op.ID {
 	case "remove-agent", "add-member", "remove-member":
 		_, err := s.AddAgent(ctx, user, parley.NewAgent{ID: name})
-		s.ok(err)
+		s.NoError(err)
 		st.vars = in("agent", name, "conversation", "forge")
 		if op.ID == "remove-member" {
-			s.ok(s.AddMember(ctx, arya, "forge", name))
+			s.NoError(s.AddMember(ctx, arya, "forge", name))
 		}
 	case "change-conversation", "mark-read":
 		st.vars = in("conversation", s.forge(agent))
@@ -184,7 +184,7 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		st.vars = in("message", s.say("square"), "trace", s.say("square"))
 	case "await-outcome":
 		woken, err := s.Post(ctx, arya, parley.Draft{Conversation: "square", Content: parley.Content{Text: "@gendry hello"}})
-		s.ok(err)
+		s.NoError(err)
 		st.vars = in("id", woken.Message.ID)
 	case "retry-dead", "drop-dead":
 		st.vars = in("message", s.deadLetter(), "recipient", "gendry")
@@ -192,11 +192,11 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		st.body = s.taken(me, st.body)
 	case "fetch-artifact":
 		stored, err := s.PutArtifact(ctx, me, strings.NewReader(name))
-		s.ok(err)
+		s.NoError(err)
 		st.vars = in("sha256", stored.SHA256)
 	case "revoke-token":
 		made, err := s.NewToken(ctx, user, parley.NewToken{Agent: agent})
-		s.ok(err)
+		s.NoError(err)
 		st.vars = in("token", made.ID)
 	case "show-run", "read-output", "cancel-run":
 		st.vars = in("run", s.run("arya").Run.ID)
@@ -204,7 +204,7 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		st.vars = in("task", s.task(name))
 		if op.ID == "retry-task" {
 			_, err := s.CancelTask(ctx, user, st.vars["task"], "")
-			s.ok(err)
+			s.NoError(err)
 		}
 	case "show-approval", "decide-approval":
 		st.vars = in("approval", s.heldCall(name).ID)
@@ -213,7 +213,7 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 	case "unpermit":
 		st.query = "agent=arya&target=gendry"
 		_, err := s.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow})
-		s.ok(err)
+		s.NoError(err)
 	case "search":
 		st.query = "q=hello"
 	case "show-bridge", "change-bridge", "remove-bridge", "unknown-files", "arrive", "list-departures", "report-departures", "beat",
@@ -224,16 +224,16 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		}
 	case "join":
 		made, err := s.CreateConversation(ctx, user, parley.NewConversation{Name: name})
-		s.ok(err)
+		s.NoError(err)
 		st.vars = in("conversation", made.ID)
 	case "leave":
-		s.ok(s.Join(ctx, me, "square"))
+		s.NoError(s.Join(ctx, me, "square"))
 	}
 	if st.vars == nil && strings.Contains(op.Path, "{conversation}") {
 		st.vars = in("conversation", "square")
 		if op.ID == "delete-conversation" {
 			view, err := s.CreateConversation(ctx, arya, parley.NewConversation{Name: name})
-			s.ok(err)
+			s.NoError(err)
 			st.vars = in("conversation", view.ID)
 		}
 	}
@@ -284,7 +284,7 @@ var bodies = map[string]string{
 func (s *story) forge(agent string) string {
 	s.t.Helper()
 	if agent == "user" {
-		s.ok(s.Join(ctx, user, "forge"))
+		s.NoError(s.Join(ctx, user, "forge"))
 	}
 	return "forge"
 }
@@ -292,7 +292,7 @@ func (s *story) forge(agent string) string {
 func (s *story) say(where string) string {
 	s.t.Helper()
 	r, err := s.Post(ctx, hub.Caller{Agent: "gendry"}, parley.Draft{Conversation: where, Content: parley.Content{Text: "hello"}})
-	s.ok(err)
+	s.NoError(err)
 	return r.Message.ID
 }
 
@@ -300,9 +300,9 @@ func (s *story) say(where string) string {
 func (s *story) taken(me hub.Caller, body string) string {
 	s.t.Helper()
 	r, err := s.Post(ctx, hub.Caller{Agent: "gendry"}, parley.Draft{Direct: []string{me.Agent}, Content: parley.Content{Text: "hello"}})
-	s.ok(err)
+	s.NoError(err)
 	got, err := s.Take(ctx, me, parley.Take{Only: []string{r.Message.ID}})
-	s.ok(err)
+	s.NoError(err)
 	return strings.NewReplacer("{message}", r.Message.ID, "{lease}", got.Lease).Replace(body)
 }
 
@@ -311,23 +311,23 @@ func (s *story) deadLetter() string {
 	s.t.Helper()
 	gendry := hub.Caller{Agent: "gendry"}
 	_, err := s.ChangeAgent(ctx, user, "gendry", func(a *parley.Agent) error { a.Attempts = 1; return nil })
-	s.ok(err)
+	s.NoError(err)
 	r, err := s.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: "hello"}})
-	s.ok(err)
+	s.NoError(err)
 	got, err := s.Take(ctx, gendry, parley.Take{Only: []string{r.Message.ID}})
-	s.ok(err)
+	s.NoError(err)
 	_, err = s.Nack(ctx, gendry, got.Lease, parley.Trouble{Failure: parley.FailureServer}, r.Message.ID)
-	s.ok(err)
+	s.NoError(err)
 	return r.Message.ID
 }
 
 // session signs somebody in, and returns the headers its page sends.
-func (w *world) session(person string) map[string]string {
-	w.t.Helper()
+func (w *servedHub) session(person string) map[string]string {
+	w.T.Helper()
 	secret, _, err := w.NewLink(ctx, user, person)
-	w.ok(err)
+	w.NoError(err)
 	made, err := w.SignIn(ctx, secret)
-	w.ok(err)
+	w.NoError(err)
 	headers := in("Cookie", "parley_session="+made.Secret, "Sec-Fetch-Site", "same-origin", "Parley-Page", made.Page)
 	headers["Origin"] = w.server.URL
 	return headers

@@ -52,7 +52,7 @@ func TestModesRulesAndOperations(t *testing.T) {
 			for _, denied := range []bool{false, true} {
 				n++
 				t.Run(fmt.Sprintf("%s/%s/denied=%t", op.ID, mode, denied), func(t *testing.T) {
-					s.t, s.world.t = t, t
+					s.t, s.servedHub.T = t, t
 					want := http.StatusOK
 					switch {
 					case expected.refused, denied && expected.contacts:
@@ -88,10 +88,10 @@ func (s *story) inMode(op httpapi.Operation, mode parley.Mode, denied bool, name
 		st.vars["conversation"] = s.ownRoom(name, st.vars["agent"])
 	case "cancel-task", "retry-task", "reassign-task":
 		view, err := s.NewTask(ctx, hub.Caller{Agent: "arya"}, parley.NewTask{Text: name, Assignee: "gendry"})
-		s.ok(err)
+		s.NoError(err)
 		if st.vars = in("task", view.ID); op.ID == "retry-task" {
 			_, err := s.CancelTask(ctx, user, view.ID, "")
-			s.ok(err)
+			s.NoError(err)
 		}
 		if op.ID == "reassign-task" {
 			st.body = `{"assignee":"hound"}`
@@ -101,8 +101,8 @@ func (s *story) inMode(op httpapi.Operation, mode parley.Mode, denied bool, name
 	}
 	if denied {
 		_, err := s.Permit(ctx, user, parley.Permission{Agent: "arya", Target: parley.Anyone, Effect: parley.EffectDeny})
-		s.ok(err)
-		defer func() { s.ok(s.Unpermit(ctx, user, "arya", parley.Anyone, parley.EffectDeny)) }()
+		s.NoError(err)
+		defer func() { s.NoError(s.Unpermit(ctx, user, "arya", parley.Anyone, parley.EffectDeny)) }()
 	}
 	s.mode("arya", mode)
 	defer s.mode("arya", parley.ModeAutonomous)
@@ -113,6 +113,6 @@ func (s *story) inMode(op httpapi.Operation, mode parley.Mode, denied bool, name
 func (s *story) ownRoom(name, member string) string {
 	s.t.Helper()
 	view, err := s.CreateConversation(ctx, hub.Caller{Agent: "arya"}, parley.NewConversation{Name: name + "-room", With: []string{member}})
-	s.ok(err)
+	s.NoError(err)
 	return view.ID
 }

@@ -11,7 +11,7 @@ import (
 
 // Every form in which lists show a conversation or an agent works in a path, and through the client.
 func TestPathsTakeWhatListsShow(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	made := w.send(request{as: "arya", path: "/v1/conversations", body: `{"name":"A/B & C? #1"}`})
 	if made.status != 201 || find(t, made.body, "name") != "a-b-c-1" || find(t, made.body, "display_name") != "A/B & C? #1" {
 		t.Fatalf("made %d %s", made.status, made.body)
@@ -25,7 +25,7 @@ func TestPathsTakeWhatListsShow(t *testing.T) {
 		t.Errorf("told %s", told.body)
 	}
 	c, err := client.New(client.Options{URL: w.server.URL, Token: w.tokens["arya"]})
-	w.ok(err)
+	w.NoError(err)
 	defer c.Close()
 	for ref, id := range map[string]string{
 		"A/B & C? #1": find(t, made.body, "id"), "#a/b & c? #1": find(t, made.body, "id"), "a-b-c-1": find(t, made.body, "id"),
@@ -48,8 +48,8 @@ func TestPathsTakeWhatListsShow(t *testing.T) {
 
 // Reuse over HTTP is for owners.
 func TestReuseOverHTTP(t *testing.T) {
-	w := newWorld(t)
-	w.ok(w.RemoveAgent(ctx, user, "gendry"))
+	w := newServedHub(t)
+	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	w.refuses(t, "an agent", request{as: "arya", path: "/v1/agents", body: `{"id":"gendry","reuse":true}`}, 403, parley.NotPermitted)
 	w.refuses(t, "without reuse", request{as: "user", path: "/v1/agents", body: `{"id":"gendry"}`}, 409, parley.BadInput)
 	got := w.send(request{as: "user", path: "/v1/agents", body: `{"id":"gendry","reuse":true}`})

@@ -42,11 +42,11 @@ const (
 
 // TestTraceparent: what neither gives nor inherits a trace is of the one that its request is part of.
 func TestTraceparent(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	post := func(header, body string) (parley.Receipt, string) {
 		got := w.send(request{as: "arya", path: "/v1/messages", body: body, header: in("Traceparent", header)})
 		var receipt parley.Receipt
-		w.ok(json.Unmarshal([]byte(got.body), &receipt))
+		w.NoError(json.Unmarshal([]byte(got.body), &receipt))
 		return receipt, got.header.Get("Traceparent")
 	}
 	plain := `{"direct":["gendry"],"content":{"text":"hello"}}`
@@ -74,9 +74,9 @@ func TestTraceparent(t *testing.T) {
 
 // TestForeignTraceparent: a trace of others is not joined by naming it, in the header or in the body.
 func TestForeignTraceparent(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	secret, err := w.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: "x"}})
-	w.ok(err)
+	w.NoError(err)
 	trace := secret.Message.TraceID
 	for name, r := range map[string]request{
 		"header": {body: `{"direct":["rickon"],"content":{"text":"y"}}`, header: in("Traceparent", parley.TraceParent(trace, parley.MessageSpan(trace)))},
@@ -84,7 +84,7 @@ func TestForeignTraceparent(t *testing.T) {
 	} {
 		r.as, r.path = "hound", "/v1/messages"
 		var got parley.Receipt
-		w.ok(json.Unmarshal([]byte(w.send(r).body), &got))
+		w.NoError(json.Unmarshal([]byte(w.send(r).body), &got))
 		if got.Message.ID == "" || got.Message.TraceID != got.Message.ID {
 			t.Errorf("%s: message %s is in the trace %s", name, got.Message.ID, got.Message.TraceID)
 		}

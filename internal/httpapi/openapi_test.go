@@ -14,7 +14,7 @@ import (
 // a change that is meant: make openapi.
 func TestOpenAPIDocumentIsKept(t *testing.T) {
 	kept(t, "../../docs/openapi.json", string(httpapi.OpenAPI()))
-	w := newWorld(t)
+	w := newServedHub(t)
 	got := w.send(request{path: "/openapi.json"})
 	if got.body != string(httpapi.OpenAPI()) || got.header.Get("Content-Type") != "application/json" {
 		t.Error("another document is served")

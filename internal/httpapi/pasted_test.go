@@ -50,9 +50,9 @@ var printedCalls = map[string]string{
 
 // TestPrintedCallsWorkAsTheyStand pastes each of them.
 func TestPrintedCallsWorkAsTheyStand(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	rickon, err := w.Agent(ctx, user, "rickon")
-	w.ok(err)
+	w.NoError(err)
 	for name, printed := range printedCalls {
 		var call struct{ Action, AgentID, Message string }
 		if err := json.Unmarshal([]byte(printed), &call); err != nil {
@@ -67,7 +67,7 @@ func TestPrintedCallsWorkAsTheyStand(t *testing.T) {
 		if call.Action == "ask" {
 			for asked := false; !asked; {
 				taken, err := w.Take(ctx, as("rickon"), parley.Take{Wait: longWait})
-				w.ok(err)
+				w.NoError(err)
 				for _, m := range taken.Messages {
 					if asked = m.Type == parley.TypeRequest; asked {
 						w.answer(m.ID, "Yes.")
@@ -83,7 +83,7 @@ func TestPrintedCallsWorkAsTheyStand(t *testing.T) {
 
 // TestNamesOfAContactAreStrict: what is read besides agentId is read strictly too.
 func TestNamesOfAContactAreStrict(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	const rest = `"action":"notify","message":"hello"`
 	for name, body := range map[string]string{
 		"another tool":        `{"tool":"send_channel_message","agentId":"gendry",` + rest + `}`,
@@ -104,7 +104,7 @@ func TestNamesOfAContactAreStrict(t *testing.T) {
 
 // TestFailedContactsSayTheirSentence: detail and contacted.text are the sentence that an agent is told, whatever has failed.
 func TestFailedContactsSayTheirSentence(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	late := w.send(request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":0.001}`})
 	sentence := "Error: rickon did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	if find(t, late.body, "detail") != sentence || find(t, late.body, "contacted.text") != sentence {
@@ -114,7 +114,7 @@ func TestFailedContactsSayTheirSentence(t *testing.T) {
 	failed := make(chan reply, 1)
 	go func() { failed <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
 	_, err := w.Ack(ctx, as("rickon"), "", w.asked())
-	w.ok(err)
+	w.NoError(err)
 	sentence = "Error: rickon failed to respond: it gave no answer"
 	if got := <-failed; find(t, got.body, "detail") != sentence || find(t, got.body, "contacted.text") != sentence {
 		t.Errorf("failed: %s", got.body)
@@ -126,16 +126,16 @@ func TestFailedContactsSayTheirSentence(t *testing.T) {
 }
 
 // lined makes a contact whose answer comes line by line.
-func (w *world) lined(body string, key string) linedAnswer {
-	w.t.Helper()
+func (w *servedHub) lined(body string, key string) linedAnswer {
+	w.T.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/v1/contact", strings.NewReader(body))
-	w.ok(err)
+	w.NoError(err)
 	for name, value := range in("Authorization", "Bearer "+w.tokens["arya"], "Content-Type", "application/json", "Accept", "application/jsonl", "Idempotency-Key", key) {
 		req.Header.Set(name, value)
 	}
 	response, err := direct.Do(req)
-	w.ok(err)
-	w.t.Cleanup(func() { _ = response.Body.Close() })
+	w.NoError(err)
+	w.T.Cleanup(func() { _ = response.Body.Close() })
 	return linedAnswer{bufio.NewScanner(response.Body), response.StatusCode, response.Header, response.Body.Close}
 }
 
@@ -149,7 +149,7 @@ type linedAnswer struct {
 
 // TestAContactInLinesSaysFirstWhatIsStored: its caller knows the request before there is an answer, and can go on with it elsewhere.
 func TestAContactInLinesSaysFirstWhatIsStored(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	lines := w.lined(anAsk, "k1")
 	if !lines.Scan() || lines.header.Get("Content-Type") != "application/jsonl" {
 		t.Fatalf("no line: %v, %s", lines.Err(), lines.header)

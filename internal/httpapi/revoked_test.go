@@ -19,21 +19,21 @@ import (
 
 // TestStaleTokensEndUploads: what is sent with a token that is revoked meanwhile is not stored.
 func TestStaleTokensEndUploads(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "hound"})
-	w.ok(err)
+	w.NoError(err)
 	conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
-	w.ok(err)
+	w.NoError(err)
 	defer func() { _ = conn.Close() }()
 	_, err = fmt.Fprintf(conn, "POST /v1/artifacts HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nContent-Length: 1000000\r\n\r\nsteel", w.port(), made.Secret)
-	w.ok(err)
+	w.NoError(err)
 	for w.stored(t) == 0 { // it is being stored
 		runtime.Gosched()
 	}
-	w.ok(w.RevokeToken(ctx, user, made.ID))
+	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	_, err = conn.Write(make([]byte, 300_000)) // more than is heard before an answer; the rest never comes
-	w.ok(err)
-	w.ok(conn.SetReadDeadline(time.Now().Add(10 * time.Second)))
+	w.NoError(err)
+	w.NoError(conn.SetReadDeadline(time.Now().Add(10 * time.Second)))
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil || !strings.Contains(line, "401") {
 		t.Errorf("%q, %v", line, err)
@@ -44,33 +44,33 @@ func TestStaleTokensEndUploads(t *testing.T) {
 }
 
 // stored is how many files hold artifacts, or are about to.
-func (w *world) stored(t *testing.T) int {
+func (w *servedHub) stored(t *testing.T) int {
 	t.Helper()
-	list, err := os.ReadDir(filepath.Join(w.home, "artifacts"))
-	w.ok(err)
+	list, err := os.ReadDir(filepath.Join(w.Place, "artifacts"))
+	w.NoError(err)
 	return len(list)
 }
 
 // TestStaleTokensEndDownloads: whoever is revoked gets no more of what it has begun to fetch.
 func TestStaleTokensEndDownloads(t *testing.T) {
 	const size = 64 << 20 // more than connections keep
-	w := newWorld(t)
+	w := newServedHub(t)
 	hound := hub.Caller{Agent: "hound"}
 	stored, err := w.PutArtifact(ctx, hound, io.LimitReader(zeros{}, size))
-	w.ok(err)
+	w.NoError(err)
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "hound"})
-	w.ok(err)
+	w.NoError(err)
 	req, err := http.NewRequest(http.MethodGet, w.server.URL+"/v1/artifacts/"+stored.SHA256, http.NoBody)
-	w.ok(err)
+	w.NoError(err)
 	req.Header.Set("Authorization", "Bearer "+made.Secret)
 	res, err := direct.Do(req)
-	w.ok(err)
+	w.NoError(err)
 	defer func() { _ = res.Body.Close() }()
-	w.ok(w.RevokeToken(ctx, user, made.ID))
+	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	held, release, err := w.Hold(ctx, hound) // once it is ended, those before it are
-	w.ok(err)
+	w.NoError(err)
 	defer release()
-	w.ok(w.RemoveAgent(ctx, user, "hound"))
+	w.NoError(w.RemoveAgent(ctx, user, "hound"))
 	<-held.Done()
 	if n, err := io.Copy(io.Discard, res.Body); err == nil {
 		t.Errorf("all %d bytes came", n)

@@ -12,13 +12,13 @@ import (
 )
 
 // run starts a run of an agent, which gendry has woken, with the token that programs get.
-func (w *world) run(agent string) *hub.Assignment {
-	w.t.Helper()
+func (w *servedHub) run(agent string) *hub.Assignment {
+	w.T.Helper()
 	return w.runWith(agent, parley.TokenRun)
 }
 
-func (w *world) runWith(agent string, token parley.TokenKind) *hub.Assignment {
-	w.t.Helper()
+func (w *servedHub) runWith(agent string, token parley.TokenKind) *hub.Assignment {
+	w.T.Helper()
 	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error {
 		a.Runtime, a.Concurrency = parley.RuntimeScript, 100
 		if token == parley.TokenReply {
@@ -26,34 +26,34 @@ func (w *world) runWith(agent string, token parley.TokenKind) *hub.Assignment {
 		}
 		return nil
 	})
-	w.ok(err)
+	w.NoError(err)
 	_, err = w.Post(ctx, hub.Caller{Agent: "gendry"}, parley.Draft{
 		Direct: []string{agent}, Ephemeral: true, Content: parley.Content{Text: "do something"},
 	})
-	w.ok(err)
+	w.NoError(err)
 	given, err := w.NextRun(ctx, agent, hub.RunOptions{Node: "here", Plan: func(parley.Agent) hub.RunPlan {
 		return hub.RunPlan{Deadline: time.Minute, Instant: true, Token: token}
 	}})
-	w.ok(err)
+	w.NoError(err)
 	if given == nil {
-		w.t.Fatalf("there is no run for %s", agent)
+		w.T.Fatalf("there is no run for %s", agent)
 	}
 	return given
 }
 
 // begin starts a run that says something.
 func (s *story) begin() {
-	s.world.t = s.t
+	s.servedHub.T = s.t
 	given := s.run("arya")
 	s.kept["conversation"] = given.Run.Conversation
 	s.RunLogs(given.Run.ID, []byte("thinking\x00\xff\n"))
 	_, err := s.Post(ctx, hub.Caller{Agent: "arya", Run: given.Run.ID}, parley.Draft{Conversation: "square", Content: parley.Content{Text: "half done"}})
-	s.ok(err)
+	s.NoError(err)
 }
 
 // TestARunIsItsAgentWhileItLives calls the hub as the child of a run does, with the run's own token.
 func TestARunIsItsAgentWhileItLives(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	given := w.run("arya")
 	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	bearer := in("Authorization", "Bearer "+given.Token)
@@ -71,7 +71,7 @@ func TestARunIsItsAgentWhileItLives(t *testing.T) {
 		}
 	}
 	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{Text: "done"}, nil)
-	w.ok(err)
+	w.NoError(err)
 	if got := w.send(request{path: "/v1/whoami", header: bearer}); got.status != http.StatusUnauthorized {
 		t.Errorf("after its end: %d %s", got.status, got.body)
 	}
@@ -79,7 +79,7 @@ func TestARunIsItsAgentWhileItLives(t *testing.T) {
 
 // TestTheTokenOfARunIsNoSession keeps it out of a browser's cookie.
 func TestTheTokenOfARunIsNoSession(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	token := w.run("arya").Token
 	got := w.send(request{path: "/v1/whoami", header: in("Cookie", "parley_session="+token, "Parley-Page", token)})
 	if got.status != http.StatusUnauthorized {
@@ -89,18 +89,18 @@ func TestTheTokenOfARunIsNoSession(t *testing.T) {
 
 // TestTheStreamOfARunEndsWithIt lets a child that outlives its run hear nothing more.
 func TestTheStreamOfARunEndsWithIt(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	given := w.run("arya")
 	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/v1/inbox/take", strings.NewReader(`{"wait":50,"only":[]}`))
-	w.ok(err)
+	w.NoError(err)
 	req.Header.Set("Authorization", "Bearer "+given.Token)
 	req.Header.Set("Content-Type", "application/json")
 	answered := make(chan reply, 1)
 	go func() { answered <- w.do(req) }()
 	w.waitForCall("arya")
 	_, err = w.FinishRun(ctx, given.Run.ID, parley.Result{}, nil)
-	w.ok(err)
+	w.NoError(err)
 	if got := <-answered; got.status != http.StatusUnauthorized {
 		t.Errorf("got %d %s", got.status, got.body)
 	}

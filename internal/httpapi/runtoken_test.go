@@ -13,18 +13,18 @@ import (
 )
 
 // reportsTo gives an agent a manager.
-func (w *world) reportsTo(agent, manager string) {
-	w.t.Helper()
+func (w *servedHub) reportsTo(agent, manager string) {
+	w.T.Helper()
 	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error { a.Manager = manager; return nil })
-	w.ok(err)
+	w.NoError(err)
 }
 
 // audited says whether a refusal of somebody is in the audit log, about the token of somebody.
-func (w *world) audited(actor, subject string) bool {
-	w.t.Helper()
+func (w *servedHub) audited(actor, subject string) bool {
+	w.T.Helper()
 	w.Stop() // everything is written
 	log, err := w.AuditLog(ctx, user, 0, 1000)
-	w.ok(err)
+	w.NoError(err)
 	w.Start(ctx)
 	return slices.ContainsFunc(log, func(e parley.AuditEntry) bool {
 		return e.Act == "refused" && e.Actor == actor && (subject == "" || e.Subject == subject)
@@ -33,7 +33,7 @@ func (w *world) audited(actor, subject string) bool {
 
 // Row "Stolen run token": the manager's run is alive, and its report's run uses the manager's token.
 func TestStolenRunToken(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	w.reportsTo("arya", "hound")
 	manager, report := w.run("hound"), w.run("arya")
 	id := w.heldCall("It is done").ID
@@ -72,20 +72,20 @@ func TestStolenRunToken(t *testing.T) {
 
 // A process of a run calls as the run without its token too: it is found by its ancestry.
 func TestAProcessOfARunIsTheRunWithoutItsToken(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	given := w.run("arya")
 	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	if got := w.send(request{path: "/v1/whoami"}); find(t, got.body, "token") != given.Run.ID {
 		t.Errorf("it is taken for %s", got.body)
 	}
 	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{Text: "done"}, nil)
-	w.ok(err)
+	w.NoError(err)
 	w.refuses(t, "after its end", request{path: "/v1/whoami"}, 401, parley.NotPermitted)
 }
 
 // Only an agent with reports may decide, and that is judged at the call.
 func TestDecideIsForAgentsWithReports(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	given := w.run("hound")
 	bearer := in("Authorization", "Bearer "+given.Token)
 	for _, test := range []struct {
@@ -113,7 +113,7 @@ func TestDecideIsForAgentsWithReports(t *testing.T) {
 
 // With run_token: bearer every process that has the token can use it over TCP, but never to decide, and not after the run.
 func TestABearerTokenNeverDecides(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	w.reportsTo("arya", "hound")
 	given := w.runWith("hound", parley.TokenBearer)
 	id := w.heldCall("It is done").ID
@@ -130,13 +130,13 @@ func TestABearerTokenNeverDecides(t *testing.T) {
 	w.refuses(t, "another's process on the socket", request{path: "/v1/whoami", header: bearer}, 401, parley.NotPermitted)
 	*w.peer = peer{}
 	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{}, nil)
-	w.ok(err)
+	w.NoError(err)
 	w.refuses(t, "after the run", request{path: "/v1/whoami", header: bearer}, 401, parley.NotPermitted)
 }
 
 // What runs within the hub gets no token at all.
 func TestARunWithinTheHubHasNoToken(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	if given := w.runWith("arya", ""); given.Token != "" || given.Caller().Token != "" || given.Caller().Run != given.Run.ID {
 		t.Errorf("it has %+v", given)
 	}
@@ -144,7 +144,7 @@ func TestARunWithinTheHubHasNoToken(t *testing.T) {
 
 // A webhook's reply token is good only for one POST that answers a message that woke its run.
 func TestReplyTokenIsForOneAnswer(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	given := w.runWith("arya", parley.TokenReply)
 	foreign := w.runWith("hound", parley.TokenReply)
 	bearer := in("Authorization", "Bearer "+given.Token)
@@ -215,7 +215,7 @@ func TestReplyTokenIsForOneAnswer(t *testing.T) {
 	}
 	used("once it is used up")
 	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{}, nil)
-	w.ok(err)
+	w.NoError(err)
 	used("after the run")
 	if !w.audited("arya", "") { // the same refusal is written once, with what was tried first
 		t.Error("no misuse is in the audit log")

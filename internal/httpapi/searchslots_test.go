@@ -14,7 +14,7 @@ import (
 func TestSlowReadersKeepNobodyFromSearching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
-		w := newWorldAt(t, listener, inBubble)
+		w := newServedHubAt(t, listener, inBubble)
 		via := listener.client()
 		defer via.CloseIdleConnections()
 		trace := w.largeTrace()
@@ -25,10 +25,10 @@ func TestSlowReadersKeepNobodyFromSearching(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		req, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:7717/v1/traces/"+trace, http.NoBody)
-		w.ok(err)
+		w.NoError(err)
 		req.Header.Set("Authorization", "Bearer "+w.tokens["rickon"])
 		res, err := via.Do(req)
-		w.ok(err)
+		w.NoError(err)
 		if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK || time.Since(began) > time.Second {
 			t.Errorf("somebody else gets %s after %v, %v", res.Status, time.Since(began), err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // signIn opens a link as a browser does, and returns its cookie.
-func (w *world) signIn(t *testing.T, header map[string]string) *http.Cookie {
+func (w *servedHub) signIn(t *testing.T, header map[string]string) *http.Cookie {
 	t.Helper()
 	link := find(t, w.send(request{as: "user", path: "/v1/sign-in-links", body: `{"agent":"rickon"}`}).body, "url")
 	path := strings.TrimPrefix(link, w.server.URL)
@@ -26,7 +26,7 @@ func (w *world) signIn(t *testing.T, header map[string]string) *http.Cookie {
 		}
 	}
 	query, err := url.Parse(link)
-	w.ok(err)
+	w.NoError(err)
 	got := w.postForm("/sign-in", query.RawQuery, header)
 	_, page, _ := strings.Cut(got.header.Get("Location"), "/#page=")
 	if got.status != http.StatusSeeOther || page == "" || got.header.Get("Referrer-Policy") != "same-origin" {
@@ -37,14 +37,14 @@ func (w *world) signIn(t *testing.T, header map[string]string) *http.Cookie {
 		t.Errorf("the link works twice: %d %s", again.status, again.body)
 	}
 	cookie, err := http.ParseSetCookie(got.header.Get("Set-Cookie"))
-	w.ok(err)
+	w.NoError(err)
 	if parley.SessionSecret(page) != cookie.Value {
 		t.Error("the page's secret is not that of its session")
 	}
 	return cookie
 }
 
-func (w *world) postForm(path, form string, header map[string]string) reply {
+func (w *servedHub) postForm(path, form string, header map[string]string) reply {
 	all := in("Content-Type", "application/x-www-form-urlencoded", "Origin", w.server.URL, "Sec-Fetch-Site", "same-origin")
 	for name, value := range header {
 		all[name] = value
@@ -53,7 +53,7 @@ func (w *world) postForm(path, form string, header map[string]string) reply {
 }
 
 func TestSigningInAndOut(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	cookie := w.signIn(t, nil)
 	if !cookie.HttpOnly || cookie.Secure || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Expires.IsZero() {
 		t.Errorf("the cookie is %+v", cookie)
@@ -76,7 +76,7 @@ func TestSigningInAndOut(t *testing.T) {
 }
 
 func TestSigningOutByTheAPI(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	headers := w.session("rickon")
 	got := w.send(request{method: http.MethodDelete, path: "/v1/session", header: headers})
 	if got.status != http.StatusNoContent || !strings.Contains(got.header.Get("Set-Cookie"), "1970") {
@@ -88,14 +88,14 @@ func TestSigningOutByTheAPI(t *testing.T) {
 }
 
 func TestCookiesOverHTTPSAreSecure(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) { o.Hosts, o.Origin = []string{"parley.example.org"}, "" })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Hosts, o.Origin = []string{"parley.example.org"}, "" })
 	if cookie := w.signIn(t, in("Host", "parley.example.org", "Origin", "https://parley.example.org")); !cookie.Secure {
 		t.Error("the cookie is sent over HTTP too")
 	}
 }
 
 func TestLinksLeadWhereTheHubIs(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) { o.Origin = "https://parley.example.org" })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Origin = "https://parley.example.org" })
 	link := find(t, w.send(request{as: "user", path: "/v1/sign-in-links", body: `{}`}).body, "url")
 	if !strings.HasPrefix(link, "https://parley.example.org/sign-in?code=parley_") {
 		t.Errorf("the link is %s", link)
@@ -104,7 +104,7 @@ func TestLinksLeadWhereTheHubIs(t *testing.T) {
 
 // TestFormsOfOtherPages: a form on another page signs nobody in as somebody else.
 func TestFormsOfOtherPages(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	for name, header := range map[string]map[string]string{
 		"another origin": in("Origin", "https://evil.example.org", "Sec-Fetch-Site", "cross-site"),
 		"another port":   in("Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"),
@@ -121,9 +121,9 @@ func TestFormsOfOtherPages(t *testing.T) {
 }
 
 func TestPagesShowNothingForeign(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	script, err := os.ReadFile(filepath.Join("pages", "page.js"))
-	w.ok(err)
+	w.NoError(err)
 	sum := sha256.Sum256(script)
 	ours := "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 	for _, path := range []string{"/", "/docs", "/sign-in?code=%22%3E%3Cscript%3E"} {
@@ -147,7 +147,7 @@ func TestPagesShowNothingForeign(t *testing.T) {
 }
 
 func TestDocumentationNamesEveryOperation(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	page := w.send(request{path: "/docs"}).body
 	for _, op := range httpapi.Routes() {
 		if !op.Hidden && !strings.Contains(page, `<h3 id="`+op.ID+`">`) {

@@ -23,7 +23,7 @@ type step struct {
 
 // story is steps that follow each other.
 type story struct {
-	*world
+	*servedHub
 	t    *testing.T
 	kept map[string]string
 	used map[string]bool // operations that have succeeded
@@ -31,7 +31,7 @@ type story struct {
 
 func newStory(t *testing.T, change ...func(*httpapi.Options)) *story {
 	t.Helper()
-	return &story{world: newWorld(t, change...), t: t, kept: map[string]string{}, used: map[string]bool{}}
+	return &story{servedHub: newServedHub(t, change...), t: t, kept: map[string]string{}, used: map[string]bool{}}
 }
 
 func operation(t testing.TB, id string) httpapi.Operation {

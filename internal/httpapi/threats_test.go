@@ -17,7 +17,7 @@ import (
 )
 
 // refuses sends a request that must fail, and says why it does.
-func (w *world) refuses(t *testing.T, name string, r request, status int, code parley.Code) {
+func (w *servedHub) refuses(t *testing.T, name string, r request, status int, code parley.Code) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Helper()
@@ -35,7 +35,7 @@ const aMessage = `{"conversation":"square","content":{"text":"hello"}}`
 
 // TestForgedSender: who sends is known from the credential, whatever a body or a header says.
 func TestForgedSender(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	w.refuses(t, "in the body", request{as: "arya", path: "/v1/messages", body: `{"from":"gendry",` + aMessage[1:]}, 403, parley.NotPermitted)
 	w.refuses(t, "in a contact", request{as: "arya", path: "/v1/contact", body: `{"from":"gendry",` + aNotice[1:]}, 403, parley.NotPermitted)
 	w.refuses(t, "in a contact, of nobody", request{as: "arya", path: "/v1/contact", body: `{"from":"nobody",` + aNotice[1:]}, 403, parley.NotPermitted)
@@ -51,7 +51,7 @@ func TestForgedSender(t *testing.T) {
 
 // TestOpenLocalhost: from the machine itself, TCP needs a credential too, for everything but a few pages.
 func TestOpenLocalhost(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	open := map[string]bool{"/healthz": true, "/readyz": true, "/": true, "/docs": true, "/openapi.json": true, "/sign-in": true}
 	paths := []string{"/v1", "/v1/nothing", "/nothing", "/v1/agents/arya/nothing"}
 	for _, op := range httpapi.Routes() {
@@ -78,43 +78,43 @@ func TestOpenLocalhost(t *testing.T) {
 
 // TestScopeEscalation: nobody makes a token that may do more than its own.
 func TestScopeEscalation(t *testing.T) {
-	w := newWorld(t)
-	w.tokens["some"] = w.token("user", parley.ScopeAdmin, parley.ScopeRead)
+	w := newServedHub(t)
+	w.tokens["some"] = w.MakeToken("user", parley.ScopeAdmin, parley.ScopeRead).Secret
 	w.refuses(t, "more scopes", request{as: "some", path: "/v1/tokens", body: `{"agent":"user","scopes":["read","send"]}`}, 403, parley.NotPermitted)
 	w.refuses(t, "that ends at once", request{as: "user", path: "/v1/tokens", body: `{"agent":"arya","expires_in":0}`}, 400, parley.BadInput)
 	w.refuses(t, "for an agent, by itself", request{as: "arya", path: "/v1/tokens", body: `{"agent":"arya"}`}, 403, parley.NotPermitted)
 	others, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya"})
-	w.ok(err)
-	w.tokens["writer"] = w.token("user", parley.ScopeSend)
+	w.NoError(err)
+	w.tokens["writer"] = w.MakeToken("user", parley.ScopeSend).Secret
 	w.refuses(t, "revoking another's", request{as: "writer", method: "DELETE", path: "/v1/tokens/" + others.ID}, 403, parley.NotPermitted)
 	w.refuses(t, "for an owner, by a member", request{as: "rickon", path: "/v1/tokens", body: `{"agent":"user"}`}, 403, parley.NotPermitted)
 }
 
 // TestStaleTokens: a token is not good any more from the next call on.
 func TestStaleTokens(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya"})
-	w.ok(err)
+	w.NoError(err)
 	w.tokens["stale"] = made.Secret
 	if got := w.send(request{as: "stale", path: "/v1/whoami"}); got.status != 200 {
 		t.Fatalf("status %d", got.status)
 	}
-	w.ok(w.RevokeToken(ctx, user, made.ID))
+	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	w.refuses(t, "revoked", request{as: "stale", path: "/v1/whoami"}, 401, parley.NotPermitted)
-	w.ok(w.RemoveAgent(ctx, user, "hound"))
+	w.NoError(w.RemoveAgent(ctx, user, "hound"))
 	w.refuses(t, "holder removed", request{as: "hound", path: "/v1/whoami"}, 401, parley.NotPermitted)
 }
 
 // TestStaleTokensEndLongCalls: what waits with a token that is revoked ends.
 func TestStaleTokensEndLongCalls(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "hound"})
-	w.ok(err)
+	w.NoError(err)
 	w.tokens["stale"] = made.Secret
 	waiting := make(chan reply)
 	go func() { waiting <- w.send(request{as: "stale", path: "/v1/inbox/take", body: `{"wait":50}`}) }()
 	w.waitForCall("hound")
-	w.ok(w.RevokeToken(ctx, user, made.ID))
+	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	if got := <-waiting; got.status != 401 {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
@@ -122,7 +122,7 @@ func TestStaleTokensEndLongCalls(t *testing.T) {
 
 // TestRebinding: a name that somebody else has made to lead here is none of ours, and neither is 0.0.0.0.
 func TestRebinding(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) { o.Hosts = []string{"parley.example.org", "https://safe.example.org"} })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Hosts = []string{"parley.example.org", "https://safe.example.org"} })
 	for _, host := range []string{
 		"evil.example.org", "evil.example.org:" + w.port(), "127.0.0.1", "localhost:1", "0.0.0.0:" + w.port(), "localhost.evil.org:" + w.port(),
 		"127.0.0.1:" + w.port() + ".evil.org", "192.0.2.1:" + w.port(),
@@ -141,7 +141,7 @@ func TestRebinding(t *testing.T) {
 
 // TestForeignPages: no page of another origin gets anything, even with a credential that is good.
 func TestForeignPages(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) { o.Hosts = []string{"https://safe.example.org"} })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Hosts = []string{"https://safe.example.org"} })
 	for _, origin := range []string{
 		"https://evil.example.org", "null", "http://localhost:1", "https://127.0.0.1:" + w.port(), "http://127.0.0.1", "http://localhost:" + w.port(),
 		w.server.URL + "/", w.server.URL + ".evil.org", "file://",
@@ -162,7 +162,7 @@ func TestForeignPages(t *testing.T) {
 
 // TestOtherContentTypes: a form or plain text, which any page may send, is not read.
 func TestOtherContentTypes(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	for _, kind := range []string{
 		"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "application/json; charset=utf-16",
 		"application/jsonp", "application/json, text/plain", "application/json; x=y",
@@ -177,7 +177,7 @@ func TestOtherContentTypes(t *testing.T) {
 
 // TestWebSockets: no request becomes anything else.
 func TestWebSockets(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	header := in("Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version", "13")
 	w.refuses(t, "events", request{as: "user", path: "/v1/events", header: header}, 403, parley.NotPermitted)
 	w.refuses(t, "the front page", request{path: "/", header: header}, 403, parley.NotPermitted)
@@ -186,7 +186,7 @@ func TestWebSockets(t *testing.T) {
 // TestCookiesOfOtherPorts: a page on another port of this machine has the cookie sent, and the server there
 // gets it. Neither can do anything.
 func TestCookiesOfOtherPorts(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	own := w.session("user")
 	with := func(change ...string) map[string]string {
 		header := in()
@@ -221,7 +221,7 @@ func TestCookiesOfOtherPorts(t *testing.T) {
 
 // TestAmbiguousJSON: what two readers may take for different things is refused, with its place.
 func TestAmbiguousJSON(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	for body, detail := range map[string]string{
 		`{"From":"gendry",` + aMessage[1:]:                                         "/From is not known",
 		`{"CONVERSATION":"forge",` + aMessage[1:]:                                  "/CONVERSATION is not known",
@@ -247,7 +247,7 @@ func TestAmbiguousJSON(t *testing.T) {
 		}
 	}
 	history, err := w.History(ctx, user, "square", parley.Page{})
-	w.ok(err)
+	w.NoError(err)
 	if len(history) > 0 {
 		t.Errorf("%d messages were stored", len(history))
 	}
@@ -255,7 +255,7 @@ func TestAmbiguousJSON(t *testing.T) {
 
 // TestIDsAsPaths: an id is a name to look up, whatever it looks like.
 func TestIDsAsPaths(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	for _, id := range []string{
 		"..%2f..%2fetc%2fpasswd", "%2e%2e", "%00", "a%2fb", "%c0%ae", strings.Repeat("a", 5000), "~", "%25", "-", "con", "*", "%23", "%F0%9F%A6%8A",
 	} {
@@ -273,11 +273,11 @@ func TestIDsAsPaths(t *testing.T) {
 	}
 	for _, path := range []string{"/v1//agents", "/v1/../v1/agents", "/v1/./agents", "/v1/agents/"} {
 		conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
-		w.ok(err)
+		w.NoError(err)
 		_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", path, w.port(), w.tokens["user"])
-		w.ok(err)
+		w.NoError(err)
 		raw, err := io.ReadAll(conn)
-		w.ok(err)
+		w.NoError(err)
 		if !strings.HasPrefix(string(raw), "HTTP/1.1 404") {
 			t.Errorf("%s: %s", path, raw)
 		}
@@ -287,7 +287,7 @@ func TestIDsAsPaths(t *testing.T) {
 
 // TestBombs: what is too large or too deep is refused before it is read, and nothing is unpacked.
 func TestBombs(t *testing.T) {
-	w := newWorld(t, func(o *httpapi.Options) { o.Limits.Artifact = 1 << 10 })
+	w := newServedHub(t, func(o *httpapi.Options) { o.Limits.Artifact = 1 << 10 })
 	long := strings.Repeat("a", 3<<20)
 	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
 	w.refuses(t, "a long body", request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"` + long + `"}}`}, 413, parley.BadInput)
@@ -305,9 +305,9 @@ func TestBombs(t *testing.T) {
 
 // TestBombsWithoutLength: a body that does not say how long it is ends at the limit all the same.
 func TestBombsWithoutLength(t *testing.T) {
-	w := newWorld(t)
+	w := newServedHub(t)
 	req, err := http.NewRequest(http.MethodPost, w.server.URL+"/v1/messages", io.MultiReader(strings.NewReader(`{"a":"`), strings.NewReader(strings.Repeat("a", 3<<20))))
-	w.ok(err)
+	w.NoError(err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+w.tokens["arya"])
 	if got := w.do(req); got.status != 413 {
@@ -317,8 +317,8 @@ func TestBombsWithoutLength(t *testing.T) {
 
 // TestSecretsInLogs: no secret is in what the hub writes down, nor in an answer but the one that gives it.
 func TestSecretsInLogs(t *testing.T) {
-	w := newWorld(t)
-	canary := w.token("hound", parley.ScopeRead)
+	w := newServedHub(t)
+	canary := w.MakeToken("hound", parley.ScopeRead).Secret
 	unknown := parley.NewSecret()
 	w.tokens["hound"], w.tokens["unknown"] = canary, unknown
 	var said strings.Builder
@@ -349,13 +349,13 @@ func TestSecretsInLogs(t *testing.T) {
 func TestExistenceLeaks(t *testing.T) {
 	s := newStory(t)
 	forge, err := s.Conversation(ctx, user, "forge")
-	s.ok(err)
+	s.NoError(err)
 	sent, err := s.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Conversation: "forge", Content: parley.Content{Text: "@gendry a secret"}})
-	s.ok(err)
+	s.NoError(err)
 	stored, err := s.PutArtifact(ctx, hub.Caller{Agent: "arya"}, strings.NewReader("a secret"))
-	s.ok(err)
+	s.NoError(err)
 	made, err := s.NewToken(ctx, user, parley.NewToken{Agent: "arya"})
-	s.ok(err)
+	s.NoError(err)
 	foreign := map[string]string{"conversation": forge.ID, "message": sent.Message.ID, "trace": sent.Message.TraceID, "sha256": stored.SHA256, "token": made.ID}
 	for _, op := range httpapi.Routes() {
 		for name, id := range foreign {

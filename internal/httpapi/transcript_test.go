@@ -227,7 +227,7 @@ func TestTranscripts(t *testing.T) {
 				s.begin()
 			}
 			var b strings.Builder
-			hide := newHider(s.world)
+			hide := newHider(s.servedHub)
 			for _, st := range steps {
 				req, got := s.take(st)
 				record(&b, hide, st, req, got)
@@ -294,8 +294,8 @@ type hider struct {
 	fixed *strings.Replacer
 }
 
-func newHider(w *world) *hider {
-	return &hider{names: map[string]string{}, count: map[string]int{}, fixed: strings.NewReplacer(w.home, "<home>", w.server.URL, "<hub>")}
+func newHider(w *servedHub) *hider {
+	return &hider{names: map[string]string{}, count: map[string]int{}, fixed: strings.NewReplacer(w.Place, "<home>", w.server.URL, "<hub>")}
 }
 
 var hidden = []struct {

@@ -13,54 +13,54 @@ func as(agent string) hub.Caller {
 }
 
 // mode says how much an agent may do by itself.
-func (w *world) mode(agent string, mode parley.Mode) {
-	w.t.Helper()
+func (w *servedHub) mode(agent string, mode parley.Mode) {
+	w.T.Helper()
 	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error {
 		a.Mode = mode
 		return nil
 	})
-	w.ok(err)
+	w.NoError(err)
 }
 
 // task is one that rickon has asked arya for.
-func (w *world) task(text string) string {
-	w.t.Helper()
+func (w *servedHub) task(text string) string {
+	w.T.Helper()
 	t, err := w.NewTask(ctx, as("rickon"), parley.NewTask{Text: text, Assignee: "arya"})
-	w.ok(err)
+	w.NoError(err)
 	return t.ID
 }
 
 // heldCall is a notification of arya's to gendry that rickon, or an owner, has to approve.
-func (w *world) heldCall(message string) parley.Approval {
-	w.t.Helper()
+func (w *servedHub) heldCall(message string) parley.Approval {
+	w.T.Helper()
 	w.mode("arya", parley.ModeSupervised)
 	defer w.mode("arya", parley.ModeAutonomous)
 	_, err := w.Contact(ctx, as("arya"), parley.Contact{Pattern: parley.PatternNotify, Agent: "gendry", Message: message})
 	held, ok := errors.AsType[*parley.Held](err)
 	if !ok {
-		w.t.Fatalf("the call is not held: %v", err)
+		w.T.Fatalf("the call is not held: %v", err)
 	}
 	return held.Approval
 }
 
 // bridge is one for an agent of the same name.
-func (w *world) bridge(name string) string {
-	w.t.Helper()
+func (w *servedHub) bridge(name string) string {
+	w.T.Helper()
 	made, err := w.AddBridge(ctx, user, parley.NewBridge{
 		ID: name, Layout: parley.LayoutInbox, Root: "/srv/" + name, Agents: []string{name}, Outside: true,
 	})
-	w.ok(err)
+	w.NoError(err)
 	return made.ID
 }
 
 // departure is what is to be written for the agent of a bridge.
-func (w *world) departure(name string) string {
-	w.t.Helper()
+func (w *servedHub) departure(name string) string {
+	w.T.Helper()
 	_, err := w.Post(ctx, as("gendry"), parley.Draft{Direct: []string{name}, Content: parley.Content{Text: "hello"}})
-	w.ok(err)
+	w.NoError(err)
 	list, err := w.BridgeAt(user).Departures(ctx, name, parley.DepartureQuery{})
-	if w.ok(err); len(list) != 1 {
-		w.t.Fatalf("what is to depart: %v", list)
+	if w.NoError(err); len(list) != 1 {
+		w.T.Fatalf("what is to depart: %v", list)
 	}
 	return list[0].ID
 }

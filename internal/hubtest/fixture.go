@@ -31,6 +31,7 @@ type Fixture struct {
 	Config hub.Config
 	// WrapStore is put between the hub and the store. The default is Diskless.
 	WrapStore func(parley.Store) parley.Store
+	closed    bool // the store
 }
 
 // Began is the time at which the clock of a fixture begins.
@@ -77,6 +78,7 @@ func (f *Fixture) Open() {
 	if f.Store, err = f.Kind.Open(f.Place); err != nil {
 		f.T.Fatalf("open the store: %v", err)
 	}
+	f.closed = false
 	if f.Leases != nil {
 		f.Leases.Advance(24 * time.Hour) // leases end with the process
 		f.Store.DriveLeases(f.Leases.Now)
@@ -90,6 +92,16 @@ func (f *Fixture) Open() {
 func (f *Fixture) Close() {
 	f.T.Helper()
 	f.Stop()
+	f.CloseStore()
+}
+
+// CloseStore closes the store under the hub, unless it is closed.
+func (f *Fixture) CloseStore() {
+	f.T.Helper()
+	if f.closed {
+		return
+	}
+	f.closed = true
 	if err := f.Store.Close(); err != nil {
 		f.T.Fatalf("close the store: %v", err)
 	}
