@@ -16,7 +16,7 @@ const aNotice = `{"action":"notify","agent":"gendry","message":"It is done"}`
 // TestHeldCallsAreAccepted: 202 says what a call waits for, and the same call waits for the same.
 func TestHeldCallsAreAccepted(t *testing.T) {
 	w := newServedHub(t)
-	w.mode("arya", parley.ModeSupervised)
+	w.setMode("arya", parley.ModeSupervised)
 	got := w.send(request{as: "arya", path: "/v1/contact", body: aNotice})
 	if got.status != http.StatusAccepted || find(t, got.body, "text") != parley.HeldText || find(t, got.body, "approval.state") != "pending" {
 		t.Fatalf("got %d %s", got.status, got.body)
@@ -30,30 +30,30 @@ func TestHeldCallsAreAccepted(t *testing.T) {
 // TestApprovalReuse: an approval is good for one call, as it was, once.
 func TestApprovalReuse(t *testing.T) {
 	w := newServedHub(t)
-	w.mode("arya", parley.ModeSupervised)
+	w.setMode("arya", parley.ModeSupervised)
 	held := w.send(request{as: "arya", path: "/v1/contact", body: aNotice})
 	id := find(t, held.body, "approval.id")
 	decided := w.send(request{as: "rickon", path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`})
 	if decided.status != http.StatusOK || find(t, decided.body, "state") != "executed" {
 		t.Fatalf("got %d %s", decided.status, decided.body)
 	}
-	if n := w.heard("gendry"); n != 1 {
+	if n := w.countFromArya("gendry"); n != 1 {
 		t.Fatalf("the call was made %d times", n)
 	}
-	w.refuses(t, "again", request{as: "rickon", path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`}, 409, parley.BadInput)
+	w.assertRefused(t, "again", request{as: "rickon", path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`}, 409, parley.BadInput)
 	for name, body := range map[string]string{"the same call": aNotice, "another argument": strings.Replace(aNotice, "done", "undone", 1)} {
 		got := w.send(request{as: "arya", path: "/v1/contact", body: body})
 		if got.status != http.StatusAccepted || find(t, got.body, "approval.id") == id {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}
-	if n := w.heard("gendry"); n != 1 {
+	if n := w.countFromArya("gendry"); n != 1 {
 		t.Errorf("calls were made %d times", n)
 	}
 }
 
-// heard is how often an agent was told what arya has to say.
-func (w *servedHub) heard(agent string) (n int) {
+// countFromArya is how often an agent was told what arya has to say.
+func (w *servedHub) countFromArya(agent string) (n int) {
 	w.T.Helper()
 	peeked, err := w.Peek(ctx, as(agent), 100)
 	w.NoError(err)
@@ -68,21 +68,21 @@ func (w *servedHub) heard(agent string) (n int) {
 // TestNobodyDecidesItsOwnCall: not the agent with its token, not its run, not somebody whom it does not concern.
 func TestNobodyDecidesItsOwnCall(t *testing.T) {
 	w := newServedHub(t)
-	run := w.run("arya")
-	id := w.heldCall("It is done").ID
+	run := w.startInstantRun("arya")
+	id := w.notifySupervised("It is done").ID
 	decide := request{path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`}
 	decide.as = "arya"
-	w.refuses(t, "the agent's token", decide, 403, parley.NotPermitted)
+	w.assertRefused(t, "the agent's token", decide, 403, parley.NotPermitted)
 	decide.as, decide.header = "", in("Authorization", "Bearer "+run.Token)
 	*w.peer = peer{agent: "arya", run: run.Run.ID, local: true}
-	w.refuses(t, "its run's token", decide, 403, parley.NotPermitted)
+	w.assertRefused(t, "its run's token", decide, 403, parley.NotPermitted)
 	*w.peer = peer{}
 	decide.as, decide.header = "hound", nil
-	w.refuses(t, "somebody else", decide, 404, parley.BadInput)
+	w.assertRefused(t, "somebody else", decide, 404, parley.BadInput)
 	w.tokens["reader"] = w.MakeToken("rickon", parley.ScopeRead, parley.ScopeSend).Secret
 	decide.as = "reader"
-	w.refuses(t, "the manager, with a token for less", decide, 403, parley.NotPermitted)
-	if n := w.heard("gendry"); n != 0 {
+	w.assertRefused(t, "the manager, with a token for less", decide, 403, parley.NotPermitted)
+	if n := w.countFromArya("gendry"); n != 0 {
 		t.Errorf("the call was made %d times", n)
 	}
 }
@@ -90,9 +90,9 @@ func TestNobodyDecidesItsOwnCall(t *testing.T) {
 // TestADecisionMustBeSaid: nothing stands for a no, or for a yes.
 func TestADecisionMustBeSaid(t *testing.T) {
 	w := newServedHub(t)
-	path := "/v1/approvals/" + w.heldCall("It is done").ID + "/decide"
+	path := "/v1/approvals/" + w.notifySupervised("It is done").ID + "/decide"
 	for _, body := range []string{`{}`, `{"note":"hm"}`, `{"approve":null}`, `{"approve":"yes"}`} {
-		w.refuses(t, body, request{as: "rickon", path: path, body: body}, 400, parley.BadInput)
+		w.assertRefused(t, body, request{as: "rickon", path: path, body: body}, 400, parley.BadInput)
 	}
 }
 
@@ -110,8 +110,8 @@ func TestWhatCanBeHeldIsDescribed(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			s.t, s.servedHub.T = t, t
 			st := s.example(op, arya, fmt.Sprintf("held-%d", n))
-			s.mode("arya", parley.ModeStrict)
-			defer s.mode("arya", parley.ModeAutonomous)
+			s.setMode("arya", parley.ModeStrict)
+			defer s.setMode("arya", parley.ModeAutonomous)
 			got := s.asPrincipal(arya, s.request(st))
 			own := strings.Contains(op.Path, "{task}") || op.ID == "await-outcome" // it is arya's, which is never held
 			if held := got.status == http.StatusAccepted; held != (op.Held && !own) {
@@ -127,7 +127,7 @@ func TestWhatCanBeHeldIsDescribed(t *testing.T) {
 // TestHeldCallsKeepTheirArguments: what is approved is what was sent, key by key.
 func TestHeldCallsKeepTheirArguments(t *testing.T) {
 	w := newServedHub(t)
-	w.mode("arya", parley.ModeSupervised)
+	w.setMode("arya", parley.ModeSupervised)
 	held := w.send(request{as: "arya", path: "/v1/contact", body: `{"action":"delegate","agent":"gendry","message":"Forge <it> & go","priority":"high"}`})
 	shown := w.send(request{as: "rickon", path: "/v1/approvals/" + find(t, held.body, "approval.id")})
 	var a parley.Approval

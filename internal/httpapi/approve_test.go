@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"errors"
 	"html"
 	"net/http"
 	"strings"
@@ -11,31 +10,20 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// linkedCall has arya write to gendry, for which it needs the approval of rickon, and makes his link to it.
-func (w *servedHub) linkedCall(words string) (a parley.Approval, path string) {
+// postHeldWithLink has arya write to gendry, for which it needs the approval of rickon, and makes his link to it.
+func (w *servedHub) postHeldWithLink(words string) (a parley.Approval, path string) {
 	w.T.Helper()
-	_, err := w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true})
+	w.AddPermission("arya", "gendry", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
+	_, err := w.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
+	held := w.HeldApproval(err)
+	secret, err := w.NewApprovalLink(ctx, held.ID, "rickon")
 	w.NoError(err)
-	_, err = w.Post(ctx, hub.Caller{Agent: "arya"}, parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
-	held, ok := errors.AsType[*parley.Held](err)
-	if !ok {
-		w.T.Fatalf("the call was not held: %v", err)
-	}
-	secret, err := w.NewApprovalLink(ctx, held.Approval.ID, "rickon")
-	w.NoError(err)
-	return held.Approval, "/approve/" + secret
-}
-
-func (w *servedHub) stateOf(a parley.Approval) parley.Approval {
-	w.T.Helper()
-	now, err := w.Approval(ctx, user, a.ID)
-	w.NoError(err)
-	return now
+	return held, "/approve/" + secret
 }
 
 func TestTheLinkOfAnApprovalIsShownAndDecides(t *testing.T) {
 	w := newServedHub(t)
-	a, path := w.linkedCall("Is it <b>good</b>?")
+	a, path := w.postHeldWithLink("Is it <b>good</b>?")
 	for range 2 { // what looks at links before people do must not decide
 		page := w.send(request{path: path})
 		if page.status != http.StatusOK || !strings.Contains(page.body, html.EscapeString(a.Summary)) || !strings.Contains(page.body, `<form method="post">`) {
@@ -53,11 +41,11 @@ func TestTheLinkOfAnApprovalIsShownAndDecides(t *testing.T) {
 	for _, r := range []request{{path: path + "?approve=1"}, {path: path + "?approve=1", method: http.MethodHead}} {
 		w.send(r)
 	}
-	if now := w.stateOf(a); now.State != parley.ApprovalPending {
+	if now := w.ApprovalByID(a.ID); now.State != parley.ApprovalPending {
 		t.Fatalf("looking has decided: %s", now.State)
 	}
 	decided := w.postForm(path, "approve=1&note=fine+by+me", nil)
-	now := w.stateOf(a)
+	now := w.ApprovalByID(a.ID)
 	if decided.status != http.StatusOK || !strings.Contains(decided.body, "by rickon") || strings.Contains(decided.body, "<form") {
 		t.Errorf("it says %d %s", decided.status, decided.body)
 	}
@@ -65,7 +53,7 @@ func TestTheLinkOfAnApprovalIsShownAndDecides(t *testing.T) {
 		t.Errorf("it is %+v", now)
 	}
 	again := w.postForm(path, "approve=0", nil)
-	if again.status != http.StatusConflict || !strings.Contains(again.body, "was approved by rickon") || w.stateOf(a).State != parley.ApprovalExecuted {
+	if again.status != http.StatusConflict || !strings.Contains(again.body, "was approved by rickon") || w.ApprovalByID(a.ID).State != parley.ApprovalExecuted {
 		t.Errorf("the second time: %d %s", again.status, again.body)
 	}
 	if page := w.send(request{path: path}); page.status != http.StatusOK || !strings.Contains(page.body, "<strong>executed</strong> by rickon") {
@@ -76,17 +64,17 @@ func TestTheLinkOfAnApprovalIsShownAndDecides(t *testing.T) {
 // TestAButtonOfANotificationDecides: an app that shows notifications is no browser, and says nothing of where it is.
 func TestAButtonOfANotificationDecides(t *testing.T) {
 	w := newServedHub(t)
-	a, path := w.linkedCall("hello")
+	a, path := w.postHeldWithLink("hello")
 	got := w.send(request{method: http.MethodPost, path: path, body: "approve=0", header: in("Content-Type", "application/x-www-form-urlencoded")})
-	if now := w.stateOf(a); got.status != http.StatusOK || now.State != parley.ApprovalDenied || now.DecidedBy != "rickon" {
+	if now := w.ApprovalByID(a.ID); got.status != http.StatusOK || now.State != parley.ApprovalDenied || now.DecidedBy != "rickon" {
 		t.Errorf("%d %s: %+v", got.status, got.body, now)
 	}
 }
 
 func TestWhatTheLinkOfAnApprovalRefuses(t *testing.T) {
 	w := newServedHub(t)
-	a, path := w.linkedCall("hello")
-	other, _ := w.linkedCall("something else")
+	a, path := w.postHeldWithLink("hello")
+	other, _ := w.postHeldWithLink("something else")
 	for name, c := range map[string]struct {
 		path, form string
 		header     map[string]string
@@ -106,7 +94,7 @@ func TestWhatTheLinkOfAnApprovalRefuses(t *testing.T) {
 		}
 	}
 	for _, one := range []parley.Approval{a, other} {
-		if now := w.stateOf(one); now.State != parley.ApprovalPending {
+		if now := w.ApprovalByID(one.ID); now.State != parley.ApprovalPending {
 			t.Errorf("%s is %s", one.Summary, now.State)
 		}
 	}
@@ -130,7 +118,7 @@ func TestScriptsInAnApproval(t *testing.T) {
 		`<script>alert(1)</script>`, `</pre><form action="//evil.example"><button>Approve`, `"><img src=x onerror=alert(1)>`,
 		`{{.ID}}`, `<a href="javascript:alert(1)">`, `</style><style>*{display:none}`,
 	} {
-		_, path := w.linkedCall(hostile)
+		_, path := w.postHeldWithLink(hostile)
 		page := w.send(request{path: path}).body
 		for _, tag := range []string{"<script", "<img", "<a ", "</style><style", "evil.example\"><button"} {
 			if strings.Contains(page, tag) {
@@ -146,7 +134,7 @@ func TestScriptsInAnApproval(t *testing.T) {
 // TestHiddenTextInAnApproval: what nobody sees, and what turns a line around, is shown as what it is.
 func TestHiddenTextInAnApproval(t *testing.T) {
 	w := newServedHub(t)
-	_, path := w.linkedCall("pay \u202e001\u202c \u200bnow")
+	_, path := w.postHeldWithLink("pay \u202e001\u202c \u200bnow")
 	page := w.send(request{path: path}).body
 	if strings.ContainsAny(page, "\u202e\u202c\u200b") {
 		t.Errorf("the page hides something: %q", page)

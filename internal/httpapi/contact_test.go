@@ -19,8 +19,8 @@ const longWait = 30 * time.Second
 
 const anAsk = `{"action":"ask","agent":"rickon","message":"Which steel?"}`
 
-// asked waits until rickon has the request of an ask, and returns it.
-func (w *servedHub) asked() string {
+// takeQuestion waits until rickon has the request of an ask, and returns it.
+func (w *servedHub) takeQuestion() string {
 	w.T.Helper()
 	taken, err := w.Take(ctx, as("rickon"), parley.Take{Wait: longWait})
 	w.NoError(err)
@@ -30,15 +30,14 @@ func (w *servedHub) asked() string {
 	return taken.Messages[0].ID
 }
 
-// answer answers a message as rickon.
-func (w *servedHub) answer(message, text string) {
+// answerAsRickon answers a message as rickon.
+func (w *servedHub) answerAsRickon(message, text string) {
 	w.T.Helper()
-	_, err := w.Post(ctx, as("rickon"), parley.Draft{InReplyTo: message, Content: parley.Content{Text: text}})
-	w.NoError(err)
+	w.ReplyAs("rickon", message, text)
 }
 
-// calledBack waits until arya has a message from the hub, and returns what it says.
-func (w *servedHub) calledBack() string {
+// awaitCallback waits until arya has a message from the hub, and returns what it says.
+func (w *servedHub) awaitCallback() string {
 	w.T.Helper()
 	for {
 		taken, err := w.Take(ctx, as("arya"), parley.Take{Wait: longWait})
@@ -59,7 +58,7 @@ func TestAsksAreAnsweredInTheCall(t *testing.T) {
 	w := newServedHub(t)
 	answered := make(chan reply, 1)
 	go func() { answered <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
-	w.answer(w.asked(), "Valyrian.")
+	w.answerAsRickon(w.takeQuestion(), "Valyrian.")
 	got := <-answered
 	if got.status != http.StatusOK || find(t, got.body, "text") != "Response from rickon: Valyrian." || find(t, got.body, "outcome") != "answered" {
 		t.Errorf("got %d %s", got.status, got.body)
@@ -73,8 +72,8 @@ func TestLateAsksAreProblemsThatSayWhatWasAsked(t *testing.T) {
 	if got.status != http.StatusGatewayTimeout || find(t, got.body, "code") != "E004" || find(t, got.body, "contacted.outcome") != "late" {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
-	w.answer(find(t, got.body, "contacted.message"), "Valyrian.")
-	if text := w.calledBack(); text != "Response from rickon: Valyrian." {
+	w.answerAsRickon(find(t, got.body, "contacted.message"), "Valyrian.")
+	if text := w.awaitCallback(); text != "Response from rickon: Valyrian." {
 		t.Errorf("brought %q", text)
 	}
 }
@@ -119,14 +118,14 @@ func TestAsksOutliveTheirConnection(t *testing.T) {
 		_, err := direct.Do(req) //nolint:bodyclose // there is none
 		ended <- err
 	}()
-	message := w.asked()
+	message := w.takeQuestion()
 	hangUp()
 	if err := <-ended; err == nil {
 		t.Fatal("the call was answered")
 	}
 	<-closed
-	w.answer(message, "Valyrian.")
-	if text := w.calledBack(); text != "Response from rickon: Valyrian." {
+	w.answerAsRickon(message, "Valyrian.")
+	if text := w.awaitCallback(); text != "Response from rickon: Valyrian." {
 		t.Errorf("brought %q", text)
 	}
 }
@@ -139,13 +138,13 @@ func TestAsksEndWithTheirCredential(t *testing.T) {
 	w.tokens["stale"] = made.Secret
 	answered := make(chan reply, 1)
 	go func() { answered <- w.send(request{as: "stale", path: "/v1/contact", body: anAsk}) }()
-	message := w.asked()
+	message := w.takeQuestion()
 	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	if got := <-answered; got.status != http.StatusUnauthorized {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
-	w.answer(message, "Valyrian.")
-	if text := w.calledBack(); text != "Response from rickon: Valyrian." {
+	w.answerAsRickon(message, "Valyrian.")
+	if text := w.awaitCallback(); text != "Response from rickon: Valyrian." {
 		t.Errorf("brought %q", text)
 	}
 }
@@ -156,7 +155,7 @@ func TestAsksEndWhenTheServerStops(t *testing.T) {
 	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	answered := make(chan reply, 1)
 	go func() { answered <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
-	w.asked()
+	w.takeQuestion()
 	close(closing)
 	if got := <-answered; got.status != http.StatusServiceUnavailable || find(t, got.body, "code") != "E002" {
 		t.Errorf("got %d %s", got.status, got.body)
@@ -182,7 +181,7 @@ func TestTheSameContactIsMadeOnce(t *testing.T) {
 func TestWaitsOfContactsAreBounded(t *testing.T) {
 	w := newServedHub(t)
 	for _, wait := range []string{"-1", "601", "1e300"} {
-		w.refuses(t, wait, request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":` + wait + `}`}, 400, parley.BadInput)
+		w.assertRefused(t, wait, request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":` + wait + `}`}, 400, parley.BadInput)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestDamagedArtifactEndsTheResponseAsFailed(t *testing.T) {
 			raw[len(raw)/2] ^= 1
 			w.NoError(os.WriteFile(path, raw, 0o600))
 			if name == "small" {
-				w.refuses(t, "the body", request{as: "arya", path: "/v1/artifacts/" + sha}, 500, parley.Internal)
+				w.assertRefused(t, "the body", request{as: "arya", path: "/v1/artifacts/" + sha}, 500, parley.Internal)
 				return
 			}
 			req, err := http.NewRequest(http.MethodGet, w.server.URL+"/v1/artifacts/"+sha, nil)

@@ -35,13 +35,13 @@ func TestTheSocketKnowsItsPeer(t *testing.T) {
 	if got := who(); got != "arya" {
 		t.Errorf("it is %s", got)
 	}
-	w.refuses(t, "an agent as owner", request{path: "/v1/agents", body: `{"id":"bran"}`}, 403, parley.NotPermitted)
+	w.assertRefused(t, "an agent as owner", request{path: "/v1/agents", body: `{"id":"bran"}`}, 403, parley.NotPermitted)
 	*w.peer = peer{local: true, err: parley.Errorf(parley.NotPermitted, "nobody can tell").Because(parley.Unauthenticated)}
-	w.refuses(t, "nobody can tell", request{path: "/v1/whoami"}, 401, parley.NotPermitted)
+	w.assertRefused(t, "nobody can tell", request{path: "/v1/whoami"}, 401, parley.NotPermitted)
 	if got := w.send(request{as: "gendry", path: "/v1/whoami"}); got.status != http.StatusOK {
 		t.Errorf("a token is of no use there: %d %s", got.status, got.body)
 	}
-	w.refuses(t, "a cookie", request{path: "/v1/whoami", header: in("Cookie", "parley_session=x")}, 401, parley.NotPermitted)
+	w.assertRefused(t, "a cookie", request{path: "/v1/whoami", header: in("Cookie", "parley_session=x")}, 401, parley.NotPermitted)
 }
 
 // socket makes requests look as if they had come by a socket, which has no port.
@@ -53,8 +53,8 @@ func (s socket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestWrongPathsAndMethods(t *testing.T) {
 	w := newServedHub(t)
-	w.refuses(t, "path", request{as: "arya", path: "/v1/nothing"}, 404, parley.BadInput)
-	w.refuses(t, "method", request{as: "arya", method: http.MethodPut, path: "/v1/agents"}, 405, parley.BadInput)
+	w.assertRefused(t, "path", request{as: "arya", path: "/v1/nothing"}, 404, parley.BadInput)
+	w.assertRefused(t, "method", request{as: "arya", method: http.MethodPut, path: "/v1/agents"}, 405, parley.BadInput)
 	if got := w.send(request{as: "arya", method: http.MethodPut, path: "/v1/agents"}).header.Get("Allow"); got != "GET, HEAD, POST" {
 		t.Errorf("Allow is %q", got)
 	}
@@ -69,7 +69,7 @@ func TestNoBodyIsAnEmptyOne(t *testing.T) {
 	if got := w.send(request{as: "gendry", method: http.MethodPost, path: "/v1/inbox/take"}); got.status != http.StatusOK {
 		t.Errorf("take: %d %s", got.status, got.body)
 	}
-	w.refuses(t, "a message", request{as: "gendry", method: http.MethodPost, path: "/v1/messages"}, 400, parley.BadInput)
+	w.assertRefused(t, "a message", request{as: "gendry", method: http.MethodPost, path: "/v1/messages"}, 400, parley.BadInput)
 }
 
 func TestHeadOfAnArtifact(t *testing.T) {
@@ -118,7 +118,7 @@ func TestReadingAsIsAuditedOnce(t *testing.T) {
 func TestRefusalsAreAudited(t *testing.T) {
 	w := newServedHub(t)
 	w.tokens["reader"] = w.MakeToken("gendry", parley.ScopeRead).Secret
-	w.refuses(t, "posting", request{as: "reader", path: "/v1/messages", body: aMessage}, 403, parley.NotPermitted)
+	w.assertRefused(t, "posting", request{as: "reader", path: "/v1/messages", body: aMessage}, 403, parley.NotPermitted)
 	w.Stop() // everything is written
 	log, err := w.AuditLog(ctx, user, 0, 1000)
 	w.NoError(err)
@@ -132,7 +132,7 @@ func TestPanicsAreAnswered(t *testing.T) {
 	w := newServedHub(t, func(o *httpapi.Options) {
 		o.Peer = func(context.Context) (hub.Place, error) { panic("a defect") }
 	})
-	w.refuses(t, "a panic", request{as: "arya", path: "/v1/agents"}, 500, parley.Internal)
+	w.assertRefused(t, "a panic", request{as: "arya", path: "/v1/agents"}, 500, parley.Internal)
 	if log := w.logged.String(); !strings.Contains(log, "a defect") || !strings.Contains(log, "door_test.go") {
 		t.Errorf("the log is %s", log)
 	}
@@ -141,7 +141,7 @@ func TestPanicsAreAnswered(t *testing.T) {
 func TestReadinessSaysThatNothingCanBeWritten(t *testing.T) {
 	w := newServedHub(t)
 	w.CloseStore()
-	w.refuses(t, "ready", request{path: "/readyz"}, 503, parley.Unavailable)
+	w.assertRefused(t, "ready", request{path: "/readyz"}, 503, parley.Unavailable)
 	if got := w.send(request{path: "/healthz"}); got.status != http.StatusOK {
 		t.Errorf("healthz: %d", got.status)
 	}
@@ -176,8 +176,8 @@ func TestDigestsInUpperCaseAndNamesThatLeadElsewhere(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	for _, name := range []string{"../x", "/x", `a\\b`, `a\nb`, `a\u0000b`, ".."} {
-		w.refuses(t, name, message(name), 400, parley.BadInput)
+		w.assertRefused(t, name, message(name), 400, parley.BadInput)
 		contact := request{as: "arya", path: "/v1/contact", body: `{"action":"notify","agent":"gendry","message":"x","artifacts":[{"name":"` + name + `","sha256":"` + sha + `"}]}`}
-		w.refuses(t, name, contact, 400, parley.BadInput)
+		w.assertRefused(t, name, contact, 400, parley.BadInput)
 	}
 }

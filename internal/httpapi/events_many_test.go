@@ -33,7 +33,7 @@ func TestTwoThousandStreamsAtOnce(t *testing.T) {
 	}
 	inParallel(agents, func(a int) {
 		for s := range streams {
-			open[a][s] = w.follow(direct, fmt.Sprint("a", a), "?kinds=message", "")
+			open[a][s] = w.openStream(direct, fmt.Sprint("a", a), "?kinds=message", "")
 			open[a][s].want("ready")
 		}
 	})

@@ -17,7 +17,6 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/httpapi"
-	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/hubtest"
 )
 
@@ -37,8 +36,8 @@ type reader struct {
 	leave context.CancelFunc
 }
 
-// follow opens a stream as somebody, by a client of its own.
-func (w *servedHub) follow(via *http.Client, who, query, lastID string) *reader {
+// openStream opens a stream as somebody, by a client of its own.
+func (w *servedHub) openStream(via *http.Client, who, query, lastID string) *reader {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server.URL+"/v1/events"+query, http.NoBody)
@@ -93,16 +92,14 @@ func (r *reader) want(kind string) block {
 	return b
 }
 
-func (w *servedHub) say(from, where, text string) parley.Message {
+func (w *servedHub) postIn(from, where, text string) parley.Message {
 	w.T.Helper()
-	receipt, err := w.Post(ctx, hub.Caller{Agent: from}, parley.Draft{Conversation: where, Content: parley.Content{Text: text}})
-	w.NoError(err)
-	return receipt.Message
+	return w.SayIn(from, where, text).Message
 }
 
 func TestEventsAreSentAsTheyHappen(t *testing.T) {
 	w := newServedHub(t)
-	stream := w.follow(direct, "gendry", "?kinds=message", "")
+	stream := w.openStream(direct, "gendry", "?kinds=message", "")
 	for name, want := range map[string]string{
 		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Encoding": "",
 	} {
@@ -114,8 +111,8 @@ func TestEventsAreSentAsTheyHappen(t *testing.T) {
 	if ready.data != `{"num":`+ready.id+`}` {
 		t.Errorf("ready says %s", ready.data)
 	}
-	w.say("arya", "square", "not for the eyes of <b>HTML</b>")
-	said := w.say("arya", "forge", "hello")
+	w.postIn("arya", "square", "not for the eyes of <b>HTML</b>")
+	said := w.postIn("arya", "forge", "hello")
 	stream.want("message.posted")
 	got := stream.want("message.posted")
 	want := fmt.Sprintf(`{"num":%d,"at":%q,"kind":"message.posted","conversation":%q,"agent":"arya","by":"arya","message":%q}`,
@@ -127,8 +124,8 @@ func TestEventsAreSentAsTheyHappen(t *testing.T) {
 
 func TestStreamGoesOnWhereItWas(t *testing.T) {
 	w := newServedHub(t)
-	first := w.say("arya", "forge", "one").Seq
-	second := w.say("arya", "forge", "two").Seq
+	first := w.postIn("arya", "forge", "one").Seq
+	second := w.postIn("arya", "forge", "two").Seq
 	for _, c := range []struct {
 		name, query, lastID, ready string
 		events                     []int64
@@ -138,7 +135,7 @@ func TestStreamGoesOnWhereItWas(t *testing.T) {
 		{"the last id comes first", "?kinds=message&after=0", fmt.Sprint(first), fmt.Sprint(first), []int64{second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stream := w.follow(direct, "gendry", c.query, c.lastID)
+			stream := w.openStream(direct, "gendry", c.query, c.lastID)
 			stream.t = t
 			if got := stream.want("ready").id; got != c.ready {
 				t.Errorf("it goes on from %s, want %s", got, c.ready)
@@ -154,14 +151,14 @@ func TestStreamGoesOnWhereItWas(t *testing.T) {
 
 func TestStreamFromAnUnknownPlaceIsReset(t *testing.T) {
 	w := newServedHub(t)
-	stream := w.follow(direct, "gendry", "", "123456789")
+	stream := w.openStream(direct, "gendry", "", "123456789")
 	newest, err := w.LastEvent(ctx, user)
 	w.NoError(err)
 	if got := stream.want("reset"); got.num() > newest || got.data != `{"num":`+got.id+`}` {
 		t.Errorf("the stream goes on from %v, the newest is %d", got, newest)
 	}
 	stream.want("ready")
-	seq := w.say("arya", "forge", "hello").Seq
+	seq := w.postIn("arya", "forge", "hello").Seq
 	for b, err := stream.next(); b.num() != seq; b, err = stream.next() {
 		w.NoError(err)
 	}
@@ -183,7 +180,7 @@ func TestStreamCannotBeAskedForNonsense(t *testing.T) {
 		{"?conversation=forge", "", 404}, // hound has no part in it
 		{"?surprise=1", "", 400},
 	} {
-		stream := w.follow(direct, "hound", c.query, c.lastID)
+		stream := w.openStream(direct, "hound", c.query, c.lastID)
 		if got := stream.res.StatusCode; got != c.status {
 			t.Errorf("%s %s: status %d, want %d", c.query, c.lastID, got, c.status)
 		}
@@ -197,9 +194,9 @@ func TestStreamIncludesMessages(t *testing.T) {
 	w.NoError(err)
 	var said []string
 	for i := range 12 { // more than is read at once
-		said = append(said, w.say("arya", "forge", fmt.Sprint(i)+strings.Repeat(" long", 40_000)).ID)
+		said = append(said, w.postIn("arya", "forge", fmt.Sprint(i)+strings.Repeat(" long", 40_000)).ID)
 	}
-	stream := w.follow(direct, "gendry", "?kinds=message,member&include=message&after="+fmt.Sprint(from), "")
+	stream := w.openStream(direct, "gendry", "?kinds=message,member&include=message&after="+fmt.Sprint(from), "")
 	stream.want("ready")
 	for _, id := range said {
 		var e parley.Event
@@ -219,21 +216,21 @@ func TestRevokedTokenEndsItsStream(t *testing.T) {
 	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya", Scopes: parley.AllScopes()})
 	w.NoError(err)
 	w.tokens["arya"] = made.Secret
-	stream, other := w.follow(direct, "arya", "?kinds=message", ""), w.follow(direct, "gendry", "?kinds=message", "")
+	stream, other := w.openStream(direct, "arya", "?kinds=message", ""), w.openStream(direct, "gendry", "?kinds=message", "")
 	stream.want("ready")
 	other.want("ready")
 	w.NoError(w.RevokeToken(ctx, user, made.ID))
 	if b, err := stream.next(); !errors.Is(err, io.EOF) {
 		t.Errorf("the stream goes on: %v %v", b, err)
 	}
-	w.say("arya", "forge", "hello")
+	w.postIn("arya", "forge", "hello")
 	other.want("message.posted")
 }
 
 func TestStreamsEndWhenTheServerStops(t *testing.T) {
 	closing := make(chan struct{})
 	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
-	stream := w.follow(direct, "arya", "?kinds=message", "")
+	stream := w.openStream(direct, "arya", "?kinds=message", "")
 	stream.want("ready")
 	close(closing)
 	if b, err := stream.next(); !errors.Is(err, io.EOF) {
@@ -258,10 +255,10 @@ func inMemory(t *testing.T, test func(t *testing.T, w *servedHub, via *http.Clie
 // still knows.
 func TestSilentStreamSaysWhereItIs(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *servedHub, via *http.Client) {
-		stream := w.follow(via, "hound", "?kinds=message", "")
+		stream := w.openStream(via, "hound", "?kinds=message", "")
 		stream.want("ready")
 		for range 3 {
-			seq := w.say("arya", "forge", "not for the hound").Seq
+			seq := w.postIn("arya", "forge", "not for the hound").Seq
 			before := time.Now()
 			if got := stream.want(""); got.num() < seq || got.data != "" {
 				t.Errorf("the stream is at %v, the newest is %d", got, seq)
@@ -277,7 +274,7 @@ func TestSilentStreamSaysWhereItIs(t *testing.T) {
 // TestReaderThatDoesNotReadIsCutOff: it holds up nobody, and goes on where it was.
 func TestReaderThatDoesNotReadIsCutOff(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *servedHub, via *http.Client) {
-		slow, quick := w.follow(via, "gendry", "?kinds=message", ""), w.follow(via, "arya", "?kinds=message", "")
+		slow, quick := w.openStream(via, "gendry", "?kinds=message", ""), w.openStream(via, "arya", "?kinds=message", "")
 		greeting := slow.want("ready")
 		last := greeting.id
 		if !strings.Contains(greeting.comment, "Last-Event-ID") || !strings.Contains(greeting.comment, "too slowly") {
@@ -286,7 +283,7 @@ func TestReaderThatDoesNotReadIsCutOff(t *testing.T) {
 		quick.want("ready")
 		var said []int64
 		for i := range 600 {
-			said = append(said, w.say("user", "square", fmt.Sprint(i)).Seq)
+			said = append(said, w.postIn("user", "square", fmt.Sprint(i)).Seq)
 			if got := quick.want("message.posted").num(); got != said[i] {
 				t.Fatalf("the quick one got %d, want %d", got, said[i])
 			}
@@ -299,7 +296,7 @@ func TestReaderThatDoesNotReadIsCutOff(t *testing.T) {
 		if len(got) == len(said) {
 			t.Fatal("the slow one was not cut off")
 		}
-		again := w.follow(via, "gendry", "?kinds=message", last)
+		again := w.openStream(via, "gendry", "?kinds=message", last)
 		again.want("ready")
 		for len(got) < len(said) {
 			got = append(got, again.want("message.posted").num())

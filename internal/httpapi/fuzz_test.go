@@ -29,7 +29,7 @@ const tries = 30
 func TestAnythingIsAnswered(t *testing.T) {
 	doc := readDocument(t)
 	w := newServedHubWith(t, hub.Asks{Wait: time.Millisecond}, localListener(t))
-	f := &fuzzer{rand: rand.New(rand.NewPCG(1, 2)), doc: doc, world: w, known: w.known()}
+	f := &fuzzer{rand: rand.New(rand.NewPCG(1, 2)), doc: doc, hub: w, known: w.knownNames()}
 	schemas := newSchemas(t, doc)
 	for _, op := range operations(doc) {
 		t.Run(op.id, func(t *testing.T) {
@@ -57,8 +57,8 @@ func operations(doc part) (list []described) {
 	return append(slices.DeleteFunc(slices.Clone(list), taking), slices.DeleteFunc(list, func(d described) bool { return !taking(d) })...)
 }
 
-// known are names that stand for something.
-func (w *servedHub) known() []string {
+// knownNames are names that stand for something.
+func (w *servedHub) knownNames() []string {
 	w.T.Helper()
 	arya := hub.Caller{Agent: "arya"}
 	sent, err := w.Post(ctx, arya, parley.Draft{Conversation: "square", Content: parley.Content{Text: "hello @gendry and @Arya"}})
@@ -74,7 +74,7 @@ func (w *servedHub) known() []string {
 type fuzzer struct {
 	rand  *rand.Rand
 	doc   part
-	world *servedHub
+	hub   *servedHub
 	known []string
 }
 

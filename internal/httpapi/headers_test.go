@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// raw sends a request line and headers as they are, and returns the answer.
-func (w *servedHub) raw(lines ...string) string {
+// sendRaw sends a request line and headers as they are, and returns the answer.
+func (w *servedHub) sendRaw(lines ...string) string {
 	w.T.Helper()
 	conn, err := net.Dial("tcp", w.server.Listener.Addr().String())
 	w.NoError(err)
@@ -29,7 +29,7 @@ func (w *servedHub) raw(lines ...string) string {
 func TestAmbiguousHeaders(t *testing.T) {
 	w := newServedHub(t)
 	bearer := func(agent string) string { return "Authorization: Bearer " + w.tokens[agent] }
-	session := func(person string) string { return w.session(person)["Cookie"] }
+	session := func(person string) string { return w.signInHeaders(person)["Cookie"] }
 	host := "Host: 127.0.0.1:" + w.port()
 	for name, test := range map[string]struct {
 		status string
@@ -47,7 +47,7 @@ func TestAmbiguousHeaders(t *testing.T) {
 		"a name in brackets":          {"421", []string{"Host: [localhost]:" + w.port(), bearer("user")}},
 		"once":                        {"200", []string{host, bearer("user"), "Parley-As: arya", "Cookie: " + session("rickon")}},
 	} {
-		if got := w.raw(append([]string{"GET /v1/whoami HTTP/1.1"}, test.lines...)...); !strings.HasPrefix(got, "HTTP/1.1 "+test.status) {
+		if got := w.sendRaw(append([]string{"GET /v1/whoami HTTP/1.1"}, test.lines...)...); !strings.HasPrefix(got, "HTTP/1.1 "+test.status) {
 			t.Errorf("%s: want %s, got %s", name, test.status, got)
 		}
 	}
@@ -55,11 +55,11 @@ func TestAmbiguousHeaders(t *testing.T) {
 		"another host in the target": "GET http://evil.example.org/v1/whoami HTTP/1.1",
 		"to anywhere":                "CONNECT evil.example.org:80 HTTP/1.1",
 	} {
-		if got := w.raw(line, host, bearer("user")); !strings.HasPrefix(got, "HTTP/1.1 421") {
+		if got := w.sendRaw(line, host, bearer("user")); !strings.HasPrefix(got, "HTTP/1.1 421") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got := w.raw("GET /v1/whoami HTTP/1.0", bearer("user")); !strings.HasPrefix(got, "HTTP/1.0 421") {
+	if got := w.sendRaw("GET /v1/whoami HTTP/1.0", bearer("user")); !strings.HasPrefix(got, "HTTP/1.0 421") {
 		t.Errorf("HTTP/1.0 without a host: %s", got)
 	}
 }

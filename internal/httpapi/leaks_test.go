@@ -29,11 +29,11 @@ func TestExistenceLeaksInBodies(t *testing.T) {
 	taken, err := w.Take(ctx, hub.Caller{Agent: "gendry"}, parley.Take{})
 	w.NoError(err)
 	message, lease, absent := sent.Message.ID, taken.Lease, uuid.NewString()
-	begun, held := w.run("arya").Run, w.heldCall("a secret")
-	run, task, approval := begun.ID, w.task("a secret"), held.ID
+	begun, held := w.startInstantRun("arya").Run, w.notifySupervised("a secret")
+	run, task, approval := begun.ID, w.newTaskForArya("a secret"), held.ID
 	// Each of these has a short name, and an end of its id.
 	named := map[string]string{message: sent.Message.ShortName(), run: begun.ShortName(), approval: held.ShortName()}
-	bridge := w.bridge("wolf")
+	bridge := w.joinBridge("wolf")
 	hound := func(path, body string) request { return request{as: "hound", path: path, body: body} }
 	post := func(fields string) request {
 		return request{as: "hound", path: "/v1/messages", body: `{` + fields + `,"content":{"text":"a"}}`}

@@ -35,13 +35,13 @@ func TestOneTokenHasSoManyStreams(t *testing.T) {
 	most := hub.DefaultLoad().Streaming
 	open := make([]*reader, most)
 	inParallel(most, func(i int) {
-		open[i] = w.follow(direct, "arya", "", "")
+		open[i] = w.openStream(direct, "arya", "", "")
 		open[i].want("ready")
 	})
 	over := w.send(request{as: "arya", path: "/v1/events"})
 	wantBusy(t, over.status, over.header, over.body)
 	for _, other := range []string{"gendry", parley.Owner} {
-		w.follow(direct, other, "", "").want("ready")
+		w.openStream(direct, other, "", "").want("ready")
 	}
 	open[0].leave()
 	for {
@@ -111,12 +111,12 @@ func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 		w := newServedHubAt(t, listener, inBubble)
 		via := listener.client()
 		defer via.CloseIdleConnections()
-		trace := w.largeTrace()
+		trace := w.postLargeTrace()
 		const calls = 25
 		began := time.Now()
 		var unread []net.Conn
 		for range calls {
-			unread = append(unread, w.asksForTrace(listener, "arya", trace))
+			unread = append(unread, w.requestTrace(listener, "arya", trace))
 		}
 		synctest.Wait()
 		served := func(who string) {
@@ -158,8 +158,8 @@ func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 // inBubble keeps what is waited for within a synctest bubble.
 func inBubble(o *httpapi.Options) { o.Closing = make(chan struct{}) }
 
-// largeTrace is a trace of messages of 200 KiB in the square.
-func (w *servedHub) largeTrace() string {
+// postLargeTrace is a trace of messages of 200 KiB in the square.
+func (w *servedHub) postLargeTrace() string {
 	w.T.Helper()
 	large := strings.Repeat("x", 200<<10)
 	first, err := w.Post(ctx, user, parley.Draft{Conversation: "square", Content: parley.Content{Text: large}})
@@ -171,8 +171,8 @@ func (w *servedHub) largeTrace() string {
 	return first.Message.TraceID
 }
 
-// asksForTrace asks for a trace by a connection of its own, and does not read the answer.
-func (w *servedHub) asksForTrace(listener *pipes, who, trace string) net.Conn {
+// requestTrace asks for a trace by a connection of its own, and does not read the answer.
+func (w *servedHub) requestTrace(listener *pipes, who, trace string) net.Conn {
 	w.T.Helper()
 	c, err := listener.dial(ctx, "", "")
 	w.NoError(err)

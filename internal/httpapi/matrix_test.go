@@ -99,15 +99,15 @@ func expectsOfWork(op httpapi.Operation, p principal) int {
 // TestRolesAndOperations tries every operation as everybody, each with a request that succeeds for those
 // who may. An operation that is added is tried by itself, once it has an example here.
 func TestRolesAndOperations(t *testing.T) {
-	worlds := map[string]*story{} // one for each group of operations: making one takes longer than using it
+	stories := map[string]*story{} // one for each group of operations: making one takes longer than using it
 	for n, op := range httpapi.Routes() {
 		if op.Hidden {
 			continue // pages, which are for all
 		}
-		if worlds[op.Tag] == nil {
-			worlds[op.Tag] = newStory(t)
+		if stories[op.Tag] == nil {
+			stories[op.Tag] = newStory(t)
 		}
-		t.Run(op.ID, func(t *testing.T) { worlds[op.Tag].tryAsAll(t, n, op) })
+		t.Run(op.ID, func(t *testing.T) { stories[op.Tag].tryAsAll(t, n, op) })
 	}
 }
 
@@ -145,7 +145,7 @@ func (s *story) asPrincipal(p principal, r request) reply {
 		}
 		r.header["Authorization"] = "Bearer " + made.Secret
 	case "session":
-		r.header = s.session(p.agent)
+		r.header = s.signInHeaders(p.agent)
 	case "socket":
 		*s.peer = peer{agent: p.agent, local: true}
 		defer func() { *s.peer = peer{} }()
@@ -199,15 +199,15 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		s.NoError(err)
 		st.vars = in("token", made.ID)
 	case "show-run", "read-output", "cancel-run":
-		st.vars = in("run", s.run("arya").Run.ID)
+		st.vars = in("run", s.startInstantRun("arya").Run.ID)
 	case "show-task", "read-tree", "update-task", "cancel-task", "retry-task", "reassign-task":
-		st.vars = in("task", s.task(name))
+		st.vars = in("task", s.newTaskForArya(name))
 		if op.ID == "retry-task" {
 			_, err := s.CancelTask(ctx, user, st.vars["task"], "")
 			s.NoError(err)
 		}
 	case "show-approval", "decide-approval":
-		st.vars = in("approval", s.heldCall(name).ID)
+		st.vars = in("approval", s.notifySupervised(name).ID)
 	case "check-permission":
 		st.query = "from=arya&to=gendry"
 	case "unpermit":
@@ -218,9 +218,9 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		st.query = "q=hello"
 	case "show-bridge", "change-bridge", "remove-bridge", "unknown-files", "arrive", "list-departures", "report-departures", "beat",
 		"note-bridge", "list-bridge-tasks":
-		st.vars = in("bridge", s.bridge(name))
+		st.vars = in("bridge", s.joinBridge(name))
 		if op.ID == "report-departures" {
-			st.body = fmt.Sprintf(`{"reports":[{"id":%q,"state":"written"}]}`, s.departure(name))
+			st.body = fmt.Sprintf(`{"reports":[{"id":%q,"state":"written"}]}`, s.postForDeparture(name))
 		}
 	case "join":
 		made, err := s.CreateConversation(ctx, user, parley.NewConversation{Name: name})
@@ -321,8 +321,8 @@ func (s *story) deadLetter() string {
 	return r.Message.ID
 }
 
-// session signs somebody in, and returns the headers its page sends.
-func (w *servedHub) session(person string) map[string]string {
+// signInHeaders signs somebody in, and returns the headers its page sends.
+func (w *servedHub) signInHeaders(person string) map[string]string {
 	w.T.Helper()
 	secret, _, err := w.NewLink(ctx, user, person)
 	w.NoError(err)

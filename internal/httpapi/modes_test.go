@@ -104,8 +104,8 @@ func (s *story) inMode(op httpapi.Operation, mode parley.Mode, denied bool, name
 		s.NoError(err)
 		defer func() { s.NoError(s.Unpermit(ctx, user, "arya", parley.Anyone, parley.EffectDeny)) }()
 	}
-	s.mode("arya", mode)
-	defer s.mode("arya", parley.ModeAutonomous)
+	s.setMode("arya", mode)
+	defer s.setMode("arya", parley.ModeAutonomous)
 	return s.asPrincipal(arya, s.request(st))
 }
 

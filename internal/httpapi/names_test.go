@@ -50,11 +50,11 @@ func TestPathsTakeWhatListsShow(t *testing.T) {
 func TestReuseOverHTTP(t *testing.T) {
 	w := newServedHub(t)
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
-	w.refuses(t, "an agent", request{as: "arya", path: "/v1/agents", body: `{"id":"gendry","reuse":true}`}, 403, parley.NotPermitted)
-	w.refuses(t, "without reuse", request{as: "user", path: "/v1/agents", body: `{"id":"gendry"}`}, 409, parley.BadInput)
+	w.assertRefused(t, "an agent", request{as: "arya", path: "/v1/agents", body: `{"id":"gendry","reuse":true}`}, 403, parley.NotPermitted)
+	w.assertRefused(t, "without reuse", request{as: "user", path: "/v1/agents", body: `{"id":"gendry"}`}, 409, parley.BadInput)
 	got := w.send(request{as: "user", path: "/v1/agents", body: `{"id":"gendry","reuse":true}`})
 	if got.status != 201 || find(t, got.body, "id") != "gendry" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	w.refuses(t, "the old token", request{as: "gendry", path: "/v1/inbox"}, 401, parley.NotPermitted)
+	w.assertRefused(t, "the old token", request{as: "gendry", path: "/v1/inbox"}, 401, parley.NotPermitted)
 }

@@ -70,7 +70,7 @@ func TestPrintedCallsWorkAsTheyStand(t *testing.T) {
 				w.NoError(err)
 				for _, m := range taken.Messages {
 					if asked = m.Type == parley.TypeRequest; asked {
-						w.answer(m.ID, "Yes.")
+						w.answerAsRickon(m.ID, "Yes.")
 					}
 				}
 			}
@@ -93,7 +93,7 @@ func TestNamesOfAContactAreStrict(t *testing.T) {
 		"a key of other case": `{"agentid":"gendry",` + rest + `}`,
 		"an unknown key":      `{"agentId":"gendry","agent_id":"gendry",` + rest + `}`,
 	} {
-		w.refuses(t, name, request{as: "arya", path: "/v1/contact", body: body}, 400, parley.BadInput)
+		w.assertRefused(t, name, request{as: "arya", path: "/v1/contact", body: body}, 400, parley.BadInput)
 	}
 	for _, body := range []string{`{"agent":"gendry",` + rest + `}`, `{"agent":"gendry","agentId":"gendry",` + rest + `}`} {
 		if got := w.send(request{as: "arya", path: "/v1/contact", body: body}); got.status != http.StatusOK {
@@ -110,10 +110,10 @@ func TestFailedContactsSayTheirSentence(t *testing.T) {
 	if find(t, late.body, "detail") != sentence || find(t, late.body, "contacted.text") != sentence {
 		t.Errorf("late: %s", late.body)
 	}
-	w.answer(w.asked(), "Valyrian.")
+	w.answerAsRickon(w.takeQuestion(), "Valyrian.")
 	failed := make(chan reply, 1)
 	go func() { failed <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
-	_, err := w.Ack(ctx, as("rickon"), "", w.asked())
+	_, err := w.Ack(ctx, as("rickon"), "", w.takeQuestion())
 	w.NoError(err)
 	sentence = "Error: rickon failed to respond: it gave no answer"
 	if got := <-failed; find(t, got.body, "detail") != sentence || find(t, got.body, "contacted.text") != sentence {
@@ -125,8 +125,8 @@ func TestFailedContactsSayTheirSentence(t *testing.T) {
 	}
 }
 
-// lined makes a contact whose answer comes line by line.
-func (w *servedHub) lined(body string, key string) linedAnswer {
+// contactInLines makes a contact whose answer comes line by line.
+func (w *servedHub) contactInLines(body string, key string) linedAnswer {
 	w.T.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/v1/contact", strings.NewReader(body))
 	w.NoError(err)
@@ -150,34 +150,34 @@ type linedAnswer struct {
 // TestAContactInLinesSaysFirstWhatIsStored: its caller knows the request before there is an answer, and can go on with it elsewhere.
 func TestAContactInLinesSaysFirstWhatIsStored(t *testing.T) {
 	w := newServedHub(t)
-	lines := w.lined(anAsk, "k1")
+	lines := w.contactInLines(anAsk, "k1")
 	if !lines.Scan() || lines.header.Get("Content-Type") != "application/jsonl" {
 		t.Fatalf("no line: %v, %s", lines.Err(), lines.header)
 	}
 	message := find(t, lines.Text(), "waiting.message")
-	if got := w.asked(); got != message || find(t, lines.Text(), "waiting.outcome") != "waiting" || !strings.Contains(lines.Text(), `,"wait":1`) {
+	if got := w.takeQuestion(); got != message || find(t, lines.Text(), "waiting.outcome") != "waiting" || !strings.Contains(lines.Text(), `,"wait":1`) {
 		t.Errorf("the first line is %s; rickon was asked %s", lines.Text(), got)
 	}
-	again := w.lined(anAsk, "k1")
+	again := w.contactInLines(anAsk, "k1")
 	if !again.Scan() || find(t, again.Text(), "waiting.message") != message {
 		t.Errorf("the same call waits for %s", again.Text())
 	}
 	_ = again.end()
-	w.answer(message, "Valyrian.")
+	w.answerAsRickon(message, "Valyrian.")
 	if !lines.Scan() || find(t, lines.Text(), "contacted.text") != "Response from rickon: Valyrian." || lines.Scan() {
 		t.Errorf("the last line is %s", lines.Text())
 	}
 
-	lines = w.lined(anAsk[:len(anAsk)-1]+`,"wait":0.001}`, "k2")
+	lines = w.contactInLines(anAsk[:len(anAsk)-1]+`,"wait":0.001}`, "k2")
 	lines.Scan() // what was stored
 	if !lines.Scan() || find(t, lines.Text(), "problem.code") != "E004" || find(t, lines.Text(), "problem.contacted.outcome") != "late" {
 		t.Errorf("the last line of a late ask is %s", lines.Text())
 	}
-	refused := w.lined(strings.Replace(anAsk, "rickon", "nobody", 1), "k3")
+	refused := w.contactInLines(strings.Replace(anAsk, "rickon", "nobody", 1), "k3")
 	if refused.status != http.StatusNotFound || refused.header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("a contact that was not made: %d %s", refused.status, refused.header)
 	}
-	lines = w.lined(strings.Replace(anAsk, `"ask"`, `"notify"`, 1), "k4")
+	lines = w.contactInLines(strings.Replace(anAsk, `"ask"`, `"notify"`, 1), "k4")
 	if !lines.Scan() || lines.header.Get("Content-Type") != "application/json" || find(t, lines.Text(), "outcome") != "notified" {
 		t.Errorf("a contact that does not wait: %s", lines.Text())
 	}

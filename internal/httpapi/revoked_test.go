@@ -27,7 +27,7 @@ func TestStaleTokensEndUploads(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	_, err = fmt.Fprintf(conn, "POST /v1/artifacts HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nContent-Length: 1000000\r\n\r\nsteel", w.port(), made.Secret)
 	w.NoError(err)
-	for w.stored(t) == 0 { // it is being stored
+	for w.countStoredBodies(t) == 0 { // it is being stored
 		runtime.Gosched()
 	}
 	w.NoError(w.RevokeToken(ctx, user, made.ID))
@@ -38,13 +38,13 @@ func TestStaleTokensEndUploads(t *testing.T) {
 	if err != nil || !strings.Contains(line, "401") {
 		t.Errorf("%q, %v", line, err)
 	}
-	if n := w.stored(t); n != 0 {
+	if n := w.countStoredBodies(t); n != 0 {
 		t.Errorf("%d files are left", n)
 	}
 }
 
-// stored is how many files hold artifacts, or are about to.
-func (w *servedHub) stored(t *testing.T) int {
+// countStoredBodies is how many files hold artifacts, or are about to.
+func (w *servedHub) countStoredBodies(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir(filepath.Join(w.Place, "artifacts"))
 	w.NoError(err)

@@ -11,13 +11,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// run starts a run of an agent, which gendry has woken, with the token that programs get.
-func (w *servedHub) run(agent string) *hub.Assignment {
+// startInstantRun starts a run of an agent, which gendry has woken, with the token that programs get.
+func (w *servedHub) startInstantRun(agent string) *hub.Assignment {
 	w.T.Helper()
-	return w.runWith(agent, parley.TokenRun)
+	return w.startRunWithToken(agent, parley.TokenRun)
 }
 
-func (w *servedHub) runWith(agent string, token parley.TokenKind) *hub.Assignment {
+func (w *servedHub) startRunWithToken(agent string, token parley.TokenKind) *hub.Assignment {
 	w.T.Helper()
 	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error {
 		a.Runtime, a.Concurrency = parley.RuntimeScript, 100
@@ -44,7 +44,7 @@ func (w *servedHub) runWith(agent string, token parley.TokenKind) *hub.Assignmen
 // begin starts a run that says something.
 func (s *story) begin() {
 	s.servedHub.T = s.t
-	given := s.run("arya")
+	given := s.startInstantRun("arya")
 	s.kept["conversation"] = given.Run.Conversation
 	s.RunLogs(given.Run.ID, []byte("thinking\x00\xff\n"))
 	_, err := s.Post(ctx, hub.Caller{Agent: "arya", Run: given.Run.ID}, parley.Draft{Conversation: "square", Content: parley.Content{Text: "half done"}})
@@ -54,7 +54,7 @@ func (s *story) begin() {
 // TestARunIsItsAgentWhileItLives calls the hub as the child of a run does, with the run's own token.
 func TestARunIsItsAgentWhileItLives(t *testing.T) {
 	w := newServedHub(t)
-	given := w.run("arya")
+	given := w.startInstantRun("arya")
 	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	bearer := in("Authorization", "Bearer "+given.Token)
 	got := w.send(request{path: "/v1/whoami", header: bearer})
@@ -80,7 +80,7 @@ func TestARunIsItsAgentWhileItLives(t *testing.T) {
 // TestTheTokenOfARunIsNoSession keeps it out of a browser's cookie.
 func TestTheTokenOfARunIsNoSession(t *testing.T) {
 	w := newServedHub(t)
-	token := w.run("arya").Token
+	token := w.startInstantRun("arya").Token
 	got := w.send(request{path: "/v1/whoami", header: in("Cookie", "parley_session="+token, "Parley-Page", token)})
 	if got.status != http.StatusUnauthorized {
 		t.Errorf("got %d %s", got.status, got.body)
@@ -90,7 +90,7 @@ func TestTheTokenOfARunIsNoSession(t *testing.T) {
 // TestTheStreamOfARunEndsWithIt lets a child that outlives its run hear nothing more.
 func TestTheStreamOfARunEndsWithIt(t *testing.T) {
 	w := newServedHub(t)
-	given := w.run("arya")
+	given := w.startInstantRun("arya")
 	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/v1/inbox/take", strings.NewReader(`{"wait":50,"only":[]}`))
 	w.NoError(err)

@@ -12,15 +12,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// reportsTo gives an agent a manager.
-func (w *servedHub) reportsTo(agent, manager string) {
+// setManager gives an agent a manager.
+func (w *servedHub) setManager(agent, manager string) {
 	w.T.Helper()
-	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error { a.Manager = manager; return nil })
-	w.NoError(err)
+	w.EditAgent(agent, func(a *parley.Agent) { a.Manager = manager })
 }
 
-// audited says whether a refusal of somebody is in the audit log, about the token of somebody.
-func (w *servedHub) audited(actor, subject string) bool {
+// refusalAudited says whether a refusal of somebody is in the audit log, about the token of somebody.
+func (w *servedHub) refusalAudited(actor, subject string) bool {
 	w.T.Helper()
 	w.Stop() // everything is written
 	log, err := w.AuditLog(ctx, user, 0, 1000)
@@ -34,9 +33,9 @@ func (w *servedHub) audited(actor, subject string) bool {
 // Row "Stolen run token": the manager's run is alive, and its report's run uses the manager's token.
 func TestStolenRunToken(t *testing.T) {
 	w := newServedHub(t)
-	w.reportsTo("arya", "hound")
-	manager, report := w.run("hound"), w.run("arya")
-	id := w.heldCall("It is done").ID
+	w.setManager("arya", "hound")
+	manager, report := w.startInstantRun("hound"), w.startInstantRun("arya")
+	id := w.notifySupervised("It is done").ID
 	decide := request{path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`, header: in("Authorization", "Bearer "+manager.Token)}
 	for _, test := range []struct {
 		name string
@@ -50,11 +49,11 @@ func TestStolenRunToken(t *testing.T) {
 		{"over TCP", peer{}},
 	} {
 		*w.peer = test.from
-		w.refuses(t, test.name, decide, 401, parley.NotPermitted)
+		w.assertRefused(t, test.name, decide, 401, parley.NotPermitted)
 		for _, path := range []string{"/v1/whoami", "/v1/inbox", "/v1/events", "/v1/conversations", "/v1/approvals/" + id} {
-			w.refuses(t, test.name+": "+path, request{path: path, header: decide.header}, 401, parley.NotPermitted)
+			w.assertRefused(t, test.name+": "+path, request{path: path, header: decide.header}, 401, parley.NotPermitted)
 		}
-		w.refuses(t, test.name+": posting", request{path: "/v1/messages", body: aMessage, header: decide.header}, 401, parley.NotPermitted)
+		w.assertRefused(t, test.name+": posting", request{path: "/v1/messages", body: aMessage, header: decide.header}, 401, parley.NotPermitted)
 	}
 	if got := w.send(request{as: "user", path: "/v1/approvals/" + id}); find(t, got.body, "state") != string(parley.ApprovalPending) {
 		t.Errorf("it was decided: %s", got.body)
@@ -64,7 +63,7 @@ func TestStolenRunToken(t *testing.T) {
 		t.Errorf("the manager's run itself: %d %s", got.status, got.body)
 	}
 	for _, actor := range []string{"arya", "hound", "user", parley.System} {
-		if !w.audited(actor, "token of hound") {
+		if !w.refusalAudited(actor, "token of hound") {
 			t.Errorf("what %s tried is not in the audit log", actor)
 		}
 	}
@@ -73,20 +72,20 @@ func TestStolenRunToken(t *testing.T) {
 // A process of a run calls as the run without its token too: it is found by its ancestry.
 func TestAProcessOfARunIsTheRunWithoutItsToken(t *testing.T) {
 	w := newServedHub(t)
-	given := w.run("arya")
+	given := w.startInstantRun("arya")
 	*w.peer = peer{agent: "arya", run: given.Run.ID, local: true}
 	if got := w.send(request{path: "/v1/whoami"}); find(t, got.body, "token") != given.Run.ID {
 		t.Errorf("it is taken for %s", got.body)
 	}
 	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{Text: "done"}, nil)
 	w.NoError(err)
-	w.refuses(t, "after its end", request{path: "/v1/whoami"}, 401, parley.NotPermitted)
+	w.assertRefused(t, "after its end", request{path: "/v1/whoami"}, 401, parley.NotPermitted)
 }
 
 // Only an agent with reports may decide, and that is judged at the call.
 func TestDecideIsForAgentsWithReports(t *testing.T) {
 	w := newServedHub(t)
-	given := w.run("hound")
+	given := w.startInstantRun("hound")
 	bearer := in("Authorization", "Bearer "+given.Token)
 	for _, test := range []struct {
 		name   string
@@ -99,7 +98,7 @@ func TestDecideIsForAgentsWithReports(t *testing.T) {
 	} {
 		*w.peer = test.from
 		for _, manager := range []string{"", "hound", ""} {
-			w.reportsTo("arya", manager)
+			w.setManager("arya", manager)
 			want := `"scopes":["read","send"]`
 			if manager != "" {
 				want = `"scopes":["read","send","decide"]`
@@ -114,30 +113,30 @@ func TestDecideIsForAgentsWithReports(t *testing.T) {
 // With run_token: bearer every process that has the token can use it over TCP, but never to decide, and not after the run.
 func TestABearerTokenNeverDecides(t *testing.T) {
 	w := newServedHub(t)
-	w.reportsTo("arya", "hound")
-	given := w.runWith("hound", parley.TokenBearer)
-	id := w.heldCall("It is done").ID
+	w.setManager("arya", "hound")
+	given := w.startRunWithToken("hound", parley.TokenBearer)
+	id := w.notifySupervised("It is done").ID
 	bearer := in("Authorization", "Bearer "+given.Token)
 	decide := request{path: "/v1/approvals/" + id + "/decide", body: `{"approve":true}`, header: bearer}
 	got := w.send(request{path: "/v1/whoami", header: bearer})
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"scopes":["read","send"]`) {
 		t.Errorf("over TCP it is %d %s", got.status, got.body)
 	}
-	w.refuses(t, "deciding over TCP", decide, 403, parley.NotPermitted)
+	w.assertRefused(t, "deciding over TCP", decide, 403, parley.NotPermitted)
 	*w.peer = peer{agent: "hound", run: given.Run.ID, local: true}
-	w.refuses(t, "deciding on the socket", decide, 403, parley.NotPermitted)
+	w.assertRefused(t, "deciding on the socket", decide, 403, parley.NotPermitted)
 	*w.peer = peer{agent: "arya", local: true}
-	w.refuses(t, "another's process on the socket", request{path: "/v1/whoami", header: bearer}, 401, parley.NotPermitted)
+	w.assertRefused(t, "another's process on the socket", request{path: "/v1/whoami", header: bearer}, 401, parley.NotPermitted)
 	*w.peer = peer{}
 	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{}, nil)
 	w.NoError(err)
-	w.refuses(t, "after the run", request{path: "/v1/whoami", header: bearer}, 401, parley.NotPermitted)
+	w.assertRefused(t, "after the run", request{path: "/v1/whoami", header: bearer}, 401, parley.NotPermitted)
 }
 
 // What runs within the hub gets no token at all.
 func TestARunWithinTheHubHasNoToken(t *testing.T) {
 	w := newServedHub(t)
-	if given := w.runWith("arya", ""); given.Token != "" || given.Caller().Token != "" || given.Caller().Run != given.Run.ID {
+	if given := w.startRunWithToken("arya", ""); given.Token != "" || given.Caller().Token != "" || given.Caller().Run != given.Run.ID {
 		t.Errorf("it has %+v", given)
 	}
 }
@@ -145,8 +144,8 @@ func TestARunWithinTheHubHasNoToken(t *testing.T) {
 // A webhook's reply token is good only for one POST that answers a message that woke its run.
 func TestReplyTokenIsForOneAnswer(t *testing.T) {
 	w := newServedHub(t)
-	given := w.runWith("arya", parley.TokenReply)
-	foreign := w.runWith("hound", parley.TokenReply)
+	given := w.startRunWithToken("arya", parley.TokenReply)
+	foreign := w.startRunWithToken("hound", parley.TokenReply)
 	bearer := in("Authorization", "Bearer "+given.Token)
 	trigger := given.Messages[0].ID
 	post := func(format string, args ...any) request {
@@ -182,7 +181,7 @@ func TestReplyTokenIsForOneAnswer(t *testing.T) {
 		}
 	}
 	answer := post(`{"in_reply_to":%q,"content":{"text":"It is done"}}`, trigger)
-	w.refuses(t, "what is refused does not use it up", post(`{"in_reply_to":%q,"from":"hound","content":{"text":"x"}}`, trigger), 403, parley.NotPermitted)
+	w.assertRefused(t, "what is refused does not use it up", post(`{"in_reply_to":%q,"from":"hound","content":{"text":"x"}}`, trigger), 403, parley.NotPermitted)
 	var all sync.WaitGroup
 	received := [8]string{}
 	for i := range received {
@@ -205,7 +204,7 @@ func TestReplyTokenIsForOneAnswer(t *testing.T) {
 			t.Errorf("%s, the same answer gets %s, want the receipt of %s", when, got, first)
 		}
 		for name, other := range others {
-			w.refuses(t, when+", "+name, other, 401, parley.NotPermitted)
+			w.assertRefused(t, when+", "+name, other, 401, parley.NotPermitted)
 		}
 		for name, misuse := range misuses {
 			if got := w.send(misuse); got.status != 401 && got.status != 403 && got.status != 404 && got.status != 405 {
@@ -217,7 +216,7 @@ func TestReplyTokenIsForOneAnswer(t *testing.T) {
 	_, err := w.FinishRun(ctx, given.Run.ID, parley.Result{}, nil)
 	w.NoError(err)
 	used("after the run")
-	if !w.audited("arya", "") { // the same refusal is written once, with what was tried first
+	if !w.refusalAudited("arya", "") { // the same refusal is written once, with what was tried first
 		t.Error("no misuse is in the audit log")
 	}
 }

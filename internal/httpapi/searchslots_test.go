@@ -17,10 +17,10 @@ func TestSlowReadersKeepNobodyFromSearching(t *testing.T) {
 		w := newServedHubAt(t, listener, inBubble)
 		via := listener.client()
 		defer via.CloseIdleConnections()
-		trace := w.largeTrace()
+		trace := w.postLargeTrace()
 		var unread []net.Conn
 		for _, who := range []string{"arya", "arya", "gendry", "gendry"} {
-			unread = append(unread, w.asksForTrace(listener, who, trace))
+			unread = append(unread, w.requestTrace(listener, who, trace))
 		}
 		synctest.Wait()
 		began := time.Now()

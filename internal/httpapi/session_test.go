@@ -77,7 +77,7 @@ func TestSigningInAndOut(t *testing.T) {
 
 func TestSigningOutByTheAPI(t *testing.T) {
 	w := newServedHub(t)
-	headers := w.session("rickon")
+	headers := w.signInHeaders("rickon")
 	got := w.send(request{method: http.MethodDelete, path: "/v1/session", header: headers})
 	if got.status != http.StatusNoContent || !strings.Contains(got.header.Get("Set-Cookie"), "1970") {
 		t.Errorf("not signed out: %d %s", got.status, got.body)

@@ -16,8 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// refuses sends a request that must fail, and says why it does.
-func (w *servedHub) refuses(t *testing.T, name string, r request, status int, code parley.Code) {
+// assertRefused sends a request that must fail, and says why it does.
+func (w *servedHub) assertRefused(t *testing.T, name string, r request, status int, code parley.Code) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Helper()
@@ -36,13 +36,13 @@ const aMessage = `{"conversation":"square","content":{"text":"hello"}}`
 // TestForgedSender: who sends is known from the credential, whatever a body or a header says.
 func TestForgedSender(t *testing.T) {
 	w := newServedHub(t)
-	w.refuses(t, "in the body", request{as: "arya", path: "/v1/messages", body: `{"from":"gendry",` + aMessage[1:]}, 403, parley.NotPermitted)
-	w.refuses(t, "in a contact", request{as: "arya", path: "/v1/contact", body: `{"from":"gendry",` + aNotice[1:]}, 403, parley.NotPermitted)
-	w.refuses(t, "in a contact, of nobody", request{as: "arya", path: "/v1/contact", body: `{"from":"nobody",` + aNotice[1:]}, 403, parley.NotPermitted)
-	w.refuses(t, "in a task", request{as: "arya", path: "/v1/tasks", body: `{"from":"gendry","text":"do it"}`}, 403, parley.NotPermitted)
-	w.refuses(t, "acting as another agent", request{as: "arya", path: "/v1/messages", body: aMessage, header: in("Parley-As", "gendry")}, 403, parley.NotPermitted)
-	w.refuses(t, "a person acting as its report", request{as: "rickon", path: "/v1/messages", body: aMessage, header: in("Parley-As", "arya")}, 403, parley.NotPermitted)
-	w.refuses(t, "an owner acting as the hub", request{as: "user", path: "/v1/messages", body: aMessage, header: in("Parley-As", "parley")}, 403, parley.NotPermitted)
+	w.assertRefused(t, "in the body", request{as: "arya", path: "/v1/messages", body: `{"from":"gendry",` + aMessage[1:]}, 403, parley.NotPermitted)
+	w.assertRefused(t, "in a contact", request{as: "arya", path: "/v1/contact", body: `{"from":"gendry",` + aNotice[1:]}, 403, parley.NotPermitted)
+	w.assertRefused(t, "in a contact, of nobody", request{as: "arya", path: "/v1/contact", body: `{"from":"nobody",` + aNotice[1:]}, 403, parley.NotPermitted)
+	w.assertRefused(t, "in a task", request{as: "arya", path: "/v1/tasks", body: `{"from":"gendry","text":"do it"}`}, 403, parley.NotPermitted)
+	w.assertRefused(t, "acting as another agent", request{as: "arya", path: "/v1/messages", body: aMessage, header: in("Parley-As", "gendry")}, 403, parley.NotPermitted)
+	w.assertRefused(t, "a person acting as its report", request{as: "rickon", path: "/v1/messages", body: aMessage, header: in("Parley-As", "arya")}, 403, parley.NotPermitted)
+	w.assertRefused(t, "an owner acting as the hub", request{as: "user", path: "/v1/messages", body: aMessage, header: in("Parley-As", "parley")}, 403, parley.NotPermitted)
 	got := w.send(request{as: "arya", path: "/v1/messages", body: aMessage, header: in("Parley-Source", "run")})
 	if source := find(t, got.body, "message.source"); source != "api" {
 		t.Errorf("the source is %q, as the caller said", source)
@@ -72,7 +72,7 @@ func TestOpenLocalhost(t *testing.T) {
 	for name, value := range map[string]string{
 		"another scheme": "Basic dXNlcjp4", "no secret": "Bearer", "an unknown one": "Bearer " + parley.NewSecret(), "nonsense": "Bearer ' OR 1=1",
 	} {
-		w.refuses(t, name, request{path: "/v1/agents", header: in("Authorization", value)}, 401, parley.NotPermitted)
+		w.assertRefused(t, name, request{path: "/v1/agents", header: in("Authorization", value)}, 401, parley.NotPermitted)
 	}
 }
 
@@ -80,14 +80,14 @@ func TestOpenLocalhost(t *testing.T) {
 func TestScopeEscalation(t *testing.T) {
 	w := newServedHub(t)
 	w.tokens["some"] = w.MakeToken("user", parley.ScopeAdmin, parley.ScopeRead).Secret
-	w.refuses(t, "more scopes", request{as: "some", path: "/v1/tokens", body: `{"agent":"user","scopes":["read","send"]}`}, 403, parley.NotPermitted)
-	w.refuses(t, "that ends at once", request{as: "user", path: "/v1/tokens", body: `{"agent":"arya","expires_in":0}`}, 400, parley.BadInput)
-	w.refuses(t, "for an agent, by itself", request{as: "arya", path: "/v1/tokens", body: `{"agent":"arya"}`}, 403, parley.NotPermitted)
+	w.assertRefused(t, "more scopes", request{as: "some", path: "/v1/tokens", body: `{"agent":"user","scopes":["read","send"]}`}, 403, parley.NotPermitted)
+	w.assertRefused(t, "that ends at once", request{as: "user", path: "/v1/tokens", body: `{"agent":"arya","expires_in":0}`}, 400, parley.BadInput)
+	w.assertRefused(t, "for an agent, by itself", request{as: "arya", path: "/v1/tokens", body: `{"agent":"arya"}`}, 403, parley.NotPermitted)
 	others, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya"})
 	w.NoError(err)
 	w.tokens["writer"] = w.MakeToken("user", parley.ScopeSend).Secret
-	w.refuses(t, "revoking another's", request{as: "writer", method: "DELETE", path: "/v1/tokens/" + others.ID}, 403, parley.NotPermitted)
-	w.refuses(t, "for an owner, by a member", request{as: "rickon", path: "/v1/tokens", body: `{"agent":"user"}`}, 403, parley.NotPermitted)
+	w.assertRefused(t, "revoking another's", request{as: "writer", method: "DELETE", path: "/v1/tokens/" + others.ID}, 403, parley.NotPermitted)
+	w.assertRefused(t, "for an owner, by a member", request{as: "rickon", path: "/v1/tokens", body: `{"agent":"user"}`}, 403, parley.NotPermitted)
 }
 
 // TestStaleTokens: a token is not good any more from the next call on.
@@ -100,9 +100,9 @@ func TestStaleTokens(t *testing.T) {
 		t.Fatalf("status %d", got.status)
 	}
 	w.NoError(w.RevokeToken(ctx, user, made.ID))
-	w.refuses(t, "revoked", request{as: "stale", path: "/v1/whoami"}, 401, parley.NotPermitted)
+	w.assertRefused(t, "revoked", request{as: "stale", path: "/v1/whoami"}, 401, parley.NotPermitted)
 	w.NoError(w.RemoveAgent(ctx, user, "hound"))
-	w.refuses(t, "holder removed", request{as: "hound", path: "/v1/whoami"}, 401, parley.NotPermitted)
+	w.assertRefused(t, "holder removed", request{as: "hound", path: "/v1/whoami"}, 401, parley.NotPermitted)
 }
 
 // TestStaleTokensEndLongCalls: what waits with a token that is revoked ends.
@@ -127,7 +127,7 @@ func TestRebinding(t *testing.T) {
 		"evil.example.org", "evil.example.org:" + w.port(), "127.0.0.1", "localhost:1", "0.0.0.0:" + w.port(), "localhost.evil.org:" + w.port(),
 		"127.0.0.1:" + w.port() + ".evil.org", "192.0.2.1:" + w.port(),
 	} {
-		w.refuses(t, "Host "+host, request{as: "user", path: "/v1/agents", header: in("Host", host)}, 421, parley.NotPermitted)
+		w.assertRefused(t, "Host "+host, request{as: "user", path: "/v1/agents", header: in("Host", host)}, 421, parley.NotPermitted)
 	}
 	for _, host := range []string{
 		"localhost:" + w.port(), "LOCALHOST:" + w.port(), "127.0.0.1:" + w.port(), "127.8.8.8:" + w.port(), "[::1]:" + w.port(),
@@ -146,11 +146,11 @@ func TestForeignPages(t *testing.T) {
 		"https://evil.example.org", "null", "http://localhost:1", "https://127.0.0.1:" + w.port(), "http://127.0.0.1", "http://localhost:" + w.port(),
 		w.server.URL + "/", w.server.URL + ".evil.org", "file://",
 	} {
-		w.refuses(t, "Origin "+origin, request{as: "user", path: "/v1/agents", header: in("Origin", origin)}, 403, parley.NotPermitted)
-		w.refuses(t, "Origin "+origin+" posting", request{as: "user", path: "/v1/messages", body: aMessage, header: in("Origin", origin)}, 403, parley.NotPermitted)
+		w.assertRefused(t, "Origin "+origin, request{as: "user", path: "/v1/agents", header: in("Origin", origin)}, 403, parley.NotPermitted)
+		w.assertRefused(t, "Origin "+origin+" posting", request{as: "user", path: "/v1/messages", body: aMessage, header: in("Origin", origin)}, 403, parley.NotPermitted)
 	}
-	w.refuses(t, "another scheme than configured", request{as: "user", path: "/v1/agents", header: in("Host", "safe.example.org", "Origin", "http://safe.example.org")}, 403, parley.NotPermitted)
-	w.refuses(t, "a cross-site post without Origin", request{as: "user", path: "/v1/messages", body: aMessage, header: in("Sec-Fetch-Site", "cross-site")}, 403, parley.NotPermitted)
+	w.assertRefused(t, "another scheme than configured", request{as: "user", path: "/v1/agents", header: in("Host", "safe.example.org", "Origin", "http://safe.example.org")}, 403, parley.NotPermitted)
+	w.assertRefused(t, "a cross-site post without Origin", request{as: "user", path: "/v1/messages", body: aMessage, header: in("Sec-Fetch-Site", "cross-site")}, 403, parley.NotPermitted)
 	for name, header := range map[string]map[string]string{
 		"its own origin": in("Origin", w.server.URL), "configured": in("Host", "safe.example.org", "Origin", "https://safe.example.org"),
 	} {
@@ -167,7 +167,7 @@ func TestOtherContentTypes(t *testing.T) {
 		"text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "application/json; charset=utf-16",
 		"application/jsonp", "application/json, text/plain", "application/json; x=y",
 	} {
-		w.refuses(t, kind, request{as: "user", path: "/v1/messages", body: aMessage, header: in("Content-Type", kind)}, 415, parley.BadInput)
+		w.assertRefused(t, kind, request{as: "user", path: "/v1/messages", body: aMessage, header: in("Content-Type", kind)}, 415, parley.BadInput)
 	}
 	got := w.send(request{as: "user", path: "/v1/messages", body: aMessage, header: in("Content-Type", "Application/JSON; charset=UTF-8")})
 	if got.status != 201 {
@@ -179,15 +179,15 @@ func TestOtherContentTypes(t *testing.T) {
 func TestWebSockets(t *testing.T) {
 	w := newServedHub(t)
 	header := in("Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version", "13")
-	w.refuses(t, "events", request{as: "user", path: "/v1/events", header: header}, 403, parley.NotPermitted)
-	w.refuses(t, "the front page", request{path: "/", header: header}, 403, parley.NotPermitted)
+	w.assertRefused(t, "events", request{as: "user", path: "/v1/events", header: header}, 403, parley.NotPermitted)
+	w.assertRefused(t, "the front page", request{path: "/", header: header}, 403, parley.NotPermitted)
 }
 
 // TestCookiesOfOtherPorts: a page on another port of this machine has the cookie sent, and the server there
 // gets it. Neither can do anything.
 func TestCookiesOfOtherPorts(t *testing.T) {
 	w := newServedHub(t)
-	own := w.session("user")
+	own := w.signInHeaders("user")
 	with := func(change ...string) map[string]string {
 		header := in()
 		for name, value := range own {
@@ -203,17 +203,17 @@ func TestCookiesOfOtherPorts(t *testing.T) {
 	post := func(header map[string]string) request {
 		return request{path: "/v1/messages", body: aMessage, header: header}
 	}
-	w.refuses(t, "a page on another port", post(with("Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site")), 403, parley.NotPermitted)
-	w.refuses(t, "without the page's secret", post(with("Parley-Page", "")), 403, parley.NotPermitted)
-	w.refuses(t, "with another secret", post(with("Parley-Page", w.session("user")["Parley-Page"])), 403, parley.NotPermitted)
-	w.refuses(t, "without an origin", post(with("Origin", "")), 403, parley.NotPermitted)
-	w.refuses(t, "reading from another port", request{path: "/v1/agents", header: with("Origin", "", "Sec-Fetch-Site", "same-site")}, 403, parley.NotPermitted)
-	w.refuses(t, "reading without the page's secret", request{path: "/v1/agents", header: with("Parley-Page", "")}, 403, parley.NotPermitted)
+	w.assertRefused(t, "a page on another port", post(with("Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site")), 403, parley.NotPermitted)
+	w.assertRefused(t, "without the page's secret", post(with("Parley-Page", "")), 403, parley.NotPermitted)
+	w.assertRefused(t, "with another secret", post(with("Parley-Page", w.signInHeaders("user")["Parley-Page"])), 403, parley.NotPermitted)
+	w.assertRefused(t, "without an origin", post(with("Origin", "")), 403, parley.NotPermitted)
+	w.assertRefused(t, "reading from another port", request{path: "/v1/agents", header: with("Origin", "", "Sec-Fetch-Site", "same-site")}, 403, parley.NotPermitted)
+	w.assertRefused(t, "reading without the page's secret", request{path: "/v1/agents", header: with("Parley-Page", "")}, 403, parley.NotPermitted)
 	if front := w.send(request{path: "/", header: with("Parley-Page", "")}); strings.Contains(front.body, own["Parley-Page"]) {
 		t.Error("whoever has the cookie is given the secret of the page")
 	}
-	w.refuses(t, "the cookie's secret as a token", request{path: "/v1/agents", header: in("Authorization", "Bearer "+strings.TrimPrefix(own["Cookie"], "parley_session="))}, 401, parley.NotPermitted)
-	w.refuses(t, "a token as a cookie", request{path: "/v1/agents", header: in("Cookie", "parley_session="+w.tokens["user"])}, 401, parley.NotPermitted)
+	w.assertRefused(t, "the cookie's secret as a token", request{path: "/v1/agents", header: in("Authorization", "Bearer "+strings.TrimPrefix(own["Cookie"], "parley_session="))}, 401, parley.NotPermitted)
+	w.assertRefused(t, "a token as a cookie", request{path: "/v1/agents", header: in("Cookie", "parley_session="+w.tokens["user"])}, 401, parley.NotPermitted)
 	if got := w.send(post(own)); got.status != 201 || find(t, got.body, "message.source") != "web" {
 		t.Errorf("its own page: %d %s", got.status, got.body)
 	}
@@ -290,13 +290,13 @@ func TestBombs(t *testing.T) {
 	w := newServedHub(t, func(o *httpapi.Options) { o.Limits.Artifact = 1 << 10 })
 	long := strings.Repeat("a", 3<<20)
 	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
-	w.refuses(t, "a long body", request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"` + long + `"}}`}, 413, parley.BadInput)
-	w.refuses(t, "a long text", request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"` + long[:300<<10] + `"}}`}, 413, parley.BadInput)
-	w.refuses(t, "a deep payload", request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"a"},"payload":` + deep + `}`}, 413, parley.BadInput)
-	w.refuses(t, "a very deep body", request{as: "arya", path: "/v1/messages", body: strings.Repeat("[", 20_000)}, 400, parley.BadInput)
-	w.refuses(t, "a long body elsewhere", request{as: "user", path: "/v1/agents", body: `{"id":"` + long + `"}`}, 413, parley.BadInput)
-	w.refuses(t, "a large artifact", request{as: "arya", path: "/v1/artifacts", body: long[:2<<10]}, 413, parley.BadInput)
-	w.refuses(t, "packed", request{as: "arya", path: "/v1/messages", body: "\x1f\x8b\x08", header: in("Content-Encoding", "gzip")}, 400, parley.BadInput)
+	w.assertRefused(t, "a long body", request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"` + long + `"}}`}, 413, parley.BadInput)
+	w.assertRefused(t, "a long text", request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"` + long[:300<<10] + `"}}`}, 413, parley.BadInput)
+	w.assertRefused(t, "a deep payload", request{as: "arya", path: "/v1/messages", body: `{"conversation":"square","content":{"text":"a"},"payload":` + deep + `}`}, 413, parley.BadInput)
+	w.assertRefused(t, "a very deep body", request{as: "arya", path: "/v1/messages", body: strings.Repeat("[", 20_000)}, 400, parley.BadInput)
+	w.assertRefused(t, "a long body elsewhere", request{as: "user", path: "/v1/agents", body: `{"id":"` + long + `"}`}, 413, parley.BadInput)
+	w.assertRefused(t, "a large artifact", request{as: "arya", path: "/v1/artifacts", body: long[:2<<10]}, 413, parley.BadInput)
+	w.assertRefused(t, "packed", request{as: "arya", path: "/v1/messages", body: "\x1f\x8b\x08", header: in("Content-Encoding", "gzip")}, 400, parley.BadInput)
 	got := w.send(request{as: "arya", path: "/v1/agents", header: in("Accept-Encoding", "gzip")})
 	if got.header.Get("Content-Encoding") != "" {
 		t.Error("an answer is packed")

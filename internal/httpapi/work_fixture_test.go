@@ -1,8 +1,6 @@
 package httpapi_test
 
 import (
-	"errors"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -12,39 +10,31 @@ func as(agent string) hub.Caller {
 	return hub.Caller{Agent: agent, Source: "test", Scopes: parley.AllScopes()}
 }
 
-// mode says how much an agent may do by itself.
-func (w *servedHub) mode(agent string, mode parley.Mode) {
+// setMode says how much an agent may do by itself.
+func (w *servedHub) setMode(agent string, mode parley.Mode) {
 	w.T.Helper()
-	_, err := w.ChangeAgent(ctx, user, agent, func(a *parley.Agent) error {
-		a.Mode = mode
-		return nil
-	})
-	w.NoError(err)
+	w.EditAgent(agent, func(a *parley.Agent) { a.Mode = mode })
 }
 
-// task is one that rickon has asked arya for.
-func (w *servedHub) task(text string) string {
+// newTaskForArya is one that rickon has asked arya for.
+func (w *servedHub) newTaskForArya(text string) string {
 	w.T.Helper()
 	t, err := w.NewTask(ctx, as("rickon"), parley.NewTask{Text: text, Assignee: "arya"})
 	w.NoError(err)
 	return t.ID
 }
 
-// heldCall is a notification of arya's to gendry that rickon, or an owner, has to approve.
-func (w *servedHub) heldCall(message string) parley.Approval {
+// notifySupervised is a notification of arya's to gendry that rickon, or an owner, has to approve.
+func (w *servedHub) notifySupervised(message string) parley.Approval {
 	w.T.Helper()
-	w.mode("arya", parley.ModeSupervised)
-	defer w.mode("arya", parley.ModeAutonomous)
+	w.setMode("arya", parley.ModeSupervised)
+	defer w.setMode("arya", parley.ModeAutonomous)
 	_, err := w.Contact(ctx, as("arya"), parley.Contact{Pattern: parley.PatternNotify, Agent: "gendry", Message: message})
-	held, ok := errors.AsType[*parley.Held](err)
-	if !ok {
-		w.T.Fatalf("the call is not held: %v", err)
-	}
-	return held.Approval
+	return w.HeldApproval(err)
 }
 
-// bridge is one for an agent of the same name.
-func (w *servedHub) bridge(name string) string {
+// joinBridge is one for an agent of the same name.
+func (w *servedHub) joinBridge(name string) string {
 	w.T.Helper()
 	made, err := w.AddBridge(ctx, user, parley.NewBridge{
 		ID: name, Layout: parley.LayoutInbox, Root: "/srv/" + name, Agents: []string{name}, Outside: true,
@@ -53,8 +43,8 @@ func (w *servedHub) bridge(name string) string {
 	return made.ID
 }
 
-// departure is what is to be written for the agent of a bridge.
-func (w *servedHub) departure(name string) string {
+// postForDeparture is what is to be written for the agent of a bridge.
+func (w *servedHub) postForDeparture(name string) string {
 	w.T.Helper()
 	_, err := w.Post(ctx, as("gendry"), parley.Draft{Direct: []string{name}, Content: parley.Content{Text: "hello"}})
 	w.NoError(err)
