@@ -20,13 +20,13 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 			room.put("arya", fmt.Sprint("old ", i))
 		}
 		s := newStage(t, room)
-		w := world{stage: s}
+		w := slowHub{stage: s}
 		typed := 0
 		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, name) }
 		rt.Repeat(map[string]func(*rapid.T){
 			"somebody writes": func(*rapid.T) {
 				room.put("arya", "hello")
-				w.report(happened(parley.EventMessagePosted))
+				w.queueNews(happened(parley.EventMessagePosted))
 			},
 			"user writes": func(*rapid.T) {
 				typed++
@@ -35,7 +35,7 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 			},
 			"the hub goes": func(*rapid.T) {
 				if !room.away {
-					w.report(Signal{Kind: Lost})
+					w.queueNews(Signal{Kind: Lost})
 					room.away = true
 				}
 			},
@@ -56,37 +56,37 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 					s.tell(msg)
 				}
 			},
-			"news comes":   func(*rapid.T) { w.hear() },
+			"news comes":   func(*rapid.T) { w.deliverNews() },
 			"a pause ends": func(*rapid.T) { s.fireOnly() },
 			"look up":      func(*rapid.T) { s.press("pgup") },
 		})
-		w.finish()
-		w.check(rt, typed)
+		w.settleEverything()
+		w.assertAllShown(rt, typed)
 	})
 }
 
-// world is a hub with its news and answers on their way to a stage.
-type world struct {
+// slowHub is a hub with its news and answers on their way to a stage.
+type slowHub struct {
 	*stage
 	news    []Signal
 	answers []tea.Msg
 }
 
-// report sends news, which a hub that is away cannot.
-func (w *world) report(s Signal) {
+// queueNews sends news, which a hub that is away cannot.
+func (w *slowHub) queueNews(s Signal) {
 	if !w.room.away {
 		w.news = append(w.news, s)
 	}
 }
 
-func (w *world) comeBack() {
+func (w *slowHub) comeBack() {
 	if w.room.away {
 		w.room.away = false
-		w.report(Signal{Kind: Back})
+		w.queueNews(Signal{Kind: Back})
 	}
 }
 
-func (w *world) hear() {
+func (w *slowHub) deliverNews() {
 	if len(w.news) > 0 {
 		s := w.news[0]
 		w.news = w.news[1:]
@@ -103,13 +103,13 @@ func (s *stage) fireOnly() {
 	}
 }
 
-// finish lets everything come to rest, and looks back to the beginning.
-func (w *world) finish() {
+// settleEverything lets everything come to rest, and looks back to the beginning.
+func (w *slowHub) settleEverything() {
 	w.comeBack()
 	w.room.deaf = false
 	for range mostTries {
 		for len(w.news) > 0 {
-			w.hear()
+			w.deliverNews()
 		}
 		for _, msg := range w.answers {
 			w.tell(msg)
@@ -124,7 +124,7 @@ func (w *world) finish() {
 	}
 }
 
-func (w *world) check(t *rapid.T, typed int) {
+func (w *slowHub) assertAllShown(t *rapid.T, typed int) {
 	if len(w.timeline.messages) != len(w.room.messages) {
 		t.Fatalf("%d messages are shown, there are %d", len(w.timeline.messages), len(w.room.messages))
 	}

@@ -78,7 +78,7 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	}
 }
 
-// otherHub is another process on the store of a world.
+// otherHub is another process on the store of a fixture.
 func otherHub(w *fixture, node string) *hub.Hub {
 	w.T.Helper()
 	config := w.Config

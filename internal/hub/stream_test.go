@@ -45,7 +45,7 @@ func (l tappedLog) Events(after int64, limit int) ([]parley.Event, error) {
 	return l.LogStore.Events(after, limit)
 }
 
-// tap is a world whose store is tapped.
+// tap is a fixture whose store is tapped.
 func tap(t tester, place string) (*fixture, *tapped) {
 	t.Helper()
 	tapped := &tapped{}

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// unreadable is a world with three tasks, runs and approvals, of which the second ones cannot be read.
+// unreadable is a fixture with three tasks, runs and approvals, of which the second ones cannot be read.
 type unreadable struct {
 	*fixture
 	tasks, runs, approvals []string
