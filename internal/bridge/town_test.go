@@ -17,9 +17,9 @@ import (
 	"github.com/parley-hub/parley/internal/bridge"
 	"github.com/parley-hub/parley/internal/dispatch"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/hubtest"
 	"github.com/parley-hub/parley/internal/prompt"
 	"github.com/parley-hub/parley/internal/runtime/script"
-	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
 var owner = hub.Caller{Agent: parley.Owner}
@@ -97,14 +97,7 @@ func (d door) Report(ctx context.Context, id string, reports []parley.DepartureR
 func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
 	t.Helper()
 	ctx := t.Context()
-	db, err := sqlite.Open(ctx, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := hub.New(ctx, db, hub.Config{Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := hubtest.New(t, hubtest.SQLite, hubtest.SQLite.NewPlace(t), hubtest.RealTime).Hub
 	w := &town{Hub: h, t: t}
 	for agent, text := range rules {
 		config, err := json.Marshal(map[string]string{"rules": text})
@@ -117,13 +110,7 @@ func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
 	h.Start(ctx)
 	runs := w.dispatcher()
 	runs.Start(ctx)
-	t.Cleanup(func() {
-		runs.Stop()
-		h.Stop()
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(runs.Stop)
 	return w
 }
 
