@@ -85,7 +85,7 @@ func TestPeopleAreMembersUnlessSaidOtherwise(t *testing.T) {
 }
 
 func onlyOwner(act string) *parley.Error {
-	return refused(parley.NotPermitted, "", "only an owner may "+act, "ask an owner of this hub")
+	return refusalError(parley.NotPermitted, "", "only an owner may "+act, "ask an owner of this hub")
 }
 
 func TestAgentIsFoundByEveryNameInAnyCase(t *testing.T) {
@@ -112,7 +112,7 @@ func TestAddAgentRefuses(t *testing.T) {
 			return err
 		}
 	}
-	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	bad := func(sentence, hint string) *parley.Error { return refusalError(parley.BadInput, "", sentence, hint) }
 	const form = "an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
 	table := []refusal{
 		{"an agent adding", func() error {
@@ -141,9 +141,9 @@ func TestAddAgentRefuses(t *testing.T) {
 		},
 		{
 			"a manager nobody is", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "aria"}}),
-			absent("agent", "aria", "did you mean arya?"),
+			notFoundError("agent", "aria", "did you mean arya?"),
 		},
-		{"itself as manager", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "x"}}), absent("agent", "x", listAgents)},
+		{"itself as manager", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "x"}}), notFoundError("agent", "x", listAgents)},
 		{
 			"the system as manager", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "parley"}}),
 			bad("parley manages nobody", "name an agent or a person"),
@@ -164,7 +164,7 @@ func nameBelongs(name string, removed bool, hint string) *parley.Error {
 	if removed {
 		to = "an agent that was removed"
 	}
-	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" belongs to `+to, hint)
+	return refusalError(parley.BadInput, parley.Conflict, `the name "`+name+`" belongs to `+to, hint)
 }
 
 func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
@@ -266,33 +266,33 @@ func TestChangeAgentRefuses(t *testing.T) {
 	const other = "choose a manager who does not report to it"
 	w.assertRefusals(t, []refusal{
 		{"an agent changing itself", change("arya", "arya", nothing), onlyOwner("change an agent")},
-		{"nobody", change("user", "ary", nothing), absent("agent", "ary", "did you mean arya?")},
-		{"the system", change("user", "parley", nothing), refused(parley.NotPermitted, "", "parley cannot be changed", "it is the hub itself")},
+		{"nobody", change("user", "ary", nothing), notFoundError("agent", "ary", "did you mean arya?")},
+		{"the system", change("user", "parley", nothing), refusalError(parley.NotPermitted, "", "parley cannot be changed", "it is the hub itself")},
 		{
 			"taking the hub from its owner", change("user", "user", func(a *parley.Agent) { a.Access = parley.AccessMember }),
-			refused(parley.NotPermitted, "", "user set this hub up and stays its owner", "make other people owners beside it"),
+			refusalError(parley.NotPermitted, "", "user set this hub up and stays its owner", "make other people owners beside it"),
 		},
 		{
 			"an agent becoming an owner", change("user", "arya", func(a *parley.Agent) { a.Access = parley.AccessOwner }),
-			refused(parley.BadInput, "", "only people have an access", "leave it out, or use the kind human"),
+			refusalError(parley.BadInput, "", "only people have an access", "leave it out, or use the kind human"),
 		},
 		{
 			"an empty name", change("user", "arya", func(a *parley.Agent) { a.Name = "" }),
-			refused(parley.BadInput, "", `"" is not a display name`, "a display name has 1 to 64 characters"),
+			refusalError(parley.BadInput, "", `"" is not a display name`, "a display name has 1 to 64 characters"),
 		},
 		{
 			"a bad profile", change("user", "arya", func(a *parley.Agent) { a.Attempts = 0 }),
-			refused(parley.BadInput, "", "attempts is 0", "use a number from 1 to 100"),
+			refusalError(parley.BadInput, "", "attempts is 0", "use a number from 1 to 100"),
 		},
-		{"itself as manager", manage("arya", "arya"), refused(parley.BadInput, "",
+		{"itself as manager", manage("arya", "arya"), refusalError(parley.BadInput, "",
 			"arya cannot be managed by arya: the chain of managers leads back to arya", other)},
-		{"its report as manager", manage("robert", "arya"), refused(parley.BadInput, "",
+		{"its report as manager", manage("robert", "arya"), refusalError(parley.BadInput, "",
 			"robert cannot be managed by arya: the chain of managers leads back to robert", other)},
-		{"the system as manager", manage("arya", "parley"), refused(parley.BadInput, "", "parley manages nobody", "name an agent or a person")},
+		{"the system as manager", manage("arya", "parley"), refusalError(parley.BadInput, "", "parley manages nobody", "name an agent or a person")},
 		{"a change that gives up", func() error {
 			_, err := w.ChangeAgent(ctx, user, "arya", func(*parley.Agent) error { return errors.New("no") })
 			return err
-		}, refused(parley.Internal, "", "no", "")},
+		}, refusalError(parley.Internal, "", "no", "")},
 	})
 }
 
@@ -336,7 +336,7 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 }
 
 func removed(name string) *parley.Error {
-	return refused(parley.Unavailable, parley.Gone, name+" was removed", "write to somebody else")
+	return refusalError(parley.Unavailable, parley.Gone, name+" was removed", "write to somebody else")
 }
 
 func TestRemoveAgentRefuses(t *testing.T) {
@@ -347,10 +347,10 @@ func TestRemoveAgentRefuses(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{"by an agent", remove("arya", "ned"), onlyOwner("remove an agent")},
 		{"by itself", remove("arya", "arya"), onlyOwner("remove an agent")},
-		{"the owner", remove("user", "user"), refused(parley.NotPermitted, "", "user cannot be removed", "every hub has it")},
-		{"the system", remove("user", "parley"), refused(parley.NotPermitted, "", "parley cannot be removed", "every hub has it")},
-		{"nobody", remove("user", "neds"), absent("agent", "neds", "did you mean ned?")},
-		{"nobody near", remove("user", "daenerys"), absent("agent", "daenerys", listAgents)},
+		{"the owner", remove("user", "user"), refusalError(parley.NotPermitted, "", "user cannot be removed", "every hub has it")},
+		{"the system", remove("user", "parley"), refusalError(parley.NotPermitted, "", "parley cannot be removed", "every hub has it")},
+		{"nobody", remove("user", "neds"), notFoundError("agent", "neds", "did you mean ned?")},
+		{"nobody near", remove("user", "daenerys"), notFoundError("agent", "daenerys", listAgents)},
 	})
 }
 

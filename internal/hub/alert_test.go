@@ -126,7 +126,7 @@ func TestObserverIsToldOfDocuments(t *testing.T) {
 	seen := &watcher{}
 	w := newHub(t, func(w *fixture) { w.Config.Observer = seen })
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	one := b.document("ana", "ned", "one")
 	b.arrive(one, b.document("stranger", "ned", "refused"), b.document("ana", "ned", "two"), b.document("ana", "ned", "three"))
 	same(t, "those that are stored", *seen, watcher{3, 0})
@@ -166,5 +166,5 @@ func TestFiguresCountWhatThereIs(t *testing.T) {
 	same(t, "members", ids, []string{"parley", "user", "arya"})
 	same(t, "the inbox", f.Inboxes["arya"].Waking, 1)
 	same(t, "the rest", []int64{f.Messages, f.OpenDeliveries, int64(f.Subscribers), f.QueuedTasks}, []int64{1, 1, 1, 0})
-	wantError(t, w.MayObserve(ctx, as("arya")), refused(parley.NotPermitted, "", "only an owner may read the metrics", "ask an owner of this hub"))
+	wantError(t, w.MayObserve(ctx, as("arya")), refusalError(parley.NotPermitted, "", "only an owner may read the metrics", "ask an owner of this hub"))
 }

@@ -45,7 +45,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			w.NoError(w.Join(ctx, as("writer"), "open"))
 			about := c.begin(w)
 			m := w.RunAndAnswer("writer", "the draft")

@@ -21,11 +21,11 @@ func (w *fixture) addNamedAgent(id, name string, change func(*parley.Profile)) {
 	w.NoError(err)
 }
 
-func asks(agent, message string) parley.Contact {
+func askContact(agent, message string) parley.Contact {
 	return parley.Contact{Pattern: parley.PatternAsk, Agent: agent, Message: message}
 }
 
-func notifies(agent, message string) parley.Contact {
+func notifyContact(agent, message string) parley.Contact {
 	return parley.Contact{Pattern: parley.PatternNotify, Agent: agent, Message: message}
 }
 

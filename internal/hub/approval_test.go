@@ -20,7 +20,7 @@ func TestApprovalOfAnAsk(t *testing.T) {
 	w.addNamedAgent("senior", "SeniorAnalystBot", func(*parley.Profile) {})
 	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })
 	run, dm := w.startRunInDM("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "Can you validate my analysis approach?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "Can you validate my analysis approach?")))
 	if a.State != parley.ApprovalPending || a.Decider != "" || a.Rule != "mode supervised" || a.Target != "senior" {
 		t.Errorf("approval %+v", a)
 	}
@@ -77,7 +77,7 @@ func TestApprovedAskThatIsLateOrFails(t *testing.T) {
 			w := newHub(t)
 			w.addInternOffice()
 			run, dm := w.startRunInDM("intern")
-			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 			w.EndRun(run, "")
 			w.Clock.Advance(time.Hour) // the time starts with the decision
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
@@ -97,7 +97,7 @@ func TestDenialTellsTheCallerOnce(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	run, dm := w.startRunInDM("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 	w.EndRun(run, "")
 	w.Restart()
 	w.DecideAs("boss", a.ID, parley.Decision{Note: "not now"})
@@ -121,8 +121,8 @@ func TestSameCallSameApproval(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	run, _ := w.startRunInDM("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
-	if same := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
+	if same := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?"))); same.ID != a.ID {
 		t.Error("the same call has another approval")
 	}
 	_, err := w.FailRun(ctx, run.Run.ID, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost}}, parley.Result{}, nil)
@@ -130,11 +130,11 @@ func TestSameCallSameApproval(t *testing.T) {
 	w.Leases.Advance(time.Hour)
 	w.NoError(w.SweepDeliveries(ctx))
 	retry := w.StartRun("intern")
-	if same := w.HeldApproval(w.TryContact(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	if same := w.HeldApproval(w.TryContact(retry.Caller(), askContact("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt has another approval")
 	}
 	w.DecideAs("boss", a.ID, parley.Decision{})
-	if same := w.HeldApproval(w.TryContact(retry.Caller(), asks("senior", "well?"))); same.ID != a.ID {
+	if same := w.HeldApproval(w.TryContact(retry.Caller(), askContact("senior", "well?"))); same.ID != a.ID {
 		t.Error("another attempt asks again for what was denied")
 	}
 }
@@ -145,9 +145,9 @@ func TestApprovalReuse(t *testing.T) {
 	w.addInternOffice()
 	w.AddScriptAgents("other")
 	run, _ := w.startRunInDM("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), notifies("senior", "one")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), notifyContact("senior", "one")))
 	for name, c := range map[string]parley.Contact{
-		"message": notifies("senior", "two"), "target": notifies("other", "one"), "action": asks("senior", "one"),
+		"message": notifyContact("senior", "two"), "target": notifyContact("other", "one"), "action": askContact("senior", "one"),
 		"context": {Pattern: parley.PatternNotify, Agent: "senior", Message: "one", Context: "more"},
 	} {
 		if other := w.HeldApproval(w.TryContact(run.Caller(), c)); other.ID == a.ID || other.Digest == a.Digest {
@@ -157,7 +157,7 @@ func TestApprovalReuse(t *testing.T) {
 	if done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true}); done.State != parley.ApprovalExecuted || done.Result != "Notification sent to senior." {
 		t.Errorf("it is %+v", done)
 	}
-	if next := w.HeldApproval(w.TryContact(run.Caller(), notifies("senior", "one"))); next.ID == a.ID {
+	if next := w.HeldApproval(w.TryContact(run.Caller(), notifyContact("senior", "one"))); next.ID == a.ID {
 		t.Error("an approval was used twice")
 	}
 	if n := len(w.MessagesFrom(w.DMBetween("intern", "senior"), "intern")); n != 1 {
@@ -173,7 +173,7 @@ func TestWhoDecides(t *testing.T) {
 	w.AddPerson("olga", parley.AccessOwner)
 	w.AddPerson("mike", parley.AccessMember)
 	hold := func(message string) parley.Approval {
-		return w.HeldApproval(w.TryContact(as("intern"), notifies("senior", message)))
+		return w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", message)))
 	}
 	a := hold("one")
 	run, _ := w.startRunInDM("intern")
@@ -221,7 +221,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 	w.AddScriptAgents("boss", "senior")
 	w.addNamedAgent("intern", "InternBot", func(p *parley.Profile) { p.Manager = "boss" })
 	w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
-	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "one")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "one")))
 	if !a.RequiresHuman || a.Decider != "" {
 		t.Errorf("approval %+v", a)
 	}
@@ -230,7 +230,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 	// A rule that was made stricter meanwhile holds for what waits already.
 	w.AddPermission("intern", "senior", parley.EffectAllow, withApproval)
-	a = w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "two")))
+	a = w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "two")))
 	w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
 	if done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true}); done.Failure == nil || done.Failure.Code != parley.NotPermitted {
 		t.Errorf("it is %+v", done)
@@ -240,7 +240,7 @@ func TestRuleCanDemandAPerson(t *testing.T) {
 func TestFirstOfManyDecisionsWins(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "once")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "once")))
 	var (
 		all  sync.WaitGroup
 		wins atomic.Int32
@@ -278,9 +278,9 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 		before  func(*fixture)
 		code    parley.Code
 	}{
-		"denied":  {notifies("senior", "x"), func(w *fixture) { w.AddPermission("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
-		"removed": {notifies("senior", "x"), func(w *fixture) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
-		"stopped": {asks("senior", "x"), func(w *fixture) {
+		"denied":  {notifyContact("senior", "x"), func(w *fixture) { w.AddPermission("intern", "senior", parley.EffectDeny) }, parley.NotPermitted},
+		"removed": {notifyContact("senior", "x"), func(w *fixture) { w.NoError(w.RemoveAgent(ctx, user, "senior")) }, parley.Unavailable},
+		"stopped": {askContact("senior", "x"), func(w *fixture) {
 			w.commandAs(parley.Owner, "senior", parley.ActionStop, parley.CommandParameters{Reason: "enough"})
 		}, parley.Unavailable},
 	} {
@@ -314,7 +314,7 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.addInternOffice()
 	w.AddPerson("olga", parley.AccessOwner)
-	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "x")))
 	asked := func() int { return len(w.MessagesFrom(w.DMBetween("intern", "boss"), parley.System)) }
 	for _, step := range []struct {
 		after time.Duration
@@ -355,9 +355,9 @@ func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
 			}
 		}
 	}
-	first := w.HeldApproval(w.TryContact(as("junior"), notifies("senior", "one")))
-	second := w.HeldApproval(w.TryContact(as("junior"), notifies("senior", "two")))
-	w.HeldApproval(w.TryContact(as("junior"), notifies("senior", "three")))
+	first := w.HeldApproval(w.TryContact(as("junior"), notifyContact("senior", "one")))
+	second := w.HeldApproval(w.TryContact(as("junior"), notifyContact("senior", "two")))
+	w.HeldApproval(w.TryContact(as("junior"), notifyContact("senior", "three")))
 	waits("asked", 3)
 	w.DecideAs(parley.Owner, first.ID, parley.Decision{Approve: true})
 	waits("approved", 2)
@@ -373,7 +373,7 @@ func TestFormerManagerIsNotAskedAnyMore(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	w.AddScriptAgents("chief")
-	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "x")))
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "chief" })
 	same(t, "woken", w.WokenAgents("boss", "chief"), []string{"chief"})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "" })
@@ -389,7 +389,7 @@ func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 	w.addInternOffice()
 	var last parley.Approval
 	for n := range 150 {
-		last = w.HeldApproval(w.TryContact(as("intern"), notifies("senior", strconv.Itoa(n))))
+		last = w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", strconv.Itoa(n))))
 	}
 	w.DecideAs(parley.Owner, last.ID, parley.Decision{})
 	left := get[parley.Peeked](w)(w.Peek(ctx, as("boss"), 500)).Messages
@@ -400,7 +400,7 @@ func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 func TestRemovalWithdrawsApprovals(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "x")))
 	w.NoError(w.RemoveAgent(ctx, user, "intern"))
 	if now := w.ApprovalByID(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
@@ -412,7 +412,7 @@ func TestRemovalWithdrawsApprovals(t *testing.T) {
 func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "x")))
 	run := w.StartRun("boss")
 	if !strings.HasSuffix(run.Messages[0].Content.Text, "decide_approval, id "+a.ShortName()+".") {
 		t.Errorf("boss is asked %q", run.Messages[0].Content.Text)
@@ -427,9 +427,9 @@ func TestManagerThatIsAnAgentIsWokenToDecide(t *testing.T) {
 func TestDecisionsAreAudited(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	a := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "one")))
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "one")))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	w.DecideAs("boss", w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "two"))).ID, parley.Decision{})
+	w.DecideAs("boss", w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "two"))).ID, parley.Decision{})
 	w.AddPermission("intern", "*", parley.EffectDeny)
 	w.NoError(w.Unpermit(ctx, user, "intern", "*", ""))
 	var acts []string
@@ -460,14 +460,14 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w := newHub(t)
 		w.AddPollingAgents("arya")
 		w.AddPermission("arya", parley.Owner, parley.EffectAllow, withApproval)
-		a := w.HeldApproval(w.TryContact(as("arya"), asks(parley.Owner, "well?")))
+		a := w.HeldApproval(w.TryContact(as("arya"), askContact(parley.Owner, "well?")))
 		w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 		w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("arya", parley.Owner)))
 		same(t, "told", w.PendingTexts("arya"), []string{"Error: user failed to respond: the conversation was deleted"})
 		w.AssertConsistent()
 	})
 	t.Run("late", func(t *testing.T) {
-		w := newHub(t, briefly)
+		w := newHub(t, withShortAsks)
 		w.AddScriptAgents("intern", "senior")
 		run := w.WakeAndStartRun("intern")
 		w.beginAsk(run.Caller(), "senior", "well?").resultText()
@@ -477,7 +477,7 @@ func TestDeletedConversationEndsItsAsks(t *testing.T) {
 		w.AssertConsistent()
 	})
 	t.Run("late, of somebody who was removed", func(t *testing.T) {
-		w := newHub(t, briefly)
+		w := newHub(t, withShortAsks)
 		w.AddScriptAgents("intern", "senior")
 		w.beginAsk(as("intern"), "senior", "well?").resultText()
 		w.NoError(w.RemoveAgent(ctx, user, "intern"))
@@ -507,7 +507,7 @@ func TestApprovedAskHasTheDepthOfItsCaller(t *testing.T) {
 	w.AddPermission("b", "c", parley.EffectAllow, withApproval)
 	w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "first")
 	w.TakeAs("b", parley.Take{})
-	a := w.HeldApproval(w.TryContact(as("b"), asks("c", "second")))
+	a := w.HeldApproval(w.TryContact(as("b"), askContact("c", "second")))
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: true})
 	same(t, "depth", w.askWait(w.NewestMessage().ID).Depth, 1)
 	w.AssertConsistent()

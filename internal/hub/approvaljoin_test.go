@@ -7,9 +7,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// keyed is an ask that is made once, however often it is called.
-func keyed() parley.Contact {
-	c := asks("senior", "well?")
+// askOnce is an ask that is made once, however often it is called.
+func askOnce() parley.Contact {
+	c := askContact("senior", "well?")
 	c.IdempotencyKey = "k"
 	return c
 }
@@ -20,7 +20,7 @@ func (w *fixture) startTaskWithHeldAsk() (task string, run *hub.Assignment, held
 	w.addInternOffice()
 	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run = w.StartRun("intern")
-	return task, run, w.HeldApproval(w.TryContact(run.Caller(), keyed()))
+	return task, run, w.HeldApproval(w.TryContact(run.Caller(), askOnce()))
 }
 
 // finishTaskAfterApproval ends the intern's task: it is woken in it by what came of its call.
@@ -58,7 +58,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 			w := newHub(t)
 			task, run, a := w.startTaskWithHeldAsk()
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-			joined := w.repeatContact(run.Caller(), keyed(), w.NewestMessage())
+			joined := w.repeatContact(run.Caller(), askOnce(), w.NewestMessage())
 			same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunWaiting)
 			then(w, run, joined)
 			w.finishTaskAfterApproval(task, a.ID, fine)
@@ -71,9 +71,9 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	run, _ := w.startRunInDM("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), keyed()))
+	a := w.HeldApproval(w.TryContact(run.Caller(), askOnce()))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	joined := w.repeatContact(run.Caller(), keyed(), w.NewestMessage())
+	joined := w.repeatContact(run.Caller(), askOnce(), w.NewestMessage())
 	w.FailRunWith(run, parley.FailureFinal)
 	w.RunAndAnswer("senior", "fine")
 	joined.resultText()
@@ -83,10 +83,10 @@ func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
 }
 
 func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
-	w := newHub(t, briefly)
+	w := newHub(t, withShortAsks)
 	task, run, a := w.startTaskWithHeldAsk()
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	w.AssertCode(parley.TimedOut, w.TryContact(run.Caller(), keyed()))
+	w.AssertCode(parley.TimedOut, w.TryContact(run.Caller(), askOnce()))
 	same(t, "the run", w.RunByID(run.Run.ID).State, parley.RunRunning)
 	w.EndRun(run, "so far")
 	w.finishTaskAfterApproval(task, a.ID, "Error: senior did not respond within 0.001 seconds. Consider using 'delegate' for async processing."+
@@ -111,7 +111,7 @@ func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
 			w := newHub(t)
 			task, run, a := w.startTaskWithHeldAsk()
 			w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
-			made := w.beginContact(run.Caller(), keyed())
+			made := w.beginContact(run.Caller(), askOnce())
 			end.before(w)
 			w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			end.after(w)

@@ -15,11 +15,11 @@ func TestDocumentBecomesMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	a := b.document("ana", "ned", "hello")
 	a.Draft.TraceID, a.Draft.Sequence = "trace", 1
 	a.Draft.From, a.Draft.Conversation, a.Draft.To, a.Draft.IdempotencyKey = "user", "elsewhere", "ben", "key"
-	m := b.lands(a)
+	m := b.arriveMessage(a)
 	same(t, "from", m.From, "ana")
 	same(t, "to", m.To, "ned")
 	same(t, "source", m.Source, "file")
@@ -34,7 +34,7 @@ func TestDocumentArrivesOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	a, other := b.document("ana", "ned", "hello"), b.document("ana", "ned", "again")
 	changed := a
 	changed.Digest = "00"
@@ -46,7 +46,7 @@ func TestDocumentArrivesOnce(t *testing.T) {
 	unknown, err := b.Unknown(ctx, b.view.ID, []parley.BridgeFile{a.BridgeFile, changed.BridgeFile, other.BridgeFile, {Path: "x/inbox/\xff.json"}})
 	w.NoError(err)
 	same(t, "unknown", unknown, []parley.BridgeFile{changed.BridgeFile, {Path: "x/inbox/\xff.json"}})
-	b.lands(changed)
+	b.arriveMessage(changed)
 	same(t, "stored", w.TextsIn("user", w.DMBetween("ana", "ned")), []string{"hello", "again", "hello"})
 	w.NoError(w.DeleteConversation(ctx, user, w.DMBetween("ana", "ned")))
 	same(t, "once erased", b.arrive(a)[0], parley.Arrived{Duplicate: true})
@@ -56,7 +56,7 @@ func TestOwnExportsDoNotComeBack(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	m := w.SendDM("ned", "ana", "hello").Message
 	b.departs(m, "ana", "msg_00000099")
 	own := parley.BridgeFile{Path: "state/agents/ana/inbox/msg_00000099.json", Digest: "00"}
@@ -73,32 +73,32 @@ func TestChannelsOfATree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := channelTree(w)
-	m := b.lands(b.document("ana", "ned", "hello @ben"))
+	b := joinChannelTree(w)
+	m := b.arriveMessage(b.document("ana", "ned", "hello @ben"))
 	where := w.ConversationAs("user", "general")
 	same(t, "visibility", where.Visibility, parley.Public)
 	same(t, "members", where.Members, []string{"ned", "ana", "ben"})
 	same(t, "who is woken", w.PendingTexts("ned"), []string{m.Content.Text})
 	same(t, "who has it in a file", w.PendingTexts("ben"), []string{})
 	w.NoError(w.Archive(ctx, user, "general", true))
-	b.lands(b.document("ben", "", "again"))
+	b.arriveMessage(b.document("ben", "", "again"))
 	same(t, "archived", w.ConversationAs("user", "general").ArchivedAt == nil, true)
 	w.CreatePrivateChannel("user", "secret")
 	a := b.document("ana", "", "let me in")
 	a.Channel = "secret"
-	b.turnedAway(a, parley.BadInput)
+	b.arriveRefused(a, parley.BadInput)
 	channels := []string{"general"}
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Channels: &channels}))
 	a = b.document("ana", "", "hello")
 	a.Channel = "random"
-	b.turnedAway(a, parley.NotPermitted)
+	b.arriveRefused(a, parley.NotPermitted)
 }
 
 func TestRepliesAreLinked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "sam")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	asked, other := w.SendDM("ned", "ana", "hello?").Message, w.SendDM("sam", "ana", "hello?").Message
 	b.departs(asked, "ana", "msg_000000aa")
 	b.departs(other, "ana", "msg_000000ab")
@@ -118,20 +118,20 @@ func TestRepliesAreLinked(t *testing.T) {
 		same(t, "said", len(notices), 1)
 	}
 	first := b.document("ben", "ned", "first")
-	arrived := b.lands(first)
+	arrived := b.arriveMessage(first)
 	back := b.document("ben", "ned", "and more")
 	back.ReplyTo = first.Name
-	same(t, "to what came", b.lands(back).InReplyTo, arrived.ID)
+	same(t, "to what came", b.arriveMessage(back).InReplyTo, arrived.ID)
 }
 
 func TestDocumentsAct(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	first := b.document("ana", "ned", "")
 	first.Draft = parley.Draft{Type: "task-delegation", Payload: []byte(`{"task":"draft it"}`)}
-	begun := b.lands(first)
+	begun := b.arriveMessage(first)
 	second := b.document("ana", "ned", "")
 	second.Draft = parley.Draft{
 		Type: "task-delegation", Payload: []byte(`{"task":"print it","context":{"dependencies":["` + first.Name + `","msg_ffffffff"]}}`),
@@ -139,7 +139,7 @@ func TestDocumentsAct(t *testing.T) {
 	got := b.arrive(second)[0]
 	same(t, "unknown dependencies", got.Notices, []string{"there is no task msg_ffffffff to depend on: it counts as completed"})
 	hidden := b.document("ben", "ned", "between ben and ned")
-	b.lands(hidden)
+	b.arriveMessage(hidden)
 	curious := b.document("ana", "ned", "")
 	curious.Draft = parley.Draft{Type: "task-delegation", Payload: []byte(`{"task":"look","context":{"dependencies":["` + hidden.Name + `"]}}`)}
 	same(t, "a dependency that its sender may not read", b.arrive(curious)[0].Notices,
@@ -153,7 +153,7 @@ func TestDocumentsAct(t *testing.T) {
 	b.departs(asked, "ana", "msg_000000aa")
 	result := b.document("ana", "ned", "seven")
 	result.ReplyTo, result.Draft.Type = "msg_000000aa", "task_result"
-	b.lands(result)
+	b.arriveMessage(result)
 	same(t, "ended", w.TaskByID(asked.Task).Status, parley.TaskCompleted)
 	same(t, "result", w.TaskByID(asked.Task).Result.Text, "seven")
 }
@@ -162,10 +162,10 @@ func TestHeartbeatByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	a := b.document("ana", "ned", "")
 	a.Draft = parley.Draft{Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"degraded","metrics":{"active_tasks":2}}`)}
-	m := b.lands(a)
+	m := b.arriveMessage(a)
 	same(t, "health", get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")).Health.Health, parley.Degraded)
 	same(t, "wakes", w.DeliveryOf(m.ID, "ned").Waking, false)
 }
@@ -174,7 +174,7 @@ func TestHistoryWakesNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	newest := w.LastEventNumber()
 	said := began.Add(-48 * time.Hour)
 	history := func(words, to string) parley.Arrival {
@@ -201,7 +201,7 @@ func TestHistoryWakesNobody(t *testing.T) {
 func TestRefusedHistoryIsLeftOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	var list []parley.Arrival
 	for _, from := range []string{"ana", "stranger", "ben"} {
 		a := b.document(from, "", "from "+from)
@@ -219,14 +219,14 @@ func TestFullInboxKeepsFilesBack(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	w.SetInboxDepth("ned", 2, parley.OverflowEvict)
-	b := inboxTree(w)
-	first := b.lands(b.document("ana", "ned", "one"))
-	b.lands(b.document("ana", "ned", "two"))
+	b := joinInboxTree(w)
+	first := b.arriveMessage(b.document("ana", "ned", "one"))
+	b.arriveMessage(b.document("ana", "ned", "two"))
 	third := b.document("ana", "ned", "three")
-	b.turnedAway(third, parley.Unavailable)
+	b.arriveRefused(third, parley.Unavailable)
 	same(t, "the oldest", w.DeliveryState(first.ID, "ned"), parley.DeliveryAccepted)
 	w.AckAs("ned", first.ID)
-	b.lands(third)
+	b.arriveMessage(third)
 }
 
 // Among many that come together, one that is refused keeps the others from nothing, and what is behind one that has to wait
@@ -237,7 +237,7 @@ func TestManyDocumentsTogether(t *testing.T) {
 	w.AddScriptAgents("ned")
 	w.AddScriptAgents("joe")
 	w.SetInboxDepth("ned", 3, parley.OverflowEvict)
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	var list []parley.Arrival
 	for n := range 60 {
 		from, to := "ana", "joe"
@@ -296,7 +296,7 @@ func TestExpiredDocumentIsOnlyNoted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	a := b.document("ana", "ned", "hello")
 	a.ExpiresAt = began.Add(-time.Second)
 	got := b.arrive(a)[0]
@@ -304,7 +304,7 @@ func TestExpiredDocumentIsOnlyNoted(t *testing.T) {
 	same(t, "again", b.arrive(a)[0], parley.Arrived{Duplicate: true})
 	soon, late := b.document("ana", "ned", "hello"), b.document("ana", "ned", "hello")
 	soon.ExpiresAt = began.Add(time.Minute)
-	same(t, "expires", *b.lands(soon).ExpiresAt, began.Add(time.Minute))
+	same(t, "expires", *b.arriveMessage(soon).ExpiresAt, began.Add(time.Minute))
 	passed := began.Add(-time.Hour)
 	late.Draft.Deadline = &passed
 	same(t, "its deadline", b.arrive(late)[0].Notices, []string{"its deadline has passed: 2026-03-01T08:00:00Z"})
@@ -315,13 +315,13 @@ func TestBroadcast(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned", "sam", "tim")
 	w.EditAgent("sam", func(a *parley.Agent) { a.Tier = parley.TierPM })
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	w.AddPermission("ana", "tim", parley.EffectDeny)
 	all := b.document("ana", parley.All, "hear")
 	all.Draft.Sequence = 7
-	m := b.lands(all)
+	m := b.arriveMessage(all)
 	deliveries := map[string]bool{"ned": true, "sam": true, "ben": true}
-	same(t, "reached", reach(w.DeliveriesOf(m.ID)), deliveries)
+	same(t, "reached", wakesByRecipient(w.DeliveriesOf(m.ID)), deliveries)
 	where := w.ConversationAs("user", "broadcast")
 	same(t, "where", where.ID, m.Conversation)
 	same(t, "visibility", where.Visibility, parley.Private)
@@ -331,10 +331,10 @@ func TestBroadcast(t *testing.T) {
 	same(t, "another file of it", b.arrive(copied)[0], parley.Arrived{Message: m.ID, Duplicate: true})
 	tier := b.document("ben", parley.All, "")
 	tier.ToTier, tier.Draft = parley.TierPM, parley.Draft{Type: parley.TypeNotification, Content: text("note")}
-	same(t, "of a tier", reach(w.DeliveriesOf(b.lands(tier).ID)), map[string]bool{"sam": false})
+	same(t, "of a tier", wakesByRecipient(w.DeliveriesOf(b.arriveMessage(tier).ID)), map[string]bool{"sam": false})
 	w.SetInboxDepth("ned", 1, parley.OverflowEvict)
 	got := b.arrive(b.document("ana", parley.All, "more"))[0]
-	same(t, "who is behind", reach(w.DeliveriesOf(got.Message)), map[string]bool{"ned": false, "sam": true, "ben": true})
+	same(t, "who is behind", wakesByRecipient(w.DeliveriesOf(got.Message)), map[string]bool{"ned": false, "sam": true, "ben": true})
 	same(t, "said", got.Notices, []string{"ned was not woken: its inbox is full"})
 }
 
@@ -349,11 +349,11 @@ func TestRequestsForNobody(t *testing.T) {
 		return a
 	}
 	first := request(`{"action":"task.assign","params":{"text":"count the sheep"}}`)
-	same(t, "hint", b.turnedAway(first, parley.Unavailable), "add it: parley agent add gm")
+	same(t, "hint", b.arriveRefused(first, parley.Unavailable), "add it: parley agent add gm")
 	w.AddScriptAgents("gm")
-	task := w.TaskByID(b.lands(first).Task)
+	task := w.TaskByID(b.arriveMessage(first).Task)
 	same(t, "task", []string{task.Title, task.Requester, task.Assignee}, []string{"count the sheep", "ana", "gm"})
-	other := b.lands(request(`{"action":"resource.request","params":{"message":"a printer"}}`))
+	other := b.arriveMessage(request(`{"action":"resource.request","params":{"message":"a printer"}}`))
 	same(t, "whatever it asks for", w.TaskByID(other.Task).Assignee, "gm")
 }
 
@@ -362,7 +362,7 @@ func TestHeldDocument(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello")
 	got := b.arrive(a)[0]
@@ -383,7 +383,7 @@ func TestUnknownMentionInADocumentIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	got := b.arrive(b.document("ana", "ned", "ask @nedd"))[0]
 	same(t, "said", got.Notices, []string{"nobody is called @nedd: did you mean ned?"})
 	w.EditAgent("ned", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
@@ -423,11 +423,11 @@ func TestTheSameIDUnderTwoNamesIsDeliveredOnce(t *testing.T) {
 			same(t, "not asked for again", len(unknown), 0)
 			other := b.document("ben", "ned", "the same id from somebody else")
 			other.Name = first.Name
-			b.lands(other)
+			b.arriveMessage(other)
 			if layout != parley.LayoutAgentOS {
 				other = b.document("ana", "gil", "the same id to somebody else")
 				other.Name = first.Name
-				b.lands(other)
+				b.arriveMessage(other)
 			}
 		})
 	}
@@ -437,24 +437,24 @@ func TestTheSameIDUnderTwoNamesIsDeliveredOnce(t *testing.T) {
 func TestARefusedDocumentMayComeAgainUnderAnotherName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	a := b.document("ana", "ned", "hello")
-	b.turnedAway(a, parley.BadInput)
+	b.arriveRefused(a, parley.BadInput)
 	w.AddScriptAgents("ned")
 	a.Path += "-again.json"
-	b.lands(a)
+	b.arriveMessage(a)
 }
 
 func TestSequenceOfFiles(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	newest := w.LastEventNumber()
 	for _, n := range []int64{1, 2, 5, 1, 2} {
 		a := b.document("ana", "ned", "hello")
 		a.Draft.Sequence = n
-		same(t, "count", w.DeliveryOf(b.lands(a).ID, "ned").PairSeq, n)
+		same(t, "count", w.DeliveryOf(b.arriveMessage(a).ID, "ned").PairSeq, n)
 	}
 	gaps := slices.DeleteFunc(kindsAfter(w, newest), func(k parley.EventKind) bool { return k != parley.EventSequenceGap })
 	same(t, "gaps", len(gaps), 1)
@@ -475,7 +475,7 @@ func TestStatusQuery(t *testing.T) {
 	asked := w.PostAs("ben", direct).Message
 	byFile := b.document("ana", "ned", "")
 	byFile.Draft = query
-	arrived := b.lands(byFile)
+	arrived := b.arriveMessage(byFile)
 	type reply struct {
 		RequestID string `json:"requestId"`
 		Status    string

@@ -49,10 +49,10 @@ func TestSightIsTheAck(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
 			w.AddScriptAgents("ned")
-			b := inboxTree(w)
+			b := joinInboxTree(w)
 			a, due := b.document("ana", "ned", "hello"), began.Add(time.Hour)
 			a.Draft.RequiresAck, a.Draft.Deadline = c.ack, &due
-			b.lands(a)
+			b.arriveMessage(a)
 			run := w.StartRun("ned")
 			w.Clock.Advance(2 * time.Hour)
 			w.SweepDueDeliveries()
@@ -87,7 +87,7 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	a := b.document("ana", "ned", "hello @ben")
 	note := b.arrive(a)[0].Notices[0]
@@ -95,10 +95,10 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 	w.DecideAs("user", strings.TrimPrefix(note, "it waits for an approval: "), parley.Decision{Approve: true})
 	posted := b.sent()[0]
 	same(t, "what departs", w.departuresOf(b.view.ID, "general"), []parley.Departure(nil))
-	same(t, "reached", reach(w.DeliveriesOf(posted.ID)), map[string]bool{"ned": true})
+	same(t, "reached", wakesByRecipient(w.DeliveriesOf(posted.ID)), map[string]bool{"ned": true})
 	reply := b.document("ben", "", "yes")
 	reply.ReplyTo = a.Name
-	same(t, "what is answered", b.lands(reply).InReplyTo, posted.ID)
+	same(t, "what is answered", b.arriveMessage(reply).InReplyTo, posted.ID)
 }
 
 // What was held and is denied is told where its sender reads it, who lives only in channels.
@@ -106,7 +106,7 @@ func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	w.EditAgent("ana", func(a *parley.Agent) { a.Mode = parley.ModeSupervised })
 	note := b.arrive(b.document("ana", "ned", "hello"))[0].Notices[0]
 	w.reportDepartures(b.view.ID, parley.DepartureWritten, w.onlyDepartureOf(b.view.ID, "general")) // the sender is told that it waits
@@ -121,16 +121,16 @@ func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 func TestDirectoryOfAGroup(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	w.CreateGroup("user", "general", "ana", "ben")
-	same(t, "the hint", b.turnedAway(b.document("ana", "", "hello"), parley.BadInput), "only channels have directories: use another name")
+	same(t, "the hint", b.arriveRefused(b.document("ana", "", "hello"), parley.BadInput), "only channels have directories: use another name")
 }
 
 // Channels are read by others too who are not here: what is for them is kept for everybody.
 func TestDocumentForSomebodyElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	for to, who := range map[string]string{"gemini": "is no agent of this hub", "ana": "has written it", "parley": "is the hub itself"} {
 		a := b.document("ana", to, "for "+to)
 		a.Draft.Type = "task_assign"
@@ -147,14 +147,14 @@ func TestBroadcastsAreToldApart(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	w.joinTree(parley.LayoutAgentOS, "channels", "claude")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	one, two := b.document("ana", parley.All, "one"), b.document("ana", parley.All, "two")
 	two.Name = one.Name
 	first, second := b.arrive(one)[0], b.arrive(two)[0]
 	if second.Duplicate || first.Message == second.Message {
 		t.Errorf("the second is lost: %+v", second)
 	}
-	same(t, "reached", reach(w.DeliveriesOf(second.Message)), map[string]bool{"ned": true, "ben": true})
+	same(t, "reached", wakesByRecipient(w.DeliveriesOf(second.Message)), map[string]bool{"ned": true, "ben": true})
 	same(t, "said", second.Notices, []string{"claude is not told: claude reads only the channels of a directory tree, and takes part in none yet"})
 }
 

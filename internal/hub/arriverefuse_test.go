@@ -9,8 +9,8 @@ import (
 
 // refusedTrees are one tree of each layout, in which ana and ben live.
 var refusedTrees = map[parley.Layout]func(*fixture) *bridged{
-	parley.LayoutAgentOS: channelTree,
-	parley.LayoutInbox:   inboxTree,
+	parley.LayoutAgentOS: joinChannelTree,
+	parley.LayoutInbox:   joinInboxTree,
 	parley.LayoutBlackboard: func(w *fixture) *bridged {
 		w.T.Helper()
 		return w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana", "ben"}})
@@ -78,7 +78,7 @@ func TestASenderInATreeLearnsWhyItsTierIsRefused(t *testing.T) {
 		b.EditAgent("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
 		a := b.document("ana", "ned", "hello")
 		a.FromTier = parley.TierCommand
-		b.turnedAway(a, parley.NotPermitted)
+		b.arriveRefused(a, parley.NotPermitted)
 		b.tellsOne(a, true, "tier")
 	})
 }
@@ -87,14 +87,14 @@ func TestASenderInATreeLearnsOfAnUnknownRecipientAndOfADenial(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	a := b.document("ana", "nobody", "hello")
-	b.turnedAway(a, parley.BadInput)
+	b.arriveRefused(a, parley.BadInput)
 	b.tellsOne(a, true, "nobody")
 	w.reportDepartures(b.view.ID, parley.DepartureSeen, b.tells()...)
 	w.AddPermission("ana", "ned", parley.EffectDeny)
 	a = b.document("ana", "ned", "hello")
-	b.turnedAway(a, parley.NotPermitted)
+	b.arriveRefused(a, parley.NotPermitted)
 	b.tellsOne(a, true, "ned")
 }
 
@@ -114,7 +114,7 @@ func TestASenderInATreeLearnsWhatTheBridgeRefuses(t *testing.T) {
 		}
 		mended := a
 		mended.Refused, mended.Draft = nil, parley.Draft{Type: parley.TypeChat, Content: text("hello")}
-		b.lands(mended)
+		b.arriveMessage(mended)
 	})
 }
 
@@ -125,8 +125,8 @@ func TestASenderInATreeLearnsOfARefusalBehindAFullInbox(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	w.SetInboxDepth("ned", 1, parley.OverflowEvict)
-	b := inboxTree(w)
-	b.lands(b.document("ana", "ned", "one"))
+	b := joinInboxTree(w)
+	b.arriveMessage(b.document("ana", "ned", "one"))
 	waits, broken := b.document("ana", "ned", "two"), b.document("ana", "ned", "")
 	broken.Digest, broken.Draft, broken.Refused = "d1", parley.Draft{}, parley.Errorf(parley.BadInput, "the document is too large")
 	done := b.arrive(waits, broken)
@@ -140,7 +140,7 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPollingAgents("ned")
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	c := w.CreateChannel("ned", "old", "ana")
 	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		there, err := tx.Conversations().Find(c.ID)

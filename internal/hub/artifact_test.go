@@ -43,7 +43,7 @@ func (w *fixture) storedBodies() []string {
 	return list
 }
 
-func with(artifacts ...parley.Artifact) parley.Content {
+func withArtifacts(artifacts ...parley.Artifact) parley.Content {
 	return parley.Content{Text: "see", Artifacts: artifacts}
 }
 
@@ -57,7 +57,7 @@ func TestArtifactIsStoredReferredToAndRead(t *testing.T) {
 	})
 	empty := w.putArtifactAs("arya", "")
 	named := parley.Artifact{Name: "a.txt", MediaType: "text/plain", SHA256: a.SHA256}
-	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(named, parley.Artifact{Path: "/p"}, empty)})
+	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(named, parley.Artifact{Path: "/p"}, empty)})
 	named.Size = 5
 	same(t, "artifacts of the message", r.Message.Content.Artifacts, []parley.Artifact{named, {Path: "/p"}, empty})
 	same(t, "intact", r.Message.Intact(), true)
@@ -81,7 +81,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 	w.AddAgents("arya", "ned", "jon")
 	w.AddPerson("member", parley.AccessMember)
 	secret := w.putArtifactAs("arya", "secret").SHA256
-	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: secret})})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(parley.Artifact{SHA256: secret})})
 	nowhere := strings.Repeat("0", 64)
 	var table []refusal
 	for _, who := range []string{"jon", "member"} {
@@ -89,21 +89,21 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 			for _, size := range []int64{0, 6, 7} {
 				table = append(table, refusal{fmt.Sprint(who, " posts ", name, size), func() error {
 					_, err := w.Post(ctx, as(who), parley.Draft{
-						Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: sha256, Size: size}),
+						Direct: []string{"ned"}, Content: withArtifacts(parley.Artifact{SHA256: sha256, Size: size}),
 					})
 					return err
-				}, absent("artifact", sha256, storeFirst)})
+				}, notFoundError("artifact", sha256, storeFirst)})
 			}
 			table = append(table, refusal{who + " opens " + name, func() error {
 				_, err := w.readArtifactAs(who, sha256)
 				return err
-			}, absent("artifact", sha256, storeFirst)})
+			}, notFoundError("artifact", sha256, storeFirst)})
 		}
 	}
 	w.assertRefusals(t, append(table, refusal{"totals are for owners", func() error {
 		_, err := w.ArtifactTotals(ctx, as("jon"))
 		return err
-	}, refused(parley.NotPermitted, "", "only an owner may see what is stored", "ask an owner of this hub")}))
+	}, refusalError(parley.NotPermitted, "", "only an owner may see what is stored", "ask an owner of this hub")}))
 	w.putArtifactAs("jon", "secret") // who has the body has it
 	_, err := w.readArtifactAs("jon", secret)
 	w.NoError(err)
@@ -115,11 +115,11 @@ func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	a := w.putArtifactAs("arya", "plan")
 	conv := w.CreatePrivateChannel("arya", "plans", "ned").ID
-	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(a)})
-	w.PostAs("ned", parley.Draft{Conversation: conv, Content: with(a)}) // may pass on what it can read
+	w.PostAs("arya", parley.Draft{Conversation: conv, Content: withArtifacts(a)})
+	w.PostAs("ned", parley.Draft{Conversation: conv, Content: withArtifacts(a)}) // may pass on what it can read
 	w.NoError(w.Leave(ctx, as("ned"), conv))
 	_, err := w.readArtifactAs("ned", a.SHA256)
-	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
+	wantError(t, err, notFoundError("artifact", a.SHA256, storeFirst))
 }
 
 func TestWrongSizeIsRefused(t *testing.T) {
@@ -130,14 +130,14 @@ func TestWrongSizeIsRefused(t *testing.T) {
 	post := func(size int64) func() error {
 		return func() error {
 			_, err := w.Post(ctx, as("arya"), parley.Draft{
-				Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: a.SHA256, Size: size}),
+				Direct: []string{"ned"}, Content: withArtifacts(parley.Artifact{SHA256: a.SHA256, Size: size}),
 			})
 			return err
 		}
 	}
 	w.assertRefusals(t, []refusal{
-		{"too large", post(6), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 6", "leave the size out")},
-		{"too small", post(4), refused(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 4", "leave the size out")},
+		{"too large", post(6), refusalError(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 6", "leave the size out")},
+		{"too small", post(4), refusalError(parley.BadInput, "", "artifact "+a.SHA256+" has 5 bytes, not 4", "leave the size out")},
 	})
 	w.NoError(post(5)())
 }
@@ -154,11 +154,11 @@ func TestRefusedBodyLeavesNothing(t *testing.T) {
 	}
 	cut := errors.New("connection lost")
 	w.assertRefusals(t, []refusal{
-		{"too large", put("arya", strings.NewReader("01234567890")), refused(parley.BadInput, parley.TooLarge,
+		{"too large", put("arya", strings.NewReader("01234567890")), refusalError(parley.BadInput, parley.TooLarge,
 			"an artifact has more than 10 bytes, which is the limit", "split it, or give a path")},
-		{"a stranger's", put("nobody", strings.NewReader("x")), refused(parley.NotPermitted, "",
+		{"a stranger's", put("nobody", strings.NewReader("x")), refusalError(parley.NotPermitted, "",
 			"nobody is not a participant of this hub", "ask an owner of this hub to add it")},
-		{"cut off", put("arya", iotest.ErrReader(cut)), refused(parley.Internal, "", "connection lost", "")},
+		{"cut off", put("arya", iotest.ErrReader(cut)), refusalError(parley.Internal, "", "connection lost", "")},
 	})
 	same(t, "bodies", len(w.storedBodies()), 0)
 	same(t, "just fits", w.putArtifactAs("arya", "0123456789").Size, int64(10))
@@ -185,7 +185,7 @@ func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	draft := parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: with(w.putArtifactAs("arya", "hello"))}
+	draft := parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: withArtifacts(w.putArtifactAs("arya", "hello"))}
 	first := w.PostAs("arya", draft)
 	again := w.PostAs("arya", draft)
 	same(t, "message", again.Message, first.Message)
@@ -233,8 +233,8 @@ func TestPostWithoutArtifactsAsksForNone(t *testing.T) {
 		asks    bool
 	}{
 		"text":     {text("hello"), false},
-		"path":     {with(parley.Artifact{Path: "/p"}), false},
-		"artifact": {with(body), true},
+		"path":     {withArtifacts(parley.Artifact{Path: "/p"}), false},
+		"artifact": {withArtifacts(body), true},
 	} {
 		views.Store(0)
 		artifacts.Store(0)

@@ -14,7 +14,7 @@ func TestADigestInUpperCaseIsTheSame(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	a := w.putArtifactAs("arya", "hello")
 	upper := strings.ToUpper(a.SHA256)
-	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(parley.Artifact{SHA256: upper})})
+	r := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(parley.Artifact{SHA256: upper})})
 	same(t, "stored", r.Message.Content.Artifacts, []parley.Artifact{a})
 	for _, who := range []string{"arya", "ned", "user"} {
 		got, err := w.readArtifactAs(who, upper)
@@ -37,7 +37,7 @@ func TestArtifactNamesThatLeadElsewhereAreRefused(t *testing.T) {
 	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"general"}})
 	for _, name := range []string{"../x", "..", "/etc/x", `a\b`, "a\nb", "a\x00b", strings.Repeat("x", 256)} {
 		a.Name = name
-		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: with(a)})
+		_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(a)})
 		w.AssertCode(parley.BadInput, err)
 		for _, pattern := range []parley.Pattern{parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify} {
 			_, err := w.Contact(ctx, as("arya"), parley.Contact{Pattern: pattern, Agent: "ned", Message: "x", Artifacts: []parley.Artifact{a}})

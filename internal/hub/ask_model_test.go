@@ -43,7 +43,7 @@ func (x *forester) ask(t *rapid.T) { x.question(t) }
 // question is an ask, or nil if it was refused.
 func (x *forester) question(t *rapid.T) *inquiry {
 	a := x.one(t, x.free()...)
-	c := asks(x.other(t, a), fmt.Sprint("question ", len(x.asked)))
+	c := askContact(x.other(t, a), fmt.Sprint("question ", len(x.asked)))
 	if a.Run.Agent == "ned" {
 		c.Agent = "arya" // to ask bran it needs a yes; hold has it need one
 	}
@@ -93,7 +93,7 @@ func (x *forester) hold(t *rapid.T) {
 }
 
 func (x *forester) holds(t *rapid.T, a *hub.Assignment) {
-	err := x.w.TryContact(a.Caller(), notifies("bran", fmt.Sprint("look ", len(x.asked))))
+	err := x.w.TryContact(a.Caller(), notifyContact("bran", fmt.Sprint("look ", len(x.asked))))
 	if _, held := errors.AsType[*parley.Held](err); !held && err != nil && parley.CodeOf(err) != parley.DependencyFailed {
 		t.Fatalf("hold: %v", err)
 	}

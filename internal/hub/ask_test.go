@@ -214,11 +214,11 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 	})
 }
 
-func briefly(w *fixture) { w.Config.Asks.Wait = time.Millisecond }
+func withShortAsks(w *fixture) { w.Config.Asks.Wait = time.Millisecond }
 
 func TestWhatComesLate(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, briefly)
+	w := newHub(t, withShortAsks)
 	w.AddScriptAgents("a", "b")
 	late := "E004 Error: b did not respond within 0.001 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes."
 	a := w.beginAsk(user, "b", "one")
@@ -305,7 +305,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 
 func TestKeyOfAContactIsRemembered(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, briefly)
+	w := newHub(t, withShortAsks)
 	w.AddScriptAgents("a", "b")
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
 	w.beginContact(user, ask).resultText()
@@ -318,9 +318,9 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	one, two := get[parley.Contacted](w)(w.Contact(ctx, user, note)), get[parley.Contacted](w)(w.Contact(ctx, user, note))
 	same(t, "one note", []any{two.Message, one.Duplicate, two.Duplicate}, []any{one.Message, false, true})
 	note.Agent = "a"
-	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for something else`, "use another key"))
+	wantError(t, errorOf(w.Contact(ctx, user, note)), refusalError(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for something else`, "use another key"))
 	note.Agent, note.IdempotencyKey = "b", "k"
-	wantError(t, only(w.Contact(ctx, user, note)), refused(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for something else`, "use another key"))
+	wantError(t, errorOf(w.Contact(ctx, user, note)), refusalError(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for something else`, "use another key"))
 	same(t, "brought and settled", []any{w.askResultsTo("user"), w.PendingTexts("user")}, []any{[]string{"Response from b: yes"}, []string{}})
 }
 

@@ -21,7 +21,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t)
+			w := newTrio(t)
 			w.AddScriptAgents("d")
 			w.AddPermission("c", "d", parley.EffectAllow, withApproval)
 			w.Delegate(user, "a", "have it found out")
@@ -29,7 +29,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			p.asking = w.beginAsk(p.run.Caller(), "b", "what is it?")
 			p.task, p.sub = w.delegateAndFinish("b", "c")
 			c := w.StartRun("c")
-			held := w.HeldApproval(w.TryContact(c.Caller(), notifies("d", "x")))
+			held := w.HeldApproval(w.TryContact(c.Caller(), notifyContact("d", "x")))
 			cancel(w, p)
 			w.FailRunWith(p.run, parley.FailureStopped)
 			w.AssertTaskState(parley.TaskCancelled, p.task, p.sub)
@@ -50,7 +50,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 // Where one answer is enough, the asks of the others are over with them.
 func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	w.AddScriptAgents("e")
 	w.CreateConversationAs("user", parley.NewConversation{Name: "both", With: []string{"a", "e"}, Answers: parley.AnswersFirst})
 	w.SayIn("user", "both", "who knows? @a @e")
@@ -66,7 +66,7 @@ func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
 // A plain ask has no task: the run that answers it ends, or does not begin, unless somebody else waits.
 func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	run := w.WakeAndStartRun("a")
 	one, two := w.beginAsk(run.Caller(), "b", "one?"), w.beginAsk(run.Caller(), "c", "two?")
 	b := w.StartRun("b")
@@ -87,7 +87,7 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 // What an approval, or another run, waits for goes on.
 func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	first := w.beginContact(w.WakeAndStartRun("a").Caller(), ask)
 	b := w.StartRun("b")
@@ -127,7 +127,7 @@ func TestOnlyAnExplicitCancelGoesDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t)
+			w := newTrio(t)
 			p := w.parkAsk()
 			end(w, p)
 			w.AssertTaskState(parley.TaskActive, p.task)

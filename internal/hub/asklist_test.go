@@ -21,7 +21,7 @@ func (w *fixture) questionsSeenBy(by string, f parley.AskFilter) []string {
 // A plain ask has no task, but is listed, with the asker, the asked participant and its state.
 func TestPlainAsksAreListed(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	run := w.WakeAndStartRun("a")
 	first := w.beginAsk(run.Caller(), "b", "what is it?\nand why?")
 	since := w.askWait(first.request.ID).Since
@@ -44,7 +44,7 @@ func TestPlainAsksAreListed(t *testing.T) {
 // Owners see all asks. Other participants see the asks they made or were asked.
 func TestAsksAreIsolated(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "rickon", Kind: parley.KindHuman}))
 	w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "secret?")
 	w.beginAsk(as("rickon"), "c", "mine?")
@@ -60,7 +60,7 @@ func TestAsksAreIsolated(t *testing.T) {
 // An ask that has become a task is listed once, with the task, for those who may see that.
 func TestListedAskNamesItsTask(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	p := w.parkAsk()
 	for _, by := range []string{"user", "a", "b"} {
 		got := get[[]parley.AskView](w)(w.Asks(ctx, as(by), parley.AskFilter{}))
@@ -76,10 +76,10 @@ func TestListedAskNamesItsTask(t *testing.T) {
 // In strict mode a list of asks needs an approval, like a list of tasks. The approved list is delivered.
 func TestStrictAgentListsAsksWithAnApproval(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	w.beginAsk(as("user"), "a", "secret?")
 	w.EditAgent("a", func(a *parley.Agent) { a.Mode = parley.ModeStrict })
-	held := w.HeldApproval(second(w.Asks(ctx, as("a"), parley.AskFilter{Open: true})))
+	held := w.HeldApproval(errorOf(w.Asks(ctx, as("a"), parley.AskFilter{Open: true})))
 	if !strings.Contains(held.Summary, "list asks") {
 		t.Errorf("the summary is %q", held.Summary)
 	}
@@ -92,7 +92,7 @@ func TestStrictAgentListsAsksWithAnApproval(t *testing.T) {
 // A trace shows beside each question where the ask stands, and beside nothing else.
 func TestTraceShowsWhereAsksStand(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	p := w.parkAsk()
 	states := func(by string) map[string]parley.AskState {
 		found := map[string]parley.AskState{}
@@ -118,7 +118,7 @@ func TestTraceShowsWhereAsksStand(t *testing.T) {
 // The first line of a question is cut out of what is stored; redaction and removal leave the ask in the list.
 func TestAsksOutliveTheirWordsAndParticipants(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	ask := w.beginAsk(as("user"), "b", "secret?")
 	w.RunAndAnswer("b", "yes")
 	ask.resultText()

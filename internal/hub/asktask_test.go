@@ -39,8 +39,8 @@ func (w *fixture) delegateAndFinish(who, to string) (task, sub string) {
 	return task, sub
 }
 
-// trio is a hub on which a asks b, who has c.
-func trio(t *testing.T, change ...func(*fixture)) *fixture {
+// newTrio is a hub on which a asks b, who has c.
+func newTrio(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
 	w := newHub(t, append(change, mayLoop)...)
 	w.AddScriptAgents("a", "b", "c")
@@ -50,7 +50,7 @@ func trio(t *testing.T, change ...func(*fixture)) *fixture {
 // An asked agent that delegates answers once it has the answer. Its earlier texts are only statuses.
 func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	p := w.parkAsk()
 	task := w.TaskByID(p.task)
 	same(t, "the task", []any{task.Source, task.Message, task.Requester, task.Assignee, task.Status, task.Title},
@@ -107,12 +107,12 @@ func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
 	for name, d := range map[string]parley.Decision{"approved": {Approve: true}, "denied": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t)
+			w := newTrio(t)
 			w.AddPermission("b", "c", parley.EffectAllow, withApproval)
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			b := w.StartRun("b")
-			held := w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "look at it")))
+			held := w.HeldApproval(w.TryContact(b.Caller(), notifyContact("c", "look at it")))
 			task := w.RunByID(b.Run.ID).Task
 			same(t, "held in", []any{held.Task, w.TaskByID(task).Source, w.TaskByID(task).Message}, []any{task, parley.TaskFromAsk, a.request.ID})
 			w.EndRun(b, "I have to ask first")
@@ -195,7 +195,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t)
+			w := newTrio(t)
 			p := w.parkAsk()
 			c.end(w, p)
 			same(t, "heard", p.resultText(), c.want)
@@ -204,7 +204,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			}
 			same(t, "brought", w.askResultsTo("a"), []string{})
 			same(t, "called back", len(w.callbackTexts(p.request.Conversation)), strings.Count(strings.Join(w.TextsIn("user", p.request.Conversation), "\n"), "[Delegation"))
-			if err := w.TryContact(p.run.Caller(), notifies("user", "thanks")); err != nil {
+			if err := w.TryContact(p.run.Caller(), notifyContact("user", "thanks")); err != nil {
 				t.Errorf("a cannot go on: %v", err)
 			}
 			w.AssertConsistent()
@@ -234,7 +234,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t, briefly)
+			w := newTrio(t, withShortAsks)
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			same(t, "outcome", []any{a.resultText() != "", a.made.Outcome}, []any{true, parley.ContactLate})
@@ -256,7 +256,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 // What an agent that the hub runs replies while its task goes on is no answer, and reaches nobody who gets the answer.
 func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	b := w.StartRun("b")
@@ -281,7 +281,7 @@ func TestReplyWhileTheTaskGoesOnIsNoAnswer(t *testing.T) {
 // A run that something else has woken in the conversation of the ask does not answer it, whatever it ends with.
 func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	w := trio(t, briefly)
+	w := newTrio(t, withShortAsks)
 	a := w.beginContact(user, parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", Wait: time.Hour})
 	b := w.StartRun("b")
 	w.beginAsk(b.Caller(), "c", "do you know?").resultText() // which is late
@@ -298,7 +298,7 @@ func TestTextOfACallbackRunIsNoAnswer(t *testing.T) {
 // delegated.
 func TestFirstReplyOfOthersIsTheAnswer(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	w.AddAgentsWithRuntime(parley.RuntimeWebhook, "hook")
 	w.AddPollingAgents("ana")
 	defer w.openSessions("ana")()
@@ -340,7 +340,7 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 		same(t, "deeper", w.askWait(ask.request.ID).Depth, 2)
 		d := w.StartRun("d")
 		same(t, "the run of d", d.Run.Depth, 3)
-		_, err := w.Contact(ctx, d.Caller(), asks("a", "too deep"))
+		_, err := w.Contact(ctx, d.Caller(), askContact("a", "too deep"))
 		same(t, "too deep", parley.AsError(err).Message, "Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.")
 		w.EndRun(d, "no")
 		ask.resultText()
@@ -350,11 +350,11 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 // An approved ask is as deep as the run that wanted it, though that is erased.
 func TestApprovedAskKeepsItsDepth(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	w.AddPermission("b", "c", parley.EffectAllow, withApproval)
 	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 	b := w.StartRun("b")
-	held := w.HeldApproval(w.TryContact(b.Caller(), asks("c", "well?")))
+	held := w.HeldApproval(w.TryContact(b.Caller(), askContact("c", "well?")))
 	w.EndRun(b, "wait")
 	w.NoError(w.DeleteConversation(ctx, user, a.request.Conversation))
 	a.resultText()
@@ -366,7 +366,7 @@ func TestApprovedAskKeepsItsDepth(t *testing.T) {
 // The hub may stop between any two steps. Nothing is lost or done twice.
 func TestParkedAskSurvivesRestarts(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	restart := func() {
 		w.Restart()
 		w.NoError(w.RecoverWaits(ctx))
@@ -404,7 +404,7 @@ func TestParkedAskSurvivesRestarts(t *testing.T) {
 // Who makes the same call again while the ask is parked waits for the same answer, and gets it once.
 func TestRepeatedAskWaitsForTheSameTask(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	ask := parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "what is it?", IdempotencyKey: "k"}
 	a := w.beginContact(as("a"), ask)
 	w.delegateAndFinish("b", "c")
@@ -427,7 +427,7 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 	w.addInternOffice()
 	w.AddScriptAgents("c")
 	run, dm := w.startRunInDM("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "is it right?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "is it right?")))
 	w.EndRun(run, "")
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.delegateAndFinish("senior", "c")
@@ -444,7 +444,7 @@ func TestApprovedAskEndsWithTheTask(t *testing.T) {
 // A task that is done again after the ask has failed calls its requester back: the ask is over.
 func TestRetriedAskTaskCallsBack(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	p := w.parkAsk()
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "a mistake"))
 	p.resultText()
@@ -461,7 +461,7 @@ func TestRetriedAskTaskCallsBack(t *testing.T) {
 // So does one that goes on with a dead letter, which has failed the ask.
 func TestRevivedAskTaskCallsBack(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	w.EditAgent("b", func(a *parley.Agent) { a.Attempts = 1 })
 	p := w.parkAsk()
 	w.RunAndAnswer("c", "42")
@@ -477,7 +477,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 // What else is said to the answerer joins its next run, and is answered by what that ends with.
 func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	a := w.beginAsk(user, "b", "what is it?")
 	b := w.StartRun("b")
 	w.Delegate(b.Caller(), "c", "find out")
@@ -497,7 +497,7 @@ func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
 // An ask whose conversation is deleted is over at once; its task goes on for nobody.
 func TestParkedAskEndsWithItsConversation(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	p := w.parkAsk()
 	w.NoError(w.DeleteConversation(ctx, user, p.request.Conversation))
 	same(t, "heard", p.resultText(), "E005 Error: b failed to respond: the conversation was deleted")
@@ -540,7 +540,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 		"an approval": {
 			func(w *fixture, b *hub.Assignment) {
 				w.EditAgent("b", func(a *parley.Agent) { a.Manager, a.Mode = "ana", parley.ModeSupervised })
-				w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "x")))
+				w.HeldApproval(w.TryContact(b.Caller(), notifyContact("c", "x")))
 			},
 			func(w *fixture) {
 				list := get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))
@@ -550,7 +550,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t)
+			w := newTrio(t)
 			w.AddPollingAgents("ana")
 			defer w.openSessions("ana")()
 			a := w.beginAsk(as("ana"), "b", "what is it?")
@@ -571,7 +571,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 // The same holds for a webhook that takes one call at a time. An agent that can begin another run keeps waiting.
 func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	w.AddAgentsWithRuntime(parley.RuntimeWebhook, "hook")
 	w.EditAgent("hook", func(a *parley.Agent) { a.Concurrency = 1 })
 	run := w.WakeAndStartRun("hook")
@@ -598,14 +598,14 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheOnlySlot(t *testing.T) {
 // An answer may come to depend on the task of the run that waits for it.
 func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	boss := w.WakeAndStartRun("a")
 	task := w.Delegate(boss.Caller(), "b", "your part")
 	w.EndRun(boss, "it is under way")
 	b := w.StartRun("b")
 	asked := w.beginAsk(b.Caller(), "a", "what next?")
 	answering := w.StartRun("a")
-	w.Delegate(answering.Caller(), "c", "check it", after(task))
+	w.Delegate(answering.Caller(), "c", "check it", afterTasks(task))
 	heard := asked.resultText()
 	same(t, "heard", []any{heard != "", asked.made.Outcome}, []any{true, parley.ContactLate})
 	w.EndRun(b, "done")
@@ -619,7 +619,7 @@ func TestAskIsLateAtOnceWhereItsAnswerDependsOnItsOwnTask(t *testing.T) {
 // So many asks to one agent may be parked, and no more.
 func TestParkedAsksAreBounded(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	open := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "one more?")
 	b := w.StartRun("b")
 	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
@@ -649,5 +649,5 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "without c, then")
 	same(t, "heard", open.resultText(), "Response from b: without c, then")
-	w.AssertCode(parley.Unavailable, w.TryContact(user, asks("b", "another?")))
+	w.AssertCode(parley.Unavailable, w.TryContact(user, askContact("b", "another?")))
 }

@@ -25,7 +25,7 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 	same(t, "nothing", w.attentionOf("user"), []string(nil))
 
 	w.AddPermission("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
-	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "may I?")))
+	held := w.HeldApproval(w.TryContact(as("intern"), askContact("senior", "may I?")))
 	dead := w.SendDM("user", "frail", "die").Message
 	w.EditAgent("frail", func(a *parley.Agent) { a.Attempts = 1 })
 	w.FailRunWith(w.StartRun("frail"), parley.FailureBusy)
@@ -75,7 +75,7 @@ func TestAttentionLeavesAManagersDecisionsToTheManager(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addInternOffice()
-	held := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "hello")))
+	held := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "hello")))
 	same(t, "an owner", w.attentionOf("user"), []string(nil))
 	same(t, "the manager", w.attentionOf("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})
 }

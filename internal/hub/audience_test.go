@@ -88,10 +88,10 @@ func TestWhomAMessageReaches(t *testing.T) {
 	} {
 		for where := range strings.FieldsSeq(c.where) {
 			r := w.PostAs(c.from, parley.Draft{Conversation: at[where], To: c.to, Content: text(c.words)})
-			same(t, c.name+" in a "+where, effect(reach(r.Deliveries)), c.want)
+			same(t, c.name+" in a "+where, effect(wakesByRecipient(r.Deliveries)), c.want)
 			shown, err := w.Message(ctx, user, r.Message.ID)
 			w.NoError(err)
-			same(t, c.name+" in a "+where+", stored", effect(reach(shown.Deliveries)), c.want)
+			same(t, c.name+" in a "+where+", stored", effect(wakesByRecipient(shown.Deliveries)), c.want)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestSomeTypesNeverWake(t *testing.T) {
 			"@all":      {Conversation: "open", Content: text("@all")},
 		} {
 			d.Type = kind
-			same(t, fmt.Sprintf("%s by %s", kind, where), reach(w.PostAs("arya", d).Deliveries), map[string]bool{"ned": wakes})
+			same(t, fmt.Sprintf("%s by %s", kind, where), wakesByRecipient(w.PostAs("arya", d).Deliveries), map[string]bool{"ned": wakes})
 		}
 	}
 }
@@ -137,27 +137,27 @@ func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	w.SayIn("arya", open, "before")
 	before := w.LastEventNumber()
 	r := w.SayIn("arya", open, "look, @Ned")
-	same(t, "mentioned", reach(r.Deliveries), map[string]bool{"ned": true})
+	same(t, "mentioned", wakesByRecipient(r.Deliveries), map[string]bool{"ned": true})
 	same(t, "notices", r.Notices, []string{})
 	same(t, "it joins, then the message comes", kindsAfter(w, before), []parley.EventKind{parley.EventMemberJoined, parley.EventMessagePosted})
 	view := w.ConversationAs("ned", open)
 	same(t, "and has just this to read", []any{view.Joined, view.Unread}, []any{true, 1})
 
 	r = w.PostAs("arya", parley.Draft{Conversation: open, To: "bran"})
-	same(t, "addressed", reach(r.Deliveries), map[string]bool{"bran": true})
+	same(t, "addressed", wakesByRecipient(r.Deliveries), map[string]bool{"bran": true})
 	r = w.PostAs("robb", parley.Draft{Conversation: open})
 	same(t, "who writes joins", []any{w.ConversationAs("robb", open).Joined, len(r.Deliveries)}, []any{true, 0})
 	w.AddAgents("late")
 	all := w.SayIn("arya", open, "@all")
 	same(t, "@all brings nobody in", []any{len(all.Deliveries), w.ConversationAs("late", open).Joined}, []any{3, false})
 	quiet := w.PostAs("arya", parley.Draft{Conversation: open, Type: parley.TypeStatus, Content: text("fyi @late")})
-	same(t, "a status brings in and does not wake", reach(quiet.Deliveries), map[string]bool{"late": false})
+	same(t, "a status brings in and does not wake", wakesByRecipient(quiet.Deliveries), map[string]bool{"late": false})
 }
 
 func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	fixed := "bran was not woken: its members are fixed: write to bran directly, or use a channel"
 	told := map[string]string{
 		"private channel": "bran was not woken: add them first: parley conv add closed bran",
@@ -169,7 +169,7 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 		r := w.SayIn("arya", at[kind], "what would @bran say")
 		same(t, kind+": told", r.Notices, []string{notice})
 		same(t, kind+": shown", r.Message.Mentions, []string{"bran"})
-		if _, reached := reach(r.Deliveries)["bran"]; reached {
+		if _, reached := wakesByRecipient(r.Deliveries)["bran"]; reached {
 			t.Errorf("%s: the outsider got a delivery", kind)
 		}
 		words := w.TextsIn("ned", at[kind])
@@ -184,11 +184,11 @@ func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
 		}
 	}
 	for kind, name := range map[string]string{"private channel": "closed", "named group": "club"} {
-		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refused(parley.BadInput, "",
+		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refusalError(parley.BadInput, "",
 			"bran does not take part in #"+name, "add them first: parley conv add "+name+" bran")})
 	}
 	for _, kind := range []string{"dm", "ephemeral", "group"} {
-		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refused(parley.BadInput, "",
+		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refusalError(parley.BadInput, "",
 			"bran does not take part in this conversation", "its members are fixed: write to bran directly, or use a channel")})
 	}
 	w.assertRefusals(t, table)
@@ -233,7 +233,7 @@ func TestUnknownMentionInAContactIsNamed(t *testing.T) {
 		told := get[parley.Contacted](w)(w.ContactTelling(ctx, as("arya"), parley.Contact{Pattern: pattern, Agent: "user", Message: "ask @sansaa"}, made))
 		same(t, string(pattern), []any{told.Text, told.Notices, told.UnknownMentions}, []any{says, want, []string{"sansaa"}})
 	}
-	outside := get[parley.Contacted](w)(w.Contact(ctx, as("arya"), notifies("user", "ask @gendry")))
+	outside := get[parley.Contacted](w)(w.Contact(ctx, as("arya"), notifyContact("user", "ask @gendry")))
 	same(t, "not in the DM", outside.Notices, []string{"gendry was not woken: its members are fixed: write to gendry directly, or use a channel"})
 	task := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "sew with @sansaa", Assignee: "user"}))
 	same(t, "a task", []any{task.Notices, task.UnknownMentions}, []any{want, []string{"sansaa"}})
@@ -244,7 +244,7 @@ func TestUnknownMentionInAHeldContactIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addInternOffice()
-	held := w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "ask @bosss")))
+	held := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "ask @bosss")))
 	a := get[parley.Approval](w)(w.Decide(ctx, as("boss"), held.ID, parley.Decision{Approve: true}))
 	same(t, "the result", a.Result, "Notification sent to senior.\nNote: nobody is called @bosss: did you mean boss?")
 }
@@ -285,7 +285,7 @@ func TestMentionLimit(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"65", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words)})
 		return err
-	}, refused(parley.BadInput, parley.TooLarge, "the text mentions 65 participants, the limit is 64", "mention fewer, or @all")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the text mentions 65 participants, the limit is 64", "mention fewer, or @all")}})
 	same(t, "64 are brought in and woken", len(w.SayIn("user", "open", strings.TrimSuffix(words, " @agent64")).Deliveries), 64)
 }
 
@@ -301,5 +301,5 @@ func TestAtMost256NamesAreLookedUp(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"one more", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words.String() + "@another")})
 		return err
-	}, refused(parley.BadInput, parley.TooLarge, "the text has 257 different @names, the limit is 256", "put what is not a mention into code")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the text has 257 different @names, the limit is 256", "put what is not a mention into code")}})
 }

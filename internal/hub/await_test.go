@@ -76,12 +76,12 @@ func TestAwaitRungRefuses(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{
 			"a state that is no rung", await("user", sent.ID, parley.DeliveryDead, 0),
-			refused(parley.BadInput, "", `"dead" is not a rung to wait for`, "wait for delivered, seen or answered"),
+			refusalError(parley.BadInput, "", `"dead" is not a rung to wait for`, "wait for delivered, seen or answered"),
 		},
 		{
 			"a negative wait", await("user", sent.ID, parley.DeliverySeen, -time.Second),
-			refused(parley.BadInput, "", "the wait is -1s", "wait 0s or longer"),
+			refusalError(parley.BadInput, "", "the wait is -1s", "wait 0s or longer"),
 		},
-		{"who may not read it", await("gendry", sent.ID, parley.DeliverySeen, time.Hour), absent("message", sent.ID, checkName)},
+		{"who may not read it", await("gendry", sent.ID, parley.DeliverySeen, time.Hour), notFoundError("message", sent.ID, checkName)},
 	})
 }

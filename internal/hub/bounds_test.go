@@ -151,7 +151,7 @@ func TestALargeListIsRefused(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"too much at once", func() error {
 		_, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 1000})
 		return err
-	}, refused(parley.BadInput, parley.TooLarge, "the answer would have more than 16 MiB", "ask for fewer at once, with a smaller limit, or for one of them")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the answer would have more than 16 MiB", "ask for fewer at once, with a smaller limit, or for one of them")}})
 	some, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 20})
 	w.NoError(err)
 	all, err := w.Tasks(ctx, user, parley.TaskFilter{Limit: 1000})
@@ -188,7 +188,7 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	part := strings.Repeat("x", 600<<10)
 	kept := w.putArtifactAs("arya", part)
-	over := refused(parley.Unavailable, parley.StorageFull, "the artifacts of arya would have more than 1 MiB together",
+	over := refusalError(parley.Unavailable, parley.StorageFull, "the artifacts of arya would have more than 1 MiB together",
 		"ask an owner to raise limits.stored in config.yaml, or to have artifacts removed after a time (retention.artifacts.age)")
 	store := func(body string) func() error {
 		return func() error { _, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body)); return err }
@@ -228,7 +228,7 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("arya", "ned", "jon")
 	w.insertChannels("arya", 2000)
-	over := refused(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
+	over := refusalError(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
 		"archive those that are not used any more: parley conv archive")
 	w.assertRefusals(t, []refusal{
 		{"a channel", func() error {
@@ -288,7 +288,7 @@ func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
 		}
 		w.NoError(err)
 	}
-	over := refused(parley.Unavailable, "", "sansa has 100 credentials, which is the most it may have",
+	over := refusalError(parley.Unavailable, "", "sansa has 100 credentials, which is the most it may have",
 		"revoke those that are not used any more: parley token list, parley token revoke")
 	w.assertRefusals(t, []refusal{
 		{"a token", func() error { _, err := w.NewToken(ctx, sansa, parley.NewToken{}); return err }, over},

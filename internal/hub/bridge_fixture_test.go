@@ -51,8 +51,8 @@ func (b *bridged) arrive(list ...parley.Arrival) []parley.Arrived {
 	return done
 }
 
-// lands lets a document arrive that must become a message.
-func (b *bridged) lands(a parley.Arrival) parley.Message {
+// arriveMessage lets a document arrive that must become a message.
+func (b *bridged) arriveMessage(a parley.Arrival) parley.Message {
 	b.T.Helper()
 	got := b.arrive(a)[0]
 	if got.Error != nil || got.Message == "" {
@@ -70,8 +70,8 @@ func (b *bridged) message(id string) (m parley.Message) {
 	return m
 }
 
-// turnedAway lets a document arrive that must be refused, looks whether that is for good, and returns the hint.
-func (b *bridged) turnedAway(a parley.Arrival, code parley.Code) (hint string) {
+// arriveRefused lets a document arrive that must be refused, looks whether that is for good, and returns the hint.
+func (b *bridged) arriveRefused(a parley.Arrival, code parley.Code) (hint string) {
 	b.T.Helper()
 	before := len(b.sent())
 	got := b.arrive(a)[0]
@@ -116,12 +116,12 @@ func (b *bridged) departs(m parley.Message, recipient, name string) {
 	}))
 }
 
-func inboxTree(w *fixture) *bridged {
+func joinInboxTree(w *fixture) *bridged {
 	w.T.Helper()
 	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"ana", "ben"}})
 }
 
-func channelTree(w *fixture) *bridged {
+func joinChannelTree(w *fixture) *bridged {
 	w.T.Helper()
 	return w.joinBridge(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"ana", "ben"}})
 }

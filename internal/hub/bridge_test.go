@@ -47,18 +47,18 @@ const hintJoined = "change that one: parley bridge set tree; or end it first: pa
 func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	inboxTree(w)
+	joinInboxTree(w)
 	remove := func(id string) func() error { return func() error { return w.RemoveAgent(ctx, user, id) } }
 	const speaks = " may speak through the bridge inbox-inbox"
 	w.assertRefusals(t, []refusal{{
 		"one of two", remove("ana"),
-		refused(parley.BadInput, parley.Conflict, "ana"+speaks, "take it out first: parley bridge set inbox-inbox --agents ben"),
+		refusalError(parley.BadInput, parley.Conflict, "ana"+speaks, "take it out first: parley bridge set inbox-inbox --agents ben"),
 	}})
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "inbox-inbox", parley.BridgeChange{Agents: &[]string{"ben"}}))
 	w.NoError(remove("ana")())
 	w.assertRefusals(t, []refusal{{
 		"the last", remove("ben"),
-		refused(parley.BadInput, parley.Conflict, "ben"+speaks, "nobody else may: remove the bridge first: parley bridge remove inbox-inbox"),
+		refusalError(parley.BadInput, parley.Conflict, "ben"+speaks, "nobody else may: remove the bridge first: parley bridge remove inbox-inbox"),
 	}})
 }
 
@@ -66,7 +66,7 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 func TestAPausedBridgeHasNoTrouble(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	tree := inboxTree(w)
+	tree := joinInboxTree(w)
 	w.NoError(tree.NoteBridge(ctx, tree.view.ID, parley.BridgeStatus{Running: true, Trouble: "no space left"}))
 	trouble := func() string { return get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status.Trouble }
 	same(t, "running", trouble(), "no space left")
@@ -93,11 +93,11 @@ func TestBridgeRefusals(t *testing.T) {
 		change(&n)
 		return n
 	}
-	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	bad := func(sentence, hint string) *parley.Error { return refusalError(parley.BadInput, "", sentence, hint) }
 	w.assertRefusals(t, []refusal{
 		{
 			"by an agent", add("ana", valid(func(*parley.NewBridge) {})),
-			refused(parley.NotPermitted, "", "only an owner may change bridges", "ask an owner of this hub"),
+			refusalError(parley.NotPermitted, "", "only an owner may change bridges", "ask an owner of this hub"),
 		},
 		{
 			"layout", add("user", valid(func(n *parley.NewBridge) { n.Layout = "maildir" })),
@@ -125,7 +125,7 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"one that was removed speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"gone"} })),
-			refused(parley.Unavailable, parley.Gone, "gone was removed", "name another: the names of removed agents stay reserved"),
+			refusalError(parley.Unavailable, parley.Gone, "gone was removed", "name another: the names of removed agents stay reserved"),
 		},
 		{
 			"a name that can be nobody's", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"all"} })),
@@ -145,38 +145,38 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"a queue of nobody", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.QueueAgent = parley.LayoutBlackboard, "nobody" })),
-			absent("agent", "nobody", listAgents),
+			notFoundError("agent", "nobody", listAgents),
 		},
 		{
 			"the same id", add("user", valid(func(n *parley.NewBridge) { n.ID = "tree" })),
-			refused(parley.BadInput, parley.Conflict, "there is a bridge tree already", "give this one another name, as in --name"),
+			refusalError(parley.BadInput, parley.Conflict, "there is a bridge tree already", "give this one another name, as in --name"),
 		},
 		{
 			"the same tree", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.Root = parley.LayoutInbox, "/srv/x/../tree" })),
-			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
 		},
 		{
 			"the same tree and id", add("user", valid(func(n *parley.NewBridge) { n.ID, n.Layout, n.Root = "tree", parley.LayoutInbox, "/srv/tree" })),
-			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
 		},
 		{
 			"the same tree in another layout", add("user", valid(func(n *parley.NewBridge) { n.Root = "/srv/tree" })),
-			refused(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
 		},
 		{
 			"listed by an agent", func() error { _, err := w.Bridges(ctx, as("ana")); return err },
-			refused(parley.NotPermitted, "", "only an owner may see bridges", "ask an owner of this hub"),
+			refusalError(parley.NotPermitted, "", "only an owner may see bridges", "ask an owner of this hub"),
 		},
 		{
 			"used by an agent", func() error { _, err := w.BridgeAt(as("ana")).Bridge(ctx, "tree"); return err },
-			refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
+			refusalError(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
 		},
 		{
 			"arrivals by an agent", func() error { _, err := w.BridgeAt(as("ana")).Arrive(ctx, "tree", nil); return err },
-			refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
+			refusalError(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
 		},
-		{"one that there is not", func() error { return w.RemoveBridge(ctx, user, "none") }, absent("bridge", "none", listBridges)},
-		{"one that there nearly is", func() error { return w.RemoveBridge(ctx, user, "tre") }, absent("bridge", "tre", "did you mean tree? S"+listBridges[1:])},
+		{"one that there is not", func() error { return w.RemoveBridge(ctx, user, "none") }, notFoundError("bridge", "none", listBridges)},
+		{"one that there nearly is", func() error { return w.RemoveBridge(ctx, user, "tre") }, notFoundError("bridge", "tre", "did you mean tree? S"+listBridges[1:])},
 		{"changed channels", func() error {
 			_, err := w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Channels: &[]string{"x"}})
 			return err
@@ -187,7 +187,7 @@ func TestBridgeRefusals(t *testing.T) {
 func TestChangeAndRemoveBridge(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	since := w.LastEventNumber()
 	paused := true
 	view := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{
@@ -197,7 +197,7 @@ func TestChangeAndRemoveBridge(t *testing.T) {
 	same(t, "channels", view.Channels, []string{"general"})
 	same(t, "paused", view.Paused, true)
 	same(t, "notices", view.Notices, []string{"codex was added: it lives in the tree"})
-	b.turnedAway(b.document("ben", "", "hello"), parley.NotPermitted)
+	b.arriveRefused(b.document("ben", "", "hello"), parley.NotPermitted)
 	again := get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID))
 	view.Notices = nil
 	same(t, "kept", again, view)
@@ -210,7 +210,7 @@ func TestChangeAndRemoveBridge(t *testing.T) {
 func TestBridgeStatusIsShown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	status := parley.BridgeStatus{Running: true, Imported: 3, Trouble: "the disk is full"}
 	w.NoError(b.NoteBridge(ctx, b.view.ID, status))
 	same(t, "shown", get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status, status)
@@ -243,13 +243,13 @@ func TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo(t *testing.T) {
 func TestWhoLivesInATreeIsThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	status := func(id string) string { return get[parley.AgentView](w)(w.AgentView(ctx, user, id)).Status }
 	beat := func(state parley.State, at time.Time) {
 		w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: state, At: at}, {Agent: "user", State: state, At: at}}))
 	}
 	same(t, "at first", status("ana"), parley.StatusOffline)
-	b.lands(b.document("ana", "", "hello"))
+	b.arriveMessage(b.document("ana", "", "hello"))
 	same(t, "after a post", status("ana"), parley.StatusOffline)
 	beat(parley.Awake, w.Clock.Now().Add(-2*parley.PresenceInterval))
 	same(t, "after an old beat", status("ana"), parley.StatusOffline)
@@ -265,7 +265,7 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 
 	inboxes := w.joinBridge(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"cora"}})
 	w.AddScriptAgents("ned")
-	inboxes.lands(inboxes.document("cora", "ned", "hello"))
+	inboxes.arriveMessage(inboxes.document("cora", "ned", "hello"))
 	w.Clock.Advance(30*time.Minute - time.Second)
 	same(t, "after a document", status("cora"), parley.StatusIdle)
 	w.Clock.Advance(time.Second)
@@ -277,7 +277,7 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 func TestWhatAPresenceFileSays(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	view := func() parley.AgentView { return get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")) }
 	beat := func(s parley.Substate, interval int64) {
 		w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Awake, Substate: s, At: w.Clock.Now(), Interval: interval}}))
@@ -327,7 +327,7 @@ func TestBridgeTasks(t *testing.T) {
 		return list, found.UpTo
 	}
 	assigned, foreign, queued := work("user", "ana"), work("user", "ned"), work("user", "gm")
-	requested := b.lands(forWork(b.document("ana", "ned", "please"))).Task
+	requested := b.arriveMessage(forWork(b.document("ana", "ned", "please"))).Task
 	list, upTo := ids(0)
 	same(t, "all", list, []string{assigned, queued, requested})
 	list, next := ids(upTo)
@@ -344,17 +344,17 @@ func TestFailedRunsOfATreeOfChannels(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := channelTree(w)
+	b := joinChannelTree(w)
 	look := func(after int64) parley.BridgeTasks {
 		return get[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
 	}
 	a := b.document("ana", "ned", "before")
-	b.lands(a)
+	b.arriveMessage(a)
 	w.FailRunWith(w.StartRun("ned"), parley.FailureFinal)
 	first := look(0)
 	same(t, "what has failed before", len(first.FailedRuns), 0)
 	a = b.document("ana", "ned", "hello")
-	b.lands(a)
+	b.arriveMessage(a)
 	run := w.FailRunWith(w.StartRun("ned"), parley.FailureFinal)
 	w.PostAs("user", parley.Draft{Direct: []string{"ned"}, Content: text("in private")})
 	w.FailRunWith(w.StartRun("ned"), parley.FailureFinal)
@@ -379,7 +379,7 @@ func forWork(a parley.Arrival) parley.Arrival {
 func TestABridgeHasReachedItsTree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	reached := func() bool { return get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID)).Reached }
 	now := w.Clock.Now()
 	w.NoError(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, Trouble: "the directory is gone"}))

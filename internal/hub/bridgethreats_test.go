@@ -13,19 +13,19 @@ func TestForgedSenderOfAFile(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned", "sam")
 	w.AddPerson("tess", parley.AccessOwner)
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	for _, from := range []string{"sam", "user", "tess", "parley", "nobody", "", "ANA"} {
-		hint := b.turnedAway(b.document(from, "ned", "hello"), parley.NotPermitted)
+		hint := b.arriveRefused(b.document(from, "ned", "hello"), parley.NotPermitted)
 		if want := "parley bridge set inbox-inbox --agents ana,ben," + from; parley.CheckID(from) == nil && !strings.HasSuffix(hint, want) {
 			t.Errorf("the hint is %q, want %q", hint, want)
 		}
 		past := b.document(from, "ned", "hello")
 		past.History = true
-		b.turnedAway(past, parley.NotPermitted)
+		b.arriveRefused(past, parley.NotPermitted)
 	}
 	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &[]string{"ana"}}))
 	w.NoError(w.RemoveAgent(ctx, user, "ben"))
-	b.turnedAway(b.document("ben", "ned", "hello"), parley.NotPermitted)
+	b.arriveRefused(b.document("ben", "ned", "hello"), parley.NotPermitted)
 }
 
 // Forged tier: what a document says of its sender's tier gives it nothing, and is refused where it is wrong.
@@ -33,7 +33,7 @@ func TestForgedTierOfAFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	claim := func() parley.Arrival {
 		a := b.document("ana", "ned", "hello")
 		a.FromTier = parley.TierPM
@@ -43,10 +43,10 @@ func TestForgedTierOfAFile(t *testing.T) {
 	same(t, "where nobody has given it one", len(b.arrive(claim())[0].Notices), 1)
 	same(t, "said again", len(b.arrive(claim())[0].Notices), 0)
 	w.EditAgent("ana", func(a *parley.Agent) { a.Tier = parley.TierWorker })
-	b.turnedAway(claim(), parley.NotPermitted)
-	b.turnedAway(b.document("ana", "ned", "hello"), parley.NotPermitted) // worker to worker
+	b.arriveRefused(claim(), parley.NotPermitted)
+	b.arriveRefused(b.document("ana", "ned", "hello"), parley.NotPermitted) // worker to worker
 	w.EditAgent("ana", func(a *parley.Agent) { a.Tier = parley.TierPM })
-	b.lands(claim())
+	b.arriveMessage(claim())
 }
 
 // A command by a file is never obeyed, not even its manager's.
@@ -54,17 +54,17 @@ func TestCommandByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	w.EditAgent("ned", func(a *parley.Agent) { a.Manager = "ana" })
 	command := func() parley.Arrival {
 		a := b.document("ana", "ned", "")
 		a.Draft = parley.Draft{Type: parley.TypeCommand, Payload: []byte(`{"action":"stop"}`)}
 		return a
 	}
-	b.turnedAway(command(), parley.NotPermitted)
+	b.arriveRefused(command(), parley.NotPermitted)
 	past := command()
 	past.History = true
-	b.lands(past)
+	b.arriveMessage(past)
 	same(t, "stopped", get[parley.Agent](w)(w.Agent(ctx, user, "ned")).Stopped == nil, true)
 }
 
@@ -73,13 +73,13 @@ func TestManagerBypassByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	w.EditAgent("ned", func(a *parley.Agent) { a.Manager = "ana" })
 	w.AddPermission("ana", "ned", parley.EffectDeny)
 	w.SendDM("ana", "ned", "by a credential")
-	b.turnedAway(b.document("ana", "ned", "by a file"), parley.NotPermitted)
-	b.turnedAway(forWork(b.document("ana", "ned", "by a file")), parley.NotPermitted)
-	same(t, "for everybody", reach(w.DeliveriesOf(b.lands(b.document("ana", parley.All, "hear")).ID)), map[string]bool{"ben": true})
+	b.arriveRefused(b.document("ana", "ned", "by a file"), parley.NotPermitted)
+	b.arriveRefused(forWork(b.document("ana", "ned", "by a file")), parley.NotPermitted)
+	same(t, "for everybody", wakesByRecipient(w.DeliveriesOf(b.arriveMessage(b.document("ana", parley.All, "hear")).ID)), map[string]bool{"ben": true})
 }
 
 // Foreign tasks: a result counts only from whoever has the task.
@@ -87,13 +87,13 @@ func TestForeignTaskByFile(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "sam")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	asked := w.PostAs("ned", parley.Draft{Direct: []string{"ana"}, Type: parley.TypeTask, Content: text("count")}).Message
 	b.departs(asked, "ana", "msg_000000aa")
 	foreign := w.PostAs("user", parley.Draft{Direct: []string{"sam"}, Type: parley.TypeTask, Content: text("count")}).Message
 	steal := b.document("ben", "ned", "nothing")
 	steal.ReplyTo, steal.Draft.Type = "msg_000000aa", "task_result"
-	b.lands(steal)
+	b.arriveMessage(steal)
 	name := b.document("ana", "sam", "nothing")
 	name.Draft.Type, name.Draft.Task = "task_result", foreign.Task
 	got := b.arrive(name)[0]
@@ -106,7 +106,7 @@ func TestFileThatIsNoText(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	for _, spoil := range []func(*parley.Arrival){
 		func(a *parley.Arrival) { a.Path = "ned/inbox/\xff.json" },
 		func(a *parley.Arrival) { a.Name = "\x00" },

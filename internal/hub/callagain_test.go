@@ -132,7 +132,7 @@ func TestAKeyOfTheConnectionIsNoPartOfTheCall(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	w.AddScriptAgents("b")
-	ask := asks("senior", "well?")
+	ask := askContact("senior", "well?")
 	ask.IdempotencyKey = parley.CallKey("1")
 	first := w.HeldApproval(w.TryContact(as("intern"), ask))
 	ask.IdempotencyKey = parley.CallKey("2")

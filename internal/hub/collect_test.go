@@ -30,7 +30,7 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	unused, renewed, used := w.putArtifactAs("arya", "unused"), w.putArtifactAs("arya", "renewed"), w.putArtifactAs("arya", "used")
-	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(used)})
 	w.Clock.Advance(day)
 	w.putArtifactAs("ned", "renewed")
 	w.NoError(w.Sweep(ctx))
@@ -39,7 +39,7 @@ func TestUnusedArtifactIsKeptForADay(t *testing.T) {
 	w.NoError(w.Sweep(ctx))
 	same(t, "after more than a day", len(w.storedBodies()), 2)
 	_, err := w.readArtifactAs("arya", unused.SHA256)
-	wantError(t, err, absent("artifact", unused.SHA256, storeFirst))
+	wantError(t, err, notFoundError("artifact", unused.SHA256, storeFirst))
 	got, err := w.readArtifactAs("arya", renewed.SHA256)
 	w.NoError(err)
 	same(t, "renewed", got, "renewed")
@@ -55,8 +55,8 @@ func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	alone, shared := w.putArtifactAs("arya", "alone"), w.putArtifactAs("arya", "shared")
 	conv := w.CreateChannel("arya", "plans").ID
-	w.PostAs("arya", parley.Draft{Conversation: conv, Content: with(alone, shared)})
-	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(shared)})
+	w.PostAs("arya", parley.Draft{Conversation: conv, Content: withArtifacts(alone, shared)})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(shared)})
 	w.Clock.Advance(2 * day)
 	w.NoError(w.DeleteConversation(ctx, user, conv))
 	w.NoError(w.Sweep(ctx))
@@ -98,7 +98,7 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 			})
 			w.AddAgents("arya", "ned")
 			used := w.putArtifactAs("arya", "used")
-			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(used)})
+			w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(used)})
 			w.putArtifactAs("arya", "unused")
 			w.NoError(w.Sweep(ctx))
 			w.Clock.Advance(2 * day)
@@ -235,7 +235,7 @@ func putAndPost(w *fixture, body string, posted *atomic.Int64) error {
 	if err != nil {
 		return err
 	}
-	r, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Ephemeral: true, Content: with(a)})
+	r, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Ephemeral: true, Content: withArtifacts(a)})
 	if parley.AsError(err) != nil && parley.AsError(err).Reason == parley.NotFound {
 		return nil
 	}

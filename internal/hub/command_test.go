@@ -57,7 +57,7 @@ func TestACommandIsObeyedWithItsPost(t *testing.T) {
 			note = "a test"
 		}
 		same(t, "note", w.presenceOf("bot").Note, note)
-		same(t, "it wakes nobody", reach(r.Deliveries), map[string]bool{"bot": false})
+		same(t, "it wakes nobody", wakesByRecipient(r.Deliveries), map[string]bool{"bot": false})
 		same(t, "the hub has obeyed", r.Deliveries[0].State, parley.DeliveryAcked)
 		kinds := kindsAfter(w, before)
 		same(t, "events", kinds[len(kinds)-4:], []parley.EventKind{
@@ -219,13 +219,13 @@ func TestBadCommandsAreRefused(t *testing.T) {
 	order := func(to, payload string) func() error {
 		return func() error { return w.postCommand(user, "all", to, payload) }
 	}
-	noCommand := refused(parley.BadInput, "", "the payload is no command",
+	noCommand := refusalError(parley.BadInput, "", "the payload is no command",
 		`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
 	w.assertRefusals(t, []refusal{
-		{"no action", order("bot", `{}`), refused(parley.BadInput, "", `unknown action ""`, "use start, stop, pause, resume or health_check")},
+		{"no action", order("bot", `{}`), refusalError(parley.BadInput, "", `unknown action ""`, "use start, stop, pause, resume or health_check")},
 		{
 			"unknown action", order("bot", `{"action":"dance"}`),
-			refused(parley.BadInput, "", `unknown action "dance"`, "use start, stop, pause, resume or health_check"),
+			refusalError(parley.BadInput, "", `unknown action "dance"`, "use start, stop, pause, resume or health_check"),
 		},
 		{"wrong type", order("bot", `{"action":1}`), noCommand},
 		{"other case", order("bot", `{"Action":"pause"}`), noCommand},
@@ -234,17 +234,17 @@ func TestBadCommandsAreRefused(t *testing.T) {
 		{"parameters of another case", order("bot", `{"action":"pause","parameters":{"Timeout_ms":1}}`), noCommand},
 		{
 			"negative time", order("bot", `{"action":"pause","parameters":{"timeout_ms":-1}}`),
-			refused(parley.BadInput, "", "timeout_ms is -1", "use 1 to 2592000000, or leave it out"),
+			refusalError(parley.BadInput, "", "timeout_ms is -1", "use 1 to 2592000000, or leave it out"),
 		},
 		{
 			"for all", order("all", `{"action":"pause"}`),
-			refused(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
+			refusalError(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
 		},
 		{
 			"for nobody", order("", `{"action":"pause"}`),
-			refused(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
+			refusalError(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
 		},
-		{"for a person", order("ned", `{"action":"pause"}`), refused(parley.BadInput, "", "ned is no agent", "commands are for agents")},
+		{"for a person", order("ned", `{"action":"pause"}`), refusalError(parley.BadInput, "", "ned is no agent", "commands are for agents")},
 	})
 }
 

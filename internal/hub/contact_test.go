@@ -52,7 +52,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 			note := get[parley.Contacted](w)(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternNotify, Agent: "B", Message: "fyi"}))
 			same(t, "notify", []any{note.Text, note.Outcome}, []any{"Notification sent to B.", parley.ContactNotified})
 			m := w.NewestMessage()
-			same(t, "the note", []any{m.Content.Text, m.Type, reach([]parley.Delivery{w.DeliveryOf(m.ID, "b")})},
+			same(t, "the note", []any{m.Content.Text, m.Type, wakesByRecipient([]parley.Delivery{w.DeliveryOf(m.ID, "b")})},
 				[]any{"[Agent Notification from A]\n\nfyi", parley.TypeNotification, map[string]bool{"b": false}})
 			a := w.beginAsk(as("a"), "b", "well?")
 			if want[0] == waits {
@@ -75,22 +75,22 @@ func TestContactRefuses(t *testing.T) {
 		if c.Message == "" {
 			c.Message = "hello"
 		}
-		return func() error { return only(w.Contact(ctx, as("arya"), c)) }
+		return func() error { return errorOf(w.Contact(ctx, as("arya"), c)) }
 	}
 	due := began.Add(time.Hour)
 	past := began.Add(-time.Hour)
 	w.assertRefusals(t, []refusal{
-		{"an unknown action", contact(parley.Contact{Pattern: "shout", Agent: "bran"}), refused(parley.BadInput, "", `unknown action "shout"`, "use ask, delegate or notify")},
-		{"nobody", contact(parley.Contact{Pattern: parley.PatternAsk}), refused(parley.BadInput, "", "nobody is to be contacted", "name an agent, or a person")},
-		{"a stranger", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "brann"}), absent("agent", "brann", "did you mean bran?")},
-		{"nothing", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Message: " "}), refused(parley.BadInput, "", "the message is empty", "say what is wanted")},
-		{"oneself", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "arya"}), refused(parley.BadInput, "", "arya cannot contact itself", "name another participant")},
-		{"the hub", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "parley"}), refused(parley.BadInput, "", "parley takes no messages", "name an agent or a person")},
-		{"a priority", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Priority: level(8)}), refused(parley.BadInput, "", "only delegate takes a priority", "leave it out, or delegate")},
-		{"other tasks", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", After: []string{"task-1"}}), refused(parley.BadInput, "", "only delegate can wait for other tasks", "leave after out, or delegate")},
-		{"a deadline of a note", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", Deadline: &due}), refused(parley.BadInput, "", "nobody answers a notification", "leave deadline and wait out, or ask")},
-		{"a deadline that has passed", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Deadline: &past}), refused(parley.BadInput, "", "the deadline 2026-03-01T08:00:00Z has passed", "give a time that is ahead, or none")},
-		{"a negative wait", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Wait: -1}), refused(parley.BadInput, "", "the wait is -1ns", "wait 0s to 24h0m0s")},
+		{"an unknown action", contact(parley.Contact{Pattern: "shout", Agent: "bran"}), refusalError(parley.BadInput, "", `unknown action "shout"`, "use ask, delegate or notify")},
+		{"nobody", contact(parley.Contact{Pattern: parley.PatternAsk}), refusalError(parley.BadInput, "", "nobody is to be contacted", "name an agent, or a person")},
+		{"a stranger", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "brann"}), notFoundError("agent", "brann", "did you mean bran?")},
+		{"nothing", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Message: " "}), refusalError(parley.BadInput, "", "the message is empty", "say what is wanted")},
+		{"oneself", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "arya"}), refusalError(parley.BadInput, "", "arya cannot contact itself", "name another participant")},
+		{"the hub", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "parley"}), refusalError(parley.BadInput, "", "parley takes no messages", "name an agent or a person")},
+		{"a priority", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Priority: level(8)}), refusalError(parley.BadInput, "", "only delegate takes a priority", "leave it out, or delegate")},
+		{"other tasks", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", After: []string{"task-1"}}), refusalError(parley.BadInput, "", "only delegate can wait for other tasks", "leave after out, or delegate")},
+		{"a deadline of a note", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", Deadline: &due}), refusalError(parley.BadInput, "", "nobody answers a notification", "leave deadline and wait out, or ask")},
+		{"a deadline that has passed", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Deadline: &past}), refusalError(parley.BadInput, "", "the deadline 2026-03-01T08:00:00Z has passed", "give a time that is ahead, or none")},
+		{"a negative wait", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Wait: -1}), refusalError(parley.BadInput, "", "the wait is -1ns", "wait 0s to 24h0m0s")},
 	})
 }
 
@@ -106,8 +106,8 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	}
 	for range 2 {
 		for _, how := range []parley.Pattern{parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify} {
-			err := only(w.Contact(ctx, by, parley.Contact{Pattern: how, Agent: "a", Message: "and so on"}))
-			wantError(t, err, refused(parley.DependencyFailed, "", "Error: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2",
+			err := errorOf(w.Contact(ctx, by, parley.Contact{Pattern: how, Agent: "a", Message: "and so on"}))
+			wantError(t, err, refusalError(parley.DependencyFailed, "", "Error: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2",
 				"let a person go on with it"))
 		}
 	}
@@ -120,10 +120,10 @@ func TestContactAfterTooManyHops(t *testing.T) {
 // A contact counts as one call, however long it takes.
 func TestContactIsOneCall(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, briefly, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
+	w := newHub(t, withShortAsks, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 1, Burst: 2} })
 	w.AddScriptAgents("a", "b")
 	for i := range 2 {
 		same(t, fmt.Sprint(i), w.beginAsk(as("a"), "b", "well?").resultText()[:4], "E004")
 	}
-	same(t, "the third", parley.AsError(only(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "?"}))).Reason, parley.RateLimited)
+	same(t, "the third", parley.AsError(errorOf(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "?"}))).Reason, parley.RateLimited)
 }

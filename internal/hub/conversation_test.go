@@ -41,12 +41,12 @@ func TestCreateConversationKnowsThreeForms(t *testing.T) {
 }
 
 func nameTaken(name string) *parley.Error {
-	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`, "choose another name")
+	return refusalError(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`, "choose another name")
 }
 
 // takenHere is the refusal to make a conversation with a name that is taken.
 func takenHere(name, other string) *parley.Error {
-	return refused(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`,
+	return refusalError(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`,
 		"write in it: parley chat --conv "+name+"; or choose another name, like "+other)
 }
 
@@ -67,19 +67,19 @@ func TestCreateConversationRefuses(t *testing.T) {
 	const form = "a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit"
 	w.assertRefusals(t, []refusal{
 		{"a taken name with capitals", create(parley.NewConversation{Name: "Open"}), takenHere("open", `"Open 2"`)},
-		{"no name", create(parley.NewConversation{Group: true}), refused(parley.BadInput, "", "the name is empty", `give a name, like project-x or "Project X"`)},
+		{"no name", create(parley.NewConversation{Group: true}), refusalError(parley.BadInput, "", "the name is empty", `give a name, like project-x or "Project X"`)},
 		{
 			"a name of 65 letters", create(parley.NewConversation{Name: strings.Repeat("x", 65)}),
-			refused(parley.BadInput, "", `"`+strings.Repeat("x", 65)+`" is not a channel name`, form),
+			refusalError(parley.BadInput, "", `"`+strings.Repeat("x", 65)+`" is not a channel name`, form),
 		},
 		{"a taken name", create(parley.NewConversation{Name: "open"}), takenHere("open", "open-2")},
 		{"an archived name", create(parley.NewConversation{Name: "old"}), takenHere("old", "old-2")},
-		{"a member nobody is", create(parley.NewConversation{Name: "x", With: []string{"aria"}}), absent("agent", "aria", "did you mean arya?")},
+		{"a member nobody is", create(parley.NewConversation{Name: "x", With: []string{"aria"}}), notFoundError("agent", "aria", "did you mean arya?")},
 		{
 			"the system as member", create(parley.NewConversation{Name: "x", With: []string{"parley"}}),
-			refused(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person"),
+			refusalError(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person"),
 		},
-		{"a topic over 4 KiB", create(parley.NewConversation{Name: "x", Topic: strings.Repeat("x", 4097)}), refused(parley.BadInput,
+		{"a topic over 4 KiB", create(parley.NewConversation{Name: "x", Topic: strings.Repeat("x", 4097)}), refusalError(parley.BadInput,
 			parley.TooLarge, "topic has 4097 bytes, the limit is 4096", "shorten it, or send an artifact")},
 	})
 	w.CreateConversationAs("arya", parley.NewConversation{Name: strings.Repeat("x", 64), Topic: strings.Repeat("x", 4096)})
@@ -155,8 +155,8 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 	same(t, "a page that ends the list", []any{len(views), next}, []any{7, (*parley.ListCursor)(nil)})
 }
 
-// places makes one conversation of every form between arya and ned, and tells them by a word.
-func places(w *fixture) map[string]string {
+// makeConversations makes one conversation of every form between arya and ned, and tells them by a word.
+func makeConversations(w *fixture) map[string]string {
 	w.AddAgents("arya", "ned", "bran")
 	return map[string]string{
 		"public channel":  w.CreateChannel("arya", "open", "ned").ID,
@@ -169,13 +169,13 @@ func places(w *fixture) map[string]string {
 }
 
 func membersFixed(kind string) *parley.Error {
-	return refused(parley.BadInput, "", "the members of a "+kind+" are fixed", "use a channel")
+	return refusalError(parley.BadInput, "", "the members of a "+kind+" are fixed", "use a channel")
 }
 
 func TestMembersOfDirectConversationsAreFixed(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	w.AddPerson("jon", parley.AccessOwner)
 	var table []refusal
 	for _, kind := range []string{"dm", "ephemeral", "group"} {
@@ -204,7 +204,7 @@ func TestMembersOfDirectConversationsAreFixed(t *testing.T) {
 func TestJoinAndLeave(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	open := at["public channel"]
 	before := w.LastEventNumber()
 	w.NoError(w.Join(ctx, as("bran"), "#open"))
@@ -221,22 +221,22 @@ func TestJoinAndLeave(t *testing.T) {
 		w.NoError(w.Leave(ctx, as("ned"), at[kind]))
 	}
 	w.assertRefusals(t, []refusal{
-		{"joining a private channel", func() error { return w.Join(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
-		{"joining a named group", func() error { return w.Join(ctx, as("bran"), "#club") }, absent("conversation", "#club", listConversations)},
-		{"coming back to one left", func() error { return w.Join(ctx, as("ned"), "closed") }, absent("conversation", "closed", listConversations)},
-		{"joining what is not there", func() error { return w.Join(ctx, as("bran"), "opn") }, absent("conversation", "opn", "did you mean open?")},
+		{"joining a private channel", func() error { return w.Join(ctx, as("bran"), "closed") }, notFoundError("conversation", "closed", listConversations)},
+		{"joining a named group", func() error { return w.Join(ctx, as("bran"), "#club") }, notFoundError("conversation", "#club", listConversations)},
+		{"coming back to one left", func() error { return w.Join(ctx, as("ned"), "closed") }, notFoundError("conversation", "closed", listConversations)},
+		{"joining what is not there", func() error { return w.Join(ctx, as("bran"), "opn") }, notFoundError("conversation", "opn", "did you mean open?")},
 		{
 			"leaving without being in it", func() error { return w.Leave(ctx, as("bran"), "open") },
-			refused(parley.BadInput, "", "bran does not take part in #open", "see who its members are"),
+			refusalError(parley.BadInput, "", "bran does not take part in #open", "see who its members are"),
 		},
-		{"leaving the unseen", func() error { return w.Leave(ctx, as("bran"), "closed") }, absent("conversation", "closed", listConversations)},
+		{"leaving the unseen", func() error { return w.Leave(ctx, as("bran"), "closed") }, notFoundError("conversation", "closed", listConversations)},
 	})
 }
 
 func TestAddAndRemoveMembers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	w.AddAgents("robb")
 	w.NoError(w.AddMember(ctx, as("bran"), at["public channel"], "ROBB")) // anybody, in a public one
 	before := w.LastEventNumber()
@@ -252,7 +252,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		same(t, kind, w.ConversationAs("arya", at[kind]).Members, []string{"arya"})
 	}
 	only := func(title string) *parley.Error {
-		return refused(parley.NotPermitted, "", "only the creator of "+title+" and owners may remove members", "ask arya")
+		return refusalError(parley.NotPermitted, "", "only the creator of "+title+" and owners may remove members", "ask arya")
 	}
 	add := func(by, ref, who string) func() error {
 		return func() error { return w.AddMember(ctx, as(by), ref, who) }
@@ -261,15 +261,15 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		return func() error { return w.RemoveMember(ctx, as(by), ref, who) }
 	}
 	w.assertRefusals(t, []refusal{
-		{"adding the system", add("ned", "open", "parley"), refused(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person")},
-		{"adding nobody", add("ned", "open", "rob"), absent("agent", "rob", "did you mean robb?")},
-		{"adding to the unseen", add("ned", "closed", "robb"), absent("conversation", "closed", listConversations)},
+		{"adding the system", add("ned", "open", "parley"), refusalError(parley.BadInput, "", "parley is in every conversation already", "name an agent or a person")},
+		{"adding nobody", add("ned", "open", "rob"), notFoundError("agent", "rob", "did you mean robb?")},
+		{"adding to the unseen", add("ned", "closed", "robb"), notFoundError("conversation", "closed", listConversations)},
 		{"a member removing another", remove("ned", "open", "robb"), only("#open")},
 		{"an outsider removing", remove("bran", "open", "robb"), only("#open")},
-		{"removing who is not in it", remove("arya", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
-		{"removing oneself where one is not", remove("bran", "open", "bran"), refused(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
-		{"removing nobody", remove("arya", "open", "nobody"), absent("agent", "nobody", listAgents)},
-		{"removing from the unseen", remove("bran", "closed", "arya"), absent("conversation", "closed", listConversations)},
+		{"removing who is not in it", remove("arya", "open", "bran"), refusalError(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
+		{"removing oneself where one is not", remove("bran", "open", "bran"), refusalError(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
+		{"removing nobody", remove("arya", "open", "nobody"), notFoundError("agent", "nobody", listAgents)},
+		{"removing from the unseen", remove("bran", "closed", "arya"), notFoundError("conversation", "closed", listConversations)},
 	})
 	w.NoError(w.Leave(ctx, as("arya"), "open"))
 	w.assertRefusals(t, []refusal{{"a creator who has left", remove("arya", "open", "robb"), only("#open")}})
@@ -278,7 +278,7 @@ func TestAddAndRemoveMembers(t *testing.T) {
 func TestRenameFreesTheOldName(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	before := w.LastEventNumber()
 	w.NoError(w.Rename(ctx, as("arya"), "open", "wide-open"))
 	changed := eventsAfter(w, before)
@@ -295,26 +295,26 @@ func TestRenameFreesTheOldName(t *testing.T) {
 		return func() error { return w.Rename(ctx, as(by), ref, name) }
 	}
 	noName := func(kind string) *parley.Error {
-		return refused(parley.BadInput, "", "a "+kind+" has no name", "make a channel with that name")
+		return refusalError(parley.BadInput, "", "a "+kind+" has no name", "make a channel with that name")
 	}
 	w.assertRefusals(t, []refusal{
-		{"by a member", rename("ned", "wide-open", "x"), refused(parley.NotPermitted, "",
+		{"by a member", rename("ned", "wide-open", "x"), refusalError(parley.NotPermitted, "",
 			"only the creator of #wide-open and owners may rename it", "ask arya")},
 		{"to a taken name", rename("arya", "wide-open", "open"), nameTaken("open")},
-		{"to a bad name", rename("arya", "wide-open", "-x"), refused(parley.BadInput, "", `"-x" is not a channel name`,
+		{"to a bad name", rename("arya", "wide-open", "-x"), refusalError(parley.BadInput, "", `"-x" is not a channel name`,
 			"a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")},
 		{"a dm", rename("arya", at["dm"], "x"), noName("dm")},
 		{"an ephemeral", rename("arya", at["ephemeral"], "x"), noName("ephemeral")},
 		{"an implicit group", rename("arya", at["group"], "x"), noName("group")},
-		{"the unseen", rename("bran", "closed", "x"), absent("conversation", "closed", listConversations)},
-		{"by its old name", rename("arya", "pubs", "x"), absent("conversation", "pubs", "did you mean pub?")},
+		{"the unseen", rename("bran", "closed", "x"), notFoundError("conversation", "closed", listConversations)},
+		{"by its old name", rename("arya", "pubs", "x"), notFoundError("conversation", "pubs", "did you mean pub?")},
 	})
 }
 
 func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	for kind, id := range at {
 		w.NoError(w.SetTopic(ctx, as("ned"), id, "winter"))
 		same(t, kind+" has a topic", w.ConversationAs("arya", id).Topic, "winter")
@@ -335,14 +335,14 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 		w.SayIn("arya", id, "news")
 		same(t, kind+" is back by a message", w.ConversationAs("arya", id).ArchivedAt, (*time.Time)(nil))
 	}
-	join := refused(parley.NotPermitted, "", "bran does not take part in #open", "join it first")
+	join := refusalError(parley.NotPermitted, "", "bran does not take part in #open", "join it first")
 	w.assertRefusals(t, []refusal{
 		{"an outsider's topic", func() error { return w.SetTopic(ctx, as("bran"), "open", "x") }, join},
 		{"an outsider archiving", func() error { return w.Archive(ctx, as("bran"), "open", true) }, join},
 		{"an outsider unarchiving", func() error { return w.Archive(ctx, as("bran"), "open", false) }, join},
-		{"a topic of the unseen", func() error { return w.SetTopic(ctx, as("bran"), "closed", "x") }, absent("conversation", "closed", listConversations)},
-		{"archiving the unseen", func() error { return w.Archive(ctx, as("bran"), at["dm"], true) }, absent("conversation", at["dm"], listConversations)},
-		{"a topic over 4 KiB", func() error { return w.SetTopic(ctx, as("ned"), "open", strings.Repeat("x", 4097)) }, refused(parley.BadInput,
+		{"a topic of the unseen", func() error { return w.SetTopic(ctx, as("bran"), "closed", "x") }, notFoundError("conversation", "closed", listConversations)},
+		{"archiving the unseen", func() error { return w.Archive(ctx, as("bran"), at["dm"], true) }, notFoundError("conversation", at["dm"], listConversations)},
+		{"a topic over 4 KiB", func() error { return w.SetTopic(ctx, as("ned"), "open", strings.Repeat("x", 4097)) }, refusalError(parley.BadInput,
 			parley.TooLarge, "topic has 4097 bytes, the limit is 4096", "shorten it, or send an artifact")},
 	})
 }
@@ -350,7 +350,7 @@ func TestTopicAndArchiveAreTheMembers(t *testing.T) {
 func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	only := onlyOwner("delete a conversation")
 	w.assertRefusals(t, []refusal{
 		{"by its creator", func() error { return w.DeleteConversation(ctx, as("arya"), "open") }, only},
@@ -383,9 +383,9 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 			case v.name == "DeleteConversation" && who != "user" && who != parley.System:
 				gone = append(gone, refusal{who + " calling " + v.name, v.call, only})
 			case v.about == "conversation":
-				gone = append(gone, refusal{who + " calling " + v.name, v.call, absent("conversation", open, listConversations)})
+				gone = append(gone, refusal{who + " calling " + v.name, v.call, notFoundError("conversation", open, listConversations)})
 			case v.about == "message":
-				gone = append(gone, refusal{who + " calling " + v.name, v.call, absent("message", said, checkName)})
+				gone = append(gone, refusal{who + " calling " + v.name, v.call, notFoundError("message", said, checkName)})
 			}
 		}
 	}
@@ -399,7 +399,7 @@ func TestDeletedConversationIsGoneForEverybodyAtOnce(t *testing.T) {
 func TestDeletedPairStartsAnew(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))
 	w.NoError(w.DeleteConversation(ctx, user, at["group"]))
 	pair := w.SendDM("ned", "arya", "anew").Message.Conversation
@@ -411,7 +411,7 @@ func TestDeletedPairStartsAnew(t *testing.T) {
 func TestUnseenConversationsAreNotThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	w.AddPerson("sansa", parley.AccessMember)
 	var table []refusal
 	for _, who := range []string{"bran", "sansa"} { // a person who is only a member has an agent's rights
@@ -420,7 +420,7 @@ func TestUnseenConversationsAreNotThere(t *testing.T) {
 			said := w.PostAs("arya", parley.Draft{Conversation: id}).Message.ID
 			for _, v := range verbs(ctx, w.Hub, as(who), id, said) {
 				want := map[string]*parley.Error{
-					"conversation": absent("conversation", id, listConversations), "message": absent("message", said, checkName),
+					"conversation": notFoundError("conversation", id, listConversations), "message": notFoundError("message", said, checkName),
 				}[v.about]
 				if v.name == "DeleteConversation" { // for owners, whatever is there
 					want = onlyOwner("delete a conversation")
@@ -437,7 +437,7 @@ func TestUnseenConversationsAreNotThere(t *testing.T) {
 func TestOwnersReadEverything(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	w.AddPerson("jon", parley.AccessOwner)
 	for kind, id := range at {
 		w.SayIn("arya", id, "between us")

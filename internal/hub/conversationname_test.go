@@ -48,15 +48,15 @@ func TestPrivateNamesDoNotLeak(t *testing.T) {
 		"leaving": func(name string) error { return w.Leave(ctx, as("bran"), name) },
 		"adding":  func(name string) error { return w.AddMember(ctx, as("bran"), name, "bran") },
 		"posting": func(name string) error {
-			return second(w.Post(ctx, as("bran"), parley.Draft{Conversation: "#" + name, Content: text("x")}))
+			return errorOf(w.Post(ctx, as("bran"), parley.Draft{Conversation: "#" + name, Content: text("x")}))
 		},
-		"showing": func(name string) error { return second(w.Conversation(ctx, as("bran"), name)) },
+		"showing": func(name string) error { return errorOf(w.Conversation(ctx, as("bran"), name)) },
 		"searching": func(name string) error {
-			return second(w.Search(ctx, as("bran"), parley.SearchRequest{Query: "in:#" + name}))
+			return errorOf(w.Search(ctx, as("bran"), parley.SearchRequest{Query: "in:#" + name}))
 		},
 		"a topic": func(name string) error { return w.SetTopic(ctx, as("bran"), name, "x") },
 		"a mention": func(name string) error {
-			return second(w.Post(ctx, as("bran"), parley.Draft{Direct: []string{"ned"}, Content: text("see #" + name)}))
+			return errorOf(w.Post(ctx, as("bran"), parley.Draft{Direct: []string{"ned"}, Content: text("see #" + name)}))
 		},
 		"as a callback": func(name string) error {
 			r, err := w.Post(ctx, as("bran"), parley.Draft{Direct: []string{"ned"}, Type: parley.TypeRequest, Payload: []byte(`{"callback":"` + name + `"}`), Content: text("x")})
@@ -79,11 +79,11 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 	private := w.CreateConversationAs("arya", parley.NewConversation{Name: "plan", Private: true, With: []string{"ned"}}).ID
 	public := w.CreateChannel("bran", "plan").ID
 	same(t, "what it stands for", []string{w.ConversationAs("arya", "#plan").ID, w.ConversationAs("ned", "plan").ID, w.ConversationAs("bran", "plan").ID}, []string{private, private, public})
-	same(t, "taken for who sees one", parley.CodeOf(second(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
-	same(t, "taken for a member", parley.CodeOf(second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
+	same(t, "taken for who sees one", parley.CodeOf(errorOf(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
+	same(t, "taken for a member", parley.CodeOf(errorOf(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
 	w.AddAgents("hound")
-	wantError(t, w.AddMember(ctx, as("arya"), private, "hound"), refused(parley.BadInput, parley.Conflict, "there is a public channel #plan too", "rename this conversation first"))
-	several := parley.AsError(second(w.Conversation(ctx, user, "plan")))
+	wantError(t, w.AddMember(ctx, as("arya"), private, "hound"), refusalError(parley.BadInput, parley.Conflict, "there is a public channel #plan too", "rename this conversation first"))
+	several := parley.AsError(errorOf(w.Conversation(ctx, user, "plan")))
 	same(t, "an owner, who sees both", several.Message, "2 conversations that you see are called #plan")
 	for _, id := range []string{private, public} {
 		if !strings.Contains(several.Suggestion, id) {
@@ -91,7 +91,7 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 		}
 	}
 	w.NoError(w.Join(ctx, as("ned"), public))
-	same(t, "one who takes part in both", parley.CodeOf(second(w.Conversation(ctx, as("ned"), "plan"))), parley.BadInput)
+	same(t, "one who takes part in both", parley.CodeOf(errorOf(w.Conversation(ctx, as("ned"), "plan"))), parley.BadInput)
 	w.NoError(w.Rename(ctx, as("arya"), private, "plans"))
 	same(t, "renamed", []string{w.ConversationAs("ned", "plan").ID, w.ConversationAs("ned", "plans").ID}, []string{public, private})
 	w.Restart()

@@ -32,14 +32,14 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 	for door, arya := range w.callersWithCredentials() {
 		at := w.At(arya)
 		for work, call := range map[hub.Work]func() error{
-			hub.Reading:   func() error { return second(at.Who(ctx)) },
-			hub.Searching: func() error { return second(at.Search(ctx, parley.SearchRequest{Query: "x"})) },
+			hub.Reading:   func() error { return errorOf(at.Who(ctx)) },
+			hub.Searching: func() error { return errorOf(at.Search(ctx, parley.SearchRequest{Query: "x"})) },
 			hub.Changing: func() error {
-				return second(at.Post(ctx, parley.Draft{Direct: []string{"ned"}, Content: text("hi")}))
+				return errorOf(at.Post(ctx, parley.Draft{Direct: []string{"ned"}, Content: text("hi")}))
 			},
 		} {
 			w.NoError(call())
-			end := begun(w, arya, work)
+			end := beginWork(w, arya, work)
 			done := make(chan error, 1)
 			go func() { done <- call() }()
 			for w.Queued("arya") == 0 {
@@ -52,9 +52,9 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 			w.NoError(<-done)
 			same(t, "under way afterwards", w.Underway("arya", work), 0)
 		}
-		contact := func() error { return second(at.Contact(ctx, notifies("ned", "x"))) }
+		contact := func() error { return errorOf(at.Contact(ctx, notifyContact("ned", "x"))) }
 		w.NoError(contact())
-		end := begun(w, arya, hub.Waiting)
+		end := beginWork(w, arya, hub.Waiting)
 		wantError(t, contact(), busy("arya", 1, "waiting calls", "calls.waits"))
 		end()
 	}

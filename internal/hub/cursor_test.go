@@ -61,7 +61,7 @@ func TestCursorIsStoredOnceASecondAndAtTheStop(t *testing.T) {
 		w := openFixture(t, place, countMoves(&moves))
 		w.CreateChannel("user", "general")
 		l := newTeller()
-		stop := tail(w, l)
+		stop := startFollower(w, l)
 		moves.Store(0)
 		say := func(n int) (last int64) {
 			for i := range n {
@@ -95,13 +95,13 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 		var moves atomic.Int64
 		w := openFixture(t, place, countMoves(&moves))
 		begin, l := w.LastEventNumber(), newTeller()
-		stop := tail(w, l)
+		stop := startFollower(w, l)
 		stop()
 		w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 			return tx.Log().Append(slices.Repeat([]parley.Event{{Kind: parley.EventAlert, At: began}}, 4500)...)
 		}))
 		moves.Store(0)
-		tail(w, l)
+		startFollower(w, l)
 		inOrder(t, l.upTo(w.LastEventNumber()), begin)
 		synctest.Wait()
 		same(t, "stored", moves.Load(), int64(1))
@@ -117,12 +117,12 @@ func TestWhatWasToldBeforeACrashIsToldAgain(t *testing.T) {
 		w := openFixture(t, place)
 		w.CreateChannel("user", "general")
 		begin, crashed, next := w.LastEventNumber(), newTeller(), newTeller()
-		tail(w, crashed)
+		startFollower(w, crashed)
 		w.SayIn("user", "general", "one")
 		w.SayIn("user", "general", "two")
 		last := w.LastEventNumber()
 		crashed.upTo(last)
-		tail(w, next) // no time has passed
+		startFollower(w, next) // no time has passed
 		list := next.upTo(last)
 		inOrder(t, list, begin)
 		same(t, "messages", postedTexts(list), []string{"one", "two"})

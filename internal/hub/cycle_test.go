@@ -77,7 +77,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	run := w.WakeAndStartRun("b")
 	m := w.PostFromRun(run, parley.Draft{Direct: []string{"bea"}, Content: text("well?")}).Message
 	done := make(chan error, 1)
-	go func() { done <- only(w.AwaitRung(ctx, run.Caller(), m.ID, parley.DeliveryAnswered, time.Minute)) }()
+	go func() { done <- errorOf(w.AwaitRung(ctx, run.Caller(), m.ID, parley.DeliveryAnswered, time.Minute)) }()
 	for w.RunByID(run.Run.ID).State != parley.RunWaiting {
 	}
 	w.ReplyAs("bea", m.ID, "yes")

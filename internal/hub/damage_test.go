@@ -233,7 +233,7 @@ func TestExportNamesADamagedMessageAndImportReportsIt(t *testing.T) {
 			t.Errorf("the export does not say %s:\n%s", words, export)
 		}
 	}
-	other := another(t, stores)
+	other := newEmptyHub(t, stores)
 	report, err := other.Import(ctx, user, strings.NewReader(export))
 	w.NoError(err)
 	same(t, "imported", []int64{report.Messages, report.Damaged}, []int64{int64(strings.Count(export, "\n{\"message\":")), 1})
@@ -250,7 +250,7 @@ func TestImportRefusesALineWithAWrongChecksum(t *testing.T) {
 	export := strings.Replace(w.exportEverything(), "plain words", forgedWords, 1)
 	before, _, _ := strings.Cut(export, forgedWords)
 	line := 1 + strings.Count(before, "\n")
-	other := another(t, stores)
+	other := newEmptyHub(t, stores)
 	_, err := other.Import(ctx, user, strings.NewReader(export))
 	if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || !strings.Contains(e.Message, fmt.Sprintf("line %d", line)) || !strings.Contains(e.Message, "checksum") {
 		t.Errorf("got %v, want line %d refused", err, line)
@@ -360,7 +360,7 @@ func TestDamagedIdempotencyKeyServesNoOtherMessage(t *testing.T) {
 // A row that cannot be read is listed, and what follows it is looked at.
 func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	w.AddPermission("a", "b", parley.EffectAllow, withApproval)
 	var tasks, runs, approvals, tokens []string
 	for i := range 3 {
@@ -370,7 +370,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		runs = append(runs, run.Run.ID)
 		w.EndRun(run, "done")
 		working := w.WakeAndStartRun("a")
-		approvals = append(approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
+		approvals = append(approvals, w.HeldApproval(w.TryContact(working.Caller(), notifyContact("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
 		tokens = append(tokens, w.MakeToken("a").ID)
 	}

@@ -51,7 +51,7 @@ func eachWound(t *testing.T, test func(t *testing.T, name string)) {
 func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 	t.Parallel()
 	eachWound(t, func(t *testing.T, name string) {
-		w := trio(t)
+		w := newTrio(t)
 		a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 		w.damageDelivery(name, a.request)
 		w.AssertIdle("b")
@@ -70,7 +70,7 @@ func TestSweepEndsAnAskWhoseDeliveryIsDamaged(t *testing.T) {
 // Who has not waited that long is brought the failure.
 func TestSweepTellsALateAskerOfDamage(t *testing.T) {
 	t.Parallel()
-	w := trio(t, briefly)
+	w := newTrio(t, withShortAsks)
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	a.resultText()
@@ -87,7 +87,7 @@ func TestSweepTellsALateAskerOfDamage(t *testing.T) {
 func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 	t.Parallel()
 	eachWound(t, func(t *testing.T, name string) {
-		w := trio(t)
+		w := newTrio(t)
 		run := w.WakeAndStartRun("a")
 		task := w.Delegate(run.Caller(), "b", "do it")
 		w.EndRun(run, "b does it")
@@ -110,7 +110,7 @@ func TestSweepFailsATaskWhoseDeliveryIsDamaged(t *testing.T) {
 func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 	t.Parallel()
 	eachWound(t, func(t *testing.T, name string) {
-		w := trio(t)
+		w := newTrio(t)
 		p := w.parkAsk()
 		w.RunAndAnswer("c", "it is 42")
 		back := w.StoredMessage(w.TaskByID(p.sub).Callback)
@@ -131,7 +131,7 @@ func TestSweepFailsATaskWhoseCallbackIsDamaged(t *testing.T) {
 // A late answer outside of any task is found in the inbox that it waits in, and is brought again.
 func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 	t.Parallel()
-	w := trio(t, briefly)
+	w := newTrio(t, withShortAsks)
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	a.resultText()
@@ -152,7 +152,7 @@ func TestSweepRepeatsAQuietCallbackThatIsDamaged(t *testing.T) {
 // What is whole stays as it is.
 func TestSweepLeavesWholeWorkAlone(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	p := w.parkAsk()
 	open := w.Delegate(user, "c", "do it")
 	ask := w.beginAsk(user, "a", "well?")
@@ -167,7 +167,7 @@ func TestSweepLeavesWholeWorkAlone(t *testing.T) {
 // A delivery to nobody keeps no agent from being woken.
 func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	bad := w.SendDM("user", "a", "one").Message
 	w.damageDelivery("nobody's", bad)
 	w.SendDM("user", "b", "two")

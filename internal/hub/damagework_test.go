@@ -46,7 +46,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			w.AddPermission("b", "c", parley.EffectAllow, withApproval)
 			a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 			b := w.StartRun("b")
-			held := w.HeldApproval(w.TryContact(b.Caller(), notifies("c", "look at it")))
+			held := w.HeldApproval(w.TryContact(b.Caller(), notifyContact("c", "look at it")))
 			task := w.RunByID(b.Run.ID).Task
 			w.EndRun(b, "I have to ask first")
 			w.DecideAs("user", held.ID, parley.Decision{Approve: true})
@@ -56,7 +56,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t)
+			w := newTrio(t)
 			a, task := damage(w)
 			same(t, "a run", w.NextRunOf("b") == nil, true)
 			w.AssertTaskState(parley.TaskFailed, task)
@@ -73,7 +73,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 // A task that something else goes on for does not fail with a damaged message.
 func TestTaskGoesOnWithoutADamagedMessage(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 	b := w.StartRun("b")
 	sub := w.Delegate(b.Caller(), "c", "find out")
@@ -97,7 +97,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 	for name, id := range map[string]string{"text": "", "id": noID()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := trio(t, briefly)
+			w := newTrio(t, withShortAsks)
 			run := w.WakeAndStartRun("a")
 			a := w.beginAsk(run.Caller(), "b", "what is it?")
 			a.resultText()
@@ -119,7 +119,7 @@ func TestParkedAskWithADamagedRequestEnds(t *testing.T) {
 // The damaged row of an ask's delivery no longer names its purpose; the ask still fails with it.
 func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	a := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "what is it?")
 	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", a.request.Seq))
 	same(t, "a run", w.NextRunOf("b") == nil, true)
@@ -134,7 +134,7 @@ func TestAskFailsWithItsDamagedDelivery(t *testing.T) {
 // So does the task of a delegation.
 func TestTaskFailsWithItsDamagedDelivery(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	sub := w.Delegate(w.WakeAndStartRun("a").Caller(), "b", "do it")
 	w.tamperWithStore(fmt.Sprintf("UPDATE deliveries SET purpose = '' WHERE message = %d", w.StoredMessage(w.TaskByID(sub).Message).Seq))
 	same(t, "a run", w.NextRunOf("b") == nil, true)
@@ -168,7 +168,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 		for which := range 2 {
 			t.Run(fmt.Sprint(name, which), func(t *testing.T) {
 				t.Parallel()
-				w := trio(t)
+				w := newTrio(t)
 				sub := w.Delegate(w.WakeAndStartRun("a").Caller(), "b", "do it")
 				first := w.StartRun("b")
 				w.Delegate(first.Caller(), "c", "one")
@@ -196,7 +196,7 @@ func TestHubRecoversWithDamagedRows(t *testing.T) {
 // Nor does one of an ask that somebody waited for.
 func TestHubRecoversWithADamagedAsk(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "what is it?")
 	w.tamperWithStore(fmt.Sprintf("UPDATE messages SET id = %s WHERE seq = %d", noID(), a.request.Seq))
@@ -229,7 +229,7 @@ func TestTurnPassesFromADamagedDelivery(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := moded(t, parley.AnswersRoundRobin)
+			w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 			w.SayIn("user", "open", "@c3 @a1")
 			bad := w.NewestMessage()
 			w.SayIn("user", "open", "@c3 @a1 again")

@@ -15,7 +15,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "hello").Message
 	lease := w.TakeAs("ned", parley.Take{}).Lease
-	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	bad := func(sentence, hint string) *parley.Error { return refusalError(parley.BadInput, "", sentence, hint) }
 	take := func(t parley.Take) func() error {
 		return func() error { _, err := w.Take(ctx, as("ned"), t); return err }
 	}
@@ -39,7 +39,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 		{"take: a negative wait", take(parley.Take{Wait: -time.Second}), bad("the wait is -1s", "wait 0s or longer")},
 		{"take: a run with a NUL", take(parley.Take{Run: "a\x00"}), bad("run contains a NUL character", "remove it")},
 		{"take: a run that is no text", take(parley.Take{Run: "\xff"}), bad("run is not valid UTF-8", "encode it as UTF-8")},
-		{"take: a run without end", take(parley.Take{Run: strings.Repeat("r", 257)}), refused(parley.BadInput, parley.TooLarge,
+		{"take: a run without end", take(parley.Take{Run: strings.Repeat("r", 257)}), refusalError(parley.BadInput, parley.TooLarge,
 			"run has 257 bytes, the limit is 256", "shorten it, or send an artifact")},
 		{"see: a run with a NUL", func() error { _, err := w.See(ctx, as("ned"), lease, "\x00"); return err }, bad("run contains a NUL character", "remove it")},
 		{"see a context: a run with a NUL", func() error {
@@ -52,13 +52,13 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 		{"nack: too far ahead", nack(parley.Trouble{After: 25 * time.Hour}, m.ID), bad("the next try is in 25h0m0s", "say 0s to 24h0m0s")},
 		{"nack: nothing named", nack(parley.Trouble{}), bad("0 messages are named", "name 1 to 500")},
 		{"nack: too many named", nack(parley.Trouble{}, tooMany...), bad("501 messages are named", "name 1 to 500")},
-		{"nack: no such message", nack(parley.Trouble{}, noRoom), absent("message", noRoom, checkName)},
+		{"nack: no such message", nack(parley.Trouble{}, noRoom), notFoundError("message", noRoom, checkName)},
 		{"settle: an unknown failure", settle(parley.Outcome{Trouble: &parley.Trouble{Failure: "moody"}}), bad(`unknown failure "moody"`, kinds)},
-		{"settle: no such answer", settle(parley.Outcome{Answer: noRoom}), absent("message", noRoom, checkName)},
+		{"settle: no such answer", settle(parley.Outcome{Answer: noRoom}), notFoundError("message", noRoom, checkName)},
 		{"settle: another's answer", settle(parley.Outcome{Answer: m.ID}), bad("message "+m.ShortName()+" is not from ned", "name the answer it has sent")},
 		{"ack: nothing named", func() error { _, err := w.Ack(ctx, as("ned"), ""); return err }, bad("0 messages are named", "name 1 to 500")},
-		{"ack: no id at all", func() error { _, err := w.Ack(ctx, as("ned"), "", "x"); return err }, absent("message", "x", checkName)},
-		{"ack: the sender's own", func() error { _, err := w.Ack(ctx, as("arya"), "", m.ID); return err }, absent("message", m.ID, checkName)},
+		{"ack: no id at all", func() error { _, err := w.Ack(ctx, as("ned"), "", "x"); return err }, notFoundError("message", "x", checkName)},
+		{"ack: the sender's own", func() error { _, err := w.Ack(ctx, as("arya"), "", m.ID); return err }, notFoundError("message", m.ID, checkName)},
 		{"a sequence for two", func() error {
 			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "user"}, Sequence: 1, Content: text("x")})
 			return err
@@ -87,17 +87,17 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	drop := func(by, message, recipient string) func() error {
 		return func() error { _, err := w.DropDead(ctx, as(by), message, recipient); return err }
 	}
-	noDead := refused(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is no dead letter", "see the list of dead letters")
+	noDead := refusalError(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is no dead letter", "see the list of dead letters")
 	w.assertRefusals(t, []refusal{
 		{"a member lists", func() error { _, err := w.DeadLetters(ctx, as("sansa"), 0, 0); return err }, onlyOwner("see dead letters")},
 		{"the sender retries", retry("arya", both.ID, "ned"), onlyOwner("handle dead letters")},
 		{"the recipient drops", drop("ned", both.ID, "ned"), onlyOwner("handle dead letters")},
-		{"which of the two?", retry("user", both.ID, ""), refused(parley.BadInput, "", "message "+both.ShortName()+" is a dead letter for 2 recipients", "name the recipient")},
+		{"which of the two?", retry("user", both.ID, ""), refusalError(parley.BadInput, "", "message "+both.ShortName()+" is a dead letter for 2 recipients", "name the recipient")},
 		{"one that is alive", retry("user", alive.ID, "ned"), noDead},
 		{"dropping one that is alive", drop("user", alive.ID, ""), noDead},
-		{"no such message", drop("user", noRoom, ""), absent("message", noRoom, checkName)},
-		{"no such recipient", drop("user", both.ID, "nobody"), absent("agent", "nobody", listAgents)},
-		{"retried for one who was removed", retry("user", both.ID, "bran"), refused(parley.Unavailable, parley.Gone, "bran was removed", "write to somebody else")},
+		{"no such message", drop("user", noRoom, ""), notFoundError("message", noRoom, checkName)},
+		{"no such recipient", drop("user", both.ID, "nobody"), notFoundError("agent", "nobody", listAgents)},
+		{"retried for one who was removed", retry("user", both.ID, "bran"), refusalError(parley.Unavailable, parley.Gone, "bran was removed", "write to somebody else")},
 	})
 	w.NoError(drop("user", both.ID, "bran")())
 	w.NoError(retry("user", both.ID, "ned")())
@@ -108,7 +108,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 func TestStrangersHaveNoInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	stranger := refused(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it")
+	stranger := refusalError(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it")
 	by := as("nobody")
 	w.assertRefusals(t, []refusal{
 		{"take", func() error { _, err := w.Take(ctx, by, parley.Take{Wait: time.Hour}); return err }, stranger},

@@ -213,6 +213,6 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 }
 
 func leaseOver(lease string) *parley.Error {
-	return refused(parley.BadInput, parley.Conflict, "the lease "+lease+" is over",
+	return refusalError(parley.BadInput, parley.Conflict, "the lease "+lease+" is over",
 		"take again: what it held is back in the inbox, or with somebody else")
 }

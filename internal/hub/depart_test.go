@@ -451,26 +451,26 @@ func TestRefusedDepartures(t *testing.T) {
 	tell := func(who, id string, r parley.DepartureReport) func() error {
 		return func() error { return w.BridgeAt(as(who)).Report(ctx, id, []parley.DepartureReport{r}) }
 	}
-	notOwner := refused(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub")
-	none := absent("bridge", "none", listBridges)
+	notOwner := refusalError(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub")
+	none := notFoundError("bridge", "none", listBridges)
 	w.assertRefusals(t, []refusal{
 		{"an agent asks", ask("ana", "tree", parley.DepartureQuery{}), notOwner},
 		{"an agent looks", ask("ana", "tree", parley.DepartureQuery{Written: true}), notOwner},
 		{"an agent reports", tell("ana", "tree", parley.DepartureReport{ID: "1", State: parley.DepartureSeen}), notOwner},
 		{"no bridge", ask("user", "none", parley.DepartureQuery{}), none},
 		{"no bridge to report to", tell("user", "none", parley.DepartureReport{ID: "1", State: parley.DepartureSeen}), none},
-		{"no departure", tell("user", "tree", parley.DepartureReport{ID: "7", State: parley.DepartureSeen}), absent("departure", "7", checkName)},
+		{"no departure", tell("user", "tree", parley.DepartureReport{ID: "7", State: parley.DepartureSeen}), notFoundError("departure", "7", checkName)},
 		{
 			"no number", tell("user", "tree", parley.DepartureReport{ID: "x", State: parley.DepartureSeen}),
-			refused(parley.BadInput, "", `"x" is no departure`, "name one as it was given"),
+			refusalError(parley.BadInput, "", `"x" is no departure`, "name one as it was given"),
 		},
 		{
 			"no report", tell("user", "tree", parley.DepartureReport{ID: "7", State: parley.DepartureDue}),
-			refused(parley.BadInput, "", `"due" is nothing to report of a departure`, "report written, seen, failed or evicted"),
+			refusalError(parley.BadInput, "", `"due" is nothing to report of a departure`, "report written, seen, failed or evicted"),
 		},
 		{
 			"a wait in the past", ask("user", "tree", parley.DepartureQuery{Wait: -1}),
-			refused(parley.BadInput, "", "the wait is -1ns", "wait 0s or longer"),
+			refusalError(parley.BadInput, "", "the wait is -1ns", "wait 0s or longer"),
 		},
 	})
 }

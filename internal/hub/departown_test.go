@@ -61,7 +61,7 @@ func TestADocumentUnderItsIDDoesNotComeBack(t *testing.T) {
 	unknown, err = b.Unknown(ctx, "tree", []parley.BridgeFile{theirs.BridgeFile})
 	b.NoError(err)
 	same(t, "theirs is not", len(unknown), 1)
-	b.lands(theirs)
+	b.arriveMessage(theirs)
 	w.AssertConsistent()
 }
 
@@ -98,7 +98,7 @@ func TestABroadcastKeepsItsID(t *testing.T) {
 		BridgeFile: parley.BridgeFile{Path: "broadcast/inbox/b-1.json", Digest: "a"}, Name: "b-1", From: "gm", To: parley.All, At: b.Clock.Now(),
 		Draft: parley.Draft{Type: parley.TypeNotification, Content: text("hear"), Metadata: json.RawMessage(`{"clawos":{"id":"b-1"}}`)},
 	}
-	m := b.lands(all)
+	m := b.arriveMessage(all)
 	out := w.departuresOf("tree")
 	same(t, "what departs", namesOf(out), []string{"b-1", "b-1"})
 	w.reportDepartures("tree", parley.DepartureWritten, out...)

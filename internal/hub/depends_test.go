@@ -10,9 +10,9 @@ import (
 // What waits for others and was given to somebody else is asked for where that one reads, and only there.
 func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	first := w.Delegate(user, "data", "figures")
-	then := w.Delegate(user, "writer", "a text", after(first))
+	then := w.Delegate(user, "writer", "a text", afterTasks(first))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "boss"))
 	w.AssertIdle("boss", "writer")
 	w.RunAndAnswer("data", "42")
@@ -27,10 +27,10 @@ func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 // Who has no runs is handed it, and may speak of it where it was asked for.
 func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
-	then := w.Delegate(user, "writer", "a text", after(first))
+	then := w.Delegate(user, "writer", "a text", afterTasks(first))
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "ned"))
 	w.RunAndAnswer("data", "42")
 	request := w.TakeAs("ned", parley.Take{}).Messages[0]
@@ -55,9 +55,9 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			first := w.Delegate(user, "data", "figures")
-			then := w.Delegate(user, "writer", "a text", after(first))
+			then := w.Delegate(user, "writer", "a text", afterTasks(first))
 			speak(w, then)
 			w.AssertTaskState(parley.TaskQueued, then)
 			w.RunAndAnswer("data", "42")
@@ -72,7 +72,7 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 // An agent that has runs is woken for its own task once that may begin, and then for the one above it.
 func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	first := w.Delegate(as("boss"), "data", "figures")
 	root := w.Delegate(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
@@ -93,7 +93,7 @@ func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
 	for assignee, asked := range map[string]int{"data": 1, "ned": 0} {
 		t.Run("after a task of "+assignee, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			w.AddPollingAgents("ned")
 			first := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "figures", Assignee: assignee})).ID
 			own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
@@ -125,7 +125,7 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			own := give(w)
 			run := w.StartRun("boss")
 			same(t, "where", run.Run.Conversation, w.DMBetween("boss", parley.System))
@@ -140,10 +140,10 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 // What is only told of a task that waits does not begin it.
 func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
-	then := w.Delegate(user, "ned", "a text", after(first))
+	then := w.Delegate(user, "ned", "a text", afterTasks(first))
 	part := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Assignee: "writer", Text: "an outline", Parent: then})).ID
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), part, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{"no paper"}}}))
 	w.TakeAs("ned", parley.Take{Seen: true})
@@ -156,7 +156,7 @@ func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
 // One's own task that is given away while it waits is called back as any other.
 func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
@@ -172,7 +172,7 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 // Who takes up its own task again needs no conversation for it.
 func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up"})).ID
 	get[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))

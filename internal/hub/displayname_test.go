@@ -55,25 +55,25 @@ func TestRefusedDisplayNames(t *testing.T) {
 	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
 	make := func(name, display string) func() error {
 		return func() error {
-			return second(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: name, DisplayName: display}))
+			return errorOf(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: name, DisplayName: display}))
 		}
 	}
 	change := func(ref, who, display string) func() error {
 		return func() error {
-			return second(w.ChangeConversation(ctx, as(who), ref, parley.ConversationChange{DisplayName: &display}))
+			return errorOf(w.ChangeConversation(ctx, as(who), ref, parley.ConversationChange{DisplayName: &display}))
 		}
 	}
 	w.assertRefusals(t, []refusal{
-		{"a name that is taken", make("Project X", ""), refused(parley.BadInput, parley.Conflict, `the name "project-x" is taken`,
+		{"a name that is taken", make("Project X", ""), refusalError(parley.BadInput, parley.Conflict, `the name "project-x" is taken`,
 			`write in it: parley chat --conv project-x; or choose another name, like "Project X 2"`)},
-		{"a heading", make("Plan\n## Role", ""), refused(parley.BadInput, "",
+		{"a heading", make("Plan\n## Role", ""), refusalError(parley.BadInput, "",
 			`the display name "Plan\n## Role" has a line break or an invisible character`, "leave it out")},
-		{"a heading as the display name", make("roles", "Plan\n## Role"), refused(parley.BadInput, "",
+		{"a heading as the display name", make("roles", "Plan\n## Role"), refusalError(parley.BadInput, "",
 			`the display name "Plan\n## Role" has a line break or an invisible character`, "leave it out")},
-		{"letters that cannot be spelled", make("Проект", ""), refused(parley.BadInput, "", `no channel name can be made of "Проект"`,
+		{"letters that cannot be spelled", make("Проект", ""), refusalError(parley.BadInput, "", `no channel name can be made of "Проект"`,
 			`give both: a name of a-z, 0-9, _ and -, and "Проект" as the display name`)},
-		{"of a DM", change(dm, "arya", "Secret"), refused(parley.BadInput, "", "a dm has no name", "make a channel with that name")},
-		{"of somebody else", change("plan", "ned", "My plan"), refused(parley.NotPermitted, "",
+		{"of a DM", change(dm, "arya", "Secret"), refusalError(parley.BadInput, "", "a dm has no name", "make a channel with that name")},
+		{"of somebody else", change("plan", "ned", "My plan"), refusalError(parley.NotPermitted, "",
 			"only the creator of #plan and owners may rename it", "ask arya")},
 	})
 }
@@ -85,15 +85,15 @@ func TestADisplayNameStandsForOneConversation(t *testing.T) {
 	w.AddAgents("arya", "ned", "bran")
 	hidden := w.CreateConversationAs("arya", parley.NewConversation{Name: "one", DisplayName: "The Plan", Private: true, With: []string{"ned"}})
 	same(t, "ned's", w.ConversationAs("ned", "the plan").ID, hidden.ID)
-	absent := func() error { return second(w.Conversation(ctx, as("bran"), "The Plan")) }
-	w.assertRefusals(t, []refusal{{"a stranger", absent, refused(parley.BadInput, parley.NotFound,
+	absent := func() error { return errorOf(w.Conversation(ctx, as("bran"), "The Plan")) }
+	w.assertRefusals(t, []refusal{{"a stranger", absent, refusalError(parley.BadInput, parley.NotFound,
 		`there is no conversation "The Plan"`, "see which there are: parley conv list")}})
 	w.CreateConversationAs("bran", parley.NewConversation{Name: "two", DisplayName: "THE PLAN"})
 	same(t, "ned's stays", w.ConversationAs("ned", "the plan").ID, hidden.ID)
 	same(t, "bran's", w.ConversationAs("bran", "the plan").Name, "two")
 	w.CreateConversationAs("ned", parley.NewConversation{Name: "three", DisplayName: "the plan"})
-	ambiguous := func() error { return second(w.Conversation(ctx, as("ned"), "The Plan")) }
-	w.assertRefusals(t, []refusal{{"two of ned's", ambiguous, refused(parley.BadInput, parley.Conflict,
+	ambiguous := func() error { return errorOf(w.Conversation(ctx, as("ned"), "The Plan")) }
+	w.assertRefusals(t, []refusal{{"two of ned's", ambiguous, refusalError(parley.BadInput, parley.Conflict,
 		`2 conversations that you see are called "The Plan"`, "use a name: #one, #three")}})
 	// A name comes before a display name, and a name that the caller does not see is none.
 	w.CreateConversationAs("bran", parley.NewConversation{Name: "four", DisplayName: "one"})
@@ -131,17 +131,17 @@ func TestWhatListsShowNamesAConversation(t *testing.T) {
 	same(t, "search", len(w.searchSnippets("ned", "in:@arya here")), 1)
 	again := w.SendEphemeralDM("arya", "bran", "another").Message.Conversation
 	see := func(who, ref string) func() error {
-		return func() error { return second(w.Conversation(ctx, as(who), ref)) }
+		return func() error { return errorOf(w.Conversation(ctx, as(who), ref)) }
 	}
 	w.assertRefusals(t, []refusal{
-		{"several", see("arya", "arya ↔ bran"), refused(parley.BadInput, parley.Conflict,
+		{"several", see("arya", "arya ↔ bran"), refusalError(parley.BadInput, parley.Conflict,
 			"2 conversations have the members arya, bran", fmt.Sprintf("use an id: %s (ephemeral), %s (ephemeral)", again, single))},
-		{"not begun", see("arya", "@bran"), refused(parley.BadInput, parley.NotFound, `there is no conversation "@bran"`,
+		{"not begun", see("arya", "@bran"), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "@bran"`,
 			"begin it: parley chat bran")},
-		{"misspelt", see("arya", "@brann"), refused(parley.BadInput, parley.NotFound, `there is no conversation "@brann"`, "did you mean @bran?")},
-		{"of others", see("bran", "arya ↔ ned"), refused(parley.BadInput, parley.NotFound, `there is no conversation "arya ↔ ned"`,
+		{"misspelt", see("arya", "@brann"), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "@brann"`, "did you mean @bran?")},
+		{"of others", see("bran", "arya ↔ ned"), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "arya ↔ ned"`,
 			"see which there are: parley conv list")},
-		{"of others, by an id", see("bran", "dm "+dm), refused(parley.BadInput, parley.NotFound, `there is no conversation "dm `+dm+`"`,
+		{"of others, by an id", see("bran", "dm "+dm), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "dm `+dm+`"`,
 			"see which there are: parley conv list")},
 	})
 }
@@ -163,7 +163,7 @@ func TestAnAgentIsNamedWithAnAt(t *testing.T) {
 	if strings.Contains(contacted.Text, "@@") {
 		t.Errorf("said %q", contacted.Text)
 	}
-	w.NoError(second(w.Runs(ctx, user, parley.RunFilter{Agent: "@arya"})))
+	w.NoError(errorOf(w.Runs(ctx, user, parley.RunFilter{Agent: "@arya"})))
 	w.NoError(w.RemoveMember(ctx, as("ned"), "open", "@arya"))
 }
 

@@ -223,7 +223,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	told := w.HubMessagesTo("arya")
 	shown := get[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
 	d := shown.Deliveries[0]
-	same(t, "delivered", []any{reach(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
+	same(t, "delivered", []any{wakesByRecipient(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
 	same(t, "takes no room", w.InboxOf("arya"), parley.Inbox{Work: 1})
 	same(t, "taken", w.TakeTexts("arya", parley.Take{Waking: true}), []string{})
 	w.NackTaken("arya", w.TakeAs("arya", parley.Take{}), parley.FailureFinal)
@@ -268,7 +268,7 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 // What has ended with something else that was due is left alone, and holds up nobody.
 func TestWhatIsDueMayEndWithAnother(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	w.EditAgent("ned", func(a *parley.Agent) { a.Attempts = 2 })
 	id := w.Delegate(user, "ned", "look at it")

@@ -58,7 +58,7 @@ func readUntil(t tester, h *hub.Hub, sub *hub.Subscription, until int64) (got []
 			return got
 		}
 		if next < upTo || len(list) > 0 && list[0].Num <= upTo {
-			t.Errorf("the log goes back: %d %v after %d", next, nums(list), upTo)
+			t.Errorf("the log goes back: %d %v after %d", next, eventNumbers(list), upTo)
 			return got
 		}
 		got, upTo = append(got, list...), next
@@ -66,7 +66,7 @@ func readUntil(t tester, h *hub.Hub, sub *hub.Subscription, until int64) (got []
 	return got
 }
 
-func nums(list []parley.Event) []int64 {
+func eventNumbers(list []parley.Event) []int64 {
 	all := []int64{}
 	for _, e := range list {
 		all = append(all, e.Num)
@@ -74,7 +74,7 @@ func nums(list []parley.Event) []int64 {
 	return all
 }
 
-func span(first, last int64) []int64 {
+func numbersBetween(first, last int64) []int64 {
 	all := []int64{}
 	for n := first; n <= last; n++ {
 		all = append(all, n)
@@ -93,8 +93,8 @@ func TestFollowersMissNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range int64(4) {
 		wg.Go(func() {
-			got := nums(follow(t, w.Hub, user, first-i, first+posts))
-			same(t, "numbers", got, span(first-i+1, first+posts))
+			got := eventNumbers(follow(t, w.Hub, user, first-i, first+posts))
+			same(t, "numbers", got, numbersBetween(first-i+1, first+posts))
 		})
 	}
 	drafts := make([]parley.Draft, posts)
@@ -163,9 +163,9 @@ func TestSlowFollowerCatchesUpFromTheStore(t *testing.T) {
 	if last != w.LastEventNumber() || last-first < 4200 {
 		t.Fatalf("events from %d to %d", first, w.LastEventNumber())
 	}
-	same(t, "slow follower", nums(readUntil(t, w.Hub, slow, last)), span(first+1, last))
-	same(t, "quick follower", nums(<-ended), span(first+1, last))
-	same(t, "from the very beginning", nums(follow(t, w.Hub, user, 0, last)), span(1, last))
+	same(t, "slow follower", eventNumbers(readUntil(t, w.Hub, slow, last)), numbersBetween(first+1, last))
+	same(t, "quick follower", eventNumbers(<-ended), numbersBetween(first+1, last))
+	same(t, "from the very beginning", eventNumbers(follow(t, w.Hub, user, 0, last)), numbersBetween(1, last))
 }
 
 func TestFollowerResumesAfterARestart(t *testing.T) {
@@ -179,7 +179,7 @@ func TestFollowerResumesAfterARestart(t *testing.T) {
 	w.Start(ctx)
 	w.SayIn("arya", "open", "two")
 	last := w.LastEventNumber()
-	same(t, "numbers", nums(follow(t, w.Hub, as("ned"), before, last)), span(before+1, last))
+	same(t, "numbers", eventNumbers(follow(t, w.Hub, as("ned"), before, last)), numbersBetween(before+1, last))
 }
 
 func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
@@ -204,7 +204,7 @@ func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 	w := newStartedHub(t)
 	last := w.LastEventNumber()
 	gone := func(after int64) *parley.Error {
-		return refused(parley.BadInput, parley.NotFound, fmt.Sprintf("the log of events goes from 1 to %d, not on from %d", last, after),
+		return refusalError(parley.BadInput, parley.NotFound, fmt.Sprintf("the log of events goes from 1 to %d, not on from %d", last, after),
 			fmt.Sprintf("read the present state, and follow from %d", last))
 	}
 	events := func(after int64) func() error {
@@ -278,7 +278,7 @@ func TestFollowerAtTheEndDoesNotHideEventsFromOneBehind(t *testing.T) {
 		listen("second")
 		w.Start(ctx)
 		synctest.Wait()
-		same(t, "what the first is told", nums(<-got["first"]), span(first+1, last))
+		same(t, "what the first is told", eventNumbers(<-got["first"]), numbersBetween(first+1, last))
 		same(t, "what the second is told", len(got["second"]), 0)
 	})
 }
@@ -306,7 +306,7 @@ func TestRemovalEndsAStream(t *testing.T) {
 		ended <- err
 	}()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	wantError(t, <-ended, refused(parley.NotPermitted, "", "arya is not a participant of this hub", "ask an owner of this hub to add it"))
+	wantError(t, <-ended, refusalError(parley.NotPermitted, "", "arya is not a participant of this hub", "ask an owner of this hub to add it"))
 }
 
 func TestEventsAreCutToTheCallersRights(t *testing.T) {

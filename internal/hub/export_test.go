@@ -115,11 +115,11 @@ func TestExportRefuses(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{
 			"an unknown format", func() error { return w.Export(ctx, as("arya"), "closed", "pdf", io.Discard) },
-			refused(parley.BadInput, "", `unknown export format "pdf"`, "use jsonl or markdown"),
+			refusalError(parley.BadInput, "", `unknown export format "pdf"`, "use jsonl or markdown"),
 		},
 		{
 			"the unseen", func() error { return w.Export(ctx, as("ned"), "closed", "jsonl", io.Discard) },
-			absent("conversation", "closed", listConversations),
+			notFoundError("conversation", "closed", listConversations),
 		},
 	})
 	for _, format := range []string{"jsonl", "markdown"} {

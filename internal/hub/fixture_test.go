@@ -55,10 +55,13 @@ func (w *fixture) Start(ctx context.Context) { w.StartQuietly(ctx) }
 // get is for calls of which only the result matters.
 func get[T any](w *fixture) func(T, error) T { return hubtest.Result[T](w.Fixture) }
 
+// errorOf is for calls of which only the error matters.
+func errorOf[T any](_ T, err error) error { return err }
+
 func text(s string) parley.Content { return parley.Content{Text: s} }
 
-// reach is whom deliveries reach, and whether they wake.
-func reach(made []parley.Delivery) map[string]bool {
+// wakesByRecipient is whom deliveries reach, and whether they wake.
+func wakesByRecipient(made []parley.Delivery) map[string]bool {
 	wakes := map[string]bool{}
 	for _, d := range made {
 		wakes[d.Recipient] = d.Waking
@@ -158,16 +161,16 @@ func wantError(t tester, err error, want *parley.Error) {
 	}
 }
 
-// refused builds the error a table expects.
-func refused(code parley.Code, reason parley.Reason, sentence, hint string) *parley.Error {
+// refusalError builds the error a table expects.
+func refusalError(code parley.Code, reason parley.Reason, sentence, hint string) *parley.Error {
 	return &parley.Error{
 		Code: code, Reason: reason, Message: sentence, Suggestion: hint,
 		Recoverable: code != parley.NotPermitted && code != parley.Internal,
 	}
 }
 
-func absent(noun, name, hint string) *parley.Error {
-	return refused(parley.BadInput, parley.NotFound, "there is no "+noun+` "`+name+`"`, hint)
+func notFoundError(noun, name, hint string) *parley.Error {
+	return refusalError(parley.BadInput, parley.NotFound, "there is no "+noun+` "`+name+`"`, hint)
 }
 
 const (

@@ -46,8 +46,8 @@ func (l *teller) upTo(num int64) (list []hub.Followed) {
 	}
 }
 
-// tail starts a follower, and returns how to stop it.
-func tail(w *fixture, f hub.Follower) (stop func()) {
+// startFollower starts a follower, and returns how to stop it.
+func startFollower(w *fixture, f hub.Follower) (stop func()) {
 	s := w.Follow("test", f)
 	s.Start(ctx)
 	<-s.Started()
@@ -80,7 +80,7 @@ func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.SendDM("arya", "ned", "before")
 	begin, l := w.LastEventNumber(), newTeller()
-	tail(w, l)
+	startFollower(w, l)
 	posted := w.SendDM("ned", "arya", "after").Message
 	w.AddAgents("jon")
 	list := l.upTo(w.LastEventNumber())
@@ -98,7 +98,7 @@ func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.CreateChannel("user", "general")
 	begin, l := w.LastEventNumber(), newTeller()
-	stop := tail(w, l)
+	stop := startFollower(w, l)
 	stop()
 	large := strings.Repeat("x", 200<<10)
 	for i := range 60 {
@@ -109,7 +109,7 @@ func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
 			w.SayIn("user", "general", fmt.Sprint(n, " ", i))
 		}
 	})
-	tail(w, l)
+	startFollower(w, l)
 	list := l.upTo(w.LastEventNumber())
 	inOrder(t, list, begin)
 	words := postedTexts(list)
@@ -136,7 +136,7 @@ func TestFollowerThatFailsIsToldAgain(t *testing.T) {
 		return nil
 	}
 	begin := w.LastEventNumber()
-	tail(w, l)
+	startFollower(w, l)
 	w.SayIn("user", "general", "one")
 	w.SayIn("user", "general", "two")
 	list := l.upTo(w.LastEventNumber())
@@ -150,13 +150,13 @@ func TestFollowerGoesOnAfterARestart(t *testing.T) {
 	w := newHub(t)
 	w.CreateChannel("user", "general")
 	begin, l := w.LastEventNumber(), newTeller()
-	stop := tail(w, l)
+	stop := startFollower(w, l)
 	w.SayIn("user", "general", "one")
 	list := l.upTo(w.LastEventNumber())
 	stop()
 	w.SayIn("user", "general", "two")
 	w.Restart()
-	tail(w, l)
+	startFollower(w, l)
 	w.SayIn("user", "general", "three")
 	last := w.LastEventNumber()
 	for list[len(list)-1].Num < last {
@@ -172,7 +172,7 @@ func TestFollowerIsNotToldWhatWasDeletedAndNotTheWordsOfWhatWasRedacted(t *testi
 	w := newHub(t)
 	gone, kept := w.CreateChannel("user", "gone"), w.CreateChannel("user", "kept")
 	l := newTeller()
-	stop := tail(w, l)
+	stop := startFollower(w, l)
 	stop()
 	w.SayIn("user", gone.ID, "deleted")
 	secret := w.SayIn("user", kept.ID, "redacted")
@@ -180,7 +180,7 @@ func TestFollowerIsNotToldWhatWasDeletedAndNotTheWordsOfWhatWasRedacted(t *testi
 	w.NoError(w.DeleteConversation(ctx, user, gone.ID))
 	_, err := w.Redact(ctx, user, secret.Message.ID, "a secret")
 	w.NoError(err)
-	tail(w, l)
+	startFollower(w, l)
 	same(t, "messages", postedTexts(l.upTo(w.LastEventNumber())), []string{"", "plain"})
 }
 
@@ -189,8 +189,8 @@ func TestTwoHubsFollowOneOrderTogether(t *testing.T) {
 	hubs := twoHubs(t)
 	hubs[0].CreateChannel("user", "general")
 	begin, l := hubs[0].LastEventNumber(), newTeller()
-	tail(hubs[0], l)
-	tail(hubs[1], l)
+	startFollower(hubs[0], l)
+	startFollower(hubs[1], l)
 	const each = 100
 	var group sync.WaitGroup
 	for _, w := range hubs {
@@ -220,7 +220,7 @@ func TestFollowerIsWokenByAPost(t *testing.T) {
 		w := openFixture(t, place)
 		w.CreateChannel("user", "general")
 		l := newTeller()
-		tail(w, l)
+		startFollower(w, l)
 		began := time.Now()
 		for i := range 3 {
 			w.SayIn("user", "general", fmt.Sprint(i))

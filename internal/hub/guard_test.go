@@ -45,7 +45,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 			t.Errorf("%s, denied, by an owner as arya: %v", name, err)
 		}
 	}
-	w.AssertCode(parley.NotPermitted, w.TryContact(as("arya"), notifies("gendry", "x")))
+	w.AssertCode(parley.NotPermitted, w.TryContact(as("arya"), notifyContact("gendry", "x")))
 	if w.NextRunOf("gendry") != nil {
 		t.Error("gendry is woken")
 	}
@@ -195,7 +195,7 @@ func TestSupervisedWritesAreHeld(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.NoError(w.TryContact(run.Caller(), notifies("boss", "x")))
+	w.NoError(w.TryContact(run.Caller(), notifyContact("boss", "x")))
 	w.EndRun(run, "done")
 	if last := w.MessagesFrom(dm, "intern"); last[len(last)-1].Content.Text != "done" {
 		t.Error("the answer of a run was held")
@@ -303,10 +303,10 @@ func TestRulesAreKept(t *testing.T) {
 		t.Errorf("arya sees %v", own)
 	}
 	for name, err := range map[string]error{
-		"another's rules": second(w.Permissions(ctx, as("arya"), "hound")),
-		"a rule":          second(w.Permit(ctx, as("arya"), parley.Permission{Agent: "arya", Target: "*", Effect: parley.EffectAllow})),
+		"another's rules": errorOf(w.Permissions(ctx, as("arya"), "hound")),
+		"a rule":          errorOf(w.Permit(ctx, as("arya"), parley.Permission{Agent: "arya", Target: "*", Effect: parley.EffectAllow})),
 		"no rule":         w.Unpermit(ctx, as("arya"), "arya", "*", ""),
-		"another's check": second(w.CheckPermission(ctx, as("arya"), "hound", "gendry")),
+		"another's check": errorOf(w.CheckPermission(ctx, as("arya"), "hound", "gendry")),
 	} {
 		if parley.CodeOf(err) != parley.NotPermitted {
 			t.Errorf("%s: %v", name, err)
@@ -324,5 +324,3 @@ func TestRulesAreKept(t *testing.T) {
 	_, err := w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "arya", Effect: parley.EffectDeny})
 	w.AssertCode(parley.BadInput, err)
 }
-
-func second[T any](_ T, err error) error { return err }

@@ -66,21 +66,21 @@ func TestBadHealthIsRefused(t *testing.T) {
 	}
 	words := "use healthy, degraded or unhealthy"
 	w.assertRefusals(t, []refusal{
-		{"a word", beat(`{"health":"fine"}`), refused(parley.BadInput, "", `unknown health "fine"`, words)},
+		{"a word", beat(`{"health":"fine"}`), refusalError(parley.BadInput, "", `unknown health "fine"`, words)},
 		{
 			"no object", beat(`{"health":"healthy","metrics":[1]}`),
-			refused(parley.BadInput, "", "metrics is not a JSON object", "give one JSON object"),
+			refusalError(parley.BadInput, "", "metrics is not a JSON object", "give one JSON object"),
 		},
-		{"no number", beat(`{"health":"healthy","uptime_ms":"long"}`), refused(parley.BadInput, "", "the payload is no health report",
+		{"no number", beat(`{"health":"healthy","uptime_ms":"long"}`), refusalError(parley.BadInput, "", "the payload is no health report",
 			`give {"health": "healthy", "metrics": {"active_tasks": 1}, "uptime_ms": 60000}`)},
-		{"nothing", report("arya", parley.Health{}), refused(parley.BadInput, "", `unknown health ""`, words)},
+		{"nothing", report("arya", parley.Health{}), refusalError(parley.BadInput, "", `unknown health ""`, words)},
 		{
 			"before the start", report("arya", parley.Health{Health: "healthy", UptimeMS: -1}),
-			refused(parley.BadInput, "", "uptime_ms is -1", "use milliseconds since the start, or leave it out"),
+			refusalError(parley.BadInput, "", "uptime_ms is -1", "use milliseconds since the start, or leave it out"),
 		},
 		{
 			"a person", report("user", parley.Health{Health: "healthy"}),
-			refused(parley.BadInput, "", "user is no agent", "agents report their own health"),
+			refusalError(parley.BadInput, "", "user is no agent", "agents report their own health"),
 		},
 	})
 }

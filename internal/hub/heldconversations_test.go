@@ -161,11 +161,11 @@ func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 	yes, taken := false, "square"
 	w.NoError(w.Join(ctx, as("intern"), "town"))
 	w.NoError(w.AddMember(ctx, as("intern"), "town", "ned"))
-	w.NoError(second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Archived: &yes})))
+	w.NoError(errorOf(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Archived: &yes})))
 	w.AssertCode(parley.NotPermitted, w.RemoveMember(ctx, as("intern"), "square", "user"))
 	w.AssertCode(parley.NotPermitted, w.DeleteConversation(ctx, as("intern"), "town"))
-	w.AssertCode(parley.BadInput, second(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Name: &taken})))
-	w.AssertCode(parley.BadInput, second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "square", With: []string{"senior"}})))
+	w.AssertCode(parley.BadInput, errorOf(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Name: &taken})))
+	w.AssertCode(parley.BadInput, errorOf(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "square", With: []string{"senior"}})))
 	same(t, "approvals", len(get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))), 0)
 }
 
@@ -178,13 +178,13 @@ func TestApprovedConversationOperationGoesWhereItWasSeenToGo(t *testing.T) {
 	w.NoError(w.Rename(ctx, user, "square", "town"))
 	w.DecideAs("boss", add.ID, parley.Decision{Approve: true})
 	same(t, "members", []any{slices.Contains(w.ConversationAs("user", "old").Members, "senior"), w.ConversationAs("user", "town").Members}, []any{true, []string{"user"}})
-	again := w.HeldApproval(second(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
+	again := w.HeldApproval(errorOf(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "den", With: []string{"senior"}})))
 	w.AddPermission("intern", "senior", parley.EffectDeny)
 	failed := w.DecideAs("boss", again.ID, parley.Decision{Approve: true})
 	if failed.Failure == nil || failed.Failure.Code != parley.NotPermitted {
 		t.Errorf("made though denied by now: %+v", failed)
 	}
-	wantError(t, second(w.Conversation(ctx, user, "den")), absent("conversation", "den", listConversations))
+	wantError(t, errorOf(w.Conversation(ctx, user, "den")), notFoundError("conversation", "den", listConversations))
 }
 
 // Adding a participant to a conversation is contacting it: the rules hold for every caller and every conversation.
@@ -197,10 +197,10 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 		"to a public channel": func() error { return w.AddMember(ctx, as("arya"), "town", "gendry") },
 		"to a named group":    func() error { return w.AddMember(ctx, as("arya"), "inn", "gendry") },
 		"to a new channel": func() error {
-			return second(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "forge", With: []string{"hound", "gendry"}}))
+			return errorOf(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "forge", With: []string{"hound", "gendry"}}))
 		},
 		"to a new private channel": func() error {
-			return second(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "cellar", Private: true, With: []string{"gendry"}}))
+			return errorOf(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "cellar", Private: true, With: []string{"gendry"}}))
 		},
 		"by an owner in its name": func() error {
 			return w.AddMember(ctx, hub.Caller{Agent: "arya", By: parley.Owner}, "inn", "gendry")
@@ -239,7 +239,7 @@ func TestModeHoldsWhomAMessageBrings(t *testing.T) {
 	r, err := w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, Content: text("@senior @boss look")})
 	w.NoError(err)
 	same(t, "notices", r.Notices, []string{"senior was not woken: contacting it needs an approval: use contact_agent"})
-	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
+	a := w.HeldApproval(errorOf(w.Post(ctx, run.Caller(), parley.Draft{Conversation: town, To: "senior", Content: text("look")})))
 	same(t, "for", a.Target, "senior")
 	w.EndRun(run, "I have told @senior")
 	same(t, "members", slices.Sorted(slices.Values(w.ConversationAs("user", "town").Members)), []string{"boss", "intern", "user"})
@@ -254,7 +254,7 @@ func TestReplyOutsideItsTriggerIsHeld(t *testing.T) {
 	earlier := w.PostAs("senior", parley.Draft{Direct: []string{"intern"}, Content: text("one")}).Message
 	w.EndRun(w.StartRun("intern"), "yes")
 	run, dm := w.startRunInDM("intern")
-	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
+	a := w.HeldApproval(errorOf(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: earlier.ID, Content: text("and two")})))
 	same(t, "held", []string{a.Rule, a.Call.Tool}, []string{"mode supervised", "reply"})
-	w.NoError(second(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.MessagesFrom(dm, parley.Owner)[0].ID, Content: text("here")})))
+	w.NoError(errorOf(w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: w.MessagesFrom(dm, parley.Owner)[0].ID, Content: text("here")})))
 }

@@ -10,8 +10,8 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	w.AddScriptAgents("other")
-	held := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Counting"})))
-	if changed := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
+	held := w.HeldApproval(errorOf(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Counting"})))
+	if changed := w.HeldApproval(errorOf(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count", Title: "Recounting"}))); changed.ID == held.ID {
 		t.Error("another title goes with the same approval")
 	}
 	w.DecideAs("boss", held.ID, parley.Decision{Approve: true})
@@ -20,11 +20,11 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 		t.Fatalf("tasks %+v", tasks)
 	}
 	id := tasks[0].ID
-	a := w.HeldApproval(second(w.ReassignTask(ctx, as("intern"), id, "other")))
+	a := w.HeldApproval(errorOf(w.ReassignTask(ctx, as("intern"), id, "other")))
 	if done := w.DecideAs("boss", a.ID, parley.Decision{Approve: true}); done.Failure != nil || done.State != parley.ApprovalExecuted {
 		t.Errorf("it is %+v", done)
 	}
-	a = w.HeldApproval(second(w.CancelTask(ctx, as("intern"), id, "no need")))
+	a = w.HeldApproval(errorOf(w.CancelTask(ctx, as("intern"), id, "no need")))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Assignee != "other" || now.Status != parley.TaskCancelled {
 		t.Errorf("the task is %+v", now.Task)
@@ -38,11 +38,11 @@ func TestRulesHoldForTasks(t *testing.T) {
 	w.addTownAgents()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "hound", Text: "count"})).ID
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
-	w.AssertCode(parley.NotPermitted, second(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
-	w.AssertCode(parley.NotPermitted, second(w.ReassignTask(ctx, as("arya"), id, "gendry")))
-	w.NoError(second(w.CancelTask(ctx, as("arya"), id, "")))
+	w.AssertCode(parley.NotPermitted, errorOf(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
+	w.AssertCode(parley.NotPermitted, errorOf(w.ReassignTask(ctx, as("arya"), id, "gendry")))
+	w.NoError(errorOf(w.CancelTask(ctx, as("arya"), id, "")))
 	w.AddPermission("arya", "hound", parley.EffectDeny)
-	w.AssertCode(parley.NotPermitted, second(w.RetryTask(ctx, as("arya"), id)))
+	w.AssertCode(parley.NotPermitted, errorOf(w.RetryTask(ctx, as("arya"), id)))
 	if w.NextRunOf("gendry") != nil {
 		t.Error("gendry is woken")
 	}
@@ -53,7 +53,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	w.addInternOffice()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
 		t.Errorf("the task is %s and waits for %+v", now.Status, now.WaitsOn)
@@ -61,7 +61,7 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	if view := get[parley.AgentView](w)(w.AgentView(ctx, user, "intern")); view.Status != parley.StatusAwaitingApproval {
 		t.Errorf("intern is %s", view.Status)
 	}
-	w.NoError(second(w.CancelTask(ctx, user, id, "")))
+	w.NoError(errorOf(w.CancelTask(ctx, user, id, "")))
 	if now := w.ApprovalByID(a.ID); now.State != parley.ApprovalWithdrawn {
 		t.Errorf("it is %s", now.State)
 	}
@@ -73,7 +73,7 @@ func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 	w.addInternOffice()
 	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
-	a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.EndRun(run, "I wait.")
 	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
@@ -99,7 +99,7 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 			w.AddScriptAgents("other")
 			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 			run := w.StartRun("intern")
-			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 			if state == parley.ApprovalApproved {
 				w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			}
@@ -125,14 +125,14 @@ func TestApprovalHeldBeforeTheTask(t *testing.T) {
 			w.AddScriptAgents("intern", "senior", "data")
 			w.AddPermission("intern", "senior", parley.EffectAllow, withApproval)
 			run, _ := w.startRunInDM("intern")
-			a := w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?")))
+			a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 			if retried {
 				w.FailRunWith(run, parley.FailureStopped)
 				run = w.StartRun("intern")
 			}
 			part := w.Delegate(run.Caller(), "data", "figures")
 			root := w.TaskByID(part).Parent
-			same(t, "the same call", w.HeldApproval(w.TryContact(run.Caller(), asks("senior", "well?"))).ID, a.ID)
+			same(t, "the same call", w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?"))).ID, a.ID)
 			same(t, "waited for", w.TaskByID(root).WaitsOn.Approval, a.ID)
 			w.EndRun(run, "I wait.")
 			w.RunAndAnswer("data", "42")

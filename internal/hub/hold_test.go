@@ -140,7 +140,7 @@ func TestHoldRefuses(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.Clock.Advance(time.Hour)
 	forgotten.Token = parley.NewSecret()
-	gone := refused(parley.NotPermitted, "", "gone is not a participant of this hub", "ask an owner of this hub to add it")
+	gone := refusalError(parley.NotPermitted, "", "gone is not a participant of this hub", "ask an owner of this hub to add it")
 	hold := func(by hub.Caller) func() error {
 		return func() error {
 			held, _, err := w.Hold(ctx, by)

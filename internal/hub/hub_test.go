@@ -128,7 +128,7 @@ func TestNobodyButParticipantsIsServed(t *testing.T) {
 		for _, v := range verbs(ctx, w.Hub, as(who), "open", id) {
 			table = append(table, refusal{
 				who + " calling " + v.name, v.call,
-				refused(parley.NotPermitted, "", who+" is not a participant of this hub", "ask an owner of this hub to add it"),
+				refusalError(parley.NotPermitted, "", who+" is not a participant of this hub", "ask an owner of this hub to add it"),
 			})
 		}
 	}
@@ -153,7 +153,7 @@ func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
 				t.Errorf("%v does not keep its cause", err)
 			}
 			return err
-		}, refused(parley.TimedOut, "", "the call was given up before it began: context canceled", "")})
+		}, refusalError(parley.TimedOut, "", "the call was given up before it began: context canceled", "")})
 	}
 	w.assertRefusals(t, table)
 }
@@ -164,7 +164,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	w.AddAgents("arya")
 	w.NoError(w.Store.Close())
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"user"}, Content: text("hello")})
-	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
+	wantError(t, err, refusalError(parley.Unavailable, "", "the store is closed", "start the hub again"))
 }
 
 // twice is a store that runs every update twice and keeps only the second, as a store may.
@@ -189,5 +189,5 @@ func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"an agent with an unknown manager", func() error {
 		_, err := w.AddAgent(ctx, user, parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "tywin"}})
 		return err
-	}, absent("agent", "tywin", listAgents)}})
+	}, notFoundError("agent", "tywin", listAgents)}})
 }

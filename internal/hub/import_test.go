@@ -53,8 +53,8 @@ func comparable(t tester, export string) []string {
 	return lines
 }
 
-// another is an empty hub on a kind of store.
-func another(t *testing.T, k hubtest.StoreKind) *fixture {
+// newEmptyHub is an empty hub on a kind of store.
+func newEmptyHub(t *testing.T, k hubtest.StoreKind) *fixture {
 	t.Helper()
 	return openFixture(t, k.NewPlace(t), func(w *fixture) { w.Kind = k }, runTwice)
 }
@@ -96,7 +96,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 	exported := w.exportEverything()
 	for _, k := range hubtest.StoreKinds {
 		t.Run("into "+k.Name, func(t *testing.T) {
-			copied := another(t, k)
+			copied := newEmptyHub(t, k)
 			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			lines := int64(strings.Count(exported, "\n"))
 			want := parley.ImportReport{
@@ -155,7 +155,7 @@ func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
 		}
 	})
 	exported := w.exportEverything()
-	copied := another(t, stores)
+	copied := newEmptyHub(t, stores)
 	get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "the second export", comparable(t, copied.exportEverything()), comparable(t, exported))
 	copied.AssertConsistent()
@@ -175,7 +175,7 @@ func TestImportGoesOnAfterABadLine(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			copied := another(t, stores)
+			copied := newEmptyHub(t, stores)
 			bad := len(lines) - 3 // a message
 			broken := slices.Clone(lines)
 			broken[bad] = spoil(broken[bad])
@@ -205,33 +205,33 @@ func TestImportRefuses(t *testing.T) {
 		call func() error
 		want *parley.Error
 	}{
-		"an agent": {load("worker", exported), refused(parley.NotPermitted, "", "only an owner may import a hub", "ask an owner of this hub")},
+		"an agent": {load("worker", exported), refusalError(parley.NotPermitted, "", "only an owner may import a hub", "ask an owner of this hub")},
 		"an agent that exports": {
 			func() error { return w.ExportAll(ctx, as("worker"), &bytes.Buffer{}) },
-			refused(parley.NotPermitted, "", "only an owner may export the hub", "ask an owner of this hub"),
+			refusalError(parley.NotPermitted, "", "only an owner may export the hub", "ask an owner of this hub"),
 		},
-		"nothing":   {load("user", ""), refused(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
-		"something": {load("user", "{}\n"), refused(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
+		"nothing":   {load("user", ""), refusalError(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
+		"something": {load("user", "{}\n"), refusalError(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
 		"a newer export": {
 			load("user", strings.Replace(header, `"version":2`, `"version":3`, 1)),
-			refused(parley.BadInput, "", "line 1: the export has version 3, this program reads up to 2", "use the program that has written it, or a newer one"),
+			refusalError(parley.BadInput, "", "line 1: the export has version 3, this program reads up to 2", "use the program that has written it, or a newer one"),
 		},
 		"a name of another": {
 			load("user", header+"\n"+`{"agent":{"id":"other","uuid":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","name":"boss","kind":"agent",`+
 				`"mode":"strict","context_messages":1,"inbox_depth":1,"inbox_overflow":"reject","attempts":1,"concurrency":1}}`+"\n"),
-			refused(parley.BadInput, parley.Conflict, "line 2: the id, uuid or name of agent other (boss) belongs to another agent here",
+			refusalError(parley.BadInput, parley.Conflict, "line 2: the id, uuid or name of agent other (boss) belongs to another agent here",
 				"rename one of the two, and repeat the import"),
 		},
 		"a channel of another": {
 			load("user", header+"\n"+`{"conversation":{"id":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","name":"general",`+
 				`"kind":"channel","visibility":"public","created_by":"user","members":[]}}`+"\n"),
-			refused(parley.BadInput, parley.Conflict, "line 2: #general: another conversation here has this name or these members",
+			refusalError(parley.BadInput, parley.Conflict, "line 2: #general: another conversation here has this name or these members",
 				"rename or delete the other one, and repeat the import"),
 		},
 		"a lonely pair": {
 			load("user", header+"\n"+`{"conversation":{"id":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736",`+
 				`"kind":"dm","visibility":"private","created_by":"user","members":[{"agent":"user"}]}}`+"\n"),
-			refused(parley.BadInput, "", "line 2: dm 4bf92f35-77b3-4da6-a3ce-929d0e0e4736 has 1 members", hint),
+			refusalError(parley.BadInput, "", "line 2: dm 4bf92f35-77b3-4da6-a3ce-929d0e0e4736 has 1 members", hint),
 		},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, c.call(), c.want) })
@@ -248,7 +248,7 @@ func TestImportInManyUpdates(t *testing.T) {
 	for n := range 450 {
 		w.SayIn("user", c.ID, fmt.Sprint(n))
 	}
-	copied := another(t, stores)
+	copied := newEmptyHub(t, stores)
 	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(w.exportEverything())))
 	same(t, "messages", report.Messages, int64(450))
 	same(t, "the export", comparable(t, copied.exportEverything()), comparable(t, w.exportEverything()))

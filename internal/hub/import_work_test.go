@@ -47,7 +47,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 	exported := w.exportEverything()
 	for _, k := range hubtest.StoreKinds {
 		t.Run("into "+k.Name, func(t *testing.T) {
-			copied := another(t, k)
+			copied := newEmptyHub(t, k)
 			copied.Clock.Advance(time.Hour)
 			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			lines := int64(strings.Count(exported, "\n"))
@@ -86,7 +86,7 @@ func TestImportReadsTheFirstVersion(t *testing.T) {
 	w := newHub(t)
 	w.fillWithEverything()
 	old := strings.Replace(w.exportEverything(), `"version":2`, `"version":1`, 1)
-	copied := another(t, stores)
+	copied := newEmptyHub(t, stores)
 	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(old)))
 	same(t, "messages", report.Messages, int64(9))
 }
@@ -135,10 +135,10 @@ func TestImportNumbersAnew(t *testing.T) {
 	w.fillWithTasks()
 	m := w.PostAs("boss", parley.Draft{Direct: []string{"worker"}, Content: text("how far is it?"), Task: "task-3"}).Message
 	exported := w.exportEverything()
-	busy := another(t, stores)
+	busy := newEmptyHub(t, stores)
 	busy.addInternOffice()
 	own := get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
-	held := busy.HeldApproval(busy.TryContact(as("intern"), notifies("senior", "hello")))
+	held := busy.HeldApproval(busy.TryContact(as("intern"), notifyContact("senior", "hello")))
 	same(t, "its own task", own.ID, "task-1")
 	same(t, "its own approval", held.ShortName(), "approval-1")
 	report := get[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))
@@ -175,11 +175,11 @@ func TestImportOfAnOlderFileKeepsTheNumbersOfTasks(t *testing.T) {
 			rest.WriteString(text)
 		}
 	}
-	copied := another(t, stores)
+	copied := newEmptyHub(t, stores)
 	get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(rest.String())))
 	same(t, "the task of a message", get[parley.Shown](copied)(copied.Message(ctx, user, m.ID)).Task, "task-3")
 	same(t, "its title", get[parley.TaskView](copied)(copied.Task(ctx, user, "task-3")).Title, "a sword")
-	busy := another(t, stores)
+	busy := newEmptyHub(t, stores)
 	get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
 	_, err := busy.Import(ctx, user, strings.NewReader(rest.String()))
 	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "task-1 is another task here") {

@@ -93,7 +93,7 @@ func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	secret := w.PostAs(parley.Owner, parley.Draft{Direct: []string{"senior"}, Content: text("x")}).Message
-	a := w.HeldApproval(second(w.Contact(ctx, hub.Caller{Agent: "intern", Trace: secret.TraceID}, notifies("senior", "x"))))
+	a := w.HeldApproval(errorOf(w.Contact(ctx, hub.Caller{Agent: "intern", Trace: secret.TraceID}, notifyContact("senior", "x"))))
 	same(t, "an approval", a.TraceID, a.ID)
 	run, _ := w.startRunInDM("boss")
 	caller := run.Caller()

@@ -8,22 +8,22 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// tried is how a delivery stands that comes back.
-type tried struct {
+// retryState is how a delivery stands that comes back.
+type retryState struct {
 	State   parley.DeliveryState
 	Attempt int
 	Lease   string
 	Pause   time.Duration // from now on
 }
 
-func (w *fixture) retryState(message, recipient string) tried {
+func (w *fixture) retryState(message, recipient string) retryState {
 	w.T.Helper()
 	d := w.DeliveryOf(message, recipient)
 	pause := time.Duration(0)
 	if d.Until != 0 {
 		pause = time.Duration(int64(d.Until)-w.Leases.Now()) * time.Millisecond
 	}
-	return tried{d.State, d.Attempt, d.Lease, pause}
+	return retryState{d.State, d.Attempt, d.Lease, pause}
 }
 
 func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
@@ -38,10 +38,10 @@ func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
 			w.AdvanceLeases(time.Minute - time.Millisecond)
 			same(t, "before 60 s", w.DeliveryOf(m.ID, "ned").Lease, taken.Lease)
 			w.AdvanceLeases(time.Millisecond)
-			same(t, "after 60 s", w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+			same(t, "after 60 s", w.retryState(m.ID, "ned"), retryState{parley.DeliveryAccepted, 1, "", time.Second})
 			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "nothing is left of the try", []any{d.DeliveredAt, d.SeenAt, d.Run}, []any{(*time.Time)(nil), (*time.Time)(nil), ""})
-			same(t, "why", d.Failure, refused(parley.Unavailable, "", "ned did not do this: whoever had it is gone", ""))
+			same(t, "why", d.Failure, refusalError(parley.Unavailable, "", "ned did not do this: whoever had it is gone", ""))
 			same(t, "in the pause", w.TakeTexts("ned", parley.Take{}), []string{})
 			w.AdvanceLeases(time.Second)
 			same(t, "after the pause", w.TakeTexts("ned", parley.Take{}), []string{"once more"})
@@ -61,11 +61,11 @@ func TestExtendedLeaseLasts(t *testing.T) {
 	}{{0, time.Minute}, {time.Hour, time.Hour}, {time.Second, time.Second}} {
 		list := get[[]parley.Delivery](w)(w.Extend(ctx, as("ned"), taken.Lease, c.length))
 		same(t, "still held", list[0].Message, m.ID)
-		same(t, "lasts", w.retryState(m.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, c.want})
+		same(t, "lasts", w.retryState(m.ID, "ned"), retryState{parley.DeliveryDelivered, 0, taken.Lease, c.want})
 		w.AdvanceLeases(c.want - time.Millisecond)
 	}
 	w.AdvanceLeases(time.Millisecond)
-	same(t, "over", w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+	same(t, "over", w.retryState(m.ID, "ned"), retryState{parley.DeliveryAccepted, 1, "", time.Second})
 }
 
 func TestWallClockMovesNoLease(t *testing.T) {
@@ -83,10 +83,10 @@ func TestWallClockMovesNoLease(t *testing.T) {
 			taken := w.TakeAs("ned", parley.Take{Limit: 1})
 			w.Clock.Advance(jump)
 			w.SweepDueDeliveries()
-			same(t, "lease", w.retryState(first.ID, "ned"), tried{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
+			same(t, "lease", w.retryState(first.ID, "ned"), retryState{parley.DeliveryDelivered, 0, taken.Lease, time.Minute})
 			w.Clock.Advance(-2 * jump)
 			w.AdvanceLeases(time.Minute)
-			same(t, "its end", w.retryState(first.ID, "ned"), tried{parley.DeliveryAccepted, 1, "", time.Second})
+			same(t, "its end", w.retryState(first.ID, "ned"), retryState{parley.DeliveryAccepted, 1, "", time.Second})
 		})
 	}
 }
@@ -106,13 +106,13 @@ func TestPauseGrowsByTheKindOfFailure(t *testing.T) {
 			m := w.SendDM("arya", "ned", "try").Message
 			for i, pause := range want {
 				w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), failure)
-				same(t, fmt.Sprint("after try ", i+1), w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, i + 1, "", pause})
+				same(t, fmt.Sprint("after try ", i+1), w.retryState(m.ID, "ned"), retryState{parley.DeliveryAccepted, i + 1, "", pause})
 				w.AdvanceLeases(pause)
 			}
 			taken := w.TakeAs("ned", parley.Take{})
 			_, err := w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: failure, After: time.Hour}, m.ID)
 			w.NoError(err)
-			same(t, "not before", w.retryState(m.ID, "ned"), tried{parley.DeliveryAccepted, 4, "", time.Hour})
+			same(t, "not before", w.retryState(m.ID, "ned"), retryState{parley.DeliveryAccepted, 4, "", time.Hour})
 		})
 	}
 }
@@ -138,7 +138,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			hint := "an owner can retry or drop it: parley dead list"
 			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "dead", []any{d.State, d.Attempt, d.Failure, d.Lease, d.SettledAt}, []any{
-				parley.DeliveryDead, attempts, refused(parley.DependencyFailed, "", sentence, hint), "", (*time.Time)(nil),
+				parley.DeliveryDead, attempts, refusalError(parley.DependencyFailed, "", sentence, hint), "", (*time.Time)(nil),
 			})
 			same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
 			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{})
@@ -160,14 +160,14 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 			w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 			w.AdvanceLeases(time.Hour)
 		}
-		same(t, "dead", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryDead, Attempt: 2})
+		same(t, "dead", w.retryState(m.ID, "ned"), retryState{State: parley.DeliveryDead, Attempt: 2})
 	}
 	die()
 	audits := len(w.AuditEntries())
 	for _, recipient := range []string{"", "NED"} {
 		retried := get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, recipient))
 		same(t, "retried", retried, w.DeliveryOf(m.ID, "ned"))
-		same(t, "at once, from the start", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryAccepted})
+		same(t, "at once, from the start", w.retryState(m.ID, "ned"), retryState{State: parley.DeliveryAccepted})
 		die()
 	}
 	entry := w.AuditEntries()[audits]
@@ -198,7 +198,7 @@ func TestAskIsTriedOnce(t *testing.T) {
 			w.AddAgents("arya", "ned")
 			ask := w.postForPurpose(parley.PurposeAsk, "arya", "ned", "well?")
 			lose(w, w.TakeAs("ned", parley.Take{}))
-			same(t, "failed", w.retryState(ask.ID, "ned"), tried{State: parley.DeliveryFailed, Attempt: 1})
+			same(t, "failed", w.retryState(ask.ID, "ned"), retryState{State: parley.DeliveryFailed, Attempt: 1})
 			same(t, "told", len(w.HubMessagesTo("arya")), 1)
 		})
 	}
@@ -211,7 +211,7 @@ func TestFailureThatIsFinal(t *testing.T) {
 	m := w.SendDM("arya", "ned", "divide by zero").Message
 	taken := w.TakeAs("ned", parley.Take{})
 	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
-	failure := refused(parley.DependencyFailed, "", "ned did not do this: no such number", "")
+	failure := refusalError(parley.DependencyFailed, "", "ned did not do this: no such number", "")
 	same(t, "failed", []any{list[0].State, list[0].Failure}, []any{parley.DeliveryFailed, failure})
 	same(t, "stored", w.DeliveryOf(m.ID, "ned"), list[0])
 	told := w.HubMessagesTo("arya")
@@ -236,7 +236,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	bran2 := w.TakeAs("bran", parley.Take{}).Lease
 	lost := parley.Trouble{Failure: parley.FailureLost}
 	notHeld := func(m parley.Message) *parley.Error {
-		return refused(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")
+		return refusalError(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")
 	}
 	w.assertRefusals(t, []refusal{
 		{"ack", func() error { _, err := w.Ack(ctx, as("ned"), stale, m.ID); return err }, leaseOver(stale)},
@@ -247,7 +247,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 		{"another's lease", func() error { _, err := w.Settle(ctx, as("ned"), bran2, parley.Outcome{}); return err }, leaseOver(bran2)},
 		{"no lease at all", func() error { _, err := w.Extend(ctx, as("ned"), "x", 0); return err }, leaseOver("x")},
 		{"giving back without a lease", func() error { _, err := w.Nack(ctx, as("ned"), "", lost, m.ID); return err }, notHeld(m)},
-		{"another's message", func() error { _, err := w.Ack(ctx, as("ned"), bran, other.ID); return err }, absent("message", other.ID, checkName)},
+		{"another's message", func() error { _, err := w.Ack(ctx, as("ned"), bran, other.ID); return err }, notFoundError("message", other.ID, checkName)},
 	})
 	same(t, "the holder can", len(get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), holder, parley.Outcome{}))), 1)
 }
@@ -263,7 +263,7 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	_, err := w.Ack(ctx, as("ned"), lease, m.ID)
 	w.NoError(err)
 	w.AdvanceLeases(time.Hour)
-	same(t, "acked", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryAcked, Attempt: 1})
+	same(t, "acked", w.retryState(m.ID, "ned"), retryState{State: parley.DeliveryAcked, Attempt: 1})
 }
 
 func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
@@ -283,7 +283,7 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 	for _, m := range []parley.Message{first, second, third, quiet} {
 		d := w.DeliveryOf(m.ID, "ned")
 		same(t, "failed", []any{d.State, d.Failure, d.Lease}, []any{
-			parley.DeliveryFailed, refused(parley.Unavailable, parley.Gone, "ned was removed", "write to somebody else"), "",
+			parley.DeliveryFailed, refusalError(parley.Unavailable, parley.Gone, "ned was removed", "write to somebody else"), "",
 		})
 	}
 	same(t, "settled before", w.DeliveryState(done.ID, "ned"), parley.DeliveryAcked)

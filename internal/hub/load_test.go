@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func begun(w *fixture, by hub.Caller, work hub.Work) func() {
+func beginWork(w *fixture, by hub.Caller, work hub.Work) func() {
 	w.T.Helper()
 	begun, err := w.Begin(ctx, by, work)
 	w.NoError(err)
@@ -19,7 +19,7 @@ func begun(w *fixture, by hub.Caller, work hub.Work) func() {
 }
 
 func busy(who string, n int, what, key string) *parley.Error {
-	e := refused(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has %d %s under way, which is the most it may have", who, n, what),
+	e := refusalError(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has %d %s under way, which is the most it may have", who, n, what),
 		"end one of them first; an owner can raise "+key+" in config.yaml")
 	e.RetryAfter = time.Second
 	return e
@@ -43,14 +43,14 @@ func TestOneParticipantHasSoMuchUnderWay(t *testing.T) {
 	} {
 		var ends []func()
 		for range test.most {
-			ends = append(ends, begun(w, as("arya"), test.work))
+			ends = append(ends, beginWork(w, as("arya"), test.work))
 		}
 		over := func() error { _, err := w.Begin(ctx, as("ARYA"), test.work); return err }
 		w.assertRefusals(t, []refusal{{"one more", over, busy("arya", test.most, test.name, test.key)}})
-		begun(w, as("ned"), test.work)()
+		beginWork(w, as("ned"), test.work)()
 		ends[0]()
 		ends[0]() // twice is once
-		begun(w, as("arya"), test.work)
+		beginWork(w, as("arya"), test.work)
 		w.assertRefusals(t, []refusal{{"one came, one went", over, busy("arya", test.most, test.name, test.key)}})
 		same(t, "under way", w.Underway("arya", test.work), test.most)
 	}
@@ -63,8 +63,8 @@ func TestFiftyAgentsPollAtOnce(t *testing.T) {
 	for n := range 50 {
 		id := fmt.Sprint("a", n)
 		w.AddAgents(id)
-		begun(w, as(id), hub.Waiting)
-		begun(w, as("a0"), hub.Waiting)
+		beginWork(w, as(id), hub.Waiting)
+		beginWork(w, as("a0"), hub.Waiting)
 	}
 	same(t, "under way", w.Underway("a0", hub.Waiting), 51)
 }
@@ -76,7 +76,7 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := openFixture(t, place, func(w *fixture) { w.Config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })
 			w.AddAgents("arya")
-			end := begun(w, as("arya"), work)
+			end := beginWork(w, as("arya"), work)
 			next := make(chan error, 1)
 			go func() {
 				second, err := w.Begin(ctx, as("arya"), work)
@@ -90,7 +90,7 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 			if err := <-next; err != nil {
 				t.Error(err)
 			}
-			end = begun(w, as("arya"), work)
+			end = beginWork(w, as("arya"), work)
 			defer end()
 			before := time.Now()
 			if _, err := w.Begin(ctx, as("arya"), work); parley.AsError(err).Reason != parley.RateLimited || time.Since(before) != 2*time.Second {
@@ -113,21 +113,21 @@ func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
 	})
 	w.AddAgents("arya", "ned")
 	w.AddPerson("sansa", parley.AccessMember)
-	begun(w, as("arya"), hub.Streaming)
+	beginWork(w, as("arya"), hub.Streaming)
 	w.Clock.Advance(time.Second)
-	begun(w, as("arya"), hub.Streaming)
-	full := refused(parley.Unavailable, "", "this hub has 2 event streams under way, which is the most it takes", "try again in a moment")
+	beginWork(w, as("arya"), hub.Streaming)
+	full := refusalError(parley.Unavailable, "", "this hub has 2 event streams under way, which is the most it takes", "try again in a moment")
 	full.RetryAfter = time.Second
 	w.assertRefusals(t, []refusal{
 		{"all are taken", func() error { _, err := w.Begin(ctx, as("ned"), hub.Streaming); return err }, full},
 	})
 	for range 5 { // neither bound nor rate
-		begun(w, user, hub.Streaming)
-		begun(w, user, hub.Searching)
-		begun(w, hub.Caller{Agent: "arya", By: parley.Owner}, hub.Streaming)
+		beginWork(w, user, hub.Streaming)
+		beginWork(w, user, hub.Searching)
+		beginWork(w, hub.Caller{Agent: "arya", By: parley.Owner}, hub.Streaming)
 	}
 	w.NoError(func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }())
-	over := refused(parley.Unavailable, parley.RateLimited, "sansa has read more than 1 times a second", "try again in 1s; a search counts as 10 reads")
+	over := refusalError(parley.Unavailable, parley.RateLimited, "sansa has read more than 1 times a second", "try again in 1s; a search counts as 10 reads")
 	over.RetryAfter = time.Second
 	w.assertRefusals(t, []refusal{{"reads have a rate", func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }, over}})
 }
@@ -138,13 +138,13 @@ func TestASearchCountsAsTenReads(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	for range 40 {
-		begun(w, as("arya"), hub.Searching)()
+		beginWork(w, as("arya"), hub.Searching)()
 	}
 	if _, err := w.Begin(ctx, as("arya"), hub.Reading); parley.AsError(err).Reason != parley.RateLimited {
 		t.Errorf("got %v", err)
 	}
 	w.Clock.Advance(10 * time.Millisecond)
-	begun(w, as("arya"), hub.Reading)()
+	beginWork(w, as("arya"), hub.Reading)()
 }
 
 // TestWhatIsOverLeavesNothing: a participant that has nothing under way costs nothing.
@@ -153,7 +153,7 @@ func TestWhatIsOverLeavesNothing(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	for work := hub.Reading; work <= hub.Sending; work++ {
-		begun(w, as("arya"), work)()
+		beginWork(w, as("arya"), work)()
 	}
 	same(t, "kept", w.Shares(), 0)
 }

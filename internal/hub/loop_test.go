@@ -27,8 +27,8 @@ func heldUp(d parley.Delivery) bool {
 	return d.State == parley.DeliveryFailed && d.Failure.Code == parley.DependencyFailed
 }
 
-// held says whether the deliveries of a message have failed, each with E005.
-func held(t *testing.T, r parley.Receipt) bool {
+// anyHeldUp says whether the deliveries of a message have failed, each with E005.
+func anyHeldUp(t *testing.T, r parley.Receipt) bool {
 	t.Helper()
 	for _, d := range r.Deliveries {
 		if heldUp(d) {
@@ -77,20 +77,20 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 
 	w.Restart()
 	another := w.SendDM("writerbot", "databot", "elsewhere")
-	same(t, "in another conversation, after a restart", held(t, another), true)
+	same(t, "in another conversation, after a restart", anyHeldUp(t, another), true)
 	same(t, "the line is said once", len(w.hubStatusLines("work"))+len(w.hubStatusLines(another.Message.Conversation)), 1)
 	for _, kind := range []parley.Type{parley.TypeStatus, parley.TypeNotification} {
-		same(t, string(kind), held(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot", Type: kind})), false)
+		same(t, string(kind), anyHeldUp(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot", Type: kind})), false)
 	}
-	same(t, "an agent beside them", held(t, w.PostAs("third", parley.Draft{Conversation: "work", To: "databot"})), false)
+	same(t, "an agent beside them", anyHeldUp(t, w.PostAs("third", parley.Draft{Conversation: "work", To: "databot"})), false)
 	for _, purpose := range purposes {
 		r := get[parley.Receipt](w)(w.PostFor(ctx, as("writerbot"), parley.Draft{Direct: []string{"databot"}, Content: text("?")}, purpose))
-		same(t, string(purpose), held(t, r), false)
+		same(t, string(purpose), anyHeldUp(t, r), false)
 	}
-	same(t, "still", held(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot"})), true)
+	same(t, "still", anyHeldUp(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot"})), true)
 
 	before = w.LastEventNumber()
-	same(t, "a person speaks", held(t, w.PostAs("ned", parley.Draft{Conversation: "work", To: "databot"})), false)
+	same(t, "a person speaks", anyHeldUp(t, w.PostAs("ned", parley.Draft{Conversation: "work", To: "databot"})), false)
 	same(t, "and closes it", slices.Contains(kindsAfter(w, before), parley.EventLoopClosed), true)
 	same(t, "they go on, as far as before", w.exchangeUntilHeld(100, "work", "databot", "writerbot"), 8)
 }
@@ -102,7 +102,7 @@ func TestQuietMinutesCloseABreaker(t *testing.T) {
 	w.CreateChannel("user", "work", "a", "b")
 	w.exchangeUntilHeld(100, "work", "a", "b")
 	w.Clock.Advance(10*time.Minute - time.Millisecond)
-	same(t, "before", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), true)
+	same(t, "before", anyHeldUp(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), true)
 	w.Clock.Advance(time.Millisecond)
 	before := w.LastEventNumber()
 	same(t, "then", w.exchangeUntilHeld(100, "work", "a", "b"), 8)
@@ -136,9 +136,9 @@ func TestWhoMayResumeAPair(t *testing.T) {
 	resume := func(by, a, b string) func() error {
 		return func() error { _, err := w.ResumePair(ctx, as(by), a, b); return err }
 	}
-	table := []refusal{{"nobody", resume("user", "a", "nobody"), absent("agent", "nobody", listAgents)}}
+	table := []refusal{{"nobody", resume("user", "a", "nobody"), notFoundError("agent", "nobody", listAgents)}}
 	for _, who := range []string{"a", "b", "other", "ned"} {
-		table = append(table, refusal{who, resume(who, "a", "b"), refused(parley.NotPermitted, "",
+		table = append(table, refusal{who, resume(who, "a", "b"), refusalError(parley.NotPermitted, "",
 			who+" cannot let a and b go on", "ask the manager of either, or an owner of this hub")})
 	}
 	w.assertRefusals(t, table)
@@ -184,18 +184,18 @@ func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
 	w.CreateChannel("user", "work", "a", "b")
 	for round := range 4 {
 		for range 30 {
-			same(t, "held", held(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), false)
+			same(t, "held", anyHeldUp(t, w.PostAs("a", parley.Draft{Conversation: "work", To: "b"})), false)
 		}
 		w.Clock.Advance(9 * time.Minute) // what is not counted is no quiet either
 		if round < 3 {
-			same(t, "the answer", held(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
+			same(t, "the answer", anyHeldUp(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
 		}
 	}
 	same(t, "no line yet", len(w.hubStatusLines("work")), 0)
-	same(t, "the eighth opens", held(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
+	same(t, "the eighth opens", anyHeldUp(t, w.PostAs("b", parley.Draft{Conversation: "work", To: "a"})), false)
 	same(t, "one line", len(w.hubStatusLines("work")), 1)
 	for from, to := range map[string]string{"a": "b", "b": "a"} {
-		same(t, "then "+from+" is held", held(t, w.PostAs(from, parley.Draft{Conversation: "work", To: to})), true)
+		same(t, "then "+from+" is held", anyHeldUp(t, w.PostAs(from, parley.Draft{Conversation: "work", To: to})), true)
 	}
 }
 
@@ -211,14 +211,14 @@ func TestAChainOfAgentsIsHeld(t *testing.T) {
 	w.CreateChannel("user", "work", ids[1:]...)
 	last := w.PostAs("user", parley.Draft{Conversation: "work", To: ids[1]})
 	passed := 0
-	for n := 2; n < len(ids) && !held(t, last); n++ {
+	for n := 2; n < len(ids) && !anyHeldUp(t, last); n++ {
 		last = w.PostAs(ids[n-1], parley.Draft{InReplyTo: last.Message.ID, To: ids[n], Conversation: "work"})
 		passed = n - 1
 	}
-	same(t, "the ninth is held", []any{held(t, last), passed}, []any{true, 9})
+	same(t, "the ninth is held", []any{anyHeldUp(t, last), passed}, []any{true, 9})
 	same(t, "one line", w.hubStatusLines("work"), []string{"8 automatic wakes in a row have led to the message of agent7 to agent8; " +
 		"further wakes along this chain are held. A person's message here lets them go on."})
-	same(t, "a new chain is not held", held(t, w.PostAs("agent9", parley.Draft{Conversation: "work", To: "agent10"})), false)
+	same(t, "a new chain is not held", anyHeldUp(t, w.PostAs("agent9", parley.Draft{Conversation: "work", To: "agent10"})), false)
 }
 
 // TestAChainOfRunsIsHeld has each agent write to the next while it runs, without naming what it answers.
@@ -236,7 +236,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 		same(t, "chain", run.Run.Chain, n)
 		r := get[parley.Receipt](w)(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{ids[n+1]}, Content: text("go on")}))
 		w.EndRun(run, "")
-		same(t, fmt.Sprint("wake ", n+1), held(t, r), n == 8)
+		same(t, fmt.Sprint("wake ", n+1), anyHeldUp(t, r), n == 8)
 		if n == 8 {
 			same(t, "it starts nothing", w.nextInstantRun(ids[n+1]) == nil, true)
 			return
@@ -252,7 +252,7 @@ func TestTooManyHopsWakeNobody(t *testing.T) {
 	w.CreateChannel("user", "work", "a", "b", "ned")
 	last := w.SayIn("a", "work", "first")
 	for n := range 32 {
-		same(t, "held", held(t, last), false)
+		same(t, "held", anyHeldUp(t, last), false)
 		from, to := "b", "a"
 		if n%2 == 1 {
 			from, to = to, from

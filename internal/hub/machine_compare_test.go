@@ -66,7 +66,7 @@ func (x *machine) compareRoom(t *rapid.T, r *room) {
 		return
 	}
 	x.w.NoError(err)
-	same(t, "deliveries", reach(shown.Deliveries), s.reach)
+	same(t, "deliveries", wakesByRecipient(shown.Deliveries), s.reach)
 	for _, d := range shown.Deliveries {
 		same(t, "pair_seq", d.PairSeq, s.pairs[d.Recipient])
 	}

@@ -371,7 +371,7 @@ func (x *machine) comparePost(t *rapid.T, got parley.Receipt, want plan) {
 	if !want.fresh {
 		same(t, "room", got.Message.Conversation, want.room.id)
 	}
-	same(t, "reaches", reach(got.Deliveries), want.reach)
+	same(t, "reaches", wakesByRecipient(got.Deliveries), want.reach)
 	same(t, "notices", len(got.Notices)-len(got.UnknownMentions), want.notices) // each unknown name has one
 	if !got.Message.Intact() {
 		t.Errorf("the checksum of %s does not hold", got.Message.ID)

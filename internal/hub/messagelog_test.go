@@ -21,7 +21,7 @@ func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
 		same(t, "the filter", get[parley.LogFilter](w)(w.LogFilter(ctx, user, test.give)), test.want)
 	}
 	_, err := w.LogFilter(ctx, user, parley.LogFilter{Agent: "nobody"})
-	wantError(t, err, absent("agent", "nobody", listAgents))
+	wantError(t, err, notFoundError("agent", "nobody", listAgents))
 	_, err = w.LogFilter(ctx, as("arya"), parley.LogFilter{})
-	wantError(t, err, refused(parley.NotPermitted, "", "only an owner may read the message log", "ask an owner of this hub"))
+	wantError(t, err, refusalError(parley.NotPermitted, "", "only an owner may read the message log", "ask an owner of this hub"))
 }

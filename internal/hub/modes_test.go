@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func moded(t *testing.T, mode parley.Answers) *fixture {
+func newHubWithAnswers(t *testing.T, mode parley.Answers) *fixture {
 	t.Helper()
 	w := newHub(t)
 	w.AddScriptAgents("a1", "b2", "c3")
@@ -19,14 +19,14 @@ var three = []string{"a1", "b2", "c3"}
 
 func TestParallelAllAnswerAtOnce(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersParallel)
+	w := newHubWithAnswers(t, parley.AnswersParallel)
 	w.SayIn("user", "open", "@b2 @a1 @c3")
 	same(t, "woken", w.WokenAgents(three...), three)
 }
 
 func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersRoundRobin)
+	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	rung, _ := w.Rung()
 	w.SayIn("user", "open", "@c3 @a1 @b2")
 	w.AssertIdle("a1", "b2")
@@ -48,7 +48,7 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 
 func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersRoundRobin)
+	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	w.AddPollingAgents("ana")
 	w.SayIn("user", "open", "@ana @c3 @a1")
 	w.AssertIdle("a1")
@@ -66,7 +66,7 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 // Messages that name the same agents in different orders do not make them wait for each other.
 func TestRoundRobinDoesNotDeadlock(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersRoundRobin)
+	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	w.SayIn("user", "open", "@a1 @b2 one")
 	w.SayIn("user", "open", "@b2 @a1 two")
 	a, b := w.StartRun("a1"), w.StartRun("b2")
@@ -81,7 +81,7 @@ func TestRoundRobinDoesNotDeadlock(t *testing.T) {
 
 func TestFirstAnswerStands(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersFirst)
+	w := newHubWithAnswers(t, parley.AnswersFirst)
 	w.AddPollingAgents("ana")
 	m := w.SayIn("user", "open", "@a1 @b2 @c3 @ana").Message
 	a, b := w.StartRun("a1"), w.StartRun("b2")
@@ -104,7 +104,7 @@ func TestFirstAnswerStands(t *testing.T) {
 // An empty answer is none, and a run that something else has woken goes on.
 func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersFirst)
+	w := newHubWithAnswers(t, parley.AnswersFirst)
 	w.SayIn("user", "open", "@a1 @b2 one")
 	w.EndRun(w.StartRun("a1"), "")
 	w.SayIn("user", "open", "@b2 two")
@@ -134,18 +134,18 @@ func TestWayToAnswerIsSet(t *testing.T) {
 		{"an unknown word", func() error {
 			_, err := w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &wrong})
 			return err
-		}, refused(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
+		}, refusalError(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
 		{"a new channel with one", func() error {
 			_, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "new", Answers: wrong})
 			return err
-		}, refused(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
+		}, refusalError(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
 		{"by a member", func() error {
 			_, err := w.ChangeConversation(ctx, as("ned"), id, parley.ConversationChange{Answers: &first})
 			return err
-		}, refused(parley.NotPermitted, "", "only the creator of #open and owners may say who answers there", "ask arya")},
+		}, refusalError(parley.NotPermitted, "", "only the creator of #open and owners may say who answers there", "ask arya")},
 		{"in a DM", func() error {
 			_, err := w.ChangeConversation(ctx, as("arya"), dm, parley.ConversationChange{Answers: &first})
 			return err
-		}, refused(parley.BadInput, "", "in a dm only one is woken at a time", "use a channel")},
+		}, refusalError(parley.BadInput, "", "in a dm only one is woken at a time", "use a channel")},
 	})
 }

@@ -19,37 +19,35 @@ type naming struct {
 
 // namings are all calls that take the name of a message, an approval or a run.
 var namings = map[string]naming{
-	"show a message": {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Message(ctx, as(who), name)) }},
-	"read a thread":  {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Thread(ctx, as(who), name)) }},
+	"show a message": {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.Message(ctx, as(who), name)) }},
+	"read a thread":  {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.Thread(ctx, as(who), name)) }},
 	"reply": {parley.NounMessage, func(w *fixture, who, name string) error {
-		return failed(w.Post(ctx, as(who), parley.Draft{InReplyTo: name, Content: text("I see")}))
+		return errorOf(w.Post(ctx, as(who), parley.Draft{InReplyTo: name, Content: text("I see")}))
 	}},
 	"await a message": {parley.NounMessage, func(w *fixture, who, name string) error {
-		return failed(w.AwaitRung(ctx, as(who), name, parley.DeliverySeen, 0))
+		return errorOf(w.AwaitRung(ctx, as(who), name, parley.DeliverySeen, 0))
 	}},
-	"await an answer":    {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.AwaitOutcome(ctx, as(who), name, 0)) }},
-	"acknowledge":        {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Ack(ctx, as(who), "", name)) }},
-	"say what was shown": {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.MarkShown(ctx, as(who), name)) }},
-	"show an approval":   {parley.NounApproval, func(w *fixture, who, name string) error { return failed(w.Approval(ctx, as(who), name)) }},
+	"await an answer":    {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.AwaitOutcome(ctx, as(who), name, 0)) }},
+	"acknowledge":        {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.Ack(ctx, as(who), "", name)) }},
+	"say what was shown": {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.MarkShown(ctx, as(who), name)) }},
+	"show an approval":   {parley.NounApproval, func(w *fixture, who, name string) error { return errorOf(w.Approval(ctx, as(who), name)) }},
 	"await an approval": {parley.NounApproval, func(w *fixture, who, name string) error {
-		return failed(w.AwaitOutcome(ctx, as(who), name, 0))
+		return errorOf(w.AwaitOutcome(ctx, as(who), name, 0))
 	}},
-	"show a run":    {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.Run(ctx, as(who), name)) }},
-	"read a run":    {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.RunOutput(ctx, as(who), name)) }},
-	"trace":         {parley.NounMessage, func(w *fixture, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
-	"trace a run":   {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.Trace(ctx, as(who), name)) }},
+	"show a run":    {parley.NounRun, func(w *fixture, who, name string) error { return errorOf(w.Run(ctx, as(who), name)) }},
+	"read a run":    {parley.NounRun, func(w *fixture, who, name string) error { return errorOf(w.RunOutput(ctx, as(who), name)) }},
+	"trace":         {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.Trace(ctx, as(who), name)) }},
+	"trace a run":   {parley.NounRun, func(w *fixture, who, name string) error { return errorOf(w.Trace(ctx, as(who), name)) }},
 	"need of a new": {parley.NounMessage, needs},
-	"cancel a run":  {parley.NounRun, func(w *fixture, who, name string) error { return failed(w.CancelRun(ctx, as(who), name, "")) }},
+	"cancel a run":  {parley.NounRun, func(w *fixture, who, name string) error { return errorOf(w.CancelRun(ctx, as(who), name, "")) }},
 	"decide on an approval": {parley.NounApproval, func(w *fixture, who, name string) error {
-		return failed(w.Decide(ctx, as(who), name, parley.Decision{Approve: true}))
+		return errorOf(w.Decide(ctx, as(who), name, parley.Decision{Approve: true}))
 	}},
 }
 
 func needs(w *fixture, who, name string) error {
-	return failed(w.NewTask(ctx, as(who), parley.NewTask{Title: "next", DependsOn: []string{name}}))
+	return errorOf(w.NewTask(ctx, as(who), parley.NewTask{Title: "next", DependsOn: []string{name}}))
 }
-
-func failed[V any](_ V, err error) error { return err }
 
 // things are one of each: a message from boss to intern, a run of intern's, and an approval that it needs.
 type things map[parley.Noun]struct {
@@ -63,7 +61,7 @@ func (w *fixture) makeOneOfEach() things {
 	w.addInternOffice()
 	m := w.SendDM("boss", "intern", "a sword").Message
 	a := w.StartRun("intern")
-	held := w.HeldApproval(w.TryContact(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifies("senior", "hello")))
+	held := w.HeldApproval(w.TryContact(hub.Caller{Agent: "intern", Source: "run", Run: a.Run.ID}, notifyContact("senior", "hello")))
 	return things{
 		parley.NounMessage: {m.ID, m.Seq, "intern"}, parley.NounApproval: {held.ID, held.Number, "boss"}, parley.NounRun: {a.Run.ID, a.Run.Number, "intern"},
 	}
@@ -157,7 +155,7 @@ func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
 	begin := seen.ID[:6] // the newest ids of a hub begin alike
 	same(t, "only one is hers", get[parley.Shown](w)(w.Message(ctx, as("sansa"), begin)).ID, seen.ID)
 	_, err := w.Message(ctx, as("gendry"), begin)
-	wantError(t, err, refused(parley.BadInput, parley.Conflict,
+	wantError(t, err, refusalError(parley.BadInput, parley.Conflict,
 		fmt.Sprintf("%q may be several messages: %s, %s", begin, hidden[0].ShortName(), hidden[1].ShortName()),
 		"use one of these names, or give more of the id"))
 	for i := range 5 {
@@ -217,7 +215,7 @@ func TestALookUpByAPieceCountsAsASearch(t *testing.T) {
 	w.AddPollingAgents("arya", "gendry")
 	m := w.SendDM("arya", "gendry", "one").Message
 	caller := hub.Caller{Agent: "gendry", Source: "api", Token: "t", Scopes: parley.Scopes{parley.ScopeRead}}
-	limited := func(name string) error { return failed(w.Message(context.Background(), caller, name)) }
+	limited := func(name string) error { return errorOf(w.Message(context.Background(), caller, name)) }
 	for range 2 {
 		w.NoError(limited(m.ID[len(m.ID)-12:]))
 	}
@@ -255,14 +253,14 @@ func TestNamesInTheFormOfShortNamesAreRefused(t *testing.T) {
 		return err
 	}
 	for what, err := range map[string]error{
-		"an agent's id":   failed(w.AddAgent(ctx, user, parley.NewAgent{ID: "run-12"})),
-		"an agent's name": failed(w.AddAgent(ctx, user, parley.NewAgent{ID: "bot", Name: "Task-101"})),
-		"a person's":      failed(w.AddAgent(ctx, user, parley.NewAgent{ID: "m7", Kind: parley.KindHuman, Access: parley.AccessMember})),
+		"an agent's id":   errorOf(w.AddAgent(ctx, user, parley.NewAgent{ID: "run-12"})),
+		"an agent's name": errorOf(w.AddAgent(ctx, user, parley.NewAgent{ID: "bot", Name: "Task-101"})),
+		"a person's":      errorOf(w.AddAgent(ctx, user, parley.NewAgent{ID: "m7", Kind: parley.KindHuman, Access: parley.AccessMember})),
 		"renamed":         rename("Approval-7"),
-		"a channel":       failed(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "m1234"})),
-		"a group":         failed(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "run-1", Group: true})),
+		"a channel":       errorOf(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "m1234"})),
+		"a group":         errorOf(w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "run-1", Group: true})),
 		"a new name":      w.Rename(ctx, as("arya"), "general", "task-1"),
-		"made by a post":  failed(w.Post(ctx, as("arya"), parley.Draft{Conversation: "approval-1", Make: true, Content: text("hello")})),
+		"made by a post":  errorOf(w.Post(ctx, as("arya"), parley.Draft{Conversation: "approval-1", Make: true, Content: text("hello")})),
 	} {
 		e := parley.AsError(err)
 		if err == nil || e.Code != parley.BadInput || !strings.Contains(e.Message, "short name") || !strings.Contains(e.Suggestion, "choose another") {

@@ -60,13 +60,13 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
 		w := newHub(t)
 		w.addInternOffice()
-		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "x")))
+		w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "x")))
 		same(t, "told", len(w.pendingNotices()), 0)
 		w.Clock.Advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		same(t, "reminded", len(w.pendingNotices()), 0)
 		w.AddPermission("intern", "senior", parley.EffectAllow, withPerson)
-		w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "y")))
+		w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "y")))
 		w.Clock.Advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		told := "user approval intern needs your approval (approval-2)"

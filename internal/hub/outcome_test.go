@@ -45,7 +45,7 @@ func quotedAnswer(words string) []parley.Quote {
 
 func TestWaitForAnAsk(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, briefly)
+	w := newHub(t, withShortAsks)
 	w.AddScriptAgents("a", "b")
 	w.AddPerson("ann", parley.AccessMember)
 	asked := w.beginAsk(user, "b", "one")
@@ -148,7 +148,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *fixture) { w.Config.Approvals.Expire = time.Hour })
 	w.addInternOffice()
-	held := w.HeldApproval(w.TryContact(as("intern"), asks("senior", "well?")))
+	held := w.HeldApproval(w.TryContact(as("intern"), askContact("senior", "well?")))
 	same(t, "pending", w.outcomeNow(as("intern"), held.ID), parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "pending"})
 	now := w.awaitOutcomeWhile(as("intern"), held.ID, func() {
 		w.DecideAs("boss", held.ID, parley.Decision{Approve: true})
@@ -156,10 +156,10 @@ func TestWaitForAnApproval(t *testing.T) {
 	})
 	same(t, "executed", now, parley.Awaited{ID: held.ID, Name: "approval-1", Kind: parley.AwaitedApproval, State: "executed", Done: true, Text: "Response from senior: fine"})
 	same(t, "nothing is left", w.PendingTexts("intern"), []string{})
-	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "again?")))
+	held = w.HeldApproval(w.TryContact(as("intern"), askContact("senior", "again?")))
 	now = w.awaitOutcomeWhile(as("intern"), held.ID, func() { w.DecideAs("boss", held.ID, parley.Decision{Note: "no"}) })
 	same(t, "denied", []any{now.State, now.Text, codeOf(now)}, []any{"denied", "Approval denied for contacting senior.", parley.NotPermitted})
-	held = w.HeldApproval(w.TryContact(as("intern"), asks("senior", "once more?")))
+	held = w.HeldApproval(w.TryContact(as("intern"), askContact("senior", "once more?")))
 	w.Clock.Advance(2 * time.Hour)
 	w.NoError(w.SweepApprovals(ctx))
 	same(t, "expired", codeOf(w.outcomeNow(as("intern"), held.ID)), parley.TimedOut)

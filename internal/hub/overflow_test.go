@@ -30,7 +30,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest message of bran, which has the most in it", "send it again later; it can still be read in its conversation"
 	d, now := w.DeliveryOf(oldest.ID, "ned"), w.Clock.Now()
 	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
-		parley.DeliveryEvicted, refused(parley.Unavailable, "", sentence, hint), &now,
+		parley.DeliveryEvicted, refusalError(parley.Unavailable, "", sentence, hint), &now,
 	})
 	same(t, "its sender is told", textsOf(w.HubMessagesTo("bran")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
 	same(t, "nobody else is", len(w.HubMessagesTo("arya"))+len(w.HubMessagesTo("ned")), 0)
@@ -117,7 +117,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 }
 
 func inboxFull(id string, n int) *parley.Error {
-	return refused(parley.Unavailable, "", fmt.Sprintf("the inbox of %s is full (%d messages)", id, n),
+	return refusalError(parley.Unavailable, "", fmt.Sprintf("the inbox of %s is full (%d messages)", id, n),
 		"wait until it has handled some, or raise its inbox depth")
 }
 

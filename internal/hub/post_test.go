@@ -180,7 +180,7 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	got := w.ReplyAs("ned", asked.Message.ID, "yes")
 	m := got.Message
 	same(t, "reply", []string{m.Conversation, m.To, m.InReplyTo, m.TraceID}, []string{open, "arya", asked.Message.ID, "winter-1"})
-	same(t, "reaches", reach(got.Deliveries), map[string]bool{"arya": true})
+	same(t, "reaches", wakesByRecipient(got.Deliveries), map[string]bool{"arya": true})
 
 	self := w.ReplyAs("arya", asked.Message.ID, "I add").Message
 	same(t, "to one's own message: to nobody", []string{self.Conversation, self.To, self.TraceID}, []string{open, "", "winter-1"})
@@ -206,7 +206,7 @@ func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
 }
 
 func elsewhere(id string) *parley.Error {
-	return refused(parley.BadInput, "", "message "+id+" is in another conversation", "answer it where it is: leave the conversation out")
+	return refusalError(parley.BadInput, "", "message "+id+" is in another conversation", "answer it where it is: leave the conversation out")
 }
 
 func TestReplyRefuses(t *testing.T) {
@@ -222,9 +222,9 @@ func TestReplyRefuses(t *testing.T) {
 	}
 	const nowhere = "0190a000-0000-7000-8000-000000000000"
 	w.assertRefusals(t, []refusal{
-		{"to nothing", post("ned", parley.Draft{InReplyTo: nowhere}), absent("message", nowhere, checkName)},
-		{"to no id", post("ned", parley.Draft{InReplyTo: "x"}), absent("message", "x", checkName)},
-		{"to the unseen", post("bran", parley.Draft{InReplyTo: foreign}), absent("message", foreign, checkName)},
+		{"to nothing", post("ned", parley.Draft{InReplyTo: nowhere}), notFoundError("message", nowhere, checkName)},
+		{"to no id", post("ned", parley.Draft{InReplyTo: "x"}), notFoundError("message", "x", checkName)},
+		{"to the unseen", post("bran", parley.Draft{InReplyTo: foreign}), notFoundError("message", foreign, checkName)},
 		{
 			"in another conversation", post("ned", parley.Draft{Conversation: "open", InReplyTo: foreign}),
 			elsewhere(foreign),
@@ -338,12 +338,12 @@ func TestSenderIsTheCaller(t *testing.T) {
 		table = append(table, refusal{"claiming " + other, func() error {
 			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, From: other, Content: text("hi")})
 			return err
-		}, refused(parley.NotPermitted, "", fmt.Sprintf("arya cannot send as %q", other), "leave the sender out: it is known from the credential")})
+		}, refusalError(parley.NotPermitted, "", fmt.Sprintf("arya cannot send as %q", other), "leave the sender out: it is known from the credential")})
 	}
 	table = append(table, refusal{"an owner claiming an agent", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Direct: []string{"ned"}, From: "arya", Content: text("hi")})
 		return err
-	}, refused(parley.NotPermitted, "", `user cannot send as "arya"`, "leave the sender out: it is known from the credential")})
+	}, refusalError(parley.NotPermitted, "", `user cannot send as "arya"`, "leave the sender out: it is known from the credential")})
 	w.assertRefusals(t, table)
 }
 
@@ -388,7 +388,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 }
 
 func usedUp(key string) *parley.Error {
-	return refused(parley.BadInput, parley.Conflict, fmt.Sprintf("the idempotency key %q was used for a message that is gone", key), "use another key")
+	return refusalError(parley.BadInput, parley.Conflict, fmt.Sprintf("the idempotency key %q was used for a message that is gone", key), "use another key")
 }
 
 func TestManyWithOneKeyStoreOneMessage(t *testing.T) {
@@ -410,7 +410,7 @@ func TestRefusedPostDoesNotUseUpItsKey(t *testing.T) {
 	w.AddAgents("arya")
 	d := parley.Draft{Conversation: "nowhere", Content: text("hi"), IdempotencyKey: "k"}
 	_, err := w.Post(ctx, as("arya"), d)
-	wantError(t, err, absent("conversation", "nowhere", listConversations))
+	wantError(t, err, notFoundError("conversation", "nowhere", listConversations))
 	w.CreateChannel("arya", "nowhere")
 	same(t, "duplicate", w.PostAs("arya", d).Duplicate, false)
 }
@@ -433,7 +433,7 @@ func TestPairSeqCountsFromOneSenderToOneRecipient(t *testing.T) {
 	same(t, "the other way", count(w.SendDM("ned", "arya", "1")), map[string]int64{"arya": 1})
 	w.SayIn("arya", "open", "no delivery")
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "nobody"}, Content: text("refused")})
-	wantError(t, err, absent("agent", "nobody", listAgents))
+	wantError(t, err, notFoundError("agent", "nobody", listAgents))
 	w.Restart()
 	same(t, "without gaps", count(w.SendDM("arya", "ned", "4")), map[string]int64{"ned": 4})
 }
@@ -453,10 +453,10 @@ func TestPostRefuses(t *testing.T) {
 		}
 		return func() error { _, err := w.Post(ctx, as(from), d); return err }
 	}
-	bad := func(sentence, hint string) *parley.Error { return refused(parley.BadInput, "", sentence, hint) }
+	bad := func(sentence, hint string) *parley.Error { return refusalError(parley.BadInput, "", sentence, hint) }
 	direct := func(names ...string) parley.Draft { return parley.Draft{Direct: names} }
 	outside := func(title string) *parley.Error {
-		return refused(parley.NotPermitted, "", "user does not take part in "+title, "join it first, or write in a conversation of your own")
+		return refusalError(parley.NotPermitted, "", "user does not take part in "+title, "join it first, or write in a conversation of your own")
 	}
 	w.assertRefusals(t, []refusal{
 		{"nowhere", post("arya", parley.Draft{}), bad("the message has no conversation", "name a conversation, or the participants it is for")},
@@ -473,8 +473,8 @@ func TestPostRefuses(t *testing.T) {
 			"of a bad type", post("arya", parley.Draft{Conversation: "open", Type: "Chat"}),
 			bad(`"Chat" is not a message type`, "a type is 1 to 64 of a-z, 0-9, _ and -, starting with a letter"),
 		},
-		{"into the unknown", post("arya", parley.Draft{Conversation: "opne"}), absent("conversation", "opne", "did you mean open?")},
-		{"into the unseen", post("bran", parley.Draft{Conversation: "closed"}), absent("conversation", "closed", listConversations)},
+		{"into the unknown", post("arya", parley.Draft{Conversation: "opne"}), notFoundError("conversation", "opne", "did you mean open?")},
+		{"into the unseen", post("bran", parley.Draft{Conversation: "closed"}), notFoundError("conversation", "closed", listConversations)},
 		{"an owner into a private channel", post("user", parley.Draft{Conversation: "closed"}), outside("#closed")},
 		{"an owner into another's dm", post("user", parley.Draft{Conversation: pair}), outside("dm " + pair)},
 		{"to oneself", post("arya", parley.Draft{Conversation: "open", To: "Arya"}), bad("arya cannot write to itself", "name another participant")},
@@ -485,9 +485,9 @@ func TestPostRefuses(t *testing.T) {
 		},
 		{"to the hub", post("arya", parley.Draft{Conversation: "open", To: "Parley"}), bad("parley takes no messages", "name an agent or a person")},
 		{"directly to the hub", post("arya", direct("parley")), bad("parley takes no messages", "name an agent or a person")},
-		{"to nobody", post("arya", parley.Draft{Conversation: "open", To: "nedd"}), absent("agent", "nedd", "did you mean ned?")},
-		{"directly to nobody", post("arya", direct("nedd")), absent("agent", "nedd", "did you mean ned?")},
-		{"directly to all", post("arya", direct("all")), absent("agent", "all", listAgents)},
+		{"to nobody", post("arya", parley.Draft{Conversation: "open", To: "nedd"}), notFoundError("agent", "nedd", "did you mean ned?")},
+		{"directly to nobody", post("arya", direct("nedd")), notFoundError("agent", "nedd", "did you mean ned?")},
+		{"directly to all", post("arya", direct("all")), notFoundError("agent", "all", listAgents)},
 		{
 			"past its deadline", post("arya", parley.Draft{Conversation: "open", Deadline: &past}),
 			bad("the deadline 2026-03-01T08:59:59Z has passed", "give a time that is ahead, or none"),
@@ -516,7 +516,7 @@ func TestSizeLimits(t *testing.T) {
 	w.CreateChannel("arya", "open")
 	const body = 256 << 10
 	large := func(sentence, hint string) *parley.Error {
-		return refused(parley.BadInput, parley.TooLarge, sentence, hint)
+		return refusalError(parley.BadInput, parley.TooLarge, sentence, hint)
 	}
 	short := "shorten it, or send an artifact"
 	payload := func(size int) json.RawMessage { return json.RawMessage(`{"a":"` + strings.Repeat("x", size-8) + `"}`) }
@@ -584,11 +584,11 @@ func TestLimitsAreConfigured(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"over", func() error {
 		_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: text("@ned 678901")})
 		return err
-	}, refused(parley.BadInput, parley.TooLarge, "text has 11 bytes, the limit is 10", "shorten it, or send an artifact")}, {
+	}, refusalError(parley.BadInput, parley.TooLarge, "text has 11 bytes, the limit is 10", "shorten it, or send an artifact")}, {
 		"mentions", func() error {
 			_, err := w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: text("@ned @user")})
 			return err
-		}, refused(parley.BadInput, parley.TooLarge, "the text mentions 2 participants, the limit is 1", "mention fewer, or @all"),
+		}, refusalError(parley.BadInput, parley.TooLarge, "the text mentions 2 participants, the limit is 1", "mention fewer, or @all"),
 	}})
 }
 
@@ -603,7 +603,7 @@ func TestAtMostSixtyFourCanBeNamedDirectly(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"65", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Direct: names, Content: text("hi")})
 		return err
-	}, refused(parley.BadInput, parley.TooLarge, "the message names 65 recipients, the limit is 64", "make a channel")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the message names 65 recipients, the limit is 64", "make a channel")}})
 	same(t, "deliveries", len(w.PostAs("user", parley.Draft{Direct: names[:64]}).Deliveries), 64)
 }
 
@@ -632,7 +632,7 @@ func TestRemovedRecipient(t *testing.T) {
 	})
 	same(t, "a reply is for the channel", w.ReplyAs("arya", said, "we remember").Message.To, "")
 	left := w.SayIn("arya", three, "you and me")
-	same(t, "the rest of a group", reach(left.Deliveries), map[string]bool{"bran": false})
+	same(t, "the rest of a group", wakesByRecipient(left.Deliveries), map[string]bool{"bran": false})
 	same(t, "the sender is told", left.Notices, []string{"ned was removed and does not receive this"})
 	mention := w.SayIn("arya", "open", "remember @ned")
 	same(t, "a mention of it", []any{mention.Message.Mentions, len(mention.Deliveries)}, []any{[]string(nil), 0})
@@ -644,18 +644,18 @@ func TestRemovedRecipient(t *testing.T) {
 func TestSystemSpeaksEverywhereAndIsInNothing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	for kind, id := range at {
 		before := w.ConversationAs("user", id).Members
 		r := w.PostAs(parley.System, parley.Draft{Conversation: id, To: "ned"})
 		same(t, kind+": from", r.Message.From, parley.System)
-		same(t, kind+": wakes whom it is to", reach(r.Deliveries)["ned"], true)
+		same(t, kind+": wakes whom it is to", wakesByRecipient(r.Deliveries)["ned"], true)
 		same(t, kind+": members", w.ConversationAs("user", id).Members, before)
 		all := w.PostAs("arya", parley.Draft{Conversation: id, To: "all", Content: text("@parley @all")})
-		if _, reached := reach(all.Deliveries)[parley.System]; reached {
+		if _, reached := wakesByRecipient(all.Deliveries)[parley.System]; reached {
 			t.Errorf("%s: a delivery to the system", kind)
 		}
 	}
 	r := w.PostAs(parley.System, parley.Draft{Direct: []string{"bran"}})
-	same(t, "it can write to one alone", reach(r.Deliveries), map[string]bool{"bran": true})
+	same(t, "it can write to one alone", wakesByRecipient(r.Deliveries), map[string]bool{"bran": true})
 }

@@ -310,5 +310,5 @@ func TestOthersSeeHowFullAnInboxIs(t *testing.T) {
 		same(t, p.ID, p.Inbox, want)
 	}
 	_, err := w.AgentView(ctx, user, "arja")
-	wantError(t, err, absent("agent", "arja", "did you mean arya?"))
+	wantError(t, err, notFoundError("agent", "arja", "did you mean arya?"))
 }

@@ -10,14 +10,14 @@ import (
 )
 
 func rateLimited(who string, perSecond float64, wait time.Duration) *parley.Error {
-	e := refused(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has made more than %g changes a second", who, perSecond),
+	e := refusalError(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has made more than %g changes a second", who, perSecond),
 		"try again in "+wait.String())
 	e.RetryAfter = wait
 	return e
 }
 
-// once is a post that stores nothing after the first time, so that a rate can be used up fast.
-func once(w *fixture, by hub.Caller) error {
+// postOnce is a post that stores nothing after the first time, so that a rate can be used up fast.
+func postOnce(w *fixture, by hub.Caller) error {
 	_, err := w.Post(ctx, by, parley.Draft{Direct: []string{"user"}, Content: text("hi"), IdempotencyKey: "k"})
 	return err
 }
@@ -27,14 +27,14 @@ func TestRateIsFiftyASecondWithABurstOfTwoHundred(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	for range 200 {
-		w.NoError(once(w, as("arya")))
+		w.NoError(postOnce(w, as("arya")))
 	}
-	over := func() error { return once(w, as("arya")) }
+	over := func() error { return postOnce(w, as("arya")) }
 	w.assertRefusals(t, []refusal{
 		{"the 201st", over, rateLimited("arya", 50, 20*time.Millisecond)},
 		{"the 202nd is no worse", over, rateLimited("arya", 50, 20*time.Millisecond)},
 	})
-	w.NoError(once(w, as("ned"))) // each has a rate of its own
+	w.NoError(postOnce(w, as("ned"))) // each has a rate of its own
 	w.Clock.Advance(15 * time.Millisecond)
 	w.assertRefusals(t, []refusal{{"too early", over, rateLimited("arya", 50, 5*time.Millisecond)}})
 	w.Clock.Advance(5 * time.Millisecond)
@@ -57,19 +57,19 @@ func TestRateExemptsOwnersBridgesAndTheHub(t *testing.T) {
 	w.AddPerson("sansa", parley.AccessMember)
 	for _, by := range []hub.Caller{as("jon"), as(parley.System), {Agent: "arya", Source: "file"}} {
 		for range 3 {
-			if err := once(w, by); err != nil {
+			if err := postOnce(w, by); err != nil {
 				t.Errorf("%v: %v", by, err)
 			}
 		}
 	}
-	w.NoError(once(w, as("sansa")))
+	w.NoError(postOnce(w, as("sansa")))
 	w.assertRefusals(t, []refusal{
-		{"a member of the hub is not exempt", func() error { return once(w, as("sansa")) }, rateLimited("sansa", 1, time.Second)},
+		{"a member of the hub is not exempt", func() error { return postOnce(w, as("sansa")) }, rateLimited("sansa", 1, time.Second)},
 	})
-	w.NoError(once(w, as("arya")))
+	w.NoError(postOnce(w, as("arya")))
 	w.assertRefusals(t, []refusal{
-		{"nor an agent by another door", func() error { return once(w, as("arya")) }, rateLimited("arya", 1, time.Second)},
-		{"nor by another spelling", func() error { return once(w, as("ARYA")) }, rateLimited("arya", 1, time.Second)},
+		{"nor an agent by another door", func() error { return postOnce(w, as("arya")) }, rateLimited("arya", 1, time.Second)},
+		{"nor by another spelling", func() error { return postOnce(w, as("ARYA")) }, rateLimited("arya", 1, time.Second)},
 		{"nor by another change", func() error { return w.Join(ctx, as("arya"), "open") }, rateLimited("arya", 1, time.Second)},
 	})
 }
@@ -79,7 +79,7 @@ func TestRateCanBeSwitchedOff(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1} })
 	w.AddAgents("arya")
 	for range 250 {
-		w.NoError(once(w, as("arya")))
+		w.NoError(postOnce(w, as("arya")))
 	}
 }
 
@@ -88,6 +88,6 @@ func TestRateOfZeroIsNoLimit(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: 0, Burst: 1} })
 	w.AddAgents("arya")
 	for range 5 {
-		w.NoError(once(w, as("arya")))
+		w.NoError(postOnce(w, as("arya")))
 	}
 }

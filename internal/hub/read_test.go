@@ -161,15 +161,15 @@ func TestReadRefuses(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{
 			"marking without being in it", func() error { return w.MarkRead(ctx, as("ned"), "open", 0) },
-			refused(parley.BadInput, "", "ned does not take part in #open", "join it first"),
+			refusalError(parley.BadInput, "", "ned does not take part in #open", "join it first"),
 		},
 		{
 			"no such conversation", func() error { _, err := w.History(ctx, as("ned"), "opem", parley.Page{}); return err },
-			absent("conversation", "opem", "did you mean open?"),
+			notFoundError("conversation", "opem", "did you mean open?"),
 		},
-		{"no such id", func() error { _, err := w.Context(ctx, as("ned"), nowhere); return err }, absent("conversation", nowhere, listConversations)},
-		{"no such message", func() error { _, err := w.Message(ctx, as("ned"), nowhere); return err }, absent("message", nowhere, checkName)},
-		{"no id at all", func() error { _, err := w.Thread(ctx, as("ned"), "hello"); return err }, absent("message", "hello", checkName)},
+		{"no such id", func() error { _, err := w.Context(ctx, as("ned"), nowhere); return err }, notFoundError("conversation", nowhere, listConversations)},
+		{"no such message", func() error { _, err := w.Message(ctx, as("ned"), nowhere); return err }, notFoundError("message", nowhere, checkName)},
+		{"no id at all", func() error { _, err := w.Thread(ctx, as("ned"), "hello"); return err }, notFoundError("message", "hello", checkName)},
 	})
 }
 

@@ -32,7 +32,7 @@ func TestWhatIsReassignedHasNotFailed(t *testing.T) {
 // TestWorkThatIsGivenAgainIsCalledBack: what an agent was woken for is answered there, but not by somebody else.
 func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.SayIn("user", "open", "@boss Prepare the report")
 	run := w.StartRun("boss")
 	part := w.Delegate(run.Caller(), "data", "Pull figures")
@@ -49,7 +49,7 @@ func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 // TestWhoIsGivenWhatItsOwnIsUnder: it is called back for its own part, though there is nobody else to talk to.
 func TestWhoIsGivenWhatItsOwnIsUnder(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	root := w.Delegate(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
 	part := w.Delegate(run.Caller(), "data", "Pull figures")
@@ -68,7 +68,7 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 	for name, says := range map[string]bool{"holding the request": false, "having replied": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			id := w.Delegate(user, "writer", "Draft it")
 			old := w.StartRun("writer")
 			if says {
@@ -88,7 +88,7 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 // TestWhoHadItBeforeHoldsNothingUp: the run that was at a task may take a while to end after that was given to another.
 func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	task := w.Delegate(user, "writer", "Draft it")
 	slow := w.StartRun("writer")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "data"))
@@ -101,7 +101,7 @@ func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 // TestWhoGetsItsOwnTaskBackIsWoken: it does not know of it otherwise.
 func TestWhoGetsItsOwnTaskBackIsWoken(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddAgents("arya")
 	own := w.Delegate(as("arya"), "writer", "Sew")
 	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "arya"))

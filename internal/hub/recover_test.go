@@ -47,7 +47,7 @@ func TestCrashKeepsAttempts(t *testing.T) {
 	for range 3 {
 		w.TakeAs("ned", parley.Take{})
 		w.RestartAndRecover()
-		same(t, "after a crash", w.retryState(m.ID, "ned"), tried{State: parley.DeliveryAccepted, Attempt: 1})
+		same(t, "after a crash", w.retryState(m.ID, "ned"), retryState{State: parley.DeliveryAccepted, Attempt: 1})
 	}
 	w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureBusy)
 	same(t, "after the last attempt", w.DeliveryState(m.ID, "ned"), parley.DeliveryDead)
@@ -105,7 +105,7 @@ func TestCrashOfTheHubIsNoAttemptOfARun(t *testing.T) {
 			second := w.SendDM("user", "codex", "second").Message
 			w.RestartAndRecover()
 			same(t, "run", w.RunByID(lost.Run.ID).State, parley.RunLost)
-			same(t, "what woke it", w.retryState(first.ID, "codex"), tried{State: parley.DeliveryAccepted})
+			same(t, "what woke it", w.retryState(first.ID, "codex"), retryState{State: parley.DeliveryAccepted})
 			again := w.StartRun("codex")
 			same(t, "the next run", []any{again.Run.Triggers, again.Run.Attempt}, []any{[]string{first.ID, second.ID}, 1})
 			w.EndRun(again, "done")
@@ -141,7 +141,7 @@ func TestCrashOfTheHubFailsAnAskThatARunHadBegunToAnswer(t *testing.T) {
 	ask := w.postForPurpose(parley.PurposeAsk, "user", "codex", "well?")
 	w.StartRun("codex")
 	w.RestartAndRecover()
-	same(t, "failed", w.retryState(ask.ID, "codex"), tried{State: parley.DeliveryFailed, Attempt: 1})
+	same(t, "failed", w.retryState(ask.ID, "codex"), retryState{State: parley.DeliveryFailed, Attempt: 1})
 }
 
 // TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched: the agent is no part of the hub, and may answer it yet.
@@ -152,7 +152,7 @@ func TestCrashOfTheHubReturnsAnAskThatAnAgentHadFetched(t *testing.T) {
 	ask := w.postForPurpose(parley.PurposeAsk, "arya", "ned", "well?")
 	w.TakeAs("ned", parley.Take{})
 	w.RestartAndRecover()
-	same(t, "ready", w.retryState(ask.ID, "ned"), tried{State: parley.DeliveryAccepted})
+	same(t, "ready", w.retryState(ask.ID, "ned"), retryState{State: parley.DeliveryAccepted})
 }
 
 // TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter: without a bound, it would for ever.
@@ -165,12 +165,12 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	for range most - 1 {
 		w.StartRun("codex")
 		w.RestartAndRecover()
-		same(t, "before", w.retryState(m.ID, "codex"), tried{State: parley.DeliveryAccepted})
+		same(t, "before", w.retryState(m.ID, "codex"), retryState{State: parley.DeliveryAccepted})
 	}
 	w.StartRun("codex")
 	w.RestartAndRecover()
 	d := w.DeliveryOf(m.ID, "codex")
-	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refused(parley.Unavailable, "",
+	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refusalError(parley.Unavailable, "",
 		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})
 	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
 	w.EndRun(w.StartRun("codex"), "done")
@@ -186,7 +186,7 @@ func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
 	a := w.StartRun("codex")
 	second := w.SendDM("user", "codex", "second").Message
 	w.FailRunWith(a, parley.FailureLost)
-	same(t, "ready, and an attempt counts", w.retryState(first.ID, "codex"), tried{State: parley.DeliveryAccepted, Attempt: 1})
+	same(t, "ready, and an attempt counts", w.retryState(first.ID, "codex"), retryState{State: parley.DeliveryAccepted, Attempt: 1})
 	same(t, "the next run", w.StartRun("codex").Run.Triggers, []string{first.ID, second.ID})
 }
 
@@ -225,10 +225,10 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	full.full.Store(true)
 	same(t, "at the start", parley.AsError(w.Recover(ctx)).Reason, parley.StorageFull)
 	for what, call := range map[string]func() error{
-		"take": func() error { return only(w.Take(ctx, as("ned"), parley.Take{})) },
-		"run":  func() error { return only(w.NextRun(ctx, "codex", hub.RunOptions{Node: node})) },
+		"take": func() error { return errorOf(w.Take(ctx, as("ned"), parley.Take{})) },
+		"run":  func() error { return errorOf(w.NextRun(ctx, "codex", hub.RunOptions{Node: node})) },
 		"post": func() error {
-			return only(w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("third")}))
+			return errorOf(w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned"}, Content: text("third")}))
 		},
 	} {
 		same(t, what, parley.AsError(call()).Reason, parley.StorageFull)

@@ -71,15 +71,15 @@ func TestOnlyOwnersRedact(t *testing.T) {
 	redact := func(who, id, reason string) func() error {
 		return func() error { _, err := w.Redact(ctx, as(who), id, reason); return err }
 	}
-	denied := refused(parley.NotPermitted, "", "only an owner may redact a message", "ask an owner of this hub")
+	denied := refusalError(parley.NotPermitted, "", "only an owner may redact a message", "ask an owner of this hub")
 	w.assertRefusals(t, []refusal{
 		{"its sender", redact("arya", id, ""), denied},
 		{"a member", redact("member", id, ""), denied},
 		{"a member, of a message that is not", redact("member", noRoom, ""), denied},
-		{"no message", redact("user", noRoom, ""), absent("message", noRoom, checkName)},
+		{"no message", redact("user", noRoom, ""), notFoundError("message", noRoom, checkName)},
 		{
 			"a reason that cannot be kept", redact("user", id, "\x00"),
-			refused(parley.BadInput, "", "reason contains a NUL character", "remove it"),
+			refusalError(parley.BadInput, "", "reason contains a NUL character", "remove it"),
 		},
 	})
 }
@@ -182,12 +182,12 @@ func TestRedactingRemovesBodiesNobodyElseRefersTo(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	alone, shared := w.putArtifactAs("arya", "alone"), w.putArtifactAs("arya", "shared")
-	first := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(alone, shared)}).Message.ID
-	second := w.PostAs("ned", parley.Draft{Conversation: "open", Content: with(shared)}).Message.ID
+	first := w.PostAs("arya", parley.Draft{Conversation: "open", Content: withArtifacts(alone, shared)}).Message.ID
+	second := w.PostAs("ned", parley.Draft{Conversation: "open", Content: withArtifacts(shared)}).Message.ID
 	w.redactAsOwner(first)
 	same(t, "after the first", w.storedBodies(), []string{shared.SHA256})
 	_, err := w.readArtifactAs("arya", alone.SHA256)
-	wantError(t, err, absent("artifact", alone.SHA256, storeFirst))
+	wantError(t, err, notFoundError("artifact", alone.SHA256, storeFirst))
 	w.AssertConsistent()
 	w.redactAsOwner(second)
 	same(t, "after the second", w.storedBodies(), []string(nil))
@@ -207,7 +207,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 				w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
-			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(w.putArtifactAs("arya", "secret"))}).Message.ID
+			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(w.putArtifactAs("arya", "secret"))}).Message.ID
 			w.NoError(w.Sweep(ctx))
 			on.Store(true)
 			w.redactAsOwner(id)

@@ -151,7 +151,7 @@ func TestRefusalThatCannotBeWrittenChangesNoAnswer(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.NoError(w.Store.Close())
 	err := w.RemoveAgent(ctx, as("arya"), "ned")
-	wantError(t, err, refused(parley.Unavailable, "", "the store is closed", "start the hub again"))
+	wantError(t, err, refusalError(parley.Unavailable, "", "the store is closed", "start the hub again"))
 	w.Refused(as("arya"), "test", parley.Errorf(parley.NotPermitted, "no"))
 	w.Stop()
 }

@@ -110,9 +110,9 @@ func TestDocumentsForWhoCannotTakeThem(t *testing.T) {
 	w.AddScriptAgents("ned", "joe")
 	w.joinTree(parley.LayoutAgentOS, "channels", "claude")
 	w.mapChannels("channels", "paper")
-	b := inboxTree(w)
+	b := joinInboxTree(w)
 	for _, a := range []parley.Arrival{b.document("ana", "claude", "hello"), forWork(b.document("ana", "claude", "work"))} {
-		hint := b.turnedAway(a, parley.BadInput)
+		hint := b.arriveRefused(a, parley.BadInput)
 		same(t, "the hint", hint, `post there and mention it: parley chat --conv paper "@claude …"`)
 	}
 	w.commandAs("user", "ned", parley.ActionStop, parley.CommandParameters{})
@@ -120,5 +120,5 @@ func TestDocumentsForWhoCannotTakeThem(t *testing.T) {
 	same(t, "one that is stopped, another", []any{done[0].Error.Code, done[1].Error == nil}, []any{parley.Unavailable, true})
 	general := w.joinBridge(parley.NewBridge{ID: "general", Layout: parley.LayoutAgentOS, Agents: []string{"cora"}})
 	work := forWork(general.document("cora", "claude", "work"))
-	general.turnedAway(work, parley.BadInput)
+	general.arriveRefused(work, parley.BadInput)
 }

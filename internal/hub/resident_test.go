@@ -40,13 +40,13 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 			{"send", post(parley.Draft{Ephemeral: true}), want},
 		})
 	}
-	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree, and takes part in none yet",
+	all(refusalError(parley.Unavailable, "", "claude reads only the channels of a directory tree, and takes part in none yet",
 		"post in a channel that has a directory there, with @claude"))
 	w.CreateChannel("user", "paper", "claude")
-	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #paper",
+	all(refusalError(parley.Unavailable, "", "claude reads only the channels of a directory tree: #paper",
 		`post there and mention it: parley chat --conv paper "@claude …"`))
 	w.mapChannels("tree", "thesis", "letters")
-	all(refused(parley.Unavailable, "", "claude reads only the channels of a directory tree: #letters, #thesis",
+	all(refusalError(parley.Unavailable, "", "claude reads only the channels of a directory tree: #letters, #thesis",
 		`post there and mention it: parley chat --conv letters "@claude …"`))
 	task := w.Delegate(user, "bot", "Draft it")
 	_, err := w.ReassignTask(ctx, user, task, "claude")

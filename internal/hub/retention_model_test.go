@@ -151,7 +151,7 @@ func (k *keeper) end(t *rapid.T) {
 		}
 	}
 	k.w.NoError(k.w.SetTopic(ctx, user, "open", "the end")) // the newest event may have been a message that is gone
-	events := nums(follow(t, k.w.Hub, user, k.w.oldestEventNumber()-1, k.w.LastEventNumber()))
+	events := eventNumbers(follow(t, k.w.Hub, user, k.w.oldestEventNumber()-1, k.w.LastEventNumber()))
 	same(t, "events in order", slices.IsSorted(events), true)
 	k.w.AssertConsistent()
 	k.w.Stop()

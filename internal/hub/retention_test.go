@@ -13,9 +13,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// keeping is a hub that keeps only so much, with arya, ned and a public channel. What it logs is in the
+// newKeepingHub is a hub that keeps only so much, with arya, ned and a public channel. What it logs is in the
 // builder.
-func keeping(t *testing.T, keep hub.Retention, change ...func(*fixture)) (*fixture, *strings.Builder) {
+func newKeepingHub(t *testing.T, keep hub.Retention, change ...func(*fixture)) (*fixture, *strings.Builder) {
 	t.Helper()
 	lines := &strings.Builder{}
 	w := newHub(t, append(change, func(w *fixture) {
@@ -41,8 +41,8 @@ func (w *fixture) lastAuditEntry() []string {
 
 func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 	t.Parallel()
-	w, lines := keeping(t, hub.Retention{Events: -1})
-	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: with(w.putArtifactAs("arya", "body"))})
+	w, lines := newKeepingHub(t, hub.Retention{Events: -1})
+	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: withArtifacts(w.putArtifactAs("arya", "body"))})
 	w.Clock.Advance(20 * 365 * day)
 	before := w.storeSnapshot()
 	w.sweepEverything()
@@ -53,7 +53,7 @@ func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 
 func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	t.Parallel()
-	w, lines := keeping(t, hub.Retention{Messages: hub.Keep{Age: 30 * day}, Events: -1}, runTwice)
+	w, lines := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: 30 * day}, Events: -1}, runTwice)
 	w.SayIn("arya", "open", "plain")
 	open := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	done := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
@@ -92,12 +92,12 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 // What somebody still owes an answer to, or can retry, stays however old it is.
 func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	t.Parallel()
-	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day, Bytes: 1}, Events: -1})
-	w.NoError(only(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Attempts = 1; return nil })))
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: day, Bytes: 1}, Events: -1})
+	w.NoError(errorOf(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Attempts = 1; return nil })))
 	dead := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("dead")}).Message
 	taken, err := w.Take(ctx, as("ned"), parley.Take{})
 	w.NoError(err)
-	w.NoError(only(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureLost}, dead.ID)))
+	w.NoError(errorOf(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureLost}, dead.ID)))
 	w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	w.SayIn("arya", "open", "neither")
 	w.Clock.Advance(100 * day)
@@ -111,12 +111,10 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	w.AssertConsistent()
 }
 
-func only[V any](_ V, err error) error { return err }
-
 // Nothing is erased before what was said earlier, whatever the clock did.
 func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 	t.Parallel()
-	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day}})
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: day}})
 	w.SayIn("arya", "open", "first")
 	w.Clock.Advance(-50 * 365 * day)
 	w.SayIn("arya", "open", "said with the clock at its beginning")
@@ -130,7 +128,7 @@ func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 
 func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 	t.Parallel()
-	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Bytes: 1000}})
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Bytes: 1000}})
 	kept := func() int { return len(w.TextsIn("ned", "open")) }
 	for range 20 {
 		w.SayIn("arya", "open", strings.Repeat("x", 50))
@@ -154,7 +152,7 @@ func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 // More than one update erases, and the others are not held up: each is a small one.
 func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	t.Parallel()
-	w, _ := keeping(t, hub.Retention{Messages: hub.Keep{Age: day}})
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: day}})
 	for i := range 450 {
 		w.SayIn("user", "open", fmt.Sprint(i))
 	}
@@ -167,9 +165,9 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 
 func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	t.Parallel()
-	w, lines := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
+	w, lines := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
 	old, renewed := w.putArtifactAs("arya", "old"), w.putArtifactAs("arya", "renewed")
-	m := w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(old, renewed)}).Message
+	m := w.PostAs("arya", parley.Draft{Conversation: "open", Content: withArtifacts(old, renewed)}).Message
 	w.Clock.Advance(20 * day)
 	w.putArtifactAs("ned", "renewed")
 	w.Clock.Advance(11 * day)
@@ -179,17 +177,17 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 	shown, err := w.Message(ctx, as("ned"), m.ID)
 	w.NoError(err)
 	same(t, "message", shown.Message, m)
-	gone := refused(parley.BadInput, parley.NotFound,
+	gone := refusalError(parley.BadInput, parley.NotFound,
 		"artifact "+old.SHA256+" was removed on 2026-04-01, because artifacts are not kept for ever", "store the file again, if you have it")
 	w.AddAgents("jon")
 	w.assertRefusals(t, []refusal{
-		{"opening it", func() error { return only(w.readArtifactAs("ned", old.SHA256)) }, gone},
+		{"opening it", func() error { return errorOf(w.readArtifactAs("ned", old.SHA256)) }, gone},
 		{"referring to it", func() error {
-			return only(w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: with(old)}))
+			return errorOf(w.Post(ctx, as("arya"), parley.Draft{Conversation: "open", Content: withArtifacts(old)}))
 		}, gone},
 		{
-			"asking for another's", func() error { return only(w.readArtifactAs("jon", strings.Repeat("0", 64))) },
-			absent("artifact", strings.Repeat("0", 64), storeFirst),
+			"asking for another's", func() error { return errorOf(w.readArtifactAs("jon", strings.Repeat("0", 64))) },
+			notFoundError("artifact", strings.Repeat("0", 64), storeFirst),
 		},
 	})
 	same(t, "log lines", strings.Count(lines.String(), "artifacts=1"), 1)
@@ -204,23 +202,23 @@ func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
 // Of a body that was removed, who could not read it before learns nothing.
 func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 	t.Parallel()
-	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}})
+	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: day}})
 	w.AddAgents("jon")
 	a := w.putArtifactAs("arya", "private")
-	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: with(a)})
+	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(a)})
 	w.Clock.Advance(2 * day)
 	w.sweepEverything()
 	_, err := w.readArtifactAs("jon", a.SHA256)
-	wantError(t, err, absent("artifact", a.SHA256, storeFirst))
+	wantError(t, err, notFoundError("artifact", a.SHA256, storeFirst))
 }
 
 func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 	t.Parallel()
-	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Bytes: 100}})
+	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Bytes: 100}})
 	var all []string
 	for i := range 6 {
 		a := w.putArtifactAs("arya", strings.Repeat(fmt.Sprint(i), 30))
-		w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(a)})
+		w.PostAs("arya", parley.Draft{Conversation: "open", Content: withArtifacts(a)})
 		all = append(all, a.SHA256)
 		w.Clock.Advance(time.Second)
 	}
@@ -238,10 +236,10 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
-	w, _ := keeping(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *fixture) {
+	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *fixture) {
 		w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
 	})
-	w.PostAs("arya", parley.Draft{Conversation: "open", Content: with(w.putArtifactAs("arya", "body"))})
+	w.PostAs("arya", parley.Draft{Conversation: "open", Content: withArtifacts(w.putArtifactAs("arya", "body"))})
 	w.sweepEverything()
 	w.Clock.Advance(2 * day)
 	on.Store(true)
@@ -257,7 +255,7 @@ func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 
 func TestEventsAreKeptForSevenDays(t *testing.T) {
 	t.Parallel()
-	w, _ := keeping(t, hub.Retention{})
+	w, _ := newKeepingHub(t, hub.Retention{})
 	w.Start(ctx)
 	first := w.LastEventNumber()
 	w.Clock.Advance(6 * day)
@@ -270,19 +268,19 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	w.sweepEverything()
 	last := w.LastEventNumber()
 	_, err := w.Subscribe(ctx, user, first-1, parley.EventFilter{})
-	wantError(t, err, refused(parley.BadInput, parley.NotFound,
+	wantError(t, err, refusalError(parley.BadInput, parley.NotFound,
 		fmt.Sprintf("the log of events goes from %d to %d, not on from %d", first+1, last, first-1),
 		fmt.Sprintf("read the present state, and follow from %d", last)))
-	same(t, "what is left", nums(follow(t, w.Hub, user, first, last)), span(first+1, last))
+	same(t, "what is left", eventNumbers(follow(t, w.Hub, user, first, last)), numbersBetween(first+1, last))
 	w.Clock.Advance(30 * day)
 	w.sweepEverything()
 	_, err = w.Subscribe(ctx, user, first, parley.EventFilter{})
-	wantError(t, err, refused(parley.BadInput, parley.NotFound,
+	wantError(t, err, refusalError(parley.BadInput, parley.NotFound,
 		fmt.Sprintf("of the log of events nothing is left up to %d, so it does not go on from %d", last, first),
 		fmt.Sprintf("read the present state, and follow from %d", last)))
 	same(t, "the newest", w.LastEventNumber(), last)
 	w.Restart()
 	w.Start(ctx)
 	w.NoError(w.SetTopic(ctx, as("arya"), "open", "more"))
-	same(t, "it goes on", nums(follow(t, w.Hub, user, last, last+1)), []int64{last + 1})
+	same(t, "it goes on", eventNumbers(follow(t, w.Hub, user, last, last+1)), []int64{last + 1})
 }

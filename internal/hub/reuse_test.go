@@ -37,7 +37,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	w.NoError(err)
 	before, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true})
 	w.NoError(err)
-	w.NoError(second(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "bran", Effect: parley.EffectDeny})))
+	w.NoError(errorOf(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "bran", Effect: parley.EffectDeny})))
 	task, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "arya", Message: "work"})
 	w.NoError(err)
 	w.awaitIndex() // the index has all of it under the name
@@ -98,8 +98,8 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	same(t, "to the old one", len(w.searchSnippets("user", "to:arya~removed valar")), 3)
 	same(t, "to the new one", len(w.searchSnippets("user", "to:arya valar")), 0)
 	w.assertRefusals(t, []refusal{{"a message to the removed one", func() error {
-		return second(w.Post(ctx, as("ned"), parley.Draft{Conversation: dm.Conversation, Content: text("hello?")}))
-	}, refused(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to somebody else")}})
+		return errorOf(w.Post(ctx, as("ned"), parley.Draft{Conversation: dm.Conversation, Content: text("hello?")}))
+	}, refusalError(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to somebody else")}})
 	w.AssertConsistent()
 }
 
@@ -110,20 +110,20 @@ func TestReuseIsForOwnersAndAudited(t *testing.T) {
 	w.AddPerson("sam", parley.AccessMember)
 	old := found(w.Agent(ctx, user, "arya"))
 	taken := func(by string, n parley.NewAgent) func() error {
-		return func() error { return second(w.AddAgent(ctx, as(by), n)) }
+		return func() error { return errorOf(w.AddAgent(ctx, as(by), n)) }
 	}
-	alive := refused(parley.BadInput, parley.Conflict, `the name "arya" belongs to another agent`, "choose another id or name")
+	alive := refusalError(parley.BadInput, parley.Conflict, `the name "arya" belongs to another agent`, "choose another id or name")
 	w.assertRefusals(t, []refusal{
 		{"of one that is there", taken("user", parley.NewAgent{ID: "arya", Reuse: true}), alive},
 		{"its name", taken("user", parley.NewAgent{ID: "other", Name: "arya", Reuse: true}), alive},
 	})
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.assertRefusals(t, []refusal{
-		{"without reuse", taken("user", parley.NewAgent{ID: "arya"}), refused(parley.BadInput, parley.Conflict,
+		{"without reuse", taken("user", parley.NewAgent{ID: "arya"}), refusalError(parley.BadInput, parley.Conflict,
 			`the name "arya" belongs to an agent that was removed`,
 			"choose another id or name, or take it over for the new agent with --reuse")},
-		{"by an agent", taken("ned", parley.NewAgent{ID: "arya", Reuse: true}), refused(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
-		{"by a member", taken("sam", parley.NewAgent{ID: "arya", Reuse: true}), refused(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
+		{"by an agent", taken("ned", parley.NewAgent{ID: "arya", Reuse: true}), refusalError(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
+		{"by a member", taken("sam", parley.NewAgent{ID: "arya", Reuse: true}), refusalError(parley.NotPermitted, "", "only an owner may add an agent", "ask an owner of this hub")},
 	})
 	first, err := w.addReusedAgent("user", parley.NewAgent{ID: "arya"})
 	w.NoError(err)
@@ -162,14 +162,14 @@ func TestReuseWithdrawsCallsThatNameTheRemovedAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	w.NoError(second(w.Permit(ctx, user, parley.Permission{Agent: "ned", Target: "arya", Effect: parley.EffectAllow, RequiresApproval: true})))
+	w.NoError(errorOf(w.Permit(ctx, user, parley.Permission{Agent: "ned", Target: "arya", Effect: parley.EffectAllow, RequiresApproval: true})))
 	_, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternNotify, Agent: "arya", Message: "for arya alone"})
 	held, waits := errors.AsType[*parley.Held](err)
 	if !waits {
 		t.Fatal(err)
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	same(t, "its state", found(w.Approval(ctx, user, held.Approval.ID)).State, parley.ApprovalWithdrawn)
 }
 
@@ -182,7 +182,7 @@ func TestReuseWaitsForASessionToEnd(t *testing.T) {
 	_, err := w.addReusedAgent("user", parley.NewAgent{ID: "arya"})
 	same(t, "while it is connected", parley.CodeOf(err), parley.Unavailable)
 	leave()
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 }
 
 func TestReusedNamesSurviveExportAndImport(t *testing.T) {
@@ -192,7 +192,7 @@ func TestReusedNamesSurviveExportAndImport(t *testing.T) {
 	w.CreateConversationAs("ned", parley.NewConversation{Name: "Project X"})
 	m := w.SendDM("arya", "ned", "before").Message
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	after := w.SendDM("arya", "ned", "after").Message
 	exported := w.exportEverything()
 	there := newHub(t)
@@ -229,7 +229,7 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 		}
 	})
 	w.AddAgents("arya", "ned", "bran")
-	w.NoError(second(w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Crow"; return nil })))
+	w.NoError(errorOf(w.ChangeAgent(ctx, user, "bran", func(a *parley.Agent) error { a.Name = "Crow"; return nil })))
 	old := found(w.Agent(ctx, user, "arya"))
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.NoError(w.RemoveAgent(ctx, user, "bran"))
@@ -246,7 +246,7 @@ func TestReuseSetsTheFilesOfTheRemovedAgentAside(t *testing.T) {
 		t.Errorf("by an agent: %v", err)
 	}
 	same(t, "refused, so nothing moves", len(aside), 0)
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "Crow", Profile: parley.Profile{Runtime: parley.RuntimeScript}})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "Crow", Profile: parley.Profile{Runtime: parley.RuntimeScript}})))
 	same(t, "both holders, and then the runtime is made ready anew", aside, []string{"check", "arya", "bran", "check"})
 }
 
@@ -255,8 +255,8 @@ func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("ned", "bran")
-	w.NoError(second(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
-	w.NoError(second(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Mode = parley.ModeSupervised; return nil })))
+	w.NoError(errorOf(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
+	w.NoError(errorOf(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Mode = parley.ModeSupervised; return nil })))
 	var held []string
 	for _, name := range []string{"@arya", "ARYA", "R&D<Ärya>", "r&d<ärya>", "@R&D<ÄRYA>"} {
 		_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{name, "bran"}, Content: text("to " + name)})
@@ -267,7 +267,7 @@ func TestReuseWithdrawsCallsHoweverTheyNameTheAgent(t *testing.T) {
 		held = append(held, call.Approval.ID)
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya", Name: "R&D<Ärya>"})))
 	for _, id := range held {
 		a := found(w.Approval(ctx, user, id))
 		if a.State != parley.ApprovalWithdrawn {
@@ -284,7 +284,7 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	m := w.SendDM("ned", "arya", "for the first arya").Message
 	before := w.exportEverything()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	w.NoError(w.DeleteConversation(ctx, user, m.Conversation))
 	_, err := w.Import(ctx, user, strings.NewReader(before))
 	same(t, "the import", []string{parley.AsError(err).Message, parley.AsError(err).Suggestion}, []string{
@@ -301,14 +301,14 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	n := parley.NewBridge{ID: "board", Layout: parley.LayoutBlackboard, Root: "/srv/board", Agents: []string{"ned"}, QueueAgent: "arya"}
-	w.NoError(second(w.AddBridge(ctx, user, n)))
+	w.NoError(errorOf(w.AddBridge(ctx, user, n)))
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.assertRefusals(t, []refusal{{
-		"its queue", func() error { return second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})) },
-		refused(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board"),
+		"its queue", func() error { return errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})) },
+		refusalError(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board"),
 	}})
 	w.NoError(w.RemoveBridge(ctx, user, "board"))
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 }
 
 // The signs of life of the removed agent are not those of the next.
@@ -318,6 +318,6 @@ func TestReuseBeginsWithoutSignsOfLife(t *testing.T) {
 	w.AddAgents("arya")
 	w.Attend("arya")()
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
-	w.NoError(second(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
+	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))
 	same(t, "last seen", found(w.AgentView(ctx, user, "arya")).LastSeen, (*time.Time)(nil))
 }

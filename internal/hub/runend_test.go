@@ -33,7 +33,7 @@ func TestRunEndsOnce(t *testing.T) {
 	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done"})
 	same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
 	_, err := w.KeepRun(ctx, a.Run.ID)
-	wantError(t, err, refused(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" is over",
+	wantError(t, err, refusalError(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" is over",
 		"look at how it ended: parley agent run "+a.Run.ID))
 }
 

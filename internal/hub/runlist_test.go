@@ -31,9 +31,9 @@ func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 	same(t, "a person's", listed("sansa", parley.RunFilter{}), []string{})
 	same(t, "what it posted", w.RunByID(a.Run.ID).Posts, []string{w.RunByID(a.Run.ID).Answer})
 	_, err := w.Run(ctx, as("gemini"), a.Run.ID)
-	wantError(t, err, absent("run", a.Run.ID, checkName))
+	wantError(t, err, notFoundError("run", a.Run.ID, checkName))
 	_, err = w.Runs(ctx, as("gemini"), parley.RunFilter{Agent: "codex"})
-	wantError(t, err, refused(parley.NotPermitted, "", "only an owner may see the runs of others", "ask an owner of this hub"))
+	wantError(t, err, refusalError(parley.NotPermitted, "", "only an owner may see the runs of others", "ask an owner of this hub"))
 }
 
 func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRunIsCancelled(t *testing.T) {
 		m := w.SendDM("user", "codex", "hello").Message
 		a := w.StartRun("codex")
 		_, err := w.CancelRun(ctx, as("gemini"), a.Run.ID, "")
-		wantError(t, err, absent("run", a.Run.ID, checkName))
+		wantError(t, err, notFoundError("run", a.Run.ID, checkName))
 		rung, _ := w.Rung()
 		rung()
 		get[parley.Run](w)(w.CancelRun(ctx, as(by), a.Run.ID, "wrong way"))

@@ -66,7 +66,7 @@ func TestWhoIsOutIsNotWoken(t *testing.T) {
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"hello"})
 	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "the message", d.State, parley.DeliveryFailed)
-	wantError(t, d.Failure, refused(parley.NotPermitted, "", "codex does not take part in #secret any more", "add it again, and send this again"))
+	wantError(t, d.Failure, refusalError(parley.NotPermitted, "", "codex does not take part in #secret any more", "add it again, and send this again"))
 	same(t, "the sender is told", len(w.HubMessagesTo("user")), 1)
 }
 
@@ -97,7 +97,7 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 // One that has answered is still at it while its run goes on.
 func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersRoundRobin)
+	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	m := w.SayIn("user", "open", "@c3 @a1 @b2").Message
 	c := w.StartRun("c3")
 	w.PostFromRun(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
@@ -113,7 +113,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 // Others do not wait for one whose API asks to be left alone for long.
 func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
 	t.Parallel()
-	w := moded(t, parley.AnswersRoundRobin)
+	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	w.SayIn("user", "open", "@c3 @a1")
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: time.Hour}}
 	get[parley.Run](w)(w.FailRun(ctx, w.StartRun("c3").Run.ID, why, parley.Result{}, nil))

@@ -22,7 +22,7 @@ func TestBackup(t *testing.T) {
 	last := w.AuditEntries()[len(w.AuditEntries())-1]
 	same(t, "the audit log", []string{last.Actor, last.Act, last.Subject}, []string{"user", "hub.backup", dir})
 	_, err := w.Backup(ctx, user, dir)
-	wantError(t, err, refused(parley.BadInput, parley.Conflict, dir+" exists already", "name a directory that does not exist"))
+	wantError(t, err, refusalError(parley.BadInput, parley.Conflict, dir+" exists already", "name a directory that does not exist"))
 }
 
 func TestBackupRefuses(t *testing.T) {
@@ -32,20 +32,20 @@ func TestBackupRefuses(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{
 			"an agent", func() error { _, err := w.Backup(ctx, as("arya"), dir); return err },
-			refused(parley.NotPermitted, "", "only an owner may make a backup", "ask an owner of this hub"),
+			refusalError(parley.NotPermitted, "", "only an owner may make a backup", "ask an owner of this hub"),
 		},
 		{
 			"a relative directory", func() error { _, err := w.Backup(ctx, user, "backup"); return err },
-			refused(parley.BadInput, "", `the directory "backup" is not absolute`, "give the whole path, from / on: the hub does not know where you are"),
+			refusalError(parley.BadInput, "", `the directory "backup" is not absolute`, "give the whole path, from / on: the hub does not know where you are"),
 		},
 		{
 			"an agent who checks", func() error { _, err := w.CheckDeep(ctx, as("arya"), nil); return err },
-			refused(parley.NotPermitted, "", "only an owner may check what is stored", "ask an owner of this hub"),
+			refusalError(parley.NotPermitted, "", "only an owner may check what is stored", "ask an owner of this hub"),
 		},
 	})
 	bare := newHub(t)
 	_, err := bare.CheckDeep(ctx, user, nil)
-	wantError(t, err, refused(parley.Unavailable, "", "this store cannot check what is stored", "use the database's own tools"))
+	wantError(t, err, refusalError(parley.Unavailable, "", "this store cannot check what is stored", "use the database's own tools"))
 }
 
 // slowKeeper makes a backup that ends when it is told to.
@@ -73,7 +73,7 @@ func TestOneBackupAtATime(t *testing.T) {
 	go func() { _, err := w.Backup(ctx, user, "/backup"); first <- err }()
 	<-keeper.begun
 	_, err := w.Backup(ctx, user, "/another")
-	wantError(t, err, refused(parley.Unavailable, "", "a backup is being made already", "wait until it is done"))
+	wantError(t, err, refusalError(parley.Unavailable, "", "a backup is being made already", "wait until it is done"))
 	close(keeper.end)
 	w.NoError(<-first)
 }

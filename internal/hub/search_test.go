@@ -155,13 +155,13 @@ func TestSearchRefusals(t *testing.T) {
 			return err
 		}
 	}
-	noCursor := refused(parley.BadInput, "", "the cursor is not one of this search", "begin without a cursor")
+	noCursor := refusalError(parley.BadInput, "", "the cursor is not one of this search", "begin without a cursor")
 	w.assertRefusals(t, []refusal{
-		{"an unknown sender", call("from:arja", nil), absent("agent", "arja", "did you mean arya?")},
-		{"an unknown recipient", call("to:nobody x", nil), absent("agent", "nobody", listAgents)},
-		{"an unknown conversation", call("in:#opn", nil), absent("conversation", "#opn", "did you mean open?")},
-		{"a hidden conversation", call("in:hidden x", nil), absent("conversation", "hidden", listConversations)},
-		{"nothing", call(" ", nil), refused(parley.BadInput, "", "there is nothing to search for", "give a word, or a filter like from:arya")},
+		{"an unknown sender", call("from:arja", nil), notFoundError("agent", "arja", "did you mean arya?")},
+		{"an unknown recipient", call("to:nobody x", nil), notFoundError("agent", "nobody", listAgents)},
+		{"an unknown conversation", call("in:#opn", nil), notFoundError("conversation", "#opn", "did you mean open?")},
+		{"a hidden conversation", call("in:hidden x", nil), notFoundError("conversation", "hidden", listConversations)},
+		{"nothing", call(" ", nil), refusalError(parley.BadInput, "", "there is nothing to search for", "give a word, or a filter like from:arya")},
 		{"a cursor from nowhere", call("x", &parley.SearchCursor{}), noCursor},
 		{"a cursor that goes back", call("x", &parley.SearchCursor{Below: 5, Skip: -1}), noCursor},
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-var linkUsed = refused(parley.NotPermitted, parley.Unauthenticated, "the sign-in link does not work, or not any more",
+var linkUsed = refusalError(parley.NotPermitted, parley.Unauthenticated, "the sign-in link does not work, or not any more",
 	"ask for a new one: each works once, for 10 minutes")
 
 func (w *fixture) newSignInLink(by hub.Caller, person string) string {
@@ -141,11 +141,11 @@ func TestNewLinkRefuses(t *testing.T) {
 		}
 	}
 	w.assertRefusals(t, []refusal{
-		{"by an agent", link(scoped("arya"), "arya"), refused(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
-		{"by a member for another", link(scoped("sansa"), "user"), refused(parley.NotPermitted, "",
+		{"by an agent", link(scoped("arya"), "arya"), refusalError(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
+		{"by a member for another", link(scoped("sansa"), "user"), refusalError(parley.NotPermitted, "",
 			"only an owner may make a token for somebody else", "ask an owner of this hub")},
-		{"for an agent", link(scoped("user"), "arya"), refused(parley.BadInput, "", "arya is no person", "make a token for it instead")},
-		{"without scopes", link(user, "user"), refused(parley.NotPermitted, "",
+		{"for an agent", link(scoped("user"), "arya"), refusalError(parley.BadInput, "", "arya is no person", "make a token for it instead")},
+		{"without scopes", link(user, "user"), refusalError(parley.NotPermitted, "",
 			"a credential without scopes makes no sign-in link", "use another one")},
 	})
 	w.newSignInLink(scoped("sansa"), "")
@@ -179,7 +179,7 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 		}
 	}
 	nobody := func(who string) *parley.Error {
-		return refused(parley.NotPermitted, "", "nobody may act as "+who, "name an agent, or a person who is no owner")
+		return refusalError(parley.NotPermitted, "", "nobody may act as "+who, "name an agent, or a person who is no owner")
 	}
 	w.assertRefusals(t, []refusal{
 		{"an agent as another", actAs("arya", "sansa"), onlyOwner("act as somebody else")},
@@ -187,7 +187,7 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 		{"a member as nobody", actAs("sansa", "daenerys"), onlyOwner("act as somebody else")},
 		{"as the hub", actAs("user", "parley"), nobody("parley")},
 		{"as another owner", actAs("user", "jon"), nobody("jon")},
-		{"as nobody", actAs("user", "daenerys"), absent("agent", "daenerys", listAgents)},
+		{"as nobody", actAs("user", "daenerys"), notFoundError("agent", "daenerys", listAgents)},
 	})
 }
 

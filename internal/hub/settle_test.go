@@ -80,12 +80,12 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		how  parley.Outcome
-		want tried
+		want retryState
 		told int
 	}{
-		"well":        {parley.Outcome{}, tried{State: parley.DeliveryAcked}, 0},
-		"transiently": {parley.Outcome{Trouble: &parley.Trouble{Failure: parley.FailureBusy}}, tried{parley.DeliveryAccepted, 1, "", 5 * time.Second}, 0},
-		"for good":    {parley.Outcome{Trouble: &parley.Trouble{}}, tried{State: parley.DeliveryFailed, Attempt: 1}, 2},
+		"well":        {parley.Outcome{}, retryState{State: parley.DeliveryAcked}, 0},
+		"transiently": {parley.Outcome{Trouble: &parley.Trouble{Failure: parley.FailureBusy}}, retryState{parley.DeliveryAccepted, 1, "", 5 * time.Second}, 0},
+		"for good":    {parley.Outcome{Trouble: &parley.Trouble{}}, retryState{State: parley.DeliveryFailed, Attempt: 1}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func TestWhatHasEndedCannotBeAcked(t *testing.T) {
 }
 
 func wrongStep(m parley.Message, is, to string) *parley.Error {
-	return refused(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" for ned is "+is+" and cannot become "+to, "look at what has become of it")
+	return refusalError(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" for ned is "+is+" and cannot become "+to, "look at what has become of it")
 }
 
 func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
@@ -156,7 +156,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.AdvanceLeases(240 * time.Hour)
 	w.Restart()
 	w.SweepDueDeliveries()
-	same(t, "it stays with them", w.retryState(first.ID, "sansa"), tried{State: parley.DeliveryDelivered})
+	same(t, "it stays with them", w.retryState(first.ID, "sansa"), retryState{State: parley.DeliveryDelivered})
 	second, third := w.SendDM("arya", "sansa", "second").Message, w.SendDM("arya", "sansa", "third").Message
 	w.NoError(w.MarkRead(ctx, as("sansa"), first.Conversation, second.Seq))
 	same(t, "read", []parley.DeliveryState{w.DeliveryState(first.ID, "sansa"), w.DeliveryState(second.ID, "sansa"), w.DeliveryState(third.ID, "sansa")},
@@ -170,7 +170,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"they give nothing back", func() error {
 		_, err := w.Nack(ctx, as("sansa"), "", parley.Trouble{Failure: parley.FailureBusy}, third.ID)
 		return err
-	}, refused(parley.BadInput, parley.Conflict, "message "+third.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")}})
+	}, refusalError(parley.BadInput, parley.Conflict, "message "+third.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")}})
 }
 
 func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {

@@ -23,7 +23,7 @@ func TestStatus(t *testing.T) {
 	want.Home = ""
 	same(t, "to an agent", get[parley.HubStatus](w)(w.Status(ctx, as("arya"))), want)
 	_, err := w.Status(ctx, as("nobody"))
-	wantError(t, err, refused(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it"))
+	wantError(t, err, refusalError(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it"))
 }
 
 // fixedDisk is a store on a disk of which so much is free.

@@ -161,7 +161,7 @@ func (c *crowd) listen(l *listener) {
 	c.t.Helper()
 	last := c.LastEventNumber()
 	before := l.upTo
-	got := nums(readUntil(c.t, c.Hub, l.sub, last))
+	got := eventNumbers(readUntil(c.t, c.Hub, l.sub, last))
 	l.upTo = max(l.upTo, last)
 	if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 		c.t.Fatalf("%s was told %v", l.who, got)

@@ -57,16 +57,16 @@ func tap(t tester, place string) (*fixture, *tapped) {
 	}), tapped
 }
 
-// live subscribes to all that comes, and has a first look.
-func live(t *testing.T, w *fixture, who string, kinds ...parley.EventKind) *hub.Subscription {
+// subscribeFromNow subscribes to all that comes, and has a first look.
+func subscribeFromNow(t *testing.T, w *fixture, who string, kinds ...parley.EventKind) *hub.Subscription {
 	t.Helper()
 	sub := subscribe(t, w.Hub, as(who), w.LastEventNumber(), kinds...)
-	same(t, "events before any", len(look(t, sub)), 0)
+	same(t, "events before any", len(eventsNow(t, sub)), 0)
 	return sub
 }
 
-// look is what a subscription has without waiting.
-func look(t *testing.T, sub *hub.Subscription) []parley.Event {
+// eventsNow is what a subscription has without waiting.
+func eventsNow(t *testing.T, sub *hub.Subscription) []parley.Event {
 	t.Helper()
 	sub.Nudge()
 	list, _, err := sub.Next(ctx)
@@ -89,15 +89,15 @@ func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	closed := w.CreatePrivateChannel("arya", "closed", "ned").ID
-	ned, arya := live(t, w, "ned"), live(t, w, "arya")
+	ned, arya := subscribeFromNow(t, w, "ned"), subscribeFromNow(t, w, "arya")
 	w.SayIn("arya", closed, "not for long")
 	w.PassOn(ctx)
 	w.NoError(w.RemoveMember(ctx, as("arya"), closed, "ned"))
-	same(t, "who is out is told", kindsOf(look(t, ned)), []parley.EventKind{parley.EventMemberLeft})
-	same(t, "who is in is told", kindsOf(look(t, arya)), []parley.EventKind{parley.EventMessagePosted})
+	same(t, "who is out is told", kindsOf(eventsNow(t, ned)), []parley.EventKind{parley.EventMemberLeft})
+	same(t, "who is in is told", kindsOf(eventsNow(t, arya)), []parley.EventKind{parley.EventMessagePosted})
 	w.SayIn("arya", closed, "among us")
 	w.PassOn(ctx)
-	same(t, "then", len(look(t, ned)), 0)
+	same(t, "then", len(eventsNow(t, ned)), 0)
 }
 
 func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
@@ -105,17 +105,17 @@ func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.AddPerson("sansa", parley.AccessOwner)
-	sansa := live(t, w, "sansa")
+	sansa := subscribeFromNow(t, w, "sansa")
 	w.SendDM("arya", "ned", "between us")
 	w.PassOn(ctx)
 	w.setAccess("sansa", parley.AccessMember)
 	w.PassOn(ctx)
-	same(t, "is told", kindsOf(look(t, sansa)), []parley.EventKind{parley.EventAgentChanged})
+	same(t, "is told", kindsOf(eventsNow(t, sansa)), []parley.EventKind{parley.EventAgentChanged})
 	w.setAccess("sansa", parley.AccessOwner)
 	w.PassOn(ctx)
 	w.SendDM("arya", "ned", "and you")
 	w.PassOn(ctx)
-	same(t, "as an owner again", kindsOf(look(t, sansa)), []parley.EventKind{parley.EventAgentChanged, parley.EventMessagePosted})
+	same(t, "as an owner again", kindsOf(eventsNow(t, sansa)), []parley.EventKind{parley.EventAgentChanged, parley.EventMessagePosted})
 }
 
 // TestRightsLostDuringAViewAreNotUsed takes a role away after the view that has seen it, and before
@@ -126,7 +126,7 @@ func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	w.AddPerson("sansa", parley.AccessOwner)
 	closed := w.CreatePrivateChannel("user", "closed", "arya").ID
-	other := live(t, w, "arya") // the stream is where it is now
+	other := subscribeFromNow(t, w, "arya") // the stream is where it is now
 	sansa := subscribe(t, w.Hub, as("sansa"), w.LastEventNumber())
 	demote := func() {
 		for range 300 {
@@ -135,11 +135,11 @@ func TestRightsLostDuringAViewAreNotUsed(t *testing.T) {
 		w.setAccess("sansa", parley.AccessMember)
 	}
 	store.then.Store(&demote)
-	same(t, "in the view", len(look(t, sansa)), 0)
+	same(t, "in the view", len(eventsNow(t, sansa)), 0)
 	same(t, "more than is passed on at once", w.PassOn(ctx), true)
 	told := readUntil(t, w.Hub, sansa, w.LastEventNumber())
 	same(t, "is told", kindsOf(told), []parley.EventKind{parley.EventAgentChanged})
-	same(t, "others are told", len(look(t, other)) > 0, true)
+	same(t, "others are told", len(eventsNow(t, other)) > 0, true)
 }
 
 func (w *fixture) setAccess(who string, access parley.Access) {
@@ -163,9 +163,9 @@ func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 		var woken atomic.Int64
 		wait, cancel := context.WithCancel(ctx)
 		defer cancel()
-		bran := live(t, w, "bran")
+		bran := subscribeFromNow(t, w, "bran")
 		for _, who := range []string{"arya", "ned", "user", "bran", "bran"} {
-			sub := live(t, w, who)
+			sub := subscribeFromNow(t, w, who)
 			go func() {
 				if _, _, err := sub.Next(wait); err == nil {
 					woken.Add(1)
@@ -194,7 +194,7 @@ func TestNothingIsReadForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, store := tap(t, place)
 		w.Start(ctx)
-		sub := live(t, w, "user")
+		sub := subscribeFromNow(t, w, "user")
 		time.Sleep(time.Minute)
 		if store.reads.Load() < 20 {
 			t.Errorf("the log was read %d times in a minute: another hub's events would come late", store.reads.Load())
@@ -214,18 +214,18 @@ func TestFullQueueHoldsUpNobody(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	closed := w.CreatePrivateChannel("user", "closed", "arya", "ned").ID
-	slow, quick := live(t, w, "ned", "message"), live(t, w, "arya", "message")
+	slow, quick := subscribeFromNow(t, w, "ned", "message"), subscribeFromNow(t, w, "arya", "message")
 	first := w.LastEventNumber()
 	for i := range 600 {
 		w.SayIn("user", closed, fmt.Sprint(i))
 		w.PassOn(ctx)
-		same(t, "quick", len(look(t, quick)), 1)
+		same(t, "quick", len(eventsNow(t, quick)), 1)
 	}
 	var got []parley.Event
-	for list := look(t, slow); len(list) > 0; list = look(t, slow) {
+	for list := eventsNow(t, slow); len(list) > 0; list = eventsNow(t, slow) {
 		got = append(got, list...)
 	}
-	same(t, "slow", nums(got), span(first+1, w.LastEventNumber()))
+	same(t, "slow", eventNumbers(got), numbersBetween(first+1, w.LastEventNumber()))
 }
 
 func TestFilterSelectsKindsAndOneConversation(t *testing.T) {
@@ -241,7 +241,7 @@ func TestFilterSelectsKindsAndOneConversation(t *testing.T) {
 		sub, err := w.Subscribe(ctx, as(who), first, f)
 		w.NoError(err)
 		defer sub.Close()
-		return kindsOf(look(t, sub))
+		return kindsOf(eventsNow(t, sub))
 	}
 	same(t, "one conversation by name", told("ned", parley.EventFilter{Conversation: "#open"}),
 		[]parley.EventKind{parley.EventMemberJoined, parley.EventMessagePosted})

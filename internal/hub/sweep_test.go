@@ -49,7 +49,7 @@ func TestConversationsAreArchivedWhenIdleOnlyIfConfigured(t *testing.T) {
 	for name, after := range map[string]time.Duration{"off": 0, "on": days} {
 		t.Run(name, func(t *testing.T) {
 			w := newHub(t, func(w *fixture) { w.Config.AutoArchive = after })
-			at := places(w)
+			at := makeConversations(w)
 			w.Clock.Advance(days)
 			w.SayIn("arya", at["public channel"], "alive")
 			w.Clock.Advance(time.Millisecond)
@@ -85,7 +85,7 @@ func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	at := places(w)
+	at := makeConversations(w)
 	w.SayIn("arya", at["dm"], "gone")
 	w.TakeAs("ned", parley.Take{AtMostOnce: true}) // else its inbox would change
 	w.NoError(w.DeleteConversation(ctx, user, at["dm"]))

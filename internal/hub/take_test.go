@@ -197,15 +197,15 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 		return func() error { _, err := w.Sleep(ctx, as(by), who, until); return err }
 	}
 	noTime := func(at string) *parley.Error {
-		return refused(parley.BadInput, "", at+" is no time to sleep until", "give a time that is ahead, within a year")
+		return refusalError(parley.BadInput, "", at+" is no time to sleep until", "give a time that is ahead, within a year")
 	}
 	w.assertRefusals(t, []refusal{
-		{"another agent", sleep("cersei", "ned", until), refused(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
-		{"waking as another", func() error { _, err := w.Wake(ctx, as("cersei"), "ned"); return err }, refused(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
-		{"a person", sleep("user", "user", until), refused(parley.BadInput, "", "user is no agent", "people and the hub do not sleep here")},
+		{"another agent", sleep("cersei", "ned", until), refusalError(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
+		{"waking as another", func() error { _, err := w.Wake(ctx, as("cersei"), "ned"); return err }, refusalError(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
+		{"a person", sleep("user", "user", until), refusalError(parley.BadInput, "", "user is no agent", "people and the hub do not sleep here")},
 		{"now", sleep("ned", "ned", began), noTime("2026-03-01T09:00:00Z")},
 		{"for ever", sleep("ned", "ned", began.AddDate(2, 0, 0)), noTime("2028-03-01T09:00:00Z")},
-		{"nobody", sleep("ned", "nobody", until), absent("agent", "nobody", listAgents)},
+		{"nobody", sleep("ned", "nobody", until), notFoundError("agent", "nobody", listAgents)},
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 // What is open under one root is bounded; what has ended does not count, and other roots are free.
 func TestOneRootHasSoManyOpenTasks(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	root := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "many things"}))
 	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		for n := range parley.MaxTasksOpen {
@@ -31,6 +31,6 @@ func TestOneRootHasSoManyOpenTasks(t *testing.T) {
 	sub := parley.NewTask{Text: "one more", Parent: root.ID, Assignee: "writer"}
 	get[parley.TaskView](w)(w.NewTask(ctx, user, sub))
 	_, err := w.NewTask(ctx, user, sub)
-	wantError(t, err, refused(parley.DependencyFailed, "", "1024 tasks under task-1 are open, the limit is 1024", "wait until some of them have ended"))
+	wantError(t, err, refusalError(parley.DependencyFailed, "", "1024 tasks under task-1 are open, the limit is 1024", "wait until some of them have ended"))
 	w.Delegate(user, "writer", "of another root")
 }

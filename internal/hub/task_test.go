@@ -19,7 +19,9 @@ func (w *fixture) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub
 	return run, w.Delegate(run.Caller(), "writer", "Draft it", change...)
 }
 
-func after(ids ...string) func(*parley.Contact) { return func(c *parley.Contact) { c.After = ids } }
+func afterTasks(ids ...string) func(*parley.Contact) {
+	return func(c *parley.Contact) { c.After = ids }
+}
 
 // callbackTexts are the texts by which a participant was called back in a conversation, in order.
 func (w *fixture) callbackTexts(conversation string) (texts []string) {
@@ -37,8 +39,8 @@ func (w *fixture) historyAs(as1, conversation string) []parley.Message {
 	return get[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
 }
 
-// team is a channel in which the user asks boss, who runs, as do writer and data.
-func team(t *testing.T) *fixture {
+// newTeam is a channel in which the user asks boss, who runs, as do writer and data.
+func newTeam(t *testing.T) *fixture {
 	t.Helper()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("boss", "writer", "data")
@@ -49,7 +51,7 @@ func team(t *testing.T) *fixture {
 // Results come back one by one, in the same task, which is completed with the last run.
 func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	asked := w.SayIn("user", "open", "@boss Prepare the report\nwith figures").Message
 	run := w.StartRun("boss")
 	made := get[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
@@ -104,7 +106,7 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			due := w.Clock.Now().Add(time.Hour)
 			run, id := w.delegateDraftAsBoss(func(c *parley.Contact) { c.Deadline = &due })
 			w.EndRun(run, "")
@@ -126,14 +128,14 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 // A task that ends badly takes all under it with it: their runs end, and nobody is woken for them.
 func TestCancelGoesDown(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	mid := w.Delegate(run.Caller(), "writer", "a book")
 	root := w.TaskByID(mid).Parent
 	below := w.StartRun("writer")
 	leaf := w.Delegate(below.Caller(), "data", "figures")
-	late := w.Delegate(below.Caller(), "data", "more", after(leaf))
+	late := w.Delegate(below.Caller(), "data", "more", afterTasks(leaf))
 	working := w.StartRun("data")
 	get[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
 	w.AssertTaskState(parley.TaskCancelled, root, mid, leaf, late)
@@ -174,7 +176,7 @@ func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			w.AddPollingAgents("ned")
 			id := w.Delegate(user, "ned", "look at it")
 			taken := w.TakeAs("ned", parley.Take{})
@@ -208,7 +210,7 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			w.AddPollingAgents("ned")
 			id := w.Delegate(user, "ned", "look at it")
 			if c.taken {
@@ -226,12 +228,12 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 // Who has taken a request may still say that it is done with it, and answer it, after it has ended the task.
 func TestARequestInHandStaysThere(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	id := w.Delegate(user, "ned", "look at it")
 	taken := w.TakeAs("ned", parley.Take{})
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Status: parley.TaskCompleted}))
-	w.NoError(second(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
+	w.NoError(errorOf(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
 	request := taken.Messages[0].ID
 	answer := w.ReplyAs("ned", request, "done").Message.ID
 	same(t, "answer", w.DeliveryOf(request, "ned").Answer, answer)
@@ -241,7 +243,7 @@ func TestARequestInHandStaysThere(t *testing.T) {
 // A run that is lost after it has completed its task is not started again for it.
 func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
 	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
@@ -255,7 +257,7 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 // The answer to an ask is its asker's, whatever has become of the task: a run that fails with it is tried again.
 func TestALateAnswerIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, briefly)
+	w := newHub(t, withShortAsks)
 	w.AddScriptAgents("boss", "senior")
 	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
@@ -274,7 +276,7 @@ func TestALateAnswerIsTriedAgain(t *testing.T) {
 // Nothing under a task may take longer than the task: what passes its deadline fails and takes all under it along.
 func TestDeadlinesGoDown(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	due, later := w.Clock.Now().Add(time.Hour), w.Clock.Now().Add(3*time.Hour)
 	by := func(at time.Time) func(*parley.Contact) { return func(c *parley.Contact) { c.Deadline = &at } }
 	top := w.Delegate(user, "boss", "a book", by(due))
@@ -304,9 +306,9 @@ func TestDeadlinesGoDown(t *testing.T) {
 
 func TestDependentsWait(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	first := w.Delegate(user, "data", "figures")
-	then := w.Delegate(user, "writer", "a text", after(first))
+	then := w.Delegate(user, "writer", "a text", afterTasks(first))
 	w.AssertIdle("writer")
 	same(t, "waits on", w.TaskByID(then).WaitsOn.After, []string{first})
 	w.RunAndAnswer("data", "42")
@@ -318,21 +320,21 @@ func TestDependentsWait(t *testing.T) {
 	same(t, "its task", c.Task.ID, then)
 	w.EndRun(next, "done")
 	w.AssertTaskState(parley.TaskCompleted, first, then)
-	done := refused(parley.BadInput, parley.Conflict, first+" is completed already", "what is still to be done is another task")
+	done := refusalError(parley.BadInput, parley.Conflict, first+" is completed already", "what is still to be done is another task")
 	w.assertRefusals(t, []refusal{
 		{"completed, and again", func() error { _, err := w.RetryTask(ctx, user, first); return err }, done},
 		{"completed, and for another", func() error { _, err := w.ReassignTask(ctx, user, first, "writer"); return err }, done},
 	})
 
 	first = w.Delegate(user, "data", "figures")
-	then = w.Delegate(user, "writer", "a text", after(first))
+	then = w.Delegate(user, "writer", "a text", afterTasks(first))
 	w.FailRunWith(w.StartRun("data"), parley.FailureFinal)
 	w.AssertTaskState(parley.TaskFailed, first, then)
 	same(t, "code", w.TaskByID(then).Error.Code, parley.DependencyFailed)
 	w.AssertIdle("writer")
 	w.assertRefusals(t, []refusal{
-		{"an unknown one", w.tryDelegate(user, "writer", after("task-999")), absent("task", "task-999", checkName)},
-		{"one that failed", w.tryDelegate(user, "writer", after(first)), refused(parley.DependencyFailed, "", "Error: "+first+", which it depends on, is failed",
+		{"an unknown one", w.tryDelegate(user, "writer", afterTasks("task-999")), notFoundError("task", "task-999", checkName)},
+		{"one that failed", w.tryDelegate(user, "writer", afterTasks(first)), refusalError(parley.DependencyFailed, "", "Error: "+first+", which it depends on, is failed",
 			"have that done again first: parley task retry "+first)},
 	})
 }
@@ -351,17 +353,17 @@ func (w *fixture) tryDelegate(by hub.Caller, to string, change ...func(*parley.C
 // What waits for what is under it cannot be waited for from there.
 func TestDependencyCirclesAreRefused(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
 	sub := w.Delegate(run.Caller(), "writer", "one")
 	root := w.TaskByID(sub).Parent
-	other := w.Delegate(user, "data", "needs all of it", after(root))
+	other := w.Delegate(user, "data", "needs all of it", afterTasks(root))
 	_ = other
 	below := w.StartRun("writer")
-	err := w.tryDelegate(below.Caller(), "data", after(sub))()
+	err := w.tryDelegate(below.Caller(), "data", afterTasks(sub))()
 	same(t, "its own task", parley.CodeOf(err), parley.BadInput)
-	err = w.tryDelegate(run.Caller(), "data", after(root))()
+	err = w.tryDelegate(run.Caller(), "data", afterTasks(root))()
 	if err == nil || !strings.Contains(err.Error(), "the new task → "+root+" → the new task") {
 		t.Errorf("the root: %v", err)
 	}
@@ -389,7 +391,7 @@ func TestTreesAreBounded(t *testing.T) {
 // Foreign tasks look like none, and what is above a task is not shown with it.
 func TestTasksAreIsolated(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddScriptAgents("arya")
 	w.SayIn("user", "open", "@boss")
 	run := w.StartRun("boss")
@@ -416,7 +418,7 @@ func TestTasksAreIsolated(t *testing.T) {
 			}
 		}
 		if c.by == "user" {
-			w = team(t)
+			w = newTeam(t)
 			w.AddScriptAgents("arya")
 			w.SayIn("user", "open", "@boss")
 			run = w.StartRun("boss")
@@ -430,7 +432,7 @@ func TestTasksAreIsolated(t *testing.T) {
 
 func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	id := w.Delegate(as("ned"), "writer", "a text")
 	half := 0.5
@@ -452,7 +454,7 @@ func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 
 func TestRetryAndReassign(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	id := w.Delegate(user, "writer", "a text")
 	run := w.StartRun("writer")
 	view := get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
@@ -478,7 +480,7 @@ func TestRetryAndReassign(t *testing.T) {
 // The same call makes one task of one's own: with the same key, or in a later attempt of the run.
 func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	sew := func(by hub.Caller, key string) string {
 		return get[parley.TaskView](w)(w.NewTask(ctx, by, parley.NewTask{Text: "sew", IdempotencyKey: key})).ID
 	}
@@ -492,15 +494,15 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 		t.Error("without a key it is another task")
 	}
 	taken := func(key string) *parley.Error {
-		return refused(parley.BadInput, parley.Conflict, `the idempotency key "`+key+`" was used for something else`, "use another key")
+		return refusalError(parley.BadInput, parley.Conflict, `the idempotency key "`+key+`" was used for something else`, "use another key")
 	}
 	w.PostAs("boss", parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "said"})
 	w.assertRefusals(t, []refusal{
 		{"the key of a message", func() error {
-			return second(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", IdempotencyKey: "said"}))
+			return errorOf(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", IdempotencyKey: "said"}))
 		}, taken("said")},
 		{"a message with its key", func() error {
-			return second(w.Post(ctx, as("boss"), parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "k"}))
+			return errorOf(w.Post(ctx, as("boss"), parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "k"}))
 		}, taken("k")},
 		{"a delegation with its key", w.tryDelegate(as("boss"), "data", func(c *parley.Contact) { c.IdempotencyKey = "k" }), taken("k")},
 	})
@@ -513,7 +515,7 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 
 func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.Delegate(user, "boss", "Prepare the report")
 	try := func(times int) (ids []string) {
 		run := w.StartRun("boss")
@@ -537,7 +539,7 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 // A person who puts the dead letter of a task back revives the task, which ends again and is called back again.
 func TestADeadLetterRevivesItsTask(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	w.EditAgent("writer", func(a *parley.Agent) { a.Attempts = 1 })
 	id := w.Delegate(user, "writer", "a text")
 	w.FailRunWith(w.StartRun("writer"), parley.FailureServer)
@@ -662,7 +664,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 	t.Parallel()
 	const steps = 7
 	for crash := range steps {
-		w := team(t)
+		w := newTeam(t)
 		w.SayIn("user", "open", "@boss")
 		x := &crasher{w: w, at: crash}
 		x.run("boss", func(a *hub.Assignment) {

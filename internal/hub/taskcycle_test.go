@@ -57,8 +57,8 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
 	w.assertRefusals(t, []refusal{
 		{
-			"its own task", w.tryDelegate(as("ana"), "b", after(own), func(c *parley.Contact) { c.Wait = time.Hour }),
-			refused(parley.DependencyFailed, "", "Error: Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),
+			"its own task", w.tryDelegate(as("ana"), "b", afterTasks(own), func(c *parley.Contact) { c.Wait = time.Hour }),
+			refusalError(parley.DependencyFailed, "", "Error: Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),
 		},
 	})
 	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)

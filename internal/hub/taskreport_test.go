@@ -158,7 +158,7 @@ func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
 	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Result: &parley.TaskResult{
 		Text: "drafted", Payload: json.RawMessage(`{"status":"success","error":null,"issues":[],"rows":3}`),
 	}}))
-	w.NoError(failed(w.CancelTask(ctx, user, task.ID, "not wanted any more")))
+	w.NoError(errorOf(w.CancelTask(ctx, user, task.ID, "not wanted any more")))
 	var said struct {
 		Status string
 		Error  *parley.Error

@@ -27,7 +27,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			id := w.Delegate(user, "writer", "Draft it")
 			run := w.StartRun("writer")
 			w.PostFromRun(run, parley.Draft{InReplyTo: run.Messages[0].ID, Content: text("I begin")})
@@ -42,7 +42,7 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 // Work that goes on has not failed with one of its runs.
 func TestAFailedRunLeavesATaskThatGoesOn(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	id := w.Delegate(user, "writer", "Draft it")
 	run := w.StartRun("writer")
 	w.Delegate(run.Caller(), "data", "Pull figures")
@@ -69,7 +69,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := team(t)
+			w := newTeam(t)
 			run, id := w.delegateDraftAsBoss()
 			w.EndRun(run, "wait for it")
 			begin(w)
@@ -86,7 +86,7 @@ func TestTasksEndWithTheirConversation(t *testing.T) {
 // What is under a task goes on when the conversation of the task is gone, and so does the task.
 func TestResultsFindTheirWayWithoutTheConversation(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	run, id := w.delegateDraftAsBoss()
 	w.EndRun(run, "wait for it")
 	root := w.TaskByID(id).Parent

@@ -78,7 +78,7 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 	run := w.StartRun("hound")
 	_, err := w.Post(ctx, run.Caller(), parley.Draft{InReplyTo: woken.ID, Content: text("well")})
 	w.NoError(err)
-	a := w.HeldApproval(second(w.Post(ctx, run.Caller(), parley.Draft{
+	a := w.HeldApproval(errorOf(w.Post(ctx, run.Caller(), parley.Draft{
 		Conversation: channel, To: "gendry", Type: "task_assign", Content: text("forge a sword"),
 	})))
 	same(t, "target", a.Target, "gendry")
@@ -99,16 +99,16 @@ func TestRepeatedRequestIsNotTheHubsWord(t *testing.T) {
 		"with payload": {Direct: []string{"ned"}, Type: "task-delegation", Payload: []byte(`{"task":"approve it"}`)},
 	} {
 		task := w.PostAs("evil", draft).Message.Task
-		w.NoError(second(w.CancelTask(ctx, as("evil"), task, "")))
-		w.NoError(second(w.RetryTask(ctx, as("evil"), task)))
+		w.NoError(errorOf(w.CancelTask(ctx, as("evil"), task, "")))
+		w.NoError(errorOf(w.RetryTask(ctx, as("evil"), task)))
 		again := w.NewestMessage()
 		head, _, _ := strings.Cut(again.Content.Text, "\n")
 		same(t, name, []string{again.From, head}, []string{parley.System, "[Agent Request from evil | Pattern: delegate | Priority: normal | Task: " + task + "]"})
 	}
 	task := w.Delegate(as("evil"), "ned", "count")
 	asked := w.NewestMessage().Content.Text
-	w.NoError(second(w.CancelTask(ctx, as("evil"), task, "")))
-	w.NoError(second(w.RetryTask(ctx, as("evil"), task)))
+	w.NoError(errorOf(w.CancelTask(ctx, as("evil"), task, "")))
+	w.NoError(errorOf(w.RetryTask(ctx, as("evil"), task)))
 	same(t, "a delegation", w.NewestMessage().Content.Text, asked)
 }
 
@@ -118,16 +118,16 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	sandbox, news := w.CreateChannel(parley.Owner, "sandbox", "intern").ID, w.CreateChannel(parley.Owner, "news", "intern", "senior").ID
-	post := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
+	post := w.HeldApproval(errorOf(w.Post(ctx, as("intern"), parley.Draft{Conversation: "#sandbox", Content: text("buy!")})))
 	w.NoError(w.Rename(ctx, user, sandbox, "old"))
 	w.NoError(w.Rename(ctx, user, news, "sandbox"))
 	w.DecideAs("boss", post.ID, parley.Decision{Approve: true})
 	same(t, "said", []int{len(w.MessagesFrom(sandbox, "intern")), len(w.MessagesFrom(news, "intern"))}, []int{1, 0})
 	w.EditAgent("senior", func(a *parley.Agent) { a.Name = "SeniorBot" })
-	direct := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{Direct: []string{"SeniorBot"}, To: "SeniorBot", Content: text("psst")})))
-	told := w.HeldApproval(w.TryContact(as("intern"), notifies("SeniorBot", "psst")))
-	asked := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "SeniorBot", Text: "psst"})))
-	same(t, "by its id", w.HeldApproval(w.TryContact(as("intern"), notifies("senior", "psst"))).ID, told.ID)
+	direct := w.HeldApproval(errorOf(w.Post(ctx, as("intern"), parley.Draft{Direct: []string{"SeniorBot"}, To: "SeniorBot", Content: text("psst")})))
+	told := w.HeldApproval(w.TryContact(as("intern"), notifyContact("SeniorBot", "psst")))
+	asked := w.HeldApproval(errorOf(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "SeniorBot", Text: "psst"})))
+	same(t, "by its id", w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "psst"))).ID, told.ID)
 	w.EditAgent("senior", func(a *parley.Agent) { a.Name = "senior" })
 	w.addNamedAgent("other", "SeniorBot", func(*parley.Profile) {})
 	for _, a := range []parley.Approval{direct, told, asked} {
@@ -145,12 +145,12 @@ func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
 	w.addInternOffice()
 	w.addNamedAgent("good", "Helper", func(*parley.Profile) {})
 	w.AddScriptAgents("evil")
-	made := w.HeldApproval(second(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
+	made := w.HeldApproval(errorOf(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
 	w.DecideAs("boss", made.ID, parley.Decision{Approve: true})
 	id := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Requester: "intern"}))[0].ID
-	a := w.HeldApproval(second(w.ReassignTask(ctx, as("intern"), id, "Helper")))
+	a := w.HeldApproval(errorOf(w.ReassignTask(ctx, as("intern"), id, "Helper")))
 	same(t, "asked for", strings.Contains(a.Summary, `Assignee: "Helper"`), true)
-	same(t, "by its id", w.HeldApproval(second(w.ReassignTask(ctx, as("intern"), strings.ToUpper(id), "good"))).ID, a.ID)
+	same(t, "by its id", w.HeldApproval(errorOf(w.ReassignTask(ctx, as("intern"), strings.ToUpper(id), "good"))).ID, a.ID)
 	w.EditAgent("good", func(a *parley.Agent) { a.Name = "good" })
 	w.EditAgent("evil", func(a *parley.Agent) { a.Name = "Helper" })
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
@@ -175,15 +175,15 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 	}
 	me := as("intern")
 	tasks := func(assignee string) error {
-		return second(w.Tasks(ctx, me, parley.TaskFilter{Assignee: assignee}))
+		return errorOf(w.Tasks(ctx, me, parley.TaskFilter{Assignee: assignee}))
 	}
 	held := map[string]parley.Approval{
-		"history":      w.HeldApproval(second(w.History(ctx, me, "alpha", parley.Page{}))),
-		"context":      w.HeldApproval(second(w.Context(ctx, me, "#alpha"))),
-		"conversation": w.HeldApproval(second(w.Conversation(ctx, me, "alpha"))),
-		"agent":        w.HeldApproval(second(w.Agent(ctx, me, "Helper"))),
+		"history":      w.HeldApproval(errorOf(w.History(ctx, me, "alpha", parley.Page{}))),
+		"context":      w.HeldApproval(errorOf(w.Context(ctx, me, "#alpha"))),
+		"conversation": w.HeldApproval(errorOf(w.Conversation(ctx, me, "alpha"))),
+		"agent":        w.HeldApproval(errorOf(w.Agent(ctx, me, "Helper"))),
 	}
-	same(t, "the same one", w.HeldApproval(second(w.AgentView(ctx, me, "good"))).ID, held["agent"].ID)
+	same(t, "the same one", w.HeldApproval(errorOf(w.AgentView(ctx, me, "good"))).ID, held["agent"].ID)
 	same(t, "the same tasks", w.HeldApproval(tasks("Helper")).ID, w.HeldApproval(tasks("good")).ID)
 	for name, wants := range map[string]string{"conversation": "look at #alpha", "agent": "look at Helper", "history": "read #alpha"} {
 		same(t, name, strings.HasPrefix(held[name].Summary, "InternBot wants to "+wants+":\n"), true)
@@ -206,7 +206,7 @@ func TestApprovalShowsAllOfAPost(t *testing.T) {
 	w.addInternOffice()
 	urgent := get[parley.Priority](w)(parley.ParsePriority("urgent"))
 	task := w.TaskByID(w.Delegate(as("senior"), "intern", "count")).ID
-	a := w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{
+	a := w.HeldApproval(errorOf(w.Post(ctx, as("intern"), parley.Draft{
 		Direct: []string{"senior"}, Type: "task-delegation", Task: task, Metadata: []byte(`{"note":"hidden"}`),
 		Payload: []byte(`{"task":"pay"}`), Priority: urgent, Content: parley.Content{Text: "hi", Code: "rm"},
 	})))
@@ -218,7 +218,7 @@ func TestApprovalShowsAllOfAPost(t *testing.T) {
 		}
 	}
 	said := w.PostAs("senior", parley.Draft{Conversation: w.CreateChannel("senior", "town", "intern").ID, Content: text("hear")}).Message
-	a = w.HeldApproval(second(w.Post(ctx, as("intern"), parley.Draft{InReplyTo: said.ID, Content: text("yes")})))
+	a = w.HeldApproval(errorOf(w.Post(ctx, as("intern"), parley.Draft{InReplyTo: said.ID, Content: text("yes")})))
 	if !strings.Contains(a.Summary, `In reply to: "`+said.ID+`"`) {
 		t.Errorf("what it answers is not in:\n%s", a.Summary)
 	}
@@ -232,7 +232,7 @@ func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
 	w.AddPerson("sansa", parley.AccessMember)
 	w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "sansa" })
 	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval)
-	a := w.HeldApproval(w.TryContact(as("arya"), notifies("gendry", "x")))
+	a := w.HeldApproval(w.TryContact(as("arya"), notifyContact("gendry", "x")))
 	link := w.approvalLinkFor(a, "sansa")
 	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, link)).ID, a.ID)
 	w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "" })
@@ -267,8 +267,8 @@ func TestDeciderSeesWhereAReadIsShown(t *testing.T) {
 	w.SayIn("senior", open, "@intern read us the vault")
 	run := w.StartRun("intern")
 	for name, read := range map[string]func(hub.Caller) error{
-		"history": func(c hub.Caller) error { return second(w.History(ctx, c, vault, parley.Page{})) },
-		"search":  func(c hub.Caller) error { return second(w.Search(ctx, c, parley.SearchRequest{Query: "x"})) },
+		"history": func(c hub.Caller) error { return errorOf(w.History(ctx, c, vault, parley.Page{})) },
+		"search":  func(c hub.Caller) error { return errorOf(w.Search(ctx, c, parley.SearchRequest{Query: "x"})) },
 	} {
 		if a := w.HeldApproval(read(run.Caller())); !strings.Contains(a.Summary, "\nShown in: \"#open\"\n") {
 			t.Errorf("%s: where it is shown is not in:\n%s", name, a.Summary)
@@ -287,7 +287,7 @@ func TestHeartbeatSmugglesNothing(t *testing.T) {
 	beat := func(change func(*parley.Draft)) error {
 		d := parley.Draft{Direct: []string{"senior"}, Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"healthy","uptime_ms":5}`)}
 		change(&d)
-		return second(w.Post(ctx, as("intern"), d))
+		return errorOf(w.Post(ctx, as("intern"), d))
 	}
 	w.NoError(beat(func(*parley.Draft) {}))
 	stored := w.putArtifactAs("intern", "psst")

@@ -35,8 +35,8 @@ func (w *fixture) tokenIDsOf(by, holder string) (list []string) {
 }
 
 var (
-	notKnown = refused(parley.NotPermitted, parley.Unauthenticated, "this hub does not know the token", "ask an owner of this hub for a new one")
-	expired  = refused(parley.NotPermitted, parley.Unauthenticated, "the token has expired", "ask an owner of this hub for a new one")
+	notKnown = refusalError(parley.NotPermitted, parley.Unauthenticated, "this hub does not know the token", "ask an owner of this hub for a new one")
+	expired  = refusalError(parley.NotPermitted, parley.Unauthenticated, "the token has expired", "ask an owner of this hub for a new one")
 )
 
 func TestTokenIsMadeAuditedAndTold(t *testing.T) {
@@ -117,26 +117,26 @@ func TestNewTokenRefuses(t *testing.T) {
 		}
 	}
 	beyond := func(scopes string) *parley.Error {
-		return refused(parley.NotPermitted, "", "the credential in use cannot make a token with the scopes "+scopes+": it does not have them",
+		return refusalError(parley.NotPermitted, "", "the credential in use cannot make a token with the scopes "+scopes+": it does not have them",
 			"leave them out, or use another credential")
 	}
-	outlives := refused(parley.NotPermitted, "", "the token would outlive the credential it is made with", "let it end before 2026-03-01T10:00:00Z")
+	outlives := refusalError(parley.NotPermitted, "", "the token would outlive the credential it is made with", "let it end before 2026-03-01T10:00:00Z")
 	lasts := func(d string) *parley.Error {
-		return refused(parley.BadInput, "", "a token cannot last "+d, "let it last 1s to 10 years, or until it is revoked")
+		return refusalError(parley.BadInput, "", "a token cannot last "+d, "let it last 1s to 10 years, or until it is revoked")
 	}
 	anHour := began.Add(time.Hour)
 	w.assertRefusals(t, []refusal{
-		{"by an agent for itself", make(scoped("arya"), parley.NewToken{Agent: "arya"}), refused(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
-		{"by a member for an agent", make(scoped("sansa"), parley.NewToken{Agent: "arya"}), refused(parley.NotPermitted, "",
+		{"by an agent for itself", make(scoped("arya"), parley.NewToken{Agent: "arya"}), refusalError(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
+		{"by a member for an agent", make(scoped("sansa"), parley.NewToken{Agent: "arya"}), refusalError(parley.NotPermitted, "",
 			"only an owner may make a token for somebody else", "ask an owner of this hub")},
-		{"for the system", make(scoped("user"), parley.NewToken{Agent: "parley"}), refused(parley.NotPermitted, "", "parley has no tokens", "it is the hub itself")},
-		{"for nobody", make(scoped("user"), parley.NewToken{Agent: "daenerys"}), absent("agent", "daenerys", listAgents)},
+		{"for the system", make(scoped("user"), parley.NewToken{Agent: "parley"}), refusalError(parley.NotPermitted, "", "parley has no tokens", "it is the hub itself")},
+		{"for nobody", make(scoped("user"), parley.NewToken{Agent: "daenerys"}), notFoundError("agent", "daenerys", listAgents)},
 		{"scopes beyond", make(scoped("jon", parley.ScopeAdmin), parley.NewToken{Agent: "jon", Scopes: parley.AllScopes()}), beyond("read, send, decide")},
-		{"without the scope admin", make(scoped("jon", parley.ScopeSend), parley.NewToken{Agent: "jon"}), refused(parley.NotPermitted, "",
+		{"without the scope admin", make(scoped("jon", parley.ScopeSend), parley.NewToken{Agent: "jon"}), refusalError(parley.NotPermitted, "",
 			"this needs a credential with the scope admin", "ask an owner of this hub for a token with it")},
 		{"default scopes beyond", make(scoped("jon", parley.ScopeAdmin), parley.NewToken{Agent: "jon"}), beyond("read, send")},
 		{"without scopes of its own", make(user, parley.NewToken{Agent: "arya", Scopes: parley.Scopes{parley.ScopeRead}}), beyond("read")},
-		{"an unknown scope", make(scoped("user"), parley.NewToken{Agent: "arya", Scopes: parley.Scopes{"root"}}), refused(parley.BadInput, "",
+		{"an unknown scope", make(scoped("user"), parley.NewToken{Agent: "arya", Scopes: parley.Scopes{"root"}}), refusalError(parley.BadInput, "",
 			`unknown scope "root"`, "use read, send, decide and admin")},
 		{"without end by one that ends", make(ending(scoped("jon"), anHour), parley.NewToken{Agent: "jon"}), outlives},
 		{"with a later end", make(ending(scoped("jon"), anHour), parley.NewToken{Agent: "jon", For: time.Hour + time.Millisecond}), outlives},
@@ -182,7 +182,7 @@ func TestTokensAreListedForTheirHolderAndOwners(t *testing.T) {
 	}
 	w.assertRefusals(t, []refusal{
 		{"another's", tokens("arya", "ned"), onlyOwner("see the tokens of others")},
-		{"nobody's", tokens("user", "daenerys"), absent("agent", "daenerys", listAgents)},
+		{"nobody's", tokens("user", "daenerys"), notFoundError("agent", "daenerys", listAgents)},
 	})
 }
 
@@ -206,8 +206,8 @@ func TestRevokedTokenIsRefusedFromTheNextCall(t *testing.T) {
 	other := w.MakeToken("arya").ID
 	revoke := func(by, id string) func() error { return func() error { return w.RevokeToken(ctx, as(by), id) } }
 	w.assertRefusals(t, []refusal{
-		{"another's", revoke("ned", other), absent("token", other, checkName)},
-		{"none", revoke("user", "x"), absent("token", "x", checkName)},
+		{"another's", revoke("ned", other), notFoundError("token", other, checkName)},
+		{"none", revoke("user", "x"), notFoundError("token", "x", checkName)},
 	})
 }
 

@@ -37,9 +37,9 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 	shown := get[parley.Traced](w)(w.Trace(ctx, user, trace)).Items
 	same(t, "what became of the first", shown[0].Deliveries[0].State, parley.DeliveryAnswered)
 	_, err := w.Trace(ctx, as("gendry"), first.ID)
-	wantError(t, err, absent("trace", first.ID, checkName))
+	wantError(t, err, notFoundError("trace", first.ID, checkName))
 	_, err = w.Trace(ctx, user, "a b")
-	wantError(t, err, refused(parley.BadInput, "", `trace_id "a b" contains a space or control character`,
+	wantError(t, err, refusalError(parley.BadInput, "", `trace_id "a b" contains a space or control character`,
 		"use a UUID, 32 hexadecimal digits, or one word"))
 }
 
@@ -90,14 +90,14 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.Start(ctx)
-	mail := inboxTree(w)
-	came := mail.lands(mail.document("ana", "arya", "from a file"))
+	mail := joinInboxTree(w)
+	came := mail.arriveMessage(mail.document("ana", "arya", "from a file"))
 	sent := w.SendDM("arya", "ana", "into a file").Message
 	mail.departs(sent, "ana", "msg_0a1b2c3d")
 	same(t, "of what came", w.textsOfTrace("user", "msg_00000001"), []string{"from a file"})
 	same(t, "of what departed", w.textsOfTrace("arya", "msg_0a1b2c3d"), []string{"into a file"})
 	_, err := w.Trace(ctx, as("gendry"), "msg_0a1b2c3d")
-	wantError(t, err, absent("trace", "msg_0a1b2c3d", checkName))
+	wantError(t, err, notFoundError("trace", "msg_0a1b2c3d", checkName))
 	for name, m := range map[string]parley.Message{"msg_00000001": came, "msg_0a1b2c3d": sent} {
 		f := get[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: name}))
 		same(t, "of the log of "+name, f.Trace, m.TraceID)
@@ -105,7 +105,7 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 
 	board := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"cat"}})
 	w.Clock.Advance(time.Second)
-	board.lands(board.document("cat", "arya", "newer, in another tree"))
+	board.arriveMessage(board.document("cat", "arya", "newer, in another tree"))
 	same(t, "the newest", w.textsOfTrace("user", "msg_00000001"), []string{"newer, in another tree"})
 
 	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, TraceID: "msg_0a1b2c3d", Content: text("a trace of that id")})

@@ -19,7 +19,7 @@ type unreadable struct {
 
 func someUnreadable(t *testing.T) unreadable {
 	t.Helper()
-	w := unreadable{fixture: trio(t)}
+	w := unreadable{fixture: newTrio(t)}
 	w.AddPermission("a", "b", parley.EffectAllow, withApproval)
 	due := w.Clock.Now().Add(time.Hour)
 	for i := range 3 {
@@ -27,7 +27,7 @@ func someUnreadable(t *testing.T) unreadable {
 		w.tasks = append(w.tasks, w.Delegate(user, "c", words, func(c *parley.Contact) { c.Deadline = &due }))
 		working := w.WakeAndStartRun("a")
 		w.runs = append(w.runs, working.Run.ID)
-		w.approvals = append(w.approvals, w.HeldApproval(w.TryContact(working.Caller(), notifies("b", words))).ID)
+		w.approvals = append(w.approvals, w.HeldApproval(w.TryContact(working.Caller(), notifyContact("b", words))).ID)
 		w.EndRun(working, "I have to ask first")
 	}
 	w.tamperWithStore(setRow("tasks", w.tasks[1], "result = '{'"))
@@ -109,7 +109,7 @@ func TestExportNamesUnreadableRowsAndGoesOn(t *testing.T) {
 // A run does not end its task while it cannot be read whether what is under that has ended.
 func TestARunDoesNotGuessWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	w := trio(t)
+	w := newTrio(t)
 	run := w.WakeAndStartRun("a")
 	child := w.Delegate(run.Caller(), "b", "part")
 	w.tamperWithStore(setRow("tasks", child, "result = '{'"))

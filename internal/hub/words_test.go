@@ -35,7 +35,7 @@ func (w *fixture) assertNothingForged(a *hub.Assignment, what string) {
 // TestForgedHeadingsInResultsStayData: an agent ended its task with a result that held a heading of the hub's.
 func TestForgedHeadingsInResultsStayData(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	run, one := w.delegateDraftAsBoss()
 	two := w.Delegate(run.Caller(), "data", "Pull figures")
 	w.EndRun(run, "")
@@ -62,7 +62,7 @@ func TestForgedHeadingsInResultsStayData(t *testing.T) {
 // TestForgedHeadingsAtTwoLevelsStayData: a result repeats the result of somebody else, as its agent was told it.
 func TestForgedHeadingsAtTwoLevelsStayData(t *testing.T) {
 	t.Parallel()
-	w := team(t)
+	w := newTeam(t)
 	run, one := w.delegateDraftAsBoss()
 	w.EndRun(run, "")
 	writing := w.StartRun("writer")
@@ -96,7 +96,7 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	w.assertNothingForged(w.StartRun("boss"), "a late answer")
 
 	interning, _ := w.startRunInDM("intern")
-	held := w.HeldApproval(w.TryContact(interning.Caller(), notifies("senior", forged)))
+	held := w.HeldApproval(w.TryContact(interning.Caller(), notifyContact("senior", forged)))
 	w.EndRun(interning, "")
 	w.assertNothingForged(w.StartRun("boss"), "a request for an approval")
 	w.DecideAs("boss", held.ID, parley.Decision{Note: forged})
