@@ -20,10 +20,10 @@ func ids(list []parley.Agent) []string {
 func TestEveryHubHasItsOwnerAndItself(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	same(t, "participants", ids(get[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner})
-	owner := get[parley.Agent](w)(w.Agent(ctx, user, parley.Owner))
+	same(t, "participants", ids(resultOf[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner})
+	owner := resultOf[parley.Agent](w)(w.Agent(ctx, user, parley.Owner))
 	same(t, "owner's kind and access", []any{owner.Kind, owner.Access}, []any{parley.KindHuman, parley.AccessOwner})
-	system := get[parley.Agent](w)(w.Agent(ctx, user, parley.System))
+	system := resultOf[parley.Agent](w)(w.Agent(ctx, user, parley.System))
 	same(t, "system's kind", system.Kind, parley.KindSystem)
 
 	before := w.storeSnapshot()
@@ -35,7 +35,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	before := w.LastEventNumber()
-	got := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya"}))
+	got := resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya"}))
 	want := parley.Agent{
 		ID: "arya", UUID: got.UUID, Name: "arya", Kind: parley.KindAgent,
 		CreatedAt: began, UpdatedAt: began, Profile: parley.DefaultProfile(),
@@ -44,7 +44,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	if !parley.IsUUID(got.UUID) {
 		t.Errorf("uuid is %q", got.UUID)
 	}
-	same(t, "stored", get[parley.Agent](w)(w.Agent(ctx, user, "arya")), want)
+	same(t, "stored", resultOf[parley.Agent](w)(w.Agent(ctx, user, "arya")), want)
 	events := eventsAfter(w, before)
 	same(t, "event", events, []parley.Event{{Num: before + 1, At: began, Kind: parley.EventAgentAdded, Agent: "arya", By: "user"}})
 	last := w.AuditEntries()[0]
@@ -73,7 +73,7 @@ func kindsAfter(w *fixture, after int64) []parley.EventKind {
 func TestPeopleAreMembersUnlessSaidOtherwise(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	sansa := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "sansa", Kind: parley.KindHuman}))
+	sansa := resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "sansa", Kind: parley.KindHuman}))
 	same(t, "access", sansa.Access, parley.AccessMember)
 	w.AddPerson("jon", parley.AccessOwner)
 	_, err := w.AddAgent(ctx, as("jon"), parley.NewAgent{ID: "ghost"})
@@ -91,7 +91,7 @@ func onlyOwner(act string) *parley.Error {
 func TestAgentIsFoundByEveryNameInAnyCase(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	added := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "WriterBot-É"}))
+	added := resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "WriterBot-É"}))
 	for _, name := range []string{
 		"writer", "WRITER", added.UUID, strings.ToUpper(added.UUID), "WriterBot-É", "writerbot-é", "WriterBot-E\u0301", "ｗｒｉｔｅｒ",
 	} {
@@ -170,8 +170,8 @@ func nameBelongs(name string, removed bool, hint string) *parley.Error {
 func TestNamesAreUniqueAmongAllNamesAfterFolding(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	writer := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "Straße"}))
-	gone := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "gone", Name: "Ghost"}))
+	writer := resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "writer", Name: "Straße"}))
+	gone := resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "gone", Name: "Ghost"}))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	w.AddAgents("other")
 	taken := []struct{ why, name string }{
@@ -222,9 +222,9 @@ func TestChangeAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
-	before := get[parley.Agent](w)(w.Agent(ctx, user, "arya"))
+	before := resultOf[parley.Agent](w)(w.Agent(ctx, user, "arya"))
 	w.Clock.Advance(1)
-	after := get[parley.Agent](w)(w.ChangeAgent(ctx, user, "ARYA", func(a *parley.Agent) error {
+	after := resultOf[parley.Agent](w)(w.ChangeAgent(ctx, user, "ARYA", func(a *parley.Agent) error {
 		a.Name, a.Manager, a.Role, a.ContextMessages = "NoOne", "NED", "scout", 3
 		a.ID, a.UUID, a.Kind = "sansa", "x", parley.KindHuman // not its to change
 		return nil
@@ -232,7 +232,7 @@ func TestChangeAgent(t *testing.T) {
 	want := before
 	want.Name, want.Manager, want.Role, want.ContextMessages = "NoOne", "ned", "scout", 3
 	same(t, "changed", after, want)
-	same(t, "stored", get[parley.Agent](w)(w.Agent(ctx, user, "noone")), want)
+	same(t, "stored", resultOf[parley.Agent](w)(w.Agent(ctx, user, "noone")), want)
 	same(t, "last event", kindsAfter(w, w.LastEventNumber()-1), []parley.EventKind{parley.EventAgentChanged})
 
 	// The old display name is free again, the id never is.
@@ -310,12 +310,12 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 	before := w.LastEventNumber()
 	w.NoError(w.RemoveAgent(ctx, user, "ARYA"))
 
-	same(t, "listed", ids(get[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner, "ned", "bran"})
+	same(t, "listed", ids(resultOf[[]parley.Agent](w)(w.Agents(ctx, user))), []string{parley.System, parley.Owner, "ned", "bran"})
 	for _, c := range []string{open.ID, old.ID, club.ID} {
 		same(t, "members", w.ConversationAs("ned", c).Members, []string{"ned"})
 	}
 	same(t, "members of the DM, which are fixed", w.ConversationAs("ned", pair).Members, []string{"arya", "ned"})
-	same(t, "the report's manager", get[parley.Agent](w)(w.Agent(ctx, user, "bran")).Manager, "")
+	same(t, "the report's manager", resultOf[parley.Agent](w)(w.Agent(ctx, user, "bran")).Manager, "")
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{
 		parley.EventMemberLeft, parley.EventMemberLeft, parley.EventMemberLeft, parley.EventAgentChanged, parley.EventAgentRemoved,
 		"delivery.failed", parley.EventMessagePosted, // what was on its way to it, and the sender is told

@@ -23,7 +23,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 	for range 2 {
 		w.NoError(w.Alert(ctx, full, true))
 	}
-	status := get[parley.HubStatus](w)(w.Status(ctx, user))
+	status := resultOf[parley.HubStatus](w)(w.Status(ctx, user))
 	shown := slices.DeleteFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "disk" })
 	same(t, "shown", len(shown), 1)
 	same(t, "which is", []any{shown[0].Name, shown[0].Agent, shown[0].Message, shown[0].Since.Equal(began)}, []any{"depth", "arya", full.Message, true})
@@ -73,14 +73,14 @@ func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
 		w.NoError(w.RaiseAlerts(ctx, full(n+13)))
 	}
 	same(t, "once a day", len(w.pendingNotices()), 0)
-	status := get[parley.HubStatus](w)(w.Status(ctx, user))
+	status := resultOf[parley.HubStatus](w)(w.Status(ctx, user))
 	groups := slices.DeleteFunc(status.AlertGroups, func(g parley.AlertGroup) bool { return g.Name != "depth" })
 	same(t, "groups", len(groups), 1)
 	same(t, "the group", groups[0].Message, "14 inboxes are filling up; the worst: the inbox of agent-14 has 14 of 100 messages")
 	fuller := full(2)
 	fuller.Severity, fuller.Message = 999, "the inbox of agent-2 has 999 of 100 messages"
 	w.NoError(w.RaiseAlerts(ctx, fuller))
-	same(t, "the newest figures", get[parley.HubStatus](w)(w.Status(ctx, user)).AlertGroups[0].Worst.Message, fuller.Message)
+	same(t, "the newest figures", resultOf[parley.HubStatus](w)(w.Status(ctx, user)).AlertGroups[0].Worst.Message, fuller.Message)
 }
 
 // watcher counts what it is told.
@@ -99,11 +99,11 @@ func TestObserverIsToldOfPostsAndReads(t *testing.T) {
 	_, err := w.Post(ctx, user, parley.Draft{Direct: []string{"nobody"}, Content: text("x")})
 	same(t, "to nobody", parley.CodeOf(err), parley.BadInput)
 	same(t, "one that is refused", *seen, watcher{1, 0})
-	get[[]parley.Message](w)(w.History(ctx, user, m.Conversation, parley.Page{}))
-	get[[]parley.Message](w)(w.Context(ctx, as("arya"), m.Conversation))
-	get[parley.Peeked](w)(w.Peek(ctx, as("arya"), 5))
-	get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{}))
-	get[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{})) // nothing is there to be read
+	resultOf[[]parley.Message](w)(w.History(ctx, user, m.Conversation, parley.Page{}))
+	resultOf[[]parley.Message](w)(w.Context(ctx, as("arya"), m.Conversation))
+	resultOf[parley.Peeked](w)(w.Peek(ctx, as("arya"), 5))
+	resultOf[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{}))
+	resultOf[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{})) // nothing is there to be read
 	same(t, "reads", *seen, watcher{1, 4})
 }
 
@@ -116,7 +116,7 @@ func TestObserverIsToldOfAnswers(t *testing.T) {
 		w.SendDM("user", "codex", "hello")
 		run := w.StartRun("codex")
 		before := seen.Writes
-		get[parley.Run](w)(w.FinishRun(ctx, run.Run.ID, parley.Result{Text: answer}, nil))
+		resultOf[parley.Run](w)(w.FinishRun(ctx, run.Run.ID, parley.Result{Text: answer}, nil))
 		same(t, "writes for "+answer, seen.Writes-before, min(len(answer), 1))
 	}
 }
@@ -140,13 +140,15 @@ func TestCallerTraceIsForWhatHasNone(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	traced := hub.Caller{Agent: "user", Trace: trace}
-	say := func(d parley.Draft) parley.Message { return get[parley.Receipt](w)(w.Post(ctx, traced, d)).Message }
+	say := func(d parley.Draft) parley.Message {
+		return resultOf[parley.Receipt](w)(w.Post(ctx, traced, d)).Message
+	}
 	other := w.SendDM("user", "arya", "hello").Message
 	same(t, "neither given nor inherited", say(parley.Draft{Direct: []string{"arya"}, Content: text("x")}).TraceID, trace)
 	same(t, "given", say(parley.Draft{Direct: []string{"arya"}, TraceID: "mine", Content: text("x")}).TraceID, "mine")
 	same(t, "inherited", say(parley.Draft{InReplyTo: other.ID, Content: text("x")}).TraceID, other.TraceID)
-	made := get[parley.Contacted](w)(w.Contact(ctx, traced, parley.Contact{Pattern: parley.PatternNotify, Agent: "gendry", Message: "x"}))
-	same(t, "a contact", get[parley.Shown](w)(w.Message(ctx, user, made.Message)).TraceID, trace)
+	made := resultOf[parley.Contacted](w)(w.Contact(ctx, traced, parley.Contact{Pattern: parley.PatternNotify, Agent: "gendry", Message: "x"}))
+	same(t, "a contact", resultOf[parley.Shown](w)(w.Message(ctx, user, made.Message)).TraceID, trace)
 }
 
 func TestFiguresCountWhatThereIs(t *testing.T) {
@@ -155,10 +157,10 @@ func TestFiguresCountWhatThereIs(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	w.SendDM("user", "arya", "hello")
 	w.Start(ctx)
-	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, user, w.LastEventNumber(), parley.EventFilter{}))
+	sub := resultOf[*hub.Subscription](w)(w.Subscribe(ctx, user, w.LastEventNumber(), parley.EventFilter{}))
 	defer sub.Close()
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
-	f := get[hub.Figures](w)(w.Figures(ctx))
+	f := resultOf[hub.Figures](w)(w.Figures(ctx))
 	var ids []string
 	for _, a := range f.Members {
 		ids = append(ids, a.ID)

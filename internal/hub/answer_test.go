@@ -110,7 +110,7 @@ func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
 			c.before(w)
 			a := w.StartRun("codex")
 			newest := a.Messages[len(a.Messages)-1]
-			answer := get[parley.Shown](w)(w.Message(ctx, user, w.EndRun(a, c.text).Answer))
+			answer := resultOf[parley.Shown](w)(w.Message(ctx, user, w.EndRun(a, c.text).Answer))
 			same(t, "whom it reaches, and whether it wakes", wakesByRecipient(answer.Deliveries), c.want)
 			same(t, "type and source", []string{string(answer.Type), answer.Source}, []string{"response", "run"})
 			same(t, "what it answers, and where", []string{answer.InReplyTo, answer.Conversation}, []string{newest.ID, newest.Conversation})

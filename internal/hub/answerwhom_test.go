@@ -23,7 +23,7 @@ func TestWhomAnAnswerIsFor(t *testing.T) {
 		"a task that is done again": {func(w *fixture) string {
 			id := w.Delegate(user, "writer", "Draft it")
 			w.FailRunWith(w.StartRun("writer"), parley.FailureFinal)
-			return get[parley.TaskView](w)(w.RetryTask(ctx, user, id)).Message
+			return resultOf[parley.TaskView](w)(w.RetryTask(ctx, user, id)).Message
 		}, "user"},
 		"a result": {func(w *fixture) string {
 			id := w.Delegate(user, "writer", "Draft it")

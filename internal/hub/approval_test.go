@@ -295,7 +295,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 			if done.State != parley.ApprovalWithdrawn || !done.Refused() || done.Failure.Code != c.code || done.ExecutedAt != nil {
 				t.Errorf("it is %+v", done)
 			}
-			same(t, "as it is listed", get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalWithdrawn}))[0].Refused(), true)
+			same(t, "as it is listed", resultOf[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalWithdrawn}))[0].Refused(), true)
 			outcomes := w.MessagesFrom(dm, parley.System)
 			if len(outcomes) != 1 || !strings.HasPrefix(outcomes[0].Content.Text, "Error: boss approved this, but it was refused when it was made: "+done.Failure.Message) {
 				t.Errorf("intern is told %+v", outcomes)
@@ -392,7 +392,7 @@ func TestDecidedRequestIsFoundAmongMany(t *testing.T) {
 		last = w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", strconv.Itoa(n))))
 	}
 	w.DecideAs(parley.Owner, last.ID, parley.Decision{})
-	left := get[parley.Peeked](w)(w.Peek(ctx, as("boss"), 500)).Messages
+	left := resultOf[parley.Peeked](w)(w.Peek(ctx, as("boss"), 500)).Messages
 	same(t, "left", []any{len(left), strings.Contains(left[len(left)-1].Content.Text, last.ID)}, []any{149, false})
 	w.AssertConsistent()
 }
@@ -433,7 +433,7 @@ func TestDecisionsAreAudited(t *testing.T) {
 	w.AddPermission("intern", "*", parley.EffectDeny)
 	w.NoError(w.Unpermit(ctx, user, "intern", "*", ""))
 	var acts []string
-	for _, e := range get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 1000)) {
+	for _, e := range resultOf[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 1000)) {
 		if strings.HasPrefix(e.Act, "approval.") || strings.HasPrefix(e.Act, "permit.") {
 			acts = append(acts, e.Actor+" "+e.Act)
 		}

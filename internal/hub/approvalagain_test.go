@@ -54,7 +54,7 @@ func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
 		task, run, a := w.startTaskWithHeldAsk()
 		w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 		w.repeatContact(run.Caller(), askOnce(), w.NewestMessage())
-		get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{Status: parley.TaskFailed, Reason: "x"}))
+		resultOf[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{Status: parley.TaskFailed, Reason: "x"}))
 		w.EndRun(run, "so far")
 		w.RunAndAnswer("senior", "fine")
 		same(t, "brought", w.askResultsTo("intern"), []string{"Response from senior: fine"})
@@ -148,7 +148,7 @@ func TestFormerManagerIsNotTold(t *testing.T) {
 func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
 	t.Parallel()
 	withdrawn := func(w *fixture, task, approval string) {
-		get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "no"))
+		resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, task, "no"))
 		same(w.T, "approval", w.ApprovalByID(approval).State, parley.ApprovalWithdrawn)
 	}
 	t.Run("its run has failed", func(t *testing.T) {

@@ -18,7 +18,7 @@ func askOnce() parley.Contact {
 func (w *fixture) startTaskWithHeldAsk() (task string, run *hub.Assignment, held parley.Approval) {
 	w.T.Helper()
 	w.addInternOffice()
-	task = get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+	task = resultOf[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run = w.StartRun("intern")
 	return task, run, w.HeldApproval(w.TryContact(run.Caller(), askOnce()))
 }

@@ -11,7 +11,7 @@ import (
 
 func (w *fixture) approvalLinkFor(a parley.Approval, person string) string {
 	w.T.Helper()
-	return get[string](w)(w.NewApprovalLink(ctx, a.ID, person))
+	return resultOf[string](w)(w.NewApprovalLink(ctx, a.ID, person))
 }
 
 func TestALinkDecidesOneApprovalOnce(t *testing.T) {
@@ -20,16 +20,16 @@ func TestALinkDecidesOneApprovalOnce(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	one, other := w.postHeldMessage("one"), w.postHeldMessage("other")
 	secret := w.approvalLinkFor(one, "user")
-	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, secret)), one)
-	decided := get[parley.Approval](w)(w.DecideByLink(ctx, secret, parley.Decision{Note: "not now"}))
+	same(t, "shown", resultOf[parley.Approval](w)(w.ApprovalByLink(ctx, secret)), one)
+	decided := resultOf[parley.Approval](w)(w.DecideByLink(ctx, secret, parley.Decision{Note: "not now"}))
 	same(t, "decided", []any{decided.ID, decided.State, decided.DecidedBy, decided.Note}, []any{one.ID, parley.ApprovalDenied, "user", "not now"})
 	last := w.AuditEntriesWithRefusals()
 	same(t, "audited", strings.Contains(string(last[len(last)-1].Detail), `"source":"link"`), true)
 
 	_, err := w.DecideByLink(ctx, secret, parley.Decision{Approve: true})
 	same(t, "the second time", parley.AsError(err).Reason, parley.Conflict)
-	same(t, "shown afterwards", get[parley.Approval](w)(w.ApprovalByLink(ctx, secret)).State, parley.ApprovalDenied)
-	same(t, "the other", get[parley.Approval](w)(w.Approval(ctx, user, other.ID)).State, parley.ApprovalPending)
+	same(t, "shown afterwards", resultOf[parley.Approval](w)(w.ApprovalByLink(ctx, secret)).State, parley.ApprovalDenied)
+	same(t, "the other", resultOf[parley.Approval](w)(w.Approval(ctx, user, other.ID)).State, parley.ApprovalPending)
 	_, err = w.NewApprovalLink(ctx, one.ID, "user")
 	same(t, "a link for what is decided", parley.AsError(err).Reason, parley.Conflict)
 }
@@ -75,7 +75,7 @@ func TestALinkEndsWithItsTime(t *testing.T) {
 			w.AddAgents("arya", "gendry")
 			secret := w.approvalLinkFor(w.postHeldMessage("one"), "user")
 			w.Clock.Advance(c.lasts - time.Millisecond)
-			get[parley.Approval](w)(w.ApprovalByLink(ctx, secret))
+			resultOf[parley.Approval](w)(w.ApprovalByLink(ctx, secret))
 			w.Clock.Advance(time.Millisecond)
 			_, err := w.DecideByLink(ctx, secret, parley.Decision{Approve: true})
 			same(t, "too late", parley.AsError(err).Reason, parley.Unauthenticated)
@@ -101,5 +101,5 @@ func TestALinkIsItsPersons(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
 	_, err := w.DecideByLink(ctx, gone, parley.Decision{Approve: true})
 	same(t, "of one who left", parley.AsError(err).Reason, parley.Unauthenticated)
-	same(t, "of another", get[parley.Approval](w)(w.DecideByLink(ctx, member, parley.Decision{})).State, parley.ApprovalDenied)
+	same(t, "of another", resultOf[parley.Approval](w)(w.DecideByLink(ctx, member, parley.Decision{})).State, parley.ApprovalDenied)
 }

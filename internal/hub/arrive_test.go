@@ -88,7 +88,7 @@ func TestChannelsOfATree(t *testing.T) {
 	a.Channel = "secret"
 	b.arriveRefused(a, parley.BadInput)
 	channels := []string{"general"}
-	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Channels: &channels}))
+	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Channels: &channels}))
 	a = b.document("ana", "", "hello")
 	a.Channel = "random"
 	b.arriveRefused(a, parley.NotPermitted)
@@ -166,7 +166,7 @@ func TestHeartbeatByFile(t *testing.T) {
 	a := b.document("ana", "ned", "")
 	a.Draft = parley.Draft{Type: parley.TypeHeartbeat, Payload: []byte(`{"health":"degraded","metrics":{"active_tasks":2}}`)}
 	m := b.arriveMessage(a)
-	same(t, "health", get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")).Health.Health, parley.Degraded)
+	same(t, "health", resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "ana")).Health.Health, parley.Degraded)
 	same(t, "wakes", w.DeliveryOf(m.ID, "ned").Waking, false)
 }
 

@@ -71,7 +71,7 @@ func TestATaskWithinATreeOfChannels(t *testing.T) {
 	asked := parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{Type: "task_assign", Content: text("Draft it")},
 	}
-	task := get[parley.Shown](w)(w.Message(ctx, user, w.arriveFrom("tree", asked).Message)).Task
+	task := resultOf[parley.Shown](w)(w.Message(ctx, user, w.arriveFrom("tree", asked).Message)).Task
 	ended := w.arriveFrom("tree", parley.Arrival{
 		Name: "msg-20260301-090001-ben-abcd", From: "ben", To: "ana", Channel: "paper", ReplyTo: asked.Name,
 		Draft: parley.Draft{Type: "task_result", Content: text("done")},
@@ -180,7 +180,7 @@ func TestAnswersGoWhereTheQuestionIs(t *testing.T) {
 				Name: "msg_00000001", From: "ana", To: "bot", ReplyTo: w.onlyDepartureOf("tree").Name,
 				Draft: parley.Draft{Type: parley.TypeResult, Sequence: 1, Payload: []byte(`{"status":"success"}`), Content: text("done, @sam")},
 			})
-			answer := get[parley.Shown](w)(w.Message(ctx, user, got.Message))
+			answer := resultOf[parley.Shown](w)(w.Message(ctx, user, got.Message))
 			same(t, "the answer", []any{answer.Conversation, answer.InReplyTo, answer.To}, []any{asked.Conversation, asked.ID, "bot"})
 			same(t, "the question", w.DeliveryState(asked.ID, "ana"), parley.DeliveryAnswered)
 			if asked.Task != "" {
@@ -197,19 +197,19 @@ func TestAnswersToTheHub(t *testing.T) {
 	for name, again := range map[string]func(w *fixture) (task string){
 		"tried again": func(w *fixture) string {
 			task := w.Delegate(as("bot"), "ana", "Draft it")
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not yet"))
-			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
+			resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not yet"))
+			resultOf[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			return task
 		},
 		"given to another": func(w *fixture) string {
 			task := w.Delegate(as("bot"), "writer", "Draft it")
-			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
+			resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
 			return task
 		},
 		"by somebody who is gone": func(w *fixture) string {
 			task := w.Delegate(as("bot"), "writer", "Draft it")
 			w.NoError(w.RemoveAgent(ctx, user, "bot"))
-			get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
+			resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "ana"))
 			return task
 		},
 	} {

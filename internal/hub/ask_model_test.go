@@ -110,7 +110,7 @@ func (x *forester) decide(t *rapid.T) {
 
 // pending are the approvals that nobody has decided.
 func (x *forester) pending() []parley.Approval {
-	return get[[]parley.Approval](x.w)(x.w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalPending, Limit: 500}))
+	return resultOf[[]parley.Approval](x.w)(x.w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalPending, Limit: 500}))
 }
 
 // listen waits for those whose ask is over, so that what is drawn next does not depend on who is faster.

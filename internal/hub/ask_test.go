@@ -100,13 +100,13 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 		"it says a blank":       {func(w *fixture, _ *asking) { w.EndRun(w.StartRun("b"), " \n") }, broken + "it gave no answer"},
 		"the run was cancelled": {func(w *fixture, _ *asking) {
 			b := w.StartRun("b")
-			get[parley.Run](w)(w.CancelRun(ctx, user, b.Run.ID, "enough"))
+			resultOf[parley.Run](w)(w.CancelRun(ctx, user, b.Run.ID, "enough"))
 			w.EndRun(b, "too late")
 		}, broken + "the run was cancelled: by user: enough"},
 		"the run is lost": {func(w *fixture, a *asking) {
 			w.StartRun("b")
 			w.AdvanceLeases(50 * time.Second)
-			get[string](w)(w.KeepRun(ctx, a.run))
+			resultOf[string](w)(w.KeepRun(ctx, a.run))
 			w.AdvanceLeases(50 * time.Second)
 		}, broken + "the hub or the program ended before the run did"},
 		"it was removed":           {func(w *fixture, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
@@ -138,7 +138,7 @@ func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
 
 func (w *fixture) stopAgent(agent string, timeout int64) {
 	w.T.Helper()
-	get[parley.Receipt](w)(w.Command(ctx, user, agent, parley.Command{
+	resultOf[parley.Receipt](w)(w.Command(ctx, user, agent, parley.Command{
 		Action: parley.ActionStop, Parameters: parley.CommandParameters{TimeoutMS: timeout},
 	}))
 }
@@ -315,7 +315,7 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	same(t, "heard", w.beginContact(user, ask).resultText(), "Response from b: yes")
 	same(t, "and again", w.beginContact(user, ask).resultText(), "Response from b: yes")
 	note := parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi", IdempotencyKey: "n"}
-	one, two := get[parley.Contacted](w)(w.Contact(ctx, user, note)), get[parley.Contacted](w)(w.Contact(ctx, user, note))
+	one, two := resultOf[parley.Contacted](w)(w.Contact(ctx, user, note)), resultOf[parley.Contacted](w)(w.Contact(ctx, user, note))
 	same(t, "one note", []any{two.Message, one.Duplicate, two.Duplicate}, []any{one.Message, false, true})
 	note.Agent = "a"
 	wantError(t, errorOf(w.Contact(ctx, user, note)), refusalError(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for something else`, "use another key"))
@@ -395,7 +395,7 @@ func TestDepthIsBounded(t *testing.T) {
 	same(t, "without its run", w.beginAsk(as("d"), "e", "well?").resultText(), deep)
 	same(t, "a person", w.beginAsk(user, "d", "well?").request.To, "d")
 	same(t, "somebody else", w.beginAsk(as("e"), "d", "well?").request.To, "d")
-	get[parley.Run](w)(w.FinishRun(ctx, by.Run, parley.Result{Text: "so"}, nil))
+	resultOf[parley.Run](w)(w.FinishRun(ctx, by.Run, parley.Result{Text: "so"}, nil))
 	same(t, "heard", chain[2].resultText(), "Response from d: so")
 }
 
@@ -430,16 +430,16 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	first, second := w.StartRun("b"), w.StartRun("b")
 	w.AssertIdle("b")
 	until := began.Add(time.Hour)
-	get[parley.Agent](w)(w.Sleep(ctx, user, "b", until))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, user, "b", until))
 	three := w.beginAsk(user, "b", "three")
-	same(t, "who waits", get[[]string](w)(w.Waiting(ctx)), []string{"b"})
+	same(t, "who waits", resultOf[[]string](w)(w.Waiting(ctx)), []string{"b"})
 	third := w.StartRun("b")
-	same(t, "who waits", get[[]string](w)(w.Waiting(ctx)), []string{})
+	same(t, "who waits", resultOf[[]string](w)(w.Waiting(ctx)), []string{})
 	for i, r := range []*hub.Assignment{third, second, first} {
 		w.EndRun(r, fmt.Sprint(3-i))
 	}
 	same(t, "heard", []string{one.resultText(), two.resultText(), three.resultText()}, []string{"Response from b: 1", "Response from b: 2", "Response from b: 3"})
-	same(t, "it sleeps on", get[parley.Agent](w)(w.Agent(ctx, user, "b")).SleepingUntil, &until)
+	same(t, "it sleeps on", resultOf[parley.Agent](w)(w.Agent(ctx, user, "b")).SleepingUntil, &until)
 	w.AssertIdle("b")
 }
 

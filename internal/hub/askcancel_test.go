@@ -13,10 +13,10 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*fixture, parked){
 		"by a person": func(w *fixture, p parked) {
-			get[parley.Run](w)(w.CancelRun(ctx, user, p.run.Run.ID, "enough"))
+			resultOf[parley.Run](w)(w.CancelRun(ctx, user, p.run.Run.ID, "enough"))
 		},
 		"by a task": func(w *fixture, p parked) {
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, w.RunByID(p.run.Run.ID).Task, "enough"))
+			resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, w.RunByID(p.run.Run.ID).Task, "enough"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			w.FailRunWith(p.run, parley.FailureStopped)
 			w.AssertTaskState(parley.TaskCancelled, p.task, p.sub)
 			same(t, "the approval", w.ApprovalByID(held.ID).State, parley.ApprovalWithdrawn)
-			if why := get[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
+			if why := resultOf[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
 				t.Error("c goes on")
 			}
 			p.resultText()
@@ -71,11 +71,11 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	one, two := w.beginAsk(run.Caller(), "b", "one?"), w.beginAsk(run.Caller(), "c", "two?")
 	b := w.StartRun("b")
 	deeper := w.beginAsk(b.Caller(), "c", "three?")
-	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
+	resultOf[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "enough"))
 	w.FailRunWith(run, parley.FailureStopped)
 	one.resultText()
 	two.resultText()
-	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "a does not need it any more: its run was cancelled by user: enough")
+	same(t, "b is to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "a does not need it any more: its run was cancelled by user: enough")
 	w.FailRunWith(b, parley.FailureStopped)
 	deeper.resultText()
 	w.AssertIdle("a", "b", "c")
@@ -96,9 +96,9 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	for w.askWait(first.request.ID).Run != second.run {
 		runtime.Gosched()
 	}
-	get[parley.Run](w)(w.CancelRun(ctx, user, first.run, ""))
-	get[parley.Run](w)(w.FailRun(ctx, first.run, stopped, parley.Result{}, nil))
-	same(t, "b is to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
+	resultOf[parley.Run](w)(w.CancelRun(ctx, user, first.run, ""))
+	resultOf[parley.Run](w)(w.FailRun(ctx, first.run, stopped, parley.Result{}, nil))
+	same(t, "b is to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
 	w.EndRun(b, "42")
 	same(t, "heard", second.resultText(), "Response from b: 42")
 }

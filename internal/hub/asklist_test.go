@@ -12,7 +12,7 @@ import (
 func (w *fixture) questionsSeenBy(by string, f parley.AskFilter) []string {
 	w.T.Helper()
 	questions := []string{}
-	for _, view := range get[[]parley.AskView](w)(w.Asks(ctx, as(by), f)) {
+	for _, view := range resultOf[[]parley.AskView](w)(w.Asks(ctx, as(by), f)) {
 		questions = append(questions, view.Question)
 	}
 	return questions
@@ -25,18 +25,18 @@ func TestPlainAsksAreListed(t *testing.T) {
 	run := w.WakeAndStartRun("a")
 	first := w.beginAsk(run.Caller(), "b", "what is it?\nand why?")
 	since := w.askWait(first.request.ID).Since
-	got := get[[]parley.AskView](w)(w.Asks(ctx, as("a"), parley.AskFilter{Open: true}))
+	got := resultOf[[]parley.AskView](w)(w.Asks(ctx, as("a"), parley.AskFilter{Open: true}))
 	same(t, "waiting", got, []parley.AskView{{
 		Message: first.request.ID, Seq: first.request.Seq, Conversation: first.request.Conversation, From: "a", FromName: "a", To: "b", ToName: "b",
 		Question: "what is it?", Source: "agent_ask",
 		AskState: parley.AskState{State: parley.WaitWaiting, Since: since, Until: since.Add(120 * time.Second)},
 	}})
-	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+	same(t, "tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.RunAndAnswer("b", "it is 42")
 	same(t, "heard", first.resultText(), "Response from b: it is 42")
 	second := w.beginAsk(run.Caller(), "b", strings.Repeat("ä", 100))
 	same(t, "open", w.questionsSeenBy("a", parley.AskFilter{Open: true}), []string{strings.Repeat("ä", 79) + "…"})
-	all := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
+	all := resultOf[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
 	same(t, "all", []any{len(all), all[0].Message, all[1].State, all[1].EndedAt != nil}, []any{2, second.request.ID, parley.WaitAnswered, true})
 	same(t, "a page", w.questionsSeenBy("b", parley.AskFilter{Before: all[0].Seq, Limit: 1}), []string{"what is it?"})
 }
@@ -45,7 +45,7 @@ func TestPlainAsksAreListed(t *testing.T) {
 func TestAsksAreIsolated(t *testing.T) {
 	t.Parallel()
 	w := newTrio(t)
-	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "rickon", Kind: parley.KindHuman}))
+	resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "rickon", Kind: parley.KindHuman}))
 	w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "secret?")
 	w.beginAsk(as("rickon"), "c", "mine?")
 	for by, sees := range map[string][]string{
@@ -63,13 +63,13 @@ func TestListedAskNamesItsTask(t *testing.T) {
 	w := newTrio(t)
 	p := w.parkAsk()
 	for _, by := range []string{"user", "a", "b"} {
-		got := get[[]parley.AskView](w)(w.Asks(ctx, as(by), parley.AskFilter{}))
+		got := resultOf[[]parley.AskView](w)(w.Asks(ctx, as(by), parley.AskFilter{}))
 		same(t, by+" sees", []any{len(got), got[0].Message, got[0].Task}, []any{1, p.request.ID, p.task})
 	}
 	same(t, "c sees", w.questionsSeenBy("c", parley.AskFilter{}), []string{})
 	_, err := w.ReassignTask(ctx, user, p.task, "c")
 	w.NoError(err)
-	got := get[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
+	got := resultOf[[]parley.AskView](w)(w.Asks(ctx, as("b"), parley.AskFilter{}))
 	same(t, "b sees", []any{len(got), got[0].Task}, []any{1, ""})
 }
 
@@ -96,7 +96,7 @@ func TestTraceShowsWhereAsksStand(t *testing.T) {
 	p := w.parkAsk()
 	states := func(by string) map[string]parley.AskState {
 		found := map[string]parley.AskState{}
-		for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(by), p.request.ID)).Items {
+		for _, m := range resultOf[parley.Traced](w)(w.Trace(ctx, as(by), p.request.ID)).Items {
 			if m.Ask != nil {
 				found[m.ID] = *m.Ask
 			}
@@ -125,6 +125,6 @@ func TestAsksOutliveTheirWordsAndParticipants(t *testing.T) {
 	_, err := w.Redact(ctx, user, ask.request.ID, "a secret")
 	w.NoError(err)
 	w.NoError(w.RemoveAgent(ctx, user, "b"))
-	got := get[[]parley.AskView](w)(w.Asks(ctx, user, parley.AskFilter{}))
+	got := resultOf[[]parley.AskView](w)(w.Asks(ctx, user, parley.AskFilter{}))
 	same(t, "listed", []any{len(got), got[0].To, got[0].State, strings.Contains(got[0].Question, "secret")}, []any{1, "b", parley.WaitAnswered, false})
 }

@@ -137,7 +137,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 		want string
 	}{
 		"the task is cancelled": {func(w *fixture, p parked) {
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "enough"))
+			resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "enough"))
 		}, failed + "cancelled: enough"},
 		"b says that it has failed": {func(w *fixture, p parked) {
 			w.updateTaskAs("b", p.task, parley.TaskChange{Status: parley.TaskFailed, Reason: "no idea"})
@@ -188,8 +188,8 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 			w.EndRun(b, "")
 		}, "Response from b: it is 42"},
 		"it is given to c": {func(w *fixture, p parked) {
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, p.sub, "do it all"))
-			get[parley.TaskView](w)(w.ReassignTask(ctx, user, p.task, "c"))
+			resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, p.sub, "do it all"))
+			resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, p.task, "c"))
 			w.RunAndAnswer("c", "mine now: 42")
 		}, "Response from c: mine now: 42"},
 	} {
@@ -214,7 +214,7 @@ func TestParkedAskEndsWithItsTask(t *testing.T) {
 
 func (w *fixture) updateTaskAs(who, task string, c parley.TaskChange) {
 	w.T.Helper()
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as(who), task, c))
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as(who), task, c))
 }
 
 // After its time a parked ask is late, and what comes of it is brought by one callback, whatever that is.
@@ -229,7 +229,7 @@ func TestParkedAskIsLateAndBroughtOnce(t *testing.T) {
 			w.RunAndAnswer("b", "it is 42")
 		}, "Response from b: it is 42"},
 		"a failure": {func(w *fixture, task string) {
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, ""))
+			resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, task, ""))
 		}, "Error: b failed to respond: cancelled"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -330,7 +330,7 @@ func TestLaterRunsAskAsDeepAsTheFirst(t *testing.T) {
 	same(t, "depth", []any{c.Run.Depth, c.Run.Ask}, []any{2, true})
 	w.Delegate(c.Caller(), "d", "find out")
 	task := w.RunByID(c.Run.ID).Task
-	get[parley.Run](w)(w.FinishRun(ctx, c.Run.ID, parley.Result{Text: "working on it", Session: "s-1"}, nil))
+	resultOf[parley.Run](w)(w.FinishRun(ctx, c.Run.ID, parley.Result{Text: "working on it", Session: "s-1"}, nil))
 	w.Restart()
 	w.RunAndAnswer("d", "42")
 	c = w.StartRun("c")
@@ -446,10 +446,10 @@ func TestRetriedAskTaskCallsBack(t *testing.T) {
 	t.Parallel()
 	w := newTrio(t)
 	p := w.parkAsk()
-	get[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "a mistake"))
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, p.task, "a mistake"))
 	p.resultText()
 	w.EndRun(p.run, "a pity")
-	get[parley.TaskView](w)(w.RetryTask(ctx, user, p.task))
+	resultOf[parley.TaskView](w)(w.RetryTask(ctx, user, p.task))
 	b := w.StartRun("b")
 	same(t, "the run of b", []any{b.Run.Task, b.Run.Depth, b.Run.Ask}, []any{p.task, 1, false})
 	w.EndRun(b, "42")
@@ -468,7 +468,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 	b := w.StartRun("b")
 	w.FailRunWith(b, parley.FailureServer)
 	same(t, "heard", p.resultText(), "E005 Error: b failed to respond: it broke")
-	get[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
+	resultOf[parley.Delivery](w)(w.RetryDead(ctx, user, b.Messages[0].ID, "b"))
 	w.RunAndAnswer("b", "it is 42")
 	same(t, "called back", w.TaskByID(p.task).Callback != "", true)
 	same(t, "brought", w.askResultsTo("a"), []string{})
@@ -532,8 +532,8 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 			func(w *fixture) {
 				taken := w.TakeAs("ana", parley.Take{Waking: true})
 				w.updateTaskAs("ana", taken.Messages[0].Task, parley.TaskChange{Status: parley.TaskCompleted})
-				live := get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Agent: "c", Live: true}))
-				get[parley.Run](w)(w.FinishRun(ctx, live[0].ID, parley.Result{Text: "wait"}, nil))
+				live := resultOf[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Agent: "c", Live: true}))
+				resultOf[parley.Run](w)(w.FinishRun(ctx, live[0].ID, parley.Result{Text: "wait"}, nil))
 				w.RunAndAnswer("c", "seen to")
 			},
 		},
@@ -543,7 +543,7 @@ func TestAskIsLateAtOnceWhereItsAnswerNeedsTheAsker(t *testing.T) {
 				w.HeldApproval(w.TryContact(b.Caller(), notifyContact("c", "x")))
 			},
 			func(w *fixture) {
-				list := get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))
+				list := resultOf[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))
 				w.DecideAs("ana", list[0].ID, parley.Decision{Approve: true})
 			},
 		},
@@ -646,7 +646,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "c", Message: "find out"})
 	same(t, "to park another", []any{parley.CodeOf(err), parley.AsError(err).Message},
 		[]any{parley.Unavailable, "Error: 256 asks to b wait for other work already, and no more can"})
-	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+	same(t, "tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "without c, then")
 	same(t, "heard", open.resultText(), "Response from b: without c, then")
 	w.AssertCode(parley.Unavailable, w.TryContact(user, askContact("b", "another?")))

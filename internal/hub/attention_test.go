@@ -10,7 +10,7 @@ import (
 // attentionOf is what needs somebody: kind, name, sender and text of each.
 func (w *fixture) attentionOf(who string) (list []string) {
 	w.T.Helper()
-	for _, i := range get[parley.Attention](w)(w.Attention(ctx, as(who), 0)).Items {
+	for _, i := range resultOf[parley.Attention](w)(w.Attention(ctx, as(who), 0)).Items {
 		list = append(list, fmt.Sprintf("%s %s from %s: %s", i.Kind, i.Name, i.From, i.Text))
 	}
 	return list
@@ -41,18 +41,18 @@ func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
 		fmt.Sprintf("ack %s from b: confirm", must.ShortName()),
 	}
 	same(t, "all, once each", w.attentionOf("user"), want)
-	now := get[parley.Attention](w)(w.Attention(ctx, user, 0))
+	now := resultOf[parley.Attention](w)(w.Attention(ctx, user, 0))
 	same(t, "unread besides", now.Unread, 2) // the plain message, and the error about the dead letter
 	same(t, "totals", now.Totals, map[parley.AttentionKind]int{"approval": 1, "dead_letter": 1, "ask": 1, "task": 1, "ack": 1})
-	for _, d := range get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 50)).Deliveries {
+	for _, d := range resultOf[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 50)).Deliveries {
 		w.markShownTo("user", d.Message)
 	}
 	same(t, "after all was shown", w.attentionOf("user"), want)
-	same(t, "nothing is unread", get[parley.Attention](w)(w.Attention(ctx, user, 0)).Unread, 0)
+	same(t, "nothing is unread", resultOf[parley.Attention](w)(w.Attention(ctx, user, 0)).Unread, 0)
 	same(t, "of another person", w.attentionOf("sansa"), []string(nil))
 
 	w.DecideAs("user", held.ID, parley.Decision{})
-	get[parley.Delivery](w)(w.DropDead(ctx, user, dead.ID, "frail"))
+	resultOf[parley.Delivery](w)(w.DropDead(ctx, user, dead.ID, "frail"))
 	w.ReplyAs("user", asked.ID, "this one")
 	w.updateTaskAs("user", task, parley.TaskChange{Status: parley.TaskCompleted})
 	w.AckAs("user", must.ID)
@@ -66,7 +66,7 @@ func TestAttentionIsCutToALimitAndCountsTheRest(t *testing.T) {
 	for n := range 3 {
 		w.PostAs("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text(fmt.Sprint("confirm ", n))})
 	}
-	now := get[parley.Attention](w)(w.Attention(ctx, user, 2))
+	now := resultOf[parley.Attention](w)(w.Attention(ctx, user, 2))
 	same(t, "listed", []any{len(now.Items), now.Items[0].Text}, []any{2, "confirm 2"})
 	same(t, "totals", now.Totals, map[parley.AttentionKind]int{"ack": 3})
 }

@@ -230,12 +230,12 @@ func TestUnknownMentionInAContactIsNamed(t *testing.T) {
 			same(t, "before it waits", made.Notices, want)
 			w.PostAs("user", parley.Draft{InReplyTo: made.Message, Content: text("yes")})
 		}
-		told := get[parley.Contacted](w)(w.ContactTelling(ctx, as("arya"), parley.Contact{Pattern: pattern, Agent: "user", Message: "ask @sansaa"}, made))
+		told := resultOf[parley.Contacted](w)(w.ContactTelling(ctx, as("arya"), parley.Contact{Pattern: pattern, Agent: "user", Message: "ask @sansaa"}, made))
 		same(t, string(pattern), []any{told.Text, told.Notices, told.UnknownMentions}, []any{says, want, []string{"sansaa"}})
 	}
-	outside := get[parley.Contacted](w)(w.Contact(ctx, as("arya"), notifyContact("user", "ask @gendry")))
+	outside := resultOf[parley.Contacted](w)(w.Contact(ctx, as("arya"), notifyContact("user", "ask @gendry")))
 	same(t, "not in the DM", outside.Notices, []string{"gendry was not woken: its members are fixed: write to gendry directly, or use a channel"})
-	task := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "sew with @sansaa", Assignee: "user"}))
+	task := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "sew with @sansaa", Assignee: "user"}))
 	same(t, "a task", []any{task.Notices, task.UnknownMentions}, []any{want, []string{"sansaa"}})
 }
 
@@ -245,7 +245,7 @@ func TestUnknownMentionInAHeldContactIsNamed(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "ask @bosss")))
-	a := get[parley.Approval](w)(w.Decide(ctx, as("boss"), held.ID, parley.Decision{Approve: true}))
+	a := resultOf[parley.Approval](w)(w.Decide(ctx, as("boss"), held.ID, parley.Decision{Approve: true}))
 	same(t, "the result", a.Result, "Notification sent to senior.\nNote: nobody is called @bosss: did you mean boss?")
 }
 

@@ -45,9 +45,9 @@ func TestAuditLogIsForOwners(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	w.AddPerson("sansa", parley.AccessMember)
-	all := get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 0))
+	all := resultOf[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 0))
 	same(t, "all", all, w.AuditEntriesWithRefusals())
-	same(t, "a part", get[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 1, 1)), all[1:2])
+	same(t, "a part", resultOf[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 1, 1)), all[1:2])
 	var table []refusal
 	for _, who := range []string{"arya", "sansa"} {
 		table = append(table,
@@ -71,10 +71,10 @@ func TestAuditVerifiesWhileItGrows(t *testing.T) {
 		}
 	}()
 	for !isClosed(done) {
-		report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
+		report := resultOf[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 		same(t, "problems", report.Problems, []string{})
 	}
-	report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
+	report := resultOf[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 	same(t, "report", report, parley.AuditReport{Entries: 31, Head: w.auditHead(), OK: true})
 }
 
@@ -109,7 +109,7 @@ func TestAuditTampering(t *testing.T) {
 			same(t, "the kept entry", k.head.Num, int64(8))
 			w.NoError(stores.Tamper(w.Place, c.statement))
 			w.Open()
-			report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
+			report := resultOf[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 			same(t, "problems", report.Problems, c.problems)
 			same(t, "all is well", report.OK, len(c.problems) == 0)
 		})
@@ -131,7 +131,7 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 	for _, words := range []string{"the log ends with entry 2, but it had entry 3", "entry 3 is not the one whose hash is kept", "entry 3 is not"} {
 		_, err := w.ActAs(ctx, user, "a1", "test")
 		w.NoError(err)
-		report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
+		report := resultOf[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 		if len(report.Problems) != 1 || !strings.Contains(report.Problems[0], words) || report.OK {
 			t.Errorf("problems %q", report.Problems)
 		}
@@ -167,7 +167,7 @@ func TestUnreadableHeadIsAProblem(t *testing.T) {
 	w := newHub(t, keptBy(&headKeeper{broken: errors.New("it is gone")}))
 	w.Start(ctx)
 	w.AddAgents("arya")
-	report := get[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
+	report := resultOf[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
 	same(t, "problems", report.Problems, []string{"the head that is kept outside the database cannot be read: it is gone"})
 	same(t, "all is well", report.OK, false)
 }

@@ -108,7 +108,7 @@ func TestThreadOfManyArtifactsIsCutAndSaysSo(t *testing.T) {
 	for range 80 {
 		w.PostAs("ned", parley.Draft{InReplyTo: first.ID, Content: parley.Content{Text: "and these", Artifacts: files}})
 	}
-	thread := get[parley.Thread](w)(w.Thread(ctx, as("arya"), first.ID))
+	thread := resultOf[parley.Thread](w)(w.Thread(ctx, as("arya"), first.ID))
 	if !thread.Cut || thread.Notice == "" || len(thread.Items) > 75 {
 		t.Errorf("%d messages, cut %t: %q", len(thread.Items), thread.Cut, thread.Notice)
 	}

@@ -14,7 +14,7 @@ func TestAddBridge(t *testing.T) {
 	w.AddScriptAgents("ana")
 	w.SendDM("user", "ana", "before")
 	newest := w.LastEventNumber()
-	view := get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
+	view := resultOf[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
 		Layout: parley.LayoutBlackboard, Root: "/srv/My Board/", Agents: []string{"Ana", "script", "ana"},
 	}))
 	want := parley.Bridge{
@@ -26,14 +26,14 @@ func TestAddBridge(t *testing.T) {
 		"script was added: it lives in the tree",
 	}})
 	same(t, "events", kindsAfter(w, newest), []parley.EventKind{parley.EventAgentAdded, parley.EventBridgeAdded})
-	script := get[parley.Agent](w)(w.Agent(ctx, user, "script"))
+	script := resultOf[parley.Agent](w)(w.Agent(ctx, user, "script"))
 	same(t, "runtime", script.Runtime, parley.RuntimeBridge)
 	same(t, "protocols", script.Protocols, []string{"clawos/1.0"})
-	ana := get[parley.Agent](w)(w.Agent(ctx, user, "ana"))
+	ana := resultOf[parley.Agent](w)(w.Agent(ctx, user, "ana"))
 	same(t, "what was there", ana.Runtime, parley.RuntimeScript)
 	log := w.AuditEntries()
 	same(t, "audited", log[len(log)-1].Act, "bridge.add")
-	same(t, "listed", get[[]parley.BridgeView](w)(w.Bridges(ctx, user)), []parley.BridgeView{{Bridge: want, State: parley.BridgeLooking}})
+	same(t, "listed", resultOf[[]parley.BridgeView](w)(w.Bridges(ctx, user)), []parley.BridgeView{{Bridge: want, State: parley.BridgeLooking}})
 	select {
 	case <-w.BridgesChanged():
 	default:
@@ -54,7 +54,7 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 		"one of two", remove("ana"),
 		refusalError(parley.BadInput, parley.Conflict, "ana"+speaks, "take it out first: parley bridge set inbox-inbox --agents ben"),
 	}})
-	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "inbox-inbox", parley.BridgeChange{Agents: &[]string{"ben"}}))
+	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "inbox-inbox", parley.BridgeChange{Agents: &[]string{"ben"}}))
 	w.NoError(remove("ana")())
 	w.assertRefusals(t, []refusal{{
 		"the last", remove("ben"),
@@ -68,11 +68,11 @@ func TestAPausedBridgeHasNoTrouble(t *testing.T) {
 	w := newHub(t)
 	tree := joinInboxTree(w)
 	w.NoError(tree.NoteBridge(ctx, tree.view.ID, parley.BridgeStatus{Running: true, Trouble: "no space left"}))
-	trouble := func() string { return get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status.Trouble }
+	trouble := func() string { return resultOf[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status.Trouble }
 	same(t, "running", trouble(), "no space left")
 	w.pauseBridge(tree.view.ID, true)
 	same(t, "paused", trouble(), "")
-	same(t, "shown", get[parley.BridgeView](w)(tree.Bridge(ctx, tree.view.ID)).Status.Trouble, "")
+	same(t, "shown", resultOf[parley.BridgeView](w)(tree.Bridge(ctx, tree.view.ID)).Status.Trouble, "")
 }
 
 func TestBridgeRefusals(t *testing.T) {
@@ -190,7 +190,7 @@ func TestChangeAndRemoveBridge(t *testing.T) {
 	b := joinChannelTree(w)
 	since := w.LastEventNumber()
 	paused := true
-	view := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{
+	view := resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{
 		Agents: &[]string{"ana", "codex"}, Channels: &[]string{"general"}, Paused: &paused,
 	}))
 	same(t, "agents", view.Agents, []string{"ana", "codex"})
@@ -198,7 +198,7 @@ func TestChangeAndRemoveBridge(t *testing.T) {
 	same(t, "paused", view.Paused, true)
 	same(t, "notices", view.Notices, []string{"codex was added: it lives in the tree"})
 	b.arriveRefused(b.document("ben", "", "hello"), parley.NotPermitted)
-	again := get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID))
+	again := resultOf[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID))
 	view.Notices = nil
 	same(t, "kept", again, view)
 	w.NoError(w.RemoveBridge(ctx, user, b.view.ID))
@@ -213,7 +213,7 @@ func TestBridgeStatusIsShown(t *testing.T) {
 	b := joinChannelTree(w)
 	status := parley.BridgeStatus{Running: true, Imported: 3, Trouble: "the disk is full"}
 	w.NoError(b.NoteBridge(ctx, b.view.ID, status))
-	same(t, "shown", get[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status, status)
+	same(t, "shown", resultOf[[]parley.BridgeView](w)(w.Bridges(ctx, user))[0].Status, status)
 	w.assertNotFound("of another", b.NoteBridge(ctx, "other", status))
 }
 
@@ -226,14 +226,14 @@ func TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo(t *testing.T) {
 	if got := b.view.Notices; len(got) != 2 || !strings.HasPrefix(got[0], "ned does not live in the tree: its runtime is ") || got[1] != "ana was added: it lives in the tree" {
 		t.Errorf("notices when it is added: %q", got)
 	}
-	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "poller"}))
+	resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "poller"}))
 	agents := []string{"ana", "poller"}
-	polls := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))
+	polls := resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))
 	same(t, "an agent without a runtime", polls.Notices, []string{
 		"poller does not live in the tree: it polls its own inbox; scripts may write in its name, and mail for it stays in the hub",
 	})
 	agents = []string{"ana", "ned"}
-	changed := get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))
+	changed := resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))
 	if got := changed.Notices; len(got) != 1 || !strings.HasPrefix(got[0], "ned does not live in the tree") {
 		t.Errorf("notices when it is changed: %q", got)
 	}
@@ -244,7 +244,7 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := joinChannelTree(w)
-	status := func(id string) string { return get[parley.AgentView](w)(w.AgentView(ctx, user, id)).Status }
+	status := func(id string) string { return resultOf[parley.AgentView](w)(w.AgentView(ctx, user, id)).Status }
 	beat := func(state parley.State, at time.Time) {
 		w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: state, At: at}, {Agent: "user", State: state, At: at}}))
 	}
@@ -278,7 +278,7 @@ func TestWhatAPresenceFileSays(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := joinChannelTree(w)
-	view := func() parley.AgentView { return get[parley.AgentView](w)(w.AgentView(ctx, user, "ana")) }
+	view := func() parley.AgentView { return resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "ana")) }
 	beat := func(s parley.Substate, interval int64) {
 		w.NoError(b.Beat(ctx, b.view.ID, []parley.Beat{{Agent: "ana", State: parley.Awake, Substate: s, At: w.Clock.Now(), Interval: interval}}))
 	}
@@ -320,7 +320,7 @@ func TestBridgeTasks(t *testing.T) {
 		return w.PostAs(from, parley.Draft{Direct: []string{to}, Type: parley.TypeTask, Content: text("work")}).Message.Task
 	}
 	ids := func(after int64) (list []string, upTo int64) {
-		found := get[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
+		found := resultOf[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
 		for _, task := range found.Tasks {
 			list = append(list, task.ID)
 		}
@@ -346,7 +346,7 @@ func TestFailedRunsOfATreeOfChannels(t *testing.T) {
 	w.AddScriptAgents("ned")
 	b := joinChannelTree(w)
 	look := func(after int64) parley.BridgeTasks {
-		return get[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
+		return resultOf[parley.BridgeTasks](w)(b.BridgeTasks(ctx, b.view.ID, after))
 	}
 	a := b.document("ana", "ned", "before")
 	b.arriveMessage(a)
@@ -380,7 +380,7 @@ func TestABridgeHasReachedItsTree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := joinInboxTree(w)
-	reached := func() bool { return get[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID)).Reached }
+	reached := func() bool { return resultOf[parley.BridgeView](w)(b.Bridge(ctx, b.view.ID)).Reached }
 	now := w.Clock.Now()
 	w.NoError(b.NoteBridge(ctx, b.view.ID, parley.BridgeStatus{Running: true, Trouble: "the directory is gone"}))
 	same(t, "before it has looked", reached(), false)

@@ -33,7 +33,7 @@ func TestTheFirstLookOfABridgeIsAwaited(t *testing.T) {
 	w := newHub(t)
 	w.BridgesChanged() // somebody runs them
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
-	added := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
+	added := resultOf[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	same(t, "before it runs", added.State, parley.BridgeLooking)
 	got := w.awaitFirstLook("tree", time.Minute)
 	w.noteBridgeStatus("tree", parley.BridgeStatus{Running: true, Added: added.CreatedAt})
@@ -53,12 +53,12 @@ func TestTheFirstLookIsThatOfTheBridgeThatWasAdded(t *testing.T) {
 	w := newHub(t)
 	w.BridgesChanged()
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
-	before := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
+	before := resultOf[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
 	w.Clock.Advance(time.Second)
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
 	w.noteBridgeStatus("tree", parley.BridgeStatus{Running: true, Added: before.CreatedAt, Looked: true})
-	view := get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Millisecond))
+	view := resultOf[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Millisecond))
 	same(t, "the state", []any{view.State, view.Status.Looked}, []any{parley.BridgeLooking, false})
 }
 
@@ -66,24 +66,24 @@ func TestTheFirstLookIsNotAwaitedForEver(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutAgentOS, "tree", "ana")
-	view := get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Hour))
+	view := resultOf[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Hour))
 	same(t, "nobody runs it here", view.State, parley.BridgeLooking)
 	w.BridgesChanged()
 
-	view = get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Millisecond))
+	view = resultOf[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Millisecond))
 	same(t, "the time is up", view.State, parley.BridgeLooking)
 
 	w.noteBridgeStatus("tree", parley.BridgeStatus{Trouble: "permission denied"})
-	view = get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Hour))
+	view = resultOf[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Hour))
 	same(t, "it cannot look", []any{view.State, view.Status.Trouble}, []any{parley.BridgeFailing, "permission denied"})
 
 	w.pauseBridge("tree", true)
-	view = get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Hour))
+	view = resultOf[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "tree", time.Hour))
 	same(t, "it is paused", view.State, parley.BridgePaused)
 
 	_, err := w.AddBridge(ctx, user, parley.NewBridge{ID: "far", Layout: parley.LayoutInbox, Root: "/srv/far", Agents: []string{"ben"}, Outside: true})
 	w.NoError(err)
-	view = get[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "far", time.Hour))
+	view = resultOf[parley.BridgeView](w)(w.AwaitBridge(ctx, user, "far", time.Hour))
 	same(t, "it waits for parley bridge run", view.State, parley.BridgeNotRunning)
 
 	gone, cancel := context.WithCancel(ctx)

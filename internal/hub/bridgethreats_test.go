@@ -23,7 +23,7 @@ func TestForgedSenderOfAFile(t *testing.T) {
 		past.History = true
 		b.arriveRefused(past, parley.NotPermitted)
 	}
-	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &[]string{"ana"}}))
+	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &[]string{"ana"}}))
 	w.NoError(w.RemoveAgent(ctx, user, "ben"))
 	b.arriveRefused(b.document("ben", "ned", "hello"), parley.NotPermitted)
 }
@@ -65,7 +65,7 @@ func TestCommandByFile(t *testing.T) {
 	past := command()
 	past.History = true
 	b.arriveMessage(past)
-	same(t, "stopped", get[parley.Agent](w)(w.Agent(ctx, user, "ned")).Stopped == nil, true)
+	same(t, "stopped", resultOf[parley.Agent](w)(w.Agent(ctx, user, "ned")).Stopped == nil, true)
 }
 
 // Manager bypass: who manages somebody always may, but not by a file.

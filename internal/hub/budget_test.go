@@ -96,7 +96,7 @@ func TestAPersonIsToldOnceAWindow(t *testing.T) {
 	same(t, "in the next hour, its manager", counts(), []int{1, 1, 1})
 	dm := w.HubMessagesTo("ned")[0]
 	same(t, "a notification", dm.Type, parley.TypeNotification)
-	same(t, "which wakes nobody", wakesByRecipient(get[parley.Shown](w)(w.Message(ctx, as("ned"), dm.ID)).Deliveries), map[string]bool{"ned": false})
+	same(t, "which wakes nobody", wakesByRecipient(resultOf[parley.Shown](w)(w.Message(ctx, as("ned"), dm.ID)).Deliveries), map[string]bool{"ned": false})
 	same(t, "in a DM with the hub", w.ConversationAs("ned", dm.Conversation).Members, []string{parley.System, "ned"})
 	w.SayIn("ned", dm.Conversation, "thank you")
 	_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{parley.System}, Content: text("hello")})

@@ -166,7 +166,7 @@ func TestAttemptsAreCountedBehindTheSentence(t *testing.T) {
 		if run := w.NextRunOf("b"); run != nil {
 			w.NoError(w.BeginRun(ctx, run.Run.ID, parley.Process{}))
 			why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "Rate limit exceeded. Try again later."}}
-			get[parley.Run](w)(w.FailRun(ctx, run.Run.ID, why, parley.Result{}, nil))
+			resultOf[parley.Run](w)(w.FailRun(ctx, run.Run.ID, why, parley.Result{}, nil))
 		}
 		w.AdvanceLeases(time.Hour)
 	}

@@ -40,7 +40,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	plain, revoked, unknown := w.MakeToken("arya"), w.MakeToken("arya"), parley.NewSecret()
 	w.NoError(w.RevokeToken(ctx, user, revoked.ID))
 	link := w.newSignInLink(scoped("user"), "user")
-	session := get[parley.MadeToken](w)(w.SignIn(ctx, link))
+	session := resultOf[parley.MadeToken](w)(w.SignIn(ctx, link))
 	w.holdCall(w.callerWithToken(plain))
 	for _, secret := range []string{revoked.Secret, unknown, link} {
 		_, err := w.Identify(ctx, secret)

@@ -13,18 +13,18 @@ import (
 // nextInstantRun is a run of an agent that has begun at once, or nil.
 func (w *fixture) nextInstantRun(agent string) *hub.Assignment {
 	w.T.Helper()
-	return get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
+	return resultOf[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
 }
 
 func (w *fixture) commandAs(by, agent string, action parley.Action, p parley.CommandParameters) parley.Receipt {
 	w.T.Helper()
-	return get[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))
+	return resultOf[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))
 }
 
 // presenceOf is what an owner sees of one participant.
 func (w *fixture) presenceOf(id string) parley.Presence {
 	w.T.Helper()
-	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
+	for _, p := range resultOf[[]parley.Presence](w)(w.Who(ctx, user)) {
 		if p.ID == id {
 			return p
 		}
@@ -91,7 +91,7 @@ func TestAPauseWithATimeEndsByItself(t *testing.T) {
 	w.NoError(w.SweepHalts(ctx))
 	w.NoError(w.SweepHalts(ctx))
 	same(t, "told once", kindsAfter(w, before), []parley.EventKind{parley.EventAgentChanged, parley.EventAgentPresence})
-	same(t, "gone", get[parley.Agent](w)(w.Agent(ctx, user, "bot")).Paused, (*parley.Halt)(nil))
+	same(t, "gone", resultOf[parley.Agent](w)(w.Agent(ctx, user, "bot")).Paused, (*parley.Halt)(nil))
 	w.StartRun("bot")
 }
 
@@ -120,7 +120,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	cancel := func() string {
 		t.Helper()
 		w.NoError(w.SweepHalts(ctx))
-		return get[string](w)(w.KeepRun(ctx, run.Run.ID))
+		return resultOf[string](w)(w.KeepRun(ctx, run.Run.ID))
 	}
 	same(t, "at once", []string{w.presenceStatuses()["bot"], cancel()}, []string{"offline stopped", ""})
 	w.Clock.Advance(30*time.Second - time.Millisecond)
@@ -140,7 +140,7 @@ func TestSleepEndsWithASign(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
-	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.Clock.Now().Add(time.Hour)))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.Clock.Now().Add(time.Hour)))
 	w.SendDM("user", "bot", "work")
 	w.NoError(w.SweepHalts(ctx))
 	if w.nextInstantRun("bot") != nil {
@@ -277,7 +277,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 	health := func(want string) {
 		t.Helper()
 		r := w.commandAs("user", "bot", parley.ActionHealthCheck, parley.CommandParameters{})
-		list := get[[]parley.Message](w)(w.History(ctx, user, r.Message.Conversation, parley.Page{}))
+		list := resultOf[[]parley.Message](w)(w.History(ctx, user, r.Message.Conversation, parley.Page{}))
 		got := list[len(list)-1]
 		same(t, "the answer", []any{got.From, got.To, got.Type, got.InReplyTo}, []any{"bot", "user", parley.TypeHeartbeat, r.Message.ID})
 		var says parley.Health
@@ -285,7 +285,7 @@ func TestAHealthCheckIsAnswered(t *testing.T) {
 		same(t, "health", says.Health, want)
 		same(t, "kept", w.presenceOf("bot").Health.Health, want)
 		same(t, "metrics", string(says.Metrics), `{"active_tasks":0}`)
-		same(t, "answered", get[parley.Shown](w)(w.Message(ctx, user, r.Message.ID)).Deliveries[0].State, parley.DeliveryAnswered)
+		same(t, "answered", resultOf[parley.Shown](w)(w.Message(ctx, user, r.Message.ID)).Deliveries[0].State, parley.DeliveryAnswered)
 	}
 	health(parley.Healthy)
 	run(broken)

@@ -15,17 +15,17 @@ import (
 func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 	w := newStartedHub(t)
 	w.AddAgents("boss", "gendry", "hound")
-	get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Manager: "boss"}}))
+	resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Profile: parley.Profile{Manager: "boss"}}))
 	followers := []string{parley.Owner, "boss", "arya", "gendry", "hound"}
 	live := map[string]*hub.Subscription{}
 	began := w.LastEventNumber()
 	for _, who := range followers {
 		live[who] = w.subscribeLive(who, began)
 	}
-	root := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
-	part := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "draft", Assignee: "gendry", Parent: root})).ID
+	root := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
+	part := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: "draft", Assignee: "gendry", Parent: root})).ID
 	approval := w.heldNotification("arya", "gendry")
-	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "hound", Effect: parley.EffectDeny}))
+	resultOf[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "hound", Effect: parley.EffectDeny}))
 	until := w.LastEventNumber()
 	all := []string{root, part, approval, "permission of arya"}
 	slices.Sort(all)
@@ -51,7 +51,7 @@ func (w *fixture) subscribeLive(who string, after int64) *hub.Subscription {
 // heldNotification is the approval that a supervised agent's notification waits for.
 func (w *fixture) heldNotification(from, to string) string {
 	w.T.Helper()
-	get[parley.Agent](w)(w.ChangeAgent(ctx, user, from, func(a *parley.Agent) error {
+	resultOf[parley.Agent](w)(w.ChangeAgent(ctx, user, from, func(a *parley.Agent) error {
 		a.Mode = parley.ModeSupervised
 		return nil
 	}))

@@ -14,10 +14,10 @@ var standings = map[string]func(w *fixture, id string){
 	"idle":    func(*fixture, string) {},
 	"working": func(w *fixture, id string) { w.WakeAndStartRun(id) },
 	"sleeping": func(w *fixture, id string) {
-		get[parley.Agent](w)(w.Sleep(ctx, user, id, began.Add(time.Hour)))
+		resultOf[parley.Agent](w)(w.Sleep(ctx, user, id, began.Add(time.Hour)))
 	},
 	"paused": func(w *fixture, id string) {
-		get[parley.Receipt](w)(w.Command(ctx, user, id, parley.Command{Action: parley.ActionPause}))
+		resultOf[parley.Receipt](w)(w.Command(ctx, user, id, parley.Command{Action: parley.ActionPause}))
 	},
 	"stopped": func(w *fixture, id string) { w.stopAgent(id, 0) },
 	"away": func(w *fixture, id string) {
@@ -49,7 +49,7 @@ func TestWhoCanBeContacted(t *testing.T) {
 			w := newHub(t)
 			named(w, parley.RuntimeScript, "A", "B")
 			standings[name](w, "b")
-			note := get[parley.Contacted](w)(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternNotify, Agent: "B", Message: "fyi"}))
+			note := resultOf[parley.Contacted](w)(w.Contact(ctx, as("a"), parley.Contact{Pattern: parley.PatternNotify, Agent: "B", Message: "fyi"}))
 			same(t, "notify", []any{note.Text, note.Outcome}, []any{"Notification sent to B.", parley.ContactNotified})
 			m := w.NewestMessage()
 			same(t, "the note", []any{m.Content.Text, m.Type, wakesByRecipient([]parley.Delivery{w.DeliveryOf(m.ID, "b")})},

@@ -65,8 +65,8 @@ func TestReadsOfEveryDoorHaveARate(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 1} })
 	for name, caller := range w.callersWithCredentials() {
 		w.Clock.Advance(time.Second)
-		get[parley.Agent](w)(w.Me(ctx, caller))
-		get[[]parley.Presence](w)(w.Who(ctx, caller))
+		resultOf[parley.Agent](w)(w.Me(ctx, caller))
+		resultOf[[]parley.Presence](w)(w.Who(ctx, caller))
 		if _, err := w.Who(ctx, caller); parley.AsError(err).Reason != parley.RateLimited {
 			t.Errorf("%s: the second read gives %v", name, err)
 		}
@@ -83,8 +83,8 @@ func TestACallIsCountedOnce(t *testing.T) {
 	for _, work := range []hub.Work{hub.Reading, hub.Changing} {
 		begun, err := w.Begin(ctx, arya, work)
 		w.NoError(err)
-		get[[]parley.Presence](w)(w.Who(ctx, begun.Caller))
-		get[parley.Receipt](w)(w.Post(ctx, begun.Caller, parley.Draft{Direct: []string{"ned"}, Content: text("hi")}))
+		resultOf[[]parley.Presence](w)(w.Who(ctx, begun.Caller))
+		resultOf[parley.Receipt](w)(w.Post(ctx, begun.Caller, parley.Draft{Direct: []string{"ned"}, Content: text("hi")}))
 		begun.End()
 	}
 }

@@ -69,7 +69,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	back := w.SendDM("bea", "ana", "what?").Message
 	_, err := w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
-	get[parley.Shown](w)(w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
+	resultOf[parley.Shown](w)(w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
 	w.ReplyAs("bea", sent.ID, "yes")
 	answered()
 	same(t, "what is left of it", len(w.waitsOf("ana")), 0)

@@ -68,10 +68,10 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 			bad := list[1]
 			read := map[string]func() []parley.Message{
 				"history": func() []parley.Message {
-					return get[[]parley.Message](w)(w.History(ctx, as("ned"), "open", parley.Page{}))
+					return resultOf[[]parley.Message](w)(w.History(ctx, as("ned"), "open", parley.Page{}))
 				},
-				"context": func() []parley.Message { return get[[]parley.Message](w)(w.Context(ctx, as("ned"), "open")) },
-				"peek":    func() []parley.Message { return get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages },
+				"context": func() []parley.Message { return resultOf[[]parley.Message](w)(w.Context(ctx, as("ned"), "open")) },
+				"peek":    func() []parley.Message { return resultOf[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages },
 				"messages": func() []parley.Message {
 					found, _, err := w.Messages(ctx, as("ned"), []string{list[0].ID, bad.ID, list[2].ID})
 					w.NoError(err)
@@ -105,7 +105,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 func (w *fixture) awaitDamageAlert() parley.Alert {
 	w.T.Helper()
 	w.NoError(w.Sweep(ctx))
-	status := get[parley.HubStatus](w)(w.Status(ctx, user))
+	status := resultOf[parley.HubStatus](w)(w.Status(ctx, user))
 	at := slices.IndexFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "damage" })
 	if at < 0 {
 		w.T.Fatalf("there is no alert: %+v", status.Alerts)
@@ -161,7 +161,7 @@ func TestFetchAtMostOnceTellsTheSenderOfDamage(t *testing.T) {
 func TestDamagedDeliveryRowIsHandedToNobody(t *testing.T) {
 	t.Parallel()
 	w, list := newDamaged(t, "UPDATE deliveries SET agent = (SELECT num FROM agents WHERE id = 'user') WHERE message = %d")
-	peeked := get[parley.Peeked](w)(w.Peek(ctx, user, 0))
+	peeked := resultOf[parley.Peeked](w)(w.Peek(ctx, user, 0))
 	same(t, "peeked", len(peeked.Messages), 1)
 	if got := peeked.Messages[0]; got.Damage == nil || strings.Contains(got.Content.Text, "plain words") {
 		t.Errorf("the other's message is shown: %+v", got)
@@ -183,7 +183,7 @@ func TestDamagedTriggerStartsNoRun(t *testing.T) {
 	a := w.StartRun("bran")
 	same(t, "triggers", a.Run.Triggers, []string{good.ID})
 	same(t, "the damaged one", w.DeliveryState(bad.ID, "bran"), parley.DeliveryFailed)
-	c := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
+	c := resultOf[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
 	for _, m := range c.History {
 		if m.ID == bad.ID {
 			names(t, "the prompt", m, bad)
@@ -212,10 +212,10 @@ func TestDelegationWithADamagedRequestFails(t *testing.T) {
 	w := newHub(t)
 	w.Start(ctx)
 	w.AddScriptAgents("bran")
-	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "bran", Message: "do it"}))
+	made := resultOf[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "bran", Message: "do it"}))
 	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.NewestMessage().Seq))
 	same(t, "a run", w.NextRunOf("bran") == nil, true)
-	view := get[parley.TaskView](w)(w.Task(ctx, user, made.Task))
+	view := resultOf[parley.TaskView](w)(w.Task(ctx, user, made.Task))
 	if view.Status != parley.TaskFailed || view.Error == nil || !strings.Contains(view.Error.Message, "checksum") {
 		t.Errorf("the task is %s: %v", view.Status, view.Error)
 	}

@@ -50,7 +50,7 @@ func TestTaskFailsWithTheDamagedMessageThatItGoesOnWith(t *testing.T) {
 			task := w.RunByID(b.Run.ID).Task
 			w.EndRun(b, "I have to ask first")
 			w.DecideAs("user", held.ID, parley.Decision{Approve: true})
-			w.damageMessage(get[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
+			w.damageMessage(resultOf[parley.Approval](w)(w.Approval(ctx, user, held.ID)).Outcome)
 			return a, task
 		},
 	} {

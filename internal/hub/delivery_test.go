@@ -39,12 +39,12 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 
 	w.Clock.Advance(time.Second)
 	want.Run = "run-1"
-	seen := get[[]parley.Delivery](w)(w.See(ctx, as("ned"), taken.Lease, "run-1"))
+	seen := resultOf[[]parley.Delivery](w)(w.See(ctx, as("ned"), taken.Lease, "run-1"))
 	step(parley.DeliverySeen, &want.SeenAt)
 	same(t, "seen", seen, []parley.Delivery{want})
 
 	w.Clock.Advance(time.Second)
-	acked := get[[]parley.Delivery](w)(w.Ack(ctx, as("ned"), taken.Lease, m.ID))
+	acked := resultOf[[]parley.Delivery](w)(w.Ack(ctx, as("ned"), taken.Lease, m.ID))
 	want.Lease, want.Until, want.Node = "", 0, ""
 	step(parley.DeliveryAcked, &want.SettledAt)
 	same(t, "acked", acked, []parley.Delivery{want})
@@ -120,7 +120,7 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	status := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeStatus}).Message
 	wakes := w.SendDM("arya", "ned", "wakes").Message
 	other := w.PostAs("arya", parley.Draft{Direct: []string{"ned", "user"}, Type: parley.TypeStatus}).Message
-	list := get[[]parley.Message](w)(w.Context(ctx, as("ned"), status.Conversation))
+	list := resultOf[[]parley.Message](w)(w.Context(ctx, as("ned"), status.Conversation))
 	w.NoError(w.SeeContext(ctx, as("ned"), list, "run-1"))
 	w.NoError(w.SeeContext(ctx, as("ned"), nil, "run-1"))
 	got := w.DeliveryOf(status.ID, "ned")

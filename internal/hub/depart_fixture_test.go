@@ -7,24 +7,24 @@ import (
 // joinTree joins a tree of a layout to the hub, in which agents live.
 func (w *fixture) joinTree(l parley.Layout, id string, agents ...string) {
 	w.T.Helper()
-	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
+	resultOf[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
 }
 
 // mapChannels says which channels of a tree are mapped.
 func (w *fixture) mapChannels(id string, names ...string) {
 	w.T.Helper()
-	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Channels: &names}))
+	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Channels: &names}))
 }
 
 func (w *fixture) pauseBridge(id string, paused bool) {
 	w.T.Helper()
-	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Paused: &paused}))
+	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Paused: &paused}))
 }
 
 // departuresOf is what is to be written into a tree that has directories for some channels.
 func (w *fixture) departuresOf(id string, channels ...string) []parley.Departure {
 	w.T.Helper()
-	return get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
+	return resultOf[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
 }
 
 // onlyDepartureOf requires that there is just one.
@@ -40,7 +40,7 @@ func (w *fixture) onlyDepartureOf(id string, channels ...string) parley.Departur
 // writtenDepartures is what was written into a tree and is not known to be gone, as names.
 func (w *fixture) writtenDepartures(id string) []string {
 	w.T.Helper()
-	return namesOf(get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Written: true})))
+	return namesOf(resultOf[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Written: true})))
 }
 
 func namesOf(list []parley.Departure) []string {
@@ -74,7 +74,7 @@ func (w *fixture) reportDepartures(id string, state parley.DepartureState, list 
 func (w *fixture) arriveFrom(id string, a parley.Arrival) parley.Arrived {
 	w.T.Helper()
 	a.Path, a.At = "in/"+a.Name+".json", w.Clock.Now()
-	got := get[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, id, []parley.Arrival{a}))[0]
+	got := resultOf[[]parley.Arrived](w)(w.BridgeAt(user).Arrive(ctx, id, []parley.Arrival{a}))[0]
 	if got.Error != nil {
 		w.T.Fatalf("%s was refused: %v", a.Name, got.Error)
 	}

@@ -184,7 +184,7 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 	}{
 		"answered by another door": {func(w *fixture, m parley.Message) { w.ReplyAs("ana", m.ID, "done") }, parley.DeliveryAnswered},
 		"acked by another door":    {func(w *fixture, m parley.Message) { w.AckAs("ana", m.ID) }, parley.DeliveryAcked},
-		"redacted":                 {func(w *fixture, m parley.Message) { get[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
+		"redacted":                 {func(w *fixture, m parley.Message) { resultOf[parley.Message](w)(w.Redact(ctx, user, m.ID, "")) }, parley.DeliveryFailed},
 		"expired": {func(w *fixture, _ parley.Message) {
 			w.Clock.Advance(2 * time.Minute)
 			w.SweepDueDeliveries()
@@ -281,8 +281,8 @@ func TestHaltedAgentsGetNoFiles(t *testing.T) {
 		"paused":  {command(parley.ActionPause), command(parley.ActionResume), true},
 		"stopped": {command(parley.ActionStop), command(parley.ActionStart), true},
 		"asleep": {
-			func(w *fixture) { get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour))) },
-			func(w *fixture) { get[parley.Agent](w)(w.Wake(ctx, user, "ana")) },
+			func(w *fixture) { resultOf[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour))) },
+			func(w *fixture) { resultOf[parley.Agent](w)(w.Wake(ctx, user, "ana")) },
 			false,
 		},
 	} {
@@ -319,7 +319,7 @@ func TestWhoSleepsIsAsked(t *testing.T) {
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	defer w.openSessions("ana")()
-	get[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour)))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, user, "ana", began.Add(time.Hour)))
 	w.SendDM("user", "ana", "no hurry")
 	asks := w.beginAsk(user, "ana", "well?")
 	out := w.onlyDepartureOf("tree")
@@ -361,7 +361,7 @@ func TestWhoLeavesATree(t *testing.T) {
 	w.SendDM("user", "ana", "hello")
 	out := w.onlyDepartureOf("tree")
 	live := func(agents ...string) {
-		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &agents}))
+		resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &agents}))
 	}
 	live("ben")
 	same(t, "what departs", w.departuresOf("tree"), []parley.Departure(nil))
@@ -395,7 +395,7 @@ func TestDeparturesComeInPages(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		var names []string
 		for q := (parley.DepartureQuery{Written: written, Limit: 2}); ; {
-			page := get[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, "tree", q))
+			page := resultOf[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, "tree", q))
 			if len(page) == 0 {
 				break
 			}

@@ -49,7 +49,7 @@ func TestWhoComesIntoATreeFindsWhatLiesThere(t *testing.T) {
 	m := w.SayIn("user", "paper", "@bot @claude well?").Message
 	w.writeDepartures("tree", "paper")
 	w.EditAgent("bot", func(a *parley.Agent) { a.Runtime = parley.RuntimeBridge })
-	get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &[]string{"claude", "bot"}}))
+	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Agents: &[]string{"claude", "bot"}}))
 	same(t, "what is written", w.writeDepartures("tree", "paper"), []string{})
 	same(t, "what became of it", w.DeliveryState(m.ID, "bot"), parley.DeliveryAcked)
 }
@@ -105,7 +105,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 	got := w.arriveFrom("inboxes", parley.Arrival{
 		Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{Type: "task-delegation", Payload: json.RawMessage(`{"task":"Draft it"}`)},
 	})
-	task := get[parley.Shown](w)(w.Message(ctx, user, got.Message)).Task
+	task := resultOf[parley.Shown](w)(w.Message(ctx, user, got.Message)).Task
 	run := w.StartRun("writer")
 	w.PostAs("user", parley.Draft{Conversation: "paper", To: "writer", Task: task, Content: text("how is it?")})
 	w.EndRun(run, "the draft")

@@ -13,7 +13,7 @@ func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 	w := newTeam(t)
 	first := w.Delegate(user, "data", "figures")
 	then := w.Delegate(user, "writer", "a text", afterTasks(first))
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "boss"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "boss"))
 	w.AssertIdle("boss", "writer")
 	w.RunAndAnswer("data", "42")
 	w.AssertIdle("writer")
@@ -31,7 +31,7 @@ func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
 	then := w.Delegate(user, "writer", "a text", afterTasks(first))
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "ned"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, then, "ned"))
 	w.RunAndAnswer("data", "42")
 	request := w.TakeAs("ned", parley.Take{}).Messages[0]
 	w.PostAs("ned", parley.Draft{InReplyTo: request.ID, Type: "task_result", Content: text("done")})
@@ -45,7 +45,7 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 	for name, speak := range map[string]func(w *fixture, task string){
 		"progress": func(w *fixture, task string) {
 			change := parley.TaskChange{Progress: &parley.TaskProgress{Message: "I know of it"}}
-			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, change))
+			resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, change))
 			same(w.T, "said", w.TaskByID(task).Progress.Message, "I know of it")
 		},
 		"a run": func(w *fixture, task string) {
@@ -76,7 +76,7 @@ func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
 	first := w.Delegate(as("boss"), "data", "figures")
 	root := w.Delegate(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
-	own := get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
+	own := resultOf[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
 	w.EndRun(run, "later")
 	w.RunAndAnswer("data", "42")
 	for range 3 { // the figures, the sum, and what has come of that
@@ -95,9 +95,9 @@ func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
 			t.Parallel()
 			w := newTeam(t)
 			w.AddPollingAgents("ned")
-			first := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "figures", Assignee: assignee})).ID
-			own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
-			get[parley.TaskView](w)(w.UpdateTask(ctx, as(assignee), first, parley.TaskChange{Status: parley.TaskCompleted}))
+			first := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "figures", Assignee: assignee})).ID
+			own := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
+			resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as(assignee), first, parley.TaskChange{Status: parley.TaskCompleted}))
 			got := w.TakeAs("ned", parley.Take{Seen: true}).Messages
 			n := len(slices.DeleteFunc(got, func(m parley.Message) bool { return m.Task != own }))
 			same(t, "requests", n, asked)
@@ -112,14 +112,14 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 	t.Parallel()
 	for name, give := range map[string]func(w *fixture) string{
 		"retried": func(w *fixture) string {
-			own := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sum up"})).ID
-			get[parley.TaskView](w)(w.UpdateTask(ctx, as("boss"), own, parley.TaskChange{Status: parley.TaskFailed}))
-			get[parley.TaskView](w)(w.RetryTask(ctx, user, own))
+			own := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sum up"})).ID
+			resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("boss"), own, parley.TaskChange{Status: parley.TaskFailed}))
+			resultOf[parley.TaskView](w)(w.RetryTask(ctx, user, own))
 			return own
 		},
 		"given back": func(w *fixture) string {
 			id := w.Delegate(as("boss"), "writer", "sum up")
-			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "boss"))
+			resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "boss"))
 			return id
 		},
 	} {
@@ -144,8 +144,8 @@ func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
 	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
 	then := w.Delegate(user, "ned", "a text", afterTasks(first))
-	part := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Assignee: "writer", Text: "an outline", Parent: then})).ID
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), part, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{"no paper"}}}))
+	part := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Assignee: "writer", Text: "an outline", Parent: then})).ID
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), part, parley.TaskChange{Progress: &parley.TaskProgress{Blockers: []string{"no paper"}}}))
 	w.TakeAs("ned", parley.Take{Seen: true})
 	w.AssertTaskState(parley.TaskQueued, then)
 	w.RunAndAnswer("data", "42")
@@ -159,8 +159,8 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 	w := newTeam(t)
 	w.AddPollingAgents("ned")
 	first := w.Delegate(user, "data", "figures")
-	own := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
+	own := resultOf[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "sum up", DependsOn: []string{first}})).ID
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "ned"))
 	w.FailRunWith(w.StartRun("data"), parley.FailureFinal)
 	w.AssertTaskState(parley.TaskFailed, own)
 	if w.TaskByID(own).Callback == "" {
@@ -174,9 +174,9 @@ func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	w.AddPollingAgents("ned")
-	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up"})).ID
-	get[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))
-	get[parley.TaskView](w)(w.RetryTask(ctx, as("ned"), own))
+	own := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "sum up"})).ID
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))
+	resultOf[parley.TaskView](w)(w.RetryTask(ctx, as("ned"), own))
 	var opened []parley.Conversation
 	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
 		opened, err = tx.Conversations().List(parley.ConversationFilter{Member: "ned", Limit: 1})

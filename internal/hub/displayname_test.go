@@ -173,7 +173,7 @@ func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 	w := newHub(t)
 	w.AddPollingAgents("arya", "ned", "bran")
 	make := func(who, name string) parley.Conversation {
-		return get[parley.ConversationView](w)(w.CreateConversation(ctx, as(who), parley.NewConversation{Name: name, DisplayName: "Project X", Private: true})).Conversation
+		return resultOf[parley.ConversationView](w)(w.CreateConversation(ctx, as(who), parley.NewConversation{Name: name, DisplayName: "Project X", Private: true})).Conversation
 	}
 	for i := range 20 {
 		make("arya", fmt.Sprintf("hidden-%d", i))
@@ -181,7 +181,7 @@ func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 	mine := make("ned", "mine")
 	same(t, "his own", w.ConversationAs("ned", "project x").ID, mine.ID)
 	same(t, "his post", w.SayIn("ned", "Project X", "hello").Message.Conversation, mine.ID)
-	open := get[parley.ConversationView](w)(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "open", DisplayName: "Project X"}))
+	open := resultOf[parley.ConversationView](w)(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "open", DisplayName: "Project X"}))
 	same(t, "a public channel, for whoever takes part in none", w.ConversationAs("bran", "project x").ID, open.ID)
 	_, err := w.Conversation(ctx, as("arya"), "Project X")
 	if said := parley.AsError(err); !strings.HasPrefix(said.Message, "more than 8 conversations that you see are called") || strings.Count(said.Suggestion, "#") != 8 {
@@ -194,7 +194,7 @@ func TestAPostTakesTheLongestNamesThatListsShow(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	display := strings.Repeat("計", 120)
-	made := get[parley.ConversationView](w)(w.CreateConversation(ctx, user, parley.NewConversation{Name: "plans", DisplayName: display}))
+	made := resultOf[parley.ConversationView](w)(w.CreateConversation(ctx, user, parley.NewConversation{Name: "plans", DisplayName: display}))
 	same(t, "by its display name", w.SayIn("user", display, "hello").Message.Conversation, made.ID)
 	var others []string
 	for i := range 8 {

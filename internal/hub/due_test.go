@@ -221,7 +221,7 @@ func TestErrorOfTheHubGoesToTheSenderAloneAndWakesNobody(t *testing.T) {
 	w.Clock.Advance(time.Second)
 	w.SweepDueDeliveries()
 	told := w.HubMessagesTo("arya")
-	shown := get[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
+	shown := resultOf[parley.Shown](w)(w.Message(ctx, user, told[0].ID))
 	d := shown.Deliveries[0]
 	same(t, "delivered", []any{wakesByRecipient(shown.Deliveries), d.Purpose, d.PairSeq}, []any{map[string]bool{"arya": false}, parley.PurposeError, int64(1)})
 	same(t, "takes no room", w.InboxOf("arya"), parley.Inbox{Work: 1})
@@ -276,11 +276,11 @@ func TestWhatIsDueMayEndWithAnother(t *testing.T) {
 	w.AdvanceLeases(time.Hour) // the lease
 	w.AdvanceLeases(time.Hour) // the pause
 	w.TakeAs("ned", parley.Take{})
-	get[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "a part", Assignee: "data", Parent: id}))
+	resultOf[parley.TaskView](w)(w.NewTask(ctx, as("ned"), parley.NewTask{Text: "a part", Assignee: "data", Parent: id}))
 	w.RunAndAnswer("data", "42")
 	taken := w.TakeAs("ned", parley.Take{})
 	part := taken.Messages[0].ID
-	get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy, After: 10 * time.Minute}, part))
+	resultOf[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy, After: 10 * time.Minute}, part))
 	w.AdvanceLeases(time.Hour) // both are due: the task fails with its request, and what was for it ends
 	w.AssertTaskState(parley.TaskFailed, id)
 	same(t, "its part", w.DeliveryState(part, "ned"), parley.DeliveryFailed)

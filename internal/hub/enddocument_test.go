@@ -24,7 +24,7 @@ func asksByFile(w *fixture, l parley.Layout) (task string) {
 		a.Name, a.Channel = "msg-20260301-090000-ana-abcd", "paper"
 		a.Draft = parley.Draft{Type: "task_assign", Deadline: &due, Content: text("Draft it")}
 	}
-	m := get[parley.Shown](w)(w.Message(ctx, user, w.arriveFrom("tree", a).Message))
+	m := resultOf[parley.Shown](w)(w.Message(ctx, user, w.arriveFrom("tree", a).Message))
 	if m.Task == "" {
 		w.T.Fatalf("%s asks for no task", a.Name)
 	}
@@ -43,7 +43,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 		"by the answer of a run": {func(w *fixture, _ string) { w.RunAndAnswer("writer", "the draft") }, "success", "the draft"},
 		"partly": {func(w *fixture, task string) {
 			run := w.StartRun("writer")
-			get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{
+			resultOf[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), task, parley.TaskChange{
 				Status: parley.TaskCompleted, Outcome: parley.OutcomePartial,
 				Result: &parley.TaskResult{Text: "half of it", Deliverables: []string{"draft.md"}, Issues: []string{"no time"}, NextSteps: []string{"the rest"}},
 			}))
@@ -56,7 +56,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 		}, "success", "here"},
 		"in a failure": {func(w *fixture, _ string) { w.FailRunWith(w.StartRun("writer"), parley.FailureFinal) }, "failure", "it broke"},
 		"cancelled": {func(w *fixture, task string) {
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
+			resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, task, "not needed"))
 		}, "failure", "cancelled: not needed"},
 		"too late": {func(w *fixture, _ string) {
 			w.Clock.Advance(2 * time.Hour)
@@ -65,7 +65,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 		"after a second try": {func(w *fixture, task string) {
 			w.FailRunWith(w.StartRun("writer"), parley.FailureFinal)
 			w.reportDepartures("tree", parley.DepartureSeen, w.onlyDepartureOf("tree", "paper"))
-			get[parley.TaskView](w)(w.RetryTask(ctx, user, task))
+			resultOf[parley.TaskView](w)(w.RetryTask(ctx, user, task))
 			w.RunAndAnswer("writer", "the draft")
 		}, "success", "the draft"},
 	}
@@ -78,7 +78,7 @@ func TestATaskEndsInOneDocument(t *testing.T) {
 				w.joinTree(layout, "tree", "ana")
 				w.CreateChannel("user", "paper", "writer")
 				task := asksByFile(w, layout)
-				asked := get[parley.Shown](w)(w.Message(ctx, user, w.TaskByID(task).Message))
+				asked := resultOf[parley.Shown](w)(w.Message(ctx, user, w.TaskByID(task).Message))
 				c.end(w, task)
 				out := w.onlyDepartureOf("tree", "paper")
 				checkEnd(t, out, task, asked.ID, c.status)
@@ -126,7 +126,7 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 			task := asksByFile(w, layout)
 			asked := w.TaskByID(task).Message
 			for _, who := range []string{"sam", "writer", "sam"} {
-				get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, who))
+				resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, task, who))
 			}
 			w.RunAndAnswer("sam", "the draft")
 			out := w.onlyDepartureOf("tree", "paper")
@@ -147,7 +147,7 @@ func TestTheWordsOfAnEnd(t *testing.T) {
 	w.AddScriptAgents("writer")
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	task := asksByFile(w, parley.LayoutInbox)
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, parley.TaskChange{
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), task, parley.TaskChange{
 		Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{
 			Text: "half of it", Deliverables: []string{"draft.md"}, Metrics: map[string]float64{"confidence": 0.5}, Issues: []string{"no time"},
 			NextSteps: []string{"the rest"},
@@ -209,7 +209,7 @@ func TestTasksWhoseFilesEnd(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureFailed, list[0])
 	w.AssertTaskState(parley.TaskFailed, failed)
 	w.reportDepartures("tree", parley.DepartureWritten, list[1])
-	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
 	out := w.onlyDepartureOf("tree")
 	same(t, "what the agent is told", []any{out.Message.Type, out.Message.Content.Text},
 		[]any{parley.TypeStatus, cancelled + " is cancelled: not needed"})
@@ -225,8 +225,8 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	list := w.departuresOf("tree")
-	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
 	w.reportDepartures("tree", parley.DepartureWritten, list...)
 	w.reportDepartures("tree", parley.DepartureSeen, list...)
 	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
@@ -261,8 +261,8 @@ func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
 	cancelled, given := w.Delegate(user, "ana", "Draft it"), w.Delegate(user, "ana", "Print it")
 	same(t, "written", len(w.departuresOf("tree")), 2)
-	get[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
 	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
 	same(t, "once", len(w.departuresOf("tree")), 2)
 	w.AssertConsistent()
@@ -273,7 +273,7 @@ func TestTasksInAChannelThatEndBeforeTheirFileIsWritten(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	m := w.PostAs("user", parley.Draft{Conversation: "paper", To: "claude", Type: parley.TypeTask, Content: text("Draft it")}).Message
-	get[parley.TaskView](w)(w.CancelTask(ctx, user, m.Task, "not needed"))
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, m.Task, "not needed"))
 	same(t, "first", w.writeDepartures("tree", "paper"), []string{"Draft it"})
 	same(t, "then", w.writeDepartures("tree", "paper"), []string{m.Task + " is cancelled: not needed"})
 	same(t, "once", w.writeDepartures("tree", "paper"), []string{})

@@ -52,8 +52,8 @@ func mayLoop(w *fixture) { w.Config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 
 // Start starts the hub. Who comes is not among its events.
 func (w *fixture) Start(ctx context.Context) { w.StartQuietly(ctx) }
 
-// get is for calls of which only the result matters.
-func get[T any](w *fixture) func(T, error) T { return hubtest.Result[T](w.Fixture) }
+// resultOf is for calls of which only the result matters.
+func resultOf[T any](w *fixture) func(T, error) T { return hubtest.Result[T](w.Fixture) }
 
 // errorOf is for calls of which only the error matters.
 func errorOf[T any](_ T, err error) error { return err }

@@ -215,9 +215,9 @@ func TestAttachedAgentWritesWhereItWasWoken(t *testing.T) {
 	held := w.HeldApproval(err)
 	_, err = w.History(ctx, as("intern"), asked.Conversation, parley.Page{})
 	w.HeldApproval(err)
-	get[parley.Taken](w)(w.Take(ctx, as("intern"), parley.Take{}))
-	get[parley.Receipt](w)(w.Post(ctx, as("intern"), say))
-	get[[]parley.Message](w)(w.History(ctx, as("intern"), asked.Conversation, parley.Page{}))
+	resultOf[parley.Taken](w)(w.Take(ctx, as("intern"), parley.Take{}))
+	resultOf[parley.Receipt](w)(w.Post(ctx, as("intern"), say))
+	resultOf[[]parley.Message](w)(w.History(ctx, as("intern"), asked.Conversation, parley.Page{}))
 	w.ReplyAs("intern", asked.ID, "so")
 	if held.Conversation != "" {
 		t.Errorf("outside of a run, it comes from %q", held.Conversation)
@@ -294,12 +294,12 @@ func TestRulesAreKept(t *testing.T) {
 		}
 		return lines
 	}
-	all := shown(get[[]parley.Permission](w)(w.Permissions(ctx, user, "")))
+	all := shown(resultOf[[]parley.Permission](w)(w.Permissions(ctx, user, "")))
 	want := []string{"allow arya → gendry with approval", "deny arya → *", "allow hound → gendry"}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
-	if own := shown(get[[]parley.Permission](w)(w.Permissions(ctx, as("arya"), ""))); len(own) != 2 {
+	if own := shown(resultOf[[]parley.Permission](w)(w.Permissions(ctx, as("arya"), ""))); len(own) != 2 {
 		t.Errorf("arya sees %v", own)
 	}
 	for name, err := range map[string]error{
@@ -312,12 +312,12 @@ func TestRulesAreKept(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	v := get[parley.Verdict](w)(w.CheckPermission(ctx, user, "arya", "hound"))
+	v := resultOf[parley.Verdict](w)(w.CheckPermission(ctx, user, "arya", "hound"))
 	if v.Allowed || v.Rule != "deny arya → *" || len(v.Checks) != 5 {
 		t.Errorf("verdict %+v", v)
 	}
 	w.NoError(w.Unpermit(ctx, user, "arya", "*", ""))
-	if v := get[parley.Verdict](w)(w.CheckPermission(ctx, as("arya"), "arya", "hound")); !v.Allowed || v.Rule != "nothing forbids it" {
+	if v := resultOf[parley.Verdict](w)(w.CheckPermission(ctx, as("arya"), "arya", "hound")); !v.Allowed || v.Rule != "nothing forbids it" {
 		t.Errorf("verdict %+v", v)
 	}
 	w.AssertCode(parley.BadInput, w.Unpermit(ctx, user, "arya", "*", ""))

@@ -32,7 +32,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 		t.Helper()
 		want.At = w.Clock.Now()
 		same(t, "in who", w.presenceOf("arya").Health, &want)
-		same(t, "in its view", get[parley.AgentView](w)(w.AgentView(ctx, as("ned"), "arya")).Health, &want)
+		same(t, "in its view", resultOf[parley.AgentView](w)(w.AgentView(ctx, as("ned"), "arya")).Health, &want)
 	}
 	same(t, "at first", w.presenceOf("arya").Health, (*parley.Health)(nil))
 	beat(`{"health":"healthy","metrics":{"cpu_usage":0.35,"active_tasks":2},"uptime_ms":3600000}`)
@@ -42,7 +42,7 @@ func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
 	beat(`{"health":"healthy"}`)
 	kept(parley.Health{Health: "healthy"})
 	changes(1)
-	get[parley.Health](w)(w.ReportHealth(ctx, as("arya"), parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{ "memory_mb": 1 }`)}))
+	resultOf[parley.Health](w)(w.ReportHealth(ctx, as("arya"), parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{ "memory_mb": 1 }`)}))
 	kept(parley.Health{Health: "unhealthy", Metrics: json.RawMessage(`{"memory_mb":1}`)})
 	changes(2)
 	beat(`{"note":"no word of health"}`)

@@ -166,7 +166,7 @@ func TestConversationOperationsThatNeedNoApproval(t *testing.T) {
 	w.AssertCode(parley.NotPermitted, w.DeleteConversation(ctx, as("intern"), "town"))
 	w.AssertCode(parley.BadInput, errorOf(w.ChangeConversation(ctx, as("intern"), "town", parley.ConversationChange{Name: &taken})))
 	w.AssertCode(parley.BadInput, errorOf(w.CreateConversation(ctx, as("intern"), parley.NewConversation{Name: "square", With: []string{"senior"}})))
-	same(t, "approvals", len(get[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))), 0)
+	same(t, "approvals", len(resultOf[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{}))), 0)
 }
 
 // Approval reuse: renaming a conversation while a call waits does not redirect the call, and the rights at the decision count.

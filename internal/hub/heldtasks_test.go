@@ -15,7 +15,7 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 		t.Error("another title goes with the same approval")
 	}
 	w.DecideAs("boss", held.ID, parley.Decision{Approve: true})
-	tasks := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "senior"}))
+	tasks := resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "senior"}))
 	if len(tasks) != 1 || tasks[0].Title != "Counting" || tasks[0].Requester != "intern" {
 		t.Fatalf("tasks %+v", tasks)
 	}
@@ -26,7 +26,7 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 	}
 	a = w.HeldApproval(errorOf(w.CancelTask(ctx, as("intern"), id, "no need")))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
-	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Assignee != "other" || now.Status != parley.TaskCancelled {
+	if now := resultOf[parley.TaskView](w)(w.Task(ctx, user, id)); now.Assignee != "other" || now.Status != parley.TaskCancelled {
 		t.Errorf("the task is %+v", now.Task)
 	}
 	w.AssertConsistent()
@@ -36,7 +36,7 @@ func TestTasksOfOthersAreHeld(t *testing.T) {
 func TestRulesHoldForTasks(t *testing.T) {
 	w := newHub(t)
 	w.addTownAgents()
-	id := get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "hound", Text: "count"})).ID
+	id := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "hound", Text: "count"})).ID
 	w.AddPermission("arya", "gendry", parley.EffectDeny)
 	w.AssertCode(parley.NotPermitted, errorOf(w.NewTask(ctx, as("arya"), parley.NewTask{Assignee: "gendry", Text: "count"})))
 	w.AssertCode(parley.NotPermitted, errorOf(w.ReassignTask(ctx, as("arya"), id, "gendry")))
@@ -51,14 +51,14 @@ func TestRulesHoldForTasks(t *testing.T) {
 func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+	id := resultOf[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 	w.EndRun(run, "I wait.")
-	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
+	if now := resultOf[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive || now.WaitsOn.Approval != a.ID {
 		t.Errorf("the task is %s and waits for %+v", now.Status, now.WaitsOn)
 	}
-	if view := get[parley.AgentView](w)(w.AgentView(ctx, user, "intern")); view.Status != parley.StatusAwaitingApproval {
+	if view := resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "intern")); view.Status != parley.StatusAwaitingApproval {
 		t.Errorf("intern is %s", view.Status)
 	}
 	w.NoError(errorOf(w.CancelTask(ctx, user, id, "")))
@@ -71,12 +71,12 @@ func TestEndedTaskWithdrawsItsApprovals(t *testing.T) {
 func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
-	id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+	id := resultOf[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 	run := w.StartRun("intern")
 	a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.EndRun(run, "I wait.")
-	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
+	if now := resultOf[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskActive {
 		t.Errorf("before the answer the task is %s", now.Status)
 	}
 	w.EndRun(w.StartRun("senior"), "fine")
@@ -85,7 +85,7 @@ func TestApprovedAskKeepsItsTaskOpen(t *testing.T) {
 		t.Errorf("the answer comes in task %q", again.Run.Task)
 	}
 	w.EndRun(again, "done")
-	if now := get[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskCompleted {
+	if now := resultOf[parley.TaskView](w)(w.Task(ctx, user, id)); now.Status != parley.TaskCompleted {
 		t.Errorf("in the end the task is %s", now.Status)
 	}
 }
@@ -97,14 +97,14 @@ func TestReassignedTaskWithdrawsItsApprovals(t *testing.T) {
 			w := newHub(t)
 			w.addInternOffice()
 			w.AddScriptAgents("other")
-			id := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
+			id := resultOf[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Assignee: "intern", Text: "analyse"})).ID
 			run := w.StartRun("intern")
 			a := w.HeldApproval(w.TryContact(run.Caller(), askContact("senior", "well?")))
 			if state == parley.ApprovalApproved {
 				w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 			}
 			w.EndRun(run, "I wait.")
-			get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "other"))
+			resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "other"))
 			same(t, "the approval", w.ApprovalByID(a.ID).State, parley.ApprovalWithdrawn)
 			w.RunAndAnswer("other", "done")
 			w.AssertTaskState(parley.TaskCompleted, id)

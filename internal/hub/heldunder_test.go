@@ -57,7 +57,7 @@ func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
 	w.EndRun(run, "")
 	w.AddPermission("intern", "senior", parley.EffectDeny)
 	same(t, "refused", w.DecideAs("boss", a.ID, parley.Decision{Approve: true}).Refused(), true)
-	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+	same(t, "tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 }
 
 // Who answers an ask is told what has come of its answer.

@@ -15,7 +15,7 @@ import (
 // callerWithToken is who calls with a token.
 func (w *fixture) callerWithToken(made parley.MadeToken) hub.Caller {
 	w.T.Helper()
-	return get[hub.Caller](w)(w.Identify(ctx, made.Secret))
+	return resultOf[hub.Caller](w)(w.Identify(ctx, made.Secret))
 }
 
 func (w *fixture) holdCall(by hub.Caller) context.Context {

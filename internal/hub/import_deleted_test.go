@@ -17,8 +17,8 @@ func TestImportBringsBackWhatWasDeleted(t *testing.T) {
 	exported := w.exportEverything()
 	w.SayIn("user", kept.ID, "two")
 	w.NoError(w.DeleteConversation(ctx, user, gone.ID))
-	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(exported)))
+	report := resultOf[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "brought back", []int64{report.Conversations, report.Messages}, []int64{1, 1})
-	same(t, "what it says", get[[]parley.Message](w)(w.History(ctx, user, "gone", parley.Page{}))[0].Content.Text, "one")
+	same(t, "what it says", resultOf[[]parley.Message](w)(w.History(ctx, user, "gone", parley.Page{}))[0].Content.Text, "one")
 	w.AssertConsistent()
 }

@@ -79,10 +79,10 @@ func (w *fixture) fillWithEverything() {
 		Content: parley.Content{Text: "x", Code: "y"}, Payload: json.RawMessage(`{"a":[1.50,"\u2028"]}`), Metadata: json.RawMessage(`{"b":{}}`),
 	})
 	secret := w.SendDM("user", "worker", "secret").Message
-	get[parley.Message](w)(w.Redact(ctx, user, secret.ID, "secret"))
+	resultOf[parley.Message](w)(w.Redact(ctx, user, secret.ID, "secret"))
 	asked := w.SendEphemeralDM("user", "worker", "one question").Message
 	w.ReplyAs("worker", asked.ID, "one answer")
-	a := get[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
+	a := resultOf[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
 	a.Name = "notes.txt"
 	w.PostAs("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: parley.Content{Artifacts: []parley.Artifact{a}}, Payload: json.RawMessage(`{}`)})
 	w.Clock.Advance(time.Minute)
@@ -97,7 +97,7 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 	for _, k := range hubtest.StoreKinds {
 		t.Run("into "+k.Name, func(t *testing.T) {
 			copied := newEmptyHub(t, k)
-			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+			report := resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			lines := int64(strings.Count(exported, "\n"))
 			want := parley.ImportReport{
 				Lines: lines - 1, Agents: 4, Conversations: 5, Messages: 9, Skipped: 2, BodiesMissing: 1,
@@ -107,9 +107,9 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 			same(t, "the second export", comparable(t, again), comparable(t, exported))
 			copied.AssertConsistent()
 			same(t, "unread", copied.ConversationAs("boss", "general").Unread, 0)
-			same(t, "in the inbox", get[parley.Peeked](copied)(copied.Peek(ctx, as("worker"), 10)).Deliveries, []parley.Delivery(nil))
+			same(t, "in the inbox", resultOf[parley.Peeked](copied)(copied.Peek(ctx, as("worker"), 10)).Deliveries, []parley.Delivery(nil))
 
-			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+			report = resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			same(t, "the report of a repetition", report, parley.ImportReport{Lines: lines - 1, Skipped: lines - 2})
 			same(t, "the third export", comparable(t, copied.exportEverything()), comparable(t, again))
 			copied.assertAbsentBodyRestored(t)
@@ -121,13 +121,13 @@ func TestImportGivesBackWhatWasExported(t *testing.T) {
 func (w *fixture) assertAbsentBodyRestored(t *testing.T) {
 	t.Helper()
 	sha256 := ""
-	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, "general", parley.Page{})) {
+	for _, m := range resultOf[[]parley.Message](w)(w.History(ctx, user, "general", parley.Page{})) {
 		sha256 += strings.Join(m.Content.Digests(), "")
 	}
 	if _, _, err := w.OpenArtifact(ctx, as("boss"), sha256); parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("a body that is not there: %v", err)
 	}
-	get[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
+	resultOf[parley.Artifact](w)(w.PutArtifact(ctx, user, strings.NewReader("body")))
 	body, _, err := w.OpenArtifact(ctx, as("boss"), sha256)
 	w.NoError(err)
 	w.NoError(body.Close())
@@ -156,7 +156,7 @@ func TestImportOfAnyConversationsGivesThemBack(t *testing.T) {
 	})
 	exported := w.exportEverything()
 	copied := newEmptyHub(t, stores)
-	get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+	resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "the second export", comparable(t, copied.exportEverything()), comparable(t, exported))
 	copied.AssertConsistent()
 }
@@ -185,7 +185,7 @@ func TestImportGoesOnAfterABadLine(t *testing.T) {
 			}
 			same(t, "lines done", report.Lines, int64(bad))
 			same(t, "messages done", report.Messages, int64(7))
-			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+			report = resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			same(t, "messages of the second try", report.Messages, int64(2))
 			same(t, "the export", comparable(t, copied.exportEverything()), comparable(t, exported))
 		})
@@ -238,7 +238,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 	same(t, "the hub afterwards", comparable(t, w.exportEverything()), comparable(t, exported))
 	cut := exported[:strings.LastIndex(strings.TrimSuffix(exported, "\n"), "\n")]
-	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(cut)))
+	report := resultOf[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(cut)))
 	same(t, "the notices of a file that was cut", report.Notices, []string{"the file has no last line: something at its end may be missing"})
 }
 
@@ -249,7 +249,7 @@ func TestImportInManyUpdates(t *testing.T) {
 		w.SayIn("user", c.ID, fmt.Sprint(n))
 	}
 	copied := newEmptyHub(t, stores)
-	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(w.exportEverything())))
+	report := resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(w.exportEverything())))
 	same(t, "messages", report.Messages, int64(450))
 	same(t, "the export", comparable(t, copied.exportEverything()), comparable(t, w.exportEverything()))
 	same(t, "acts", []string{copied.AuditEntries()[0].Act, copied.AuditEntries()[1].Act}, []string{"hub.import", "hub.imported"})

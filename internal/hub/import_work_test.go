@@ -49,7 +49,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 		t.Run("into "+k.Name, func(t *testing.T) {
 			copied := newEmptyHub(t, k)
 			copied.Clock.Advance(time.Hour)
-			report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+			report := resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			lines := int64(strings.Count(exported, "\n"))
 			same(t, "the report", report, parley.ImportReport{
 				Lines: lines - 1, Agents: 2, Conversations: 1, Messages: 1, Permissions: 2, Tasks: 3, Approvals: 2, Skipped: 2,
@@ -63,7 +63,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 			if strings.Contains(again, `"pending"`) {
 				t.Error("a pending approval goes on")
 			}
-			report = get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
+			report = resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(exported)))
 			same(t, "the report of a repetition", report, parley.ImportReport{Lines: lines - 1, Skipped: lines - 2})
 			same(t, "the third export", comparable(t, copied.exportEverything()), comparable(t, again))
 		})
@@ -87,7 +87,7 @@ func TestImportReadsTheFirstVersion(t *testing.T) {
 	w.fillWithEverything()
 	old := strings.Replace(w.exportEverything(), `"version":2`, `"version":1`, 1)
 	copied := newEmptyHub(t, stores)
-	report := get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(old)))
+	report := resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(old)))
 	same(t, "messages", report.Messages, int64(9))
 }
 
@@ -137,24 +137,24 @@ func TestImportNumbersAnew(t *testing.T) {
 	exported := w.exportEverything()
 	busy := newEmptyHub(t, stores)
 	busy.addInternOffice()
-	own := get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
+	own := resultOf[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
 	held := busy.HeldApproval(busy.TryContact(as("intern"), notifyContact("senior", "hello")))
 	same(t, "its own task", own.ID, "task-1")
 	same(t, "its own approval", held.ShortName(), "approval-1")
-	report := get[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))
+	report := resultOf[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "tasks", report.Tasks, int64(3))
 	same(t, "approvals", report.Approvals, int64(2))
-	under := get[parley.TaskView](busy)(busy.Task(ctx, user, "task-3"))
+	under := resultOf[parley.TaskView](busy)(busy.Task(ctx, user, "task-3"))
 	same(t, "the parent", under.Parent, "task-2")
 	same(t, "the root", under.Root, "task-2")
 	same(t, "what it depends on", under.DependsOn, []string{"task-2"})
-	same(t, "its own task is left alone", get[parley.TaskView](busy)(busy.Task(ctx, user, "task-1")).Title, "my own")
-	same(t, "the task of a message", get[parley.Shown](busy)(busy.Message(ctx, user, m.ID)).Task, "task-4")
+	same(t, "its own task is left alone", resultOf[parley.TaskView](busy)(busy.Task(ctx, user, "task-1")).Title, "my own")
+	same(t, "the task of a message", resultOf[parley.Shown](busy)(busy.Message(ctx, user, m.ID)).Task, "task-4")
 	for number := range 3 {
-		a := get[parley.Approval](busy)(busy.Approval(ctx, user, parley.NounApproval.ShortName(int64(number+1))))
+		a := resultOf[parley.Approval](busy)(busy.Approval(ctx, user, parley.NounApproval.ShortName(int64(number+1))))
 		same(t, "an approval", a.Number, int64(number+1))
 	}
-	again := get[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))
+	again := resultOf[parley.ImportReport](busy)(busy.Import(ctx, user, strings.NewReader(exported)))
 	same(t, "a repetition adds tasks", again.Tasks, int64(0))
 	same(t, "a repetition adds approvals", again.Approvals, int64(0))
 }
@@ -176,11 +176,11 @@ func TestImportOfAnOlderFileKeepsTheNumbersOfTasks(t *testing.T) {
 		}
 	}
 	copied := newEmptyHub(t, stores)
-	get[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(rest.String())))
-	same(t, "the task of a message", get[parley.Shown](copied)(copied.Message(ctx, user, m.ID)).Task, "task-3")
-	same(t, "its title", get[parley.TaskView](copied)(copied.Task(ctx, user, "task-3")).Title, "a sword")
+	resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(rest.String())))
+	same(t, "the task of a message", resultOf[parley.Shown](copied)(copied.Message(ctx, user, m.ID)).Task, "task-3")
+	same(t, "its title", resultOf[parley.TaskView](copied)(copied.Task(ctx, user, "task-3")).Title, "a sword")
 	busy := newEmptyHub(t, stores)
-	get[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
+	resultOf[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
 	_, err := busy.Import(ctx, user, strings.NewReader(rest.String()))
 	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "task-1 is another task here") {
 		t.Errorf("got %v", err)

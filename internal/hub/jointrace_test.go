@@ -21,16 +21,16 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 			own := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: text("x")}).Message
 			if indexed {
 				w.Start(ctx)
-				get[parley.SearchResult](w)(w.Search(ctx, as("arya"), parley.SearchRequest{Query: "x"})) // it waits for what arya posted
+				resultOf[parley.SearchResult](w)(w.Search(ctx, as("arya"), parley.SearchRequest{Query: "x"})) // it waits for what arya posted
 			}
 			for _, trace := range []string{named.TraceID, "4BF92F3577B34DA6A3CE929D0E0E4736", word.TraceID, own.TraceID} {
 				for how, m := range map[string]parley.Message{
 					"in the body": w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message,
-					"by the call": get[parley.Receipt](w)(w.Post(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.Draft{Direct: []string{"gendry"}, Content: text("y")})).Message,
+					"by the call": resultOf[parley.Receipt](w)(w.Post(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.Draft{Direct: []string{"gendry"}, Content: text("y")})).Message,
 				} {
 					same(t, trace+" "+how, m.TraceID, m.ID)
 				}
-				task := get[parley.TaskView](w)(w.NewTask(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.NewTask{Assignee: "gendry", Text: "y"}))
+				task := resultOf[parley.TaskView](w)(w.NewTask(ctx, hub.Caller{Agent: "hound", Trace: trace}, parley.NewTask{Assignee: "gendry", Text: "y"}))
 				same(t, trace+" of a task", task.TraceID, task.Message)
 				joins := w.PostAs("ned", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message
 				same(t, trace+" of one who takes part", joins.TraceID, trace)
@@ -98,7 +98,7 @@ func TestHeldCallAndRunStayInTheirTrace(t *testing.T) {
 	run, _ := w.startRunInDM("boss")
 	caller := run.Caller()
 	caller.Trace = secret.TraceID
-	told := get[parley.Receipt](w)(w.Post(ctx, caller, parley.Draft{Direct: []string{"user"}, TraceID: secret.TraceID, Content: text("x")})).Message
+	told := resultOf[parley.Receipt](w)(w.Post(ctx, caller, parley.Draft{Direct: []string{"user"}, TraceID: secret.TraceID, Content: text("x")})).Message
 	same(t, "a run", told.TraceID, run.Run.TraceID)
 }
 
@@ -112,7 +112,7 @@ func TestForeignTraceIsNotJoinedByADocument(t *testing.T) {
 	came := w.arriveFrom("tree", parley.Arrival{
 		Name: "msg-20260301-090000-ana-abcd", From: "ana", To: "ben", Channel: "paper", Draft: parley.Draft{TraceID: secret.TraceID, Content: text("y")},
 	})
-	same(t, "its trace", get[parley.Shown](w)(w.Message(ctx, user, came.Message)).TraceID, came.Message)
+	same(t, "its trace", resultOf[parley.Shown](w)(w.Message(ctx, user, came.Message)).TraceID, came.Message)
 }
 
 // In an implicit group a mention is for the one mentioned; the others are not woken.

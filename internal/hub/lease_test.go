@@ -59,7 +59,7 @@ func TestExtendedLeaseLasts(t *testing.T) {
 	for _, c := range []struct {
 		length, want time.Duration
 	}{{0, time.Minute}, {time.Hour, time.Hour}, {time.Second, time.Second}} {
-		list := get[[]parley.Delivery](w)(w.Extend(ctx, as("ned"), taken.Lease, c.length))
+		list := resultOf[[]parley.Delivery](w)(w.Extend(ctx, as("ned"), taken.Lease, c.length))
 		same(t, "still held", list[0].Message, m.ID)
 		same(t, "lasts", w.retryState(m.ID, "ned"), retryState{parley.DeliveryDelivered, 0, taken.Lease, c.want})
 		w.AdvanceLeases(c.want - time.Millisecond)
@@ -142,8 +142,8 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 			})
 			same(t, "told", textsOf(w.HubMessagesTo("arya")), []string{"Error: " + sentence + ". Hint: " + hint + "."})
 			same(t, "inbox", w.InboxOf("ned"), parley.Inbox{})
-			same(t, "dead letters", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{d})
-			same(t, "after it", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, d.Seq, 0)), []parley.Delivery{})
+			same(t, "dead letters", resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{d})
+			same(t, "after it", resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, d.Seq, 0)), []parley.Delivery{})
 		})
 	}
 }
@@ -165,7 +165,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	die()
 	audits := len(w.AuditEntries())
 	for _, recipient := range []string{"", "NED"} {
-		retried := get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, recipient))
+		retried := resultOf[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, recipient))
 		same(t, "retried", retried, w.DeliveryOf(m.ID, "ned"))
 		same(t, "at once, from the start", w.retryState(m.ID, "ned"), retryState{State: parley.DeliveryAccepted})
 		die()
@@ -176,14 +176,14 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	same(t, "told each time it died", len(w.HubMessagesTo("arya")), 3)
 
 	before := len(w.HubMessagesTo("arya"))
-	dropped := get[parley.Delivery](w)(w.DropDead(ctx, user, m.ID, "ned"))
+	dropped := resultOf[parley.Delivery](w)(w.DropDead(ctx, user, m.ID, "ned"))
 	same(t, "dropped", []any{dropped.State, dropped.SettledAt != nil}, []any{parley.DeliveryDropped, true})
 	entry = w.AuditEntries()[len(w.AuditEntries())-1]
 	same(t, "audited", []any{entry.Act, entry.Subject}, []any{"delivery.drop", m.ID})
 	same(t, "told", textsOf(w.HubMessagesTo("arya"))[before:], []string{
 		"Error: user gave up on this for ned. Hint: send it again, or write to somebody else.",
 	})
-	same(t, "dead letters", get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{})
+	same(t, "dead letters", resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{})
 }
 
 func TestAskIsTriedOnce(t *testing.T) {
@@ -210,7 +210,7 @@ func TestFailureThatIsFinal(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	m := w.SendDM("arya", "ned", "divide by zero").Message
 	taken := w.TakeAs("ned", parley.Take{})
-	list := get[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
+	list := resultOf[[]parley.Delivery](w)(w.Nack(ctx, as("ned"), taken.Lease, parley.Trouble{Reason: "no\x00 such \xffnumber"}, m.ID))
 	failure := refusalError(parley.DependencyFailed, "", "ned did not do this: no such number", "")
 	same(t, "failed", []any{list[0].State, list[0].Failure}, []any{parley.DeliveryFailed, failure})
 	same(t, "stored", w.DeliveryOf(m.ID, "ned"), list[0])
@@ -249,7 +249,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 		{"giving back without a lease", func() error { _, err := w.Nack(ctx, as("ned"), "", lost, m.ID); return err }, notHeld(m)},
 		{"another's message", func() error { _, err := w.Ack(ctx, as("ned"), bran, other.ID); return err }, notFoundError("message", other.ID, checkName)},
 	})
-	same(t, "the holder can", len(get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), holder, parley.Outcome{}))), 1)
+	same(t, "the holder can", len(resultOf[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), holder, parley.Outcome{}))), 1)
 }
 
 func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {

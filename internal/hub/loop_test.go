@@ -15,7 +15,7 @@ import (
 func (w *fixture) hubStatusLines(ref string) []string {
 	w.T.Helper()
 	lines := []string{}
-	for _, m := range get[[]parley.Message](w)(w.History(ctx, user, ref, parley.Page{Limit: 200})) {
+	for _, m := range resultOf[[]parley.Message](w)(w.History(ctx, user, ref, parley.Page{Limit: 200})) {
 		if m.From == parley.System && m.Type == parley.TypeStatus {
 			lines = append(lines, m.Content.Text)
 		}
@@ -63,7 +63,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	for id, name := range map[string]string{"writerbot": "WriterBot", "databot": "DataBot"} {
-		get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: id, Name: name}))
+		resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: id, Name: name}))
 	}
 	w.AddAgents("third")
 	w.AddPerson("ned", parley.AccessMember)
@@ -84,7 +84,7 @@ func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	}
 	same(t, "an agent beside them", anyHeldUp(t, w.PostAs("third", parley.Draft{Conversation: "work", To: "databot"})), false)
 	for _, purpose := range purposes {
-		r := get[parley.Receipt](w)(w.PostFor(ctx, as("writerbot"), parley.Draft{Direct: []string{"databot"}, Content: text("?")}, purpose))
+		r := resultOf[parley.Receipt](w)(w.PostFor(ctx, as("writerbot"), parley.Draft{Direct: []string{"databot"}, Content: text("?")}, purpose))
 		same(t, string(purpose), anyHeldUp(t, r), false)
 	}
 	same(t, "still", anyHeldUp(t, w.PostAs("writerbot", parley.Draft{Conversation: "work", To: "databot"})), true)
@@ -144,12 +144,12 @@ func TestWhoMayResumeAPair(t *testing.T) {
 	w.assertRefusals(t, table)
 	for _, who := range []string{"user", "boss"} {
 		before := w.LastEventNumber()
-		same(t, who+" lifts it", get[bool](w)(w.ResumePair(ctx, as(who), "b", "A")), true)
+		same(t, who+" lifts it", resultOf[bool](w)(w.ResumePair(ctx, as(who), "b", "A")), true)
 		same(t, "event", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
 		last := w.AuditEntries()[len(w.AuditEntries())-1]
 		same(t, "audit", []string{last.Actor, last.Act, last.Subject, string(last.Detail)},
 			[]string{who, "agent.resume_pair", "b", `{"exchanges":8,"with":"a"}`})
-		same(t, "there is nothing left to lift", get[bool](w)(w.ResumePair(ctx, as(who), "a", "b")), false)
+		same(t, "there is nothing left to lift", resultOf[bool](w)(w.ResumePair(ctx, as(who), "a", "b")), false)
 		same(t, "they go on", w.exchangeUntilHeld(100, "work", "a", "b"), 8)
 	}
 }
@@ -168,7 +168,7 @@ func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
 	w.EditAgent("a", supervised)
 	w.EditAgent("b", supervised)
 	before := w.LastEventNumber()
-	same(t, "boss lifts it", get[bool](w)(w.ResumePair(ctx, as("boss"), "a", "b")), true)
+	same(t, "boss lifts it", resultOf[bool](w)(w.ResumePair(ctx, as("boss"), "a", "b")), true)
 	same(t, "it posts nothing", kindsAfter(w, before), []parley.EventKind{parley.EventLoopClosed})
 	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}, {"boss", "a"}} {
 		_, err := w.Post(ctx, as(pair[0]), parley.Draft{Direct: []string{pair[1]}, Content: text("x")})
@@ -234,7 +234,7 @@ func TestAChainOfRunsIsHeld(t *testing.T) {
 	for n, id := range ids[:len(ids)-1] {
 		run := w.StartRun(id)
 		same(t, "chain", run.Run.Chain, n)
-		r := get[parley.Receipt](w)(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{ids[n+1]}, Content: text("go on")}))
+		r := resultOf[parley.Receipt](w)(w.Post(ctx, run.Caller(), parley.Draft{Direct: []string{ids[n+1]}, Content: text("go on")}))
 		w.EndRun(run, "")
 		same(t, fmt.Sprint("wake ", n+1), anyHeldUp(t, r), n == 8)
 		if n == 8 {

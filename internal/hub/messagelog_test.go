@@ -18,7 +18,7 @@ func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
 		{parley.LogFilter{Trace: second.ID}, parley.LogFilter{Trace: first.TraceID}},
 		{parley.LogFilter{Agent: "gendry", Limit: 7}, parley.LogFilter{Agent: "gendry", Limit: 7}},
 	} {
-		same(t, "the filter", get[parley.LogFilter](w)(w.LogFilter(ctx, user, test.give)), test.want)
+		same(t, "the filter", resultOf[parley.LogFilter](w)(w.LogFilter(ctx, user, test.give)), test.want)
 	}
 	_, err := w.LogFilter(ctx, user, parley.LogFilter{Agent: "nobody"})
 	wantError(t, err, notFoundError("agent", "nobody", listAgents))

@@ -37,7 +37,7 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
 	w.AssertIdle("b2")
 	a := w.StartRun("a1")
-	history := get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)).History
+	history := resultOf[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)).History
 	same(t, "sees", textsOf(history), []string{"from c3"})
 	w.FailRunWith(a, parley.FailureBusy) // it will try again
 	w.AssertIdle("b2")
@@ -52,7 +52,7 @@ func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
 	w.AddPollingAgents("ana")
 	w.SayIn("user", "open", "@ana @c3 @a1")
 	w.AssertIdle("a1")
-	get[parley.Receipt](w)(w.Command(ctx, user, "c3", parley.Command{Action: parley.ActionPause}))
+	resultOf[parley.Receipt](w)(w.Command(ctx, user, "c3", parley.Command{Action: parley.ActionPause}))
 	a := w.StartRun("a1")
 	w.EndRun(a, "")
 	// Who fetches for itself has its turn once it has fetched.
@@ -95,7 +95,7 @@ func TestFirstAnswerStands(t *testing.T) {
 		same(t, agent, w.DeliveryState(m.ID, agent), want)
 	}
 	same(t, "rung", rung(), []string{"a1", "b2", "user"})
-	same(t, "why it is to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
+	same(t, "why it is to end", resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
 	same(t, "its end", w.EndRun(a, "from a1").State, parley.RunCancelled)
 	same(t, "said", w.TextsIn("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})
 	w.AssertConsistent()
@@ -112,7 +112,7 @@ func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
 	same(t, "triggers", len(b.Messages), 2)
 	w.SayIn("user", "open", "@a1 @b2 three")
 	w.ReplyAs("a1", b.Messages[0].ID, "late, but first")
-	same(t, "to end", get[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
+	same(t, "to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
 	r := w.EndRun(b, "from b2")
 	same(t, "its end", r.State, parley.RunSucceeded)
 	same(t, "woken", w.WokenAgents(three...), []string{"a1", "b2"})
@@ -125,10 +125,10 @@ func TestWayToAnswerIsSet(t *testing.T) {
 	id := w.CreateChannel("arya", "open", "ned").ID
 	first, none, wrong := parley.AnswersFirst, parley.AnswersParallel, parley.Answers("loudest")
 	before := w.LastEventNumber()
-	same(t, "set", get[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
-	same(t, "again", get[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
+	same(t, "set", resultOf[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
+	same(t, "again", resultOf[parley.ConversationView](w)(w.ChangeConversation(ctx, as("arya"), id, parley.ConversationChange{Answers: &first})).Answers, first)
 	same(t, "events", kindsAfter(w, before), []parley.EventKind{parley.EventConversationChanged})
-	same(t, "set back", get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &none})).Answers, parley.Answers(""))
+	same(t, "set back", resultOf[parley.ConversationView](w)(w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &none})).Answers, parley.Answers(""))
 	dm := w.SendDM("arya", "ned", "hi").Message.Conversation
 	w.assertRefusals(t, []refusal{
 		{"an unknown word", func() error {

@@ -136,9 +136,9 @@ func TestNumbersAloneAreTakenWhereTheKindIsClear(t *testing.T) {
 	w := newHub(t)
 	there := w.makeOneOfEach()
 	number := func(n parley.Noun) string { return fmt.Sprint(there[n].number) }
-	same(t, "a run", get[parley.RunView](w)(w.Run(ctx, user, number(parley.NounRun))).ID, there[parley.NounRun].id)
-	same(t, "an approval", get[parley.Approval](w)(w.Approval(ctx, user, number(parley.NounApproval))).ID, there[parley.NounApproval].id)
-	same(t, "a message", get[parley.Shown](w)(w.Message(ctx, user, number(parley.NounMessage))).ID, there[parley.NounMessage].id)
+	same(t, "a run", resultOf[parley.RunView](w)(w.Run(ctx, user, number(parley.NounRun))).ID, there[parley.NounRun].id)
+	same(t, "an approval", resultOf[parley.Approval](w)(w.Approval(ctx, user, number(parley.NounApproval))).ID, there[parley.NounApproval].id)
+	same(t, "a message", resultOf[parley.Shown](w)(w.Message(ctx, user, number(parley.NounMessage))).ID, there[parley.NounMessage].id)
 	_, err := w.AwaitOutcome(ctx, user, "999", 0) // which is a task, and no message or approval
 	if parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("got %v", err)
@@ -153,7 +153,7 @@ func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
 	hidden := []parley.Message{w.SendDM("arya", "gendry", "one").Message, w.SendDM("arya", "gendry", "two").Message}
 	seen := w.SendDM("arya", "sansa", "three").Message
 	begin := seen.ID[:6] // the newest ids of a hub begin alike
-	same(t, "only one is hers", get[parley.Shown](w)(w.Message(ctx, as("sansa"), begin)).ID, seen.ID)
+	same(t, "only one is hers", resultOf[parley.Shown](w)(w.Message(ctx, as("sansa"), begin)).ID, seen.ID)
 	_, err := w.Message(ctx, as("gendry"), begin)
 	wantError(t, err, refusalError(parley.BadInput, parley.Conflict,
 		fmt.Sprintf("%q may be several messages: %s, %s", begin, hidden[0].ShortName(), hidden[1].ShortName()),
@@ -186,11 +186,11 @@ func TestDeadLettersAndRedactionsAreCalledByShortName(t *testing.T) {
 	m := w.SendDM("arya", "gendry", "one").Message
 	w.NackTaken("gendry", w.TakeAs("gendry", parley.Take{}), parley.FailureBusy)
 	same(t, "its state", w.DeliveryState(m.ID, "gendry"), parley.DeliveryDead)
-	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ShortName(), ""))
+	resultOf[parley.Delivery](w)(w.RetryDead(ctx, user, m.ShortName(), ""))
 	taken := w.TakeAs("gendry", parley.Take{Only: []string{m.ShortName()}})
-	get[[]parley.Delivery](w)(w.Nack(ctx, as("gendry"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy}, m.ShortName()))
-	get[parley.Delivery](w)(w.DropDead(ctx, user, m.ID[len(m.ID)-8:], "gendry"))
-	same(t, "redacted", get[parley.Message](w)(w.Redact(ctx, user, m.ShortName(), "")).ID, m.ID)
+	resultOf[[]parley.Delivery](w)(w.Nack(ctx, as("gendry"), taken.Lease, parley.Trouble{Failure: parley.FailureBusy}, m.ShortName()))
+	resultOf[parley.Delivery](w)(w.DropDead(ctx, user, m.ID[len(m.ID)-8:], "gendry"))
+	same(t, "redacted", resultOf[parley.Message](w)(w.Redact(ctx, user, m.ShortName(), "")).ID, m.ID)
 }
 
 // A call that is held is for the message that was meant when it was made, whatever the piece of its id means later.
@@ -293,6 +293,6 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	w.EditAgent("arya", func(a *parley.Agent) { a.Role = "smith" })
 	w.NoError(w.SetTopic(ctx, as("arya"), "m7", "the forge"))
 	same(t, "its messages", len(w.TextsIn("arya", "m7")), 1)
-	report := get[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.exportEverything())))
+	report := resultOf[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(w.exportEverything())))
 	same(t, "imported again", report.Conversations+report.Agents, int64(0))
 }

@@ -107,12 +107,12 @@ func TestWhoStartsNoRun(t *testing.T) {
 		w.SendDM("user", id, "hello")
 	}
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
-	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
-	get[parley.Receipt](w)(w.Command(ctx, user, "paused", parley.Command{Action: parley.ActionPause}))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
+	resultOf[parley.Receipt](w)(w.Command(ctx, user, "paused", parley.Command{Action: parley.ActionPause}))
 	before := w.LastEventNumber()
 	w.AssertIdle(append(all, "user", "nobody")...)
 	same(t, "events", w.LastEventNumber(), before)
-	same(t, "who waits", len(get[[]string](w)(w.Waiting(ctx))), 0)
+	same(t, "who waits", len(resultOf[[]string](w)(w.Waiting(ctx))), 0)
 	w.Clock.Advance(time.Hour)
 	same(t, "woken", w.WokenAgents(all...), []string{"asleep"})
 }
@@ -145,7 +145,7 @@ func TestRunKnowsHowItCameToBe(t *testing.T) {
 	two := w.StartRun("gemini")
 	same(t, "the next", []any{two.Run.TraceID, two.Run.Hops, two.Run.Chain}, []any{trace, 1, 1})
 	w.EndRun(one, "")
-	answer := get[parley.Shown](w)(w.Message(ctx, user, w.EndRun(two, "@codex two").Answer))
+	answer := resultOf[parley.Shown](w)(w.Message(ctx, user, w.EndRun(two, "@codex two").Answer))
 	same(t, "its answer", []any{answer.TraceID, answer.Hops}, []any{trace, 2})
 	three := w.StartRun("codex")
 	same(t, "the third", []any{three.Run.TraceID, three.Run.Hops, three.Run.Chain}, []any{trace, 2, 2})
@@ -162,7 +162,7 @@ func TestRunThatStartsAtOnce(t *testing.T) {
 	w.CreateChannel("user", "open", "codex")
 	quiet := w.PostAs("user", parley.Draft{Conversation: "open", To: "codex", Type: parley.TypeNotification}).Message
 	m := w.SayIn("user", "open", "@codex").Message
-	a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: instantly}))
+	a := resultOf[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: instantly}))
 	same(t, "run", []any{a.Run.State, a.Run.Deadline}, []any{parley.RunRunning, began.Add(30 * time.Minute)})
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliverySeen)
 	d := w.DeliveryOf(quiet.ID, "codex")
@@ -179,11 +179,11 @@ func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
 	}
 	for agent, want := range map[string]parley.RunState{"codex": parley.RunStarting, "claude": parley.RunRunning} {
 		w.SendDM("user", agent, "work")
-		a := get[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Plan: plan}))
+		a := resultOf[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Plan: plan}))
 		lasts := time.Duration(len(agent)) * time.Hour
 		same(t, agent, []any{a.Run.State, a.Run.Deadline}, []any{want, w.Clock.Now().Add(lasts)})
 		w.Clock.Advance(lasts + 59*time.Second)
-		same(t, "its token", get[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a))).Run, a.Run.ID)
+		same(t, "its token", resultOf[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a))).Run, a.Run.ID)
 		w.Clock.Advance(time.Second)
 		same(t, "later", parley.CodeOf(errorOf(w.IdentifyAt(ctx, a.Token, ownPlace(a)))), parley.NotPermitted)
 	}
@@ -203,7 +203,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	m := w.SayIn("user", "open", "@codex").Message
 	a := w.NextRunOf("codex")
 	same(t, "before", w.DeliveryState(m.ID, "codex"), parley.DeliveryDelivered)
-	get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
+	resultOf[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID))
 	later := note()
 	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 8}))
 	for id, want := range map[string]parley.DeliveryState{
@@ -216,7 +216,7 @@ func TestBeginSeesWhatTheContextHad(t *testing.T) {
 	w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 9, Started: 10})) // a client that had to be started anew
 	same(t, "nothing has happened", eventsAfter(w, before), []parley.Event{})
 	same(t, "what came later", w.DeliveryState(later, "codex"), parley.DeliveryAccepted)
-	lost := get[[]parley.Run](w)(w.LostRuns(ctx, node))
+	lost := resultOf[[]parley.Run](w)(w.LostRuns(ctx, node))
 	same(t, "the process", []any{len(lost), lost[0].Process}, []any{1, parley.Process{PID: 9, Started: 10}})
 }
 

@@ -14,7 +14,7 @@ import (
 // postHeldMessage has arya write to gendry, for which it needs an approval.
 func (w *fixture) postHeldMessage(words string) parley.Approval {
 	w.T.Helper()
-	get[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true}))
+	resultOf[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true}))
 	_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"gendry"}, Content: parley.Content{Text: words}})
 	held, ok := errors.AsType[*parley.Held](err)
 	if !ok {
@@ -25,7 +25,7 @@ func (w *fixture) postHeldMessage(words string) parley.Approval {
 
 func (w *fixture) pendingNotices() []hub.DueNotice {
 	w.T.Helper()
-	return get[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
+	return resultOf[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
 }
 
 // toldOutside is who is told what outside of the hub, by the keys of their notices up to the ids in them.
@@ -169,7 +169,7 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	early := w.postHeldMessage("one")
-	get[parley.Approval](w)(w.Decide(ctx, user, early.ID, parley.Decision{}))
+	resultOf[parley.Approval](w)(w.Decide(ctx, user, early.ID, parley.Decision{}))
 	same(t, "decided before it is sent", w.pendingNotices(), []hub.DueNotice(nil))
 
 	late := w.postHeldMessage("two")
@@ -179,7 +179,7 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	w.Clock.Advance(40 * 24 * time.Hour)
 	w.sweepEverything()
 	same(t, "while it is pending", w.pendingNotices(), []hub.DueNotice(nil))
-	get[parley.Approval](w)(w.Decide(ctx, user, late.ID, parley.Decision{Note: "no"}))
+	resultOf[parley.Approval](w)(w.Decide(ctx, user, late.ID, parley.Decision{Note: "no"}))
 	due := w.pendingNotices()
 	same(t, "decided", []any{len(due), due[0].About.State, due[0].Sent}, []any{1, parley.ApprovalDenied, sent.Sent})
 	w.NoError(w.NoticeTried(ctx, due[0], ""))
@@ -188,7 +188,7 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 
 	racing := w.postHeldMessage("three")
 	asked := w.pendingNotices()[0]
-	get[parley.Approval](w)(w.Decide(ctx, user, racing.ID, parley.Decision{}))
+	resultOf[parley.Approval](w)(w.Decide(ctx, user, racing.ID, parley.Decision{}))
 	asked.Sent = []string{"telegram:1 100"}
 	w.NoError(w.NoticeTried(ctx, asked, ""))
 	same(t, "decided while it is sent", len(w.pendingNotices()), 1)

@@ -12,7 +12,7 @@ import (
 // outcomeNow returns the state of an outcome without waiting.
 func (w *fixture) outcomeNow(by hub.Caller, id string) parley.Awaited {
 	w.T.Helper()
-	return get[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
+	return resultOf[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
 }
 
 // awaitOutcomeWhile lets a participant wait for an outcome that has not come yet, and returns it.
@@ -113,7 +113,7 @@ func TestWaitForATask(t *testing.T) {
 	w.NoError(w.SweepTasks(ctx))
 	same(t, "past its deadline", codeOf(w.outcomeNow(user, task)), parley.TimedOut)
 	task = w.Delegate(user, "b", "count")
-	get[parley.TaskView](w)(w.CancelTask(ctx, user, task, "enough"))
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, task, "enough"))
 	now := w.outcomeNow(user, task)
 	same(t, "cancelled", []any{now.State, codeOf(now)}, []any{"cancelled", parley.DependencyFailed})
 	w.AssertConsistent()
@@ -139,7 +139,7 @@ func TestWaitForAMessage(t *testing.T) {
 	same(t, "failed", []any{now.Done, now.Text}, []any{true, "Error: b failed to respond: it broke"})
 	_, err := w.AwaitOutcome(ctx, user, now.ID, 0)
 	w.NoError(err)
-	quiet := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi"}))
+	quiet := resultOf[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternNotify, Agent: "b", Message: "fyi"}))
 	_, err = w.AwaitOutcome(ctx, user, quiet.Message, 0)
 	same(t, "nobody is to answer", parley.CodeOf(err), parley.BadInput)
 }

@@ -326,7 +326,7 @@ func TestPriorityWordComesBack(t *testing.T) {
 func TestSenderIsTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
-	arya := get[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "NoOne"}))
+	arya := resultOf[parley.Agent](w)(w.AddAgent(ctx, user, parley.NewAgent{ID: "arya", Name: "NoOne"}))
 	w.AddAgents("ned", "bran")
 	w.NoError(w.RemoveAgent(ctx, user, "bran"))
 	for _, own := range []string{"", "arya", "ARYA", "noone", "ＮｏＯｎｅ", arya.UUID, strings.ToUpper(arya.UUID)} {

@@ -15,12 +15,12 @@ import (
 func (w *fixture) presenceStatuses() map[string]string {
 	w.T.Helper()
 	found := map[string]string{}
-	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
+	for _, p := range resultOf[[]parley.Presence](w)(w.Who(ctx, user)) {
 		found[p.ID] = p.Status
 		if p.Reason != "" {
 			found[p.ID] += " " + p.Reason
 		}
-		view := get[parley.AgentView](w)(w.AgentView(ctx, user, p.ID))
+		view := resultOf[parley.AgentView](w)(w.AgentView(ctx, user, p.ID))
 		same(w.T, "the view of "+p.ID,
 			[]any{view.Status, view.Reason, view.LastSeen, view.Inbox}, []any{p.Status, p.Reason, p.LastSeen, p.Inbox})
 	}
@@ -36,9 +36,9 @@ func TestAgentsComeAndGo(t *testing.T) {
 		return map[string]string{"parley": "idle", "user": "idle", "sansa": "idle", "arya": arya, "gendry": gendry}
 	}
 	same(t, "at first", w.presenceStatuses(), everybody("offline away", "offline away"))
-	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
+	resultOf[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
 	same(t, "after a call", w.presenceStatuses(), everybody("idle", "offline away"))
-	get[[]parley.Agent](w)(w.Agents(ctx, hub.Caller{Agent: "gendry", By: "user"}))
+	resultOf[[]parley.Agent](w)(w.Agents(ctx, hub.Caller{Agent: "gendry", By: "user"}))
 	same(t, "after a call by an owner in its name", w.presenceStatuses(), everybody("idle", "offline away"))
 	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
 	same(t, "just before it counts as silent", w.presenceStatuses(), everybody("idle", "offline away"))
@@ -55,11 +55,11 @@ func TestAgentsComeAndGo(t *testing.T) {
 	w.Clock.Advance(time.Second)
 	same(t, "a second after it", w.presenceStatuses(), everybody("offline away", "offline away"))
 	w.Attend("gendry")()
-	get[[]parley.Agent](w)(w.Agents(ctx, as("gendry")))
+	resultOf[[]parley.Agent](w)(w.Agents(ctx, as("gendry")))
 	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
 	same(t, "after a session and a call", w.presenceStatuses(), everybody("offline away", "idle"))
 	w.Clock.Advance(time.Millisecond)
-	get[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", w.Clock.Now().Add(time.Hour)))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", w.Clock.Now().Add(time.Hour)))
 	same(t, "asleep", w.presenceStatuses(), everybody("sleeping", "offline away"))
 }
 
@@ -71,17 +71,17 @@ func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 	asleep := func(status string, want *time.Time) {
 		t.Helper()
 		same(t, "status", w.presenceStatuses()["arya"], status)
-		for _, p := range get[[]parley.Presence](w)(w.Who(ctx, user)) {
+		for _, p := range resultOf[[]parley.Presence](w)(w.Who(ctx, user)) {
 			if p.ID == "arya" {
 				same(t, "sleeps until, while "+status, p.SleepingUntil, want)
 			}
 		}
 	}
-	get[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", until))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, as("arya"), "arya", until))
 	asleep("sleeping", &until)
 	w.Clock.Advance(parley.AwayAfter)
 	asleep("offline away", &until)
-	same(t, "in its view", get[parley.AgentView](w)(w.AgentView(ctx, user, "arya")).SleepingUntil, &until)
+	same(t, "in its view", resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "arya")).SleepingUntil, &until)
 	w.Clock.Advance(time.Hour)
 	asleep("offline away", nil)
 }
@@ -105,11 +105,11 @@ func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 	}
 	presence("nothing has happened")
 	for range 3 {
-		get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
+		resultOf[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
 	}
 	presence("it has come", `arya {"status":"idle"}`)
 	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
-	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
+	resultOf[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
 	w.Clock.Advance(parley.AwayAfter - time.Millisecond)
 	presence("it goes on")
 	w.Clock.Advance(parley.AwayAfter)
@@ -165,7 +165,7 @@ func TestAgentsTheHubRunsAreNeverAway(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("bot")
 	before := w.LastEventNumber()
-	get[[]parley.Agent](w)(w.Agents(ctx, as("bot")))
+	resultOf[[]parley.Agent](w)(w.Agents(ctx, as("bot")))
 	w.NoError(w.SweepAttendance(ctx))
 	heard := w.Clock.Now()
 	w.Clock.Advance(time.Hour)
@@ -213,7 +213,7 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 		t.Helper()
 		p := w.presenceOf("bot")
 		same(t, status, []any{w.presenceStatuses()["bot"], p.State, p.Substate}, []any{status, want, sub})
-		view := get[parley.AgentView](w)(w.AgentView(ctx, user, "bot"))
+		view := resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "bot"))
 		same(t, "in its view", []any{view.State, view.Substate, view.Work}, []any{want, sub, p.Work})
 		told := ""
 		for _, e := range eventsAfter(w, after) {
@@ -227,9 +227,9 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 		}
 		same(t, "as was told", told, status)
 	}
-	get[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.Clock.Now().Add(time.Hour)))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, as("bot"), "bot", w.Clock.Now().Add(time.Hour)))
 	state("sleeping", parley.Awake, parley.Sleeping)
-	get[parley.Agent](w)(w.Wake(ctx, as("bot"), "bot"))
+	resultOf[parley.Agent](w)(w.Wake(ctx, as("bot"), "bot"))
 	state("idle", parley.Awake, parley.Idle)
 	w.SendDM("user", "bot", "work")
 	run := w.StartRun("bot")
@@ -261,10 +261,10 @@ func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 	for who, want := range map[string][]parley.Work{
 		"user": {shown, public}, "bot": {shown, public}, "member": {shown, public}, "other": {hidden, public},
 	} {
-		list := get[[]parley.Presence](w)(w.Who(ctx, as(who)))
+		list := resultOf[[]parley.Presence](w)(w.Who(ctx, as(who)))
 		at := slices.IndexFunc(list, func(p parley.Presence) bool { return p.ID == "bot" })
 		same(t, who, list[at].Work, want)
-		view := get[parley.AgentView](w)(w.AgentView(ctx, as(who), "bot"))
+		view := resultOf[parley.AgentView](w)(w.AgentView(ctx, as(who), "bot"))
 		same(t, who+" in its view", view.Work, want)
 		same(t, who+" sees what it has spent", view.LastDay != nil && view.LastHour != nil, who == "user" || who == "bot")
 	}
@@ -279,17 +279,17 @@ func TestAViewTellsWhatWasSpent(t *testing.T) {
 		w.EndRunWith(w.StartRun("bot"), parley.Result{Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}})
 		w.Clock.Advance(time.Hour)
 	}
-	view := get[parley.AgentView](w)(w.AgentView(ctx, as("bot"), "bot"))
+	view := resultOf[parley.AgentView](w)(w.AgentView(ctx, as("bot"), "bot"))
 	same(t, "in an hour", view.LastHour, &parley.Spent{})
 	same(t, "in a day", view.LastDay, &parley.Spent{Runs: 2, Usage: parley.Usage{InputTokens: 6, OutputTokens: 8, Cost: 1}})
-	same(t, "a person has spent nothing", get[parley.AgentView](w)(w.AgentView(ctx, user, "user")).LastDay, (*parley.Spent)(nil))
+	same(t, "a person has spent nothing", resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "user")).LastDay, (*parley.Spent)(nil))
 }
 
 func TestWhoFollowsEventsIsThere(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
-	sub := get[*hub.Subscription](w)(w.Subscribe(ctx, as("arya"), w.LastEventNumber(), parley.EventFilter{}))
-	other := get[*hub.Subscription](w)(w.Subscribe(ctx, hub.Caller{Agent: "gendry", By: "user"}, w.LastEventNumber(), parley.EventFilter{}))
+	sub := resultOf[*hub.Subscription](w)(w.Subscribe(ctx, as("arya"), w.LastEventNumber(), parley.EventFilter{}))
+	other := resultOf[*hub.Subscription](w)(w.Subscribe(ctx, hub.Caller{Agent: "gendry", By: "user"}, w.LastEventNumber(), parley.EventFilter{}))
 	defer other.Close()
 	w.Clock.Advance(time.Hour)
 	same(t, "while it follows", []string{w.presenceStatuses()["arya"], w.presenceStatuses()["gendry"]}, []string{"idle", "offline away"})
@@ -302,7 +302,7 @@ func TestOthersSeeHowFullAnInboxIs(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.SendDM("user", "arya", "hello")
-	for _, p := range get[[]parley.Presence](w)(w.Who(ctx, as("gendry"))) {
+	for _, p := range resultOf[[]parley.Presence](w)(w.Who(ctx, as("gendry"))) {
 		want := parley.Inbox{}
 		if p.ID == "arya" {
 			want.Waking = 1

@@ -155,7 +155,7 @@ func (c *company) endRun(t *rapid.T) {
 	}
 	c.NoError(c.BeginRun(ctx, a.Run.ID, parley.Process{}))
 	word := c.word()
-	r := get[parley.Run](c.fixture)(c.FinishRun(ctx, a.Run.ID, parley.Result{Text: "@" + anyOf(t, staff, "whom") + " " + word}, nil))
+	r := resultOf[parley.Run](c.fixture)(c.FinishRun(ctx, a.Run.ID, parley.Result{Text: "@" + anyOf(t, staff, "whom") + " " + word}, nil))
 	c.where[word], c.by[word] = r.Conversation, a.Agent.ID
 }
 

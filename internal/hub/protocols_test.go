@@ -11,18 +11,18 @@ func TestProtocolsOfAgents(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry", "hound")
 	w.EditAgent("arya", func(a *parley.Agent) { a.Protocols = []string{"routing/1.4.0", "clawos/2.0", "smoke signals"} })
-	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
+	resultOf[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{
 		Layout: parley.LayoutInbox, Root: t.TempDir(), Agents: []string{"coder-1", "gendry"},
 	}))
-	spoken := get[parley.Spoken](w)(w.Protocols(ctx, as("hound")))
+	spoken := resultOf[parley.Spoken](w)(w.Protocols(ctx, as("hound")))
 	s3 := parley.Protocol{Name: "routing", Version: "1.0.0"}
 	same(t, "the hub", spoken.Protocols, parley.Protocols())
 	same(t, "agents", spoken.Agents, []parley.Speaker{
 		{Agent: "arya", Protocols: []parley.Protocol{{Name: "routing", Version: "1.4.0"}, {Name: "clawos", Version: "2.0"}}, Common: []parley.Protocol{s3}},
 		{Agent: "coder-1", Protocols: []parley.Protocol{s3}, Common: []parley.Protocol{s3}},
 	})
-	same(t, "shown", get[parley.AgentView](w)(w.AgentView(ctx, user, "coder-1")).Protocols, []string{"routing/1.0.0"})
-	same(t, "as its profile has it", get[parley.AgentView](w)(w.AgentView(ctx, user, "arya")).Protocols, []string{"routing/1.4.0", "clawos/2.0", "smoke signals"})
+	same(t, "shown", resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "coder-1")).Protocols, []string{"routing/1.0.0"})
+	same(t, "as its profile has it", resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "arya")).Protocols, []string{"routing/1.4.0", "clawos/2.0", "smoke signals"})
 }
 
 func TestPayloadsOfTheSeedsAreChecked(t *testing.T) {

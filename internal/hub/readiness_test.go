@@ -53,8 +53,8 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 				t.Fatal("it has recovered")
 			}
 			same(t, "reasons", w.Readiness(ctx), c.want)
-			same(t, "status", get[parley.HubStatus](w)(w.Status(ctx, user)).NotReady, c.want)
-			public := get[parley.HubStatus](w)(w.Status(ctx, as("arya"))).NotReady
+			same(t, "status", resultOf[parley.HubStatus](w)(w.Status(ctx, user)).NotReady, c.want)
+			public := resultOf[parley.HubStatus](w)(w.Status(ctx, as("arya"))).NotReady
 			for _, n := range public {
 				same(t, "in public", n, parley.NotReady{Check: "disk", Message: "its disk is full", Suggestion: "see its log, or try: parley doctor"})
 			}

@@ -11,20 +11,20 @@ import (
 func TestWhatIsReassignedHasNotFailed(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("boss", "arya", "gendry", "hound")
-	root := get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
+	root := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
 	var parts []string
 	for _, what := range []string{"draft", "paint"} {
-		parts = append(parts, get[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: what, Assignee: "gendry", Parent: root})).ID)
+		parts = append(parts, resultOf[parley.TaskView](w)(w.NewTask(ctx, as("arya"), parley.NewTask{Text: what, Assignee: "gendry", Parent: root})).ID)
 	}
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as("gendry"), parts[0], parley.TaskChange{Status: parley.TaskCompleted}))
-	now := get[parley.TaskView](w)(w.ReassignTask(ctx, as("boss"), root, "hound"))
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("gendry"), parts[0], parley.TaskChange{Status: parley.TaskCompleted}))
+	now := resultOf[parley.TaskView](w)(w.ReassignTask(ctx, as("boss"), root, "hound"))
 	if now.Assignee != "hound" || now.Status != parley.TaskQueued || now.Error != nil || now.Callback != "" || now.Attempt != 2 {
 		t.Errorf("it is %s of %s, attempt %d: %v, told by %q", now.Status, now.Assignee, now.Attempt, now.Error, now.Callback)
 	}
-	if open := get[parley.TaskView](w)(w.Task(ctx, user, parts[1])); open.Status.Ended() {
+	if open := resultOf[parley.TaskView](w)(w.Task(ctx, user, parts[1])); open.Status.Ended() {
 		t.Errorf("what is under it is %s", open.Status)
 	}
-	for _, m := range get[parley.Peeked](w)(w.Peek(ctx, as("boss"), 0)).Messages {
+	for _, m := range resultOf[parley.Peeked](w)(w.Peek(ctx, as("boss"), 0)).Messages {
 		t.Errorf("its requester is told: %s", m.Content.Text)
 	}
 }
@@ -38,7 +38,7 @@ func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 	part := w.Delegate(run.Caller(), "data", "Pull figures")
 	root := w.TaskByID(part).Parent
 	w.EndRun(run, "wait for it")
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "writer"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "writer"))
 	w.RunAndAnswer("data", "42")
 	w.RunAndAnswer("writer", "the report")
 	w.RunAndAnswer("writer", "with figures")
@@ -54,7 +54,7 @@ func TestWhoIsGivenWhatItsOwnIsUnder(t *testing.T) {
 	run := w.StartRun("boss")
 	part := w.Delegate(run.Caller(), "data", "Pull figures")
 	w.EndRun(run, "wait for it")
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "data"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, root, "data"))
 	for range 3 { // the part, the whole, and what has come of the part
 		w.RunAndAnswer("data", "done")
 	}
@@ -74,8 +74,8 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 			if says {
 				w.PostFromRun(old, parley.Draft{InReplyTo: old.Messages[0].ID, Content: text("I begin")})
 			}
-			get[parley.TaskView](w)(w.CancelTask(ctx, user, id, ""))
-			get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
+			resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, id, ""))
+			resultOf[parley.TaskView](w)(w.RetryTask(ctx, user, id))
 			w.EndRun(old, "too late")
 			w.AssertTaskState(parley.TaskQueued, id)
 			w.RunAndAnswer("writer", "the draft")
@@ -91,7 +91,7 @@ func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 	w := newTeam(t)
 	task := w.Delegate(user, "writer", "Draft it")
 	slow := w.StartRun("writer")
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "data"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, task, "data"))
 	w.RunAndAnswer("data", "done")
 	w.AssertTaskState(parley.TaskCompleted, task)
 	w.FailRunWith(slow, parley.FailureStopped)
@@ -104,13 +104,13 @@ func TestWhoGetsItsOwnTaskBackIsWoken(t *testing.T) {
 	w := newTeam(t)
 	w.AddAgents("arya")
 	own := w.Delegate(as("arya"), "writer", "Sew")
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "arya"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, own, "arya"))
 	same(t, "asked for", w.TakeAs("arya", parley.Take{}).Messages[0].Task, own)
 	root := w.Delegate(user, "boss", "Prepare the report")
 	run := w.StartRun("boss")
 	part := w.Delegate(run.Caller(), "data", "Pull figures")
 	w.EndRun(run, "wait for it")
-	get[parley.TaskView](w)(w.ReassignTask(ctx, user, part, "boss"))
+	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, part, "boss"))
 	w.RunAndAnswer("boss", "I did it myself")
 	w.AssertTaskState(parley.TaskCompleted, part)
 	w.RunAndAnswer("boss", "the report")

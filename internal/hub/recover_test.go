@@ -63,18 +63,18 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	}
 	other := otherHub(w, "two")
 	w.TakeAs("ned", parley.Take{})
-	held := get[parley.Taken](w)(other.Take(ctx, as("bran"), parley.Take{Lease: time.Hour}))
+	held := resultOf[parley.Taken](w)(other.Take(ctx, as("bran"), parley.Take{Lease: time.Hour}))
 	moved := w.TakeAs("sansa", parley.Take{Lease: time.Hour})
-	get[[]parley.Delivery](w)(other.Extend(ctx, as("sansa"), moved.Lease, time.Hour))
+	resultOf[[]parley.Delivery](w)(other.Extend(ctx, as("sansa"), moved.Lease, time.Hour))
 
 	again := otherHub(w, "one")
 	w.NoError(again.Recover(ctx))
 	take := func(who string) int {
-		return len(get[parley.Taken](w)(again.Take(ctx, as(who), parley.Take{})).Deliveries)
+		return len(resultOf[parley.Taken](w)(again.Take(ctx, as(who), parley.Take{})).Deliveries)
 	}
 	same(t, "through the hub that ended, another, and another that has extended it", []int{take("ned"), take("bran"), take("sansa")}, []int{1, 0, 0})
 	for who, lease := range map[string]string{"bran": held.Lease, "sansa": moved.Lease} {
-		same(t, "still held by "+who, len(get[[]parley.Delivery](w)(other.Extend(ctx, as(who), lease, 0))), 1)
+		same(t, "still held by "+who, len(resultOf[[]parley.Delivery](w)(other.Extend(ctx, as(who), lease, 0))), 1)
 	}
 }
 
@@ -124,12 +124,12 @@ func TestRunAfterACrashGoesOnWithItsTask(t *testing.T) {
 	w.SendDM("user", "codex", "have it written")
 	a := w.StartRun("codex")
 	delegate := parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "write"}
-	made := get[parley.Contacted](w)(w.Contact(ctx, a.Caller(), delegate))
+	made := resultOf[parley.Contacted](w)(w.Contact(ctx, a.Caller(), delegate))
 	task := w.RunByID(a.Run.ID).Task
 	w.RestartAndRecover()
 	again := w.StartRun("codex")
 	same(t, "task", again.Run.Task, task)
-	repeated := get[parley.Contacted](w)(w.Contact(ctx, again.Caller(), delegate))
+	repeated := resultOf[parley.Contacted](w)(w.Contact(ctx, again.Caller(), delegate))
 	same(t, "the same call", []any{repeated.Message, repeated.Duplicate}, []any{made.Message, true})
 }
 
@@ -172,7 +172,7 @@ func TestMessageThatEndsTheHubAgainAndAgainBecomesADeadLetter(t *testing.T) {
 	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "dead", []any{d.State, d.Failure}, []any{parley.DeliveryDead, refusalError(parley.Unavailable, "",
 		"codex did not do this: the hub or the program ended before the run did, 20 times", "an owner can retry or drop it: parley dead list")})
-	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
+	resultOf[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
 	w.EndRun(w.StartRun("codex"), "done")
 	same(t, "after a retry", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }

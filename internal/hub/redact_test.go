@@ -274,12 +274,12 @@ func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
 	}
 	w.redactAsOwner(id)
 	for i, want := range []string{"", "", canary} {
-		same(t, "live", string(get[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
+		same(t, "live", string(resultOf[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
 	}
 	for i, want := range []string{"later", "later", canary + "later"} {
 		w.RunLogs(runs[i].Run.ID, []byte("later"))
 		w.EndRun(runs[i], "done")
-		same(t, "kept", string(get[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
+		same(t, "kept", string(resultOf[[]byte](w)(w.RunOutput(ctx, user, runs[i].Run.ID))), want)
 	}
 }
 

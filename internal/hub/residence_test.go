@@ -12,7 +12,7 @@ import (
 func TestMailFollowsWhoMoves(t *testing.T) {
 	t.Parallel()
 	lives := func(w *fixture, agents ...string) {
-		get[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "a", parley.BridgeChange{Agents: &agents}))
+		resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "a", parley.BridgeChange{Agents: &agents}))
 	}
 	for name, c := range map[string]struct {
 		move, back func(w *fixture)
@@ -54,7 +54,7 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("ned")
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
-	view := get[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
+	view := resultOf[parley.BridgeView](w)(w.BridgeAt(user).Bridge(ctx, "tree"))
 	w.SendDM("ned", "ana", "hello")
 	out := w.onlyDepartureOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out)
@@ -63,12 +63,12 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 		Draft: parley.Draft{Content: text("hello you")},
 	}
 	door := w.BridgeAt(user)
-	first := get[[]parley.Arrived](w)(door.Arrive(ctx, "tree", []parley.Arrival{came}))
+	first := resultOf[[]parley.Arrived](w)(door.Arrive(ctx, "tree", []parley.Arrival{came}))
 	w.NoError(w.RemoveBridge(ctx, user, "tree"))
-	get[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: "again", Layout: parley.LayoutInbox, Root: view.Root, Agents: []string{"ana"}}))
+	resultOf[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: "again", Layout: parley.LayoutInbox, Root: view.Root, Agents: []string{"ana"}}))
 	export := parley.BridgeFile{Path: "state/agents/ana/inbox/" + out.Name + ".json"}
-	same(t, "new", get[[]parley.BridgeFile](w)(door.Unknown(ctx, "again", []parley.BridgeFile{export, came.BridgeFile})), []parley.BridgeFile(nil))
-	same(t, "again", get[[]parley.Arrived](w)(door.Arrive(ctx, "again", []parley.Arrival{came})), []parley.Arrived{{Message: first[0].Message, Duplicate: true}})
+	same(t, "new", resultOf[[]parley.BridgeFile](w)(door.Unknown(ctx, "again", []parley.BridgeFile{export, came.BridgeFile})), []parley.BridgeFile(nil))
+	same(t, "again", resultOf[[]parley.Arrived](w)(door.Arrive(ctx, "again", []parley.Arrival{came})), []parley.Arrived{{Message: first[0].Message, Duplicate: true}})
 	same(t, "the name", namesOf(w.departuresOf("again")), []string{out.Name})
 }
 

@@ -78,7 +78,7 @@ func (m *runMachine) startRun(agent string) {
 	}
 	m.live = append(m.live, a)
 	in := map[string]bool{}
-	for _, one := range get[[]parley.Run](m.fixture)(m.Runs(ctx, user, parley.RunFilter{Agent: agent, Live: true})) {
+	for _, one := range resultOf[[]parley.Run](m.fixture)(m.Runs(ctx, user, parley.RunFilter{Agent: agent, Live: true})) {
 		if in[one.Conversation] {
 			m.T.Fatalf("%s has two runs in one conversation", agent)
 		}
@@ -96,7 +96,7 @@ func (m *runMachine) accident(r *rapid.T) {
 		if rapid.Bool().Draw(r, "swept first") {
 			m.SweepDueDeliveries()
 		}
-		for _, lost := range get[[]parley.Run](m.fixture)(m.LostRuns(ctx, node)) {
+		for _, lost := range resultOf[[]parley.Run](m.fixture)(m.LostRuns(ctx, node)) {
 			m.NoError(m.RecoverRun(ctx, lost.ID))
 		}
 		m.live = nil

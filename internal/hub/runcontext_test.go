@@ -14,7 +14,7 @@ import (
 // runContextOf is what a run's prompt is made from.
 func (w *fixture) runContextOf(run string) parley.RunContext {
 	w.T.Helper()
-	return get[parley.RunContext](w)(w.RunContext(ctx, run))
+	return resultOf[parley.RunContext](w)(w.RunContext(ctx, run))
 }
 
 func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
@@ -59,7 +59,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 		w.SayIn("user", "open", "while "+words)
 		w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("said " + words)})
 		result := parley.Result{Text: "answer " + words, Session: "session " + words}
-		return get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, nil)), c
+		return resultOf[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, nil)), c
 	}
 	_, c := turn("one")
 	same(t, "the first", []any{c.Resumed, c.Run.Session, textsOf(c.History)}, []any{false, "", []string{}})
@@ -154,13 +154,13 @@ func TestTheRequestOfATaskIsKept(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("codex", "smith")
 	w.EditAgent("codex", func(a *parley.Agent) { a.ContextMessages = 2 })
-	made := get[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "codex", Message: "Forge a sword"}))
+	made := resultOf[parley.Contacted](w)(w.Contact(ctx, user, parley.Contact{Pattern: parley.PatternDelegate, Agent: "codex", Message: "Forge a sword"}))
 	a := w.StartRun("codex")
 	first := w.runContextOf(a.Run.ID)
 	same(t, "at first", []any{first.Task.ID, first.Request == nil}, []any{made.Task, true})
 	caller := as("codex")
 	caller.Run = a.Run.ID
-	get[parley.Contacted](w)(w.Contact(ctx, caller, parley.Contact{Pattern: parley.PatternDelegate, Agent: "smith", Message: "Heat the iron"}))
+	resultOf[parley.Contacted](w)(w.Contact(ctx, caller, parley.Contact{Pattern: parley.PatternDelegate, Agent: "smith", Message: "Heat the iron"}))
 	w.EndRun(a, "The smith is at it.")
 	w.RunAndAnswer("smith", "It is hot.")
 	later := w.runContextOf(w.StartRun("codex").Run.ID)

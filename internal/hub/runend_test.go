@@ -22,16 +22,16 @@ func TestRunEndsOnce(t *testing.T) {
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
 	result := parley.Result{Text: "done", Session: "s-1", Usage: parley.Usage{InputTokens: 3, OutputTokens: 4, Cost: 0.5}}
-	first := get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, []byte("raw")))
+	first := resultOf[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, result, []byte("raw")))
 	same(t, "run", []any{first.State, first.Session, first.Usage, *first.EndedAt}, []any{parley.RunSucceeded, "s-1", result.Usage, began})
 	for _, again := range []parley.Run{
-		get[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "more"}, nil)), w.FailRunWith(a, parley.FailureFinal),
+		resultOf[parley.Run](w)(w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "more"}, nil)), w.FailRunWith(a, parley.FailureFinal),
 	} {
 		same(t, "again", again, first)
 	}
 	w.NoError(w.RecoverRun(ctx, a.Run.ID))
 	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done"})
-	same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
+	same(t, "output", string(resultOf[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
 	_, err := w.KeepRun(ctx, a.Run.ID)
 	wantError(t, err, refusalError(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" is over",
 		"look at how it ended: parley agent run "+a.Run.ID))
@@ -106,7 +106,7 @@ func TestRunThatFailsTooOftenLeavesADeadLetter(t *testing.T) {
 	same(t, "state", w.DeliveryState(m.ID, "codex"), parley.DeliveryDead)
 	w.AdvanceLeases(time.Hour)
 	w.AssertIdle("codex")
-	get[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
+	resultOf[parley.Delivery](w)(w.RetryDead(ctx, user, m.ID, "codex"))
 	w.RunAndAnswer("codex", "at last")
 }
 
@@ -118,7 +118,7 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 	a := w.StartRun("codex")
 	for range 3 {
 		w.AdvanceLeases(50 * time.Second)
-		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "")
+		same(t, "to end", resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)), "")
 	}
 	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunRunning)
 	w.AdvanceLeases(time.Minute) // nobody keeps it
@@ -138,11 +138,11 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
 	steps := []func(w *fixture, a *hub.Assignment){
 		func(*fixture, *hub.Assignment) {},
-		func(w *fixture, a *hub.Assignment) { get[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)) },
+		func(w *fixture, a *hub.Assignment) { resultOf[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)) },
 		func(w *fixture, a *hub.Assignment) {
 			w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 1}))
 		},
-		func(w *fixture, a *hub.Assignment) { get[string](w)(w.KeepRun(ctx, a.Run.ID)) },
+		func(w *fixture, a *hub.Assignment) { resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)) },
 		func(w *fixture, a *hub.Assignment) {
 			w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("half")})
 		},
@@ -162,14 +162,14 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 			if sweepFirst {
 				w.SweepDueDeliveries()
 			}
-			lost := get[[]parley.Run](w)(w.LostRuns(ctx, node))
+			lost := resultOf[[]parley.Run](w)(w.LostRuns(ctx, node))
 			begun := crash >= 2
 			same(t, "lost, and its process may live", len(lost), boolInt(crash < len(steps)-1 && begun))
 			for _, r := range lost {
 				same(t, "its process", r.Process.PID, 7*boolInt(begun))
 				w.NoError(w.RecoverRun(ctx, r.ID))
 			}
-			same(t, "lost after that", len(get[[]parley.Run](w)(w.LostRuns(ctx, node))), 0)
+			same(t, "lost after that", len(resultOf[[]parley.Run](w)(w.LostRuns(ctx, node))), 0)
 			if again := w.NextRunOf("codex"); again != nil {
 				same(t, "attempt", again.Run.Attempt, 1)
 				w.PostFromRun(again, parley.Draft{Conversation: "open", Content: text("half")})
@@ -204,7 +204,7 @@ func TestLaterAttemptRepeatsNoCall(t *testing.T) {
 	w.FailRunWith(a, parley.FailureLost)
 	w.AdvanceLeases(time.Minute)
 	b := w.StartRun("codex")
-	earlier := get[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
+	earlier := resultOf[parley.RunContext](w)(w.RunContext(ctx, b.Run.ID)).Earlier
 	same(t, "is told", []string{earlier[0].ID, earlier[1].ID}, []string{one.Message.ID, two.Message.ID})
 	for i, want := range []parley.Receipt{one, two} {
 		again := w.PostFromRun(b, same1)
@@ -228,7 +228,7 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	w.AddScriptAgents("codex")
 	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
-	caller := get[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a)))
+	caller := resultOf[hub.Caller](w)(w.IdentifyAt(ctx, a.Token, ownPlace(a)))
 	same(t, "what it may do", caller.Scopes, parley.Scopes{parley.ScopeRead, parley.ScopeSend}) // nobody reports to it
 	caller.Source, caller.Scopes = a.Caller().Source, a.Caller().Scopes
 	same(t, "caller", caller, a.Caller())
@@ -359,7 +359,7 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 	} {
 		same(t, name, parley.AsError(call()).Reason, parley.Conflict)
 	}
-	same(t, "live", len(get[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Live: true}))), 0)
+	same(t, "live", len(resultOf[[]parley.Run](w)(w.Runs(ctx, user, parley.RunFilter{Live: true}))), 0)
 	w.NoError(w.RecoverRun(ctx, a.Run.ID))
 	w.AssertConsistent()
 }
@@ -388,11 +388,11 @@ func TestWhatARuntimeClaimsIsMadeSound(t *testing.T) {
 	w.SendDM("user", "codex", "hello")
 	a := w.StartRun("codex")
 	w.RunLogs(a.Run.ID, []byte("\xff\x00"))
-	r := get[parley.Run](w)(w.FailRun(ctx, a.Run.ID,
+	r := resultOf[parley.Run](w)(w.FailRun(ctx, a.Run.ID,
 		&parley.RunError{Trouble: parley.Trouble{Reason: "a\x00b\xff"}, Hint: "\xff"},
 		parley.Result{Session: "s\x00", Usage: parley.Usage{InputTokens: -1, Cost: math.NaN()}}, nil))
 	same(t, "run", []any{r.State, r.Session, r.Usage, r.Failure.Message}, []any{
 		parley.RunFailed, "", parley.Usage{}, "codex did not do this: ab",
 	})
-	same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, r.ID))), "\xff\x00")
+	same(t, "output", string(resultOf[[]byte](w)(w.RunOutput(ctx, user, r.ID))), "\xff\x00")
 }

@@ -19,7 +19,7 @@ func TestRunsAreShownToTheirAgentAndOwners(t *testing.T) {
 	a, b := w.StartRun("codex"), w.StartRun("gemini")
 	w.EndRun(a, "done")
 	listed := func(who string, f parley.RunFilter) (ids []string) {
-		for _, r := range get[[]parley.Run](w)(w.Runs(ctx, as(who), f)) {
+		for _, r := range resultOf[[]parley.Run](w)(w.Runs(ctx, as(who), f)) {
 			ids = append(ids, r.ID)
 		}
 		return ids
@@ -46,7 +46,7 @@ func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 	w.EndRun(w.StartRun("codex"), "done")
 	seen := func(who string) (kinds []parley.EventKind) {
 		nums := map[int64]bool{}
-		for _, n := range get[[]int64](w)(w.Sees(ctx, as(who), before)) {
+		for _, n := range resultOf[[]int64](w)(w.Sees(ctx, as(who), before)) {
 			nums[n] = true
 		}
 		w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
@@ -78,10 +78,10 @@ func TestRunIsCancelled(t *testing.T) {
 		wantError(t, err, notFoundError("run", a.Run.ID, checkName))
 		rung, _ := w.Rung()
 		rung()
-		get[parley.Run](w)(w.CancelRun(ctx, as(by), a.Run.ID, "wrong way"))
-		get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, "again"))
+		resultOf[parley.Run](w)(w.CancelRun(ctx, as(by), a.Run.ID, "wrong way"))
+		resultOf[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, "again"))
 		same(t, "rung", rung(), []string{"codex"})
-		same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "by "+by+": wrong way")
+		same(t, "to end", resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)), "by "+by+": wrong way")
 		r := w.FailRunWith(a, parley.FailureStopped)
 		same(t, "state", r.State, parley.RunCancelled)
 		same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
@@ -108,7 +108,7 @@ func TestCancelledRunIsNotTriedAgain(t *testing.T) {
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
-	get[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, ""))
+	resultOf[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, ""))
 	w.AdvanceLeases(2 * time.Minute)
 	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunCancelled)
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryFailed)
@@ -121,15 +121,15 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message
 	a := w.StartRun("codex")
-	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStop}))
+	resultOf[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStop}))
 	w.Clock.Advance(31 * time.Second)
 	w.NoError(w.SweepHalts(ctx))
-	same(t, "to end", get[string](w)(w.KeepRun(ctx, a.Run.ID)), "codex was stopped")
+	same(t, "to end", resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)), "codex was stopped")
 	same(t, "state", w.EndRun(a, "done").State, parley.RunCancelled)
 	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "what woke it", []any{d.State, d.Attempt}, []any{parley.DeliveryAccepted, 0})
 	w.AssertIdle("codex")
-	get[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStart}))
+	resultOf[parley.Receipt](w)(w.Command(ctx, user, "codex", parley.Command{Action: parley.ActionStart}))
 	w.RunAndAnswer("codex", "here I am")
 }
 
@@ -145,7 +145,7 @@ func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
 	}
 	w.RunLogs("unknown", line)
 	w.RunLogs(a.Run.ID, []byte("the end"))
-	output := func() string { return string(get[[]byte](w)(w.RunOutput(ctx, as("codex"), a.Run.ID))) }
+	output := func() string { return string(resultOf[[]byte](w)(w.RunOutput(ctx, as("codex"), a.Run.ID))) }
 	before := output()
 	same(t, "kept", []any{len(before), strings.HasSuffix(before, "x\nthe end")}, []any{256 << 10, true})
 	w.EndRun(a, "done")
@@ -175,14 +175,14 @@ func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
 	w.CreateChannel("user", "open", "codex")
 	w.SayIn("user", "open", "@codex")
 	at := w.At(w.StartRun("codex").Caller())
-	get[parley.Receipt](w)(at.Post(ctx, parley.Draft{Conversation: "open", Content: text("hi")}))
-	same(t, "read", textsOf(get[[]parley.Message](w)(at.Read(ctx, "open", 0, 1))), []string{"hi"})
-	same(t, "who", len(get[[]parley.Presence](w)(at.Who(ctx))), 3)
-	same(t, "conversations", len(get[[]parley.ConversationView](w)(at.Conversations(ctx, parley.ListFilter{}))), 1)
-	same(t, "inbox", len(get[parley.Peeked](w)(at.Peek(ctx, 10)).Deliveries), 1)
-	get[parley.SearchResult](w)(at.Search(ctx, parley.SearchRequest{Query: "hi"}))
+	resultOf[parley.Receipt](w)(at.Post(ctx, parley.Draft{Conversation: "open", Content: text("hi")}))
+	same(t, "read", textsOf(resultOf[[]parley.Message](w)(at.Read(ctx, "open", 0, 1))), []string{"hi"})
+	same(t, "who", len(resultOf[[]parley.Presence](w)(at.Who(ctx))), 3)
+	same(t, "conversations", len(resultOf[[]parley.ConversationView](w)(at.Conversations(ctx, parley.ListFilter{}))), 1)
+	same(t, "inbox", len(resultOf[parley.Peeked](w)(at.Peek(ctx, 10)).Deliveries), 1)
+	resultOf[parley.SearchResult](w)(at.Search(ctx, parley.SearchRequest{Query: "hi"}))
 	w.NoError(at.Sleep(ctx, began.Add(time.Hour)))
-	if !get[parley.Agent](w)(w.Agent(ctx, user, "codex")).Asleep(began) {
+	if !resultOf[parley.Agent](w)(w.Agent(ctx, user, "codex")).Asleep(began) {
 		t.Error("it does not sleep")
 	}
 }
@@ -217,7 +217,7 @@ func TestOutputsAreKeptForAWhile(t *testing.T) {
 	w.EndRun(a, "done")
 	for _, want := range []string{"raw", ""} {
 		w.NoError(w.Sweep(ctx))
-		same(t, "output", string(get[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), want)
+		same(t, "output", string(resultOf[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), want)
 		w.Clock.Advance(2 * time.Hour)
 	}
 }

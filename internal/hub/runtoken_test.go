@@ -20,7 +20,7 @@ func TestRunTokenByKindAndPlace(t *testing.T) {
 		parley.TokenRun: {true, false, false, false}, parley.TokenBearer: {true, false, true, false}, parley.TokenReply: {true, true, true, false},
 	} {
 		w.PostAs("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
-		a := get[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: func(parley.Agent) hub.RunPlan {
+		a := resultOf[*hub.Assignment](w)(w.NextRun(ctx, "codex", hub.RunOptions{Plan: func(parley.Agent) hub.RunPlan {
 			return hub.RunPlan{Token: kind}
 		}}))
 		for i, from := range []func(string) hub.Place{own, other, tcp, nats} {

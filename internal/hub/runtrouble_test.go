@@ -32,7 +32,7 @@ func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
 	w.AddScriptAgents("bot")
 	m := w.SendDM("user", "bot", "work").Message
 	run := w.StartRun("bot")
-	get[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
+	resultOf[parley.Run](w)(w.CancelRun(ctx, user, run.Run.ID, "not this"))
 	w.commandAs("user", "bot", parley.ActionStop, parley.CommandParameters{})
 	w.FailRunWith(run, parley.FailureFinal)
 	same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryFailed)
@@ -46,7 +46,7 @@ func TestNoPauseIsTooLongToFailWith(t *testing.T) {
 		w.AddScriptAgents("bot")
 		m := w.SendDM("user", "bot", "work").Message
 		why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: after}}
-		r := get[parley.Run](w)(w.FailRun(ctx, w.StartRun("bot").Run.ID, why, parley.Result{}, nil))
+		r := resultOf[parley.Run](w)(w.FailRun(ctx, w.StartRun("bot").Run.ID, why, parley.Result{}, nil))
 		same(t, "the run", r.State, parley.RunFailed)
 		same(t, "the message", w.DeliveryState(m.ID, "bot"), parley.DeliveryAccepted)
 		w.AdvanceLeases(24 * time.Hour)
@@ -116,7 +116,7 @@ func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
 	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	w.SayIn("user", "open", "@c3 @a1")
 	why := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, After: time.Hour}}
-	get[parley.Run](w)(w.FailRun(ctx, w.StartRun("c3").Run.ID, why, parley.Result{}, nil))
+	resultOf[parley.Run](w)(w.FailRun(ctx, w.StartRun("c3").Run.ID, why, parley.Result{}, nil))
 	w.EndRun(w.StartRun("a1"), "")
 	w.AdvanceLeases(time.Hour)
 	w.EndRun(w.StartRun("c3"), "")
@@ -132,8 +132,8 @@ func TestWhoIsHaltedDoesNotWait(t *testing.T) {
 	}
 	w.commandAs("user", "paused", parley.ActionPause, parley.CommandParameters{})
 	w.commandAs("user", "stopped", parley.ActionStop, parley.CommandParameters{})
-	get[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
-	same(t, "waiting", get[[]string](w)(w.Waiting(ctx)), []string{"bot"})
+	resultOf[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
+	same(t, "waiting", resultOf[[]string](w)(w.Waiting(ctx)), []string{"bot"})
 	w.Clock.Advance(2 * time.Hour)
-	same(t, "once its time has come", get[[]string](w)(w.Waiting(ctx)), []string{"asleep", "bot"})
+	same(t, "once its time has come", resultOf[[]string](w)(w.Waiting(ctx)), []string{"asleep", "bot"})
 }

@@ -15,7 +15,7 @@ func TestBackup(t *testing.T) {
 	w.AddAgents("arya")
 	w.SendDM("user", "arya", "hello")
 	dir := filepath.Join(t.TempDir(), "backup")
-	made := get[parley.Backup](w)(w.Backup(ctx, user, dir))
+	made := resultOf[parley.Backup](w)(w.Backup(ctx, user, dir))
 	if made.Directory != dir || made.Messages != 1 || made.Files == 0 || made.Bytes == 0 || made.Seq == 0 {
 		t.Errorf("the backup is said to be %+v", made)
 	}
@@ -83,7 +83,7 @@ func TestCheckDeep(t *testing.T) {
 	w.AddAgents("arya")
 	w.SendDM("user", "arya", "hello")
 	told := 0
-	report := get[parley.CheckReport](w)(w.CheckDeep(ctx, user, func(parley.CheckReport) { told++ }))
+	report := resultOf[parley.CheckReport](w)(w.CheckDeep(ctx, user, func(parley.CheckReport) { told++ }))
 	w.NoError(report.Err())
 	if report.Messages != 1 || told == 0 {
 		t.Errorf("%d messages were checked, and progress told %d times", report.Messages, told)

@@ -30,7 +30,7 @@ func TestLinkOpensASession(t *testing.T) {
 	w.NoError(err)
 	same(t, "the link expires", expires, began.Add(10*time.Minute))
 	same(t, "tokens listed", len(w.tokenIDsOf("user", "")), 0)
-	made := get[parley.MadeToken](w)(w.SignIn(ctx, secret))
+	made := resultOf[parley.MadeToken](w)(w.SignIn(ctx, secret))
 	until := began.Add(30 * 24 * time.Hour)
 	same(t, "the session", made.Token, parley.Token{
 		ID: made.ID, Agent: "sansa", Kind: parley.TokenSession, Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeAdmin},
@@ -53,7 +53,7 @@ func TestSessionEndsWithTheCredentialItsLinkWasMadeWith(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	anHour := began.Add(time.Hour)
-	made := get[parley.MadeToken](w)(w.SignIn(ctx, w.newSignInLink(ending(scoped("user"), anHour), "user")))
+	made := resultOf[parley.MadeToken](w)(w.SignIn(ctx, w.newSignInLink(ending(scoped("user"), anHour), "user")))
 	same(t, "it ends", *made.ExpiresAt, anHour)
 }
 
@@ -103,7 +103,7 @@ func TestSignInRefuses(t *testing.T) {
 	w.AddPerson("sansa", parley.AccessMember)
 	w.AddPerson("gone", parley.AccessMember)
 	used, removed, old := w.newSignInLink(scoped("user"), "sansa"), w.newSignInLink(scoped("user"), "gone"), w.newSignInLink(scoped("user"), "sansa")
-	session := get[parley.MadeToken](w)(w.SignIn(ctx, used))
+	session := resultOf[parley.MadeToken](w)(w.SignIn(ctx, used))
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 	plain := w.MakeToken("sansa")
 	w.Clock.Advance(10 * time.Minute)
@@ -200,7 +200,7 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	read := func(by, who, act string, times int) {
 		t.Helper()
 		for range times {
-			acting := get[hub.Caller](w)(w.ReadAs(ctx, as(by), who, act))
+			acting := resultOf[hub.Caller](w)(w.ReadAs(ctx, as(by), who, act))
 			same(t, "who reads", []string{acting.By, acting.Agent}, []string{by, who})
 		}
 	}
@@ -209,7 +209,7 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	read("user", "ned", "who", 1)
 	read("jon", "arya", "who", 1)
 	for range 2 {
-		get[hub.Caller](w)(w.ActAs(ctx, user, "arya", "post"))
+		resultOf[hub.Caller](w)(w.ActAs(ctx, user, "arya", "post"))
 	}
 	w.Clock.Advance(time.Minute)
 	read("user", "arya", "who", 2)
@@ -256,7 +256,7 @@ func TestReadingThatCannotBeAuditedIsRefused(t *testing.T) {
 		same(t, "code", parley.CodeOf(err), parley.Internal)
 	}
 	db.on = false
-	get[hub.Caller](w)(h.ReadAs(ctx, user, "arya", "who"))
+	resultOf[hub.Caller](w)(h.ReadAs(ctx, user, "arya", "who"))
 	same(t, "audited", len(w.AuditEntries())-from, 1)
 }
 

@@ -66,7 +66,7 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	later := w.SendDM("arya", "ned", "4").Message
 	w.AckAs("ned", own.ID)
 	answer := w.ReplyAs("ned", first.ID, "both done").Message
-	list := get[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{Answer: answer.ID}))
+	list := resultOf[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{Answer: answer.ID}))
 	same(t, "settled", []any{len(list), list[0].Message}, []any{1, second.ID})
 	for _, m := range []parley.Message{first, second} {
 		d := w.DeliveryOf(m.ID, "ned")

@@ -17,7 +17,7 @@ func (w *fixture) markShownTo(who string, messages ...string) {
 // newestFirstTexts is somebody's inbox from its newest message, as texts.
 func (w *fixture) newestFirstTexts(who string) []string {
 	w.T.Helper()
-	return textsOf(get[parley.Peeked](w)(w.PeekNewest(ctx, as(who), 0, 500)).Messages)
+	return textsOf(resultOf[parley.Peeked](w)(w.PeekNewest(ctx, as(who), 0, 500)).Messages)
 }
 
 // unreadCount is how many messages somebody has not read in a conversation.
@@ -123,7 +123,7 @@ func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
 	same(t, "unread", w.unreadCount("sansa", said.Conversation), 0)
 	w.markShownTo("sansa", all...)
 	open := func() (names []string) {
-		for _, d := range get[parley.Peeked](w)(w.PeekNewest(ctx, as("sansa"), 0, 9)).Deliveries {
+		for _, d := range resultOf[parley.Peeked](w)(w.PeekNewest(ctx, as("sansa"), 0, 9)).Deliveries {
 			names = append(names, map[string]string{must.ID: "ack", mustQuietly.ID: "quiet ack", asked.ID: "ask", work: "task"}[d.Message])
 		}
 		return names
@@ -145,7 +145,7 @@ func TestARequestForApprovalStaysOpenUntilItIsDecided(t *testing.T) {
 	w.AddAgents("intern", "senior")
 	w.AddPermission("intern", "senior", parley.EffectAllow, func(p *parley.Permission) { p.RequiresApproval = true })
 	held := w.HeldApproval(w.TryContact(as("intern"), parley.Contact{Pattern: parley.PatternNotify, Agent: "senior", Message: "hello"}))
-	request := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
+	request := resultOf[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0]
 	w.markShownTo("user", request.ID)
 	same(t, "shown", w.DeliveryState(request.ID, "user"), parley.DeliverySeen)
 	same(t, "still open", len(w.newestFirstTexts("user")), 1)
@@ -216,7 +216,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 	w.Clock.Advance(25 * time.Hour)
 	w.NoError(w.Sweep(ctx))
 	same(t, "archived after a day", archived(sent.Conversation), false)
-	inbox := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9))
+	inbox := resultOf[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9))
 	same(t, "inbox", textsOf(inbox.Messages), []string{"the answer"})
 	same(t, "listed with what is unread", w.ConversationIDs("user", parley.ListFilter{Ephemeral: true}), []string{sent.Conversation})
 	w.markShownTo("user", inbox.Messages[0].ID)
@@ -224,7 +224,7 @@ func TestAnEphemeralConversationIsKeptWhileAPersonHasNotSeenTheAnswer(t *testing
 
 	acked := w.SendEphemeralDM("user", "b", "another").Message
 	w.RunAndAnswer("b", "the other answer")
-	w.AckAs("user", get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0].ID)
+	w.AckAs("user", resultOf[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 9)).Messages[0].ID)
 	same(t, "archived once it is acknowledged", archived(acked.Conversation), true)
 
 	between := w.SendEphemeralDM("arya", "gendry", "question").Message
@@ -239,10 +239,10 @@ func TestAPersonsInboxShowsTheNewestFirst(t *testing.T) {
 	for _, words := range []string{"one", "two", "three", "four"} {
 		w.SendDM("arya", "user", words)
 	}
-	first := get[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 3))
+	first := resultOf[parley.Peeked](w)(w.PeekNewest(ctx, user, 0, 3))
 	same(t, "newest", textsOf(first.Messages), []string{"four", "three", "two"})
 	same(t, "more", first.More, 1)
-	rest := get[parley.Peeked](w)(w.PeekNewest(ctx, user, first.Deliveries[2].Seq, 3))
+	rest := resultOf[parley.Peeked](w)(w.PeekNewest(ctx, user, first.Deliveries[2].Seq, 3))
 	same(t, "the rest", textsOf(rest.Messages), []string{"one"})
 	same(t, "no more", rest.More, 0)
 	same(t, "a take is by seq", w.TakeTexts("user", parley.Take{}), []string{"one", "two", "three", "four"})

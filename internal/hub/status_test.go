@@ -13,7 +13,7 @@ func TestStatus(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	w.SendDM("user", "arya", "hello")
 	w.SendEphemeralDM("user", "gendry", "hello")
-	status := get[parley.HubStatus](w)(w.Status(ctx, user))
+	status := resultOf[parley.HubStatus](w)(w.Status(ctx, user))
 	want := parley.HubStatus{
 		Version: "1.2.3", Store: "sqlite", PID: 7, Address: "127.0.0.1:7717", Home: "/home/parley", StartedAt: began,
 		Totals:    parley.Totals{Agents: 4, Conversations: 2, Messages: 2, OpenDeliveries: 2},
@@ -21,7 +21,7 @@ func TestStatus(t *testing.T) {
 	}
 	same(t, "to an owner", status, want)
 	want.Home = ""
-	same(t, "to an agent", get[parley.HubStatus](w)(w.Status(ctx, as("arya"))), want)
+	same(t, "to an agent", resultOf[parley.HubStatus](w)(w.Status(ctx, as("arya"))), want)
 	_, err := w.Status(ctx, as("nobody"))
 	wantError(t, err, refusalError(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it"))
 }
@@ -39,7 +39,7 @@ func TestStatusAlertsOfAFullDisk(t *testing.T) {
 		w := newHub(t, func(w *fixture) {
 			w.WrapStore = func(s parley.Store) parley.Store { return fixedDisk{s, free, 100 << 30} }
 		})
-		status := get[parley.HubStatus](w)(w.Status(ctx, user))
+		status := resultOf[parley.HubStatus](w)(w.Status(ctx, user))
 		same(t, "the disk", []int64{status.DiskFree, status.DiskTotal, int64(len(status.Alerts))}, []int64{free, 100 << 30, int64(alerts)})
 	}
 }

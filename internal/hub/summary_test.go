@@ -51,7 +51,7 @@ func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
 	summaries("nothing has changed since")
 	w.FailRunWith(run, parley.FailureFinal)
 	summaries("a failure, at once", "bot idle 1 waiting, 0 live, failed: E004")
-	get[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
+	resultOf[[]parley.Agent](w)(w.Agents(ctx, as("arya")))
 	w.NoError(w.SweepAttendance(ctx))
 	w.Clock.Advance(15 * time.Minute)
 	w.NoError(w.SweepAttendance(ctx))

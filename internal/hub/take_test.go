@@ -103,12 +103,12 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	for range 2 {
 		same(t, "open", w.PendingTexts("ned"), []string{"held", "pausing", "waits", "status"})
 	}
-	all := get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages
+	all := resultOf[parley.Peeked](w)(w.Peek(ctx, as("ned"), 0)).Messages
 	for i, m := range all {
-		rest := get[parley.Peeked](w)(w.PeekAfter(ctx, as("ned"), m.Seq, 0)).Messages
+		rest := resultOf[parley.Peeked](w)(w.PeekAfter(ctx, as("ned"), m.Seq, 0)).Messages
 		same(t, "after "+m.Content.Text, textsOf(rest), textsOf(all[i+1:]))
 	}
-	same(t, "the first two", len(get[parley.Peeked](w)(w.Peek(ctx, as("ned"), 2)).Deliveries), 2)
+	same(t, "the first two", len(resultOf[parley.Peeked](w)(w.Peek(ctx, as("ned"), 2)).Deliveries), 2)
 	same(t, "state", w.storeSnapshot(), before)
 }
 
@@ -161,7 +161,7 @@ func TestOnlyAsksReachWhoSleeps(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
 	until := began.Add(time.Hour)
-	a := get[parley.Agent](w)(w.Sleep(ctx, as("ned"), "ned", until))
+	a := resultOf[parley.Agent](w)(w.Sleep(ctx, as("ned"), "ned", until))
 	same(t, "until", a.SleepingUntil, &until)
 	plain := w.SendDM("arya", "ned", "plain").Message
 	w.postForPurpose(parley.PurposeTask, "arya", "ned", "task")
@@ -251,7 +251,7 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 		"by a pause's end": {pausing, func(w *fixture) { w.AdvanceLeases(5 * time.Second) }},
 		"by what was dead": {dying, retryAll},
 		"by what waited":   {func(w *fixture) { w.SendDM("arya", "ned", "hello") }, nothing},
-		"by being woken":   {asleep, func(w *fixture) { get[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},
+		"by being woken":   {asleep, func(w *fixture) { resultOf[parley.Agent](w)(w.Wake(ctx, user, "ned")) }},
 		"by an ask, sleeping": {sleeping, func(w *fixture) {
 			w.postForPurpose(parley.PurposeAsk, "arya", "ned", "hello")
 		}},
@@ -267,7 +267,7 @@ func TestWaitingTakeIsWokenAtOnce(t *testing.T) {
 }
 
 func sleeping(w *fixture) {
-	get[parley.Agent](w)(w.Sleep(ctx, user, "ned", began.Add(time.Hour)))
+	resultOf[parley.Agent](w)(w.Sleep(ctx, user, "ned", began.Add(time.Hour)))
 }
 
 func asleep(w *fixture) {
@@ -282,8 +282,8 @@ func dying(w *fixture) {
 }
 
 func retryAll(w *fixture) {
-	for _, d := range get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)) {
-		get[parley.Delivery](w)(w.RetryDead(ctx, user, d.Message, d.Recipient))
+	for _, d := range resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)) {
+		resultOf[parley.Delivery](w)(w.RetryDead(ctx, user, d.Message, d.Recipient))
 	}
 }
 

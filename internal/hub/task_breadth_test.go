@@ -10,7 +10,7 @@ import (
 func TestOneRootHasSoManyOpenTasks(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
-	root := get[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "many things"}))
+	root := resultOf[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "many things"}))
 	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
 		for n := range parley.MaxTasksOpen {
 			id, err := tx.Tasks().NextID()
@@ -29,7 +29,7 @@ func TestOneRootHasSoManyOpenTasks(t *testing.T) {
 		return nil
 	}))
 	sub := parley.NewTask{Text: "one more", Parent: root.ID, Assignee: "writer"}
-	get[parley.TaskView](w)(w.NewTask(ctx, user, sub))
+	resultOf[parley.TaskView](w)(w.NewTask(ctx, user, sub))
 	_, err := w.NewTask(ctx, user, sub)
 	wantError(t, err, refusalError(parley.DependencyFailed, "", "1024 tasks under task-1 are open, the limit is 1024", "wait until some of them have ended"))
 	w.Delegate(user, "writer", "of another root")

@@ -142,14 +142,14 @@ func (x *forester) die(*rapid.T) {
 		<-q.done // its call has ended with the hub
 		q.heard = true
 	}
-	for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
+	for _, r := range resultOf[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
 		x.w.NoError(x.w.RecoverRun(ctx, r.ID))
 		x.listen()
 	}
 }
 
 func (x *forester) tasks() []parley.TaskView {
-	return get[[]parley.TaskView](x.w)(x.w.Tasks(ctx, user, parley.TaskFilter{Limit: 500}))
+	return resultOf[[]parley.TaskView](x.w)(x.w.Tasks(ctx, user, parley.TaskFilter{Limit: 500}))
 }
 
 // drain has all that is left come to its end, without new work.
@@ -183,7 +183,7 @@ func (x *forester) passTime() {
 		return
 	}
 	for _, a := range x.live {
-		get[string](x.w)(x.w.KeepRun(ctx, a.Run.ID))
+		resultOf[string](x.w)(x.w.KeepRun(ctx, a.Run.ID))
 	}
 	x.w.AdvanceLeases(50 * time.Second)
 }
@@ -220,7 +220,7 @@ func (x *forester) calls(v parley.TaskView) (n int) {
 	if v.CallbackTo == "" {
 		return 0
 	}
-	for _, m := range get[[]parley.Message](x.w)(x.w.History(ctx, user, v.CallbackTo, parley.Page{Limit: 1000})) {
+	for _, m := range resultOf[[]parley.Message](x.w)(x.w.History(ctx, user, v.CallbackTo, parley.Page{Limit: 1000})) {
 		line, _, _ := strings.Cut(m.Content.Text, "\n")
 		if m.From == parley.System && strings.Contains(line+" ", "| "+v.ID+"]") {
 			n++

@@ -36,7 +36,7 @@ func (w *fixture) callbackTexts(conversation string) (texts []string) {
 
 func (w *fixture) historyAs(as1, conversation string) []parley.Message {
 	w.T.Helper()
-	return get[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
+	return resultOf[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
 }
 
 // newTeam is a channel in which the user asks boss, who runs, as do writer and data.
@@ -54,7 +54,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	w := newTeam(t)
 	asked := w.SayIn("user", "open", "@boss Prepare the report\nwith figures").Message
 	run := w.StartRun("boss")
-	made := get[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
+	made := resultOf[parley.Contacted](w)(w.Contact(ctx, run.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "writer", Message: "Draft it"}))
 	same(t, "text", made.Text, "Delegated to writer (subtask "+made.Task+"). You'll receive the result automatically when writer finishes.")
 	one, two := made.Task, w.Delegate(run.Caller(), "data", "Pull figures")
 	root := w.TaskByID(w.TaskByID(one).Parent)
@@ -62,7 +62,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 		[]string{"@boss Prepare the report", "user", "boss", "test", asked.ID})
 	w.EndRun(run, "wait for it")
 	w.AssertTaskState(parley.TaskActive, root.ID)
-	view := get[parley.AgentView](w)(w.AgentView(ctx, user, "boss"))
+	view := resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "boss"))
 	same(t, "status", []any{view.Status, view.DelegationIDs}, []any{parley.StatusAwaitingDelegation, []string{one, two}})
 	w.AssertIdle("boss")
 
@@ -77,7 +77,7 @@ func TestDelegationsComeBackInTheSameTask(t *testing.T) {
 	last := w.StartRun("boss")
 	same(t, "its task", last.Run.Task, root.ID)
 	answer := w.EndRun(last, "the report")
-	m := get[parley.Shown](w)(w.Message(ctx, user, answer.Answer))
+	m := resultOf[parley.Shown](w)(w.Message(ctx, user, answer.Answer))
 	same(t, "answers", []string{m.InReplyTo, m.To, m.Task}, []string{asked.ID, "user", root.ID})
 	same(t, "the end", w.TaskByID(root.ID).Result, &parley.TaskResult{Text: "the report"})
 	w.AssertTaskState(parley.TaskCompleted, root.ID)
@@ -94,14 +94,14 @@ func TestFailedWorkIsCalledBack(t *testing.T) {
 		code   parley.Code
 	}{
 		"its run fails":   {func(w *fixture, _ string) { w.FailRunWith(w.StartRun("writer"), parley.FailureFinal) }, parley.TaskFailed, "it broke", parley.DependencyFailed},
-		"it is cancelled": {func(w *fixture, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
+		"it is cancelled": {func(w *fixture, id string) { resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, id, "no need")) }, parley.TaskCancelled, "cancelled: no need", parley.Unavailable},
 		"removed":         {func(w *fixture, _ string) { w.NoError(w.RemoveAgent(ctx, user, "writer")) }, parley.TaskFailed, "removed", parley.Unavailable},
 		"its deadline passes": {func(w *fixture, _ string) {
 			w.Clock.Advance(2 * time.Hour)
 			w.NoError(w.SweepTasks(ctx))
 		}, parley.TaskFailed, "its deadline passed", parley.TimedOut},
 		"it says so": {func(w *fixture, id string) {
-			get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}))
+			resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Status: parley.TaskFailed, Reason: "cannot"}))
 		}, parley.TaskFailed, "cannot", parley.DependencyFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestCancelGoesDown(t *testing.T) {
 	leaf := w.Delegate(below.Caller(), "data", "figures")
 	late := w.Delegate(below.Caller(), "data", "more", afterTasks(leaf))
 	working := w.StartRun("data")
-	get[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
+	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, root, "enough"))
 	w.AssertTaskState(parley.TaskCancelled, root, mid, leaf, late)
 	for _, a := range []*hub.Assignment{run, below, working} {
 		if w.RunByID(a.Run.ID).Cancel == "" {
@@ -158,8 +158,8 @@ func TestCancelGoesDown(t *testing.T) {
 // that it is done with it.
 func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
 	t.Parallel()
-	cancel := func(w *fixture, id string) { get[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
-	reassign := func(w *fixture, id string) { get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
+	cancel := func(w *fixture, id string) { resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
+	reassign := func(w *fixture, id string) { resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
 	lapse := func(w *fixture, _ parley.Taken) { w.AdvanceLeases(time.Hour) }
 	giveBack := func(w *fixture, taken parley.Taken) { w.NackTaken("ned", taken, parley.FailureBusy) }
 	ack := func(w *fixture, taken parley.Taken) { w.AckAs("ned", taken.Messages[0].ID) }
@@ -216,7 +216,7 @@ func TestTheEndOfATaskAnswersItsRequest(t *testing.T) {
 			if c.taken {
 				w.TakeAs("ned", parley.Take{})
 			}
-			get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
+			resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, c.said))
 			w.AdvanceLeases(time.Hour)
 			same(t, "its request", w.DeliveryState(w.TaskByID(id).Message, "ned"), c.ends)
 			same(t, "takes", w.TakeTexts("ned", parley.Take{}), []string{})
@@ -232,7 +232,7 @@ func TestARequestInHandStaysThere(t *testing.T) {
 	w.AddPollingAgents("ned")
 	id := w.Delegate(user, "ned", "look at it")
 	taken := w.TakeAs("ned", parley.Take{})
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Status: parley.TaskCompleted}))
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), id, parley.TaskChange{Status: parley.TaskCompleted}))
 	w.NoError(errorOf(w.Settle(ctx, as("ned"), taken.Lease, parley.Outcome{})))
 	request := taken.Messages[0].ID
 	answer := w.ReplyAs("ned", request, "done").Message.ID
@@ -246,7 +246,7 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 	w := newTeam(t)
 	id := w.Delegate(user, "boss", "look at it")
 	run := w.StartRun("boss")
-	get[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, run.Caller(), id, parley.TaskChange{Status: parley.TaskCompleted}))
 	w.FailRunWith(run, parley.FailureLost)
 	w.AdvanceLeases(time.Hour)
 	w.AssertIdle("boss")
@@ -313,7 +313,7 @@ func TestDependentsWait(t *testing.T) {
 	same(t, "waits on", w.TaskByID(then).WaitsOn.After, []string{first})
 	w.RunAndAnswer("data", "42")
 	next := w.StartRun("writer")
-	c := get[parley.RunContext](w)(w.RunContext(ctx, next.Run.ID))
+	c := resultOf[parley.RunContext](w)(w.RunContext(ctx, next.Run.ID))
 	same(t, "of it the result", c.Needed, []parley.Task{{
 		ID: first, Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess, Result: &parley.TaskResult{Text: "42"},
 	}})
@@ -402,7 +402,7 @@ func TestTasksAreIsolated(t *testing.T) {
 		sees []string
 	}{{"user", []string{sub, root}}, {"boss", []string{sub, root}}, {"writer", []string{sub}}, {"arya", nil}, {"data", nil}} {
 		var listed []string
-		for _, view := range get[[]parley.TaskView](w)(w.Tasks(ctx, as(c.by), parley.TaskFilter{})) {
+		for _, view := range resultOf[[]parley.TaskView](w)(w.Tasks(ctx, as(c.by), parley.TaskFilter{})) {
 			listed = append(listed, view.ID)
 		}
 		same(t, c.by+" lists", listed, c.sees)
@@ -426,7 +426,7 @@ func TestTasksAreIsolated(t *testing.T) {
 			root = w.TaskByID(sub).Parent
 		}
 	}
-	view := get[parley.TaskView](w)(w.Task(ctx, as("writer"), sub))
+	view := resultOf[parley.TaskView](w)(w.Task(ctx, as("writer"), sub))
 	same(t, "above it", []string{view.Parent, view.Root, view.CallbackTo}, []string{"", sub, ""})
 }
 
@@ -442,9 +442,9 @@ func TestOnlyTheAssigneesWordCounts(t *testing.T) {
 	same(t, "its assignee cancels", parley.CodeOf(err), parley.NotPermitted)
 	_, err = w.UpdateTask(ctx, as("data"), id, parley.TaskChange{Status: parley.TaskCompleted})
 	same(t, "a stranger", parley.AsError(err).Reason, parley.NotFound)
-	view := get[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Progress: &parley.TaskProgress{Fraction: &half, Blockers: []string{"no paper"}}}))
+	view := resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("writer"), id, parley.TaskChange{Progress: &parley.TaskProgress{Fraction: &half, Blockers: []string{"no paper"}}}))
 	same(t, "progress", []any{view.Status, *view.Progress.Fraction}, []any{parley.TaskActive, half})
-	view = get[parley.TaskView](w)(w.UpdateTask(ctx, user, id, parley.TaskChange{Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{Text: "some"}}))
+	view = resultOf[parley.TaskView](w)(w.UpdateTask(ctx, user, id, parley.TaskChange{Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{Text: "some"}}))
 	same(t, "an owner", []any{view.Status, view.Outcome}, []any{parley.TaskCompleted, parley.OutcomePartial})
 	same(t, "said", w.TextsIn("user", view.Conversation)[1:], []string{
 		"writer is blocked on " + id + ": no paper", "[Delegation Result from writer | " + id + " | partial]\nsome",
@@ -457,7 +457,7 @@ func TestRetryAndReassign(t *testing.T) {
 	w := newTeam(t)
 	id := w.Delegate(user, "writer", "a text")
 	run := w.StartRun("writer")
-	view := get[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
+	view := resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "data"))
 	same(t, "reassigned", []any{view.Assignee, view.Attempt, view.Status}, []any{"data", 2, parley.TaskQueued})
 	w.EndRun(run, "too late")
 	w.AssertTaskState(parley.TaskQueued, id)
@@ -465,7 +465,7 @@ func TestRetryAndReassign(t *testing.T) {
 	w.AssertTaskState(parley.TaskFailed, id)
 	_, err := w.RetryTask(ctx, as("data"), id)
 	same(t, "its assignee", parley.CodeOf(err), parley.NotPermitted)
-	view = get[parley.TaskView](w)(w.RetryTask(ctx, user, id))
+	view = resultOf[parley.TaskView](w)(w.RetryTask(ctx, user, id))
 	same(t, "retried", []any{view.Attempt, view.Status, view.Error == nil}, []any{3, parley.TaskQueued, true})
 	answer := w.RunAndAnswer("data", "a text at last")
 	same(t, "answers", answer.InReplyTo, view.Message)
@@ -482,11 +482,11 @@ func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	sew := func(by hub.Caller, key string) string {
-		return get[parley.TaskView](w)(w.NewTask(ctx, by, parley.NewTask{Text: "sew", IdempotencyKey: key})).ID
+		return resultOf[parley.TaskView](w)(w.NewTask(ctx, by, parley.NewTask{Text: "sew", IdempotencyKey: key})).ID
 	}
 	first := sew(as("boss"), "k")
 	same(t, "again", sew(as("boss"), "k"), first)
-	same(t, "by name", get[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", Assignee: "boss", IdempotencyKey: "k"})).ID, first)
+	same(t, "by name", resultOf[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "sew", Assignee: "boss", IdempotencyKey: "k"})).ID, first)
 	if other := sew(as("data"), "k"); other == first {
 		t.Error("a key is its user's own")
 	}
@@ -520,7 +520,7 @@ func TestALaterAttemptMakesNoSecondTaskOfItsOwn(t *testing.T) {
 	try := func(times int) (ids []string) {
 		run := w.StartRun("boss")
 		for range times {
-			ids = append(ids, get[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up"})).ID)
+			ids = append(ids, resultOf[parley.TaskView](w)(w.NewTask(ctx, run.Caller(), parley.NewTask{Text: "sum up"})).ID)
 		}
 		w.FailRunWith(run, parley.FailureServer)
 		w.AdvanceLeases(time.Hour)
@@ -544,9 +544,9 @@ func TestADeadLetterRevivesItsTask(t *testing.T) {
 	id := w.Delegate(user, "writer", "a text")
 	w.FailRunWith(w.StartRun("writer"), parley.FailureServer)
 	w.AssertTaskState(parley.TaskFailed, id)
-	dead := get[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 10))
+	dead := resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 10))
 	same(t, "dead letters", len(dead), 1)
-	get[parley.Delivery](w)(w.RetryDead(ctx, user, dead[0].Message, ""))
+	resultOf[parley.Delivery](w)(w.RetryDead(ctx, user, dead[0].Message, ""))
 	w.AssertTaskState(parley.TaskQueued, id)
 	w.RunAndAnswer("writer", "a text at last")
 	w.AssertTaskState(parley.TaskCompleted, id)
@@ -676,7 +676,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 		x.run("boss", func(*hub.Assignment) {}, "half")
 		x.run("data", func(*hub.Assignment) {}, "second")
 		x.run("boss", func(*hub.Assignment) {}, "whole")
-		list := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))
+		list := resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))
 		var states []string
 		for _, v := range list {
 			states = append(states, fmt.Sprint(v.ID, v.Status))
@@ -710,7 +710,7 @@ func (x *crasher) step() {
 func (x *crasher) run(agent string, do func(*hub.Assignment), text string) {
 	x.w.T.Helper()
 	if !x.try(agent, do, text) {
-		for _, r := range get[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
+		for _, r := range resultOf[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
 			x.w.NoError(x.w.RecoverRun(ctx, r.ID))
 		}
 		x.w.AdvanceLeases(time.Minute)

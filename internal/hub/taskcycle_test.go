@@ -42,7 +42,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 	b := w.StartRun("b")
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "ana", Message: "Draft it", Wait: time.Hour})
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
-	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+	same(t, "tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "so")
 	asks.resultText()
 }
@@ -54,14 +54,14 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 	w.AddPollingAgents("ana")
 	w.AddScriptAgents("b")
 	defer w.openSessions("ana")()
-	own := get[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
+	own := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("ana"), parley.NewTask{Text: "mine"})).ID
 	w.assertRefusals(t, []refusal{
 		{
 			"its own task", w.tryDelegate(as("ana"), "b", afterTasks(own), func(c *parley.Contact) { c.Wait = time.Hour }),
 			refusalError(parley.DependencyFailed, "", "Error: Waiting for b"+circular+"b → ana → b. Use 'delegate' for async processing.", ""),
 		},
 	})
-	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
+	same(t, "tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
 	w.AssertConsistent()
 }
 

@@ -16,7 +16,7 @@ func (w *fixture) delegatedFromTree(l parley.Layout) parley.Task {
 	w.arriveFrom("tree", parley.Arrival{Name: "msg_00000001", From: "gm", To: "ned", Draft: parley.Draft{
 		Type: parley.TypeTask, Content: text("Draft it"), Payload: json.RawMessage(`{"task":"Draft it"}`),
 	}})
-	tasks := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))
+	tasks := resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))
 	if len(tasks) != 1 {
 		w.T.Fatalf("%d tasks", len(tasks))
 	}
@@ -25,7 +25,7 @@ func (w *fixture) delegatedFromTree(l parley.Layout) parley.Task {
 
 func (w *fixture) reportProgress(task string, p parley.TaskProgress) {
 	w.T.Helper()
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task, parley.TaskChange{Progress: &p}))
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task, parley.TaskChange{Progress: &p}))
 }
 
 // TestProgressDepartsToRequestersInTrees: each report is one message from the assignee, which answers the request and wakes nobody.
@@ -55,7 +55,7 @@ func TestAReportThatIsAMessageIsNotRepeated(t *testing.T) {
 		Conversation: task.Conversation, InReplyTo: task.Message, Type: "status-update", Payload: json.RawMessage(`{"status":"in_progress","progress":0.5,"message":"half way"}`),
 	})
 	same(t, "departures", len(w.departuresOf("tree")), 1)
-	v := get[parley.TaskView](w)(w.Task(ctx, user, task.ID))
+	v := resultOf[parley.TaskView](w)(w.Task(ctx, user, task.ID))
 	same(t, "progress", *v.Progress.Fraction, 0.5)
 }
 
@@ -85,7 +85,7 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureWritten, newest)
 	w.reportDepartures("tree", parley.DepartureSeen, out[1:]...)
 	same(t, "told once", len(w.departuresOf("tree")), 0)
-	v := get[parley.TaskView](w)(w.Task(ctx, user, task.ID))
+	v := resultOf[parley.TaskView](w)(w.Task(ctx, user, task.ID))
 	same(t, "nothing is left to tell", v.Progress.Untold, false)
 	w.AssertConsistent()
 }
@@ -113,7 +113,7 @@ func TestAReportThatWaitedIsSentWhateverMadeRoom(t *testing.T) {
 			w.arriveFrom("tree", parley.Arrival{Name: "msg_00000002", From: "gm", To: "ned", Draft: parley.Draft{
 				Type: parley.TypeTask, Content: text("Draft another"), Payload: json.RawMessage(`{"task":"Draft another"}`),
 			}})
-			second := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))[0].Task
+			second := resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Assignee: "ned"}))[0].Task
 			fill(w, first)
 			w.reportProgress(second.ID, parley.TaskProgress{Message: "half way"})
 			out := w.departuresOf("tree")
@@ -141,7 +141,7 @@ func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 	}
 	out := w.departuresOf("tree")
 	w.reportDepartures("tree", parley.DepartureWritten, out...)
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "drafted"}}))
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: "drafted"}}))
 	end := w.onlyDepartureOf("tree")
 	same(t, "the end", []any{end.Message.Content.Text, end.ReplyTo, end.Task.ID}, []any{"drafted", "msg_00000001", task.ID})
 	w.reportDepartures("tree", parley.DepartureWritten, end)
@@ -155,7 +155,7 @@ func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	task := w.delegatedFromTree(parley.LayoutInbox)
-	get[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Result: &parley.TaskResult{
+	resultOf[parley.TaskView](w)(w.UpdateTask(ctx, as("ned"), task.ID, parley.TaskChange{Result: &parley.TaskResult{
 		Text: "drafted", Payload: json.RawMessage(`{"status":"success","error":null,"issues":[],"rows":3}`),
 	}}))
 	w.NoError(errorOf(w.CancelTask(ctx, user, task.ID, "not wanted any more")))

@@ -14,15 +14,15 @@ func TestARunThatHasRepliedEndsItsTask(t *testing.T) {
 		reason string
 	}{
 		"it fails": {func(w *fixture, run string) {
-			get[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Reason: "it broke"}}, parley.Result{}, nil))
+			resultOf[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Reason: "it broke"}}, parley.Result{}, nil))
 		}, "it broke"},
 		"it stumbles": {func(w *fixture, run string) {
-			get[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "503"}}, parley.Result{}, nil))
+			resultOf[parley.Run](w)(w.FailRun(ctx, run, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: "503"}}, parley.Result{}, nil))
 		}, "503"},
 		"it is lost": {func(w *fixture, run string) { w.NoError(w.RecoverRun(ctx, run)) }, "the hub or the program ended before the run did"},
 		"it is cancelled": {func(w *fixture, run string) {
-			get[parley.Run](w)(w.CancelRun(ctx, user, run, "enough"))
-			get[parley.Run](w)(w.FinishRun(ctx, run, parley.Result{Text: "done"}, nil))
+			resultOf[parley.Run](w)(w.CancelRun(ctx, user, run, "enough"))
+			resultOf[parley.Run](w)(w.FinishRun(ctx, run, parley.Result{Text: "done"}, nil))
 		}, "the run was cancelled: by user: enough"},
 	} {
 		t.Run(name, func(t *testing.T) {

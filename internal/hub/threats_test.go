@@ -82,9 +82,9 @@ func TestRepliesThatActFollowTheRules(t *testing.T) {
 		Conversation: channel, To: "gendry", Type: "task_assign", Content: text("forge a sword"),
 	})))
 	same(t, "target", a.Target, "gendry")
-	same(t, "tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
+	same(t, "tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	same(t, "approved", w.DecideAs("user", a.ID, parley.Decision{Approve: true}).Failure, (*parley.Error)(nil))
-	same(t, "its task", get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))[0].Assignee, "gendry")
+	same(t, "its task", resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))[0].Assignee, "gendry")
 	w.AssertConsistent()
 }
 
@@ -147,7 +147,7 @@ func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
 	w.AddScriptAgents("evil")
 	made := w.HeldApproval(errorOf(w.NewTask(ctx, as("intern"), parley.NewTask{Assignee: "senior", Text: "count"})))
 	w.DecideAs("boss", made.ID, parley.Decision{Approve: true})
-	id := get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Requester: "intern"}))[0].ID
+	id := resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{Requester: "intern"}))[0].ID
 	a := w.HeldApproval(errorOf(w.ReassignTask(ctx, as("intern"), id, "Helper")))
 	same(t, "asked for", strings.Contains(a.Summary, `Assignee: "Helper"`), true)
 	same(t, "by its id", w.HeldApproval(errorOf(w.ReassignTask(ctx, as("intern"), strings.ToUpper(id), "good"))).ID, a.ID)
@@ -168,7 +168,7 @@ func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
 	w.addNamedAgent("evil", "evil", func(p *parley.Profile) { p.Role = "secret" })
 	for name, what := range map[string]string{"alpha": "harmless", "beta": "secret"} {
 		w.CreateChannel("user", name)
-		get[parley.ConversationView](w)(w.ChangeConversation(ctx, user, name, parley.ConversationChange{Topic: &what}))
+		resultOf[parley.ConversationView](w)(w.ChangeConversation(ctx, user, name, parley.ConversationChange{Topic: &what}))
 		for range 3 {
 			w.SayIn("user", name, what)
 		}
@@ -204,7 +204,7 @@ func TestApprovalShowsAllOfAPost(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addInternOffice()
-	urgent := get[parley.Priority](w)(parley.ParsePriority("urgent"))
+	urgent := resultOf[parley.Priority](w)(parley.ParsePriority("urgent"))
 	task := w.TaskByID(w.Delegate(as("senior"), "intern", "count")).ID
 	a := w.HeldApproval(errorOf(w.Post(ctx, as("intern"), parley.Draft{
 		Direct: []string{"senior"}, Type: "task-delegation", Task: task, Metadata: []byte(`{"note":"hidden"}`),
@@ -234,7 +234,7 @@ func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
 	w.AddPermission("arya", "gendry", parley.EffectAllow, withApproval)
 	a := w.HeldApproval(w.TryContact(as("arya"), notifyContact("gendry", "x")))
 	link := w.approvalLinkFor(a, "sansa")
-	same(t, "shown", get[parley.Approval](w)(w.ApprovalByLink(ctx, link)).ID, a.ID)
+	same(t, "shown", resultOf[parley.Approval](w)(w.ApprovalByLink(ctx, link)).ID, a.ID)
 	w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "" })
 	for name, call := range map[string]func() (parley.Approval, error){
 		"shown":   func() (parley.Approval, error) { return w.ApprovalByLink(ctx, link) },

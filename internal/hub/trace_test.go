@@ -11,7 +11,7 @@ import (
 func (w *fixture) textsOfTrace(who, id string) []string {
 	w.T.Helper()
 	words := []string{}
-	for _, m := range get[parley.Traced](w)(w.Trace(ctx, as(who), id)).Items {
+	for _, m := range resultOf[parley.Traced](w)(w.Trace(ctx, as(who), id)).Items {
 		words = append(words, m.Content.Text)
 	}
 	return words
@@ -34,7 +34,7 @@ func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
 		same(t, "the owner's "+id, w.textsOfTrace("user", id), []string{"one", "two", "three"})
 	}
 	same(t, "gendry's", w.textsOfTrace("gendry", trace), []string{"three"})
-	shown := get[parley.Traced](w)(w.Trace(ctx, user, trace)).Items
+	shown := resultOf[parley.Traced](w)(w.Trace(ctx, user, trace)).Items
 	same(t, "what became of the first", shown[0].Deliveries[0].State, parley.DeliveryAnswered)
 	_, err := w.Trace(ctx, as("gendry"), first.ID)
 	wantError(t, err, notFoundError("trace", first.ID, checkName))
@@ -54,7 +54,7 @@ func TestTraceFollowsReplies(t *testing.T) {
 	for _, id := range []string{root.ID, second.ID, third.ID} {
 		same(t, "from "+id, w.textsOfTrace("arya", id), []string{"one", "two", "three"})
 	}
-	get[parley.Message](w)(w.Redact(ctx, user, second.ID, "a secret"))
+	resultOf[parley.Message](w)(w.Redact(ctx, user, second.ID, "a secret"))
 	same(t, "redacted", w.textsOfTrace("arya", root.ID), []string{"one", "", "three"})
 }
 
@@ -68,10 +68,10 @@ func TestTraceSaysThatItIsCut(t *testing.T) {
 	for range 1000 {
 		say()
 	}
-	whole := get[parley.Traced](w)(w.Trace(ctx, user, "long"))
+	whole := resultOf[parley.Traced](w)(w.Trace(ctx, user, "long"))
 	same(t, "as many as fit", []any{len(whole.Items), whole.Cut}, []any{1000, false})
 	say()
-	cut := get[parley.Traced](w)(w.Trace(ctx, user, "long"))
+	cut := resultOf[parley.Traced](w)(w.Trace(ctx, user, "long"))
 	same(t, "one more", []any{len(cut.Items), cut.Cut}, []any{1000, true})
 }
 
@@ -81,7 +81,7 @@ func TestSearchByTrace(t *testing.T) {
 	w.Start(ctx)
 	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, TraceID: "build-7", Content: text("red")})
 	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, Content: text("red")})
-	found := get[parley.SearchResult](w)(w.Search(ctx, user, parley.SearchRequest{Query: "red trace:build-7"}))
+	found := resultOf[parley.SearchResult](w)(w.Search(ctx, user, parley.SearchRequest{Query: "red trace:build-7"}))
 	same(t, "hits", len(found.Hits), 1)
 }
 
@@ -99,7 +99,7 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 	_, err := w.Trace(ctx, as("gendry"), "msg_0a1b2c3d")
 	wantError(t, err, notFoundError("trace", "msg_0a1b2c3d", checkName))
 	for name, m := range map[string]parley.Message{"msg_00000001": came, "msg_0a1b2c3d": sent} {
-		f := get[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: name}))
+		f := resultOf[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: name}))
 		same(t, "of the log of "+name, f.Trace, m.TraceID)
 	}
 
@@ -110,6 +110,6 @@ func TestTraceByTheNameOfAFile(t *testing.T) {
 
 	w.PostAs("user", parley.Draft{Direct: []string{"arya"}, TraceID: "msg_0a1b2c3d", Content: text("a trace of that id")})
 	same(t, "a trace has its own id", w.textsOfTrace("user", "msg_0a1b2c3d"), []string{"a trace of that id"})
-	f := get[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: "msg_0a1b2c3d"}))
+	f := resultOf[parley.LogFilter](w)(w.LogFilter(ctx, user, parley.LogFilter{Trace: "msg_0a1b2c3d"}))
 	same(t, "as the log says", f.Trace, "msg_0a1b2c3d")
 }

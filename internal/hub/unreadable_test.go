@@ -40,23 +40,23 @@ func TestUnreadableRowsAreLeftOutOfListsAndNamed(t *testing.T) {
 	t.Parallel()
 	w := someUnreadable(t)
 	var listed []string
-	for _, v := range get[[]parley.TaskView](w.fixture)(w.Tasks(ctx, user, parley.TaskFilter{Limit: 2})) {
+	for _, v := range resultOf[[]parley.TaskView](w.fixture)(w.Tasks(ctx, user, parley.TaskFilter{Limit: 2})) {
 		listed = append(listed, v.ID)
 	}
 	same(t, "tasks", listed, []string{w.tasks[2], w.tasks[0]})
 	listed = nil
-	for _, r := range get[[]parley.Run](w.fixture)(w.Runs(ctx, user, parley.RunFilter{Agent: "a", Limit: 2})) {
+	for _, r := range resultOf[[]parley.Run](w.fixture)(w.Runs(ctx, user, parley.RunFilter{Agent: "a", Limit: 2})) {
 		listed = append(listed, r.ID)
 	}
 	same(t, "runs", listed, []string{w.runs[2], w.runs[0]})
 	listed = nil
-	for _, a := range get[[]parley.Approval](w.fixture)(w.Approvals(ctx, user, parley.ApprovalFilter{Limit: 2})) {
+	for _, a := range resultOf[[]parley.Approval](w.fixture)(w.Approvals(ctx, user, parley.ApprovalFilter{Limit: 2})) {
 		listed = append(listed, a.ID)
 	}
 	same(t, "approvals", listed, []string{w.approvals[2], w.approvals[0]})
 
-	get[[]parley.Presence](w.fixture)(w.Who(ctx, user))
-	get[parley.AgentView](w.fixture)(w.AgentView(ctx, user, "a"))
+	resultOf[[]parley.Presence](w.fixture)(w.Who(ctx, user))
+	resultOf[parley.AgentView](w.fixture)(w.AgentView(ctx, user, "a"))
 	told := w.awaitDamageAlert().Message
 	for what, id := range map[string]string{"task": w.tasks[1], "run": w.runs[1], "approval": w.approvals[1]} {
 		if !strings.Contains(told, what+" "+id+": its row cannot be read") {

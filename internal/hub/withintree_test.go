@@ -126,5 +126,5 @@ func TestARequestPassedOnWithinATreeIsNotAnswered(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureWritten, out)
 	w.arriveAsHistory(parley.Arrival{Name: "req-2", From: "gm", To: "worker-1", ReplyTo: out.Name, Draft: work})
 	same(t, "the request", w.DeliveryState(out.Message.ID, "gm"), parley.DeliveryDelivered)
-	same(t, "the tasks", len(get[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
+	same(t, "the tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 1)
 }
