@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"internal/dispatch":         {"", "internal/hub", "internal/service"},
 	"internal/home":             {""},
 	"internal/httpapi":          {"", "internal/hub", "internal/plain"},
-	"internal/hubtest":          {"", "internal/hub", "internal/pgtest", "internal/store/postgres", "internal/store/sqlite"},
+	"internal/hubtest":          {"", "internal/hub", "internal/pgtest", "internal/storage", "internal/store/postgres", "internal/store/sqlite"},
 	"internal/modeltest":        {},
 	"internal/notify":           {"", "internal/hub", "internal/plain", "internal/runtime/command", "internal/runtime/webhook", "internal/service"},
 	"internal/observe":          {},
@@ -64,20 +64,21 @@ var mayImport = map[string][]string{
 	"internal/service":          {},
 	"internal/tasktree":         {"", "internal/plain", "internal/live"},
 	"internal/top":              {"", "internal/plain", "internal/live"},
-	"internal/store":            {""},
+	"internal/store":            {"", "internal/storage"},
 	"internal/tracetree":        {""},
 	"internal/tools":            {"", "internal/quote"},
-	"internal/store/blobfs":     {""},
-	"internal/store/sqlite":     {"", "internal/store", "internal/store/blobfs"},
-	"internal/store/postgres":   {"", "internal/store"},
-	"internal/store/storetest":  {"", "internal/repeatable"},
+	"internal/storage":          {""},
+	"internal/store/blobfs":     {"", "internal/storage"},
+	"internal/store/sqlite":     {"", "internal/storage", "internal/store", "internal/store/blobfs"},
+	"internal/store/postgres":   {"", "internal/storage", "internal/store"},
+	"internal/store/storetest":  {"", "internal/repeatable", "internal/storage"},
 	"internal/pgtest":           {},
 	"internal/pgtest/with":      {"internal/pgtest"},
 	"internal/repeatable":       {},
 	"internal/typecheck":        {},
 	"internal/costtest":         {},
 	"internal/crashtest":        {},
-	"internal/crashtest/victim": {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/store/sqlite"},
+	"internal/crashtest/victim": {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/storage", "internal/store/sqlite"},
 	"testscript":                {},
 	"bench":                     whatIsMeasured,
 }
@@ -87,13 +88,13 @@ var everythingToWire = []string{
 	"", "internal/bridge", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/natslink", "internal/notify", "internal/observe", "internal/observe/alert", "internal/observe/metrics",
 	"internal/observe/msglog", "internal/observe/rungs", "internal/observe/traces", "internal/peer",
 	"internal/prompt", "internal/runtime/command", "internal/runtime/llm", "internal/runtime/script", "internal/runtime/webhook",
-	"internal/service", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
+	"internal/service", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 
 // whatIsMeasured is what the benchmarks drive.
 var whatIsMeasured = []string{
 	"", "client", "internal/bridge", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/peer", "internal/pgtest", "internal/prompt",
-	"internal/runtime/script", "internal/schema", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
+	"internal/runtime/script", "internal/schema", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 
 // The domain may use the standard library and Unicode's tables.

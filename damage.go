@@ -43,14 +43,6 @@ const WrongChecksum = "it does not match its checksum"
 // DamagedLine is what a line of an export in Markdown begins with that stands for a damaged message. Its number follows.
 const DamagedLine = "Damaged: message "
 
-// DamageSource is a store that notices damage while it reads.
-type DamageSource interface {
-	// Damaged receives a value when damage was found that Damages has not returned yet.
-	Damaged() <-chan struct{}
-	// Damages returns what was found since the last call, each thing once while the process runs.
-	Damages() []Damage
-}
-
 // DamagedMessage stands for a message that cannot be trusted. It says in the hub's own words which message is damaged.
 // From the damaged row it takes only the number, the id and the conversation.
 func DamagedMessage(d Damage, conversation string) Message {

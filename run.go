@@ -72,13 +72,6 @@ type RunFilter struct {
 	Limit        int
 }
 
-// RunPost is something a run has posted. Digest is of the call, so that a later attempt that makes the same
-// call gets the same message.
-type RunPost struct {
-	Digest  string
-	Message string
-}
-
 // Spent is what an agent has spent in a while.
 type Spent struct {
 	Runs int `json:"runs" doc:"How many runs."`

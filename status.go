@@ -1,7 +1,6 @@
 package parley
 
 import (
-	"context"
 	"time"
 )
 
@@ -38,12 +37,6 @@ type NotReady struct {
 	Suggestion string `json:"suggestion,omitempty" doc:"What to do."`
 }
 
-// Prober is implemented by stores that can test whether they can be written.
-type Prober interface {
-	// Probe commits a change that nobody reads. It returns the error that an update would return.
-	Probe(ctx context.Context) error
-}
-
 // Totals are how much a hub holds. In a hub with very many conversations they are those of a moment ago.
 type Totals struct {
 	Agents         int64 `json:"agents" doc:"How many participants there are, people and the hub itself included."`
@@ -51,13 +44,6 @@ type Totals struct {
 	Messages       int64 `json:"messages" doc:"How many messages there are."`
 	OpenDeliveries int64 `json:"open_deliveries" doc:"Deliveries on their way."`
 	DeadLetters    int64 `json:"dead_letters" doc:"Deliveries that are out of attempts."`
-}
-
-// OpenWork is how much waits for somebody.
-type OpenWork struct {
-	QueuedTasks      int64
-	ActiveTasks      int64
-	PendingApprovals int64
 }
 
 // Alert is something that needs a person's attention.
@@ -81,15 +67,4 @@ type Backup struct {
 	Files     int    `json:"files" doc:"How many files it has."`
 	Bytes     int64  `json:"bytes" doc:"How large it is."`
 	Messages  int64  `json:"messages" doc:"How many messages are in it."`
-}
-
-// Keeper is what a store may be able to do for the safety of what it holds.
-type Keeper interface {
-	// Backup copies everything into a new directory while others go on, and verifies the copy. If anything
-	// fails, nothing is left. E003 Conflict if the directory is there already, E002 StorageFull if the disk
-	// is full.
-	Backup(ctx context.Context, dir string) (Backup, error)
-	// CheckDeep verifies everything that is stored. progress, which may be nil, is told now and then how far
-	// it is. An error means that the check could not be made; what it found is in the report.
-	CheckDeep(ctx context.Context, progress func(CheckReport)) (CheckReport, error)
 }

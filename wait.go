@@ -65,12 +65,6 @@ type AskFilter struct {
 	Limit  int
 }
 
-// ListedAsk is an ask with the seq of its question, by which asks are listed.
-type ListedAsk struct {
-	Wait
-	Seq int64
-}
-
 // AskState is the state of an ask.
 type AskState struct {
 	State   WaitState  `json:"state" doc:"waiting, late (the asker went on, and gets the answer as a message), answered, failed, or abandoned (the asker has ended, and gets no answer)."`

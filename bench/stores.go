@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-hub/parley"
@@ -26,7 +28,7 @@ type opener struct {
 }
 
 type database interface {
-	parley.Store
+	storage.Store
 	io.Closer
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/pgtest"
@@ -19,7 +21,7 @@ import (
 
 // database is a store whose costs are counted.
 type database interface {
-	parley.Store
+	storage.Store
 	Close() error
 	Measure(*store.Meter)
 }
@@ -118,19 +120,19 @@ func must[T any](w *world) func(T, error) T {
 
 // oneAtATime is a store that counts what is asked of it. It runs one view at a time, so that one connection serves them all.
 type oneAtATime struct {
-	parley.Store
+	storage.Store
 	reading        sync.Mutex
 	views, updates atomic.Int64
 }
 
-func (s *oneAtATime) View(ctx context.Context, fn func(parley.Tx) error) error {
+func (s *oneAtATime) View(ctx context.Context, fn func(storage.Tx) error) error {
 	s.views.Add(1)
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	return s.Store.View(ctx, fn)
 }
 
-func (s *oneAtATime) Update(ctx context.Context, fn func(parley.Tx) error) error {
+func (s *oneAtATime) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	s.updates.Add(1)
 	return s.Store.Update(ctx, fn)
 }

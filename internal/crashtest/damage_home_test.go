@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/store/sqlite"
@@ -106,8 +108,8 @@ func (s *sample) post(ctx context.Context, h *hub.Hub, i int) error {
 }
 
 // remember reads everything that is stored, while it is whole.
-func (s *sample) remember(ctx context.Context, db parley.Store) error {
-	return db.View(ctx, func(tx parley.Tx) error {
+func (s *sample) remember(ctx context.Context, db storage.Store) error {
+	return db.View(ctx, func(tx storage.Tx) error {
 		places, err := tx.Conversations().Scan("", 1000)
 		for _, c := range places {
 			s.places = append(s.places, c.ID)

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -203,7 +205,7 @@ func (g *grove) settle() {
 
 // open is what has not ended.
 func (g *grove) open() (open []string) {
-	g.view(func(tx parley.Tx) error {
+	g.view(func(tx storage.Tx) error {
 		runs, err := tx.Runs().Live("")
 		for _, r := range runs {
 			open = append(open, fmt.Sprintf("run %s of %s: %s, cancel %q, task %s", r.ID, r.Agent, r.State, r.Cancel, r.Task))
@@ -237,7 +239,7 @@ func (g *grove) open() (open []string) {
 	return open
 }
 
-func (g *grove) view(fn func(parley.Tx) error) {
+func (g *grove) view(fn func(storage.Tx) error) {
 	g.t.Helper()
 	if err := g.live().db.View(g.t.Context(), fn); err != nil {
 		g.t.Fatal(err)
@@ -253,7 +255,7 @@ type ledger struct {
 
 // judge looks at every request that was made: what became of it, and how often its caller was told.
 func (g *grove) judge() {
-	g.view(func(tx parley.Tx) error {
+	g.view(func(tx storage.Tx) error {
 		book, err := readLedger(tx)
 		for _, m := range book.requests {
 			switch {
@@ -274,7 +276,7 @@ func (g *grove) judge() {
 
 var taskName = regexp.MustCompile(`task-\d+`)
 
-func readLedger(tx parley.Tx) (ledger, error) {
+func readLedger(tx storage.Tx) (ledger, error) {
 	book := ledger{late: map[string]bool{}, tasks: map[string]int{}}
 	for after := int64(0); ; {
 		page, err := tx.Messages().Scan(after, 500)
@@ -295,7 +297,7 @@ func readLedger(tx parley.Tx) (ledger, error) {
 	}
 }
 
-func (g *grove) judgeAsk(tx parley.Tx, m parley.Message, book ledger) error {
+func (g *grove) judgeAsk(tx storage.Tx, m parley.Message, book ledger) error {
 	w, err := tx.Waits().Ask(m.ID)
 	if err != nil {
 		return err
@@ -320,7 +322,7 @@ func (g *grove) judgeAsk(tx parley.Tx, m parley.Message, book ledger) error {
 
 // judgeAnswer requires that whoever has asked got the answer by the ask alone, and that a parked ask has ended as its task
 // has.
-func (g *grove) judgeAnswer(tx parley.Tx, w parley.Wait) error {
+func (g *grove) judgeAnswer(tx storage.Tx, w parley.Wait) error {
 	if w.Answer != "" {
 		if d, err := tx.Deliveries().Get(w.Answer, w.Waiter); !errors.Is(err, parley.ErrNotFound) {
 			g.t.Errorf("the answer %s to the ask %s was also delivered to %s: %s, %v", w.Answer, w.Message, w.Waiter, d.State, err)
@@ -337,12 +339,12 @@ func (g *grove) judgeAnswer(tx parley.Tx, w parley.Wait) error {
 }
 
 // cancelled reports whether a run was cancelled: then the answers to its asks are not delivered.
-func cancelled(tx parley.Tx, run string) bool {
+func cancelled(tx storage.Tx, run string) bool {
 	r, err := tx.Runs().Get(run)
 	return err == nil && r.State == parley.RunCancelled && r.Cancel != ""
 }
 
-func (g *grove) judgeTask(tx parley.Tx, m parley.Message, book ledger) error {
+func (g *grove) judgeTask(tx storage.Tx, m parley.Message, book ledger) error {
 	task, err := tx.Tasks().Get(m.Task)
 	if err != nil {
 		return err

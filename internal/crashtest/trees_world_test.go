@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/dispatch"
 	"github.com/parley-hub/parley/internal/hub"
@@ -106,12 +108,12 @@ func (g *grove) end() {
 
 // mortal is a store that writes nothing once its process is dead.
 type mortal struct {
-	parley.Store
+	storage.Store
 	life *life
 }
 
-func (m mortal) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	return m.Store.Update(ctx, func(tx parley.Tx) error {
+func (m mortal) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return m.Store.Update(ctx, func(tx storage.Tx) error {
 		if m.life.dead.Load() {
 			return errDead
 		}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"go.uber.org/goleak"
 
 	"github.com/parley-hub/parley"
@@ -90,7 +92,7 @@ func newServedHubWith(t testing.TB, asks hub.Asks, listener net.Listener, change
 	t.Helper()
 	w := &servedHub{logged: &bytes.Buffer{}, tokens: map[string]string{}, peer: &peer{}}
 	w.Fixture = hubtest.New(t, hubtest.SQLite, t.TempDir(), hubtest.RealTime, func(f *hubtest.Fixture) {
-		f.WrapStore = func(s parley.Store) parley.Store { return roomy{s.(*sqlite.DB)} }
+		f.WrapStore = func(s storage.Store) storage.Store { return roomy{s.(*sqlite.DB)} }
 		f.Config.Log, f.Config.About, f.Config.Asks = w.logger(), about, asks
 		f.Config.Rate, f.Config.Load = hub.Rate{Burst: 1}, hub.Load{Reads: hub.Rate{Burst: 1}}
 	})

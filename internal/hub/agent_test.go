@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -54,7 +56,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 // eventsAfter reads the log itself, without the stream.
 func eventsAfter(w *fixture, after int64) (list []parley.Event) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Log().Events(after, 10_000)
 		return err
 	}))

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -142,7 +144,7 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 	w.AddPollingAgents("ned")
 	b := joinChannelTree(w)
 	c := w.CreateChannel("ned", "old", "ana")
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 		there, err := tx.Conversations().Find(c.ID)
 		if err != nil {
 			return err

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -197,25 +199,25 @@ func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
 
 // counting counts what a store is asked for.
 type counting struct {
-	parley.Store
+	storage.Store
 	views, artifacts *atomic.Int64
 }
 
-func (c counting) View(ctx context.Context, fn func(parley.Tx) error) error {
+func (c counting) View(ctx context.Context, fn func(storage.Tx) error) error {
 	c.views.Add(1)
 	return c.Store.View(ctx, fn)
 }
 
-func (c counting) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	return c.Store.Update(ctx, func(tx parley.Tx) error { return fn(countingTx{tx, c.artifacts}) })
+func (c counting) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return c.Store.Update(ctx, func(tx storage.Tx) error { return fn(countingTx{tx, c.artifacts}) })
 }
 
 type countingTx struct {
-	parley.Tx
+	storage.Tx
 	artifacts *atomic.Int64
 }
 
-func (t countingTx) Artifacts() parley.ArtifactStore {
+func (t countingTx) Artifacts() storage.ArtifactStore {
 	t.artifacts.Add(1)
 	return t.Tx.Artifacts()
 }
@@ -224,7 +226,7 @@ func TestPostWithoutArtifactsAsksForNone(t *testing.T) {
 	t.Parallel()
 	var views, artifacts atomic.Int64
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { return counting{s, &views, &artifacts} }
+		w.WrapStore = func(s storage.Store) storage.Store { return counting{s, &views, &artifacts} }
 	})
 	w.AddAgents("arya", "ned")
 	body := w.putArtifactAs("arya", "hello")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -106,7 +108,7 @@ func (a *asking) assertWaiting() {
 // askWait is the wait of an ask.
 func (w *fixture) askWait(message string) (found parley.Wait) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		found, err = tx.Waits().Ask(message)
 		return err
 	}))

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -356,7 +358,7 @@ func crash(w *fixture, waiting ...*asking) {
 	}
 	w.Close()
 	w.Open()
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) (err error) {
 		for _, wait := range before {
 			err = errors.Join(err, tx.Waits().Put(wait))
 		}

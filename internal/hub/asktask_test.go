@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -94,7 +96,7 @@ func (w *fixture) newestMessageFrom(conversation, who string) parley.Message {
 // askSlotsUsed counts the asks in the slots of an agent.
 func (w *fixture) askSlotsUsed(who string) (n int) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		n, err = tx.Queue().Asked(who)
 		return err
 	}))
@@ -622,7 +624,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	w := newTrio(t)
 	open := w.beginAsk(w.WakeAndStartRun("a").Caller(), "b", "one more?")
 	b := w.StartRun("b")
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 		for range 256 {
 			m := open.request
 			m.ID, m.IdempotencyKey = uuid.NewString(), ""

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -252,7 +254,7 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 // insertChannels has an agent make channels, without the work of a call for each.
 func (w *fixture) insertChannels(who string, n int) {
 	w.T.Helper()
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 		for i := range n {
 			err := tx.Conversations().Insert(parley.Conversation{
 				ID: uuid.NewString(), Name: fmt.Sprint("loop-", i), Kind: parley.Channel, Visibility: parley.Public, CreatedBy: who,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -63,7 +65,7 @@ func (b *bridged) arriveMessage(a parley.Arrival) parley.Message {
 
 func (b *bridged) message(id string) (m parley.Message) {
 	b.T.Helper()
-	b.NoError(b.Store.View(ctx, func(tx parley.Tx) (err error) {
+	b.NoError(b.Store.View(ctx, func(tx storage.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
 		return err
 	}))
@@ -92,7 +94,7 @@ func (b *bridged) arriveRefused(a parley.Arrival, code parley.Code) (hint string
 // all are all messages.
 func (b *bridged) all() (list []parley.Message) {
 	b.T.Helper()
-	b.NoError(b.Store.View(ctx, func(tx parley.Tx) (err error) {
+	b.NoError(b.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -108,8 +110,8 @@ func (b *bridged) sent() []parley.Message {
 // departs notes that the hub writes a message into the tree.
 func (b *bridged) departs(m parley.Message, recipient, name string) {
 	b.T.Helper()
-	b.NoError(b.Store.Update(ctx, func(tx parley.Tx) error {
-		_, err := tx.Bridges().Depart(parley.DepartureRow{
+	b.NoError(b.Store.Update(ctx, func(tx storage.Tx) error {
+		_, err := tx.Bridges().Depart(storage.DepartureRow{
 			Bridge: b.view.ID, Message: m.ID, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureWritten, At: b.Clock.Now(),
 		})
 		return err

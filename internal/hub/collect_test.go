@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -67,16 +69,16 @@ func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 
 // failing lets the removal of a body fail after its row is gone, as a crash does.
 type failing struct {
-	parley.Store
+	storage.Store
 	on *atomic.Bool
 }
 
 type failingBlobs struct {
-	parley.Blobs
+	storage.Blobs
 	on *atomic.Bool
 }
 
-func (s failing) Blobs() parley.Blobs { return failingBlobs{s.Store.Blobs(), s.on} }
+func (s failing) Blobs() storage.Blobs { return failingBlobs{s.Store.Blobs(), s.on} }
 
 func (b failingBlobs) Remove(ctx context.Context, sha256 string, unneeded func() (bool, error)) error {
 	return b.Blobs.Remove(ctx, sha256, func() (bool, error) {
@@ -94,7 +96,7 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			on := &atomic.Bool{}
 			w := newHub(t, func(w *fixture) {
-				w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
+				w.WrapStore = func(s storage.Store) storage.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
 			used := w.putArtifactAs("arya", "used")
@@ -120,16 +122,16 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 
 // paused is a store in which nothing is removed for a time, as while a backup is made.
 type paused struct {
-	parley.Store
+	storage.Store
 	on *atomic.Bool
 }
 
 type pausedBlobs struct {
-	parley.Blobs
+	storage.Blobs
 	on *atomic.Bool
 }
 
-func (s paused) Blobs() parley.Blobs { return pausedBlobs{s.Store.Blobs(), s.on} }
+func (s paused) Blobs() storage.Blobs { return pausedBlobs{s.Store.Blobs(), s.on} }
 
 func (b pausedBlobs) Remove(ctx context.Context, sha256 string, unneeded func() (bool, error)) error {
 	if b.on.Load() {
@@ -151,7 +153,7 @@ func TestBodyWithoutRowIsRemovedAfterABackup(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { return paused{s, on} }
+		w.WrapStore = func(s storage.Store) storage.Store { return paused{s, on} }
 	})
 	w.AddAgents("arya")
 	leave := func(body string) {

@@ -9,28 +9,30 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
 // movesOf counts how often cursors are stored.
 type movesOf struct {
-	parley.Store
+	storage.Store
 	moves *atomic.Int64
 }
 
-func (m movesOf) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	return m.Store.Update(ctx, func(tx parley.Tx) error { return fn(movesOfTx{tx, m.moves}) })
+func (m movesOf) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return m.Store.Update(ctx, func(tx storage.Tx) error { return fn(movesOfTx{tx, m.moves}) })
 }
 
 type movesOfTx struct {
-	parley.Tx
+	storage.Tx
 	moves *atomic.Int64
 }
 
-func (t movesOfTx) Cursors() parley.CursorStore { return movesOfCursors{t.Tx.Cursors(), t.moves} }
+func (t movesOfTx) Cursors() storage.CursorStore { return movesOfCursors{t.Tx.Cursors(), t.moves} }
 
 type movesOfCursors struct {
-	parley.CursorStore
+	storage.CursorStore
 	moves *atomic.Int64
 }
 
@@ -40,12 +42,12 @@ func (c movesOfCursors) Move(name string, from, to int64) error {
 }
 
 func countMoves(moves *atomic.Int64) func(*fixture) {
-	return func(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return movesOf{s, moves} } }
+	return func(w *fixture) { w.WrapStore = func(s storage.Store) storage.Store { return movesOf{s, moves} } }
 }
 
 func (w *fixture) storedCursor() (at int64) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		at, err = tx.Cursors().Get("test")
 		return err
 	}))
@@ -97,7 +99,7 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 		begin, l := w.LastEventNumber(), newTeller()
 		stop := startFollower(w, l)
 		stop()
-		w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+		w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 			return tx.Log().Append(slices.Repeat([]parley.Event{{Kind: parley.EventAlert, At: began}}, 4500)...)
 		}))
 		moves.Store(0)

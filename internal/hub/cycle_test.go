@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
@@ -88,7 +90,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 // waitsOf are the waits of somebody outside of runs.
 func (w *fixture) waitsOf(who string) (list []parley.Wait) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Waits().By(who)
 		return err
 	}))

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -172,7 +174,7 @@ func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
 	w.damageDelivery("nobody's", bad)
 	w.SendDM("user", "b", "two")
 	waiting := []string{}
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		waiting, err = tx.Queue().Waiting(10)
 		return err
 	}))

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
@@ -14,7 +16,7 @@ import (
 func (x *deliverer) learn(t *rapid.T) {
 	t.Helper()
 	var list []parley.Message
-	x.w.NoError(x.w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	x.w.NoError(x.w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Messages().Scan(x.seq, 10_000)
 		return err
 	}))
@@ -47,7 +49,7 @@ func (x *deliverer) learn(t *rapid.T) {
 // compare compares every delivery and every inbox.
 func (x *deliverer) compare(t *rapid.T) {
 	got, want := map[string]any{}, map[string]any{}
-	x.w.NoError(x.w.Store.View(ctx, func(tx parley.Tx) error {
+	x.w.NoError(x.w.Store.View(ctx, func(tx storage.Tx) error {
 		for _, s := range x.model.sent {
 			d, err := tx.Deliveries().Get(s.id, s.to)
 			if err != nil {

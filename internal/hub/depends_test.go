@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -178,8 +180,8 @@ func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
 	resultOf[parley.TaskView](w)(w.CancelTask(ctx, as("ned"), own, ""))
 	resultOf[parley.TaskView](w)(w.RetryTask(ctx, as("ned"), own))
 	var opened []parley.Conversation
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
-		opened, err = tx.Conversations().List(parley.ConversationFilter{Member: "ned", Limit: 1})
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
+		opened, err = tx.Conversations().List(storage.ConversationFilter{Member: "ned", Limit: 1})
 		return err
 	}))
 	same(t, "opened", len(opened), 0)

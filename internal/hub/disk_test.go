@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -15,7 +17,7 @@ const gib = 1 << 30
 
 // disk is a store on a disk that the test fills.
 type disk struct {
-	parley.Store
+	storage.Store
 	free, total *atomic.Int64
 	err         *error
 }
@@ -30,7 +32,7 @@ func onDisk(t *testing.T, total int64) (w *fixture, d disk, lines *strings.Build
 	d.free.Store(total)
 	w = newHub(t, func(w *fixture) {
 		w.Config.Log = slog.New(slog.NewTextHandler(lines, nil))
-		w.WrapStore = func(s parley.Store) parley.Store {
+		w.WrapStore = func(s storage.Store) storage.Store {
 			d.Store = s
 			return d
 		}
@@ -126,8 +128,8 @@ func TestDiskThatCannotBeSeenHoldsNothingUp(t *testing.T) {
 // The real store knows its disk, or does not say.
 func TestStoreKnowsItsDisk(t *testing.T) {
 	t.Parallel()
-	w := newHub(t, func(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return s } })
-	known, ok := w.Store.(parley.Disk)
+	w := newHub(t, func(w *fixture) { w.WrapStore = func(s storage.Store) storage.Store { return s } })
+	known, ok := w.Store.(storage.Disk)
 	if !ok {
 		same(t, "without a disk", stores.Name, "PostgreSQL")
 		return

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -73,7 +75,7 @@ func wakesByRecipient(made []parley.Delivery) map[string]bool {
 func (w *fixture) storeSnapshot() string {
 	w.T.Helper()
 	all := map[string]any{"audit": len(w.AuditEntries())}
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		if all["agents"], err = tx.Agents().List(); err != nil {
 			return err
 		}
@@ -87,7 +89,7 @@ func (w *fixture) storeSnapshot() string {
 			return err
 		}
 		for _, archived := range []bool{false, true} {
-			list, err := tx.Conversations().List(parley.ConversationFilter{Archived: archived, Limit: 10_000})
+			list, err := tx.Conversations().List(storage.ConversationFilter{Archived: archived, Limit: 10_000})
 			if err != nil {
 				return err
 			}
@@ -109,7 +111,7 @@ func (w *fixture) storeSnapshot() string {
 
 func (w *fixture) addDeliveries(all map[string]any) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, m := range messages {
 			list, ofErr := tx.Deliveries().Of(m.ID)

@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/alerts"
@@ -95,7 +97,7 @@ type Hub struct {
 
 // New makes a hub on a store and adds the two participants every hub has: the system itself and
 // the person who set it up.
-func New(ctx context.Context, store parley.Store, config Config) (*Hub, error) {
+func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) {
 	core := unit.NewCore(store, config.WithDefaults())
 	h := &Hub{core: core}
 	h.accessCases = access.New(core)

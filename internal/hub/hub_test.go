@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -168,19 +170,19 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 }
 
 // twice is a store that runs every update twice and keeps only the second, as a store may.
-type twice struct{ parley.Store }
+type twice struct{ storage.Store }
 
 var errAgain = errors.New("again")
 
-func (s twice) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	err := s.Store.Update(ctx, func(tx parley.Tx) error { return errors.Join(fn(tx), errAgain) })
+func (s twice) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	err := s.Store.Update(ctx, func(tx storage.Tx) error { return errors.Join(fn(tx), errAgain) })
 	if !errors.Is(err, errAgain) {
 		return err
 	}
 	return s.Store.Update(ctx, fn)
 }
 
-func runTwice(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return twice{s} } }
+func runTwice(w *fixture) { w.WrapStore = func(s storage.Store) storage.Store { return twice{s} } }
 
 func TestRefusedUpdateIsRefusedWhenItRunsAgain(t *testing.T) {
 	t.Parallel()

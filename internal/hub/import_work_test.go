@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -32,7 +34,7 @@ func (w *fixture) fillWithTasks() {
 	}
 	pending := denied
 	pending.ID, pending.State, pending.DecidedBy, pending.DecidedAt = uuid.NewString(), parley.ApprovalPending, "", nil
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 		return errors.Join(
 			tx.Tasks().Insert(done), tx.Tasks().Insert(under), tx.Tasks().Insert(open), tx.Approvals().Insert(denied), tx.Approvals().Insert(pending),
 			tx.Permissions().Put(parley.Permission{Agent: "worker", Target: parley.Anyone, Effect: parley.EffectDeny, CreatedBy: "user", CreatedAt: began}),

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
@@ -34,15 +36,15 @@ func TestOwnMessageIsFoundAtOnce(t *testing.T) {
 // interrupted is a store on which indexing can fail: before anything is written, after it is written and
 // before the commit, or after the commit, so that nobody learns of it.
 type interrupted struct {
-	parley.Store
+	storage.Store
 	where *atomic.Value // "", "before", "during" or "after"
 }
 
 var errInterrupted = errors.New("interrupted")
 
-func (s interrupted) Update(ctx context.Context, fn func(parley.Tx) error) error {
+func (s interrupted) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	indexed := false
-	err := s.Store.Update(ctx, func(tx parley.Tx) error { return fn(interruptedTx{tx, s.where, &indexed}) })
+	err := s.Store.Update(ctx, func(tx storage.Tx) error { return fn(interruptedTx{tx, s.where, &indexed}) })
 	if err == nil && indexed && s.where.Load() == "after" {
 		return errInterrupted
 	}
@@ -50,19 +52,19 @@ func (s interrupted) Update(ctx context.Context, fn func(parley.Tx) error) error
 }
 
 type interruptedTx struct {
-	parley.Tx
+	storage.Tx
 	where   *atomic.Value
 	indexed *bool
 }
 
-func (t interruptedTx) Search() parley.SearchStore { return interruptedSearch{t.Tx.Search(), t} }
+func (t interruptedTx) Search() storage.SearchStore { return interruptedSearch{t.Tx.Search(), t} }
 
 type interruptedSearch struct {
-	parley.SearchStore
+	storage.SearchStore
 	tx interruptedTx
 }
 
-func (s interruptedSearch) Index(from parley.IndexMark, upTo int64, docs []parley.Document) error {
+func (s interruptedSearch) Index(from storage.IndexMark, upTo int64, docs []parley.Document) error {
 	*s.tx.indexed = true
 	if s.tx.where.Load() == "before" {
 		return errInterrupted
@@ -79,7 +81,7 @@ func interruptible() (func(*fixture), *atomic.Value) {
 	where.Store("")
 	return func(w *fixture) {
 		w.Config.Log = slog.New(slog.DiscardHandler)
-		w.WrapStore = func(s parley.Store) parley.Store { return interrupted{s, where} }
+		w.WrapStore = func(s storage.Store) storage.Store { return interrupted{s, where} }
 	}, where
 }
 
@@ -183,27 +185,27 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 
 // watched is a store that counts the words of each update that indexes.
 type watched struct {
-	parley.Store
+	storage.Store
 	words chan<- int
 }
 
-func (s watched) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	return s.Store.Update(ctx, func(tx parley.Tx) error { return fn(watchedTx{tx, s.words}) })
+func (s watched) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return s.Store.Update(ctx, func(tx storage.Tx) error { return fn(watchedTx{tx, s.words}) })
 }
 
 type watchedTx struct {
-	parley.Tx
+	storage.Tx
 	words chan<- int
 }
 
-func (t watchedTx) Search() parley.SearchStore { return watchedSearch{t.Tx.Search(), t.words} }
+func (t watchedTx) Search() storage.SearchStore { return watchedSearch{t.Tx.Search(), t.words} }
 
 type watchedSearch struct {
-	parley.SearchStore
+	storage.SearchStore
 	words chan<- int
 }
 
-func (s watchedSearch) Index(from parley.IndexMark, upTo int64, docs []parley.Document) error {
+func (s watchedSearch) Index(from storage.IndexMark, upTo int64, docs []parley.Document) error {
 	total := 0
 	for _, d := range docs {
 		total += len(d.Words) + len(d.Loose)
@@ -217,7 +219,7 @@ func TestLongMessagesAreIndexedInSmallUpdates(t *testing.T) {
 	t.Parallel()
 	words := make(chan int, 100)
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { return watched{s, words} }
+		w.WrapStore = func(s storage.Store) storage.Store { return watched{s, words} }
 	})
 	w.AddAgents("arya", "ned")
 	w.CreateChannel("arya", "open")

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -62,10 +64,10 @@ func TestForeignTraceIsNotJoinedBehindLargeMessages(t *testing.T) {
 }
 
 // frugal is a store whose updates may read little.
-type frugal struct{ parley.Store }
+type frugal struct{ storage.Store }
 
-func (f frugal) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	return f.Store.Update(ctx, func(tx parley.Tx) error {
+func (f frugal) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return f.Store.Update(ctx, func(tx storage.Tx) error {
 		tx.Bound(1 << 20)
 		return fn(tx)
 	})
@@ -80,7 +82,7 @@ func TestJoiningATraceReadsNoTexts(t *testing.T) {
 		w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, Content: text(strings.Repeat("x", 200<<10))})
 	}
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, TraceID: "winter", Content: text("x")})
-	w.WrapStore = func(s parley.Store) parley.Store { return frugal{s} }
+	w.WrapStore = func(s storage.Store) storage.Store { return frugal{s} }
 	w.Restart()
 	for trace, want := range map[string]bool{"winter": false, "summer": true} {
 		m := w.PostAs("hound", parley.Draft{Direct: []string{"gendry"}, TraceID: trace, Content: text("y")}).Message

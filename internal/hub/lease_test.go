@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -300,7 +302,7 @@ func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
 // inboxInStore is an inbox whose owner cannot look any more.
 func (w *fixture) inboxInStore(who string) (inbox parley.Inbox) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		inbox, err = tx.Queue().Inbox(who)
 		return err
 	}))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -230,7 +232,7 @@ func TestEventsOfRunsAndApprovalsHaveTheirNumbers(t *testing.T) {
 	before := w.LastEventNumber()
 	w.makeOneOfEach()
 	var found []string
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) error {
 		list, err := tx.Log().Events(before, 1000)
 		for _, e := range list {
 			if (e.Kind == "run.running" || e.Kind == "approval.pending") && strings.Contains(string(e.Data), `"number":1`) {
@@ -275,7 +277,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 	w := newHub(t)
 	w.AddPollingAgents("arya", "gendry")
 	c := w.CreateChannel("arya", "old", "gendry")
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 		a, err := tx.Agents().Find("arya")
 		if err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -16,7 +18,7 @@ type probed struct {
 func (p *probed) Space() (free, total int64, err error) { return p.free, 100 * gib, nil }
 
 func (p *probed) Probe(ctx context.Context) error {
-	return p.Update(ctx, func(parley.Tx) error { return nil })
+	return p.Update(ctx, func(storage.Tx) error { return nil })
 }
 
 // TestEachReasonNotToBeReady: the status says why nothing can be stored, and those who are no owners learn no path.
@@ -43,7 +45,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 			t.Parallel()
 			store := &probed{fullStore: &fullStore{}, free: c.free}
 			w := newHub(t, func(w *fixture) {
-				w.WrapStore = func(s parley.Store) parley.Store { store.Store = s; return store }
+				w.WrapStore = func(s storage.Store) storage.Store { store.Store = s; return store }
 			})
 			w.AddAgents("arya", "ned")
 			w.SendDM("arya", "ned", "hello")
@@ -63,7 +65,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 	t.Run("a store that is damaged", func(t *testing.T) {
 		t.Parallel()
 		w := newHub(t)
-		w.WrapStore = func(s parley.Store) parley.Store { return unwritable{s} }
+		w.WrapStore = func(s storage.Store) storage.Store { return unwritable{s} }
 		w.Restart()
 		same(t, "reasons", w.Readiness(ctx), []parley.NotReady{{Check: "store", Message: "the database is damaged", Suggestion: "see the log of the hub"}})
 	})

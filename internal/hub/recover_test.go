@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -192,11 +194,11 @@ func TestKilledProgramReturnsItsMessagesAtOnce(t *testing.T) {
 
 // fullStore is a store on a disk that the test fills.
 type fullStore struct {
-	parley.Store
+	storage.Store
 	full atomic.Bool
 }
 
-func (s *fullStore) Update(ctx context.Context, fn func(parley.Tx) error) error {
+func (s *fullStore) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	if s.full.Load() {
 		return parley.Errorf(parley.Unavailable, "the disk is full").Because(parley.StorageFull)
 	}
@@ -220,7 +222,7 @@ func TestNothingIsHandedOutBeforeTheHubHasRecovered(t *testing.T) {
 	w.CreateChannel("user", "open", "codex")
 	w.SayIn("user", "open", "@codex beside it")
 	full := &fullStore{}
-	w.WrapStore = func(s parley.Store) parley.Store { full.Store = s; return full }
+	w.WrapStore = func(s storage.Store) storage.Store { full.Store = s; return full }
 	w.Restart()
 	full.full.Store(true)
 	same(t, "at the start", parley.AsError(w.Recover(ctx)).Reason, parley.StorageFull)

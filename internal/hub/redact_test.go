@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -204,7 +206,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 			on := &atomic.Bool{}
 			w := newHub(t, func(w *fixture) {
 				w.Config.Log = quiet()
-				w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
+				w.WrapStore = func(s storage.Store) storage.Store { return failing{s, on} }
 			})
 			w.AddAgents("arya", "ned")
 			id := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(w.putArtifactAs("arya", "secret"))}).Message.ID
@@ -223,13 +225,13 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 
 // meddling calls a function once between the reading and the writing of the indexer.
 type meddling struct {
-	parley.Store
+	storage.Store
 	meddle *atomic.Pointer[func()]
 }
 
-func (s meddling) View(ctx context.Context, fn func(parley.Tx) error) error {
+func (s meddling) View(ctx context.Context, fn func(storage.Tx) error) error {
 	scanned := false
-	err := s.Store.View(ctx, func(tx parley.Tx) error { return fn(scanning{tx, &scanned}) })
+	err := s.Store.View(ctx, func(tx storage.Tx) error { return fn(scanning{tx, &scanned}) })
 	if meddle := s.meddle.Load(); scanned && meddle != nil && s.meddle.CompareAndSwap(meddle, nil) {
 		(*meddle)()
 	}
@@ -238,14 +240,14 @@ func (s meddling) View(ctx context.Context, fn func(parley.Tx) error) error {
 
 // scanning notes that messages were read in their order, which only the indexer does here.
 type scanning struct {
-	parley.Tx
+	storage.Tx
 	scanned *bool
 }
 
-func (t scanning) Messages() parley.MessageStore { return scannedMessages{t.Tx.Messages(), t.scanned} }
+func (t scanning) Messages() storage.MessageStore { return scannedMessages{t.Tx.Messages(), t.scanned} }
 
 type scannedMessages struct {
-	parley.MessageStore
+	storage.MessageStore
 	scanned *bool
 }
 
@@ -298,7 +300,7 @@ func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 			meddle := &atomic.Pointer[func()]{}
 			w := newHub(t, func(w *fixture) {
 				w.Config.Retention.Messages.Age = day
-				w.WrapStore = func(s parley.Store) parley.Store { return meddling{s, meddle} }
+				w.WrapStore = func(s storage.Store) storage.Store { return meddling{s, meddle} }
 			})
 			w.AddAgents("arya", "ned")
 			w.CreateChannel("arya", "open")

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
@@ -168,7 +170,7 @@ func (k *keeper) end(t *rapid.T) {
 
 func (w *fixture) oldestEventNumber() (oldest int64) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		oldest, _, err = tx.Log().Bounds()
 		return err
 	}))

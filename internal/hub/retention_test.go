@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -237,7 +239,7 @@ func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
 	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { return failing{s, on} }
+		w.WrapStore = func(s storage.Store) storage.Store { return failing{s, on} }
 	})
 	w.PostAs("arya", parley.Draft{Conversation: "open", Content: withArtifacts(w.putArtifactAs("arya", "body"))})
 	w.sweepEverything()

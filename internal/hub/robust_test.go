@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -59,11 +61,11 @@ func TestLimitsNotGivenAreTheDefaults(t *testing.T) {
 }
 
 // unwritable is a store that takes no updates, as one does in which damage was found.
-type unwritable struct{ parley.Store }
+type unwritable struct{ storage.Store }
 
 var errUnwritable = parley.Errorf(parley.Internal, "the database is damaged")
 
-func (unwritable) Update(context.Context, func(parley.Tx) error) error { return errUnwritable }
+func (unwritable) Update(context.Context, func(storage.Tx) error) error { return errUnwritable }
 
 func TestHubThatCannotWriteCanBeRead(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
@@ -165,7 +167,7 @@ func (m *runMachine) drain() {
 
 // check looks at what has become of every message.
 func (m *runMachine) check() {
-	m.NoError(m.Store.View(ctx, func(tx parley.Tx) error {
+	m.NoError(m.Store.View(ctx, func(tx storage.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, message := range messages {
 			list, ofErr := tx.Deliveries().Of(message.ID)
@@ -180,7 +182,7 @@ func (m *runMachine) check() {
 	}))
 }
 
-func (m *runMachine) dealtWith(tx parley.Tx, d parley.Delivery) error {
+func (m *runMachine) dealtWith(tx storage.Tx, d parley.Delivery) error {
 	runs, err := tx.Runs().WokenBy(d.Message, d.Recipient)
 	well, answers, replies := 0, map[string]bool{}, map[string]bool{}
 	for _, r := range runs {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/hubtest"
@@ -236,7 +238,7 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 	w.EndRun(a, "done")
 	_, err := w.IdentifyAt(ctx, a.Token, ownPlace(a))
 	same(t, "afterwards", parley.AsError(err).Reason, parley.Unauthenticated)
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) error {
 		_, err := tx.Tokens().Get(a.Run.ID)
 		same(t, "its row", errors.Is(err, parley.ErrNotFound), true)
 		return nil
@@ -273,25 +275,25 @@ func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
 
 // refusing is a store that fails once to store a message, as one does whose connection is lost.
 type refusing struct {
-	parley.Store
+	storage.Store
 	once *atomic.Bool
 }
 
 type refusingTx struct {
-	parley.Tx
+	storage.Tx
 	once *atomic.Bool
 }
 
 type refusingMessages struct {
-	parley.MessageStore
+	storage.MessageStore
 	once *atomic.Bool
 }
 
-func (s refusing) Update(ctx context.Context, fn func(parley.Tx) error) error {
-	return s.Store.Update(ctx, func(tx parley.Tx) error { return fn(refusingTx{tx, s.once}) })
+func (s refusing) Update(ctx context.Context, fn func(storage.Tx) error) error {
+	return s.Store.Update(ctx, func(tx storage.Tx) error { return fn(refusingTx{tx, s.once}) })
 }
 
-func (tx refusingTx) Messages() parley.MessageStore {
+func (tx refusingTx) Messages() storage.MessageStore {
 	return refusingMessages{tx.Tx.Messages(), tx.once}
 }
 
@@ -307,7 +309,7 @@ func TestAnAnswerOutlivesALostConnection(t *testing.T) {
 	t.Parallel()
 	once := &atomic.Bool{}
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { return refusing{hubtest.Diskless(s), once} }
+		w.WrapStore = func(s storage.Store) storage.Store { return refusing{hubtest.Diskless(s), once} }
 	})
 	w.AddScriptAgents("codex")
 	m := w.SendDM("user", "codex", "hello").Message

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -49,7 +51,7 @@ func TestEventsOfRunsAreForOwnersAndTheAgent(t *testing.T) {
 		for _, n := range resultOf[[]int64](w)(w.Sees(ctx, as(who), before)) {
 			nums[n] = true
 		}
-		w.NoError(w.Store.View(ctx, func(tx parley.Tx) error {
+		w.NoError(w.Store.View(ctx, func(tx storage.Tx) error {
 			list, err := tx.Log().Events(before, 1000)
 			for _, e := range list {
 				if nums[e.Num] && e.Kind.Within("run") {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -84,7 +86,7 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 	w.NoError(w.LapseSome(ctx))
 	for _, run := range []string{bot.Run.ID, other.Run.ID} {
 		var held []parley.Delivery
-		w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+		w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 			held, err = tx.Queue().Leased(run)
 			return err
 		}))

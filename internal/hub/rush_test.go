@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -51,7 +53,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 // fill puts messages into the inbox of the one who wrote another, past the hub, which takes far longer.
 func fill(w *fixture, answered parley.Message, n int) {
 	w.T.Helper()
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) (err error) {
 		for range n {
 			m := answered
 			m.ID, m.From, m.To = uuid.NewString(), "user", "ned"

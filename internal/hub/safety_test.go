@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
-func whole(w *fixture) { w.WrapStore = func(s parley.Store) parley.Store { return s } }
+func whole(w *fixture) { w.WrapStore = func(s storage.Store) storage.Store { return s } }
 
 func TestBackup(t *testing.T) {
 	w := newHub(t, whole)
@@ -50,7 +52,7 @@ func TestBackupRefuses(t *testing.T) {
 
 // slowKeeper makes a backup that ends when it is told to.
 type slowKeeper struct {
-	parley.Store
+	storage.Store
 	begun, end chan struct{}
 }
 
@@ -67,7 +69,7 @@ func (k slowKeeper) CheckDeep(context.Context, func(parley.CheckReport)) (parley
 func TestOneBackupAtATime(t *testing.T) {
 	keeper := slowKeeper{begun: make(chan struct{}), end: make(chan struct{})}
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { keeper.Store = s; return keeper }
+		w.WrapStore = func(s storage.Store) storage.Store { keeper.Store = s; return keeper }
 	})
 	first := make(chan error)
 	go func() { _, err := w.Backup(ctx, user, "/backup"); first <- err }()

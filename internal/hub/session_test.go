@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -230,11 +232,11 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 
 // readOnly is a store that, while it is told to, stores nothing.
 type readOnly struct {
-	parley.Store
+	storage.Store
 	on bool
 }
 
-func (s *readOnly) Update(ctx context.Context, fn func(parley.Tx) error) error {
+func (s *readOnly) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	if s.on {
 		return errors.New("nothing is stored")
 	}
@@ -265,7 +267,7 @@ func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 	t.Parallel()
 	store := &fullStore{}
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { store.Store = s; return store }
+		w.WrapStore = func(s storage.Store) storage.Store { store.Store = s; return store }
 	})
 	w.AddAgents("arya", "ned")
 	w.SendDM("arya", "ned", "hello")

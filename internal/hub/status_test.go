@@ -3,6 +3,8 @@ package hub_test
 import (
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -28,7 +30,7 @@ func TestStatus(t *testing.T) {
 
 // fixedDisk is a store on a disk of which so much is free.
 type fixedDisk struct {
-	parley.Store
+	storage.Store
 	free, total int64
 }
 
@@ -37,7 +39,7 @@ func (d fixedDisk) Space() (free, total int64, err error) { return d.free, d.tot
 func TestStatusAlertsOfAFullDisk(t *testing.T) {
 	for free, alerts := range map[int64]int{4 << 30: 1, 6 << 30: 0} {
 		w := newHub(t, func(w *fixture) {
-			w.WrapStore = func(s parley.Store) parley.Store { return fixedDisk{s, free, 100 << 30} }
+			w.WrapStore = func(s storage.Store) storage.Store { return fixedDisk{s, free, 100 << 30} }
 		})
 		status := resultOf[parley.HubStatus](w)(w.Status(ctx, user))
 		same(t, "the disk", []int64{status.DiskFree, status.DiskTotal, int64(len(status.Alerts))}, []int64{free, 100 << 30, int64(alerts)})

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
@@ -184,7 +186,7 @@ func (c *crowd) listen(l *listener) {
 
 // selected are the events the listener asked for.
 func (c *crowd) selected(l *listener, after int64) (selected []int64) {
-	c.NoError(c.Store.View(ctx, func(tx parley.Tx) error {
+	c.NoError(c.Store.View(ctx, func(tx storage.Tx) error {
 		list, err := tx.Log().Events(after, 1<<20)
 		for _, e := range list {
 			if l.filter.Selects(e) {

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/hubtest"
@@ -15,13 +17,13 @@ import (
 
 // tapped is a store that counts how often the log is read, and does something after the next view.
 type tapped struct {
-	parley.Store
+	storage.Store
 	reads atomic.Int64
 	then  atomic.Pointer[func()]
 }
 
-func (s *tapped) View(ctx context.Context, fn func(parley.Tx) error) error {
-	err := s.Store.View(ctx, func(tx parley.Tx) error { return fn(tappedTx{tx, s}) })
+func (s *tapped) View(ctx context.Context, fn func(storage.Tx) error) error {
+	err := s.Store.View(ctx, func(tx storage.Tx) error { return fn(tappedTx{tx, s}) })
 	if then := s.then.Swap(nil); then != nil {
 		(*then)()
 	}
@@ -29,14 +31,14 @@ func (s *tapped) View(ctx context.Context, fn func(parley.Tx) error) error {
 }
 
 type tappedTx struct {
-	parley.Tx
+	storage.Tx
 	store *tapped
 }
 
-func (tx tappedTx) Log() parley.LogStore { return tappedLog{tx.Tx.Log(), tx.store} }
+func (tx tappedTx) Log() storage.LogStore { return tappedLog{tx.Tx.Log(), tx.store} }
 
 type tappedLog struct {
-	parley.LogStore
+	storage.LogStore
 	store *tapped
 }
 
@@ -50,7 +52,7 @@ func tap(t tester, place string) (*fixture, *tapped) {
 	t.Helper()
 	tapped := &tapped{}
 	return openFixture(t, place, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store {
+		w.WrapStore = func(s storage.Store) storage.Store {
 			tapped.Store = hubtest.Diskless(s)
 			return tapped
 		}

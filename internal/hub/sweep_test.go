@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -100,7 +102,7 @@ func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
 // erasable is how many rows the next purge would erase; it erases none.
 func erasable(w *fixture) (n int) {
 	w.T.Helper()
-	err := w.Store.Update(ctx, func(tx parley.Tx) (err error) {
+	err := w.Store.Update(ctx, func(tx storage.Tx) (err error) {
 		if n, err = tx.Conversations().Purge(1000); err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -59,11 +61,11 @@ func TestTakeOnlySome(t *testing.T) {
 
 // hasty is a store whose caller gives up as soon as an update is stored.
 type hasty struct {
-	parley.Store
+	storage.Store
 	giveUp context.CancelFunc
 }
 
-func (s hasty) Update(ctx context.Context, fn func(parley.Tx) error) error {
+func (s hasty) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	defer s.giveUp()
 	return s.Store.Update(ctx, fn)
 }
@@ -351,11 +353,11 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 
 // followed is a store on which something happens right after the next update.
 type followed struct {
-	parley.Store
+	storage.Store
 	next *func()
 }
 
-func (s followed) Update(ctx context.Context, fn func(parley.Tx) error) error {
+func (s followed) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	err := s.Store.Update(ctx, fn)
 	if next := *s.next; next != nil {
 		*s.next = nil
@@ -368,7 +370,7 @@ func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
 	t.Parallel()
 	var next func()
 	w := newHub(t, func(w *fixture) {
-		w.WrapStore = func(s parley.Store) parley.Store { return followed{s, &next} }
+		w.WrapStore = func(s storage.Store) storage.Store { return followed{s, &next} }
 	})
 	w.AddAgents("arya", "ned")
 	doomed := w.SendEphemeralDM("arya", "ned", "doomed").Message

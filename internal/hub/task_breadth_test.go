@@ -3,6 +3,8 @@ package hub_test
 import (
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -11,7 +13,7 @@ func TestOneRootHasSoManyOpenTasks(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	root := resultOf[parley.TaskView](w)(w.NewTask(ctx, user, parley.NewTask{Text: "many things"}))
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 		for n := range parley.MaxTasksOpen {
 			id, err := tx.Tasks().NextID()
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 )
@@ -30,7 +32,7 @@ type Fixture struct {
 	Place  string // of the store
 	Config hub.Config
 	// WrapStore is put between the hub and the store. The default is Diskless.
-	WrapStore func(parley.Store) parley.Store
+	WrapStore func(storage.Store) storage.Store
 	closed    bool // the store
 }
 
@@ -64,11 +66,11 @@ func RealTime(f *Fixture) { f.Leases, f.Config.Clock, f.Config.DueEvery = nil, n
 
 // Diskless is a store of which the hub cannot see how full its disk is. The disk of the machine that runs the tests has no
 // say then.
-func Diskless(s parley.Store) parley.Store {
+func Diskless(s storage.Store) storage.Store {
 	return struct {
-		parley.Store
-		parley.DamageSource
-	}{s, s.(parley.DamageSource)}
+		storage.Store
+		storage.DamageSource
+	}{s, s.(storage.DamageSource)}
 }
 
 // Open opens the store and makes the hub. By the lease clock of a fixture, all leases of an earlier process have ended.

@@ -3,6 +3,8 @@ package hubtest
 import (
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -66,7 +68,7 @@ func (f *Fixture) AdvanceLeases(d time.Duration) {
 // DeliveryOf returns the stored delivery of a message to one recipient.
 func (f *Fixture) DeliveryOf(message, recipient string) (d parley.Delivery) {
 	f.T.Helper()
-	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
 		d, err = tx.Deliveries().Get(message, recipient)
 		return err
 	}))
@@ -76,7 +78,7 @@ func (f *Fixture) DeliveryOf(message, recipient string) (d parley.Delivery) {
 // DeliveriesOf returns all stored deliveries of a message.
 func (f *Fixture) DeliveriesOf(message string) (list []parley.Delivery) {
 	f.T.Helper()
-	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Deliveries().Of(message)
 		return err
 	}))

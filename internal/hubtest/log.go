@@ -3,6 +3,8 @@ package hubtest
 import (
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -24,7 +26,7 @@ func (f *Fixture) AuditEntries() []parley.AuditEntry {
 func (f *Fixture) AuditEntriesWithRefusals() []parley.AuditEntry {
 	f.T.Helper()
 	var list []parley.AuditEntry
-	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Log().Audited(0, 1000)
 		return err
 	}))

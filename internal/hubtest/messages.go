@@ -3,6 +3,8 @@ package hubtest
 import (
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -123,7 +125,7 @@ func (f *Fixture) MessagesFrom(conversation, from string) (list []parley.Message
 // HubMessagesTo returns what the hub has said to a participant, oldest first.
 func (f *Fixture) HubMessagesTo(who string) (list []parley.Message) {
 	f.T.Helper()
-	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -134,7 +136,7 @@ func (f *Fixture) HubMessagesTo(who string) (list []parley.Message) {
 func (f *Fixture) NewestMessage() parley.Message {
 	f.T.Helper()
 	var list []parley.Message
-	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
@@ -144,7 +146,7 @@ func (f *Fixture) NewestMessage() parley.Message {
 // StoredMessage returns a message as the store has it.
 func (f *Fixture) StoredMessage(id string) (m parley.Message) {
 	f.T.Helper()
-	f.NoError(f.Store.View(ctx, func(tx parley.Tx) (err error) {
+	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
 		m, err = tx.Messages().Get(id)
 		return err
 	}))

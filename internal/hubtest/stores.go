@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-hub/parley"
@@ -22,7 +24,7 @@ import (
 
 // Store is a store that a test closes, and whose lease clock the test can drive.
 type Store interface {
-	parley.Store
+	storage.Store
 	CheckDeep(context.Context, func(parley.CheckReport)) (parley.CheckReport, error)
 	Close() error
 	DriveLeases(now func() int64)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
@@ -152,7 +154,7 @@ func TestRepeatedBatchIsPublishedOnceThoughTheServerHasForgottenItsIDs(t *testin
 
 func (w *linkedHub) cursor() (at int64) {
 	w.T.Helper()
-	w.NoError(w.Store.View(ctx, func(tx parley.Tx) (err error) {
+	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
 		at, err = tx.Cursors().Get(cursorName)
 		return err
 	}))
@@ -161,7 +163,7 @@ func (w *linkedHub) cursor() (at int64) {
 
 func (w *linkedHub) setCursor(to int64) {
 	w.T.Helper()
-	w.NoError(w.Store.Update(ctx, func(tx parley.Tx) error {
+	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {
 		at, err := tx.Cursors().Get(cursorName)
 		if err != nil {
 			return err

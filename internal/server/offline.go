@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/config"
 	"github.com/parley-hub/parley/internal/hub"
@@ -94,7 +96,7 @@ type Examined struct {
 // where that is asked for.
 func Examine(ctx context.Context, o Options, deep bool, progress func(parley.CheckReport)) (found Examined, err error) {
 	err = offline(ctx, o, func(db store) (err error) {
-		if disk, ok := db.(parley.Disk); ok {
+		if disk, ok := db.(storage.Disk); ok {
 			found.DiskFree, found.DiskTotal, _ = disk.Space() // unknown is 0
 		}
 		if found.Newest, err = newest(ctx, db); err != nil || !deep {
@@ -112,7 +114,7 @@ func Examine(ctx context.Context, o Options, deep bool, progress func(parley.Che
 }
 
 func newest(ctx context.Context, db store) (at *time.Time, err error) {
-	err = db.View(ctx, func(tx parley.Tx) error {
+	err = db.View(ctx, func(tx storage.Tx) error {
 		_, last, err := tx.Log().Bounds()
 		if err != nil || last == 0 {
 			return err

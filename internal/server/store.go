@@ -3,7 +3,8 @@ package server
 import (
 	"context"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/config"
 	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/store/postgres"
@@ -12,8 +13,8 @@ import (
 
 // store is what a database must be able to do for a server.
 type store interface {
-	parley.Store
-	parley.Keeper
+	storage.Store
+	storage.Keeper
 	Close() error
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -14,7 +16,7 @@ import (
 
 type artifacts struct{ *tx }
 
-func (s artifacts) Keep(a parley.StoredArtifact, agent string) error {
+func (s artifacts) Keep(a storage.StoredArtifact, agent string) error {
 	digest, err := hex.DecodeString(a.SHA256)
 	if err != nil {
 		return err
@@ -31,13 +33,13 @@ func (s artifacts) Keep(a parley.StoredArtifact, agent string) error {
 	return s.write("INSERT INTO artifact_owners (sha256, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", digest, who.num)
 }
 
-func (s artifacts) Get(sha256 string) (parley.StoredArtifact, error) {
+func (s artifacts) Get(sha256 string) (storage.StoredArtifact, error) {
 	list, err := s.list("WHERE sha256 = $1", digestOf(sha256))
 	if err == nil && len(list) == 0 {
 		err = parley.ErrNotFound
 	}
 	if err != nil {
-		return parley.StoredArtifact{}, err
+		return storage.StoredArtifact{}, err
 	}
 	return list[0], nil
 }
@@ -70,7 +72,7 @@ func (s artifacts) Of(message string) ([]string, error) {
 		WHERE m.id = $1 ORDER BY r.sha256`, id[:])
 }
 
-func (s artifacts) List(after string, limit int) ([]parley.StoredArtifact, error) {
+func (s artifacts) List(after string, limit int) ([]storage.StoredArtifact, error) {
 	return s.list("WHERE sha256 > $1 ORDER BY sha256 LIMIT 0 + $2", digestOf(after), limit)
 }
 
@@ -97,7 +99,7 @@ func (s artifacts) Forget(sha256 string, since time.Time) (bool, error) {
 	return true, nil
 }
 
-func (s artifacts) Oldest(limit int) ([]parley.StoredArtifact, error) {
+func (s artifacts) Oldest(limit int) ([]storage.StoredArtifact, error) {
 	return s.list("WHERE removed_at IS NULL ORDER BY stored_at LIMIT 0 + $1", limit)
 }
 
@@ -123,10 +125,10 @@ func (s artifacts) StoredBy(agent string) (bytes int64, err error) {
 	return bytes, err
 }
 
-func (s artifacts) list(where string, args ...any) (list []parley.StoredArtifact, err error) {
+func (s artifacts) list(where string, args ...any) (list []storage.StoredArtifact, err error) {
 	err = s.each("SELECT sha256, size, stored_at, refs, removed_at FROM artifacts "+where, args, func(r Rows) error {
 		var (
-			a       parley.StoredArtifact
+			a       storage.StoredArtifact
 			digest  []byte
 			at      int64
 			removed sql.NullInt64

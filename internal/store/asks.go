@@ -5,10 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
-func (s waits) Asks(of string, f parley.AskFilter) ([]parley.ListedAsk, error) {
+func (s waits) Asks(of string, f parley.AskFilter) ([]storage.ListedAsk, error) {
 	before := f.Before
 	if before <= 0 {
 		before = math.MaxInt64
@@ -29,12 +31,12 @@ func (s waits) Asks(of string, f parley.AskFilter) ([]parley.ListedAsk, error) {
 	}
 	asked, err := s.newest(false, "w.target = $3 AND 0 + w.waiter <> $3", before, f.Limit, row.num)
 	list := slices.Concat(made, asked)
-	slices.SortFunc(list, func(a, b parley.ListedAsk) int { return cmp.Compare(b.Seq, a.Seq) })
+	slices.SortFunc(list, func(a, b storage.ListedAsk) int { return cmp.Compare(b.Seq, a.Seq) })
 	return list[:min(f.Limit, len(list))], err
 }
 
 // newest reads asks whose question has a seq below the first argument, as many as the second says.
-func (s waits) newest(open bool, which string, args ...any) ([]parley.ListedAsk, error) {
+func (s waits) newest(open bool, which string, args ...any) ([]storage.ListedAsk, error) {
 	if open {
 		which += " AND " + openWait
 	}
@@ -50,7 +52,7 @@ type askRow struct {
 
 func (row *askRow) dest() []any { return append(row.waitRow.dest(), &row.seq) }
 
-func (row *askRow) value(t *tx) (parley.ListedAsk, error) {
+func (row *askRow) value(t *tx) (storage.ListedAsk, error) {
 	w, err := row.waitRow.value(t)
-	return parley.ListedAsk{Wait: w, Seq: row.seq}, err
+	return storage.ListedAsk{Wait: w, Seq: row.seq}, err
 }

@@ -3,12 +3,14 @@ package store
 import (
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
 )
 
-func (s bridges) Arrived(f parley.FileRow) error {
+func (s bridges) Arrived(f storage.FileRow) error {
 	num, err := s.num(f.Bridge)
 	if err != nil {
 		return err
@@ -22,7 +24,7 @@ func (s bridges) Arrived(f parley.FileRow) error {
 	return changed(n, err, parley.ErrTaken)
 }
 
-func (s bridges) File(bridge string, f parley.BridgeFile) (parley.FileRow, error) {
+func (s bridges) File(bridge string, f parley.BridgeFile) (storage.FileRow, error) {
 	return s.file(bridge, "f.path = $2 AND f.digest = $3", f.Path, f.Digest)
 }
 
@@ -64,7 +66,7 @@ func (s bridges) addKnown(have map[parley.BridgeFile]bool, num int64, page []par
 	})
 }
 
-func (s bridges) Named(bridge, name, from string) (parley.FileRow, error) {
+func (s bridges) Named(bridge, name, from string) (storage.FileRow, error) {
 	f, err := s.newest(bridge, name, from, "AND f.message IS NOT NULL")
 	if refused, err := absent(err); !refused {
 		return f, err
@@ -73,7 +75,7 @@ func (s bridges) Named(bridge, name, from string) (parley.FileRow, error) {
 }
 
 // newest is the last file with a name that meets a condition.
-func (s bridges) newest(bridge, name, from, condition string) (parley.FileRow, error) {
+func (s bridges) newest(bridge, name, from, condition string) (storage.FileRow, error) {
 	const last = " ORDER BY f.at DESC, f.path DESC LIMIT 1"
 	if from == "" {
 		return s.file(bridge, "f.name = $2 "+condition+last, name)
@@ -81,31 +83,31 @@ func (s bridges) newest(bridge, name, from, condition string) (parley.FileRow, e
 	return s.file(bridge, "f.name = $2 AND f.sender = $3 "+condition+last, name, from)
 }
 
-func (s bridges) Came(bridge, message string) (parley.FileRow, error) {
+func (s bridges) Came(bridge, message string) (storage.FileRow, error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
-		return parley.FileRow{}, parley.ErrNotFound
+		return storage.FileRow{}, parley.ErrNotFound
 	}
 	return s.file(bridge, "f.message = $2 LIMIT 1", id[:])
 }
 
-func (s bridges) LastFile(bridge, prefix string) (parley.FileRow, error) {
+func (s bridges) LastFile(bridge, prefix string) (storage.FileRow, error) {
 	return s.file(bridge, "f.name >= $2 AND f.name < $3 ORDER BY f.name DESC LIMIT 1", prefix, prefix+lastName)
 }
 
-func (s bridges) file(bridge, where string, args ...any) (parley.FileRow, error) {
+func (s bridges) file(bridge, where string, args ...any) (storage.FileRow, error) {
 	num, err := s.num(bridge)
 	if err != nil {
-		return parley.FileRow{}, err
+		return storage.FileRow{}, err
 	}
-	return only(readAll(s.tx, func() *fileRow { return &fileRow{file: parley.FileRow{Bridge: bridge}} },
+	return only(readAll(s.tx, func() *fileRow { return &fileRow{file: storage.FileRow{Bridge: bridge}} },
 		"SELECT f.path, f.digest, f.name, f.sender, "+messageNamed("f.message")+", f.at FROM bridge_files f WHERE f.bridge = $1 AND "+where,
 		append([]any{num}, args...)...))
 }
 
 // fileRow is a row of bridge_files as it is read.
 type fileRow struct {
-	file    parley.FileRow
+	file    storage.FileRow
 	message []byte
 	at      int64
 }
@@ -115,7 +117,7 @@ func (row *fileRow) dest() []any {
 	return []any{&f.File.Path, &f.File.Digest, &f.Name, &f.From, &row.message, &row.at}
 }
 
-func (row *fileRow) value(*tx) (parley.FileRow, error) {
+func (row *fileRow) value(*tx) (storage.FileRow, error) {
 	row.file.At = fromMillis(row.at)
 	return row.file, idsOf(map[*string][]byte{&row.file.Message: row.message})
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -17,7 +19,7 @@ const checkPage = 500
 // not written down, every artifact whose body is missing or damaged, every token that is for nothing there
 // is, every run, task and approval whose state does not fit, every task that is not where its tree says, every
 // break in the audit chain and every wrong count. progress is told now and then how far it is. An error means that the check could not be made.
-func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
+func Check(ctx context.Context, s storage.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
 	c := &checker{ctx: ctx, store: s, report: report, progress: progress, unreadable: map[string]bool{}}
 	for _, part := range []struct {
 		what string
@@ -48,7 +50,7 @@ func Check(ctx context.Context, s parley.Store, report *parley.CheckReport, prog
 
 type checker struct {
 	ctx      context.Context
-	store    parley.Store
+	store    storage.Store
 	report   *parley.CheckReport
 	progress func(parley.CheckReport)
 
@@ -58,11 +60,11 @@ type checker struct {
 
 // pages calls page with a view of its own, and with how many rows it may read, until it says that there is nothing left.
 // Rows that cannot be read are named and left out. Where a page has no others, a larger one is read.
-func (c *checker) pages(page func(view parley.Tx, limit int) (more bool, err error)) error {
+func (c *checker) pages(page func(view storage.Tx, limit int) (more bool, err error)) error {
 	limit := checkPage
 	for more := true; more; {
 		c.leftOut = 0
-		err := c.store.View(c.ctx, func(view parley.Tx) (err error) {
+		err := c.store.View(c.ctx, func(view storage.Tx) (err error) {
 			view.LeaveOut(c.leaveOut)
 			more, err = page(view, limit)
 			return err
@@ -89,7 +91,7 @@ func (c *checker) leaveOut(d parley.Damage) {
 
 func (c *checker) messages() error {
 	after := int64(0)
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		list, err := tx.Messages().Scan(after, limit)
 		for _, m := range list {
 			if err == nil {
@@ -101,7 +103,7 @@ func (c *checker) messages() error {
 	})
 }
 
-func (c *checker) message(tx parley.Tx, m parley.Message) error {
+func (c *checker) message(tx storage.Tx, m parley.Message) error {
 	c.report.Messages++
 	if m.Damage != nil {
 		c.report.Add("%s", m.Damage.Message)
@@ -121,8 +123,8 @@ func (c *checker) message(tx parley.Tx, m parley.Message) error {
 // artifacts reads bodies outside the views, which may take long.
 func (c *checker) artifacts() error {
 	for after := ""; ; {
-		var list []parley.StoredArtifact
-		err := c.store.View(c.ctx, func(tx parley.Tx) (err error) {
+		var list []storage.StoredArtifact
+		err := c.store.View(c.ctx, func(tx storage.Tx) (err error) {
 			list, err = tx.Artifacts().List(after, checkPage)
 			return err
 		})
@@ -143,7 +145,7 @@ func (c *checker) artifacts() error {
 }
 
 // artifact reads a whole body. An error means that the check is given up.
-func (c *checker) artifact(a parley.StoredArtifact) error {
+func (c *checker) artifact(a storage.StoredArtifact) error {
 	c.report.Artifacts++
 	size, err := c.body(a.SHA256)
 	switch {
@@ -170,8 +172,8 @@ func (c *checker) body(sha256 string) (size int64, err error) {
 
 // missing notes a body that is not there, unless it was collected after its row was read.
 func (c *checker) missing(sha256 string) error {
-	var now parley.StoredArtifact
-	err := c.store.View(c.ctx, func(tx parley.Tx) (err error) {
+	var now storage.StoredArtifact
+	err := c.store.View(c.ctx, func(tx storage.Tx) (err error) {
 		now, err = tx.Artifacts().Get(sha256)
 		return err
 	})
@@ -185,7 +187,7 @@ func (c *checker) missing(sha256 string) error {
 
 func (c *checker) deliveries() error {
 	after := int64(0)
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		found, last, err := tx.Counts().Deliveries(after, limit)
 		for _, problem := range found {
 			c.report.Add("%s", problem)
@@ -197,7 +199,7 @@ func (c *checker) deliveries() error {
 
 func (c *checker) tokens() error {
 	before := ""
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		list, err := tx.Tokens().List(parley.TokenFilter{Before: before, Limit: limit})
 		for _, t := range list {
 			if _, bad := t.Scopes.Check(); bad != nil {
@@ -211,7 +213,7 @@ func (c *checker) tokens() error {
 
 func (c *checker) runs() error {
 	before := ""
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		list, err := tx.Runs().List(parley.RunFilter{Before: before, Limit: limit})
 		for _, r := range list {
 			if !r.State.Known() || r.State.Live() != (r.EndedAt == nil) {
@@ -225,7 +227,7 @@ func (c *checker) runs() error {
 
 func (c *checker) audit() error {
 	var last parley.AuditEntry
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		list, err := tx.Log().Audited(last.Num, limit)
 		for _, e := range list {
 			c.report.Audited++
@@ -239,7 +241,7 @@ func (c *checker) audit() error {
 }
 
 func (c *checker) counts() error {
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		for _, find := range []func(int) ([]string, error){
 			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes, tx.Counts().Keys, tx.Counts().Weight,
 		} {

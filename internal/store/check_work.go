@@ -3,12 +3,14 @@ package store
 import (
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
 func (c *checker) tasks() error {
 	after := ""
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		list, err := tx.Tasks().Scan(after, limit)
 		if err != nil || len(list) == 0 {
 			return false, err
@@ -23,7 +25,7 @@ func (c *checker) tasks() error {
 }
 
 // parentsOf are the tasks that some are under, by their ids.
-func parentsOf(tx parley.Tx, list []parley.Task) (map[string]parley.Task, error) {
+func parentsOf(tx storage.Tx, list []parley.Task) (map[string]parley.Task, error) {
 	var ids []string
 	for _, t := range list {
 		ids = append(ids, t.Parent)
@@ -57,7 +59,7 @@ var decided = []parley.ApprovalState{parley.ApprovalApproved, parley.ApprovalExe
 
 func (c *checker) approvals() error {
 	before := ""
-	return c.pages(func(tx parley.Tx, limit int) (bool, error) {
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		list, err := tx.Approvals().List(parley.ApprovalFilter{Before: before, Limit: limit}, "", false)
 		for _, a := range list {
 			open := a.State == parley.ApprovalPending && a.DecidedAt != nil

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
-func nothing(parley.Tx) error { return nil }
+func nothing(storage.Tx) error { return nil }
 
 func TestCloseFinishesWhatWaitsAndRefusesTheRest(t *testing.T) {
 	play(t, func(s *scene) {
@@ -39,7 +41,7 @@ func TestCloseFinishesWhatWaitsAndRefusesTheRest(t *testing.T) {
 func TestClosedStoreRefuses(t *testing.T) {
 	play(t, func(s *scene) {
 		s.close()
-		for name, call := range map[string]func(context.Context, func(parley.Tx) error) error{
+		for name, call := range map[string]func(context.Context, func(storage.Tx) error) error{
 			"Update": s.store.Update, "View": s.store.View,
 		} {
 			if err := call(context.Background(), nothing); parley.CodeOf(err) != parley.Unavailable {
@@ -57,7 +59,7 @@ func TestCloseWaitsForViews(t *testing.T) {
 		s.submit("stored")
 		gate, viewed, closed := make(chan struct{}), make(chan error, 1), make(chan struct{})
 		go func() {
-			viewed <- s.store.View(context.Background(), func(tx parley.Tx) error {
+			viewed <- s.store.View(context.Background(), func(tx storage.Tx) error {
 				<-gate
 				_, err := tx.Log().Events(0, 10)
 				return err
@@ -95,7 +97,7 @@ func TestHaltRefusesUpdatesAndLetsViewsGoOn(t *testing.T) {
 		s.wg.Wait()
 		s.refused("later", reason)
 		s.ran("waiting", 0)
-		if err := s.store.View(context.Background(), func(tx parley.Tx) error {
+		if err := s.store.View(context.Background(), func(tx storage.Tx) error {
 			_, err := tx.Log().Events(0, 10)
 			return err
 		}); err != nil {
@@ -110,7 +112,7 @@ func TestViewWaitsForAConnectionNoLongerThanItsContext(t *testing.T) {
 		done := make(chan error)
 		for range cap(s.driver.readers) {
 			go func() {
-				done <- s.store.View(context.Background(), func(parley.Tx) error {
+				done <- s.store.View(context.Background(), func(storage.Tx) error {
 					<-gate
 					return nil
 				})

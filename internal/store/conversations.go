@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -86,7 +88,7 @@ func (s conversations) FindSet(set string) (parley.Conversation, error) {
 	return row.Conversation, err
 }
 
-func (s conversations) List(f parley.ConversationFilter) ([]parley.Conversation, error) {
+func (s conversations) List(f storage.ConversationFilter) ([]parley.Conversation, error) {
 	query, args, err := s.listQuery(f)
 	if err != nil {
 		return nil, err
@@ -129,7 +131,7 @@ func (s conversations) collect(query string, args []any) ([]parley.Conversation,
 	return list, nil
 }
 
-func (s conversations) listQuery(f parley.ConversationFilter) (string, []any, error) {
+func (s conversations) listQuery(f storage.ConversationFilter) (string, []any, error) {
 	q := query{}
 	q.add("SELECT " + conversationColumns + " FROM conversations c")
 	if f.Member != "" {
@@ -167,7 +169,7 @@ func (s conversations) listQuery(f parley.ConversationFilter) (string, []any, er
 	return q.text.String(), q.args, nil
 }
 
-func (s conversations) Idle(f parley.IdleFilter) ([]string, error) {
+func (s conversations) Idle(f storage.IdleFilter) ([]string, error) {
 	q := query{}
 	q.add("SELECT c.id FROM conversations c WHERE "+alive+" AND c.archived_at IS NULL AND c.updated_at < ?", millis(f.Since))
 	q.kinds(f.Kinds)

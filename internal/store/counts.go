@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -20,7 +22,7 @@ func (s counts) Totals() (t parley.Totals, err error) {
 	return t, err
 }
 
-func (s counts) OpenWork() (w parley.OpenWork, err error) {
+func (s counts) OpenWork() (w storage.OpenWork, err error) {
 	err = s.row(`SELECT (SELECT count(*) FROM tasks WHERE status = 'queued'), (SELECT count(*) FROM tasks WHERE status = 'active'),
 			(SELECT count(*) FROM approvals WHERE state = 'pending')`, nil,
 		[]any{&w.QueuedTasks, &w.ActiveTasks, &w.PendingApprovals})

@@ -3,6 +3,8 @@ package store
 import (
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -95,10 +97,10 @@ func (t *tx) eachAmong(question, column string, keys []any, scan func(Rows) erro
 const damagedQuiet = checkedColumns + `WHERE d.state = 'accepted' AND d.timer IS NULL AND d.waking = 0 AND (d.agent, d.place) > ($1, $2)
 	ORDER BY d.agent, d.place LIMIT 0 + $3`
 
-func (s queue) DamagedQuiet(after parley.QuietMark, limit int) (found []parley.Damage, last parley.QuietMark, err error) {
+func (s queue) DamagedQuiet(after storage.QuietMark, limit int) (found []parley.Damage, last storage.QuietMark, err error) {
 	err = s.each(damagedQuiet, []any{after.Agent, after.Place, limit}, func(r Rows) error {
 		row, bad := s.damagedRow(r)
-		if last = (parley.QuietMark{Agent: row.agent, Place: row.place}); bad != nil {
+		if last = (storage.QuietMark{Agent: row.agent, Place: row.place}); bad != nil {
 			found = append(found, *bad)
 		}
 		return nil

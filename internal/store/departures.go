@@ -3,6 +3,8 @@ package store
 import (
 	"database/sql"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -11,7 +13,7 @@ import (
 // inChannel is the recipient of a departure that is for a channel; no agent has this number.
 const inChannel = 0
 
-func (s bridges) Depart(d parley.DepartureRow) (parley.DepartureRow, error) {
+func (s bridges) Depart(d storage.DepartureRow) (storage.DepartureRow, error) {
 	bridge, recipient, err := s.way(d.Bridge, d.Recipient)
 	if err != nil {
 		return d, err
@@ -41,23 +43,23 @@ func (s bridges) way(bridge, recipient string) (num, to int64, err error) {
 	return num, row.num, nil
 }
 
-func (s bridges) Departure(bridge, message, recipient string) (parley.DepartureRow, error) {
+func (s bridges) Departure(bridge, message, recipient string) (storage.DepartureRow, error) {
 	_, to, err := s.way(bridge, recipient)
 	if err != nil {
-		return parley.DepartureRow{}, err
+		return storage.DepartureRow{}, err
 	}
 	id, err := uuid.Parse(message)
 	if err != nil {
-		return parley.DepartureRow{}, parley.ErrNotFound
+		return storage.DepartureRow{}, parley.ErrNotFound
 	}
 	return only(s.departures(bridge, "d.message = $2 AND d.recipient = $3", id[:], to))
 }
 
-func (s bridges) DepartureAt(bridge string, num int64) (parley.DepartureRow, error) {
+func (s bridges) DepartureAt(bridge string, num int64) (storage.DepartureRow, error) {
 	return only(s.departures(bridge, "d.num = $2", num))
 }
 
-func (s bridges) DepartedAs(bridge, folder, name string) (parley.DepartureRow, error) {
+func (s bridges) DepartedAs(bridge, folder, name string) (storage.DepartureRow, error) {
 	if folder == "" {
 		return only(s.departures(bridge, "d.name = $2 ORDER BY d.num DESC LIMIT 1", name))
 	}
@@ -67,11 +69,11 @@ func (s bridges) DepartedAs(bridge, folder, name string) (parley.DepartureRow, e
 // lastName is behind the names that begin with something: none of them goes on with it.
 const lastName = "\U0010ffff"
 
-func (s bridges) LastDeparture(bridge, folder, prefix string) (parley.DepartureRow, error) {
+func (s bridges) LastDeparture(bridge, folder, prefix string) (storage.DepartureRow, error) {
 	return only(s.departures(bridge, "d.folder = $2 AND d.name >= $3 AND d.name < $4 ORDER BY d.name DESC LIMIT 1", folder, prefix, prefix+lastName))
 }
 
-func (s bridges) Departures(bridge string, state parley.DepartureState, after int64, limit int) ([]parley.DepartureRow, error) {
+func (s bridges) Departures(bridge string, state parley.DepartureState, after int64, limit int) ([]storage.DepartureRow, error) {
 	open := ""
 	if state == parley.DepartureDue || state == parley.DepartureWritten { // which have an index
 		open = "d.state IN ('due', 'written') AND "
@@ -79,7 +81,7 @@ func (s bridges) Departures(bridge string, state parley.DepartureState, after in
 	return s.departures(bridge, open+"d.state = $2 AND d.num > $3 ORDER BY d.num LIMIT 0 + $4", string(state), after, limit)
 }
 
-func (s bridges) PutDeparture(d parley.DepartureRow) error {
+func (s bridges) PutDeparture(d storage.DepartureRow) error {
 	bridge, err := s.num(d.Bridge)
 	if err != nil {
 		return err
@@ -88,19 +90,19 @@ func (s bridges) PutDeparture(d parley.DepartureRow) error {
 	return changed(n, err, parley.ErrNotFound)
 }
 
-func (s bridges) departures(bridge, where string, args ...any) ([]parley.DepartureRow, error) {
+func (s bridges) departures(bridge, where string, args ...any) ([]storage.DepartureRow, error) {
 	num, err := s.num(bridge)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(s.tx, func() *departureRow { return &departureRow{departure: parley.DepartureRow{Bridge: bridge}} },
+	return readAll(s.tx, func() *departureRow { return &departureRow{departure: storage.DepartureRow{Bridge: bridge}} },
 		"SELECT d.num, "+messageNamed("d.message")+", d.recipient, d.folder, d.name, d.state, d.at FROM departures d WHERE d.bridge = $1 AND "+where,
 		append([]any{num}, args...)...)
 }
 
 // departureRow is a row of departures as it is read.
 type departureRow struct {
-	departure parley.DepartureRow
+	departure storage.DepartureRow
 	message   []byte
 	recipient sql.NullInt64
 	state     string
@@ -112,7 +114,7 @@ func (row *departureRow) dest() []any {
 	return []any{&d.Num, &row.message, &row.recipient, &d.Folder, &d.Name, &row.state, &row.at}
 }
 
-func (row *departureRow) value(t *tx) (parley.DepartureRow, error) {
+func (row *departureRow) value(t *tx) (storage.DepartureRow, error) {
 	d := &row.departure
 	d.State, d.At = parley.DepartureState(row.state), fromMillis(row.at)
 	if err := idsOf(map[*string][]byte{&d.Message: row.message}); err != nil {

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
-	"github.com/parley-hub/parley"
 	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
@@ -61,7 +62,7 @@ func (s *scene) withFaults(run string, ends []string, planned []fault) map[strin
 		told = map[string]error{}
 		gate = make(chan struct{})
 	)
-	update := func(label string, fn func(parley.Tx) error) {
+	update := func(label string, fn func(storage.Tx) error) {
 		wg.Go(func() {
 			err := s.store.Update(context.Background(), s.writing(label, fn))
 			mu.Lock()
@@ -70,7 +71,7 @@ func (s *scene) withFaults(run string, ends []string, planned []fault) map[strin
 		})
 		synctest.Wait()
 	}
-	update(run+"/held", func(parley.Tx) error {
+	update(run+"/held", func(storage.Tx) error {
 		<-gate
 		return nil
 	})
@@ -84,11 +85,11 @@ func (s *scene) withFaults(run string, ends []string, planned []fault) map[strin
 	return told
 }
 
-var endings = map[string]func(parley.Tx) error{
+var endings = map[string]func(storage.Tx) error{
 	"well":  nothing,
-	"error": func(parley.Tx) error { return errors.New("the update's own error") },
-	"panic": func(parley.Tx) error { panic("an end") },
-	"hides": hides(func(tx parley.Tx) error {
+	"error": func(storage.Tx) error { return errors.New("the update's own error") },
+	"panic": func(storage.Tx) error { panic("an end") },
+	"hides": hides(func(tx storage.Tx) error {
 		_, err := tx.Agents().List()
 		return err
 	}),
@@ -123,7 +124,7 @@ func (s *scene) sameAsStored(run string, told map[string]error) error {
 			want = append(want, label)
 		}
 	}
-	err := s.store.View(context.Background(), func(tx parley.Tx) error {
+	err := s.store.View(context.Background(), func(tx storage.Tx) error {
 		list, err := tx.Log().Events(0, 1<<20)
 		for i, e := range list {
 			if e.Num != int64(i+1) {

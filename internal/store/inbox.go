@@ -3,6 +3,8 @@ package store
 import (
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -17,7 +19,7 @@ var inboxParts = []string{
 	"d.state = 'seen' AND d.lease IS NULL AND d.waking = 1 AND " + wanted,
 }
 
-func (s queue) Newest(p parley.InboxPage) (list []parley.Delivery, err error) {
+func (s queue) Newest(p storage.InboxPage) (list []parley.Delivery, err error) {
 	to, err := s.agentNamed(p.Recipient)
 	if err != nil {
 		return nil, err

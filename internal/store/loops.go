@@ -2,21 +2,22 @@ package store
 
 import (
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 type loops struct{ *tx }
 
-func (s loops) Get(a, b string) (parley.Exchange, error) {
+func (s loops) Get(a, b string) (storage.Exchange, error) {
 	low, high, err := s.pair(a, b)
 	if err != nil {
-		return parley.Exchange{}, err
+		return storage.Exchange{}, err
 	}
 	list, err := s.find("e.low = $1 AND e.high = $2", low, high)
 	if err == nil && len(list) == 0 {
 		err = parley.ErrNotFound
 	}
 	if err != nil {
-		return parley.Exchange{}, err
+		return storage.Exchange{}, err
 	}
 	return list[0], nil
 }
@@ -34,7 +35,7 @@ func (s loops) pair(a, b string) (low, high int64, err error) {
 	return min(one.num, other.num), max(one.num, other.num), nil
 }
 
-func (s loops) Put(e parley.Exchange) error {
+func (s loops) Put(e storage.Exchange) error {
 	low, high, err := s.pair(e.A, e.B)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (s loops) Forget(a, b string) (bool, error) {
 	return n > 0, err
 }
 
-func (s loops) ForgetIn(conversation string) ([]parley.Exchange, error) {
+func (s loops) ForgetIn(conversation string) ([]storage.Exchange, error) {
 	conv, err := s.conversationKey(conversation)
 	if err != nil {
 		return nil, err
@@ -79,12 +80,12 @@ func (s loops) ForgetIn(conversation string) ([]parley.Exchange, error) {
 }
 
 // find reads exchanges. Those outlive the conversation of their last one: deleting it closes no breaker.
-func (s loops) find(where string, args ...any) (list []parley.Exchange, err error) {
+func (s loops) find(where string, args ...any) (list []storage.Exchange, err error) {
 	var agents [][3]int64
 	err = s.each(`SELECT e.low, e.high, e.last, c.id, e.count, e.at, e.open FROM exchanges e
 		LEFT JOIN conversations c ON c.num = e.conv AND `+alive+" WHERE "+where, args, func(r Rows) error {
 		var (
-			e    parley.Exchange
+			e    storage.Exchange
 			who  [3]int64
 			conv []byte
 			at   int64
@@ -107,7 +108,7 @@ func (s loops) find(where string, args ...any) (list []parley.Exchange, err erro
 }
 
 // name puts the agents in the order of their ids, and says which of them was the last.
-func (s loops) name(e *parley.Exchange, who [3]int64) error {
+func (s loops) name(e *storage.Exchange, who [3]int64) error {
 	one, err := s.agentID(who[0])
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -39,7 +41,7 @@ func (s names) Numbered(noun parley.Noun, number int64) (string, error) {
 	return uuidText(id)
 }
 
-func (s names) Like(noun parley.Noun, p parley.IDPiece, reader parley.IDReader, limit int) (list []parley.NamedID, err error) {
+func (s names) Like(noun parley.Noun, p parley.IDPiece, reader storage.IDReader, limit int) (list []storage.NamedID, err error) {
 	rows, known := namedTables[noun]
 	if !known {
 		return nil, nil
@@ -74,7 +76,7 @@ func beginningWith(rows namedRows, p parley.IDPiece) (*query, error) {
 	}
 	q := &query{}
 	q.add("SELECT x.id, x." + rows.number + " FROM (SELECT " + rows.columns + " FROM " + rows.table)
-	q.add("WHERE id >= ? AND id <= ? ORDER BY id DESC LIMIT 0 + ?) x WHERE 1 = 1", low, high, parley.IDsLookedAt)
+	q.add("WHERE id >= ? AND id <= ? ORDER BY id DESC LIMIT 0 + ?) x WHERE 1 = 1", low, high, storage.IDsLookedAt)
 	return q, nil
 }
 
@@ -87,13 +89,13 @@ func endingWith(rows namedRows, p parley.IDPiece) (*query, error) {
 	}
 	q := &query{}
 	q.add("SELECT x.id, x." + rows.number + " FROM (SELECT " + rows.columns + " FROM " + rows.table)
-	q.add("WHERE "+rows.number+" > 0 ORDER BY "+rows.number+" DESC LIMIT 0 + ?) x", parley.IDsLookedAt)
+	q.add("WHERE "+rows.number+" > 0 ORDER BY "+rows.number+" DESC LIMIT 0 + ?) x", storage.IDsLookedAt)
 	q.add(fmt.Sprintf("WHERE substr(x.id, %d) = ?", size-len(end)+1), end)
 	return q, nil
 }
 
 // readableBy leaves out what a reader does not see.
-func (s names) readableBy(q *query, noun parley.Noun, reader parley.IDReader) error {
+func (s names) readableBy(q *query, noun parley.Noun, reader storage.IDReader) error {
 	if reader.ID == "" {
 		return nil
 	}
@@ -126,7 +128,7 @@ func (s names) readableBy(q *query, noun parley.Noun, reader parley.IDReader) er
 }
 
 // collect adds what a query finds to a list, each id once, up to a limit.
-func (s names) collect(q *query, p parley.IDPiece, list []parley.NamedID, limit int) ([]parley.NamedID, error) {
+func (s names) collect(q *query, p parley.IDPiece, list []storage.NamedID, limit int) ([]storage.NamedID, error) {
 	seen := map[string]bool{}
 	for _, one := range list {
 		seen[one.ID] = true
@@ -146,7 +148,7 @@ func (s names) collect(q *query, p parley.IDPiece, list []parley.NamedID, limit 
 		if err != nil || seen[id] || !p.Begins(id) && !p.Ends(id) {
 			return nil //nolint:nilerr // a damaged id is nobody's
 		}
-		seen[id], list = true, append(list, parley.NamedID{ID: id, Number: number.Int64})
+		seen[id], list = true, append(list, storage.NamedID{ID: id, Number: number.Int64})
 		return nil
 	})
 	return list, err

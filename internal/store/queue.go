@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -19,7 +21,7 @@ func (s queue) Now() (parley.Tick, error) {
 	return parley.Tick(now), s.note(err)
 }
 
-func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
+func (s queue) Ready(q storage.Queue) ([]parley.Delivery, error) {
 	to, err := s.agentNamed(q.Recipient)
 	if err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func (s queue) Ready(q parley.Queue) ([]parley.Delivery, error) {
 }
 
 // waitingFor selects the deliveries of a recipient that nobody has.
-func waitingFor(recipient int64, q parley.Queue) *query {
+func waitingFor(recipient int64, q storage.Queue) *query {
 	sql := &query{}
 	sql.add("d.agent = ? AND d.state = 'accepted'", recipient)
 	if q.Paused {
@@ -71,7 +73,7 @@ func waitingFor(recipient int64, q parley.Queue) *query {
 	return sql
 }
 
-func (s queue) Senders(q parley.Queue) (list []parley.SenderCount, err error) {
+func (s queue) Senders(q storage.Queue) (list []storage.SenderCount, err error) {
 	to, err := s.agentNamed(q.Recipient)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func (s queue) Senders(q parley.Queue) (list []parley.SenderCount, err error) {
 		func(r Rows) error {
 			var (
 				sender int64
-				one    parley.SenderCount
+				one    storage.SenderCount
 			)
 			err := r.Scan(&sender, &one.Count, &one.Oldest)
 			senders, list = append(senders, sender), append(list, one)
@@ -96,12 +98,12 @@ func (s queue) Senders(q parley.Queue) (list []parley.SenderCount, err error) {
 		}
 	}
 	// Whoever has sent a damaged message is not known.
-	return slices.DeleteFunc(list, func(one parley.SenderCount) bool { return one.Sender == "" }), err
+	return slices.DeleteFunc(list, func(one storage.SenderCount) bool { return one.Sender == "" }), err
 }
 
 // where narrows a question down to conversations. The sum keeps PostgreSQL from beginning at all messages
 // of one, when the recipient's queue is shorter.
-func (s queue) where(sql *query, q parley.Queue) error {
+func (s queue) where(sql *query, q storage.Queue) error {
 	if q.In != "" {
 		conv, err := s.conversationKey(q.In)
 		if err != nil {

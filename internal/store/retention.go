@@ -1,7 +1,7 @@
 package store
 
 import (
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 type retention struct{ *tx }
@@ -15,12 +15,12 @@ const bodyBytes = `(octet_length(m.text) + coalesce(octet_length(m.code), 0) + c
 const owed = "(EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" + open + " OR d.state = 'dead'))" +
 	" OR EXISTS (SELECT 1 FROM waits w WHERE w.message = m.seq AND w.ask = 1 AND " + openWait + "))"
 
-func (s retention) Oldest(after int64, limit int) (list []parley.OldMessage, err error) {
+func (s retention) Oldest(after int64, limit int) (list []storage.OldMessage, err error) {
 	err = s.each("SELECT m.seq, m.created_at, "+bodyBytes+", CASE WHEN "+owed+` THEN 1 ELSE 0 END
 		FROM messages m JOIN conversations c ON c.num = m.conv
 		WHERE m.seq > $1 AND `+alive+` ORDER BY m.seq LIMIT 0 + $2`, []any{after, limit}, func(r Rows) error {
 		var (
-			m       parley.OldMessage
+			m       storage.OldMessage
 			created int64
 			owed    int
 		)
@@ -37,7 +37,7 @@ func (s retention) Oldest(after int64, limit int) (list []parley.OldMessage, err
 const doomed = `SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv
 	WHERE m.seq > $1 AND m.seq <= $2 AND ` + alive + ` AND NOT ` + owed
 
-func (s retention) Erase(after, upTo int64) (erased parley.Erased, err error) {
+func (s retention) Erase(after, upTo int64) (erased storage.Erased, err error) {
 	rooms, erased, err := s.leaving(after, upTo)
 	if err != nil || erased.Messages == 0 {
 		return erased, err
@@ -73,7 +73,7 @@ func (s retention) Erase(after, upTo int64) (erased parley.Erased, err error) {
 }
 
 // leaving counts the messages that Erase erases: in all, and in each conversation.
-func (s retention) leaving(after, upTo int64) (rooms map[int64]int64, total parley.Erased, err error) {
+func (s retention) leaving(after, upTo int64) (rooms map[int64]int64, total storage.Erased, err error) {
 	rooms = map[int64]int64{}
 	err = s.each("SELECT m.conv, count(*), sum("+bodyBytes+") FROM messages m WHERE m.seq IN ("+doomed+") GROUP BY m.conv",
 		[]any{after, upTo}, func(r Rows) error {

@@ -3,12 +3,14 @@ package store
 import (
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
 )
 
-func (s runs) Posted(run string, post parley.RunPost) error {
+func (s runs) Posted(run string, post storage.RunPost) error {
 	key, err := s.key(run)
 	if err != nil {
 		return err
@@ -30,7 +32,7 @@ func (s runs) key(run string) (key []byte, err error) {
 	return key, err
 }
 
-func (s runs) Posts(run string) (posts []parley.RunPost, err error) {
+func (s runs) Posts(run string) (posts []storage.RunPost, err error) {
 	key, err := s.key(run)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func (s runs) Posts(run string) (posts []parley.RunPost, err error) {
 	err = s.each(`SELECT p.digest, (SELECT m.id FROM messages m JOIN conversations c ON c.num = m.conv
 		WHERE m.seq = p.message AND `+alive+") FROM run_posts p WHERE p.run = $1 ORDER BY p.message", []any{key}, func(r Rows) error {
 		var (
-			post parley.RunPost
+			post storage.RunPost
 			id   []byte
 		)
 		err := r.Scan(&post.Digest, &id)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -53,11 +55,11 @@ func (s *scene) close() {
 }
 
 // submit hands an update over and does not wait for it. Its label is stored as an event.
-func (s *scene) submit(label string, more ...func(parley.Tx) error) {
+func (s *scene) submit(label string, more ...func(storage.Tx) error) {
 	s.submitWith(context.Background(), label, more...)
 }
 
-func (s *scene) submitWith(ctx context.Context, label string, more ...func(parley.Tx) error) {
+func (s *scene) submitWith(ctx context.Context, label string, more ...func(storage.Tx) error) {
 	s.wg.Go(func() {
 		err := s.store.Update(ctx, s.writing(label, more...))
 		s.mu.Lock()
@@ -68,8 +70,8 @@ func (s *scene) submitWith(ctx context.Context, label string, more ...func(parle
 }
 
 // writing stores the label and goes on with more.
-func (s *scene) writing(label string, more ...func(parley.Tx) error) func(parley.Tx) error {
-	return func(tx parley.Tx) error {
+func (s *scene) writing(label string, more ...func(storage.Tx) error) func(storage.Tx) error {
+	return func(tx storage.Tx) error {
 		s.mu.Lock()
 		s.runs[label]++
 		s.mu.Unlock()
@@ -89,7 +91,7 @@ func (s *scene) writing(label string, more ...func(parley.Tx) error) func(parley
 func (s *scene) hold() (release func()) {
 	gate := make(chan struct{})
 	var once sync.Once
-	s.submit("held", func(parley.Tx) error {
+	s.submit("held", func(storage.Tx) error {
 		<-gate
 		return nil
 	})
@@ -111,7 +113,7 @@ func (s *scene) together(updates ...func()) {
 // plain submits an update that only stores its label.
 func (s *scene) plain(label string) func() { return func() { s.submit(label) } }
 
-func (s *scene) with(label string, more ...func(parley.Tx) error) func() {
+func (s *scene) with(label string, more ...func(storage.Tx) error) func() {
 	return func() { s.submit(label, more...) }
 }
 

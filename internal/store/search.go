@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -31,12 +33,12 @@ const (
 	tagTrace        = 'r'
 )
 
-func (s search) Mark() (m parley.IndexMark, err error) {
+func (s search) Mark() (m storage.IndexMark, err error) {
 	err = s.row("SELECT seq, erased FROM search_mark", nil, []any{&m.Seq, &m.Erased})
 	return m, err
 }
 
-func (s search) Index(from parley.IndexMark, upTo int64, docs []parley.Document) error {
+func (s search) Index(from storage.IndexMark, upTo int64, docs []parley.Document) error {
 	if upTo <= from.Seq {
 		return fmt.Errorf("the index would go from %d back to %d", from.Seq, upTo)
 	}
@@ -156,7 +158,7 @@ func (t *tx) forgetOf(conv int64, limit int) error {
 	return t.erased()
 }
 
-func (s search) Match(q parley.SearchQuery) (found parley.Matches, err error) {
+func (s search) Match(q storage.SearchQuery) (found storage.Matches, err error) {
 	bounds, err := s.bounds(q)
 	if err != nil {
 		return found, err
@@ -215,7 +217,7 @@ type portion struct {
 func (p portion) args() []any { return []any{p.expression, p.below, p.from, p.size} }
 
 // portion returns what a query leaves of a portion, and whether there may be more of it.
-func (s search) portion(p portion, q parley.SearchQuery, limit int) (list []parley.Message, more bool, err error) {
+func (s search) portion(p portion, q storage.SearchQuery, limit int) (list []parley.Message, more bool, err error) {
 	statement := query{args: p.args()}
 	statement.add("SELECT c.id, " + messageColumns + " FROM (" + s.text.Candidates() + `) f
 		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE ` + alive)
@@ -234,7 +236,7 @@ func (s search) extent(p portion) (n int, lowest int64, err error) {
 }
 
 // sortOut adds what the index does not know.
-func (s search) sortOut(statement *query, q parley.SearchQuery) error {
+func (s search) sortOut(statement *query, q storage.SearchQuery) error {
 	if !q.Before.IsZero() {
 		statement.add("AND m.created_at < ?", millis(q.Before))
 	}
@@ -258,7 +260,7 @@ func (s search) sortOut(statement *query, q parley.SearchQuery) error {
 }
 
 // sortOutNames tells agents apart that have had the same id one after the other, for whom the index has one tag.
-func (s search) sortOutNames(statement *query, q parley.SearchQuery) error {
+func (s search) sortOutNames(statement *query, q storage.SearchQuery) error {
 	if q.From != "" {
 		from, err := s.agentNamed(q.From)
 		if err != nil {
@@ -285,7 +287,7 @@ func (s search) sortOutNames(statement *query, q parley.SearchQuery) error {
 // seqBounds are where messages of a time lie: at least from and less than below.
 type seqBounds struct{ from, below int64 }
 
-func (s search) bounds(q parley.SearchQuery) (b seqBounds, err error) {
+func (s search) bounds(q storage.SearchQuery) (b seqBounds, err error) {
 	b.below = 1 << 62
 	if q.Below > 0 {
 		b.below = q.Below
@@ -302,7 +304,7 @@ func (s search) bounds(q parley.SearchQuery) (b seqBounds, err error) {
 	return b, err
 }
 
-func (s search) expression(q parley.SearchQuery) (e Expression, err error) {
+func (s search) expression(q storage.SearchQuery) (e Expression, err error) {
 	e.All, e.None = q.All, q.None
 	for _, id := range []struct {
 		kind byte

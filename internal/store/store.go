@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Store is a parley.Store on a SQL database, but for the bodies of artifacts, which each database
@@ -35,12 +35,12 @@ func New(driver Driver) *Store {
 }
 
 // Update implements parley.Store.
-func (s *Store) Update(ctx context.Context, fn func(parley.Tx) error) error {
+func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.writer.submit(ctx, fn)
 }
 
 // View implements parley.Store.
-func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) {
+func (s *Store) View(ctx context.Context, fn func(storage.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Store) View(ctx context.Context, fn func(parley.Tx) error) (err error) 
 
 // Probe implements parley.Prober.
 func (s *Store) Probe(ctx context.Context) error {
-	return s.Update(ctx, func(t parley.Tx) error {
+	return s.Update(ctx, func(t storage.Tx) error {
 		return t.(*tx).write("UPDATE counters SET repairs = repairs + 1")
 	})
 }

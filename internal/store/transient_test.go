@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // passing makes the nth statements that begin with a word fail as a lost connection does: the
@@ -22,11 +22,11 @@ func passing(prefix string, times int) func(*testConn, string) error {
 }
 
 func TestWhatPassesIsRunAgain(t *testing.T) {
-	insert := func(tx parley.Tx) error { return tx.Agents().Insert(testAgent()) }
-	for name, end := range map[string]func(parley.Tx) error{
+	insert := func(tx storage.Tx) error { return tx.Agents().Insert(testAgent()) }
+	for name, end := range map[string]func(storage.Tx) error{
 		"told":                    insert,
 		"hidden":                  hides(insert),
-		"told as an error of its": func(tx parley.Tx) error { return errors.Join(errInjected, insert(tx)) },
+		"told as an error of its": func(tx storage.Tx) error { return errors.Join(errInjected, insert(tx)) },
 	} {
 		t.Run("alone, "+name, func(t *testing.T) {
 			play(t, func(s *scene) {
@@ -48,8 +48,8 @@ func TestWhatPassesIsRunAgain(t *testing.T) {
 }
 
 // onceFails returns an error of its own only where the database has failed too.
-func onceFails(end func(parley.Tx) error) func(parley.Tx) error {
-	return func(tx parley.Tx) error {
+func onceFails(end func(storage.Tx) error) func(storage.Tx) error {
+	return func(tx storage.Tx) error {
 		if err := end(tx); errors.Is(err, errPasses) {
 			return err
 		}
@@ -60,7 +60,7 @@ func onceFails(end func(parley.Tx) error) func(parley.Tx) error {
 func TestWhatDoesNotPassIsTold(t *testing.T) {
 	play(t, func(s *scene) {
 		s.driver.writer.before = passing("INSERT INTO agents", -1)
-		s.submit("unlucky", func(tx parley.Tx) error { return tx.Agents().Insert(testAgent()) })
+		s.submit("unlucky", func(tx storage.Tx) error { return tx.Agents().Insert(testAgent()) })
 		s.wg.Wait()
 		s.refused("unlucky", errPasses)
 		s.ran("unlucky", 1+attempts)
@@ -108,7 +108,7 @@ func TestCommitThatWentWellUnheard(t *testing.T) {
 					for _, label := range others {
 						s.submit(label)
 					}
-				}, s.with("bad", func(parley.Tx) error { return errInjected }))
+				}, s.with("bad", func(storage.Tx) error { return errInjected }))
 				s.acknowledged(append(others, "held")...)
 				s.refused("bad", errInjected)
 				s.ran("held", 1)

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -66,28 +68,28 @@ type drawn struct {
 	loaded bool
 }
 
-func (t *tx) Agents() parley.AgentStore               { return agents{t} }
-func (t *tx) Conversations() parley.ConversationStore { return conversations{t} }
-func (t *tx) Members() parley.MemberStore             { return members{t} }
-func (t *tx) Messages() parley.MessageStore           { return messages{t} }
-func (t *tx) Deliveries() parley.DeliveryStore        { return deliveries{t} }
-func (t *tx) Queue() parley.QueueStore                { return queue{deliveries{t}} }
-func (t *tx) Search() parley.SearchStore              { return search{t} }
-func (t *tx) Artifacts() parley.ArtifactStore         { return artifacts{t} }
-func (t *tx) Tokens() parley.TokenStore               { return tokens{t} }
-func (t *tx) Runs() parley.RunStore                   { return runs{t} }
-func (t *tx) Loops() parley.LoopStore                 { return loops{t} }
-func (t *tx) Waits() parley.WaitStore                 { return waits{t} }
-func (t *tx) Tasks() parley.TaskStore                 { return tasks{t} }
-func (t *tx) Permissions() parley.PermissionStore     { return permissions{t} }
-func (t *tx) Approvals() parley.ApprovalStore         { return approvals{t} }
-func (t *tx) Notices() parley.NoticeStore             { return notices{t} }
-func (t *tx) Bridges() parley.BridgeStore             { return bridges{t} }
-func (t *tx) Cursors() parley.CursorStore             { return cursors{t} }
-func (t *tx) Log() parley.LogStore                    { return log{t} }
-func (t *tx) Retention() parley.RetentionStore        { return retention{t} }
-func (t *tx) Counts() parley.CountStore               { return counts{t} }
-func (t *tx) Names() parley.NameStore                 { return names{t} }
+func (t *tx) Agents() storage.AgentStore               { return agents{t} }
+func (t *tx) Conversations() storage.ConversationStore { return conversations{t} }
+func (t *tx) Members() storage.MemberStore             { return members{t} }
+func (t *tx) Messages() storage.MessageStore           { return messages{t} }
+func (t *tx) Deliveries() storage.DeliveryStore        { return deliveries{t} }
+func (t *tx) Queue() storage.QueueStore                { return queue{deliveries{t}} }
+func (t *tx) Search() storage.SearchStore              { return search{t} }
+func (t *tx) Artifacts() storage.ArtifactStore         { return artifacts{t} }
+func (t *tx) Tokens() storage.TokenStore               { return tokens{t} }
+func (t *tx) Runs() storage.RunStore                   { return runs{t} }
+func (t *tx) Loops() storage.LoopStore                 { return loops{t} }
+func (t *tx) Waits() storage.WaitStore                 { return waits{t} }
+func (t *tx) Tasks() storage.TaskStore                 { return tasks{t} }
+func (t *tx) Permissions() storage.PermissionStore     { return permissions{t} }
+func (t *tx) Approvals() storage.ApprovalStore         { return approvals{t} }
+func (t *tx) Notices() storage.NoticeStore             { return notices{t} }
+func (t *tx) Bridges() storage.BridgeStore             { return bridges{t} }
+func (t *tx) Cursors() storage.CursorStore             { return cursors{t} }
+func (t *tx) Log() storage.LogStore                    { return log{t} }
+func (t *tx) Retention() storage.RetentionStore        { return retention{t} }
+func (t *tx) Counts() storage.CountStore               { return counts{t} }
+func (t *tx) Names() storage.NameStore                 { return names{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")
 

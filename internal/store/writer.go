@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -35,7 +37,7 @@ type writer struct {
 // update is one call of Update. Whoever moves its state away from waiting decides: the writer
 // starts it, or its caller gives it up.
 type update struct {
-	fn    func(parley.Tx) error
+	fn    func(storage.Tx) error
 	state atomic.Int32
 	done  chan error
 }
@@ -66,7 +68,7 @@ func newWriter(driver Driver, clock func(Conn) (int64, error), found *damages) *
 
 var errClosed = parley.Errorf(parley.Unavailable, "the store is closed").Suggest("start the hub again")
 
-func (w *writer) submit(ctx context.Context, fn func(parley.Tx) error) error {
+func (w *writer) submit(ctx context.Context, fn func(storage.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -282,7 +284,7 @@ func (w *writer) abandon(batch []outcome, cause error) {
 
 // giveUp ends the transaction of an update that failed as the first of its batch, and runs it again
 // where the database failed for a reason that passes.
-func (w *writer) giveUp(fn func(parley.Tx) error, err error) error {
+func (w *writer) giveUp(fn func(storage.Tx) error, err error) error {
 	passes := w.driver.Transient(w.tx.broken)
 	w.rollback()
 	if passes {
@@ -293,14 +295,14 @@ func (w *writer) giveUp(fn func(parley.Tx) error, err error) error {
 
 // alone runs an update in a transaction of its own, several times where the database fails for a
 // reason that passes.
-func (w *writer) alone(fn func(parley.Tx) error) (err error) {
+func (w *writer) alone(fn func(storage.Tx) error) (err error) {
 	for again, left := true, attempts; again && left > 0; left-- {
 		again, err = w.attempt(fn)
 	}
 	return err
 }
 
-func (w *writer) attempt(fn func(parley.Tx) error) (again bool, err error) {
+func (w *writer) attempt(fn func(storage.Tx) error) (again bool, err error) {
 	if halted := w.halted.Load(); halted != nil {
 		return false, *halted
 	}
@@ -359,7 +361,7 @@ func doubtful(cause error) error {
 
 // apply runs one update in a savepoint. An error is the update's own, and nothing of it remains;
 // a fatal one has ended the transaction.
-func (w *writer) apply(fn func(parley.Tx) error) (err, fatal error) {
+func (w *writer) apply(fn func(storage.Tx) error) (err, fatal error) {
 	if fatal := w.tx.conn.Later("SAVEPOINT one"); fatal != nil {
 		return nil, w.driver.Explain(fatal)
 	}
@@ -396,7 +398,7 @@ func (w *writer) rollback() {
 }
 
 // call runs fn, turns a panic into an error, and does not let fn hide that the database failed.
-func (t *tx) call(fn func(parley.Tx) error) (err error) {
+func (t *tx) call(fn func(storage.Tx) error) (err error) {
 	t.broken, t.lastConv, t.lastInbox, t.undelivered = nil, conversationKey{}, inboxOf{}, ""
 	defer func() {
 		if p := recover(); p != nil {

@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -62,8 +64,8 @@ func TestBatchHas256UpdatesAtMost(t *testing.T) {
 
 func TestBatchIsClosedAfterItsTime(t *testing.T) {
 	play(t, func(s *scene) {
-		takes := func(d time.Duration) func(parley.Tx) error {
-			return func(parley.Tx) error {
+		takes := func(d time.Duration) func(storage.Tx) error {
+			return func(storage.Tx) error {
 				time.Sleep(d)
 				return nil
 			}
@@ -81,7 +83,7 @@ func TestNobodyIsToldBeforeTheCommit(t *testing.T) {
 		gate := make(chan struct{})
 		release := s.hold()
 		s.submit("good")
-		s.submit("bad", func(parley.Tx) error { return errInjected })
+		s.submit("bad", func(storage.Tx) error { return errInjected })
 		s.driver.writer.before = func(_ *testConn, query string) error {
 			if query == "COMMIT" {
 				<-gate
@@ -151,7 +153,7 @@ func TestCallerCancelledOnceItsUpdateRuns(t *testing.T) {
 	play(t, func(s *scene) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s.together(s.plain("before"), func() {
-			s.submitWith(ctx, "cancelled", func(tx parley.Tx) error {
+			s.submitWith(ctx, "cancelled", func(tx storage.Tx) error {
 				cancel()
 				return tx.Agents().Insert(testAgent()) // statements still run
 			})
@@ -180,7 +182,7 @@ func TestEveryCallerCancelled(t *testing.T) {
 
 func TestFailingUpdateLeavesItsBatchAlone(t *testing.T) {
 	play(t, func(s *scene) {
-		s.together(s.plain("before"), s.with("bad", func(parley.Tx) error { return errInjected }), s.plain("after"))
+		s.together(s.plain("before"), s.with("bad", func(storage.Tx) error { return errInjected }), s.plain("after"))
 		s.acknowledged("held", "before", "after")
 		s.refused("bad", errInjected)
 		s.ran("bad", 1)
@@ -190,10 +192,10 @@ func TestFailingUpdateLeavesItsBatchAlone(t *testing.T) {
 
 // The first update of a batch is special in that nothing is in its transaction yet.
 func TestFirstUpdateOfABatchFails(t *testing.T) {
-	for name, end := range map[string]func(parley.Tx) error{
-		"by its own error": func(parley.Tx) error { return errInjected },
-		"by a panic":       func(parley.Tx) error { panic("an end") },
-		"by the database": hides(func(tx parley.Tx) error {
+	for name, end := range map[string]func(storage.Tx) error{
+		"by its own error": func(storage.Tx) error { return errInjected },
+		"by a panic":       func(storage.Tx) error { panic("an end") },
+		"by the database": hides(func(tx storage.Tx) error {
 			return errors.Join(tx.Agents().Insert(testAgent()), tx.Log().Append(parley.Event{Kind: "too late"}))
 		}),
 	} {
@@ -201,11 +203,11 @@ func TestFirstUpdateOfABatchFails(t *testing.T) {
 			play(t, func(s *scene) {
 				s.driver.writer.before = failure{"INSERT INTO agents", 1, true}.hook()
 				gate := make(chan struct{})
-				s.submit("first", func(parley.Tx) error {
+				s.submit("first", func(storage.Tx) error {
 					<-gate
 					return nil
 				}, end)
-				s.submit("second", func(tx parley.Tx) error { return tx.Log().Append(parley.Event{Kind: "second too"}) })
+				s.submit("second", func(tx storage.Tx) error { return tx.Log().Append(parley.Event{Kind: "second too"}) })
 				s.submit("third")
 				close(gate)
 				s.wg.Wait()
@@ -223,7 +225,7 @@ func TestFirstUpdateOfABatchFails(t *testing.T) {
 
 func TestPanickingUpdateLeavesItsBatchAlone(t *testing.T) {
 	play(t, func(s *scene) {
-		s.together(s.plain("before"), s.with("bad", func(parley.Tx) error { panic("an end") }), s.plain("after"))
+		s.together(s.plain("before"), s.with("bad", func(storage.Tx) error { panic("an end") }), s.plain("after"))
 		s.acknowledged("held", "before", "after")
 		if err := s.outcome("bad"); parley.CodeOf(err) != parley.Internal {
 			s.Errorf("the panic was told as %v", err)
@@ -237,8 +239,8 @@ func testAgent() parley.Agent {
 }
 
 // hides runs a call whose error it keeps to itself.
-func hides(call func(parley.Tx) error) func(parley.Tx) error {
-	return func(tx parley.Tx) error {
+func hides(call func(storage.Tx) error) func(storage.Tx) error {
+	return func(tx storage.Tx) error {
 		_ = call(tx)
 		return nil
 	}
@@ -256,9 +258,9 @@ func TestUpdateCannotHideThatTheDatabaseFailed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *scene) {
 				s.driver.writer.before = fails.hook()
-				insert := func(tx parley.Tx) error { return tx.Agents().Insert(testAgent()) }
+				insert := func(tx storage.Tx) error { return tx.Agents().Insert(testAgent()) }
 				var after error
-				s.together(s.plain("before"), s.with("bad", hides(insert), func(tx parley.Tx) error {
+				s.together(s.plain("before"), s.with("bad", hides(insert), func(tx storage.Tx) error {
 					after = tx.Log().Append(parley.Event{Kind: "too late"})
 					return nil
 				}), s.plain("after"))
@@ -274,12 +276,12 @@ func TestUpdateCannotHideThatTheDatabaseFailed(t *testing.T) {
 
 // A full disk makes SQLite roll back the whole transaction, the innocent updates too.
 func TestFullDiskTakesNobodyWithIt(t *testing.T) {
-	large := func(tx parley.Tx) error {
+	large := func(tx storage.Tx) error {
 		return tx.Log().Append(parley.Event{Kind: "large", Data: make([]byte, 2<<20)})
 	}
-	for name, bad := range map[string][]func(parley.Tx) error{
+	for name, bad := range map[string][]func(storage.Tx) error{
 		"told":   {large},
-		"hidden": {hides(large), hides(func(tx parley.Tx) error { return tx.Log().Append(parley.Event{Kind: "too late"}) })},
+		"hidden": {hides(large), hides(func(tx storage.Tx) error { return tx.Log().Append(parley.Event{Kind: "too late"}) })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *scene) {
@@ -327,10 +329,10 @@ func TestTransactionThatEndsInsideAnUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *scene) {
 				var once sync.Once
-				s.together(s.with("before", func(parley.Tx) error {
+				s.together(s.with("before", func(storage.Tx) error {
 					once.Do(func() { s.driver.writer.before = fails.hook() }) // from here on
 					return nil
-				}), s.with("bad", func(parley.Tx) error { return own }), s.plain("after"))
+				}), s.with("bad", func(storage.Tx) error { return own }), s.plain("after"))
 				s.acknowledged("held", "before", "after")
 				s.refused("bad", own)
 				s.ran("held", 2)
@@ -344,7 +346,7 @@ func TestFailedCommitIsNeverAcknowledged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *scene) {
 				s.driver.writer.before = failure{"COMMIT", 1, gone}.hook()
-				s.together(s.plain("a"), s.with("bad", func(parley.Tx) error { return context.DeadlineExceeded }), s.plain("b"))
+				s.together(s.plain("a"), s.with("bad", func(storage.Tx) error { return context.DeadlineExceeded }), s.plain("b"))
 				s.acknowledged("held", "a", "b")
 				s.refused("bad", context.DeadlineExceeded)
 				for _, label := range []string{"held", "a", "bad", "b"} {
@@ -368,7 +370,7 @@ func TestCommitThatFailsForOneOnly(t *testing.T) {
 			}
 			return nil
 		}
-		s.together(s.plain("a"), s.with("bad", func(parley.Tx) error {
+		s.together(s.plain("a"), s.with("bad", func(storage.Tx) error {
 			poisoned = true
 			return nil
 		}), s.plain("b"))
@@ -472,9 +474,9 @@ func TestBeginFailsWhileABatchIsRunAgain(t *testing.T) {
 func TestCountersThatCannotBeWritten(t *testing.T) {
 	play(t, func(s *scene) {
 		s.driver.writer.before = failure{"UPDATE counters", 1, false}.hook()
-		s.together(s.with("a", func(tx parley.Tx) error { return tx.Agents().Insert(testAgent()) }), s.plain("b"))
+		s.together(s.with("a", func(tx storage.Tx) error { return tx.Agents().Insert(testAgent()) }), s.plain("b"))
 		s.acknowledged("held", "a", "b")
-		s.submit("finds", func(tx parley.Tx) error {
+		s.submit("finds", func(tx storage.Tx) error {
 			_, err := tx.Agents().Find("arya")
 			return err
 		})
@@ -488,7 +490,7 @@ func TestRefusalIsForgottenWithItsBatch(t *testing.T) {
 	play(t, func(s *scene) {
 		winner := ""
 		insert := func(label string) func() {
-			return s.with(label, func(tx parley.Tx) error {
+			return s.with(label, func(tx storage.Tx) error {
 				err := tx.Agents().Insert(testAgent())
 				if err == nil {
 					winner = label
@@ -514,7 +516,7 @@ func TestRefusalIsForgottenWithItsBatch(t *testing.T) {
 func TestAgentsAreForgottenWithTheirTransaction(t *testing.T) {
 	play(t, func(s *scene) {
 		s.driver.writer.before = failure{"COMMIT", 1, true}.hook()
-		s.submit("lost", func(tx parley.Tx) error {
+		s.submit("lost", func(tx storage.Tx) error {
 			if err := tx.Agents().Insert(testAgent()); err != nil {
 				return err
 			}
@@ -523,7 +525,7 @@ func TestAgentsAreForgottenWithTheirTransaction(t *testing.T) {
 		})
 		s.wg.Wait()
 		s.refused("lost", errInjected)
-		find := func(tx parley.Tx) error {
+		find := func(tx storage.Tx) error {
 			_, err := tx.Agents().Find("arya")
 			return err
 		}
@@ -538,19 +540,19 @@ func TestAgentsAreForgottenWithTheirTransaction(t *testing.T) {
 
 func TestAgentsOfAFailedUpdateAreUnknownToItsBatch(t *testing.T) {
 	play(t, func(s *scene) {
-		find := func(tx parley.Tx) error {
+		find := func(tx storage.Tx) error {
 			_, err := tx.Agents().Find("arya")
 			return err
 		}
 		renamed := testAgent()
 		renamed.Name = "Other"
 		s.together(
-			s.with("bad", func(tx parley.Tx) error {
+			s.with("bad", func(tx storage.Tx) error {
 				return errors.Join(tx.Agents().Insert(testAgent()), find(tx), errInjected)
 			}),
 			s.with("finds none", find),
-			s.with("another", func(tx parley.Tx) error { return tx.Agents().Insert(renamed) }),
-			s.with("finds it", func(tx parley.Tx) error {
+			s.with("another", func(tx storage.Tx) error { return tx.Agents().Insert(renamed) }),
+			s.with("finds it", func(tx storage.Tx) error {
 				a, err := tx.Agents().Find("arya")
 				if err == nil && a.Name != "Other" {
 					err = fmt.Errorf("found %s", a.Name)
@@ -594,7 +596,7 @@ func TestNoUpdateIsLeftWaiting(t *testing.T) {
 	for range callers {
 		group.Go(func() {
 			for range each {
-				err := store.Update(t.Context(), func(parley.Tx) error {
+				err := store.Update(t.Context(), func(storage.Tx) error {
 					ran.Add(1)
 					return nil
 				})
@@ -626,7 +628,7 @@ func TestGoexitInAnUpdateEndsTheProcess(t *testing.T) {
 	}
 	driver := openDriver(t, filepath.Join(t.TempDir(), "test.db"))
 	driver.createSchema(t)
-	_ = New(driver).Update(t.Context(), func(parley.Tx) error {
+	_ = New(driver).Update(t.Context(), func(storage.Tx) error {
 		runtime.Goexit()
 		return nil
 	})

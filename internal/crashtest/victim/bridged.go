@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -42,7 +44,7 @@ func judgeBridges(ctx context.Context, base string, count int) error {
 // asked for one.
 func (b bridged) tokensStored(ctx context.Context) (map[string]int, error) {
 	seen := map[string]int{}
-	err := eachMessage(ctx, b.db, func(tx parley.Tx, m parley.Message) error {
+	err := eachMessage(ctx, b.db, func(tx storage.Tx, m parley.Message) error {
 		seen[tokens.FindString(m.Content.Text)]++
 		if m.To != keeper {
 			return nil

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/store/sqlite"
@@ -48,7 +50,7 @@ func drainAll(ctx context.Context, h *hub.Hub, db *sqlite.DB, l *ledger) error {
 		return err
 	}
 	var now parley.Tick
-	if err := db.View(ctx, func(tx parley.Tx) (err error) { now, err = tx.Queue().Now(); return err }); err != nil {
+	if err := db.View(ctx, func(tx storage.Tx) (err error) { now, err = tx.Queue().Now(); return err }); err != nil {
 		return err
 	}
 	db.DriveLeases(func() int64 { return int64(now) })

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
@@ -26,7 +28,7 @@ func judge(ctx context.Context, home string, messages int) error {
 	}
 	v := verdict{runs: map[parley.RunState]int{}, said: map[key]bool{}, last: map[key]string{}}
 	posted := 0
-	err = eachMessage(ctx, db, func(tx parley.Tx, m parley.Message) error {
+	err = eachMessage(ctx, db, func(tx storage.Tx, m parley.Message) error {
 		if m.From == parley.Owner {
 			posted++
 		}
@@ -44,7 +46,7 @@ func judge(ctx context.Context, home string, messages int) error {
 	return err
 }
 
-func (v *verdict) message(tx parley.Tx, m parley.Message) error {
+func (v *verdict) message(tx storage.Tx, m parley.Message) error {
 	if isWorker(m.From) {
 		for _, once := range []string{m.InReplyTo, m.Content.Text} {
 			if once != "" && v.said[key{m.From, once}] {
@@ -62,7 +64,7 @@ func (v *verdict) message(tx parley.Tx, m parley.Message) error {
 	return err
 }
 
-func (v *verdict) delivery(tx parley.Tx, d parley.Delivery) error {
+func (v *verdict) delivery(tx storage.Tx, d parley.Delivery) error {
 	runs, err := tx.Runs().WokenBy(d.Message, d.Recipient)
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/dispatch"
 	"github.com/parley-hub/parley/internal/hub"
@@ -140,7 +142,7 @@ func allDone(ctx context.Context, db *sqlite.DB) error {
 }
 
 func left(ctx context.Context, db *sqlite.DB) (left int, err error) {
-	err = db.View(ctx, func(tx parley.Tx) error {
+	err = db.View(ctx, func(tx storage.Tx) error {
 		live, err := tx.Runs().Live("")
 		if err != nil {
 			return err

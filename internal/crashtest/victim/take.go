@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/store/sqlite"
@@ -63,7 +65,7 @@ func take(ctx context.Context, home string, posters int) error {
 // hurryLeases lets leases and pauses end within the short life of a victim.
 func hurryLeases(ctx context.Context, db *sqlite.DB, hurry time.Duration) error {
 	var first parley.Tick
-	err := db.View(ctx, func(tx parley.Tx) (err error) {
+	err := db.View(ctx, func(tx storage.Tx) (err error) {
 		first, err = tx.Queue().Now()
 		return err
 	})

@@ -9,6 +9,8 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/store/sqlite"
@@ -90,7 +92,7 @@ func checkAbsent(ctx context.Context, home string, texts io.Reader) error {
 	for lines := bufio.NewScanner(texts); lines.Scan(); {
 		refused[lines.Text()] = true
 	}
-	err = eachMessage(ctx, db, func(_ parley.Tx, m parley.Message) error {
+	err = eachMessage(ctx, db, func(_ storage.Tx, m parley.Message) error {
 		if refused[m.Content.Text] {
 			return fmt.Errorf("%q was refused and is stored", m.Content.Text)
 		}
@@ -99,8 +101,8 @@ func checkAbsent(ctx context.Context, home string, texts io.Reader) error {
 	return errors.Join(err, db.Close())
 }
 
-func eachMessage(ctx context.Context, db *sqlite.DB, look func(parley.Tx, parley.Message) error) error {
-	return db.View(ctx, func(tx parley.Tx) error {
+func eachMessage(ctx context.Context, db *sqlite.DB, look func(storage.Tx, parley.Message) error) error {
+	return db.View(ctx, func(tx storage.Tx) error {
 		for after := int64(0); ; {
 			list, err := tx.Messages().Scan(after, 500)
 			if err != nil || len(list) == 0 {
@@ -122,7 +124,7 @@ func checkDeep(ctx context.Context, db *sqlite.DB) error {
 }
 
 func eachDelivery(ctx context.Context, db *sqlite.DB, look func(parley.Delivery) error) error {
-	return eachMessage(ctx, db, func(tx parley.Tx, m parley.Message) error {
+	return eachMessage(ctx, db, func(tx storage.Tx, m parley.Message) error {
 		list, err := tx.Deliveries().Of(m.ID)
 		for _, d := range list {
 			if err == nil {
@@ -136,7 +138,7 @@ func eachDelivery(ctx context.Context, db *sqlite.DB, look func(parley.Delivery)
 // checkTexts makes sure that no text is there twice.
 func checkTexts(ctx context.Context, db *sqlite.DB) error {
 	seen := map[string]bool{}
-	return eachMessage(ctx, db, func(_ parley.Tx, m parley.Message) error {
+	return eachMessage(ctx, db, func(_ storage.Tx, m parley.Message) error {
 		if seen[m.Content.Text] {
 			return fmt.Errorf("the text %q is there twice", m.Content.Text)
 		}

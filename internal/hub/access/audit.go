@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -42,9 +44,9 @@ func (s *Service) VerifyAudit(ctx context.Context, caller unit.Caller) (parley.A
 }
 
 // VerifyAudit does the same with a store that no hub uses.
-func VerifyAudit(ctx context.Context, db parley.Store, head unit.HeadKeeper) (parley.AuditReport, error) {
+func VerifyAudit(ctx context.Context, db storage.Store, head unit.HeadKeeper) (parley.AuditReport, error) {
 	return checkAudit(head, func(after int64) (list []parley.AuditEntry, err error) {
-		err = db.View(ctx, func(tx parley.Tx) error {
+		err = db.View(ctx, func(tx storage.Tx) error {
 			list, err = tx.Log().Audited(after, auditPage)
 			return err
 		})

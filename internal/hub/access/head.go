@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -11,13 +13,13 @@ import (
 // heads hands the head of the audit log to its keeper after each update that has moved it. A kept head that
 // the log does not have stays as it is: it is the proof that the log was changed.
 type heads struct {
-	store  parley.Store
+	store  storage.Store
 	keeper unit.HeadKeeper
 	log    *slog.Logger
 	wake   chan struct{}
 }
 
-func newHeads(store parley.Store, keeper unit.HeadKeeper, log *slog.Logger) *heads {
+func newHeads(store storage.Store, keeper unit.HeadKeeper, log *slog.Logger) *heads {
 	return &heads{store: store, keeper: keeper, log: log, wake: make(chan struct{}, 1)}
 }
 
@@ -57,7 +59,7 @@ func (k *heads) advance(ctx context.Context) error {
 		return err
 	}
 	var head parley.AuditHead
-	err = k.store.View(ctx, func(tx parley.Tx) error {
+	err = k.store.View(ctx, func(tx storage.Tx) error {
 		if err := isInLog(tx, kept); err != nil {
 			return err
 		}
@@ -71,7 +73,7 @@ func (k *heads) advance(ctx context.Context) error {
 }
 
 // isInLog refuses a head that the log does not have.
-func isInLog(tx parley.Tx, kept parley.AuditHead) error {
+func isInLog(tx storage.Tx, kept parley.AuditHead) error {
 	if kept.Num == 0 {
 		return nil
 	}

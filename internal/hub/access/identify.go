@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"golang.org/x/time/rate"
 
 	"github.com/parley-hub/parley"
@@ -35,7 +37,7 @@ func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (call
 		return caller, s.Strangers.Refuse(s.Config.Log, ErrNotKnown())
 	}
 	var t parley.Token
-	err = s.Store.View(ctx, func(tx parley.Tx) error {
+	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		t, err = GoodToken(tx, hash, s.Now())
 		if err == nil {
 			err = goodAt(t, at)
@@ -73,7 +75,7 @@ func goodAt(t parley.Token, at Place) error {
 }
 
 // callerWith is who calls with a token. Whether the agent of a run may decide is judged anew each time.
-func callerWith(tx parley.Tx, t parley.Token) (unit.Caller, error) {
+func callerWith(tx storage.Tx, t parley.Token) (unit.Caller, error) {
 	holder, err := tx.Agents().Find(t.Agent)
 	if err != nil {
 		return unit.Caller{}, err
@@ -89,7 +91,7 @@ func callerWith(tx parley.Tx, t parley.Token) (unit.Caller, error) {
 }
 
 // agentScopes are the scopes of an agent without a token of its own. It may decide only if another agent reports to it.
-func agentScopes(tx parley.Tx, agent string) (parley.Scopes, error) {
+func agentScopes(tx storage.Tx, agent string) (parley.Scopes, error) {
 	scopes := parley.Scopes{parley.ScopeRead, parley.ScopeSend}
 	decides, err := tx.Agents().HasReports(agent)
 	if decides {
@@ -104,7 +106,7 @@ func (s *Service) Local(ctx context.Context, at Place) (caller unit.Caller, err 
 	if at.Agent == parley.Owner {
 		return unit.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, nil
 	}
-	err = s.Store.View(ctx, func(tx parley.Tx) error {
+	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		if at.Run == "" {
 			caller.Agent = at.Agent
 			if a, err := tx.Agents().Find(at.Agent); err == nil {
@@ -151,7 +153,7 @@ func (s *Service) misused(at Place, t parley.Token, err error) {
 }
 
 // GoodToken finds the token of a secret that can be used by its holder.
-func GoodToken(tx parley.Tx, hash parley.TokenHash, now time.Time) (parley.Token, error) {
+func GoodToken(tx storage.Tx, hash parley.TokenHash, now time.Time) (parley.Token, error) {
 	t, err := tx.Tokens().Find(hash)
 	if errors.Is(err, parley.ErrNotFound) {
 		return t, ErrNotKnown()
@@ -163,7 +165,7 @@ func GoodToken(tx parley.Tx, hash parley.TokenHash, now time.Time) (parley.Token
 }
 
 // Usable says why a token cannot be used by its holder, or nil.
-func Usable(tx parley.Tx, t parley.Token, now time.Time) error {
+func Usable(tx storage.Tx, t parley.Token, now time.Time) error {
 	holder, err := tx.Agents().Find(t.Agent)
 	switch {
 	case err != nil:

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -144,7 +146,7 @@ func (r *refusals) write(ctx context.Context) {
 	if len(list) == 0 {
 		return
 	}
-	err := r.hub.Store.Update(ctx, func(tx parley.Tx) error {
+	err := r.hub.Store.Update(ctx, func(tx storage.Tx) error {
 		for _, e := range list {
 			if err := tx.Log().Audit(e); err != nil {
 				return err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -86,7 +88,7 @@ func findLink(ctx context.Context, core *unit.Core, secret string) (link parley.
 	if !ok {
 		return link, errLinkUsed()
 	}
-	err = core.Store.View(ctx, func(tx parley.Tx) error {
+	err = core.Store.View(ctx, func(tx storage.Tx) error {
 		link, err = GoodToken(tx, hash, core.Now())
 		if parley.CodeOf(err) == parley.NotPermitted || err == nil && link.Kind != parley.TokenLink {
 			err = errLinkUsed()

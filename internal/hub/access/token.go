@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -212,7 +214,7 @@ func ForgetTokens(ctx context.Context, core *unit.Core) error {
 		parley.TokenPlain: tokensKept, parley.TokenSession: tokensKept, parley.TokenLink: 0, parley.TokenApproval: 0,
 		parley.TokenRun: 0, parley.TokenBearer: 0, parley.TokenReply: repliesKept,
 	} {
-		_, err := core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+		_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 			return tx.Tokens().Forget(kind, core.Now().Add(-kept), unit.PurgeBatch)
 		})
 		if err != nil {

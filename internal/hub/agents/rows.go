@@ -1,25 +1,28 @@
 package agents
 
-import "github.com/parley-hub/parley"
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+)
 
 // The rows of this package are written here and nowhere else.
 
 // InsertRow stores a new agent.
-func InsertRow(tx parley.Tx, a parley.Agent) error {
+func InsertRow(tx storage.Tx, a parley.Agent) error {
 	return tx.Agents().Insert(a)
 }
 
 // SaveRow stores a changed agent.
-func SaveRow(tx parley.Tx, a parley.Agent) error {
+func SaveRow(tx storage.Tx, a parley.Agent) error {
 	return tx.Agents().Update(a)
 }
 
 // RetireRow gives a removed agent other names.
-func RetireRow(tx parley.Tx, id, newID, newName string) error {
+func RetireRow(tx storage.Tx, id, newID, newName string) error {
 	return tx.Agents().Retire(id, newID, newName)
 }
 
 // KeepHealth stores what an agent says of its health.
-func KeepHealth(tx parley.Tx, id string, h parley.Health) error {
+func KeepHealth(tx storage.Tx, id string, h parley.Health) error {
 	return tx.Agents().KeepHealth(id, h)
 }

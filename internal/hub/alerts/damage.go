@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -79,7 +81,7 @@ func NoteDamage(ctx context.Context, s *Service, list ...parley.Damage) {
 // LookForDamage takes the damage that the store has found, and alerts the owners. If the alert cannot be stored, the next
 // sweep tries again.
 func LookForDamage(ctx context.Context, s *Service) {
-	if source, notices := s.Store.(parley.DamageSource); notices {
+	if source, notices := s.Store.(storage.DamageSource); notices {
 		NoteDamage(ctx, s, source.Damages()...)
 	}
 }
@@ -87,7 +89,7 @@ func LookForDamage(ctx context.Context, s *Service) {
 // watchDamage handles the damage that the store finds while it reads.
 func (s *Service) watchDamage(ctx context.Context, started func()) {
 	started()
-	source, notices := s.Store.(parley.DamageSource)
+	source, notices := s.Store.(storage.DamageSource)
 	if !notices {
 		<-ctx.Done()
 		return

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -32,7 +34,7 @@ func CheckDisk(ctx context.Context, s *Service) error {
 
 // Space is how much of the store's disk is free, where that can be known.
 func Space(core *unit.Core) (free, total int64, known bool, err error) {
-	disk, known := core.Store.(parley.Disk)
+	disk, known := core.Store.(storage.Disk)
 	if !known {
 		return 0, 0, false, nil
 	}

@@ -1,15 +1,18 @@
 package approvals
 
-import "github.com/parley-hub/parley"
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+)
 
 // The rows of this package are written here and nowhere else.
 
 // InsertRow stores a new approval.
-func InsertRow(tx parley.Tx, a parley.Approval) error {
+func InsertRow(tx storage.Tx, a parley.Approval) error {
 	return tx.Approvals().Insert(a)
 }
 
 // SaveRow stores a changed approval.
-func SaveRow(tx parley.Tx, a parley.Approval) error {
+func SaveRow(tx storage.Tx, a parley.Approval) error {
 	return tx.Approvals().Put(a)
 }

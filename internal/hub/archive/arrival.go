@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/hub/artifacts"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/messages"
@@ -263,7 +265,7 @@ func (in *Arrival) standIn(c parley.Content) (absent []string, err error) {
 		if err == nil && stored.RemovedAt == nil {
 			continue
 		}
-		stored = parley.StoredArtifact{SHA256: a.SHA256, Size: a.Size, StoredAt: in.Now}
+		stored = storage.StoredArtifact{SHA256: a.SHA256, Size: a.Size, StoredAt: in.Now}
 		if err := artifacts.KeepRow(in.Tx, stored, in.Me.ID); err != nil {
 			return nil, err
 		}

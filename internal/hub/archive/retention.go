@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/artifacts"
@@ -72,8 +74,8 @@ func retainMessages(ctx context.Context, core *unit.Core, gone *retained) error 
 
 // olderThan chooses messages from before a time, and none that comes after one which is not: whatever
 // the clock did, nothing goes before what was said earlier.
-func olderThan(before time.Time) func([]parley.OldMessage) int64 {
-	return func(list []parley.OldMessage) (upTo int64) {
+func olderThan(before time.Time) func([]storage.OldMessage) int64 {
+	return func(list []storage.OldMessage) (upTo int64) {
 		for _, m := range list {
 			if !m.CreatedAt.Before(before) {
 				break
@@ -85,8 +87,8 @@ func olderThan(before time.Time) func([]parley.OldMessage) int64 {
 }
 
 // beyond chooses messages until so many bytes are gone.
-func beyond(excess int64) func([]parley.OldMessage) int64 {
-	return func(list []parley.OldMessage) (upTo int64) {
+func beyond(excess int64) func([]storage.OldMessage) int64 {
+	return func(list []storage.OldMessage) (upTo int64) {
 		for _, m := range list {
 			if excess <= 0 {
 				break
@@ -102,10 +104,10 @@ func beyond(excess int64) func([]parley.OldMessage) int64 {
 
 // eraseMessages erases messages in their order, a few in one update, up to those that choose names. It
 // is shown the next ones, and returns the seq of the last that goes, or 0.
-func eraseMessages(ctx context.Context, core *unit.Core, gone *retained, choose func([]parley.OldMessage) int64) error {
+func eraseMessages(ctx context.Context, core *unit.Core, gone *retained, choose func([]storage.OldMessage) int64) error {
 	for after := int64(0); ; {
-		var list []parley.OldMessage
-		err := core.Store.View(ctx, func(tx parley.Tx) (err error) {
+		var list []storage.OldMessage
+		err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 			list, err = tx.Retention().Oldest(after, eraseBatch)
 			return err
 		})
@@ -116,8 +118,8 @@ func eraseMessages(ctx context.Context, core *unit.Core, gone *retained, choose 
 		if upTo == 0 {
 			return nil
 		}
-		var erased parley.Erased
-		err = core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+		var erased storage.Erased
+		err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
 			erased, err = tx.Retention().Erase(after, upTo)
 			return err
 		})
@@ -133,7 +135,7 @@ func eraseMessages(ctx context.Context, core *unit.Core, gone *retained, choose 
 // weighMessages is how many bytes the bodies of all messages have.
 func weighMessages(ctx context.Context, core *unit.Core) (total int64, err error) {
 	for more := true; more && err == nil; {
-		err = core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+		err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
 			total, more, err = tx.Retention().Weigh(weighBatch)
 			return err
 		})
@@ -175,8 +177,8 @@ func (s *Service) retainArtifacts(ctx context.Context, gone *retained) error {
 	}
 }
 
-func oldestArtifacts(ctx context.Context, core *unit.Core) (list []parley.StoredArtifact, totals parley.ArtifactTotals, err error) {
-	err = core.Store.View(ctx, func(tx parley.Tx) (err error) {
+func oldestArtifacts(ctx context.Context, core *unit.Core) (list []storage.StoredArtifact, totals parley.ArtifactTotals, err error) {
+	err = core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		if totals, err = tx.Artifacts().Totals(); err != nil {
 			return err
 		}
@@ -187,9 +189,9 @@ func oldestArtifacts(ctx context.Context, core *unit.Core) (list []parley.Stored
 }
 
 // expireArtifact removes a body unless somebody has handed it in again, and says whether it did.
-func (s *Service) expireArtifact(ctx context.Context, a parley.StoredArtifact) (removed bool, err error) {
+func (s *Service) expireArtifact(ctx context.Context, a storage.StoredArtifact) (removed bool, err error) {
 	err = s.Store.Blobs().Remove(ctx, a.SHA256, func() (bool, error) {
-		err := s.Store.Update(ctx, func(tx parley.Tx) (err error) {
+		err := s.Store.Update(ctx, func(tx storage.Tx) (err error) {
 			removed, err = tx.Artifacts().Expire(a.SHA256, a.StoredAt, s.Now())
 			return err
 		})
@@ -206,7 +208,7 @@ func retainEvents(ctx context.Context, core *unit.Core, gone *retained) (err err
 	if keep < 0 {
 		return nil
 	}
-	gone.Events, err = core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+	gone.Events, err = core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 		return tx.Log().Prune(core.Now().Add(-keep), unit.PurgeBatch)
 	})
 	return err
@@ -220,7 +222,7 @@ func Scrub(ctx context.Context, core *unit.Core) error {
 		if !more {
 			return nil
 		}
-		err := core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+		err := core.Store.Update(ctx, func(tx storage.Tx) (err error) {
 			more, err = tx.Search().Scrub()
 			return err
 		})
@@ -236,7 +238,7 @@ func retainOutputs(ctx context.Context, core *unit.Core, gone *retained) (err er
 	if core.Config.Retention.Outputs <= 0 {
 		return nil
 	}
-	gone.Outputs, err = core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+	gone.Outputs, err = core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 		return tx.Runs().ForgetOutputs(core.Now().Add(-core.Config.Retention.Outputs), eraseBatch)
 	})
 	return err

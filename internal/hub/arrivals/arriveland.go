@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/archive"
 	"github.com/parley-hub/parley/internal/hub/conversations"
@@ -95,8 +97,8 @@ func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
 	return d, err
 }
 
-func (l *Landing) row(bridge, message string, now time.Time) parley.FileRow {
-	return parley.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
+func (l *Landing) row(bridge, message string, now time.Time) storage.FileRow {
+	return storage.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
 }
 
 // intake is an update that stores documents of a tree. What is history goes in as an import does.
@@ -206,7 +208,7 @@ func sameDocument(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arriv
 }
 
 // sameAddress reports whether a document goes where the message of an earlier file went.
-func sameAddress(u *unit.Unit, before parley.FileRow, l *Landing) (bool, error) {
+func sameAddress(u *unit.Unit, before storage.FileRow, l *Landing) (bool, error) {
 	if trees.FolderOf(before.File.Path) == trees.FolderOf(l.Path) {
 		return true, nil
 	}

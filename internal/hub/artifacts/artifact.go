@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/alerts"
@@ -34,7 +36,7 @@ func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.R
 	err = s.Store.Blobs().Put(ctx, room.reader(body), s.Config.Limits.Artifact, func(sha256 string, size int64) error {
 		a = parley.Artifact{SHA256: sha256, Size: size}
 		return s.Write(ctx, caller, unit.OpStoreArtifact, func(u *unit.Unit) error {
-			err := KeepRow(u.Tx, parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: u.Now}, u.Me.ID)
+			err := KeepRow(u.Tx, storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: u.Now}, u.Me.ID)
 			if err != nil {
 				return err
 			}
@@ -158,7 +160,7 @@ func Artifact(u *unit.Unit, sha256 string) (size int64, err error) {
 	return stored.Size, err
 }
 
-func removedByRetention(a parley.StoredArtifact) error {
+func removedByRetention(a storage.StoredArtifact) error {
 	return parley.Errorf(parley.BadInput, "artifact %s was removed on %s, because artifacts are not kept for ever",
 		a.SHA256, a.RemovedAt.Format(time.DateOnly)).Because(parley.NotFound).
 		Suggest("store the file again, if you have it")

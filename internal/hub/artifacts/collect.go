@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -16,7 +18,7 @@ import (
 func CollectArtifacts(ctx context.Context, s *Service) error {
 	since := s.Now().Add(-UnusedArtifact)
 	var unused []string
-	err := s.Store.View(ctx, func(tx parley.Tx) (err error) {
+	err := s.Store.View(ctx, func(tx storage.Tx) (err error) {
 		unused, err = tx.Artifacts().Unused(since, ArtifactBatch)
 		return err
 	})
@@ -30,7 +32,7 @@ func CollectArtifacts(ctx context.Context, s *Service) error {
 
 func CollectArtifact(ctx context.Context, s *Service, sha256 string, since time.Time) error {
 	err := s.Store.Blobs().Remove(ctx, sha256, func() (forgotten bool, err error) {
-		err = s.Store.Update(ctx, func(tx parley.Tx) (err error) {
+		err = s.Store.Update(ctx, func(tx storage.Tx) (err error) {
 			forgotten, err = tx.Artifacts().Forget(sha256, since)
 			return err
 		})
@@ -91,7 +93,7 @@ func eachBody(ctx context.Context, core *unit.Core, look func(digests []string) 
 }
 
 func withoutRow(ctx context.Context, core *unit.Core, digests []string) (waste []string, err error) {
-	err = core.Store.View(ctx, func(tx parley.Tx) error {
+	err = core.Store.View(ctx, func(tx storage.Tx) error {
 		for _, sha256 := range digests {
 			none, err := noBody(tx, sha256)
 			if err != nil {
@@ -109,7 +111,7 @@ func withoutRow(ctx context.Context, core *unit.Core, digests []string) (waste [
 // unknownBody says whether a body has no row. It asks in an update, because after a failed commit only
 // an update that goes through shows that no row comes back after a crash.
 func unknownBody(ctx context.Context, core *unit.Core, sha256 string) (missing bool, err error) {
-	err = core.Store.Update(ctx, func(tx parley.Tx) (err error) {
+	err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
 		missing, err = noBody(tx, sha256)
 		return err
 	})
@@ -117,7 +119,7 @@ func unknownBody(ctx context.Context, core *unit.Core, sha256 string) (missing b
 }
 
 // noBody says whether a body has no row, or one that says it was removed.
-func noBody(tx parley.Tx, sha256 string) (bool, error) {
+func noBody(tx storage.Tx, sha256 string) (bool, error) {
 	a, err := tx.Artifacts().Get(sha256)
 	if errors.Is(err, parley.ErrNotFound) {
 		return true, nil

@@ -1,10 +1,10 @@
 package artifacts
 
-import "github.com/parley-hub/parley"
+import "github.com/parley-hub/parley/internal/storage"
 
 // The rows of this package are written here and nowhere else.
 
 // KeepRow stores who has stored a body.
-func KeepRow(tx parley.Tx, a parley.StoredArtifact, by string) error {
+func KeepRow(tx storage.Tx, a storage.StoredArtifact, by string) error {
 	return tx.Artifacts().Keep(a, by)
 }

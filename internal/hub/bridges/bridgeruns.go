@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -54,7 +56,7 @@ func wokenBy(u *unit.Unit, b parley.Bridge, r parley.Run) (string, error) {
 		if err == nil {
 			return file.Name, nil
 		}
-		row := parley.DepartureRow{}
+		row := storage.DepartureRow{}
 		if errors.Is(err, parley.ErrNotFound) {
 			row, err = u.Bridges().Departure(b.ID, id, "")
 		}

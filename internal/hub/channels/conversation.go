@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/conversations"
@@ -64,7 +66,7 @@ func (s *Service) Conversations(ctx context.Context, caller unit.Caller, f parle
 		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
 			return err
 		}
-		filter := parley.ConversationFilter{Archived: f.Archived, Limit: limit + 1}
+		filter := storage.ConversationFilter{Archived: f.Archived, Limit: limit + 1}
 		if !f.Ephemeral {
 			filter.Kinds = []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/holding"
 	"github.com/parley-hub/parley/internal/hub/policy"
@@ -31,7 +33,7 @@ func (s *Service) Asks(ctx context.Context, caller unit.Caller, f parley.AskFilt
 	return views, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAsks, Asks: &f})
 }
 
-func viewAsks(u *unit.Unit, list []parley.ListedAsk) ([]parley.AskView, error) {
+func viewAsks(u *unit.Unit, list []storage.ListedAsk) ([]parley.AskView, error) {
 	questions, err := questions(u, list)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ type question struct{ conversation, line string }
 
 // questions returns the first lines of asks, by the ids of their messages. The store bounds the text of one answer, so
 // questions asks again for the rest.
-func questions(u *unit.Unit, list []parley.ListedAsk) (map[string]question, error) {
+func questions(u *unit.Unit, list []storage.ListedAsk) (map[string]question, error) {
 	found := map[string]question{}
 	for {
 		var ids []string

@@ -1,20 +1,23 @@
 package conversations
 
-import "github.com/parley-hub/parley"
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+)
 
 // The rows of this package are written here and nowhere else.
 
 // InsertRow stores a new conversation.
-func InsertRow(tx parley.Tx, c parley.Conversation) error {
+func InsertRow(tx storage.Tx, c parley.Conversation) error {
 	return tx.Conversations().Insert(c)
 }
 
 // SaveRow stores a changed conversation.
-func SaveRow(tx parley.Tx, c parley.Conversation) error {
+func SaveRow(tx storage.Tx, c parley.Conversation) error {
 	return tx.Conversations().Update(c)
 }
 
 // SaveMember stores a member, or how far it has read.
-func SaveMember(tx parley.Tx, m parley.Member) error {
+func SaveMember(tx storage.Tx, m parley.Member) error {
 	return tx.Members().Put(m)
 }

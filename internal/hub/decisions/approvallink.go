@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/agents"
@@ -85,7 +87,7 @@ func (s *Service) findApprovalLink(ctx context.Context, secret string) (t parley
 	if !ok {
 		return t, s.access.Strangers.Refuse(s.Config.Log, errApprovalLink())
 	}
-	err = s.Store.View(ctx, func(tx parley.Tx) error {
+	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		t, err = access.GoodToken(tx, hash, s.Now())
 		if parley.CodeOf(err) == parley.NotPermitted || err == nil && t.Kind != parley.TokenApproval {
 			err = errApprovalLink()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -11,7 +13,7 @@ import (
 // Ready is what the caller may take now. Who sleeps is only there for asks, and who is paused or stopped for
 // what wakes nobody.
 func Ready(u *unit.Unit, t parley.Take, turn int) ([]parley.Delivery, error) {
-	q := parley.Queue{Recipient: u.Me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
+	q := storage.Queue{Recipient: u.Me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
 	asleep := u.Me.Asleep(u.Now)
 	if len(t.Only) > 0 {
 		return readyOf(u, t.Only, asleep)
@@ -59,7 +61,7 @@ func readyOf(u *unit.Unit, messages []string, asleep bool) ([]parley.Delivery, e
 const oldestEvery = 8
 
 // WithOldest puts the oldest into the place of the least urgent wherever it is its turn.
-func WithOldest(u *unit.Unit, urgent []parley.Delivery, q parley.Queue, turn int) ([]parley.Delivery, error) {
+func WithOldest(u *unit.Unit, urgent []parley.Delivery, q storage.Queue, turn int) ([]parley.Delivery, error) {
 	due := (turn%oldestEvery + len(urgent)) / oldestEvery
 	if due == 0 || len(urgent) < q.Limit {
 		return urgent, nil // nobody is left behind

@@ -1,15 +1,18 @@
 package deliveries
 
-import "github.com/parley-hub/parley"
+import (
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+)
 
 // The rows of this package are written here and nowhere else.
 
 // InsertRows stores the deliveries of a message.
-func InsertRows(tx parley.Tx, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+func InsertRows(tx storage.Tx, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
 	return tx.Deliveries().Insert(m, to)
 }
 
 // CountRow has the count from a sender to a recipient go on at a number.
-func CountRow(tx parley.Tx, from, to string, n int64) error {
+func CountRow(tx storage.Tx, from, to string, n int64) error {
 	return tx.Deliveries().Count(from, to, n)
 }

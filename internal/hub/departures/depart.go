@@ -3,6 +3,8 @@ package departures
 import (
 	"strconv"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -17,7 +19,7 @@ func DepartureNum(id string) (int64, error) {
 }
 
 // stepDeparture takes a departure to another state. It is the only place where that changes.
-func stepDeparture(u *unit.Unit, row *parley.DepartureRow, to parley.DepartureState) error {
+func stepDeparture(u *unit.Unit, row *storage.DepartureRow, to parley.DepartureState) error {
 	if !row.State.May(to) {
 		return parley.Errorf(parley.BadInput, "departure %d is %s and cannot become %s", row.Num, row.State, to).
 			Because(parley.Conflict).Suggest("look at what has become of it")

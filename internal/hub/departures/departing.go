@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/trees"
@@ -91,7 +93,7 @@ func (d *Departing) old() error {
 }
 
 // again lists a departure that has its name, unless nobody needs it any more, or it has to wait.
-func (d *Departing) again(row parley.DepartureRow) error {
+func (d *Departing) again(row storage.DepartureRow) error {
 	m, err := d.Messages().Get(row.Message)
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err
@@ -134,7 +136,7 @@ func (d *Departing) damaged(delivery parley.Delivery, why *parley.Error) error {
 
 // forget ends a departure of which nothing was written, and of which nobody is told. It is taken up again if its delivery waits for
 // it once more.
-func (d *Departing) forget(row parley.DepartureRow) error {
+func (d *Departing) forget(row storage.DepartureRow) error {
 	if !d.toWrite() {
 		return nil
 	}
@@ -142,7 +144,7 @@ func (d *Departing) forget(row parley.DepartureRow) error {
 }
 
 // tooLate forgets a departure that is not wanted any more. Its file may be there all the same: a bridge that was killed has not said.
-func (d *Departing) tooLate(row parley.DepartureRow, delivery parley.Delivery) error {
+func (d *Departing) tooLate(row storage.DepartureRow, delivery parley.Delivery) error {
 	if err := d.forget(row); err != nil || !d.Writes {
 		return err
 	}
@@ -180,7 +182,7 @@ func (d *Departing) admits(to parley.Agent, delivery parley.Delivery) bool {
 
 // mail lists what waits for those who live in the tree and has no name yet, oldest first.
 func (d *Departing) mail() error {
-	waiting, err := d.waiting(parley.Queue{Wakes: true}, parley.Queue{})
+	waiting, err := d.waiting(storage.Queue{Wakes: true}, storage.Queue{})
 	if err != nil {
 		return err
 	}
@@ -196,7 +198,7 @@ func (d *Departing) mail() error {
 }
 
 // waiting is what is ready for those who live in the tree, of what is looked for, by seq.
-func (d *Departing) waiting(looks ...parley.Queue) (list []parley.Delivery, err error) {
+func (d *Departing) waiting(looks ...storage.Queue) (list []parley.Delivery, err error) {
 	inboxes, err := d.Queue().Inboxes()
 	if err != nil {
 		return nil, err
@@ -261,7 +263,7 @@ func (d *Departing) send(delivery parley.Delivery) error {
 }
 
 // follow has a delivery be where its file is: somebody had taken it by another door when that was reported, and gave it back.
-func (d *Departing) follow(row parley.DepartureRow, delivery parley.Delivery) error {
+func (d *Departing) follow(row storage.DepartureRow, delivery parley.Delivery) error {
 	if row.State == parley.DepartureDue || !d.toWrite() {
 		return nil // it is listed
 	}

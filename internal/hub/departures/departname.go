@@ -6,14 +6,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/trees"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
 // name makes the departure of a message, whose name it fixes. Names are unique in a folder.
-func (d *Departing) name(m parley.Message, recipient, folder string) (parley.DepartureRow, error) {
-	row := parley.DepartureRow{
+func (d *Departing) name(m parley.Message, recipient, folder string) (storage.DepartureRow, error) {
+	row := storage.DepartureRow{
 		Bridge: d.Id, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.Now,
 	}
 	kept, err := d.keptName(m, folder)

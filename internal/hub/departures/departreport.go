@@ -3,6 +3,8 @@ package departures
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/messages"
@@ -78,7 +80,7 @@ func takeBack(u *unit.Unit, d parley.Delivery) error {
 }
 
 // heardBy notes that somebody who lives in a tree is there, for it has taken a file.
-func heardBy(u *unit.Unit, b parley.Bridge, row parley.DepartureRow) error {
+func heardBy(u *unit.Unit, b parley.Bridge, row storage.DepartureRow) error {
 	if row.State != parley.DepartureSeen {
 		return nil
 	}
@@ -119,7 +121,7 @@ func unwritten(r parley.DepartureReport) *parley.Error {
 
 // reportPost has what a post in a channel means for those who live in the tree follow its file: once that is there, it is
 // settled, and nothing more is known of it.
-func reportPost(u *unit.Unit, b parley.Bridge, row parley.DepartureRow, r parley.DepartureReport) error {
+func reportPost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parley.DepartureReport) error {
 	failed, to := r.State == parley.DepartureFailed, parley.DepartureSeen
 	if failed {
 		to = parley.DepartureFailed
@@ -178,7 +180,7 @@ func Recall(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error
 	}
 }
 
-func recallOne(u *unit.Unit, row parley.DepartureRow) error {
+func recallOne(u *unit.Unit, row storage.DepartureRow) error {
 	d, err := u.Deliveries().Get(row.Message, row.Recipient)
 	if err == nil && d.State == parley.DeliveryDelivered && d.Lease == "" {
 		err = deliveries.Move(u, &d, parley.DeliveryAccepted, nil)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/trees"
@@ -34,14 +36,14 @@ func (d *Departing) strays(upTo int64) error {
 // astray is what may be written, or has to be told of: all that wakes, and in the channels that have a directory the rest. Nothing else
 // would become of what wakes nobody elsewhere, however much of it waits.
 func (d *Departing) astray() ([]parley.Delivery, error) {
-	looks := []parley.Queue{{Wakes: true}}
+	looks := []storage.Queue{{Wakes: true}}
 	for _, name := range d.Channels() {
 		c, err := d.Conversations().Find(name)
 		if err = unit.IgnoreNotFound(err); err != nil {
 			return nil, err
 		}
 		if c.ID != "" {
-			looks = append(looks, parley.Queue{In: c.ID})
+			looks = append(looks, storage.Queue{In: c.ID})
 		}
 	}
 	return d.waiting(looks...)

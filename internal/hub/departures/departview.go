@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/trees"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
 // add lists a departure with all that its document says.
-func (d *Departing) add(row parley.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
+func (d *Departing) add(row storage.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
 	out := parley.Departure{
 		ID: strconv.FormatInt(row.Num, 10), Name: row.Name, Message: m, Recipient: row.Recipient,
 		Sequence: delivery.PairSeq, Wakes: delivery.Waking, Final: isFinal(m), ToTier: d.residents[row.Recipient].Tier,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/approvals"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -91,7 +93,7 @@ type wantedItem struct {
 
 // wantedNow are the deliveries that the caller must act on, the newest first.
 func wantedNow(u *unit.Unit) (items []wantedItem, err error) {
-	list, err := u.Queue().Newest(parley.InboxPage{Recipient: u.Me.ID, Wanted: true, Limit: work.MostWanted})
+	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Wanted: true, Limit: work.MostWanted})
 	for _, d := range list {
 		m, err := u.Messages().Get(d.Message)
 		if errors.Is(err, parley.ErrNotFound) || m.Damage != nil || d.Damage != nil {

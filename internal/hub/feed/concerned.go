@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -23,7 +25,7 @@ func circleOfWork(e parley.Event) unit.Circle {
 }
 
 // concernedIn are those whom a circle of a task or an approval is made of, beside owners.
-func concernedIn(tx parley.Tx, c unit.Circle) ([]string, error) {
+func concernedIn(tx storage.Tx, c unit.Circle) ([]string, error) {
 	if c.Task != "" {
 		return concernedInTask(tx, c.Task)
 	}
@@ -35,7 +37,7 @@ func concernedIn(tx parley.Tx, c unit.Circle) ([]string, error) {
 }
 
 // concernedInTask are those who may see a task: who asked for it or for one above it, or is to do one of these.
-func concernedInTask(tx parley.Tx, id string) (list []string, err error) {
+func concernedInTask(tx storage.Tx, id string) (list []string, err error) {
 	for id != "" {
 		found, err := tx.Tasks().GetAll([]string{id})
 		if err != nil || len(found) == 0 {

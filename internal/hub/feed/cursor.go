@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -17,7 +19,7 @@ const (
 // cursor is how far a follower has come. It is stored later than it moves, so that not every post costs another commit for
 // each who follows: what a crash forgets is told again.
 type cursor struct {
-	store parley.Store
+	store storage.Store
 	name  string
 	at    atomic.Int64     // the last event that was told; notBegun before it is known
 	ahead int              // what was told since it was stored
@@ -27,7 +29,7 @@ type cursor struct {
 
 const notBegun = -1
 
-func newCursor(store parley.Store, name string) *cursor {
+func newCursor(store storage.Store, name string) *cursor {
 	c := &cursor{store: store, name: name}
 	c.at.Store(notBegun)
 	return c
@@ -41,7 +43,7 @@ func (c *cursor) told() (at int64, begun bool) {
 
 // begin makes the cursor where there is none: from now on.
 func (c *cursor) begin(ctx context.Context) error {
-	err := c.store.View(ctx, func(tx parley.Tx) error {
+	err := c.store.View(ctx, func(tx storage.Tx) error {
 		_, err := c.position(tx)
 		return err
 	})
@@ -49,7 +51,7 @@ func (c *cursor) begin(ctx context.Context) error {
 		return err
 	}
 	var newest int64
-	err = c.store.Update(ctx, func(tx parley.Tx) (err error) {
+	err = c.store.Update(ctx, func(tx storage.Tx) (err error) {
 		if _, newest, err = tx.Log().Bounds(); err != nil {
 			return err
 		}
@@ -65,7 +67,7 @@ func (c *cursor) begin(ctx context.Context) error {
 }
 
 // position is the last event that was told, by this process or another that follows by the same name.
-func (c *cursor) position(tx parley.Tx) (int64, error) {
+func (c *cursor) position(tx storage.Tx) (int64, error) {
 	stored, err := tx.Cursors().Get(c.name)
 	if err == nil && stored > c.at.Load() {
 		c.at.Store(stored)
@@ -95,7 +97,7 @@ func (c *cursor) save(ctx context.Context) error {
 		return nil
 	}
 	at := c.at.Load()
-	err := c.store.Update(ctx, func(tx parley.Tx) error {
+	err := c.store.Update(ctx, func(tx storage.Tx) error {
 		stored, err := tx.Cursors().Get(c.name)
 		if err != nil || stored >= at {
 			return err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -73,7 +75,7 @@ type hearers struct {
 func (h hearers) has(agent string) bool { return h.everybody || slices.Contains(h.agents, agent) }
 
 // hearersOf is MaySee for all participants at once. readers remembers conversations looked at.
-func hearersOf(tx parley.Tx, e parley.Event, readers map[string]hearers) (hearers, error) {
+func hearersOf(tx storage.Tx, e parley.Event, readers map[string]hearers) (hearers, error) {
 	c := circleOf(e)
 	if c.Task != "" || c.Approval != "" {
 		concerned, err := concernedIn(tx, c)
@@ -102,7 +104,7 @@ func hearersOf(tx parley.Tx, e parley.Event, readers map[string]hearers) (hearer
 }
 
 // readersOf are those who may read a conversation. What is gone has none.
-func readersOf(tx parley.Tx, id string) (hearers, error) {
+func readersOf(tx storage.Tx, id string) (hearers, error) {
 	c, err := tx.Conversations().Find(id)
 	switch {
 	case errors.Is(err, parley.ErrNotFound):

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/local"
 	"github.com/parley-hub/parley/internal/service"
@@ -175,7 +177,7 @@ func (f *following) step(ctx context.Context) (more bool, err error) {
 
 // read is what comes next: at most followBatch events, fewer where messages are large.
 func (f *following) read(ctx context.Context) (batch []Followed, err error) {
-	err = f.hub.Store.View(ctx, func(tx parley.Tx) error {
+	err = f.hub.Store.View(ctx, func(tx storage.Tx) error {
 		after, err := f.position(tx)
 		if err != nil {
 			return err
@@ -194,7 +196,7 @@ func (f *following) read(ctx context.Context) (batch []Followed, err error) {
 }
 
 // withMessages adds to events the messages they are, up to the first whose message was not read.
-func withMessages(tx parley.Tx, after int64, events []parley.Event) ([]Followed, error) {
+func withMessages(tx storage.Tx, after int64, events []parley.Event) ([]Followed, error) {
 	messages, err := tx.Messages().Scan(after, followBatch)
 	if err != nil {
 		return nil, err
@@ -218,7 +220,7 @@ func withMessages(tx parley.Tx, after int64, events []parley.Event) ([]Followed,
 
 // lookForGap warns, once, of events that were erased for their age before the follower was told of them. Messages stay until
 // they are erased themselves.
-func (f *following) lookForGap(tx parley.Tx, after int64) error {
+func (f *following) lookForGap(tx storage.Tx, after int64) error {
 	oldest, _, err := tx.Log().Bounds()
 	if err == nil && after+1 < oldest && f.gap != oldest {
 		f.gap = oldest
@@ -237,7 +239,7 @@ func (s *Service) AwaitFollower(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, awaitFollower)
 	defer cancel()
 	var upTo int64
-	err := s.Store.View(ctx, func(tx parley.Tx) (err error) {
+	err := s.Store.View(ctx, func(tx storage.Tx) (err error) {
 		_, upTo, err = tx.Log().Bounds()
 		return err
 	})

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/local"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -33,7 +35,7 @@ const (
 //
 // One lock guards the stream and every subscription. Whoever holds it calls nobody and waits for nothing.
 type stream struct {
-	store parley.Store
+	store storage.Store
 	wake  chan struct{}
 
 	mu     sync.Mutex
@@ -53,7 +55,7 @@ type news struct {
 	hearers
 }
 
-func newStream(store parley.Store) *stream {
+func newStream(store storage.Store) *stream {
 	return &stream{store: store, wake: make(chan struct{}, 1), open: map[string]subscribers{}, owners: subscribers{}}
 }
 
@@ -117,7 +119,7 @@ func (st *stream) position() (last int64, awaited bool) {
 }
 
 func (st *stream) read(ctx context.Context, after int64) (list []news, err error) {
-	err = st.store.View(ctx, func(tx parley.Tx) error {
+	err = st.store.View(ctx, func(tx storage.Tx) error {
 		events, err := tx.Log().Events(after, streamPage)
 		readers := map[string]hearers{}
 		for _, e := range events {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/agents"
@@ -67,7 +69,7 @@ func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int
 
 // newest are the newest deliveries in the caller's inbox. A task or an approval that has ended wants nothing any more.
 func newest(u *unit.Unit, before int64) ([]parley.Delivery, error) {
-	list, err := u.Queue().Newest(parley.InboxPage{Recipient: u.Me.ID, Before: before, Limit: work.MostWanted})
+	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Before: before, Limit: work.MostWanted})
 	kept := list[:0]
 	for _, d := range list {
 		wanted := true
@@ -101,7 +103,7 @@ func openOf(u *unit.Unit, after int64, limit int) ([]parley.Delivery, error) {
 			return nil, err
 		}
 		var more []parley.Delivery
-		more, err = u.Queue().Ready(parley.Queue{Recipient: u.Me.ID, Wakes: wakes, After: after, Limit: limit})
+		more, err = u.Queue().Ready(storage.Queue{Recipient: u.Me.ID, Wakes: wakes, After: after, Limit: limit})
 		list = append(list, more...)
 	}
 	slices.SortFunc(list, deliveries.BySeq)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/local"
 	"github.com/parley-hub/parley/internal/search"
@@ -29,7 +31,7 @@ const (
 // and apart from it. Documents and the mark of how far it has come are written in one update: a crash
 // leaves neither a gap nor a repeat, and of several indexers on one store each batch is written by one.
 type Indexer struct {
-	store parley.Store
+	store storage.Store
 	log   *slog.Logger
 	wake  chan struct{}
 	hurry chan struct{} // somebody waits
@@ -42,7 +44,7 @@ type Indexer struct {
 	last    map[string]int64 // the newest message of each agent that has posted here
 }
 
-func NewIndexer(store parley.Store, log *slog.Logger) *Indexer {
+func NewIndexer(store storage.Store, log *slog.Logger) *Indexer {
 	return &Indexer{
 		store: store, log: log, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		moved: make(chan struct{}), last: map[string]int64{},
@@ -125,12 +127,12 @@ func (x *Indexer) awaited() bool {
 // step indexes the next messages and says whether there may be more.
 func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 	var (
-		mark  parley.IndexMark
+		mark  storage.IndexMark
 		list  []parley.Message
 		rooms map[string]parley.Conversation
 		next  int64
 	)
-	err = x.store.View(ctx, func(tx parley.Tx) (err error) {
+	err = x.store.View(ctx, func(tx storage.Tx) (err error) {
 		if mark, err = tx.Search().Mark(); err != nil {
 			return err
 		}
@@ -151,7 +153,7 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	docs, upTo := documents(list, rooms)
-	err = x.store.Update(ctx, func(tx parley.Tx) error { return tx.Search().Index(mark, upTo, docs) })
+	err = x.store.Update(ctx, func(tx storage.Tx) error { return tx.Search().Index(mark, upTo, docs) })
 	if errors.Is(err, parley.ErrTaken) {
 		return true, nil // read again: the mark has moved
 	}
@@ -162,7 +164,7 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 }
 
 // roomsOf are the conversations of messages. One that was deleted meanwhile is left out.
-func roomsOf(tx parley.Tx, list []parley.Message) (map[string]parley.Conversation, error) {
+func roomsOf(tx storage.Tx, list []parley.Message) (map[string]parley.Conversation, error) {
 	rooms := map[string]parley.Conversation{}
 	for _, m := range list {
 		if _, known := rooms[m.Conversation]; known {
@@ -226,7 +228,7 @@ func (x *Indexer) Await(ctx context.Context, agent string) {
 }
 
 // Behind says whether what an agent has posted last is beyond the mark.
-func (x *Indexer) Behind(agent string, mark parley.IndexMark) bool {
+func (x *Indexer) Behind(agent string, mark storage.IndexMark) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return max(mark.Seq, x.reached) < x.last[agent]

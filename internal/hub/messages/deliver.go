@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -129,7 +131,7 @@ func crowd(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int, erro
 	if a.Runtime != parley.RuntimeBridge || open <= a.InboxDepth {
 		return open, nil
 	}
-	waiting, err := u.Queue().Ready(parley.Queue{Recipient: a.ID, Wakes: d.Waking, Plain: true, Limit: a.InboxDepth + maxEvictions})
+	waiting, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: d.Waking, Plain: true, Limit: a.InboxDepth + maxEvictions})
 	return len(waiting), err
 }
 
@@ -165,9 +167,9 @@ func victim(u *unit.Unit, d parley.Delivery) (parley.Delivery, bool, error) {
 
 // busiestSender is the sender with the most waiting deliveries of the same sort as d, of those that have one besides d.
 func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, err error) {
-	counts := map[string]parley.SenderCount{}
+	counts := map[string]storage.SenderCount{}
 	for _, paused := range []bool{false, true} {
-		list, err := u.Queue().Senders(parley.Queue{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused})
+		list, err := u.Queue().Senders(storage.Queue{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused})
 		if err != nil {
 			return "", false, err
 		}
@@ -178,7 +180,7 @@ func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, 
 			counts[one.Sender] = one
 		}
 	}
-	most := parley.SenderCount{}
+	most := storage.SenderCount{}
 	for _, one := range counts {
 		if one.Oldest != d.Seq && (one.Count > most.Count || one.Count == most.Count && one.Oldest < most.Oldest) {
 			most = one
@@ -190,7 +192,7 @@ func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, 
 // oldest is the oldest delivery of the same sort from a sender that waits, to be taken now or after a pause.
 func oldest(u *unit.Unit, d parley.Delivery, sender string) (oldest parley.Delivery, found bool, err error) {
 	for _, paused := range []bool{false, true} {
-		list, err := u.Queue().Ready(parley.Queue{
+		list, err := u.Queue().Ready(storage.Queue{
 			Recipient: d.Recipient, Wakes: d.Waking, Paused: paused, Plain: true, From: sender, Limit: 1,
 		})
 		if err != nil {

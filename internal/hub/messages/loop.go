@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/agents"
@@ -99,8 +101,8 @@ func (l *loop) hold(d *parley.Delivery, cause *parley.Error) error {
 }
 
 // pair is what is known of the exchanges with another agent. Those of long ago do not count.
-func (l *loop) pair(other string) (parley.Exchange, error) {
-	fresh := parley.Exchange{A: min(l.sender.ID, other), B: max(l.sender.ID, other)}
+func (l *loop) pair(other string) (storage.Exchange, error) {
+	fresh := storage.Exchange{A: min(l.sender.ID, other), B: max(l.sender.ID, other)}
 	known, err := l.Loops().Get(fresh.A, fresh.B)
 	switch {
 	case errors.Is(err, parley.ErrNotFound):
@@ -116,7 +118,7 @@ func (l *loop) pair(other string) (parley.Exchange, error) {
 
 // count counts an exchange, and opens the breaker with the last one that passes. One that nobody has answered
 // is not counted again: who only sends is in no loop.
-func (l *loop) count(pair parley.Exchange, recipient parley.Agent, chain int) error {
+func (l *loop) count(pair storage.Exchange, recipient parley.Agent, chain int) error {
 	if pair.Last != l.sender.ID || l.reacts() {
 		pair.Count++
 	}
@@ -136,7 +138,7 @@ func (l *loop) count(pair parley.Exchange, recipient parley.Agent, chain int) er
 }
 
 // lengthen says when a chain has become as long as it may be.
-func (l *loop) lengthen(pair parley.Exchange, recipient parley.Agent, chain int) error {
+func (l *loop) lengthen(pair storage.Exchange, recipient parley.Agent, chain int) error {
 	if chain != l.limits.Exchanges || l.said {
 		return nil
 	}
@@ -147,7 +149,7 @@ func (l *loop) lengthen(pair parley.Exchange, recipient parley.Agent, chain int)
 }
 
 // open says in the conversation, once, why further wakes are held.
-func (l *loop) open(pair parley.Exchange, line parley.Wording) error {
+func (l *loop) open(pair storage.Exchange, line parley.Wording) error {
 	if err := noteLoop(l.Unit, parley.EventLoopOpened, pair); err != nil {
 		return err
 	}
@@ -155,7 +157,7 @@ func (l *loop) open(pair parley.Exchange, line parley.Wording) error {
 	return err
 }
 
-func noteLoop(u *unit.Unit, kind parley.EventKind, pair parley.Exchange) error {
+func noteLoop(u *unit.Unit, kind parley.EventKind, pair storage.Exchange) error {
 	data, err := json.Marshal(map[string]any{"agents": []string{pair.A, pair.B}, "exchanges": pair.Count})
 	u.Note(parley.Event{Kind: kind, Conversation: pair.Conversation, Data: data})
 	return err

@@ -3,6 +3,8 @@ package names
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -56,7 +58,7 @@ func someOf(u *unit.Unit, trace string) (list []string, cut bool, err error) {
 		return nil, false, err
 	}
 	for _, reader := range []string{u.Me.ID, ""} {
-		found, err := u.Search().Match(parley.SearchQuery{Trace: trace, Reader: reader, Limit: 1})
+		found, err := u.Search().Match(storage.SearchQuery{Trace: trace, Reader: reader, Limit: 1})
 		if err != nil {
 			return nil, false, err
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/approvals"
@@ -118,7 +120,7 @@ func mustSee(u *unit.Unit, noun parley.Noun, id string) (err error) {
 }
 
 // idReader is the caller as one who looks ids up.
-func idReader(u *unit.Unit) (reader parley.IDReader, err error) {
+func idReader(u *unit.Unit) (reader storage.IDReader, err error) {
 	if u.SeesAll() {
 		return reader, nil
 	}
@@ -133,8 +135,10 @@ func idReader(u *unit.Unit) (reader parley.IDReader, err error) {
 }
 
 // ambiguous names what a piece of an id may mean.
-func ambiguous(noun parley.Noun, name string, found []parley.NamedID) error {
-	slices.SortFunc(found, func(a, b parley.NamedID) int { return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID)) })
+func ambiguous(noun parley.Noun, name string, found []storage.NamedID) error {
+	slices.SortFunc(found, func(a, b storage.NamedID) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID))
+	})
 	var candidates []string
 	for _, one := range found[:min(len(found), candidatesShown)] {
 		if one.Number > 0 {
@@ -212,7 +216,7 @@ func traceOfNumbered(u *unit.Unit, noun parley.Noun, name string) (string, error
 func otherwiseNamed(u unit.Unknown) string {
 	hint := "list what there is, and check the name"
 	if ref, ok := parley.ParseRef(parley.Noun(u.Noun), u.Name); ok && ref.Piece != "" && hasPieces[parley.Noun(u.Noun)] {
-		hint += fmt.Sprintf("; an end of an id is looked for among the newest %d", parley.IDsLookedAt)
+		hint += fmt.Sprintf("; an end of an id is looked for among the newest %d", storage.IDsLookedAt)
 	}
 	return hint
 }

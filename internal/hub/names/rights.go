@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
@@ -75,7 +77,7 @@ func directHint(u *unit.Unit, members []string, all string) (string, error) {
 }
 
 func ConversationNames(u *unit.Unit) ([]string, error) {
-	filter := parley.ConversationFilter{Kinds: []parley.ConversationKind{parley.Channel, parley.Group}, Limit: unit.MaxSuggested}
+	filter := storage.ConversationFilter{Kinds: []parley.ConversationKind{parley.Channel, parley.Group}, Limit: unit.MaxSuggested}
 	if !u.SeesAll() {
 		filter.Reader = u.Me.ID
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/approvals"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -72,7 +74,7 @@ func (s *Service) NoticesCome() <-chan struct{} { return s.noticesCome }
 // DueNotices takes notices that are due. Nobody else is given them for a while.
 func (s *Service) DueNotices(ctx context.Context, limit int) (list []DueNotice, err error) {
 	var due []parley.Notice
-	err = s.Store.View(ctx, func(tx parley.Tx) error {
+	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		due, err = tx.Notices().Due(s.Now(), 1)
 		return err
 	})
@@ -178,7 +180,7 @@ func noticePause(failures int) time.Duration {
 }
 
 func ForgetNotices(ctx context.Context, core *unit.Core) error {
-	_, err := core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 		return tx.Notices().Forget(core.Now().Add(-noticesKept), unit.PurgeBatch)
 	})
 	return err

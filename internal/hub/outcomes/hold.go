@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/feed"
@@ -105,7 +107,7 @@ func (o *holds) begin(ctx context.Context) error {
 }
 
 func (o *holds) newest(ctx context.Context) (newest int64, err error) {
-	err = o.hub.Store.View(ctx, func(tx parley.Tx) error {
+	err = o.hub.Store.View(ctx, func(tx storage.Tx) error {
 		_, newest, err = tx.Log().Bounds()
 		return err
 	})
@@ -120,7 +122,7 @@ func (o *holds) position() int64 {
 
 // check looks whether a caller's credential is good, and ends its call if not.
 func (o *holds) check(ctx context.Context, one *hold) error {
-	err := o.hub.Store.View(ctx, func(tx parley.Tx) error {
+	err := o.hub.Store.View(ctx, func(tx storage.Tx) error {
 		agent, err := tx.Agents().Find(one.caller.Agent)
 		if err == nil && agent.RemovedAt != nil {
 			err = access.ErrNotKnown()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/hub/trees"
 
 	"github.com/parley-hub/parley"
@@ -78,7 +80,7 @@ func postHeld(u *unit.Unit, p Posting, bridge string) (parley.Receipt, error) {
 	if err != nil {
 		return receipt, err
 	}
-	return receipt, trees.Arrived(u.Tx, parley.FileRow{
+	return receipt, trees.Arrived(u.Tx, storage.FileRow{
 		Bridge: b.ID, File: parley.BridgeFile{Path: "approved/" + p.approved.ID}, Name: p.Named, From: u.Me.ID, Message: receipt.Message.ID, At: u.Now,
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/hub/runs"
 
 	"github.com/parley-hub/parley"
@@ -254,7 +256,7 @@ func insert(u *unit.Unit, p Posting, m parley.Message) (parley.Message, error) {
 	if err := messages.InsertRow(u.Tx, m); err != nil || p.By == nil {
 		return m, err
 	}
-	return m, runs.NotePost(u.Tx, p.By.ID, parley.RunPost{Digest: p.Call, Message: m.ID})
+	return m, runs.NotePost(u.Tx, p.By.ID, storage.RunPost{Digest: p.Call, Message: m.ID})
 }
 
 // act does what a stored message is for beside being read.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -15,7 +17,7 @@ import (
 // isNew tells the sender that a channel was made for its message, and which one it may have meant.
 func isNew(ctx context.Context, core *unit.Core, caller unit.Caller, channel string) string {
 	var namesList []string
-	err := core.Store.View(ctx, func(tx parley.Tx) (err error) {
+	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		u := core.NewUnit(tx)
 		if err = u.Enter(caller); err == nil {
 			namesList, err = names.ConversationNames(u)
@@ -38,7 +40,7 @@ func UnknownNotices(ctx context.Context, core *unit.Core, unknown []string) (not
 	if len(unknown) == 0 {
 		return nil
 	}
-	err := core.Store.View(context.WithoutCancel(ctx), func(tx parley.Tx) (err error) {
+	err := core.Store.View(context.WithoutCancel(ctx), func(tx storage.Tx) (err error) {
 		notices, err = aboutUnknown(tx, unknown)
 		return err
 	})
@@ -56,7 +58,7 @@ func NoticesOfUnknown(u *unit.Unit) ([]string, error) {
 	return aboutUnknown(u.Tx, u.UnknownNames)
 }
 
-func aboutUnknown(tx parley.Tx, unknown []string) (notices []string, err error) {
+func aboutUnknown(tx storage.Tx, unknown []string) (notices []string, err error) {
 	names, err := tx.Agents().Names()
 	if err != nil {
 		return nil, err

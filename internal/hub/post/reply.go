@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/runs"
@@ -56,7 +58,7 @@ func repliedBefore(u *unit.Unit, run, call string) (parley.Receipt, error) {
 	if err != nil {
 		return parley.Receipt{}, err
 	}
-	at := slices.IndexFunc(posts, func(p parley.RunPost) bool { return p.Digest == call })
+	at := slices.IndexFunc(posts, func(p storage.RunPost) bool { return p.Digest == call })
 	if at < 0 {
 		return parley.Receipt{}, access.ErrNotKnown()
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
@@ -39,7 +41,7 @@ func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.Searc
 	s.Index.Await(ctx, me)
 	var (
 		result parley.SearchResult
-		found  parley.Matches
+		found  storage.Matches
 	)
 	err = s.View(ctx, caller, unit.OpSearch, func(u *unit.Unit) error {
 		mark, err := u.Search().Mark()
@@ -73,8 +75,8 @@ func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
 }
 
 // searchQuery finds out whom and what the names in a query stand for, and cuts it to the caller's rights.
-func searchQuery(u *unit.Unit, asked search.Query) (q parley.SearchQuery, err error) {
-	q = parley.SearchQuery{
+func searchQuery(u *unit.Unit, asked search.Query) (q storage.SearchQuery, err error) {
+	q = storage.SearchQuery{
 		All: asked.All, None: asked.None, Type: asked.Type, Task: asked.Task, Trace: asked.Trace,
 		Before: asked.Before, After: asked.After, Unanswered: asked.Unanswered,
 	}
@@ -101,7 +103,7 @@ func searchQuery(u *unit.Unit, asked search.Query) (q parley.SearchQuery, err er
 }
 
 // show weighs what was found and fills in one page of it.
-func show(r *parley.SearchResult, phrases []parley.Phrase, found parley.Matches, from parley.SearchCursor, limit int, now time.Time) {
+func show(r *parley.SearchResult, phrases []parley.Phrase, found storage.Matches, from parley.SearchCursor, limit int, now time.Time) {
 	ranked := search.Rank(phrases, found.Messages, now)
 	begin := min(from.Skip, len(ranked))
 	end := min(begin+limit, len(ranked))

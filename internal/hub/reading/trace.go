@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -107,7 +109,7 @@ func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
 	if m != nil || err != nil {
 		return m, err
 	}
-	q := parley.SearchQuery{Trace: id, Limit: 1}
+	q := storage.SearchQuery{Trace: id, Limit: 1}
 	if !u.SeesAll() {
 		q.Reader = u.Me.ID
 	}
@@ -200,7 +202,7 @@ func (t *traced) add(m parley.Message) {
 
 // indexed adds what the index has.
 func (t *traced) indexed() error {
-	q := parley.SearchQuery{Trace: t.trace, Limit: maxTraced}
+	q := storage.SearchQuery{Trace: t.trace, Limit: maxTraced}
 	if !t.SeesAll() {
 		q.Reader = t.Me.ID
 	}

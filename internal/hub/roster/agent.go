@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/agents"
@@ -22,14 +24,14 @@ import (
 
 // AddFirstAgents writes only if it must: a hub whose store takes no updates still starts, to be read.
 func AddFirstAgents(ctx context.Context, core *unit.Core) error {
-	err := core.Store.View(ctx, func(tx parley.Tx) error {
+	err := core.Store.View(ctx, func(tx storage.Tx) error {
 		_, err := tx.Agents().Find(parley.Owner) // added last
 		return err
 	})
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err
 	}
-	return core.Store.Update(ctx, func(tx parley.Tx) error {
+	return core.Store.Update(ctx, func(tx storage.Tx) error {
 		u := core.NewUnit(tx)
 		for _, n := range []parley.NewAgent{
 			{ID: parley.System, Name: "Parley", Kind: parley.KindSystem},
@@ -317,7 +319,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 func leaveAll(u *unit.Unit, id string) error {
 	kinds := []parley.ConversationKind{parley.Channel, parley.Group}
 	for _, archived := range []bool{false, true} {
-		filter := parley.ConversationFilter{Member: id, Kinds: kinds, Archived: archived, Limit: 1 << 30}
+		filter := storage.ConversationFilter{Member: id, Kinds: kinds, Archived: archived, Limit: 1 << 30}
 		list, err := u.Conversations().List(filter)
 		if err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
@@ -135,7 +137,7 @@ func channelsOf(u *unit.Unit, a parley.Agent, trees []parley.Bridge) (names []st
 		left = left || len(b.Channels) == 0
 	}
 	if left {
-		joined, err := u.Conversations().List(parley.ConversationFilter{Member: a.ID, Kinds: []parley.ConversationKind{parley.Channel}, Limit: unit.MaxWith})
+		joined, err := u.Conversations().List(storage.ConversationFilter{Member: a.ID, Kinds: []parley.ConversationKind{parley.Channel}, Limit: unit.MaxWith})
 		if err != nil {
 			return nil, err
 		}

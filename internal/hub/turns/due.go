@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/messages"
@@ -187,7 +189,7 @@ func missed(u *unit.Unit, d parley.Delivery, kind parley.EventKind, cause *parle
 // what a crash has left.
 func FailOrphaned(ctx context.Context, core *unit.Core) error {
 	var ids []string
-	err := core.Store.View(ctx, func(tx parley.Tx) (err error) {
+	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		ids, err = tx.Queue().Orphaned()
 		return err
 	})
@@ -207,7 +209,7 @@ func openFor(u *unit.Unit, id string, limit int) ([]parley.Delivery, error) {
 			break
 		}
 		var more []parley.Delivery
-		more, err = u.Queue().Ready(parley.Queue{Recipient: id, Wakes: wakes, Limit: limit - len(list)})
+		more, err = u.Queue().Ready(storage.Queue{Recipient: id, Wakes: wakes, Limit: limit - len(list)})
 		list = append(list, more...)
 	}
 	return list, err

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
@@ -188,7 +190,7 @@ func nextAsk(u *unit.Unit, st start) (d parley.Delivery, found bool, err error) 
 	if slots <= 0 {
 		return d, false, nil
 	}
-	list, err := u.Queue().Ready(parley.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: 1})
+	list, err := u.Queue().Ready(storage.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: 1})
 	return first(list), len(list) > 0, err
 }
 
@@ -220,7 +222,7 @@ func (st start) busy() (conversations, tasks []string) {
 // where it is its turn. In one that is busy, another task may begin.
 func lead(u *unit.Unit, st start, turn int) (d parley.Delivery, found bool, err error) {
 	busy, tasks := st.busy()
-	q := parley.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
+	q := storage.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
 	for {
 		list, err := u.Queue().Ready(q)
 		if err == nil {
@@ -242,7 +244,7 @@ func lead(u *unit.Unit, st start, turn int) (d parley.Delivery, found bool, err 
 
 // leadIn is the delivery in a conversation that a run begins with, if the one that is the most urgent there may not:
 // its task is busy elsewhere, or it is not the recipient's turn.
-func leadIn(u *unit.Unit, conversation string, d parley.Delivery, q parley.Queue, busy []string) (parley.Delivery, bool, error) {
+func leadIn(u *unit.Unit, conversation string, d parley.Delivery, q storage.Queue, busy []string) (parley.Delivery, bool, error) {
 	mode, err := work.AnswersIn(u, conversation)
 	if err != nil {
 		return d, false, err
@@ -267,7 +269,7 @@ func leadIn(u *unit.Unit, conversation string, d parley.Delivery, q parley.Queue
 // leadBeside is the delivery of a task that begins in a conversation in which a run of another one goes on.
 func leadBeside(u *unit.Unit, a parley.Agent, conversations, busy []string) (d parley.Delivery, found bool, err error) {
 	for _, conversation := range conversations {
-		list, err := u.Queue().Ready(parley.Queue{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: mostTriggers})
+		list, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: mostTriggers})
 		if err != nil {
 			return d, false, err
 		}
@@ -353,7 +355,7 @@ func triggers(u *unit.Unit, st start) ([]parley.Delivery, []parley.Message, erro
 // joining is what else waits for the recipient in the same conversation. Asks and the beginnings of tasks wake runs
 // of their own. What has expired ends.
 func joining(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, error) {
-	list, err := u.Queue().Ready(parley.Queue{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: mostTriggers})
+	list, err := u.Queue().Ready(storage.Queue{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: mostTriggers})
 	if err != nil {
 		return nil, err
 	}

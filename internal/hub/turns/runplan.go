@@ -3,6 +3,8 @@ package turns
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/hub/access"
 
 	"github.com/parley-hub/parley"
@@ -122,7 +124,7 @@ func assign(u *unit.Unit, a *runs.Assignment, idle bool, plan planned) error {
 
 // seeQuietNow is seeQuiet for a run whose context is read at once.
 func seeQuietNow(u *unit.Unit, a parley.Agent, r parley.Run) error {
-	quiet, err := u.Queue().Ready(parley.Queue{Recipient: r.Agent, In: r.Conversation, Limit: 1})
+	quiet, err := u.Queue().Ready(storage.Queue{Recipient: r.Agent, In: r.Conversation, Limit: 1})
 	if err != nil || len(quiet) == 0 {
 		return err
 	}

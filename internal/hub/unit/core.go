@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/index"
 	"github.com/parley-hub/parley/internal/hub/local"
@@ -12,7 +14,7 @@ import (
 // Core is what every use case needs: the store, the configuration, the clock, what this process remembers, and the rules by which
 // subjects take part in each other's work. There is one for each hub.
 type Core struct {
-	Store   parley.Store
+	Store   storage.Store
 	Config  Config
 	Clock   parley.Clock
 	Hooks   Hooks
@@ -33,7 +35,7 @@ type Core struct {
 }
 
 // NewCore makes the core of a hub whose configuration has all its defaults. The hub sets the hooks.
-func NewCore(store parley.Store, config Config) *Core {
+func NewCore(store storage.Store, config Config) *Core {
 	c := &Core{
 		Store: store, Config: config, Clock: config.Clock, Index: index.NewIndexer(store, config.Log),
 		Bells: local.NewBells(), Turns: local.NewTurns(), Watches: local.NewWatches(), Attendance: local.NewAttendance(),

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -141,7 +143,7 @@ func (c *Core) Now() time.Time { return c.Clock.Now().UTC().Truncate(time.Millis
 // Unit is one use case inside one transaction, in the name of one participant. As gives the same transaction in the name of
 // another: the participant of a scene never changes.
 type Unit struct {
-	parley.Tx
+	storage.Tx
 	Core *Core
 	Me   parley.Agent
 	Now  time.Time
@@ -181,7 +183,7 @@ type Changes struct {
 	CallerRules *Permissions // of who calls, once they were looked at
 }
 
-func (c *Core) NewUnit(tx parley.Tx) *Unit {
+func (c *Core) NewUnit(tx storage.Tx) *Unit {
 	return &Unit{Tx: tx, Core: c, Now: c.Now(), Changes: &Changes{}}
 }
 
@@ -261,7 +263,7 @@ func (c *Core) Write(ctx context.Context, caller Caller, do Op, fn func(*Unit) e
 	defer begun.End()
 	now := c.Now()
 	var committed *Unit
-	err = c.Store.Update(ctx, func(tx parley.Tx) error {
+	err = c.Store.Update(ctx, func(tx storage.Tx) error {
 		u := c.NewUnit(tx)
 		u.Now = now
 		committed = u
@@ -304,7 +306,7 @@ func (c *Core) View(ctx context.Context, caller Caller, do Op, fn func(*Unit) er
 	}
 	defer begun.End()
 	var u *Unit
-	err = c.Store.View(ctx, func(tx parley.Tx) error {
+	err = c.Store.View(ctx, func(tx storage.Tx) error {
 		u = c.NewUnit(tx)
 		if err := u.enterFor(caller, do); err != nil {
 			return err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -60,7 +62,7 @@ const MaxSuggested = 1000 // names looked at for a suggestion
 
 func (c *Core) explainUnknown(ctx context.Context, caller Caller, missing Unknown) error {
 	var hint string
-	err := c.Store.View(ctx, func(tx parley.Tx) (err error) {
+	err := c.Store.View(ctx, func(tx storage.Tx) (err error) {
 		u := c.NewUnit(tx)
 		hint, err = c.Hooks.Hint(u, caller, missing)
 		return err
@@ -71,7 +73,7 @@ func (c *Core) explainUnknown(ctx context.Context, caller Caller, missing Unknow
 	return parley.Errorf(parley.BadInput, "there is no %s %q", missing.Noun, Clipped(missing.Name)).Because(parley.NotFound).Suggest("%s", hint)
 }
 
-func BridgeNames(tx parley.Tx) (names []string, err error) {
+func BridgeNames(tx storage.Tx) (names []string, err error) {
 	all, err := tx.Bridges().List()
 	for _, b := range all {
 		names = append(names, b.ID)

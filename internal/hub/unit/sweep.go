@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 const SweepBatch = 200
@@ -29,10 +29,10 @@ func (c *Core) Regularly(ctx context.Context, started func(), every time.Duratio
 }
 
 // Repeat runs an update that does a part of a work until nothing is left of it, and says how much it was.
-func (c *Core) Repeat(ctx context.Context, part func(parley.Tx) (int, error)) (total int, err error) {
+func (c *Core) Repeat(ctx context.Context, part func(storage.Tx) (int, error)) (total int, err error) {
 	for {
 		var n int
-		err := c.Store.Update(ctx, func(tx parley.Tx) (err error) {
+		err := c.Store.Update(ctx, func(tx storage.Tx) (err error) {
 			n, err = part(tx)
 			return err
 		})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/notices"
@@ -33,7 +35,7 @@ func tellOverspent(u *unit.Unit, id string) error {
 	if err != nil || a.RemovedAt != nil {
 		return err
 	}
-	waiting, err := u.Queue().Ready(parley.Queue{Recipient: a.ID, Wakes: true, Limit: 1})
+	waiting, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Limit: 1})
 	if err != nil || len(waiting) == 0 {
 		return err // nothing is held back
 	}

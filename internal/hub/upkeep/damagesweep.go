@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/alerts"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
@@ -23,7 +25,7 @@ const (
 // wake nobody, each time at others: a callback may be among them that was to wake somebody.
 func (s *Service) endDamagedWork(ctx context.Context) error {
 	var found []parley.Damage
-	err := s.Store.View(ctx, func(tx parley.Tx) (err error) {
+	err := s.Store.View(ctx, func(tx storage.Tx) (err error) {
 		found, err = tx.Queue().DamagedWork()
 		return err
 	})
@@ -40,9 +42,9 @@ func (s *Service) endDamagedQuiet(ctx context.Context) error {
 	for range quietLooked / quietPage {
 		var (
 			found []parley.Damage
-			last  parley.QuietMark
+			last  storage.QuietMark
 		)
-		err := s.Store.View(ctx, func(tx parley.Tx) (err error) {
+		err := s.Store.View(ctx, func(tx storage.Tx) (err error) {
 			found, last, err = tx.Queue().DamagedQuiet(s.quiet, quietPage)
 			return err
 		})

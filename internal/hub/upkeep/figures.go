@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/alerts"
 	"github.com/parley-hub/parley/internal/hub/feed"
@@ -13,7 +15,7 @@ import (
 // Figures are what can be counted of a hub at one moment.
 type Figures struct {
 	parley.Totals
-	parley.OpenWork
+	storage.OpenWork
 	Members     []parley.Agent          // without those that were removed
 	Inboxes     map[string]parley.Inbox // by participant
 	Runs        []parley.Run            // live ones

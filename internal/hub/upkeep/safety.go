@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -41,8 +43,8 @@ func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress fu
 }
 
 // keeper is the store for an owner who looks after it, which is written down.
-func keeper(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (parley.Keeper, error) {
-	keeper, able := core.Store.(parley.Keeper)
+func keeper(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (storage.Keeper, error) {
+	keeper, able := core.Store.(storage.Keeper)
 	err := core.Update(ctx, caller, do, func(u *unit.Unit) error {
 		if !able {
 			return parley.Errorf(parley.Unavailable, "this store cannot %s", do.Rule().Act).Suggest("use the database's own tools")

@@ -3,7 +3,8 @@ package upkeep
 import (
 	"sync"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/hub/alerts"
 	"github.com/parley-hub/parley/internal/hub/archive"
 	"github.com/parley-hub/parley/internal/hub/artifacts"
@@ -33,8 +34,8 @@ type Service struct {
 	totals     totals
 	backingUp  sync.Mutex // held by a backup
 	readiness  readiness
-	sweeping   sync.Mutex       // held by a sweep
-	quiet      parley.QuietMark // how far sweeps have looked for damaged deliveries that wake nobody; used under sweeping
+	sweeping   sync.Mutex        // held by a sweep
+	quiet      storage.QuietMark // how far sweeps have looked for damaged deliveries that wake nobody; used under sweeping
 }
 
 // Sweepers do what is due with time: now and then, and often.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/alerts"
@@ -67,19 +69,19 @@ func (s *Service) regularSteps() []func(context.Context) error {
 }
 
 func archiveAllIdle(ctx context.Context, core *unit.Core) error {
-	err := archiveIdle(ctx, core, parley.IdleFilter{
+	err := archiveIdle(ctx, core, storage.IdleFilter{
 		Kinds: []parley.ConversationKind{parley.Ephemeral}, Since: core.Now().Add(-ephemeralIdle), Settled: true,
 	})
 	if err != nil || core.Config.AutoArchive <= 0 {
 		return err
 	}
-	return archiveIdle(ctx, core, parley.IdleFilter{
+	return archiveIdle(ctx, core, storage.IdleFilter{
 		Kinds: []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}, Since: core.Now().Add(-core.Config.AutoArchive),
 	})
 }
 
 func forgetKeys(ctx context.Context, core *unit.Core) error {
-	_, err := core.Repeat(ctx, func(tx parley.Tx) (int, error) {
+	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 		return tx.Messages().ForgetKeys(core.Now().Add(-unit.KeyMemory), unit.PurgeBatch)
 	})
 	return err
@@ -87,10 +89,10 @@ func forgetKeys(ctx context.Context, core *unit.Core) error {
 
 // archiveIdle archives what a filter selects. It is looked up outside the writer; what is left after
 // sweepMost waits for the next sweep.
-func archiveIdle(ctx context.Context, core *unit.Core, filter parley.IdleFilter) error {
+func archiveIdle(ctx context.Context, core *unit.Core, filter storage.IdleFilter) error {
 	filter.Limit = sweepMost
 	var idle []string
-	err := core.Store.View(ctx, func(tx parley.Tx) (err error) {
+	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		idle, err = tx.Conversations().Idle(filter)
 		return err
 	})
@@ -103,7 +105,7 @@ func archiveIdle(ctx context.Context, core *unit.Core, filter parley.IdleFilter)
 }
 
 // archiveStillIdle looks again at each conversation: somebody may have written meanwhile.
-func archiveStillIdle(u *unit.Unit, ids []string, filter parley.IdleFilter) error {
+func archiveStillIdle(u *unit.Unit, ids []string, filter storage.IdleFilter) error {
 	for _, id := range ids {
 		p, err := conversations.Conversation(u, id)
 		if _, gone := errors.AsType[unit.Unknown](err); gone {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/alerts"
 	"github.com/parley-hub/parley/internal/hub/turns"
@@ -78,9 +80,9 @@ func (s *Service) writable(ctx context.Context) error {
 	}
 	free, _, known, err := alerts.Space(s.Core)
 	if err != nil || !known || free >= scarce {
-		return s.Store.Update(ctx, func(parley.Tx) error { return nil })
+		return s.Store.Update(ctx, func(storage.Tx) error { return nil })
 	}
-	if prober, able := s.Store.(parley.Prober); able {
+	if prober, able := s.Store.(storage.Prober); able {
 		if err := prober.Probe(ctx); err != nil {
 			return err
 		}

@@ -3,11 +3,12 @@ package waits
 import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // OpenAsks are the asks that somebody has not answered yet.
 func OpenAsks(u *unit.Unit, to string) ([]parley.Delivery, error) {
-	list, err := u.Queue().Ready(parley.Queue{Recipient: to, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: unit.MostAsks})
+	list, err := u.Queue().Ready(storage.Queue{Recipient: to, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: unit.MostAsks})
 	if err != nil {
 		return nil, err
 	}

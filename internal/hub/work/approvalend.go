@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/approvals"
@@ -58,7 +60,7 @@ func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
-	waiting, err := u.Queue().Ready(parley.Queue{
+	waiting, err := u.Queue().Ready(storage.Queue{
 		Recipient: who.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: approvals.MostRequests,
 	})
 	if err == nil {

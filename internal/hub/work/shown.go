@@ -3,6 +3,8 @@ package work
 import (
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -50,7 +52,7 @@ func shownAndWanted(u *unit.Unit, who parley.Agent, purpose parley.Purpose) ([]p
 	if who.Kind != parley.KindHuman {
 		return nil, nil
 	}
-	list, err := u.Queue().Newest(parley.InboxPage{Recipient: who.ID, Wanted: true, Limit: MostWanted})
+	list, err := u.Queue().Newest(storage.InboxPage{Recipient: who.ID, Wanted: true, Limit: MostWanted})
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool {
 		return d.Purpose != purpose || d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen || d.Lease != ""
 	}), err

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/observe/rungs"
@@ -28,7 +30,7 @@ var at = time.Date(2026, 2, 25, 18, 50, 0, 0, time.UTC)
 func (f fake) Figures(context.Context) (hub.Figures, error) {
 	return hub.Figures{
 		Totals:   parley.Totals{Agents: 3, Conversations: 2, Messages: 7, OpenDeliveries: 4, DeadLetters: 1},
-		OpenWork: parley.OpenWork{QueuedTasks: 1, ActiveTasks: 2, PendingApprovals: 3},
+		OpenWork: storage.OpenWork{QueuedTasks: 1, ActiveTasks: 2, PendingApprovals: 3},
 		Members: []parley.Agent{
 			{ID: "user", Kind: parley.KindHuman},
 			{ID: "arya", Kind: parley.KindAgent, Profile: parley.Profile{InboxDepth: 100}},

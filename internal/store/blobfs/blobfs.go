@@ -23,6 +23,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -33,7 +35,7 @@ type Dir struct {
 	pause sync.RWMutex
 }
 
-var _ parley.Blobs = (*Dir)(nil)
+var _ storage.Blobs = (*Dir)(nil)
 
 const (
 	partial = "partial-" // begins the name of a body that is being written

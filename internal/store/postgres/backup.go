@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-hub/parley"
@@ -80,7 +82,7 @@ func (d *dialer) checkSnapshot(ctx context.Context, tx pgx.Tx) (report parley.Ch
 	if err := report.Err(); err != nil {
 		return report, 0, err
 	}
-	err = f.View(ctx, func(tx parley.Tx) error {
+	err = f.View(ctx, func(tx storage.Tx) error {
 		_, seq, err = tx.Log().Bounds()
 		return err
 	})

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -31,8 +33,8 @@ func postBody(db *DB, c parley.Conversation, text string) error {
 			ID: id, TraceID: id, Conversation: c.ID, From: "arya", Type: parley.TypeChat, Priority: parley.DefaultPriority, Source: "api",
 			Content: parley.Content{Text: text, Artifacts: []parley.Artifact{{SHA256: sha256, Size: size}}},
 		}
-		return db.Update(ctx, func(tx parley.Tx) (err error) {
-			kept := parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: time.UnixMilli(1)}
+		return db.Update(ctx, func(tx storage.Tx) (err error) {
+			kept := storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: time.UnixMilli(1)}
 			if err := tx.Artifacts().Keep(kept, "arya"); err != nil {
 				return err
 			}
@@ -51,7 +53,7 @@ func filled(t *testing.T) (*DB, parley.Conversation, string) {
 	url := migrated.Copy(t)
 	db := opened(t, url)
 	c := prepare(t, db)
-	err := db.Update(t.Context(), func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{Act: "begin"}) })
+	err := db.Update(t.Context(), func(tx storage.Tx) error { return tx.Log().Audit(parley.AuditEntry{Act: "begin"}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func backedUp(t *testing.T) string {
 // ids are the messages of a store, in order.
 func ids(t *testing.T, db *DB) (found []string) {
 	t.Helper()
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		list, err := tx.Messages().Scan(0, 1<<20)
 		for _, m := range list {
 			found = append(found, m.ID)
@@ -148,7 +150,7 @@ func TestBackupWhilePostingCanBeRestored(t *testing.T) {
 	if err := postBody(restored, c, "goes on"); err != nil {
 		t.Error(err)
 	}
-	err = restored.Update(t.Context(), func(tx parley.Tx) error {
+	err = restored.Update(t.Context(), func(tx storage.Tx) error {
 		return tx.Conversations().Insert(parley.Conversation{
 			ID: uuid.NewString(), Name: "new", Kind: parley.Channel, Visibility: parley.Public, CreatedBy: "arya",
 		})

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -39,7 +41,7 @@ type querier interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }
 
-var _ parley.Blobs = (*blobs)(nil)
+var _ storage.Blobs = (*blobs)(nil)
 
 func newBlobs(d *dialer) (*blobs, error) {
 	changing, err := newBodyPool(d)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -89,7 +91,7 @@ func TestConnectionTerminatedInTheMiddleOfABatch(t *testing.T) {
 	)
 	update := func(i int, during func()) {
 		told.Go(func() {
-			err := db.Update(t.Context(), func(tx parley.Tx) error {
+			err := db.Update(t.Context(), func(tx storage.Tx) error {
 				if err := posting(c, ids[i], "hello")(tx); err != nil {
 					return err
 				}
@@ -129,7 +131,7 @@ func TestConnectionsThatEndWhileIdleAreReplaced(t *testing.T) {
 	c := prepare(t, db)
 	for range 3 {
 		id := post(t, db, c, "hello")
-		find := func(tx parley.Tx) error {
+		find := func(tx storage.Tx) error {
 			_, err := tx.Messages().Get(id)
 			return err
 		}
@@ -199,7 +201,7 @@ func TestServerThatIsGoneForLong(t *testing.T) {
 	}
 	ran := 0
 	for range 3 {
-		unavailable(t, db.Update(t.Context(), func(tx parley.Tx) error {
+		unavailable(t, db.Update(t.Context(), func(tx storage.Tx) error {
 			ran++
 			return posting(c, uuid.NewString(), "during")(tx)
 		}))
@@ -207,7 +209,7 @@ func TestServerThatIsGoneForLong(t *testing.T) {
 	if ran > 4 { // once more for the first, which did not know yet
 		t.Errorf("%d tries", ran)
 	}
-	unavailable(t, db.View(t.Context(), func(tx parley.Tx) error {
+	unavailable(t, db.View(t.Context(), func(tx storage.Tx) error {
 		_, err := tx.Agents().List()
 		return err
 	}))
@@ -229,7 +231,7 @@ func TestAHubThatHangsHoldsNobodyUpForEver(t *testing.T) {
 	}
 	db, other := limited("idle_in_transaction_session_timeout", "60s"), limited("lock_timeout", "50ms")
 	c := prepare(t, db)
-	err := db.Update(t.Context(), func(tx parley.Tx) error {
+	err := db.Update(t.Context(), func(tx storage.Tx) error {
 		if _, err := tx.Messages().NextSeq(); err != nil {
 			return err
 		}
@@ -241,7 +243,7 @@ func TestAHubThatHangsHoldsNobodyUpForEver(t *testing.T) {
 	}
 	short := limited("idle_in_transaction_session_timeout", "200ms")
 	ran := 0
-	err = short.Update(t.Context(), func(tx parley.Tx) error {
+	err = short.Update(t.Context(), func(tx storage.Tx) error {
 		if _, err := tx.Messages().NextSeq(); err != nil {
 			return err
 		}

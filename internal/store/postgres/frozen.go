@@ -3,9 +3,10 @@ package postgres
 import (
 	"context"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/jackc/pgx/v5"
 
-	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
 )
 
@@ -16,7 +17,7 @@ type frozen struct {
 	bodies *blobs
 }
 
-var _ parley.Store = (*frozen)(nil)
+var _ storage.Store = (*frozen)(nil)
 
 func (d *dialer) freeze(tx pgx.Tx, snapshot string) *frozen {
 	return &frozen{
@@ -26,7 +27,7 @@ func (d *dialer) freeze(tx pgx.Tx, snapshot string) *frozen {
 }
 
 // Blobs implements parley.Store. They can be read only.
-func (f *frozen) Blobs() parley.Blobs { return f.bodies }
+func (f *frozen) Blobs() storage.Blobs { return f.bodies }
 
 // frozenDriver lends connections whose views see one snapshot.
 type frozenDriver struct {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -66,7 +68,7 @@ func TestHubsPostInOneOrderThatReadersSeeRise(t *testing.T) {
 
 // rises reads on and requires that nothing was left out or comes late: numbers go up by one.
 func rises(t *testing.T, db *DB, last int64) int64 {
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		list, err := tx.Messages().Scan(last, 1000)
 		for _, m := range list {
 			if m.Seq != last+1 {
@@ -86,7 +88,7 @@ func TestUpdatesOfHubsComeOneAfterTheOther(t *testing.T) {
 	hubs := two(t)
 	c := prepare(t, hubs[0])
 	const senders, each = 3, 20
-	count := func(tx parley.Tx) error {
+	count := func(tx storage.Tx) error {
 		found, err := tx.Conversations().Find(c.ID)
 		if err != nil {
 			return err
@@ -106,7 +108,7 @@ func TestUpdatesOfHubsComeOneAfterTheOther(t *testing.T) {
 		})
 	}
 	group.Wait()
-	err := hubs[0].View(t.Context(), func(tx parley.Tx) error {
+	err := hubs[0].View(t.Context(), func(tx storage.Tx) error {
 		found, err := tx.Conversations().Find(c.ID)
 		if want := strconv.Itoa(senders * len(hubs) * each); found.Topic != want {
 			t.Errorf("counted to %s, want %s", found.Topic, want)
@@ -123,10 +125,10 @@ func TestARunIsChangedByOneHubAtATime(t *testing.T) {
 	hubs := two(t)
 	c := prepare(t, hubs[0])
 	run := parley.Run{ID: uuid.NewString(), Agent: "arya", Conversation: c.ID, Runtime: "script", State: parley.RunRunning}
-	if err := hubs[0].Update(t.Context(), func(tx parley.Tx) error { return tx.Runs().Insert(run) }); err != nil {
+	if err := hubs[0].Update(t.Context(), func(tx storage.Tx) error { return tx.Runs().Insert(run) }); err != nil {
 		t.Fatal(err)
 	}
-	count := func(tx parley.Tx) error {
+	count := func(tx storage.Tx) error {
 		found, err := tx.Runs().Get(run.ID)
 		if err != nil {
 			return err
@@ -146,7 +148,7 @@ func TestARunIsChangedByOneHubAtATime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	err := hubs[1].View(t.Context(), func(tx parley.Tx) error {
+	err := hubs[1].View(t.Context(), func(tx storage.Tx) error {
 		found, err := tx.Runs().Get(run.ID)
 		if found.Attempt != len(hubs)*each {
 			t.Errorf("counted to %d, want %d", found.Attempt, len(hubs)*each)
@@ -174,11 +176,11 @@ func TestARunIsKeptFromOthersUntilTheEndOfTheUpdate(t *testing.T) {
 		err = other.QueryRow(t.Context(), "SELECT count(*) FROM (SELECT 1 FROM runs FOR UPDATE SKIP LOCKED) r").Scan(&n)
 		return n, err
 	}
-	if err := db.Update(t.Context(), func(tx parley.Tx) error { return tx.Runs().Insert(run) }); err != nil {
+	if err := db.Update(t.Context(), func(tx storage.Tx) error { return tx.Runs().Insert(run) }); err != nil {
 		t.Fatal(err)
 	}
 	var inside int
-	err = db.Update(t.Context(), func(tx parley.Tx) error {
+	err = db.Update(t.Context(), func(tx storage.Tx) error {
 		if _, err := tx.Runs().Get(run.ID); err != nil {
 			return err
 		}
@@ -194,8 +196,8 @@ func TestARunIsKeptFromOthersUntilTheEndOfTheUpdate(t *testing.T) {
 func TestAgentsChangedByOneHubAreKnownToTheOther(t *testing.T) {
 	hubs := two(t)
 	prepare(t, hubs[0])
-	role := func(db *DB, how func(*DB) func(func(parley.Tx) error) error) (role string) {
-		err := how(db)(func(tx parley.Tx) error {
+	role := func(db *DB, how func(*DB) func(func(storage.Tx) error) error) (role string) {
+		err := how(db)(func(tx storage.Tx) error {
 			a, err := tx.Agents().Find("Arya")
 			role = a.Role
 			return err
@@ -205,15 +207,15 @@ func TestAgentsChangedByOneHubAreKnownToTheOther(t *testing.T) {
 		}
 		return role
 	}
-	view := func(db *DB) func(func(parley.Tx) error) error {
-		return func(fn func(parley.Tx) error) error { return db.View(t.Context(), fn) }
+	view := func(db *DB) func(func(storage.Tx) error) error {
+		return func(fn func(storage.Tx) error) error { return db.View(t.Context(), fn) }
 	}
-	update := func(db *DB) func(func(parley.Tx) error) error {
-		return func(fn func(parley.Tx) error) error { return db.Update(t.Context(), fn) }
+	update := func(db *DB) func(func(storage.Tx) error) error {
+		return func(fn func(storage.Tx) error) error { return db.Update(t.Context(), fn) }
 	}
 	for i := range 4 { // each hub has known it before the other changes it
 		want := fmt.Sprint("role ", i)
-		err := hubs[i%2].Update(t.Context(), func(tx parley.Tx) error {
+		err := hubs[i%2].Update(t.Context(), func(tx storage.Tx) error {
 			a, err := tx.Agents().Find("arya")
 			a.Role = want
 			if err == nil {

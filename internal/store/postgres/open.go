@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/store"
 )
 
@@ -15,7 +16,7 @@ type DB struct {
 	bodies *blobs
 }
 
-var _ parley.Store = (*DB)(nil)
+var _ storage.Store = (*DB)(nil)
 
 // Open opens a database by its URL and brings its schema up to date. Several hubs may do so at once.
 // The tables are in the first schema of the search path, which the URL can set. It refuses, with a
@@ -41,7 +42,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 }
 
 // Blobs implements parley.Store: bodies are rows.
-func (db *DB) Blobs() parley.Blobs { return db.bodies }
+func (db *DB) Blobs() storage.Blobs { return db.bodies }
 
 // Close runs what has begun and closes all connections.
 func (db *DB) Close() error {

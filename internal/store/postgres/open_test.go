@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/parley-hub/parley"
@@ -138,7 +140,7 @@ func TestSchemasOfOneDatabaseAreApart(t *testing.T) {
 	prepare(t, one)
 	holds(t, two, nil)
 	// While one writes, the other is not held up.
-	err := one.Update(t.Context(), func(tx parley.Tx) error {
+	err := one.Update(t.Context(), func(tx storage.Tx) error {
 		if _, err := tx.Messages().NextSeq(); err != nil {
 			return err
 		}

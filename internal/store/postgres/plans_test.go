@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -124,94 +126,96 @@ func TestQuestionsAreAnsweredByIndex(t *testing.T) {
 	}
 }
 
-func questions() map[string]func(parley.Tx) error {
+func questions() map[string]func(storage.Tx) error {
 	id := uuid.UUID{15: 31}.String() // of a message, a conversation and a lease
-	ready := func(q parley.Queue) func(parley.Tx) error {
+	ready := func(q storage.Queue) func(storage.Tx) error {
 		q.Recipient, q.Limit = "agent-3", 5
-		return func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) }
+		return func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) }
 	}
-	return map[string]func(parley.Tx) error{
-		"take what wakes":     ready(parley.Queue{Wakes: true}),
-		"take what is quiet":  ready(parley.Queue{}),
-		"take what is plain":  ready(parley.Queue{Wakes: true, Plain: true}),
-		"take what is urgent": ready(parley.Queue{Wakes: true, Urgent: true}),
-		"take asks":           ready(parley.Queue{Wakes: true, Urgent: true, Purpose: parley.PurposeAsk}),
-		"look at the rest":    ready(parley.Queue{Wakes: true, After: 3}),
-		"inbox, from the end": func(tx parley.Tx) error {
-			return found(tx.Queue().Newest(parley.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
+	return map[string]func(storage.Tx) error{
+		"take what wakes":     ready(storage.Queue{Wakes: true}),
+		"take what is quiet":  ready(storage.Queue{}),
+		"take what is plain":  ready(storage.Queue{Wakes: true, Plain: true}),
+		"take what is urgent": ready(storage.Queue{Wakes: true, Urgent: true}),
+		"take asks":           ready(storage.Queue{Wakes: true, Urgent: true, Purpose: parley.PurposeAsk}),
+		"look at the rest":    ready(storage.Queue{Wakes: true, After: 3}),
+		"inbox, from the end": func(tx storage.Tx) error {
+			return found(tx.Queue().Newest(storage.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
 		},
-		"held":         func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) },
-		"leased":       func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) },
-		"lapsed":       func(tx parley.Tx) error { return found(tx.Queue().Lapsed(crowded, 5)) },
-		"due":          func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
-		"dead":         func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) },
-		"heartbeat":    func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) },
-		"damaged work": func(tx parley.Tx) error { return found(tx.Queue().DamagedWork()) },
-		"damaged quiet deliveries": func(tx parley.Tx) error {
-			_, _, err := tx.Queue().DamagedQuiet(parley.QuietMark{Agent: 3, Place: 9}, 5)
+		"held":         func(tx storage.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) },
+		"leased":       func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) },
+		"lapsed":       func(tx storage.Tx) error { return found(tx.Queue().Lapsed(crowded, 5)) },
+		"due":          func(tx storage.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
+		"dead":         func(tx storage.Tx) error { return found(tx.Queue().Dead(9, 5)) },
+		"heartbeat":    func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) },
+		"damaged work": func(tx storage.Tx) error { return found(tx.Queue().DamagedWork()) },
+		"damaged quiet deliveries": func(tx storage.Tx) error {
+			_, _, err := tx.Queue().DamagedQuiet(storage.QuietMark{Agent: 3, Place: 9}, 5)
 			return err
 		},
-		"messages of a trace": func(tx parley.Tx) error {
+		"messages of a trace": func(tx storage.Tx) error {
 			_, _, err := tx.Messages().InTrace("winter", 9, 5)
 			return err
 		},
-		"orphaned": func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) },
-		"get":      func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) },
-		"get all": func(tx parley.Tx) error {
+		"orphaned": func(tx storage.Tx) error { return found(tx.Queue().Orphaned()) },
+		"get":      func(tx storage.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) },
+		"get all": func(tx storage.Tx) error {
 			return found(tx.Deliveries().GetAll("agent-3", []string{id, uuid.UUID{15: 32}.String()}))
 		},
-		"get messages": func(tx parley.Tx) error { return found(tx.Messages().GetAll([]string{id, uuid.UUID{15: 32}.String()})) },
-		"unread": func(tx parley.Tx) error {
+		"get messages": func(tx storage.Tx) error {
+			return found(tx.Messages().GetAll([]string{id, uuid.UUID{15: 32}.String()}))
+		},
+		"unread": func(tx storage.Tx) error {
 			return found(tx.Members().Unread(parley.Member{Conversation: id, Agent: "agent-3"}, 9))
 		},
-		"last seq": func(tx parley.Tx) error { return found(tx.Messages().NextSeq()) },
-		"of":       func(tx parley.Tx) error { return found(tx.Deliveries().Of(id)) },
-		"between":  func(tx parley.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, crowded, 5)) },
-		"message":  func(tx parley.Tx) error { return found(tx.Messages().Get(id)) },
-		"replies":  func(tx parley.Tx) error { return found(tx.Messages().Replies(id, 5)) },
-		"token":    func(tx parley.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) },
-		"tokens": func(tx parley.Tx) error {
+		"last seq": func(tx storage.Tx) error { return found(tx.Messages().NextSeq()) },
+		"of":       func(tx storage.Tx) error { return found(tx.Deliveries().Of(id)) },
+		"between":  func(tx storage.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, crowded, 5)) },
+		"message":  func(tx storage.Tx) error { return found(tx.Messages().Get(id)) },
+		"replies":  func(tx storage.Tx) error { return found(tx.Messages().Replies(id, 5)) },
+		"token":    func(tx storage.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) },
+		"tokens": func(tx storage.Tx) error {
 			return found(tx.Tokens().List(parley.TokenFilter{Agent: "agent-3", Limit: 5}))
 		},
-		"events": func(tx parley.Tx) error { return found(tx.Log().Events(9, 5)) },
+		"events": func(tx storage.Tx) error { return found(tx.Log().Events(9, 5)) },
 	}
 }
 
-func runQuestions() map[string]func(parley.Tx) error {
+func runQuestions() map[string]func(storage.Tx) error {
 	id := uuid.UUID{15: 31}.String() // of a run, a message and a conversation
 	late := uuid.UUID{14: 0x40}.String()
-	list := func(f parley.RunFilter) func(parley.Tx) error {
+	list := func(f parley.RunFilter) func(storage.Tx) error {
 		f.Limit = 5
-		return func(tx parley.Tx) error { return found(tx.Runs().List(f)) }
+		return func(tx storage.Tx) error { return found(tx.Runs().List(f)) }
 	}
-	ready := func(q parley.Queue) func(parley.Tx) error {
+	ready := func(q storage.Queue) func(storage.Tx) error {
 		q.Recipient, q.Wakes, q.Limit = "agent-3", true, 5
-		return func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) }
+		return func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) }
 	}
-	return map[string]func(parley.Tx) error{
-		"run":            func(tx parley.Tx) error { return found(tx.Runs().Get(id)) },
-		"live runs":      func(tx parley.Tx) error { return found(tx.Runs().Live("agent-3")) },
-		"all live runs":  func(tx parley.Tx) error { return found(tx.Runs().Live("")) },
-		"count runs":     func(tx parley.Tx) error { return found(tx.Runs().Counts()) },
+	return map[string]func(storage.Tx) error{
+		"run":            func(tx storage.Tx) error { return found(tx.Runs().Get(id)) },
+		"live runs":      func(tx storage.Tx) error { return found(tx.Runs().Live("agent-3")) },
+		"all live runs":  func(tx storage.Tx) error { return found(tx.Runs().Live("")) },
+		"count runs":     func(tx storage.Tx) error { return found(tx.Runs().Counts()) },
 		"runs":           list(parley.RunFilter{Before: late}),
 		"runs of one":    list(parley.RunFilter{Agent: "agent-3", Before: late}),
 		"runs of few":    list(parley.RunFilter{Agent: "agent-4", Before: late}),
 		"failed runs":    list(parley.RunFilter{Agent: "agent-3", Failed: true}),
 		"runs in one":    list(parley.RunFilter{Conversation: id, Before: late}),
 		"runs of one in": list(parley.RunFilter{Agent: "agent-3", Conversation: id}),
-		"woken by":       func(tx parley.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) },
-		"posts of a run": func(tx parley.Tx) error { return found(tx.Runs().Posts(id)) },
-		"posted by":      func(tx parley.Tx) error { return found(tx.Runs().PostedBy(id)) },
-		"session":        func(tx parley.Tx) error { return found(tx.Runs().Session("agent-3", id, time.UnixMilli(9))) },
-		"spent":          func(tx parley.Tx) error { return found(tx.Runs().Spent("agent-3", time.UnixMilli(crowded-50))) },
-		"output":         func(tx parley.Tx) error { return found(tx.Runs().Output(id)) },
-		"exchange":       func(tx parley.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) },
-		"numbered":       func(tx parley.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) },
-		"next number":    func(tx parley.Tx) error { return found(tx.Runs().NextNumber()) },
-		"exchanges":      func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(id)) },
-		"waiting":        func(tx parley.Tx) error { return found(tx.Queue().Waiting(5)) },
-		"take elsewhere": ready(parley.Queue{NotIn: []string{id, late}}),
-		"urgent, not in": ready(parley.Queue{Urgent: true, NotIn: []string{id, late}}),
+		"woken by":       func(tx storage.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) },
+		"posts of a run": func(tx storage.Tx) error { return found(tx.Runs().Posts(id)) },
+		"posted by":      func(tx storage.Tx) error { return found(tx.Runs().PostedBy(id)) },
+		"session":        func(tx storage.Tx) error { return found(tx.Runs().Session("agent-3", id, time.UnixMilli(9))) },
+		"spent":          func(tx storage.Tx) error { return found(tx.Runs().Spent("agent-3", time.UnixMilli(crowded-50))) },
+		"output":         func(tx storage.Tx) error { return found(tx.Runs().Output(id)) },
+		"exchange":       func(tx storage.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) },
+		"numbered":       func(tx storage.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) },
+		"next number":    func(tx storage.Tx) error { return found(tx.Runs().NextNumber()) },
+		"exchanges":      func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(id)) },
+		"waiting":        func(tx storage.Tx) error { return found(tx.Queue().Waiting(5)) },
+		"take elsewhere": ready(storage.Queue{NotIn: []string{id, late}}),
+		"urgent, not in": ready(storage.Queue{Urgent: true, NotIn: []string{id, late}}),
 	}
 }
 

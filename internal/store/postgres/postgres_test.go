@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
@@ -18,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(end)) }
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) parley.Store { return opened(t, migrated.Copy(t)) })
+	storetest.Run(t, func(t *testing.T) storage.Store { return opened(t, migrated.Copy(t)) })
 }
 
 // migrated is a database with all tables and no rows.
@@ -56,7 +58,7 @@ func closed(t *testing.T, db *DB) {
 // prepare adds an agent and a channel where they are not there yet.
 func prepare(t *testing.T, db *DB) (c parley.Conversation) {
 	t.Helper()
-	err := db.Update(t.Context(), func(tx parley.Tx) (err error) {
+	err := db.Update(t.Context(), func(tx storage.Tx) (err error) {
 		if c, err = tx.Conversations().Find("general"); !errors.Is(err, parley.ErrNotFound) {
 			return err
 		}
@@ -84,12 +86,12 @@ func post(t *testing.T, db *DB, c parley.Conversation, text string) (id string) 
 	return id
 }
 
-func posting(c parley.Conversation, id, text string) func(parley.Tx) error {
+func posting(c parley.Conversation, id, text string) func(storage.Tx) error {
 	m := parley.Message{
 		ID: id, TraceID: id, Conversation: c.ID, From: "arya", Type: parley.TypeChat, Priority: parley.DefaultPriority,
 		Source: "api", Content: parley.Content{Text: text},
 	}
-	return func(tx parley.Tx) (err error) {
+	return func(tx storage.Tx) (err error) {
 		if m.Seq, err = tx.Messages().NextSeq(); err != nil {
 			return err
 		}
@@ -102,7 +104,7 @@ func posting(c parley.Conversation, id, text string) func(parley.Tx) error {
 func holds(t *testing.T, db *DB, ids []string) {
 	t.Helper()
 	var stored []string
-	err := db.View(context.Background(), func(tx parley.Tx) error {
+	err := db.View(context.Background(), func(tx storage.Tx) error {
 		list, err := tx.Messages().Scan(0, 1<<20)
 		for i, m := range list {
 			if m.Seq != int64(i+1) || !m.Intact() {

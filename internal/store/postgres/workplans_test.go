@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -44,63 +46,63 @@ func busy(t *testing.T, c *pgx.Conn) {
 	}
 }
 
-func workQuestions() map[string]func(parley.Tx) error {
+func workQuestions() map[string]func(storage.Tx) error {
 	id := uuid.UUID{15: 50}.String() // of a wait, a message, a run, an approval and a notice
 	late := uuid.UUID{14: 0x40}.String()
-	tasks := func(f parley.TaskFilter) func(parley.Tx) error {
+	tasks := func(f parley.TaskFilter) func(storage.Tx) error {
 		f.Limit = 5
-		return func(tx parley.Tx) error { return found(tx.Tasks().List(f, "")) }
+		return func(tx storage.Tx) error { return found(tx.Tasks().List(f, "")) }
 	}
-	approvals := func(f parley.ApprovalFilter, decider string) func(parley.Tx) error {
+	approvals := func(f parley.ApprovalFilter, decider string) func(storage.Tx) error {
 		f.Before, f.Limit = late, 5
-		return func(tx parley.Tx) error { return found(tx.Approvals().List(f, decider, false)) }
+		return func(tx storage.Tx) error { return found(tx.Approvals().List(f, decider, false)) }
 	}
-	return map[string]func(parley.Tx) error{
-		"asked":             func(tx parley.Tx) error { return found(tx.Queue().Asked("agent-3")) },
-		"ask":               func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) },
-		"waits in":          func(tx parley.Tx) error { return found(tx.Waits().In(id)) },
-		"waits of":          func(tx parley.Tx) error { return found(tx.Waits().Of(id)) },
-		"waits by":          func(tx parley.Tx) error { return found(tx.Waits().By("agent-3")) },
-		"waits at":          func(tx parley.Tx) error { return found(tx.Waits().At("node-1")) },
-		"waits due":         func(tx parley.Tx) error { return found(tx.Waits().Due(time.UnixMilli(crowded), 5)) },
-		"runs in a task":    func(tx parley.Tx) error { return found(tx.Runs().InTask("task-3")) },
-		"session of a task": func(tx parley.Tx) error { return found(tx.Runs().TaskSession("agent-3", "task-3")) },
-		"next task":         func(tx parley.Tx) error { return found(tx.Tasks().NextID()) },
-		"task":              func(tx parley.Tx) error { return found(tx.Tasks().Get("task-300")) },
-		"several tasks":     func(tx parley.Tx) error { return found(tx.Tasks().GetAll([]string{"task-300", "task-301"})) },
-		"scanned":           func(tx parley.Tx) error { return found(tx.Tasks().Scan("task-300", 5)) },
-		"begun":             func(tx parley.Tx) error { return found(tx.Tasks().Begun(id)) },
-		"children":          func(tx parley.Tx) error { return found(tx.Tasks().OpenChildren("task-300")) },
-		"tree":              func(tx parley.Tx) error { return found(tx.Tasks().Tree("task-300")) },
-		"open under":        func(tx parley.Tx) error { return found(tx.Tasks().OpenUnder("task-300")) },
-		"dependants":        func(tx parley.Tx) error { return found(tx.Tasks().Dependants("task-300")) },
-		"awaited":           func(tx parley.Tx) error { return found(tx.Tasks().Awaited("agent-3", 5)) },
-		"awaited by":        func(tx parley.Tx) error { return found(tx.Tasks().AwaitedBy()) },
-		"assigned":          func(tx parley.Tx) error { return found(tx.Tasks().Assigned("agent-3")) },
-		"tasks due":         func(tx parley.Tx) error { return found(tx.Tasks().Due(time.UnixMilli(crowded), 5)) },
-		"spent on a tree":   func(tx parley.Tx) error { return found(tx.Tasks().Spent("task-300")) },
+	return map[string]func(storage.Tx) error{
+		"asked":             func(tx storage.Tx) error { return found(tx.Queue().Asked("agent-3")) },
+		"ask":               func(tx storage.Tx) error { return found(tx.Waits().Ask(id)) },
+		"waits in":          func(tx storage.Tx) error { return found(tx.Waits().In(id)) },
+		"waits of":          func(tx storage.Tx) error { return found(tx.Waits().Of(id)) },
+		"waits by":          func(tx storage.Tx) error { return found(tx.Waits().By("agent-3")) },
+		"waits at":          func(tx storage.Tx) error { return found(tx.Waits().At("node-1")) },
+		"waits due":         func(tx storage.Tx) error { return found(tx.Waits().Due(time.UnixMilli(crowded), 5)) },
+		"runs in a task":    func(tx storage.Tx) error { return found(tx.Runs().InTask("task-3")) },
+		"session of a task": func(tx storage.Tx) error { return found(tx.Runs().TaskSession("agent-3", "task-3")) },
+		"next task":         func(tx storage.Tx) error { return found(tx.Tasks().NextID()) },
+		"task":              func(tx storage.Tx) error { return found(tx.Tasks().Get("task-300")) },
+		"several tasks":     func(tx storage.Tx) error { return found(tx.Tasks().GetAll([]string{"task-300", "task-301"})) },
+		"scanned":           func(tx storage.Tx) error { return found(tx.Tasks().Scan("task-300", 5)) },
+		"begun":             func(tx storage.Tx) error { return found(tx.Tasks().Begun(id)) },
+		"children":          func(tx storage.Tx) error { return found(tx.Tasks().OpenChildren("task-300")) },
+		"tree":              func(tx storage.Tx) error { return found(tx.Tasks().Tree("task-300")) },
+		"open under":        func(tx storage.Tx) error { return found(tx.Tasks().OpenUnder("task-300")) },
+		"dependants":        func(tx storage.Tx) error { return found(tx.Tasks().Dependants("task-300")) },
+		"awaited":           func(tx storage.Tx) error { return found(tx.Tasks().Awaited("agent-3", 5)) },
+		"awaited by":        func(tx storage.Tx) error { return found(tx.Tasks().AwaitedBy()) },
+		"assigned":          func(tx storage.Tx) error { return found(tx.Tasks().Assigned("agent-3")) },
+		"tasks due":         func(tx storage.Tx) error { return found(tx.Tasks().Due(time.UnixMilli(crowded), 5)) },
+		"spent on a tree":   func(tx storage.Tx) error { return found(tx.Tasks().Spent("task-300")) },
 		"tasks":             tasks(parley.TaskFilter{}),
 		"tasks for one":     tasks(parley.TaskFilter{Assignee: "agent-3"}),
 		"tasks of one":      tasks(parley.TaskFilter{Requester: "agent-3"}),
-		"rules":             func(tx parley.Tx) error { return found(tx.Permissions().Of("agent-3")) },
-		"approval":          func(tx parley.Tx) error { return found(tx.Approvals().Get(id)) },
-		"pending of one":    func(tx parley.Tx) error { return found(tx.Approvals().Pending("agent-3")) },
-		"pending by":        func(tx parley.Tx) error { return found(tx.Approvals().PendingBy()) },
-		"pending in a task": func(tx parley.Tx) error { return found(tx.Approvals().InTask("task-300")) },
-		"approvals due":     func(tx parley.Tx) error { return found(tx.Approvals().Due(time.UnixMilli(crowded), 5)) },
+		"rules":             func(tx storage.Tx) error { return found(tx.Permissions().Of("agent-3")) },
+		"approval":          func(tx storage.Tx) error { return found(tx.Approvals().Get(id)) },
+		"pending of one":    func(tx storage.Tx) error { return found(tx.Approvals().Pending("agent-3")) },
+		"pending by":        func(tx storage.Tx) error { return found(tx.Approvals().PendingBy()) },
+		"pending in a task": func(tx storage.Tx) error { return found(tx.Approvals().InTask("task-300")) },
+		"approvals due":     func(tx storage.Tx) error { return found(tx.Approvals().Due(time.UnixMilli(crowded), 5)) },
 		"approvals":         approvals(parley.ApprovalFilter{}, ""),
 		"those pending":     approvals(parley.ApprovalFilter{State: parley.ApprovalPending}, ""),
 		"those of one":      approvals(parley.ApprovalFilter{Agent: "agent-3"}, ""),
 		"those for one":     approvals(parley.ApprovalFilter{}, "agent-3"),
-		"file":              func(tx parley.Tx) error { return found(tx.Bridges().File("tree", parley.BridgeFile{Path: "p9"})) },
-		"files known":       func(tx parley.Tx) error { return found(tx.Bridges().Known("tree", []parley.BridgeFile{{Path: "p9"}})) },
-		"file named":        func(tx parley.Tx) error { return found(tx.Bridges().Named("tree", "n9", "")) },
-		"file of a message": func(tx parley.Tx) error { return found(tx.Bridges().Came("tree", id)) },
-		"last file":         func(tx parley.Tx) error { return found(tx.Bridges().LastFile("tree", "n1")) },
-		"departure":         func(tx parley.Tx) error { return found(tx.Bridges().Departure("tree", id, "agent-3")) },
-		"departed as":       func(tx parley.Tx) error { return found(tx.Bridges().DepartedAs("tree", "agent-1", "n9")) },
-		"departed":          func(tx parley.Tx) error { return found(tx.Bridges().DepartedAs("tree", "", "n9")) },
-		"departures due":    func(tx parley.Tx) error { return found(tx.Bridges().Departures("tree", parley.DepartureDue, 9, 5)) },
-		"notices":           func(tx parley.Tx) error { return found(tx.Notices().Due(time.UnixMilli(crowded), 5)) },
+		"file":              func(tx storage.Tx) error { return found(tx.Bridges().File("tree", parley.BridgeFile{Path: "p9"})) },
+		"files known":       func(tx storage.Tx) error { return found(tx.Bridges().Known("tree", []parley.BridgeFile{{Path: "p9"}})) },
+		"file named":        func(tx storage.Tx) error { return found(tx.Bridges().Named("tree", "n9", "")) },
+		"file of a message": func(tx storage.Tx) error { return found(tx.Bridges().Came("tree", id)) },
+		"last file":         func(tx storage.Tx) error { return found(tx.Bridges().LastFile("tree", "n1")) },
+		"departure":         func(tx storage.Tx) error { return found(tx.Bridges().Departure("tree", id, "agent-3")) },
+		"departed as":       func(tx storage.Tx) error { return found(tx.Bridges().DepartedAs("tree", "agent-1", "n9")) },
+		"departed":          func(tx storage.Tx) error { return found(tx.Bridges().DepartedAs("tree", "", "n9")) },
+		"departures due":    func(tx storage.Tx) error { return found(tx.Bridges().Departures("tree", parley.DepartureDue, 9, 5)) },
+		"notices":           func(tx storage.Tx) error { return found(tx.Notices().Due(time.UnixMilli(crowded), 5)) },
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
 	"github.com/parley-hub/parley/internal/store/blobfs"
@@ -58,7 +60,7 @@ func (db *DB) copyAll(ctx context.Context, dir string) error {
 	if err != nil {
 		return errors.Join(err, to.Close())
 	}
-	err = eachArtifact(ctx, copied, func(a parley.StoredArtifact) error { return copyBody(ctx, db.bodies, to, a.SHA256) })
+	err = eachArtifact(ctx, copied, func(a storage.StoredArtifact) error { return copyBody(ctx, db.bodies, to, a.SHA256) })
 	return errors.Join(err, copied.Close(), to.Close())
 }
 
@@ -83,7 +85,7 @@ func (db *DB) copyDatabase(ctx context.Context, target string) error {
 	return errors.Join(err, c.close())
 }
 
-func copyBody(ctx context.Context, from, to parley.Blobs, sha256 string) error {
+func copyBody(ctx context.Context, from, to storage.Blobs, sha256 string) error {
 	body, size, err := from.Open(ctx, sha256)
 	if errors.Is(err, parley.ErrNotFound) {
 		return parley.Errorf(parley.Internal, "the body of artifact %s is missing", sha256).
@@ -97,11 +99,11 @@ func copyBody(ctx context.Context, from, to parley.Blobs, sha256 string) error {
 }
 
 // eachArtifact looks at every artifact whose body a store has.
-func eachArtifact(ctx context.Context, s parley.Store, look func(parley.StoredArtifact) error) error {
+func eachArtifact(ctx context.Context, s storage.Store, look func(storage.StoredArtifact) error) error {
 	const page = 500
 	for after := ""; ; {
-		var list []parley.StoredArtifact
-		err := s.View(ctx, func(tx parley.Tx) (err error) {
+		var list []storage.StoredArtifact
+		err := s.View(ctx, func(tx storage.Tx) (err error) {
 			list, err = tx.Artifacts().List(after, page)
 			return err
 		})
@@ -127,7 +129,7 @@ func listFiles(ctx context.Context, dir string, s *snapshot) ([]store.ManifestFi
 		return nil, err
 	}
 	list := []store.ManifestFile{database}
-	err = eachArtifact(ctx, s, func(a parley.StoredArtifact) error {
+	err = eachArtifact(ctx, s, func(a storage.StoredArtifact) error {
 		name := path.Join(bodiesName, blobfs.Name(a.SHA256))
 		list = append(list, store.ManifestFile{Path: name, Size: a.Size, SHA256: a.SHA256})
 		return nil

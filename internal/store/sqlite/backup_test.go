@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -23,8 +25,8 @@ import (
 func putBody(db *DB, body string) (digest string, err error) {
 	err = db.Blobs().Put(context.Background(), strings.NewReader(body), 1<<20, func(sha256 string, size int64) error {
 		digest = sha256
-		return db.Update(context.Background(), func(tx parley.Tx) error {
-			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: sha256, Size: size, StoredAt: time.UnixMilli(0)}, "arya")
+		return db.Update(context.Background(), func(tx storage.Tx) error {
+			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: time.UnixMilli(0)}, "arya")
 		})
 	})
 	return digest, err
@@ -41,7 +43,7 @@ func postBody(db *DB, c parley.Conversation, body string) (string, error) {
 		ID: id, TraceID: id, Conversation: c.ID, From: "arya", Type: parley.TypeChat, Priority: parley.DefaultPriority, Source: "api",
 		Content: parley.Content{Text: body, Artifacts: []parley.Artifact{{SHA256: digest, Size: int64(len(body))}}},
 	}
-	return id, db.Update(context.Background(), func(tx parley.Tx) (err error) {
+	return id, db.Update(context.Background(), func(tx storage.Tx) (err error) {
 		if m.Seq, err = tx.Messages().NextSeq(); err != nil {
 			return err
 		}
@@ -61,7 +63,7 @@ func rich(t *testing.T) (db *DB, home string, ids []string) {
 		id, err = postBody(db, c, fmt.Sprintf("body %d", i))
 		ids = append(ids, id)
 	}
-	err = errors.Join(err, db.Update(t.Context(), func(tx parley.Tx) error {
+	err = errors.Join(err, db.Update(t.Context(), func(tx storage.Tx) error {
 		return errors.Join(tx.Log().Audit(parley.AuditEntry{Act: "one"}), tx.Log().Audit(parley.AuditEntry{Act: "two"}))
 	}))
 	if err != nil {
@@ -74,7 +76,7 @@ func rich(t *testing.T) (db *DB, home string, ids []string) {
 func TestBackupOfAHomeWithRemovedBodies(t *testing.T) {
 	db, home, ids := rich(t)
 	var gone parley.Message
-	err := db.Update(t.Context(), func(tx parley.Tx) (err error) {
+	err := db.Update(t.Context(), func(tx storage.Tx) (err error) {
 		if gone, err = tx.Messages().Get(ids[len(ids)-1]); err != nil {
 			return err
 		}

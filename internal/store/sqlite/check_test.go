@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -92,7 +94,7 @@ func TestDeepCheckFindsEachWound(t *testing.T) {
 
 func TestDeepCheckFindsAReferenceOfARedactedMessage(t *testing.T) {
 	db, home, ids := rich(t)
-	err := db.Update(t.Context(), func(tx parley.Tx) error {
+	err := db.Update(t.Context(), func(tx storage.Tx) error {
 		return tx.Messages().Redact(must(tx.Messages().Get(ids[10])).Redacted(time.Now()))
 	})
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -384,7 +386,7 @@ func TestFlippedBytesInAMessageAreFoundByItsChecksum(t *testing.T) {
 		})
 	}
 	db := opened(t, home)
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		for i, id := range ids {
 			m, err := tx.Messages().Get(id)
 			if err != nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -21,7 +23,7 @@ func delivered(t *testing.T, db *DB, edit func(d *parley.Delivery, now parley.Ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(context.Background(), func(tx parley.Tx) error {
+	err = db.Update(context.Background(), func(tx storage.Tx) error {
 		m, err := tx.Messages().Get(id)
 		if err != nil {
 			return err
@@ -46,7 +48,7 @@ func delivered(t *testing.T, db *DB, edit func(d *parley.Delivery, now parley.Ti
 // lapsed counts what has lapsed by now.
 func lapsed(t *testing.T, db *DB) (n int) {
 	t.Helper()
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		now, err := tx.Queue().Now()
 		if err != nil {
 			return err
@@ -94,7 +96,7 @@ func TestLeasesEndWithTheProcess(t *testing.T) {
 func TestLeaseClockCountsRealTime(t *testing.T) {
 	db := opened(t, t.TempDir())
 	tick := func() (now parley.Tick) {
-		if err := db.View(t.Context(), func(tx parley.Tx) (err error) { now, err = tx.Queue().Now(); return err }); err != nil {
+		if err := db.View(t.Context(), func(tx storage.Tx) (err error) { now, err = tx.Queue().Now(); return err }); err != nil {
 			t.Fatal(err)
 		}
 		return now

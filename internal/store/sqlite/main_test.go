@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
@@ -117,8 +119,8 @@ func (p *process) kill() {
 func (p *process) stop() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }
 
 // prepare adds an agent and a channel where they are not there yet.
-func prepare(db parley.Store) (c parley.Conversation, err error) {
-	err = db.Update(context.Background(), func(tx parley.Tx) (err error) {
+func prepare(db storage.Store) (c parley.Conversation, err error) {
+	err = db.Update(context.Background(), func(tx storage.Tx) (err error) {
 		if c, err = tx.Conversations().Find("general"); !errors.Is(err, parley.ErrNotFound) {
 			return err
 		}
@@ -134,13 +136,13 @@ func prepare(db parley.Store) (c parley.Conversation, err error) {
 	return c, err
 }
 
-func post(db parley.Store, c parley.Conversation, text string) (id string, err error) {
+func post(db storage.Store, c parley.Conversation, text string) (id string, err error) {
 	id = uuid.NewString()
 	m := parley.Message{
 		ID: id, TraceID: id, Conversation: c.ID, From: "arya", Type: parley.TypeChat, Priority: parley.DefaultPriority,
 		Source: "api", Content: parley.Content{Text: text},
 	}
-	return id, db.Update(context.Background(), func(tx parley.Tx) (err error) {
+	return id, db.Update(context.Background(), func(tx storage.Tx) (err error) {
 		if m.Seq, err = tx.Messages().NextSeq(); err != nil {
 			return err
 		}

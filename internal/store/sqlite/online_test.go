@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -82,7 +84,7 @@ type seqAndID struct {
 
 func scan(t *testing.T, db *DB) (found []seqAndID) {
 	t.Helper()
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		list, err := tx.Messages().Scan(0, 1<<20)
 		for _, m := range list {
 			found = append(found, seqAndID{m.Seq, m.ID})
@@ -112,7 +114,7 @@ func TestBackupWhileCollecting(t *testing.T) {
 			digest, err := putBody(db, fmt.Sprint("body ", n))
 			if err == nil && n%2 == 0 {
 				err = db.Blobs().Remove(context.Background(), digest, func() (yes bool, err error) {
-					err = db.Update(context.Background(), func(tx parley.Tx) (err error) {
+					err = db.Update(context.Background(), func(tx storage.Tx) (err error) {
 						yes, err = tx.Artifacts().Forget(digest, time.Now())
 						return err
 					})

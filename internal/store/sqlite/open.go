@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store"
 	"github.com/parley-hub/parley/internal/store/blobfs"
@@ -37,8 +39,8 @@ type DB struct {
 }
 
 var (
-	_ parley.Store = (*DB)(nil)
-	_ parley.Disk  = (*DB)(nil)
+	_ storage.Store = (*DB)(nil)
+	_ storage.Disk  = (*DB)(nil)
 )
 
 // Open opens the database in a home directory, creating both where they do not exist, and brings
@@ -154,7 +156,7 @@ func (db *DB) Close() error {
 func (db *DB) Space() (free, total int64, err error) { return space(filepath.Dir(db.path)) }
 
 // Blobs implements parley.Store: bodies are files in the home.
-func (db *DB) Blobs() parley.Blobs { return db.bodies }
+func (db *DB) Blobs() storage.Blobs { return db.bodies }
 
 // create makes the file with the right permissions before SQLite does with others.
 func create(path string) error {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"zombiezen.com/go/sqlite"
 
 	"github.com/parley-hub/parley"
@@ -87,7 +89,7 @@ func TestCloseLeavesEverythingInOneFile(t *testing.T) {
 func TestNumbersGoOnAfterTheNewestRowsAreErased(t *testing.T) {
 	home, _ := filled(t)
 	db := opened(t, home)
-	err := db.Update(t.Context(), func(tx parley.Tx) error {
+	err := db.Update(t.Context(), func(tx storage.Tx) error {
 		c, err := tx.Conversations().Find("general")
 		if err != nil {
 			return err
@@ -102,7 +104,7 @@ func TestNumbersGoOnAfterTheNewestRowsAreErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, db)
-	err = opened(t, home).View(t.Context(), func(tx parley.Tx) error {
+	err = opened(t, home).View(t.Context(), func(tx storage.Tx) error {
 		list, err := tx.Messages().Scan(0, 100)
 		if err != nil {
 			return err

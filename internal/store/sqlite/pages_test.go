@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -19,7 +21,7 @@ func TestDamagedPageHidesOnlyItsOwnMessages(t *testing.T) {
 	change(t, home, "parley.db", flip((leafOf(t, home, "messages")-1)*pageSize, 16))
 	db = opened(t, home)
 	var list []parley.Message
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		for after := int64(0); ; {
 			page, err := tx.Messages().Scan(after, 50)
 			if err != nil || len(page) == 0 {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -111,38 +113,38 @@ func spyOn(t *testing.T, fill func(*testing.T, string)) *spy {
 func TestDeliveriesAreFoundByIndex(t *testing.T) {
 	s := spyOnCrowd(t)
 	id := uuid.UUID{15: 31}.String() // of a message, a conversation and a lease
-	ready := func(q parley.Queue) func(parley.Tx) error {
+	ready := func(q storage.Queue) func(storage.Tx) error {
 		q.Recipient, q.Limit = "agent-3", 5
-		return func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) }
+		return func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) }
 	}
 	for name, c := range map[string]struct {
 		want string
-		ask  func(parley.Tx) error
+		ask  func(storage.Tx) error
 	}{
-		"take what wakes":     {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{Wakes: true})},
-		"take what is quiet":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{})},
-		"take what is plain":  {"deliveries_ready (agent=? AND waking=?)", ready(parley.Queue{Wakes: true, Plain: true})},
-		"take what is urgent": {"deliveries_urgent (agent=?)", ready(parley.Queue{Wakes: true, Urgent: true})},
-		"take asks":           {"deliveries_urgent (agent=? AND rank=?)", ready(parley.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
-		"look at the rest":    {"deliveries_ready (agent=? AND waking=? AND place>?)", ready(parley.Queue{Wakes: true, After: 3})},
-		"held":                {"deliveries_held (agent=? AND place>?)", func(tx parley.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) }},
-		"inbox, from the end": {"deliveries_seen (agent=? AND place<?)", func(tx parley.Tx) error {
-			return found(tx.Queue().Newest(parley.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
+		"take what wakes":     {"deliveries_ready (agent=? AND waking=?)", ready(storage.Queue{Wakes: true})},
+		"take what is quiet":  {"deliveries_ready (agent=? AND waking=?)", ready(storage.Queue{})},
+		"take what is plain":  {"deliveries_ready (agent=? AND waking=?)", ready(storage.Queue{Wakes: true, Plain: true})},
+		"take what is urgent": {"deliveries_urgent (agent=?)", ready(storage.Queue{Wakes: true, Urgent: true})},
+		"take asks":           {"deliveries_urgent (agent=? AND rank=?)", ready(storage.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
+		"look at the rest":    {"deliveries_ready (agent=? AND waking=? AND place>?)", ready(storage.Queue{Wakes: true, After: 3})},
+		"held":                {"deliveries_held (agent=? AND place>?)", func(tx storage.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) }},
+		"inbox, from the end": {"deliveries_seen (agent=? AND place<?)", func(tx storage.Tx) error {
+			return found(tx.Queue().Newest(storage.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
 		}},
-		"leased":    {"deliveries_lease (lease=?)", func(tx parley.Tx) error { return found(tx.Queue().Leased(id)) }},
-		"left":      {"deliveries_lease (lease>?)", func(tx parley.Tx) error { return found(tx.Queue().Left("node")) }},
-		"lapsed":    {"deliveries_timer (timer<?)", func(tx parley.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
-		"due":       {"deliveries_next (next_at<?)", func(tx parley.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
-		"dead":      {"deliveries_dead (message>?)", func(tx parley.Tx) error { return found(tx.Queue().Dead(9, 5)) }},
-		"inbox":     {"inboxes USING INTEGER PRIMARY KEY", func(tx parley.Tx) error { return found(tx.Queue().Inbox("agent-3")) }},
-		"heartbeat": {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) }},
-		"orphaned":  {"deliveries_held (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Orphaned()) }},
-		"get":       {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) }},
-		"of":        {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Of(id)) }},
-		"open":      {"d USING PRIMARY KEY (message=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Open(id)) }},
-		"between":   {"messages_conv (conv=? AND seq>? AND seq<?)", func(tx parley.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, 99, 5)) }},
-		"pair":      {"pairs USING PRIMARY KEY (sender=? AND recipient=?)", func(tx parley.Tx) error { return found(tx.Deliveries().Pair("agent-3", "agent-4")) }},
-		"put": {"deliveries USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error {
+		"leased":    {"deliveries_lease (lease=?)", func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) }},
+		"left":      {"deliveries_lease (lease>?)", func(tx storage.Tx) error { return found(tx.Queue().Left("node")) }},
+		"lapsed":    {"deliveries_timer (timer<?)", func(tx storage.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
+		"due":       {"deliveries_next (next_at<?)", func(tx storage.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
+		"dead":      {"deliveries_dead (message>?)", func(tx storage.Tx) error { return found(tx.Queue().Dead(9, 5)) }},
+		"inbox":     {"inboxes USING INTEGER PRIMARY KEY", func(tx storage.Tx) error { return found(tx.Queue().Inbox("agent-3")) }},
+		"heartbeat": {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) }},
+		"orphaned":  {"deliveries_held (agent=?)", func(tx storage.Tx) error { return found(tx.Queue().Orphaned()) }},
+		"get":       {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) }},
+		"of":        {"d USING PRIMARY KEY (message=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Of(id)) }},
+		"open":      {"d USING PRIMARY KEY (message=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Open(id)) }},
+		"between":   {"messages_conv (conv=? AND seq>? AND seq<?)", func(tx storage.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, 99, 5)) }},
+		"pair":      {"pairs USING PRIMARY KEY (sender=? AND recipient=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Pair("agent-3", "agent-4")) }},
+		"put": {"deliveries USING PRIMARY KEY (message=? AND agent=?)", func(tx storage.Tx) error {
 			before := parley.Delivery{Seq: 7, Recipient: "agent-8", State: parley.DeliveryAccepted}
 			return tx.Deliveries().Put(before, before)
 		}},
@@ -162,20 +164,20 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 func TestTokensAreFoundByIndex(t *testing.T) {
 	s := spyOnCrowd(t)
 	id := uuid.UUID{15: 31}.String()
-	list := func(f parley.TokenFilter) func(parley.Tx) error {
+	list := func(f parley.TokenFilter) func(storage.Tx) error {
 		f.Limit = 5
-		return func(tx parley.Tx) error { return found(tx.Tokens().List(f)) }
+		return func(tx storage.Tx) error { return found(tx.Tokens().List(f)) }
 	}
 	for name, c := range map[string]struct {
 		want string
-		ask  func(parley.Tx) error
+		ask  func(storage.Tx) error
 	}{
-		"find":       {"tokens_hash (hash=?)", func(tx parley.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) }},
-		"get":        {"t USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return found(tx.Tokens().Get(id)) }},
+		"find":       {"tokens_hash (hash=?)", func(tx storage.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) }},
+		"get":        {"t USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return found(tx.Tokens().Get(id)) }},
 		"list":       {"t USING PRIMARY KEY (id<?)", list(parley.TokenFilter{Before: id})},
 		"of one":     {"tokens_agent (agent=? AND id<?)", list(parley.TokenFilter{Agent: "agent-3", Before: id})},
-		"put":        {"tokens USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Tokens().Put(parley.Token{ID: id}) }},
-		"forget":     {"tokens_ended (kind=? AND <expr><?)", func(tx parley.Tx) error { return found(tx.Tokens().Forget("token", time.UnixMilli(9), 5)) }},
+		"put":        {"tokens USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return tx.Tokens().Put(parley.Token{ID: id}) }},
+		"forget":     {"tokens_ended (kind=? AND <expr><?)", func(tx storage.Tx) error { return found(tx.Tokens().Forget("token", time.UnixMilli(9), 5)) }},
 		"all of one": {"tokens_agent (agent=?)", list(parley.TokenFilter{Agent: "agent-3"})},
 	} {
 		t.Run(name, func(t *testing.T) { checkPlans(t, s, c.want, c.ask) })
@@ -186,44 +188,44 @@ func TestTokensAreFoundByIndex(t *testing.T) {
 func TestRunsAreFoundByIndex(t *testing.T) {
 	s := spyOnCrowd(t)
 	id := uuid.UUID{15: 31}.String() // of a run, a message and a conversation
-	list := func(f parley.RunFilter) func(parley.Tx) error {
+	list := func(f parley.RunFilter) func(storage.Tx) error {
 		f.Limit = 5
-		return func(tx parley.Tx) error { return found(tx.Runs().List(f)) }
+		return func(tx storage.Tx) error { return found(tx.Runs().List(f)) }
 	}
 	for name, c := range map[string]struct {
 		want string
-		ask  func(parley.Tx) error
+		ask  func(storage.Tx) error
 	}{
-		"get":       {"r USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return found(tx.Runs().Get(id)) }},
-		"triggers":  {"run_triggers_run (run=?)", func(tx parley.Tx) error { return found(tx.Runs().Get(id)) }},
-		"put":       {"runs USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) }},
-		"live":      {"runs_live (agent=?)", func(tx parley.Tx) error { return found(tx.Runs().Live("agent-3")) }},
+		"get":       {"r USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return found(tx.Runs().Get(id)) }},
+		"triggers":  {"run_triggers_run (run=?)", func(tx storage.Tx) error { return found(tx.Runs().Get(id)) }},
+		"put":       {"runs USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) }},
+		"live":      {"runs_live (agent=?)", func(tx storage.Tx) error { return found(tx.Runs().Live("agent-3")) }},
 		"list":      {"r USING PRIMARY KEY (id<?)", list(parley.RunFilter{Before: id})},
 		"of one":    {"runs_agent (agent=? AND id<?)", list(parley.RunFilter{Agent: "agent-3", Before: id})},
 		"failed":    {"runs_failed (agent=?)", list(parley.RunFilter{Agent: "agent-3", Failed: true})},
 		"in one":    {"runs_conv (conv=? AND id<?)", list(parley.RunFilter{Conversation: id, Before: id})},
 		"of one in": {"runs_room (agent=? AND conv=? AND id<?)", list(parley.RunFilter{Agent: "agent-3", Conversation: id, Before: id})},
-		"woken":     {"t USING PRIMARY KEY (message=? AND agent=?)", func(tx parley.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) }},
-		"posts":     {"p USING PRIMARY KEY (run=?)", func(tx parley.Tx) error { return found(tx.Runs().Posts(id)) }},
-		"posted by": {"run_posts_message (message=?)", func(tx parley.Tx) error { return found(tx.Runs().PostedBy(id)) }},
-		"session": {"runs_session (agent=? AND conv=?)", func(tx parley.Tx) error {
+		"woken":     {"t USING PRIMARY KEY (message=? AND agent=?)", func(tx storage.Tx) error { return found(tx.Runs().WokenBy(id, "agent-3")) }},
+		"posts":     {"p USING PRIMARY KEY (run=?)", func(tx storage.Tx) error { return found(tx.Runs().Posts(id)) }},
+		"posted by": {"run_posts_message (message=?)", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(id)) }},
+		"session": {"runs_session (agent=? AND conv=?)", func(tx storage.Tx) error {
 			return found(tx.Runs().Session("agent-3", id, time.UnixMilli(9)))
 		}},
-		"spent":          {"runs_spent (agent=? AND created_at>?)", func(tx parley.Tx) error { return found(tx.Runs().Spent("agent-3", time.UnixMilli(5990))) }},
-		"output":         {"run_outputs USING INDEX", func(tx parley.Tx) error { return found(tx.Runs().Output(id)) }},
-		"forget outputs": {"runs_output (ended_at<?)", func(tx parley.Tx) error { return found(tx.Runs().ForgetOutputs(time.UnixMilli(900), 5)) }},
-		"exchange":       {"e USING PRIMARY KEY (low=? AND high=?)", func(tx parley.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) }},
-		"forget in":      {"exchanges_conv (conv=?)", func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(id)) }},
-		"waiting":        {"deliveries_urgent (agent>?)", func(tx parley.Tx) error { return found(tx.Queue().Waiting(5)) }},
-		"numbered":       {"runs_number (number=?)", func(tx parley.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) }},
-		"an end": {"SEARCH runs USING INDEX runs_number (number>?)", func(tx parley.Tx) error {
-			return found(tx.Names().Like(parley.NounRun, "abcdef", parley.IDReader{}, 5))
+		"spent":          {"runs_spent (agent=? AND created_at>?)", func(tx storage.Tx) error { return found(tx.Runs().Spent("agent-3", time.UnixMilli(5990))) }},
+		"output":         {"run_outputs USING INDEX", func(tx storage.Tx) error { return found(tx.Runs().Output(id)) }},
+		"forget outputs": {"runs_output (ended_at<?)", func(tx storage.Tx) error { return found(tx.Runs().ForgetOutputs(time.UnixMilli(900), 5)) }},
+		"exchange":       {"e USING PRIMARY KEY (low=? AND high=?)", func(tx storage.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) }},
+		"forget in":      {"exchanges_conv (conv=?)", func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(id)) }},
+		"waiting":        {"deliveries_urgent (agent>?)", func(tx storage.Tx) error { return found(tx.Queue().Waiting(5)) }},
+		"numbered":       {"runs_number (number=?)", func(tx storage.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) }},
+		"an end": {"SEARCH runs USING INDEX runs_number (number>?)", func(tx storage.Tx) error {
+			return found(tx.Names().Like(parley.NounRun, "abcdef", storage.IDReader{}, 5))
 		}},
-		"a beginning": {"SEARCH messages USING INDEX messages_id (id>? AND id<?)", func(tx parley.Tx) error {
-			return found(tx.Names().Like(parley.NounMessage, "abcdef", parley.IDReader{ID: "agent-3"}, 5))
+		"a beginning": {"SEARCH messages USING INDEX messages_id (id>? AND id<?)", func(tx storage.Tx) error {
+			return found(tx.Names().Like(parley.NounMessage, "abcdef", storage.IDReader{ID: "agent-3"}, 5))
 		}},
-		"an end of a message": {"SEARCH messages USING INTEGER PRIMARY KEY (rowid>?)", func(tx parley.Tx) error {
-			return found(tx.Names().Like(parley.NounMessage, "abcdef", parley.IDReader{ID: "agent-3"}, 5))
+		"an end of a message": {"SEARCH messages USING INTEGER PRIMARY KEY (rowid>?)", func(tx storage.Tx) error {
+			return found(tx.Names().Like(parley.NounMessage, "abcdef", storage.IDReader{ID: "agent-3"}, 5))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) { checkPlans(t, s, c.want, c.ask) })
@@ -233,10 +235,10 @@ func TestRunsAreFoundByIndex(t *testing.T) {
 // TestLiveRunsAreFoundByIndex looks at the questions about all agents, whose answers are small enough to be sorted.
 func TestLiveRunsAreFoundByIndex(t *testing.T) {
 	s := spyOnCrowd(t)
-	for name, ask := range map[string]func(parley.Tx) error{
-		"live":   func(tx parley.Tx) error { return found(tx.Runs().Live("")) },
-		"counts": func(tx parley.Tx) error { return found(tx.Runs().Counts()) },
-		"list":   func(tx parley.Tx) error { return found(tx.Runs().List(parley.RunFilter{Live: true, Limit: 5})) },
+	for name, ask := range map[string]func(storage.Tx) error{
+		"live":   func(tx storage.Tx) error { return found(tx.Runs().Live("")) },
+		"counts": func(tx storage.Tx) error { return found(tx.Runs().Counts()) },
+		"list":   func(tx storage.Tx) error { return found(tx.Runs().List(parley.RunFilter{Live: true, Limit: 5})) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.asked = nil
@@ -259,7 +261,7 @@ func TestLiveRunsAreFoundByIndex(t *testing.T) {
 func TestTheNextNumberIsFoundByIndex(t *testing.T) {
 	s := spyOnCrowd(t)
 	s.asked = nil
-	err := store.New(s).Update(t.Context(), func(tx parley.Tx) error {
+	err := store.New(s).Update(t.Context(), func(tx storage.Tx) error {
 		return errors.Join(found(tx.Runs().NextNumber()), parley.ErrNotFound) // nothing is to be committed
 	})
 	if !errors.Is(err, parley.ErrNotFound) || len(s.asked) == 0 {
@@ -273,7 +275,7 @@ func TestTheNextNumberIsFoundByIndex(t *testing.T) {
 
 func found[V any](_ V, err error) error { return err }
 
-func checkPlans(t *testing.T, s *spy, want string, ask func(parley.Tx) error) {
+func checkPlans(t *testing.T, s *spy, want string, ask func(storage.Tx) error) {
 	t.Helper()
 	s.asked = nil
 	if err := store.New(s).Update(t.Context(), ask); err != nil && !errors.Is(err, parley.ErrNotFound) {

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -20,10 +22,10 @@ func TestSearchLooksAtABoundedNumberOfMessages(t *testing.T) {
 			SELECT seq, sender, 'accepted', 1, '', 5, seq, 1, 0, 0, 0 FROM messages ORDER BY seq LIMIT 1`,
 	)
 	db := opened(t, home)
-	q := parley.SearchQuery{All: []parley.Phrase{{Words: []string{"word"}}}, Unanswered: true, Limit: 100}
+	q := storage.SearchQuery{All: []parley.Phrase{{Words: []string{"word"}}}, Unanswered: true, Limit: 100}
 	for calls := 1; ; calls++ {
-		var found parley.Matches
-		err := db.View(t.Context(), func(tx parley.Tx) (err error) {
+		var found storage.Matches
+		err := db.View(t.Context(), func(tx storage.Tx) (err error) {
 			found, err = tx.Search().Match(q)
 			return err
 		})

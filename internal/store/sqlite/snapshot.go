@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"zombiezen.com/go/sqlite"
 
 	"github.com/parley-hub/parley"
@@ -20,7 +22,7 @@ type snapshot struct {
 	bodies *blobfs.Dir
 }
 
-var _ parley.Store = (*snapshot)(nil)
+var _ storage.Store = (*snapshot)(nil)
 
 func openSnapshot(dir string) (*snapshot, error) {
 	bodies, err := blobfs.OpenToRead(filepath.Join(dir, bodiesName))
@@ -36,7 +38,7 @@ func openSnapshot(dir string) (*snapshot, error) {
 }
 
 // Blobs implements parley.Store.
-func (s *snapshot) Blobs() parley.Blobs { return s.bodies }
+func (s *snapshot) Blobs() storage.Blobs { return s.bodies }
 
 func (s *snapshot) Close() error { return errors.Join(s.Store.Close(), s.bodies.Close()) }
 
@@ -82,7 +84,7 @@ func (s *snapshot) check(ctx context.Context, progress func(parley.CheckReport))
 	if err != nil {
 		return report, 0, err
 	}
-	err = s.View(ctx, func(tx parley.Tx) error {
+	err = s.View(ctx, func(tx storage.Tx) error {
 		_, seq, err = tx.Log().Bounds()
 		return err
 	})

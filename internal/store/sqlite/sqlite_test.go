@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) parley.Store { return opened(t, madeHomes(t).empty.in(t)) })
+	storetest.Run(t, func(t *testing.T) storage.Store { return opened(t, madeHomes(t).empty.in(t)) })
 }
 
 // opened opens a home and closes it when the test has ended.
@@ -80,7 +82,7 @@ func crashed(t *testing.T) (home string, ids []string) {
 // holds requires that a store has exactly these messages, all of them intact.
 func holds(t *testing.T, db *DB, ids []string) {
 	t.Helper()
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		list, err := tx.Messages().Scan(0, 1000)
 		if err != nil {
 			return err

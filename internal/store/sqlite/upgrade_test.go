@@ -9,6 +9,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
@@ -89,7 +91,7 @@ func TestDeliveriesOfTheFirstSchemaAreKept(t *testing.T) {
 		all, urgent []parley.Delivery
 		inboxes     [3]parley.Inbox
 	)
-	err := db.Update(t.Context(), func(tx parley.Tx) (err error) {
+	err := db.Update(t.Context(), func(tx storage.Tx) (err error) {
 		for seq := range 4 {
 			list, err := tx.Deliveries().Of(uuid.UUID{15: byte(seq + 1)}.String())
 			if err != nil {
@@ -102,7 +104,7 @@ func TestDeliveriesOfTheFirstSchemaAreKept(t *testing.T) {
 				return err
 			}
 		}
-		urgent, err = tx.Queue().Ready(parley.Queue{Recipient: "gendry", Wakes: true, Urgent: true, Limit: 9})
+		urgent, err = tx.Queue().Ready(storage.Queue{Recipient: "gendry", Wakes: true, Urgent: true, Limit: 9})
 		return err
 	})
 	if err != nil {
@@ -131,7 +133,7 @@ func TestDeliveriesOfTheFirstSchemaAreKept(t *testing.T) {
 // What came later has no value in what was there before: nobody is halted, and everybody answers.
 func TestWhatRunsNeedIsAddedToTheFirstSchema(t *testing.T) {
 	db := opened(t, beforeDeliveries(t))
-	err := db.View(t.Context(), func(tx parley.Tx) error {
+	err := db.View(t.Context(), func(tx storage.Tx) error {
 		a, err := tx.Agents().Find("arya")
 		if err != nil || a.Paused != nil || a.Stopped != nil {
 			t.Errorf("an agent of the first schema: %+v, %v", a, err)
@@ -195,7 +197,7 @@ func TestRunsAndApprovalsOfAnOlderProgramAreNumberedByAge(t *testing.T) {
 func TestHealthIsNoChangeToAnAgent(t *testing.T) {
 	home := beforeDeliveries(t)
 	db := opened(t, home)
-	err := db.Update(t.Context(), func(tx parley.Tx) error {
+	err := db.Update(t.Context(), func(tx storage.Tx) error {
 		return tx.Agents().KeepHealth("arya", parley.Health{Health: "healthy", At: time.UnixMilli(7)})
 	})
 	if err != nil {
@@ -212,7 +214,7 @@ func TestDeliveriesOfTheFirstSchemaAreLookedAtOnce(t *testing.T) {
 	db := opened(t, beforeDeliveries(t))
 	due := func(moment int64) (list []parley.Delivery) {
 		t.Helper()
-		err := db.View(t.Context(), func(tx parley.Tx) (err error) {
+		err := db.View(t.Context(), func(tx storage.Tx) (err error) {
 			list, err = tx.Queue().Due(time.UnixMilli(moment), 9)
 			return err
 		})
@@ -226,7 +228,7 @@ func TestDeliveriesOfTheFirstSchemaAreLookedAtOnce(t *testing.T) {
 		t.Errorf("%d of 5 are looked at", len(first))
 	}
 	for _, d := range first {
-		if err := db.Update(t.Context(), func(tx parley.Tx) error { return tx.Deliveries().Put(d, d) }); err != nil {
+		if err := db.Update(t.Context(), func(tx storage.Tx) error { return tx.Deliveries().Put(d, d) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -255,7 +257,7 @@ func TestUpgradeOfTheFirstSchemaIsBackedUp(t *testing.T) {
 // Conversations of a home from before there were display names have none, and can get one.
 func TestOldConversationsHaveNoDisplayName(t *testing.T) {
 	db := opened(t, beforeDeliveries(t))
-	err := db.Update(t.Context(), func(tx parley.Tx) error {
+	err := db.Update(t.Context(), func(tx storage.Tx) error {
 		c, err := tx.Conversations().Find("general")
 		if err != nil {
 			return err

@@ -4,13 +4,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley/internal/store/storetest"
 )
 
 func dumped(t *testing.T, db *DB) (all any) {
 	t.Helper()
-	err := db.View(t.Context(), func(tx parley.Tx) (err error) {
+	err := db.View(t.Context(), func(tx storage.Tx) (err error) {
 		all, err = storetest.Dump(tx)
 		return err
 	})

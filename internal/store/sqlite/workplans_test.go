@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -48,76 +50,76 @@ func TestWorkIsFoundByIndex(t *testing.T) {
 	s := spyOn(t, busy)
 	id := uuid.UUID{15: 50}.String() // of a wait, a message, a run, an approval and a notice
 	now := time.UnixMilli(900)
-	tasks := func(f parley.TaskFilter) func(parley.Tx) error {
+	tasks := func(f parley.TaskFilter) func(storage.Tx) error {
 		f.Before, f.Limit = "task-700", 5
-		return func(tx parley.Tx) error { return found(tx.Tasks().List(f, "")) }
+		return func(tx storage.Tx) error { return found(tx.Tasks().List(f, "")) }
 	}
-	approvals := func(f parley.ApprovalFilter, decider string) func(parley.Tx) error {
+	approvals := func(f parley.ApprovalFilter, decider string) func(storage.Tx) error {
 		f.Before, f.Limit = id, 5
-		return func(tx parley.Tx) error { return found(tx.Approvals().List(f, decider, false)) }
+		return func(tx storage.Tx) error { return found(tx.Approvals().List(f, decider, false)) }
 	}
-	asks := func(of string, open bool) func(parley.Tx) error {
+	asks := func(of string, open bool) func(storage.Tx) error {
 		f := parley.AskFilter{Open: open, Before: 900, Limit: 5}
-		return func(tx parley.Tx) error { return found(tx.Waits().Asks(of, f)) }
+		return func(tx storage.Tx) error { return found(tx.Waits().Asks(of, f)) }
 	}
 	for name, c := range map[string]struct {
 		want string
-		ask  func(parley.Tx) error
+		ask  func(storage.Tx) error
 	}{
-		"asked":                 {"deliveries_asked (agent=?)", func(tx parley.Tx) error { return found(tx.Queue().Asked("agent-3")) }},
-		"the ask of a message":  {"waits_ask (message=?)", func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) }},
-		"waits in a place":      {"waits_message (message=?)", func(tx parley.Tx) error { return found(tx.Waits().In(id)) }},
-		"waits of a run":        {"waits_run (run=?)", func(tx parley.Tx) error { return found(tx.Waits().Of(id)) }},
-		"waits by one":          {"waits_waiter (waiter=?)", func(tx parley.Tx) error { return found(tx.Waits().By("agent-3")) }},
-		"parked asks":           {"waits_parked (target=?)", func(tx parley.Tx) error { return found(tx.Waits().Parked("agent-3")) }},
-		"the ask of a task":     {"waits_work (work=?)", func(tx parley.Tx) error { return found(tx.Waits().Working("task-300")) }},
-		"late asks of a run":    {"waits_late (run=?)", func(tx parley.Tx) error { return found(tx.Waits().AskedBy(id)) }},
+		"asked":                 {"deliveries_asked (agent=?)", func(tx storage.Tx) error { return found(tx.Queue().Asked("agent-3")) }},
+		"the ask of a message":  {"waits_ask (message=?)", func(tx storage.Tx) error { return found(tx.Waits().Ask(id)) }},
+		"waits in a place":      {"waits_message (message=?)", func(tx storage.Tx) error { return found(tx.Waits().In(id)) }},
+		"waits of a run":        {"waits_run (run=?)", func(tx storage.Tx) error { return found(tx.Waits().Of(id)) }},
+		"waits by one":          {"waits_waiter (waiter=?)", func(tx storage.Tx) error { return found(tx.Waits().By("agent-3")) }},
+		"parked asks":           {"waits_parked (target=?)", func(tx storage.Tx) error { return found(tx.Waits().Parked("agent-3")) }},
+		"the ask of a task":     {"waits_work (work=?)", func(tx storage.Tx) error { return found(tx.Waits().Working("task-300")) }},
+		"late asks of a run":    {"waits_late (run=?)", func(tx storage.Tx) error { return found(tx.Waits().AskedBy(id)) }},
 		"asks":                  {"waits_ask (message<?)", asks("", false)},
 		"asks that are open":    {"waits_asks_open (message<?)", asks("", true)},
 		"asks by one":           {"waits_asked_by (waiter=? AND message<?)", asks("agent-3", false)},
 		"asks to one":           {"waits_asked (target=? AND message<?)", asks("agent-3", false)},
 		"open asks of one":      {"waits_asks_open (message<?)", asks("agent-3", true)},
-		"waits due":             {"waits_until (until<?)", func(tx parley.Tx) error { return found(tx.Waits().Due(now, 5)) }},
-		"wait put":              {"waits USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Waits().Put(parley.Wait{ID: id}) }},
-		"wait erased":           {"waits USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Waits().Erase(id) }},
-		"runs in a task":        {"runs_task (task=?)", func(tx parley.Tx) error { return found(tx.Runs().InTask("task-3")) }},
-		"the session of a task": {"runs_task (task=?)", func(tx parley.Tx) error { return found(tx.Runs().TaskSession("agent-3", "task-3")) }},
-		"task":                  {"t USING INTEGER PRIMARY KEY (rowid=?)", func(tx parley.Tx) error { return found(tx.Tasks().Get("task-300")) }},
-		"what it needs":         {"n USING PRIMARY KEY (task=?)", func(tx parley.Tx) error { return found(tx.Tasks().Get("task-300")) }},
-		"task put": {"tasks USING INTEGER PRIMARY KEY (rowid=?)", func(tx parley.Tx) error {
+		"waits due":             {"waits_until (until<?)", func(tx storage.Tx) error { return found(tx.Waits().Due(now, 5)) }},
+		"wait put":              {"waits USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return tx.Waits().Put(parley.Wait{ID: id}) }},
+		"wait erased":           {"waits USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return tx.Waits().Erase(id) }},
+		"runs in a task":        {"runs_task (task=?)", func(tx storage.Tx) error { return found(tx.Runs().InTask("task-3")) }},
+		"the session of a task": {"runs_task (task=?)", func(tx storage.Tx) error { return found(tx.Runs().TaskSession("agent-3", "task-3")) }},
+		"task":                  {"t USING INTEGER PRIMARY KEY (rowid=?)", func(tx storage.Tx) error { return found(tx.Tasks().Get("task-300")) }},
+		"what it needs":         {"n USING PRIMARY KEY (task=?)", func(tx storage.Tx) error { return found(tx.Tasks().Get("task-300")) }},
+		"task put": {"tasks USING INTEGER PRIMARY KEY (rowid=?)", func(tx storage.Tx) error {
 			return tx.Tasks().Put(parley.Task{ID: "task-300", Assignee: "agent-3"})
 		}},
-		"task begun":       {"tasks_message (message=?)", func(tx parley.Tx) error { return found(tx.Tasks().Begun(id)) }},
-		"children":         {"tasks_parent (parent=?)", func(tx parley.Tx) error { return found(tx.Tasks().OpenChildren("task-300")) }},
-		"open under":       {"tasks_open (root=?)", func(tx parley.Tx) error { return found(tx.Tasks().OpenUnder("task-300")) }},
-		"awaited":          {"tasks_awaited (requester=?)", func(tx parley.Tx) error { return found(tx.Tasks().Awaited("agent-3", 5)) }},
-		"assigned":         {"tasks_assigned (assignee=?)", func(tx parley.Tx) error { return found(tx.Tasks().Assigned("agent-3")) }},
-		"tasks due":        {"tasks_due (deadline<?)", func(tx parley.Tx) error { return found(tx.Tasks().Due(now, 5)) }},
+		"task begun":       {"tasks_message (message=?)", func(tx storage.Tx) error { return found(tx.Tasks().Begun(id)) }},
+		"children":         {"tasks_parent (parent=?)", func(tx storage.Tx) error { return found(tx.Tasks().OpenChildren("task-300")) }},
+		"open under":       {"tasks_open (root=?)", func(tx storage.Tx) error { return found(tx.Tasks().OpenUnder("task-300")) }},
+		"awaited":          {"tasks_awaited (requester=?)", func(tx storage.Tx) error { return found(tx.Tasks().Awaited("agent-3", 5)) }},
+		"assigned":         {"tasks_assigned (assignee=?)", func(tx storage.Tx) error { return found(tx.Tasks().Assigned("agent-3")) }},
+		"tasks due":        {"tasks_due (deadline<?)", func(tx storage.Tx) error { return found(tx.Tasks().Due(now, 5)) }},
 		"tasks":            {"t USING INTEGER PRIMARY KEY (rowid<?)", tasks(parley.TaskFilter{})},
 		"tasks for one":    {"tasks_assignee (assignee=? AND num<?)", tasks(parley.TaskFilter{Assignee: "agent-3"})},
 		"tasks of one":     {"tasks_requester (requester=? AND num<?)", tasks(parley.TaskFilter{Requester: "agent-3"})},
-		"approval":         {"p USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return found(tx.Approvals().Get(id)) }},
-		"approval put":     {"approvals USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Approvals().Put(parley.Approval{ID: id}) }},
-		"pending of one":   {"approvals_open (agent=?)", func(tx parley.Tx) error { return found(tx.Approvals().Pending("agent-3")) }},
-		"pending in one":   {"approvals_task (task=?)", func(tx parley.Tx) error { return found(tx.Approvals().InTask("task-300")) }},
-		"approvals due":    {"approvals_due (next_at<?)", func(tx parley.Tx) error { return found(tx.Approvals().Due(now, 5)) }},
+		"approval":         {"p USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return found(tx.Approvals().Get(id)) }},
+		"approval put":     {"approvals USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return tx.Approvals().Put(parley.Approval{ID: id}) }},
+		"pending of one":   {"approvals_open (agent=?)", func(tx storage.Tx) error { return found(tx.Approvals().Pending("agent-3")) }},
+		"pending in one":   {"approvals_task (task=?)", func(tx storage.Tx) error { return found(tx.Approvals().InTask("task-300")) }},
+		"approvals due":    {"approvals_due (next_at<?)", func(tx storage.Tx) error { return found(tx.Approvals().Due(now, 5)) }},
 		"approvals":        {"p USING PRIMARY KEY (id<?)", approvals(parley.ApprovalFilter{}, "")},
 		"those pending":    {"approvals_undecided (id<?)", approvals(parley.ApprovalFilter{State: parley.ApprovalPending}, "")},
 		"those of one":     {"approvals_agent (agent=? AND id<?)", approvals(parley.ApprovalFilter{Agent: "agent-3"}, "")},
 		"those for one":    {"approvals_decider (decider=? AND id<?)", approvals(parley.ApprovalFilter{}, "agent-3")},
-		"notices":          {"notices_due (next_at<?)", func(tx parley.Tx) error { return found(tx.Notices().Due(now, 5)) }},
-		"notice put":       {"notices USING PRIMARY KEY (id=?)", func(tx parley.Tx) error { return tx.Notices().Put(parley.Notice{ID: id}) }},
-		"file":             {"f USING PRIMARY KEY (bridge=? AND path=? AND digest=?)", func(tx parley.Tx) error { return found(tx.Bridges().File("tree", parley.BridgeFile{Path: "p9"})) }},
-		"files known":      {"bridge_files USING PRIMARY KEY (bridge=? AND path=?)", func(tx parley.Tx) error { return found(tx.Bridges().Known("tree", []parley.BridgeFile{{Path: "p9"}})) }},
-		"file named":       {"bridge_files_name (bridge=? AND name=?)", func(tx parley.Tx) error { return found(tx.Bridges().Named("tree", "n9", "")) }},
-		"file of one":      {"bridge_files_name (bridge=? AND name=?)", func(tx parley.Tx) error { return found(tx.Bridges().Named("tree", "n9", "agent-1")) }},
-		"last file":        {"bridge_files_name (bridge=? AND name>? AND name<?)", func(tx parley.Tx) error { return found(tx.Bridges().LastFile("tree", "n1")) }},
-		"departure":        {"departures_message (message=? AND bridge=? AND recipient=?)", func(tx parley.Tx) error { return found(tx.Bridges().Departure("tree", id, "agent-1")) }},
-		"departure by num": {"d USING INTEGER PRIMARY KEY (rowid=?)", func(tx parley.Tx) error { return found(tx.Bridges().DepartureAt("tree", 50)) }},
-		"departed as":      {"departures_name (bridge=? AND folder=? AND name=?)", func(tx parley.Tx) error { return found(tx.Bridges().DepartedAs("tree", "agent-1", "n9")) }},
-		"last departure":   {"departures_name (bridge=? AND folder=? AND name>? AND name<?)", func(tx parley.Tx) error { return found(tx.Bridges().LastDeparture("tree", "agent-1", "n1")) }},
-		"departures due":   {"departures_open (bridge=? AND state=? AND num>?)", func(tx parley.Tx) error { return found(tx.Bridges().Departures("tree", parley.DepartureDue, 9, 5)) }},
-		"notices forgotten": {"notices_done (created_at<?)", func(tx parley.Tx) error {
+		"notices":          {"notices_due (next_at<?)", func(tx storage.Tx) error { return found(tx.Notices().Due(now, 5)) }},
+		"notice put":       {"notices USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return tx.Notices().Put(parley.Notice{ID: id}) }},
+		"file":             {"f USING PRIMARY KEY (bridge=? AND path=? AND digest=?)", func(tx storage.Tx) error { return found(tx.Bridges().File("tree", parley.BridgeFile{Path: "p9"})) }},
+		"files known":      {"bridge_files USING PRIMARY KEY (bridge=? AND path=?)", func(tx storage.Tx) error { return found(tx.Bridges().Known("tree", []parley.BridgeFile{{Path: "p9"}})) }},
+		"file named":       {"bridge_files_name (bridge=? AND name=?)", func(tx storage.Tx) error { return found(tx.Bridges().Named("tree", "n9", "")) }},
+		"file of one":      {"bridge_files_name (bridge=? AND name=?)", func(tx storage.Tx) error { return found(tx.Bridges().Named("tree", "n9", "agent-1")) }},
+		"last file":        {"bridge_files_name (bridge=? AND name>? AND name<?)", func(tx storage.Tx) error { return found(tx.Bridges().LastFile("tree", "n1")) }},
+		"departure":        {"departures_message (message=? AND bridge=? AND recipient=?)", func(tx storage.Tx) error { return found(tx.Bridges().Departure("tree", id, "agent-1")) }},
+		"departure by num": {"d USING INTEGER PRIMARY KEY (rowid=?)", func(tx storage.Tx) error { return found(tx.Bridges().DepartureAt("tree", 50)) }},
+		"departed as":      {"departures_name (bridge=? AND folder=? AND name=?)", func(tx storage.Tx) error { return found(tx.Bridges().DepartedAs("tree", "agent-1", "n9")) }},
+		"last departure":   {"departures_name (bridge=? AND folder=? AND name>? AND name<?)", func(tx storage.Tx) error { return found(tx.Bridges().LastDeparture("tree", "agent-1", "n1")) }},
+		"departures due":   {"departures_open (bridge=? AND state=? AND num>?)", func(tx storage.Tx) error { return found(tx.Bridges().Departures("tree", parley.DepartureDue, 9, 5)) }},
+		"notices forgotten": {"notices_done (created_at<?)", func(tx storage.Tx) error {
 			return found(tx.Notices().Forget(now, 5))
 		}},
 	} {
@@ -131,24 +133,24 @@ func TestWorkIsPutTogetherByIndex(t *testing.T) {
 	id := uuid.UUID{15: 50}
 	for name, c := range map[string]struct {
 		want []string
-		ask  func(parley.Tx) error
+		ask  func(storage.Tx) error
 	}{
 		"damaged work": {[]string{
 			"waits_asks_open", "tasks_open", "tasks_parent (parent=?)", "d USING PRIMARY KEY (message=?)",
-		}, func(tx parley.Tx) error { return found(tx.Queue().DamagedWork()) }},
-		"damaged quiet deliveries": {[]string{"deliveries_ready (agent>?)"}, func(tx parley.Tx) error {
-			_, _, err := tx.Queue().DamagedQuiet(parley.QuietMark{Agent: 1, Place: 9}, 5)
+		}, func(tx storage.Tx) error { return found(tx.Queue().DamagedWork()) }},
+		"damaged quiet deliveries": {[]string{"deliveries_ready (agent>?)"}, func(tx storage.Tx) error {
+			_, _, err := tx.Queue().DamagedQuiet(storage.QuietMark{Agent: 1, Place: 9}, 5)
 			return err
 		}},
-		"waits at a node": {[]string{"waits_node (node=?)"}, func(tx parley.Tx) error { return found(tx.Waits().At("node-1")) }},
-		"tree":            {[]string{"tasks_parent (parent=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Tree("task-300")) }},
-		"dependants":      {[]string{"task_needs_needs (needs=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Dependants("task-300")) }},
-		"rules":           {[]string{"p USING PRIMARY KEY (agent=?)"}, func(tx parley.Tx) error { return found(tx.Permissions().Of("agent-3")) }},
-		"came":            {[]string{"bridge_files_message (message=? AND bridge=?)"}, func(tx parley.Tx) error { return found(tx.Bridges().Came("tree", id.String())) }},
-		"pending by":      {[]string{"approvals_open"}, func(tx parley.Tx) error { return found(tx.Approvals().PendingBy()) }},
-		"awaited by":      {[]string{"tasks_awaited"}, func(tx parley.Tx) error { return found(tx.Tasks().AwaitedBy()) }},
-		"spent":           {[]string{"tasks_parent (parent=?)", "runs_task (task=?)"}, func(tx parley.Tx) error { return found(tx.Tasks().Spent("task-300")) }},
-		"tasks of a reader": {[]string{"tasks_requester (requester=?)", "tasks_assignee (assignee=?)", "tasks_parent (parent=?)"}, func(tx parley.Tx) error {
+		"waits at a node": {[]string{"waits_node (node=?)"}, func(tx storage.Tx) error { return found(tx.Waits().At("node-1")) }},
+		"tree":            {[]string{"tasks_parent (parent=?)"}, func(tx storage.Tx) error { return found(tx.Tasks().Tree("task-300")) }},
+		"dependants":      {[]string{"task_needs_needs (needs=?)"}, func(tx storage.Tx) error { return found(tx.Tasks().Dependants("task-300")) }},
+		"rules":           {[]string{"p USING PRIMARY KEY (agent=?)"}, func(tx storage.Tx) error { return found(tx.Permissions().Of("agent-3")) }},
+		"came":            {[]string{"bridge_files_message (message=? AND bridge=?)"}, func(tx storage.Tx) error { return found(tx.Bridges().Came("tree", id.String())) }},
+		"pending by":      {[]string{"approvals_open"}, func(tx storage.Tx) error { return found(tx.Approvals().PendingBy()) }},
+		"awaited by":      {[]string{"tasks_awaited"}, func(tx storage.Tx) error { return found(tx.Tasks().AwaitedBy()) }},
+		"spent":           {[]string{"tasks_parent (parent=?)", "runs_task (task=?)"}, func(tx storage.Tx) error { return found(tx.Tasks().Spent("task-300")) }},
+		"tasks of a reader": {[]string{"tasks_requester (requester=?)", "tasks_assignee (assignee=?)", "tasks_parent (parent=?)"}, func(tx storage.Tx) error {
 			return found(tx.Tasks().List(parley.TaskFilter{Limit: 5}, "agent-3"))
 		}},
 		"redaction": {
@@ -156,7 +158,7 @@ func TestWorkIsPutTogetherByIndex(t *testing.T) {
 				"tasks_message (message=?)", "tasks_callback (callback=?)", "run_posts_message (message=?)", "approvals_woken_by (woken_by=?)",
 				"approvals_outcome (outcome=?)", "approvals_trace (trace=?)",
 			},
-			func(tx parley.Tx) error {
+			func(tx storage.Tx) error {
 				m := parley.Message{ID: id.String(), Seq: 50}
 				return tx.Messages().Redact(m.Redacted(time.UnixMilli(1)))
 			},
@@ -190,7 +192,7 @@ func TestWorkIsPutTogetherByIndex(t *testing.T) {
 func TestAnAskCostsFewStatements(t *testing.T) {
 	s := spyOn(t, busy)
 	w := parley.Wait{ID: uuid.NewString(), Message: uuid.UUID{15: 51}.String(), Waiter: "agent-1", Target: "agent-2", State: parley.WaitWaiting}
-	err := store.New(s).Update(t.Context(), func(tx parley.Tx) error {
+	err := store.New(s).Update(t.Context(), func(tx storage.Tx) error {
 		if err := found(tx.Agents().Find("agent-1")); err != nil {
 			return err
 		}

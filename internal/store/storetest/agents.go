@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -44,14 +46,14 @@ func fullAgent() parley.Agent {
 
 func agentFields(f *fixture) {
 	full, plain := fullAgent(), newAgent("plain")
-	f.update(func(tx parley.Tx) error { return errors.Join(tx.Agents().Insert(full), tx.Agents().Insert(plain)) })
+	f.update(func(tx storage.Tx) error { return errors.Join(tx.Agents().Insert(full), tx.Agents().Insert(plain)) })
 	f.same("the full one", f.findAgent("full"), full)
 	f.same("the plain one", f.findAgent("plain"), plain)
 	f.same("the list", f.everything().Agents, []parley.Agent{full, plain})
 	changed := full
 	changed.Name, changed.Access, changed.UpdatedAt, changed.RemovedAt = "Other", parley.AccessOwner, at(5), nil
 	changed.Profile = parley.DefaultProfile()
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(changed) })
 	f.same("the changed one", f.findAgent("full"), changed)
 }
 
@@ -60,7 +62,7 @@ func agentSpellings(f *fixture) {
 	a.UUID, a.Name = "0190A8C4-5F4E-7000-8000-00000000ABCD", "Straße"
 	b := newAgent("kelvin")
 	b.Name = "Zoë"
-	f.update(func(tx parley.Tx) error { return errors.Join(tx.Agents().Insert(a), tx.Agents().Insert(b)) })
+	f.update(func(tx storage.Tx) error { return errors.Join(tx.Agents().Insert(a), tx.Agents().Insert(b)) })
 	for _, name := range []string{
 		"strasse-7", "STRASSE-7", "ｓtrasse-7", "Straße", "STRASSE", "strasse", "STRAẞE",
 		"0190a8c4-5f4e-7000-8000-00000000abcd", "0190A8C4-5f4e-7000-8000-00000000abcD",
@@ -70,7 +72,7 @@ func agentSpellings(f *fixture) {
 	for _, name := range []string{"kelvin", "\u212aELVIN", "Zoë", "zoe\u0308", "ZOË", "Ｚoë", "zo\u200bë"} {
 		f.same(name, f.findAgent(name), b)
 	}
-	f.update(func(tx parley.Tx) error { // the writer finds as the readers do
+	f.update(func(tx storage.Tx) error { // the writer finds as the readers do
 		for _, name := range []string{"STRASSE", "ZOË"} {
 			if _, err := tx.Agents().Find(name); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -83,7 +85,7 @@ func agentSpellings(f *fixture) {
 func agentUnknown(f *fixture) {
 	f.agents("arya")
 	for _, name := range []string{"", "ary", "aryaa", "arya ", "%", "ary_", newID()} {
-		f.missing(fmt.Sprintf("%q", name), func(tx parley.Tx) error { return found(tx.Agents().Find(name)) })
+		f.missing(fmt.Sprintf("%q", name), func(tx storage.Tx) error { return found(tx.Agents().Find(name)) })
 	}
 }
 
@@ -94,10 +96,12 @@ func agentOrder(f *fixture) {
 		a := newAgent(fmt.Sprintf("agent-%d", 12-i))
 		a.CreatedAt, a.UpdatedAt = at(-i), at(-i)
 		want = append(want, a)
-		f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	}
 	want[2].Name, want[5].RemovedAt = "Renamed", atp(3)
-	f.update(func(tx parley.Tx) error { return errors.Join(tx.Agents().Update(want[5]), tx.Agents().Update(want[2])) })
+	f.update(func(tx storage.Tx) error {
+		return errors.Join(tx.Agents().Update(want[5]), tx.Agents().Update(want[2]))
+	})
 	f.same("the list", f.everything().Agents, want)
 }
 
@@ -105,7 +109,7 @@ func agentOrder(f *fixture) {
 func agentTaken(f *fixture) {
 	a := newAgent("arya")
 	a.UUID = "0190a8c4-5f4e-7000-8000-00000000abcd"
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	before := f.everything()
 	for _, taken := range []string{"arya", "ARYA", "aryabot", "ARYABOT", "ａryaBot", a.UUID, "0190A8C4-5F4E-7000-8000-00000000ABCD"} {
 		for field, set := range map[string]func(*parley.Agent){
@@ -115,7 +119,7 @@ func agentTaken(f *fixture) {
 		} {
 			b := newAgent("newcomer")
 			set(&b)
-			err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Agents().Insert(b) })
+			err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Agents().Insert(b) })
 			if !errors.Is(err, parley.ErrTaken) {
 				f.Errorf("%s %s: got %v, want ErrTaken", field, taken, err)
 			}
@@ -128,13 +132,13 @@ func agentTaken(f *fixture) {
 func agentOwnNames(f *fixture) {
 	a := newAgent("arya")
 	a.Name = "Arya"
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	f.same("found", f.findAgent("ARYA"), a)
 	a.Name = "Arry"
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	f.same("by its id, which was its name too", f.findAgent("arya"), a)
 	a.Name = a.UUID
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	f.same("by its uuid, which is its name too", f.findAgent(a.UUID), a)
 }
 
@@ -142,7 +146,7 @@ func agentRename(f *fixture) {
 	a := f.agents("arya", "gendry")[0]
 	f.findAgent("AryaBot") // known by its old name to whoever remembers
 	a.Name = "Arry"
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		if _, err := tx.Agents().Find("AryaBot"); err != nil {
 			return err
 		}
@@ -154,22 +158,22 @@ func agentRename(f *fixture) {
 		}
 		return found(tx.Agents().Find("ARRY"))
 	})
-	f.missing("the old name", func(tx parley.Tx) error { return found(tx.Agents().Find("AryaBot")) })
+	f.missing("the old name", func(tx storage.Tx) error { return found(tx.Agents().Find("AryaBot")) })
 	for _, name := range []string{"arya", a.UUID, "arry"} {
 		f.same(name, f.findAgent(name), a)
 	}
 	b := newAgent("other")
 	b.Name = "AryaBot"
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(b) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(b) })
 	f.same("the old name, taken by another", f.findAgent("aryabot"), b)
 	a.Name = "AryaBot"
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Update(a) })
 }
 
 func agentRespell(f *fixture) {
 	a := f.agents("arya")[0]
 	a.Name = "ARYABOT"
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	f.same("respelt", f.findAgent("aryabot"), a)
 }
 
@@ -178,7 +182,7 @@ func agentRenameTaken(f *fixture) {
 	for _, taken := range []string{"gendry", "GENDRYBOT", list[1].UUID} {
 		a := list[0]
 		a.Name = taken
-		f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Update(a) })
+		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	}
 	f.same("afterwards", f.everything().Agents, list)
 	f.same("by its name", f.findAgent("AryaBot"), list[0])
@@ -188,10 +192,10 @@ func agentKeeps(f *fixture) {
 	a := f.agents("arya")[0]
 	changed := a
 	changed.UUID, changed.Kind, changed.Role = newID(), parley.KindSystem, "verifier"
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(changed) })
 	a.Role = "verifier"
 	f.same("afterwards", f.findAgent("arya"), a)
-	f.missing("the other uuid", func(tx parley.Tx) error { return found(tx.Agents().Find(changed.UUID)) })
+	f.missing("the other uuid", func(tx storage.Tx) error { return found(tx.Agents().Find(changed.UUID)) })
 }
 
 func agentUpdateUnknown(f *fixture) {
@@ -199,7 +203,7 @@ func agentUpdateUnknown(f *fixture) {
 	for _, id := range []string{"nobody", list[0].UUID, list[0].Name} {
 		a := newAgent("nobody")
 		a.ID = id
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Agents().Update(a) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	}
 	f.same("afterwards", f.everything().Agents, list)
 }
@@ -207,22 +211,22 @@ func agentUpdateUnknown(f *fixture) {
 func agentRemoved(f *fixture) {
 	a := f.agents("arya")[0]
 	a.RemovedAt = atp(2)
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	for _, name := range []string{"arya", a.UUID, "AryaBot"} {
 		f.same(name, f.findAgent(name), a)
 	}
 	b := newAgent("newcomer")
 	b.Name = "aryabot"
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Insert(b) })
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Insert(newAgent("arya")) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Insert(b) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Insert(newAgent("arya")) })
 }
 
 // agentCopies changes what it was given; nobody else may notice, neither readers nor the writer.
 func agentCopies(f *fixture) {
 	want := fullAgent()
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(want) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(want) })
 	want = fullCopy(f.findAgent("full"))
-	spoil := func(tx parley.Tx) error {
+	spoil := func(tx storage.Tx) error {
 		a, err := tx.Agents().Find("full")
 		if err != nil {
 			return err
@@ -231,7 +235,7 @@ func agentCopies(f *fixture) {
 		*a.RemovedAt = at(99)
 		return nil
 	}
-	check := func(tx parley.Tx) error {
+	check := func(tx storage.Tx) error {
 		a, err := tx.Agents().Find("full")
 		if err == nil && (a.Skills[0] != "go" || a.Protocols[0] != "s1/1.0" || a.RuntimeConfig[2] == 'X' || a.RemovedAt.Equal(at(99))) {
 			err = fmt.Errorf("what was returned is shared: %+v", a)
@@ -257,16 +261,16 @@ func agentReports(f *fixture) {
 	f.agents("arya", "gendry", "sansa")
 	check := func(when string, want bool) {
 		f.Helper()
-		has := func(tx parley.Tx) (bool, error) { return tx.Agents().HasReports("arya") }
+		has := func(tx storage.Tx) (bool, error) { return tx.Agents().HasReports("arya") }
 		f.same(when, read(f, has), want)
-		f.update(func(tx parley.Tx) error { // as the writer sees it
+		f.update(func(tx storage.Tx) error { // as the writer sees it
 			got, err := has(tx)
 			f.same(when+", within an update", got, want)
 			return err
 		})
 	}
 	change := func(id string, edit func(*parley.Agent)) {
-		f.update(func(tx parley.Tx) error {
+		f.update(func(tx storage.Tx) error {
 			a, err := tx.Agents().Find(id)
 			if err != nil {
 				return err
@@ -286,7 +290,7 @@ func agentReports(f *fixture) {
 
 func agentNames(f *fixture) {
 	f.agents("arya", "gendry", "sansa")
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		a, err := tx.Agents().Find("sansa")
 		if err != nil {
 			return err
@@ -296,8 +300,8 @@ func agentNames(f *fixture) {
 	})
 	system := newAgent("parley")
 	system.Kind = parley.KindSystem
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(system) })
-	names := read(f, func(tx parley.Tx) ([]string, error) { return tx.Agents().Names() })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(system) })
+	names := read(f, func(tx storage.Tx) ([]string, error) { return tx.Agents().Names() })
 	f.same("names", names, []string{"arya", "AryaBot", "gendry", "GendryBot"})
 }
 
@@ -315,9 +319,9 @@ func agentRetired(f *fixture) {
 	back.To = "arya"
 	answered := f.post(back)
 	old.RemovedAt = atp(3)
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(old) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(old) })
 	next := newAgent("arya")
-	f.update(func(tx parley.Tx) error { // all of it in one update, as the hub does
+	f.update(func(tx storage.Tx) error { // all of it in one update, as the hub does
 		if err := tx.Agents().Retire("arya", "arya~removed", "AryaBot~removed"); err != nil {
 			return err
 		}
@@ -331,28 +335,28 @@ func agentRetired(f *fixture) {
 		f.same(name, f.findAgent(name), next)
 	}
 	said.From, answered.To, dm.CreatedBy, open.CreatedBy = old.ID, old.ID, old.ID, old.ID
-	page := read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Page(dm.ID, parley.Page{Limit: 9}) })
+	page := read(f, func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Page(dm.ID, parley.Page{Limit: 9}) })
 	f.same("its messages, which are intact", page, []parley.Message{said, answered})
 	dm.Set, dm.Messages, dm.LastSeq, dm.UpdatedAt = "arya~removed,gendry", 2, answered.Seq, at(1)
-	f.same("its DM", read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(dm.Set) }), dm)
-	f.missing("a DM of the next one", func(tx parley.Tx) error { return found(tx.Conversations().FindSet("arya,gendry")) })
+	f.same("its DM", read(f, func(tx storage.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(dm.Set) }), dm)
+	f.missing("a DM of the next one", func(tx storage.Tx) error { return found(tx.Conversations().FindSet("arya,gendry")) })
 	f.same("its other conversations", f.findConversation(once.ID).Set, "arya~removed,gendry")
 	for agent, want := range map[string]int{"arya~removed": 3, "arya": 0, "gendry": 3} {
-		list := read(f, func(tx parley.Tx) ([]parley.Conversation, error) {
-			return tx.Conversations().List(parley.ConversationFilter{Member: agent, Limit: 9})
+		list := read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
+			return tx.Conversations().List(storage.ConversationFilter{Member: agent, Limit: 9})
 		})
 		f.same("conversations of "+agent, len(list), want)
 	}
 	f.conversation(newDM("arya", "gendry"), "arya", "gendry") // the next one's own
-	f.same("made by the next one", read(f, func(tx parley.Tx) (int, error) { return tx.Conversations().Made("arya") }), 0)
+	f.same("made by the next one", read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().Made("arya") }), 0)
 }
 
 func agentRetireRefused(f *fixture) {
 	list := f.agents("arya", "gendry")
 	for _, id := range []string{"nobody", "AryaBot", list[0].UUID} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Agents().Retire(id, "x", "X") })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().Retire(id, "x", "X") })
 	}
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Retire("arya", "gendry", "X") })
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Retire("arya", "x", "gendrybot") })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Retire("arya", "gendry", "X") })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Retire("arya", "x", "gendrybot") })
 	f.same("afterwards", f.everything().Agents, list)
 }

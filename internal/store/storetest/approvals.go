@@ -3,6 +3,8 @@ package storetest
 import (
 	"encoding/json"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -19,10 +21,10 @@ var approvalTests = []test{
 
 // openWork counts what is queued, active and pending, and nothing that has ended.
 func openWork(f *fixture) {
-	work := func() parley.OpenWork {
-		return read(f, func(tx parley.Tx) (parley.OpenWork, error) { return tx.Counts().OpenWork() })
+	work := func() storage.OpenWork {
+		return read(f, func(tx storage.Tx) (storage.OpenWork, error) { return tx.Counts().OpenWork() })
 	}
-	f.same("of nothing", work(), parley.OpenWork{})
+	f.same("of nothing", work(), storage.OpenWork{})
 	f.room(1)
 	for i, status := range []parley.TaskState{parley.TaskQueued, parley.TaskActive, parley.TaskActive, parley.TaskCompleted} {
 		t := newTask(i + 1)
@@ -32,7 +34,7 @@ func openWork(f *fixture) {
 	denied := newApproval("denied")
 	denied.State = parley.ApprovalDenied
 	f.approvals(newApproval("one"), newApproval("two"), denied)
-	f.same("of what is open", work(), parley.OpenWork{QueuedTasks: 1, ActiveTasks: 2, PendingApprovals: 2})
+	f.same("of what is open", work(), storage.OpenWork{QueuedTasks: 1, ActiveTasks: 2, PendingApprovals: 2})
 }
 
 // newApproval is for a call of arya's.
@@ -45,12 +47,12 @@ func newApproval(digest string) parley.Approval {
 
 func (f *fixture) approvals(list ...parley.Approval) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return each(list, tx.Approvals().Insert) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Approvals().Insert) })
 }
 
 func (f *fixture) getApproval(id string) parley.Approval {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Approval, error) { return tx.Approvals().Get(id) })
+	return read(f, func(tx storage.Tx) (parley.Approval, error) { return tx.Approvals().Get(id) })
 }
 
 func fullApproval(c parley.Conversation, trigger, outcome parley.Message) parley.Approval {
@@ -79,18 +81,18 @@ func approvalPut(f *fixture) {
 	changed := newApproval("changed")
 	changed.ID, changed.Agent, changed.Target, changed.State = a.ID, "gendry", "arya", parley.ApprovalDenied
 	changed.CreatedAt, changed.Hops, changed.Depth, changed.Task = at(50), 9, 9, "task-5"
-	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Approvals().Put(changed) })
 	plain := a
 	plain.Task, plain.State, plain.Decider, plain.ExpiresAt, plain.RemindAt, plain.DecidedBy = "task-5", parley.ApprovalDenied, "", nil, nil, ""
 	plain.DecidedAt, plain.Note, plain.ExecutedAt, plain.Result, plain.Failure, plain.Outcome = nil, "", nil, "", nil, ""
 	f.same("replaced by a plain one", f.getApproval(a.ID), plain)
-	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(a) })
+	f.update(func(tx storage.Tx) error { return tx.Approvals().Put(a) })
 	f.same("replaced by a full one", f.getApproval(a.ID), a)
 	f.same("another", f.getApproval(other.ID), other)
 	decided, decides, nowhere := a, a, a
 	decided.DecidedBy, decides.Decider, nowhere.Task = "nobody", "nobody", "nonsense"
 	for _, a := range []parley.Approval{newApproval("none"), {ID: "no uuid"}, decided, decides, nowhere} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Approvals().Put(a) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Approvals().Put(a) })
 	}
 	f.same("after refusals", f.getApproval(a.ID), a)
 }
@@ -108,7 +110,7 @@ func approvalTaken(f *fixture) {
 	f.approvals(first)
 	refused := func(a parley.Approval) {
 		f.Helper()
-		f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Approvals().Insert(a) })
+		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Approvals().Insert(a) })
 	}
 	refused(alike(func(a *parley.Approval) { a.Run, a.Summary, a.Target = newID(), "changed", "gendry" }))
 	refused(alike(func(a *parley.Approval) { a.ID, a.Digest = first.ID, "another" }))
@@ -131,7 +133,7 @@ func approvalTaken(f *fixture) {
 	}
 	refused(alike(func(*parley.Approval) {}))
 	first.State = parley.ApprovalDenied
-	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(first) })
+	f.update(func(tx storage.Tx) error { return tx.Approvals().Put(first) })
 	f.approvals(alike(func(*parley.Approval) {}))
 	f.same("kept", len(f.listApprovals(parley.ApprovalFilter{}, "", false)), 1+len(others)+5+1)
 }
@@ -147,13 +149,13 @@ func approvalRefused(f *fixture) {
 	} {
 		a := newApproval(what)
 		change(&a)
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Approvals().Insert(a) })
-		f.missing("the refused one", func(tx parley.Tx) error { return found(tx.Approvals().Get(a.ID)) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Approvals().Insert(a) })
+		f.missing("the refused one", func(tx storage.Tx) error { return found(tx.Approvals().Get(a.ID)) })
 	}
 	for _, id := range []string{"", "no uuid", newID()} {
-		f.missing(id, func(tx parley.Tx) error { return found(tx.Approvals().Get(id)) })
+		f.missing(id, func(tx storage.Tx) error { return found(tx.Approvals().Get(id)) })
 	}
-	f.missing("pending", func(tx parley.Tx) error { return found(tx.Approvals().Pending("nobody")) })
+	f.missing("pending", func(tx storage.Tx) error { return found(tx.Approvals().Pending("nobody")) })
 	for _, filter := range []parley.ApprovalFilter{{Agent: "nobody"}, {Before: "x"}, {State: "nonsense"}} {
 		f.same("a list", f.listApprovals(filter, "", false), []parley.Approval{})
 	}
@@ -182,10 +184,10 @@ func approvalPending(f *fixture) {
 	}
 	f.approvals(all...)
 	of := func(agent string) []parley.Approval {
-		return read(f, func(tx parley.Tx) ([]parley.Approval, error) { return tx.Approvals().Pending(agent) })
+		return read(f, func(tx storage.Tx) ([]parley.Approval, error) { return tx.Approvals().Pending(agent) })
 	}
 	in := func(task string) []parley.Approval {
-		return read(f, func(tx parley.Tx) ([]parley.Approval, error) { return tx.Approvals().InTask(task) })
+		return read(f, func(tx storage.Tx) ([]parley.Approval, error) { return tx.Approvals().InTask(task) })
 	}
 	for i := range all { // of which these lists have no more
 		all[i].Call.Args, all[i].Summary = json.RawMessage("null"), ""
@@ -198,7 +200,7 @@ func approvalPending(f *fixture) {
 	for _, task := range []string{"task-3", "nonsense", ""} {
 		f.same("in "+task, in(task), []parley.Approval{})
 	}
-	oldest := read(f, func(tx parley.Tx) (map[string]string, error) { return tx.Approvals().PendingBy() })
+	oldest := read(f, func(tx storage.Tx) (map[string]string, error) { return tx.Approvals().PendingBy() })
 	f.same("the oldest of each", oldest, map[string]string{"arya": all[1].ID, "gendry": all[2].ID})
 }
 
@@ -207,7 +209,7 @@ func (f *fixture) listApprovals(filter parley.ApprovalFilter, decider string, ow
 	if filter.Limit == 0 {
 		filter.Limit = plenty
 	}
-	return read(f, func(tx parley.Tx) ([]parley.Approval, error) { return tx.Approvals().List(filter, decider, owner) })
+	return read(f, func(tx storage.Tx) ([]parley.Approval, error) { return tx.Approvals().List(filter, decider, owner) })
 }
 
 func approvalLists(f *fixture) {
@@ -283,14 +285,14 @@ func approvalDue(f *fixture) {
 	}
 	f.approvals(all...)
 	due := func(seconds, limit int) []parley.Approval {
-		return read(f, func(tx parley.Tx) ([]parley.Approval, error) { return tx.Approvals().Due(at(seconds), limit) })
+		return read(f, func(tx storage.Tx) ([]parley.Approval, error) { return tx.Approvals().Due(at(seconds), limit) })
 	}
 	f.same("none", due(9, 9), []parley.Approval{})
 	f.same("the first", due(10, 9), []parley.Approval{all[3]})
 	f.same("all", due(99, 9), []parley.Approval{all[3], all[1], all[0], all[2]})
 	f.same("up to the limit", due(99, 2), []parley.Approval{all[3], all[1]})
 	all[0].RemindAt = nil
-	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(all[0]) })
+	f.update(func(tx storage.Tx) error { return tx.Approvals().Put(all[0]) })
 	f.same("reminded of", due(39, 9), []parley.Approval{all[3], all[1]})
 	f.same("later", due(40, 9), []parley.Approval{all[3], all[1], all[0]})
 }

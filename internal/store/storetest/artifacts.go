@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -29,9 +31,9 @@ func digest(begin string) string { return begin + strings.Repeat("a", 64-len(beg
 // keep stores bodies of three bytes for an agent, without the bodies.
 func (f *fixture) keep(agent string, digests ...string) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		for _, d := range digests {
-			if err := tx.Artifacts().Keep(parley.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1)}, agent); err != nil {
+			if err := tx.Artifacts().Keep(storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1)}, agent); err != nil {
 				return err
 			}
 		}
@@ -48,19 +50,19 @@ func referring(conversation string, digests ...string) parley.Message {
 	return m
 }
 
-func (f *fixture) artifact(d string) parley.StoredArtifact {
+func (f *fixture) artifact(d string) storage.StoredArtifact {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.StoredArtifact, error) { return tx.Artifacts().Get(d) })
+	return read(f, func(tx storage.Tx) (storage.StoredArtifact, error) { return tx.Artifacts().Get(d) })
 }
 
 func (f *fixture) unused(seconds, limit int) []string {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Unused(at(seconds), limit) })
+	return read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Unused(at(seconds), limit) })
 }
 
 func (f *fixture) forgetArtifact(d string, seconds int) (yes bool) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		yes, err = tx.Artifacts().Forget(d, at(seconds))
 		return err
 	})
@@ -70,22 +72,22 @@ func (f *fixture) forgetArtifact(d string, seconds int) (yes bool) {
 func artifactKept(f *fixture) {
 	f.agents("arya", "gendry")
 	for _, unknown := range []string{"", "no digest", digest("00"), digest("00")[:63]} {
-		f.missing(unknown, func(tx parley.Tx) error { return found(tx.Artifacts().Get(unknown)) })
+		f.missing(unknown, func(tx storage.Tx) error { return found(tx.Artifacts().Get(unknown)) })
 	}
 	f.keep("arya", digest("00"))
-	want := parley.StoredArtifact{SHA256: digest("00"), Size: 3, StoredAt: at(1)}
+	want := storage.StoredArtifact{SHA256: digest("00"), Size: 3, StoredAt: at(1)}
 	f.same("kept", f.artifact(digest("00")), want)
 	want.StoredAt = at(9)
 	for _, who := range []string{"arya", "gendry"} {
-		f.update(func(tx parley.Tx) error { return tx.Artifacts().Keep(want, who) })
+		f.update(func(tx storage.Tx) error { return tx.Artifacts().Keep(want, who) })
 		f.same("kept again by "+who, f.artifact(digest("00")), want)
 	}
 }
 
 func artifactUndone(f *fixture) {
 	before := f.prepared()
-	f.fails(errOwn, func(tx parley.Tx) error {
-		a := parley.StoredArtifact{SHA256: digest("00"), StoredAt: at(1)}
+	f.fails(errOwn, func(tx storage.Tx) error {
+		a := storage.StoredArtifact{SHA256: digest("00"), StoredAt: at(1)}
 		return errors.Join(tx.Artifacts().Keep(a, "arya"),
 			found(post(tx, referring(before.Conversations[0].ID, digest("00")))), errOwn)
 	})
@@ -97,7 +99,7 @@ func artifactKnown(f *fixture) {
 	d := digest("00")
 	known := func(want string) {
 		f.Helper()
-		got := read(f, func(tx parley.Tx) (who []string, err error) {
+		got := read(f, func(tx storage.Tx) (who []string, err error) {
 			for _, id := range []string{"arya", "gendry", "sansa", "ned", "nobody"} {
 				yes, known := tx.Artifacts().Known(d, id)
 				if err = errors.Join(err, known); yes {
@@ -125,7 +127,7 @@ func artifactKnown(f *fixture) {
 	known("arya gendry ned")
 	f.post(referring(public.ID, d))
 	known("arya gendry sansa ned")
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		return errors.Join(tx.Conversations().Bury(public.ID), tx.Conversations().Bury(dm.ID))
 	})
 	known("arya ned")
@@ -141,8 +143,8 @@ func artifactCounted(f *fixture) {
 	f.post(newMessage(c.ID, "arya", "without"))
 	f.same("the first", f.artifact(a).Refs, int64(2))
 	f.same("the second", f.artifact(b).Refs, int64(1))
-	f.same("of a message", read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{a, b})
-	f.same("of no message", len(read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Of(newID()) })), 0)
+	f.same("of a message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{a, b})
+	f.same("of no message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(newID()) })), 0)
 	f.keep("arya", a)
 	f.same("kept again", f.artifact(a).Refs, int64(2))
 }
@@ -157,9 +159,9 @@ func artifactList(f *fixture) {
 			if i > 0 {
 				after = all[i-1]
 			}
-			got := read(f, func(tx parley.Tx) ([]parley.StoredArtifact, error) { return tx.Artifacts().List(after, limit) })
+			got := read(f, func(tx storage.Tx) ([]storage.StoredArtifact, error) { return tx.Artifacts().List(after, limit) })
 			want := all[i:min(i+limit, len(all))]
-			f.same("list", words(got, func(a parley.StoredArtifact) string { return a.SHA256 }), strings.Join(want, " "))
+			f.same("list", words(got, func(a storage.StoredArtifact) string { return a.SHA256 }), strings.Join(want, " "))
 		}
 	}
 }
@@ -168,8 +170,8 @@ func artifactUnused(f *fixture) {
 	f.agents("arya")
 	d, later := digest("00"), digest("01")
 	f.keep("arya", d)
-	f.update(func(tx parley.Tx) error {
-		return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: later, StoredAt: at(5)}, "arya")
+	f.update(func(tx storage.Tx) error {
+		return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: later, StoredAt: at(5)}, "arya")
 	})
 	f.same("since it was stored", len(f.unused(1, 9)), 0)
 	f.same("since later", f.unused(2, 9), []string{d})
@@ -178,8 +180,8 @@ func artifactUnused(f *fixture) {
 	f.same("too early", f.forgetArtifact(d, 1), false)
 	f.same("forgotten", f.forgetArtifact(d, 2), true)
 	f.same("forgotten twice", f.forgetArtifact(d, 2), false)
-	f.missing("what was forgotten", func(tx parley.Tx) error { return found(tx.Artifacts().Get(d)) })
-	f.same("known to who stored it", read(f, func(tx parley.Tx) (bool, error) { return tx.Artifacts().Known(d, "arya") }), false)
+	f.missing("what was forgotten", func(tx storage.Tx) error { return found(tx.Artifacts().Get(d)) })
+	f.same("known to who stored it", read(f, func(tx storage.Tx) (bool, error) { return tx.Artifacts().Known(d, "arya") }), false)
 	f.keep("arya", d)
 	f.same("kept anew", f.artifact(d).Size, int64(3))
 }
@@ -203,7 +205,7 @@ func artifactPurged(f *fixture) {
 		f.post(referring(c.ID, a, b))
 	}
 	f.post(referring(other.ID, a))
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	f.same("before", f.artifact(a).Refs, int64(4))
 	total := 0
 	for n := f.purge(2); n > 0; n = f.purge(2) {
@@ -211,7 +213,7 @@ func artifactPurged(f *fixture) {
 			f.Errorf("%d rows erased, the limit is 2", n)
 		}
 		total += n
-		f.same("counts", read(f, func(tx parley.Tx) ([]string, error) { return tx.Counts().Artifacts(9) }), []string(nil))
+		f.same("counts", read(f, func(tx storage.Tx) ([]string, error) { return tx.Counts().Artifacts(9) }), []string(nil))
 	}
 	f.same("rows erased", total, 6+3+1)
 	f.same("referred to elsewhere", f.artifact(a).Refs, int64(1))
@@ -220,7 +222,7 @@ func artifactPurged(f *fixture) {
 
 func (f *fixture) expire(d string, storedBy int) (yes bool) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		yes, err = tx.Artifacts().Expire(d, at(storedBy), at(50))
 		return err
 	})
@@ -237,12 +239,12 @@ func artifactExpired(f *fixture) {
 	f.same("stored later", f.expire(d, 0), false)
 	f.same("removed", f.expire(d, 1), true)
 	f.same("removed again", f.expire(d, 1), false)
-	f.same("what is known", f.artifact(d), parley.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1, RemovedAt: atp(50)})
-	f.same("of the message", read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{d})
-	f.same("totals", read(f, func(tx parley.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() }), parley.ArtifactTotals{})
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return found(post(tx, referring(c.ID, d))) })
+	f.same("what is known", f.artifact(d), storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1, RemovedAt: atp(50)})
+	f.same("of the message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{d})
+	f.same("totals", read(f, func(tx storage.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() }), parley.ArtifactTotals{})
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(post(tx, referring(c.ID, d))) })
 	f.keep("arya", d)
-	f.same("stored again", f.artifact(d), parley.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1})
+	f.same("stored again", f.artifact(d), storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1})
 	f.post(referring(c.ID, d))
 	f.expire(d, 1)
 	f.erase(0, 1<<40)
@@ -254,14 +256,14 @@ func artifactExpired(f *fixture) {
 func artifactOldest(f *fixture) {
 	f.agents("arya")
 	for i, begin := range []string{"02", "00", "01"} {
-		f.update(func(tx parley.Tx) error {
-			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest(begin), StoredAt: at(i)}, "arya")
+		f.update(func(tx storage.Tx) error {
+			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest(begin), StoredAt: at(i)}, "arya")
 		})
 	}
 	oldest := func(limit int) string {
 		f.Helper()
-		list := read(f, func(tx parley.Tx) ([]parley.StoredArtifact, error) { return tx.Artifacts().Oldest(limit) })
-		return words(list, func(a parley.StoredArtifact) string { return a.SHA256[:2] })
+		list := read(f, func(tx storage.Tx) ([]storage.StoredArtifact, error) { return tx.Artifacts().Oldest(limit) })
+		return words(list, func(a storage.StoredArtifact) string { return a.SHA256[:2] })
 	}
 	f.same("all", oldest(9), "02 00 01")
 	f.same("two", oldest(2), "02 00")
@@ -272,7 +274,7 @@ func artifactOldest(f *fixture) {
 func artifactTotals(f *fixture) {
 	totals := func() parley.ArtifactTotals {
 		f.Helper()
-		return read(f, func(tx parley.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() })
+		return read(f, func(tx storage.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() })
 	}
 	f.same("of none", totals(), parley.ArtifactTotals{})
 	f.agents("arya")
@@ -293,7 +295,7 @@ func artifactCounts(f *fixture) {
 }
 
 // checkCounts makes sure that all counts agree with what they count.
-func checkCounts(tx parley.Tx) error {
+func checkCounts(tx storage.Tx) error {
 	for _, find := range []func(int) ([]string, error){
 		tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes,
 	} {

@@ -3,6 +3,8 @@ package storetest
 import (
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -22,12 +24,12 @@ func storedBySums(f *fixture) {
 	f.keep("gendry", digest("2"))
 	f.keep("arya", digest("1")) // again
 	by := func(agent string) int64 {
-		return read(f, func(tx parley.Tx) (int64, error) { return tx.Artifacts().StoredBy(agent) })
+		return read(f, func(tx storage.Tx) (int64, error) { return tx.Artifacts().StoredBy(agent) })
 	}
 	f.same("stored", []int64{by("arya"), by("gendry")}, []int64{6, 3})
 	f.expire(digest("1"), 5)
 	f.same("without what was removed", by("arya"), int64(3))
-	f.missing("nobody", func(tx parley.Tx) error { _, err := tx.Artifacts().StoredBy("nobody"); return err })
+	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Artifacts().StoredBy("nobody"); return err })
 }
 
 func madeCounts(f *fixture) {
@@ -35,15 +37,15 @@ func madeCounts(f *fixture) {
 	f.channel("one", "arya")
 	two := f.channel("two", "arya")
 	made := func(agent string) int {
-		return read(f, func(tx parley.Tx) (int, error) { return tx.Conversations().Made(agent) })
+		return read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().Made(agent) })
 	}
 	f.same("made", []int{made("arya"), made("gendry")}, []int{2, 0})
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		two.ArchivedAt = new(at(1))
 		return tx.Conversations().Update(two)
 	})
 	f.same("without what is archived", made("arya"), 1)
-	f.missing("nobody", func(tx parley.Tx) error { _, err := tx.Conversations().Made("nobody"); return err })
+	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Conversations().Made("nobody"); return err })
 }
 
 func goodCounts(f *fixture) {
@@ -53,15 +55,15 @@ func goodCounts(f *fixture) {
 	plain.ExpiresAt, revoked.ExpiresAt, link.ExpiresAt, run.ExpiresAt = nil, nil, new(at(30)), nil
 	link.Kind, run.Kind = parley.TokenLink, parley.TokenRun
 	f.tokens(plain, old, revoked, link, run)
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		revoked.RevokedAt = new(at(1))
 		return tx.Tokens().Put(revoked)
 	})
 	good := func(agent string, seconds int) int {
-		return read(f, func(tx parley.Tx) (int, error) { return tx.Tokens().Good(agent, at(seconds)) })
+		return read(f, func(tx storage.Tx) (int, error) { return tx.Tokens().Good(agent, at(seconds)) })
 	}
 	f.same("good", []int{good("arya", 5), good("arya", 10), good("arya", 40), good("gendry", 5)}, []int{3, 2, 1, 0})
-	f.missing("nobody", func(tx parley.Tx) error { _, err := tx.Tokens().Good("nobody", at(1)); return err })
+	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Tokens().Good("nobody", at(1)); return err })
 }
 
 func messageSizes(f *fixture) {
@@ -73,7 +75,7 @@ func messageSizes(f *fixture) {
 	files := newMessage(general.ID, "arya", "see these")
 	files.Content.Artifacts = []parley.Artifact{{Name: "a", Path: strings.Repeat("x", 1000)}, {Name: "b", Path: "c/b"}}
 	var seqs []int64
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		for _, one := range []parley.Message{m, plain, files} {
 			stored, err := post(tx, one)
 			if err != nil {
@@ -84,7 +86,7 @@ func messageSizes(f *fixture) {
 		return nil
 	})
 	sizes := func(seqs ...int64) map[int64]int {
-		return read(f, func(tx parley.Tx) (map[int64]int, error) { return tx.Messages().Sizes(seqs) })
+		return read(f, func(tx storage.Tx) (map[int64]int, error) { return tx.Messages().Sizes(seqs) })
 	}
 	f.same("sizes", sizes(append(seqs, 999)...), map[int64]int{seqs[0]: 6 + 4 + 7 + 7, seqs[1]: 0, seqs[2]: files.Size()})
 	f.same("with its artifacts", files.Size() > 1000, true)
@@ -96,12 +98,12 @@ func tracedWithoutBodies(f *fixture) {
 	other := f.channel("other", "arya")
 	named := newMessage(other.ID, "arya", "x")
 	named.TraceID = "winter"
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		_, err := post(tx, named)
 		return err
 	})
 	in := func(trace string, after int64, limit int) (got []any) {
-		f.view(func(tx parley.Tx) error {
+		f.view(func(tx storage.Tx) error {
 			tx.Bound(1 << 20) // they have three
 			list, more, err := tx.Messages().InTrace(trace, after, limit)
 			got = []any{list, more}
@@ -109,7 +111,7 @@ func tracedWithoutBodies(f *fixture) {
 		})
 		return got
 	}
-	seq := read(f, func(tx parley.Tx) (parley.Message, error) { return tx.Messages().Get(named.ID) }).Seq
+	seq := read(f, func(tx storage.Tx) (parley.Message, error) { return tx.Messages().Get(named.ID) }).Seq
 	f.same("by a name", in("winter", 0, 100), []any{[]string{other.ID}, false})
 	f.same("by an id", in(strings.ToUpper(first), 0, 100), []any{[]string{general.ID}, false})
 	f.same("too many", in("winter", 0, 12), []any{[]string(nil), true})
@@ -126,7 +128,7 @@ func largeMessages(f *fixture) (parley.Conversation, string) {
 	for range 12 {
 		m := newMessage(general.ID, "arya", strings.Repeat("x", 256<<10))
 		m.InReplyTo = first
-		f.update(func(tx parley.Tx) error {
+		f.update(func(tx storage.Tx) error {
 			_, err := post(tx, m)
 			return err
 		})
@@ -139,28 +141,28 @@ func largeMessages(f *fixture) (parley.Conversation, string) {
 
 func pageBytes(f *fixture) {
 	general, first := largeMessages(f)
-	newest := read(f, func(tx parley.Tx) ([]parley.Message, error) {
+	newest := read(f, func(tx storage.Tx) ([]parley.Message, error) {
 		return tx.Messages().Page(general.ID, parley.Page{Limit: 100})
 	})
 	f.same("a page ends with the message that is too much", len(newest), 5)
-	oldest := read(f, func(tx parley.Tx) ([]parley.Message, error) {
+	oldest := read(f, func(tx storage.Tx) ([]parley.Message, error) {
 		return tx.Messages().Page(general.ID, parley.Page{Forward: true, Limit: 100})
 	})
 	f.same("forwards too", []any{len(oldest), oldest[0].ID}, []any{5, first})
-	replies := read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Replies(first, 100) })
+	replies := read(f, func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Replies(first, 100) })
 	f.same("replies come at once", len(replies), 11)
 }
 
 func boundedReads(f *fixture) {
 	general, first := largeMessages(f)
 	page := parley.Page{Limit: 2}
-	f.view(func(tx parley.Tx) error {
+	f.view(func(tx storage.Tx) error {
 		tx.Bound(1 << 20)
 		_, err := tx.Messages().Page(general.ID, page)
 		return err
 	})
 	var failed error
-	err := f.store.View(f.Context(), func(tx parley.Tx) error {
+	err := f.store.View(f.Context(), func(tx storage.Tx) error {
 		tx.Bound(1 << 20)
 		_, failed = tx.Messages().Replies(first, 100)
 		_, again := tx.Messages().Page(general.ID, page)
@@ -169,7 +171,7 @@ func boundedReads(f *fixture) {
 	for what, err := range map[string]error{"the read": failed, "what comes after it": err} {
 		f.same(what, parley.AsError(err).Reason, parley.TooLarge)
 	}
-	f.view(func(tx parley.Tx) error { // the next one is not bounded
+	f.view(func(tx storage.Tx) error { // the next one is not bounded
 		_, err := tx.Messages().Replies(first, 100)
 		return err
 	})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -17,9 +19,9 @@ var bridgeFileTests = []test{
 	{"a file outlives its message", fileOutlives},
 }
 
-func (f *fixture) file(bridge string, file parley.BridgeFile) parley.FileRow {
+func (f *fixture) file(bridge string, file parley.BridgeFile) storage.FileRow {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.FileRow, error) { return tx.Bridges().File(bridge, file) })
+	return read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().File(bridge, file) })
 }
 
 // bridged is a bridge with a channel and a message in it.
@@ -33,16 +35,16 @@ func (f *fixture) bridged() (parley.Conversation, parley.Message) {
 
 func fileKnown(f *fixture) {
 	_, m := f.bridged()
-	full := parley.FileRow{
+	full := storage.FileRow{
 		Bridge: "tree", File: parley.BridgeFile{Path: "a/é b.json", Digest: "00ff"}, Name: "msg_é", From: "nobody", Message: m.ID, At: at(5),
 	}
 	plain, refused := newFile("tree", "a/é b.json", m.ID), newFile("other", "a/é b.json", "")
 	f.arrived(full, plain, refused)
-	for _, want := range []parley.FileRow{full, plain, refused} {
+	for _, want := range []storage.FileRow{full, plain, refused} {
 		f.same("file", f.file(want.Bridge, want.File), want)
 	}
 	for _, file := range []parley.BridgeFile{{Path: "a/é b.json", Digest: "00"}, {Path: "A/é b.json"}, {}} {
-		f.missing("another file", func(tx parley.Tx) error { return found(tx.Bridges().File("tree", file)) })
+		f.missing("another file", func(tx storage.Tx) error { return found(tx.Bridges().File("tree", file)) })
 	}
 }
 
@@ -54,16 +56,16 @@ func filesKnown(f *fixture) {
 		all = append(all, file)
 		if i%3 == 0 {
 			known = append(known, file)
-			f.arrived(parley.FileRow{Bridge: "tree", File: file, At: at(1)})
+			f.arrived(storage.FileRow{Bridge: "tree", File: file, At: at(1)})
 		}
 	}
 	changed := known[0]
 	changed.Digest = "ff"
-	got := read(f, func(tx parley.Tx) ([]parley.BridgeFile, error) {
+	got := read(f, func(tx storage.Tx) ([]parley.BridgeFile, error) {
 		return tx.Bridges().Known("tree", append(all, changed))
 	})
 	f.same("known", got, known)
-	got = read(f, func(tx parley.Tx) ([]parley.BridgeFile, error) { return tx.Bridges().Known("other", all) })
+	got = read(f, func(tx storage.Tx) ([]parley.BridgeFile, error) { return tx.Bridges().Known("other", all) })
 	f.same("known to another", got, []parley.BridgeFile{})
 }
 
@@ -73,7 +75,7 @@ func fileTaken(f *fixture) {
 	f.arrived(file)
 	again := file
 	again.Name, again.Message, again.At = "other", "", at(9)
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Arrived(again) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Arrived(again) })
 	f.same("the first", f.file("tree", file.File), file)
 }
 
@@ -81,16 +83,16 @@ func fileNamed(f *fixture) {
 	_, m := f.bridged()
 	older, newer, refused, elsewhere := newFile("tree", "a.json", m.ID), newFile("tree", "b.json", m.ID), newFile("tree", "c.json", ""), newFile("other", "d.json", "")
 	newer.At, newer.From, refused.At, elsewhere.At = at(5), "gendry", at(9), at(10)
-	named := func(name, from string) parley.FileRow {
-		return read(f, func(tx parley.Tx) (parley.FileRow, error) { return tx.Bridges().Named("tree", name, from) })
+	named := func(name, from string) storage.FileRow {
+		return read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().Named("tree", name, from) })
 	}
 	f.arrived(refused, elsewhere)
 	f.same("refused", named("name", ""), refused)
 	f.arrived(newer, older)
 	f.same("the newest", named("name", ""), newer)
 	f.same("from one", named("name", "arya"), older)
-	f.missing("of another name", func(tx parley.Tx) error { return found(tx.Bridges().Named("tree", "Name", "")) })
-	f.missing("from another", func(tx parley.Tx) error { return found(tx.Bridges().Named("tree", "name", "sansa")) })
+	f.missing("of another name", func(tx storage.Tx) error { return found(tx.Bridges().Named("tree", "Name", "")) })
+	f.missing("from another", func(tx storage.Tx) error { return found(tx.Bridges().Named("tree", "name", "sansa")) })
 }
 
 func fileCame(f *fixture) {
@@ -98,11 +100,11 @@ func fileCame(f *fixture) {
 	other := f.post(newMessage(c.ID, "arya", "again"))
 	file := newFile("tree", "a.json", m.ID)
 	f.arrived(file, newFile("tree", "b.json", ""))
-	f.same("came by", read(f, func(tx parley.Tx) (parley.FileRow, error) { return tx.Bridges().Came("tree", m.ID) }), file)
+	f.same("came by", read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().Came("tree", m.ID) }), file)
 	for bridge, id := range map[string]string{"tree": other.ID, "other": m.ID} {
-		f.missing("what did not come", func(tx parley.Tx) error { return found(tx.Bridges().Came(bridge, id)) })
+		f.missing("what did not come", func(tx storage.Tx) error { return found(tx.Bridges().Came(bridge, id)) })
 	}
-	f.missing("no message", func(tx parley.Tx) error { return found(tx.Bridges().Came("tree", "no uuid")) })
+	f.missing("no message", func(tx storage.Tx) error { return found(tx.Bridges().Came("tree", "no uuid")) })
 }
 
 // fileOutlives erases messages in each way there is. What is redacted is still there.
@@ -110,7 +112,7 @@ func fileOutlives(f *fixture) {
 	c, redacted := f.bridged()
 	gone := f.channel("gone", "arya")
 	buried, erased := f.post(newMessage(gone.ID, "arya", "hello")), f.post(newMessage(c.ID, "arya", "hello"))
-	var files []parley.FileRow
+	var files []storage.FileRow
 	for i, m := range []parley.Message{redacted, buried, erased} {
 		files = append(files, newFile("tree", fmt.Sprintf("%d.json", i), m.ID))
 	}
@@ -118,7 +120,7 @@ func fileOutlives(f *fixture) {
 	departed := f.depart(
 		newDeparture("tree", "arya", "0", redacted.ID), newDeparture("tree", "arya", "1", buried.ID), newDeparture("tree", "arya", "2", erased.ID),
 	)
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		return errors.Join(
 			tx.Messages().Redact(redacted.Redacted(at(9))), tx.Conversations().Bury(gone.ID),
 			found(tx.Retention().Erase(erased.Seq-1, erased.Seq)),
@@ -133,7 +135,7 @@ func fileOutlives(f *fixture) {
 	}
 	files[1].Message, files[2].Message, departed[1].Message, departed[2].Message = "", "", "", ""
 	look()
-	f.update(func(tx parley.Tx) error { return found(tx.Conversations().Purge(plenty)) })
+	f.update(func(tx storage.Tx) error { return found(tx.Conversations().Purge(plenty)) })
 	look()
 }
 
@@ -144,8 +146,8 @@ func fileLast(f *fixture) {
 		file.Name = name
 		f.arrived(file)
 	}
-	last := read(f, func(tx parley.Tx) (parley.FileRow, error) { return tx.Bridges().LastFile("tree", "msg-1-ana-") })
+	last := read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().LastFile("tree", "msg-1-ana-") })
 	f.same("the greatest", last.Name, "msg-1-ana-000a")
-	f.missing("another", func(tx parley.Tx) error { return found(tx.Bridges().LastFile("tree", "msg-2-")) })
-	f.missing("of another bridge", func(tx parley.Tx) error { return found(tx.Bridges().LastFile("other", "msg-1-")) })
+	f.missing("another", func(tx storage.Tx) error { return found(tx.Bridges().LastFile("tree", "msg-2-")) })
+	f.missing("of another bridge", func(tx storage.Tx) error { return found(tx.Bridges().LastFile("other", "msg-1-")) })
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 var bridgeTests = []test{
@@ -19,36 +20,36 @@ func newBridge(id string) parley.Bridge {
 	}
 }
 
-func newFile(bridge, path, message string) parley.FileRow {
-	return parley.FileRow{Bridge: bridge, File: parley.BridgeFile{Path: path}, Name: "name", From: "arya", Message: message, At: at(1)}
+func newFile(bridge, path, message string) storage.FileRow {
+	return storage.FileRow{Bridge: bridge, File: parley.BridgeFile{Path: path}, Name: "name", From: "arya", Message: message, At: at(1)}
 }
 
-func newDeparture(bridge, recipient, name, message string) parley.DepartureRow {
-	return parley.DepartureRow{
+func newDeparture(bridge, recipient, name, message string) storage.DepartureRow {
+	return storage.DepartureRow{
 		Bridge: bridge, Message: message, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureDue, At: at(1),
 	}
 }
 
 func (f *fixture) bridges(list ...parley.Bridge) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return each(list, tx.Bridges().Insert) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Bridges().Insert) })
 }
 
 func (f *fixture) bridgeList() []parley.Bridge {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Bridge, error) { return tx.Bridges().List() })
+	return read(f, func(tx storage.Tx) ([]parley.Bridge, error) { return tx.Bridges().List() })
 }
 
-func (f *fixture) arrived(list ...parley.FileRow) {
+func (f *fixture) arrived(list ...storage.FileRow) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return each(list, tx.Bridges().Arrived) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Bridges().Arrived) })
 }
 
 // depart adds departures and returns them with their numbers.
-func (f *fixture) depart(list ...parley.DepartureRow) []parley.DepartureRow {
+func (f *fixture) depart(list ...storage.DepartureRow) []storage.DepartureRow {
 	f.Helper()
-	made := make([]parley.DepartureRow, len(list))
-	f.update(func(tx parley.Tx) (err error) {
+	made := make([]storage.DepartureRow, len(list))
+	f.update(func(tx storage.Tx) (err error) {
 		for i, d := range list {
 			if made[i], err = tx.Bridges().Depart(d); err != nil {
 				return err
@@ -69,7 +70,7 @@ func bridgeLists(f *fixture) {
 	f.same("none", f.bridgeList(), []parley.Bridge{})
 	f.bridges(plain, full)
 	f.same("all", f.bridgeList(), []parley.Bridge{full, plain})
-	f.same("one", read(f, func(tx parley.Tx) (parley.Bridge, error) { return tx.Bridges().Get("eins") }), full)
+	f.same("one", read(f, func(tx storage.Tx) (parley.Bridge, error) { return tx.Bridges().Get("eins") }), full)
 }
 
 func bridgePut(f *fixture) {
@@ -80,11 +81,11 @@ func bridgePut(f *fixture) {
 		ID: "tree", Layout: "changed", Root: "changed", Agents: []string{"gendry"}, Channels: []string{"general"}, QueueAgent: "changed",
 		ReplaySince: atp(1), Outside: true, Paused: true, Reached: true, CreatedBy: "gendry", CreatedAt: at(9), Since: 99,
 	}
-	f.update(func(tx parley.Tx) error { return tx.Bridges().Put(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Bridges().Put(changed) })
 	b.Agents, b.Channels, b.Paused, b.Reached = []string{"gendry"}, []string{"general"}, true, true
 	f.same("replaced", f.bridgeList(), []parley.Bridge{b, other})
 	b.Channels, b.Paused, b.Reached = nil, false, false
-	f.update(func(tx parley.Tx) error { return tx.Bridges().Put(b) })
+	f.update(func(tx storage.Tx) error { return tx.Bridges().Put(b) })
 	f.same("back", f.bridgeList(), []parley.Bridge{b, other})
 }
 
@@ -94,9 +95,9 @@ func bridgeTaken(f *fixture) {
 	f.bridges(b)
 	sameRoot, nobodys, otherLayout := newBridge("other"), newBridge("nobodys"), newBridge("layout")
 	sameRoot.Root, nobodys.CreatedBy, otherLayout.Root, otherLayout.Layout = b.Root, "nobody", b.Root, parley.LayoutAgentOS
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(newBridge("tree")) })
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(sameRoot) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Bridges().Insert(nobodys) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Insert(newBridge("tree")) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Insert(sameRoot) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Bridges().Insert(nobodys) })
 	f.bridges(otherLayout)
 	f.same("all", f.bridgeList(), []parley.Bridge{otherLayout, b})
 }
@@ -105,11 +106,11 @@ func bridgeCursor(f *fixture) {
 	f.agents("arya")
 	f.bridges(newBridge("tree"), newBridge("other"))
 	cursor := func(id string) int64 {
-		return read(f, func(tx parley.Tx) (int64, error) { return tx.Bridges().Cursor(id) })
+		return read(f, func(tx storage.Tx) (int64, error) { return tx.Bridges().Cursor(id) })
 	}
 	f.same("at first", cursor("tree"), int64(7))
 	for _, step := range []struct{ to, want int64 }{{20, 20}, {20, 20}, {10, 20}, {21, 21}} {
-		f.update(func(tx parley.Tx) error { return tx.Bridges().MoveCursor("tree", step.to) })
+		f.update(func(tx storage.Tx) error { return tx.Bridges().MoveCursor("tree", step.to) })
 		f.same("moved", cursor("tree"), step.want)
 	}
 	f.same("of another", cursor("other"), int64(7))
@@ -121,60 +122,60 @@ func bridgeRemove(f *fixture) {
 	file, kept := newFile("tree", "a.json", ""), newFile("other", "a.json", "")
 	f.arrived(file, kept)
 	departed := f.depart(newDeparture("tree", "arya", "name", newID()), newDeparture("other", "arya", "name", newID()))
-	f.update(func(tx parley.Tx) error { return tx.Bridges().Remove("tree", at(1)) })
+	f.update(func(tx storage.Tx) error { return tx.Bridges().Remove("tree", at(1)) })
 	f.same("left", f.bridgeList(), []parley.Bridge{newBridge("other")})
 	f.same("a file of the other", f.file("other", file.File), kept)
 	for _, gone := range []string{"tree", "~1"} {
-		f.missing("the removed", func(tx parley.Tx) error { return found(tx.Bridges().Get(gone)) })
-		f.missing("its file", func(tx parley.Tx) error { return found(tx.Bridges().File(gone, file.File)) })
+		f.missing("the removed", func(tx storage.Tx) error { return found(tx.Bridges().Get(gone)) })
+		f.missing("its file", func(tx storage.Tx) error { return found(tx.Bridges().File(gone, file.File)) })
 	}
 
 	again := newBridge("again")
 	again.Root, again.Agents, again.Since, again.CreatedAt = newBridge("tree").Root, []string{"arya"}, 40, at(2)
 	taken := again
 	taken.ID = "other"
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(taken) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Insert(taken) })
 	f.bridges(again)
 	f.same("joined again", f.bridgeList(), []parley.Bridge{again, newBridge("other")})
 	file.Bridge, departed[0].Bridge, departed[0].Message = "again", "again", "" // there is no such message
 	f.same("its file", f.file("again", file.File), file)
-	f.same("its departure", read(f, func(tx parley.Tx) (parley.DepartureRow, error) {
+	f.same("its departure", read(f, func(tx storage.Tx) (storage.DepartureRow, error) {
 		return tx.Bridges().DepartureAt("again", departed[0].Num)
 	}), departed[0])
-	f.same("its cursor", read(f, func(tx parley.Tx) (int64, error) { return tx.Bridges().Cursor("again") }), int64(40))
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(again) })
+	f.same("its cursor", read(f, func(tx storage.Tx) (int64, error) { return tx.Bridges().Cursor("again") }), int64(40))
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Insert(again) })
 
 	elsewhere := newBridge("tree")
 	elsewhere.Root = "/elsewhere"
 	f.bridges(elsewhere)
-	f.missing("a file of another tree", func(tx parley.Tx) error { return found(tx.Bridges().File("tree", file.File)) })
+	f.missing("a file of another tree", func(tx storage.Tx) error { return found(tx.Bridges().File("tree", file.File)) })
 }
 
 func bridgeUnknown(f *fixture) {
 	f.agents("arya")
 	f.bridges(newBridge("tree"))
 	for _, id := range []string{"nothing", "", "a\x00b", "\xff"} {
-		for name, call := range map[string]func(parley.BridgeStore) error{
-			"Get":           func(s parley.BridgeStore) error { return found(s.Get(id)) },
-			"Put":           func(s parley.BridgeStore) error { return s.Put(newBridge(id)) },
-			"Remove":        func(s parley.BridgeStore) error { return s.Remove(id, at(1)) },
-			"Cursor":        func(s parley.BridgeStore) error { return found(s.Cursor(id)) },
-			"MoveCursor":    func(s parley.BridgeStore) error { return s.MoveCursor(id, 9) },
-			"Arrived":       func(s parley.BridgeStore) error { return s.Arrived(newFile(id, "a.json", "")) },
-			"File":          func(s parley.BridgeStore) error { return found(s.File(id, parley.BridgeFile{})) },
-			"Known":         func(s parley.BridgeStore) error { return found(s.Known(id, nil)) },
-			"Named":         func(s parley.BridgeStore) error { return found(s.Named(id, "name", "")) },
-			"LastFile":      func(s parley.BridgeStore) error { return found(s.LastFile(id, "n")) },
-			"Came":          func(s parley.BridgeStore) error { return found(s.Came(id, newID())) },
-			"Depart":        func(s parley.BridgeStore) error { return found(s.Depart(newDeparture(id, "arya", "name", newID()))) },
-			"Departure":     func(s parley.BridgeStore) error { return found(s.Departure(id, newID(), "arya")) },
-			"DepartureAt":   func(s parley.BridgeStore) error { return found(s.DepartureAt(id, 1)) },
-			"DepartedAs":    func(s parley.BridgeStore) error { return found(s.DepartedAs(id, "", "name")) },
-			"LastDeparture": func(s parley.BridgeStore) error { return found(s.LastDeparture(id, "arya", "n")) },
-			"Departures":    func(s parley.BridgeStore) error { return found(s.Departures(id, parley.DepartureDue, 0, 9)) },
-			"PutDeparture":  func(s parley.BridgeStore) error { return s.PutDeparture(parley.DepartureRow{Bridge: id, Num: 1}) },
+		for name, call := range map[string]func(storage.BridgeStore) error{
+			"Get":           func(s storage.BridgeStore) error { return found(s.Get(id)) },
+			"Put":           func(s storage.BridgeStore) error { return s.Put(newBridge(id)) },
+			"Remove":        func(s storage.BridgeStore) error { return s.Remove(id, at(1)) },
+			"Cursor":        func(s storage.BridgeStore) error { return found(s.Cursor(id)) },
+			"MoveCursor":    func(s storage.BridgeStore) error { return s.MoveCursor(id, 9) },
+			"Arrived":       func(s storage.BridgeStore) error { return s.Arrived(newFile(id, "a.json", "")) },
+			"File":          func(s storage.BridgeStore) error { return found(s.File(id, parley.BridgeFile{})) },
+			"Known":         func(s storage.BridgeStore) error { return found(s.Known(id, nil)) },
+			"Named":         func(s storage.BridgeStore) error { return found(s.Named(id, "name", "")) },
+			"LastFile":      func(s storage.BridgeStore) error { return found(s.LastFile(id, "n")) },
+			"Came":          func(s storage.BridgeStore) error { return found(s.Came(id, newID())) },
+			"Depart":        func(s storage.BridgeStore) error { return found(s.Depart(newDeparture(id, "arya", "name", newID()))) },
+			"Departure":     func(s storage.BridgeStore) error { return found(s.Departure(id, newID(), "arya")) },
+			"DepartureAt":   func(s storage.BridgeStore) error { return found(s.DepartureAt(id, 1)) },
+			"DepartedAs":    func(s storage.BridgeStore) error { return found(s.DepartedAs(id, "", "name")) },
+			"LastDeparture": func(s storage.BridgeStore) error { return found(s.LastDeparture(id, "arya", "n")) },
+			"Departures":    func(s storage.BridgeStore) error { return found(s.Departures(id, parley.DepartureDue, 0, 9)) },
+			"PutDeparture":  func(s storage.BridgeStore) error { return s.PutDeparture(storage.DepartureRow{Bridge: id, Num: 1}) },
 		} {
-			f.missing(name+" of "+id, func(tx parley.Tx) error { return call(tx.Bridges()) })
+			f.missing(name+" of "+id, func(tx storage.Tx) error { return call(tx.Bridges()) })
 		}
 	}
 }

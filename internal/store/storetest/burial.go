@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -25,7 +27,7 @@ func buryHides(f *fixture) {
 	reply := newMessage(c.ID, "gendry", "hi")
 	reply.InReplyTo = m.ID
 	f.post(reply)
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		if _, err := tx.Conversations().Find(c.ID); err != nil {
 			return err
 		}
@@ -34,16 +36,16 @@ func buryHides(f *fixture) {
 		}
 		return hidden(tx, c, m) // also from the rest of the update
 	})
-	f.view(func(tx parley.Tx) error { return hidden(tx, c, m) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "again"))) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Update(c) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") })
+	f.view(func(tx storage.Tx) error { return hidden(tx, c, m) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "again"))) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Update(c) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") })
 }
 
 // hidden asks every method that could show a buried conversation.
-func hidden(tx parley.Tx, c parley.Conversation, m parley.Message) error {
+func hidden(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	for name, err := range map[string]error{
 		"Find":         found(tx.Conversations().Find(c.ID)),
 		"FindSet":      found(tx.Conversations().FindSet(c.Set)),
@@ -69,7 +71,7 @@ func hidden(tx parley.Tx, c parley.Conversation, m parley.Message) error {
 	if err != nil && !errors.Is(err, parley.ErrNotFound) {
 		return err
 	}
-	mine, err := tx.Conversations().List(parley.ConversationFilter{Member: "arya", Limit: 9})
+	mine, err := tx.Conversations().List(storage.ConversationFilter{Member: "arya", Limit: 9})
 	if n := len(all.Conversations) + len(all.Messages) + len(replies) + len(deliveries) + len(mine); n > 0 {
 		return fmt.Errorf("still to be seen: %d conversations, %d of arya's, %d messages, %d replies, %d deliveries",
 			len(all.Conversations), len(mine), len(all.Messages), len(replies), len(deliveries))
@@ -81,25 +83,25 @@ func buryFrees(f *fixture) {
 	f.agents("arya", "gendry")
 	channel, dm := f.channel("general", "arya"), f.conversation(newDM("arya", "gendry"))
 	again, dmAgain := newChannel("general", "gendry"), newDM("arya", "gendry")
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		return errors.Join(tx.Conversations().Bury(channel.ID), tx.Conversations().Bury(dm.ID),
 			tx.Conversations().Insert(again), tx.Conversations().Insert(dmAgain))
 	})
 	f.same("the new channel", f.findConversation("general"), again)
-	f.same("the new DM", read(f, func(tx parley.Tx) (parley.Conversation, error) {
+	f.same("the new DM", read(f, func(tx storage.Tx) (parley.Conversation, error) {
 		return tx.Conversations().FindSet(dm.Set)
 	}), dmAgain)
 }
 
 func buryUnknown(f *fixture) {
 	f.agents("arya")
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Bury(newID()) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Bury("") })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Bury(newID()) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Bury("") })
 }
 
 func buryUndone(f *fixture) {
 	before := f.prepared()
-	f.fails(errOwn, func(tx parley.Tx) error {
+	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(tx.Conversations().Bury(before.Conversations[0].ID), errOwn)
 	})
 	f.same("afterwards", f.everything(), before)
@@ -108,7 +110,7 @@ func buryUndone(f *fixture) {
 
 func (f *fixture) purge(limit int) (n int) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		n, err = tx.Conversations().Purge(limit)
 		return err
 	})
@@ -124,7 +126,7 @@ func purgePortions(f *fixture) {
 		for _, m := range f.posts(6, c.ID) {
 			f.deliver(m, "gendry", "sansa")
 		}
-		f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+		f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	}
 	total := 0
 	for n := f.purge(5); n > 0; n = f.purge(5) {
@@ -150,7 +152,7 @@ func purgeNothing(f *fixture) {
 func purgeKeepsNumbers(f *fixture) {
 	before := f.prepared()
 	c := before.Conversations[0]
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	for f.purge(100) > 0 {
 		continue
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -53,7 +55,7 @@ func serialUpdates(f *fixture) {
 		CreatedBy: "arya", CreatedAt: at(0), UpdatedAt: at(0),
 	})
 	f.allDone(together(n, func(int) error {
-		return f.store.Update(f.Context(), func(tx parley.Tx) error {
+		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			c, err := tx.Conversations().Find("count")
 			if err != nil {
 				return err
@@ -77,11 +79,11 @@ func readYourWrites(f *fixture) {
 	f.allDone(together(6, func(int) error {
 		for range 8 {
 			m := newMessage(c.ID, "arya", "hello")
-			err := f.store.Update(f.Context(), func(tx parley.Tx) error { return found(post(tx, m)) })
+			err := f.store.Update(f.Context(), func(tx storage.Tx) error { return found(post(tx, m)) })
 			if err != nil {
 				return err
 			}
-			err = f.store.View(f.Context(), func(tx parley.Tx) error { return found(tx.Messages().Get(m.ID)) })
+			err = f.store.View(f.Context(), func(tx storage.Tx) error { return found(tx.Messages().Get(m.ID)) })
 			if err != nil {
 				return fmt.Errorf("a message that was stored: %w", err)
 			}
@@ -99,7 +101,7 @@ func gapFreeUnderFailure(f *fixture) {
 	errs := together(n, func(i int) error {
 		m := newMessage(c.ID, "arya", "hello")
 		ids[i] = m.ID
-		return f.store.Update(f.Context(), func(tx parley.Tx) error {
+		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			if _, err := post(tx, m); err != nil {
 				return err
 			}
@@ -174,7 +176,7 @@ func nameGivenOnce(f *fixture) {
 	errs := together(12, func(i int) error {
 		a := newAgent(fmt.Sprintf("agent-%d", i))
 		a.Name = spellings[i%len(spellings)]
-		return f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+		return f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	})
 	winner := f.once(errs)
 	all := f.everything()
@@ -188,7 +190,7 @@ func setGivenOnce(f *fixture) {
 	made := make([]parley.Conversation, 12)
 	errs := together(len(made), func(i int) error {
 		made[i] = newDM("arya", "gendry")
-		return f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Conversations().Insert(made[i]) })
+		return f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Conversations().Insert(made[i]) })
 	})
 	winner := f.once(errs)
 	f.same("the DM", read(f, allConversations), []parley.Conversation{made[winner]})
@@ -201,7 +203,7 @@ func pairSeqUnderConcurrency(f *fixture) {
 	seen := make([]int64, n)
 	f.allDone(together(n, func(i int) error {
 		m := newMessage(c.ID, "arya", "hello")
-		return f.store.Update(f.Context(), func(tx parley.Tx) error {
+		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			m, err := post(tx, m)
 			if err != nil {
 				return err
@@ -224,7 +226,7 @@ func pairSeqUnderConcurrency(f *fixture) {
 func auditUnderConcurrency(f *fixture) {
 	const n = 16
 	errs := together(n, func(i int) error {
-		return f.store.Update(f.Context(), func(tx parley.Tx) error {
+		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			err := tx.Log().Audit(parley.AuditEntry{At: at(i), Actor: "user", Act: "test", Subject: strconv.Itoa(i)})
 			if err == nil && i%4 == 3 {
 				err = errOwn

@@ -3,6 +3,8 @@ package storetest
 import (
 	"encoding/json"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -18,12 +20,12 @@ var controlTests = []test{
 func controlHalts(f *fixture) {
 	a := newAgent("arya")
 	a.Paused = &parley.Halt{At: at(1), Until: atp(9), By: "user", Reason: "lunch é"}
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	f.same("paused", f.findAgent("arya"), a)
 	paused, stopped := a.Paused, &parley.Halt{At: at(2), By: "gendry"}
 	for _, halts := range [][2]*parley.Halt{{paused, stopped}, {nil, stopped}, {nil, nil}, {nil, stopped}, {paused, nil}} {
 		a.Paused, a.Stopped = halts[0], halts[1]
-		f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 		f.same("changed", f.findAgent("arya"), a)
 		f.same("in the list", f.everything().Agents, []parley.Agent{a})
 	}
@@ -33,8 +35,8 @@ func controlCopies(f *fixture) {
 	a := newAgent("arya")
 	halt := func() *parley.Halt { return &parley.Halt{At: at(1), Until: atp(9), By: "user"} }
 	a.Paused, a.Stopped = halt(), halt()
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(a) })
-	spoil := func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
+	spoil := func(tx storage.Tx) error {
 		found, err := tx.Agents().Find("arya")
 		if err == nil {
 			found.Paused.By, *found.Paused.Until = "spoilt", at(99)
@@ -42,10 +44,10 @@ func controlCopies(f *fixture) {
 		}
 		return err
 	}
-	for _, run := range []func(func(parley.Tx) error){f.view, f.update} {
+	for _, run := range []func(func(storage.Tx) error){f.view, f.update} {
 		run(spoil)
 		var found parley.Agent
-		run(func(tx parley.Tx) (err error) {
+		run(func(tx storage.Tx) (err error) {
 			found, err = tx.Agents().Find("arya")
 			return err
 		})
@@ -56,7 +58,7 @@ func controlCopies(f *fixture) {
 func controlHealth(f *fixture) {
 	f.agents("arya", "gendry", "sansa")
 	keep := func(id string, h parley.Health) {
-		f.update(func(tx parley.Tx) error { return tx.Agents().KeepHealth(id, h) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().KeepHealth(id, h) })
 	}
 	f.same("nothing was said", f.everything().Healths, map[string]parley.Health{})
 	full := parley.Health{Health: "degraded", Metrics: json.RawMessage(`{"queue": 3}`), UptimeMS: 1 << 40, At: at(5)}
@@ -67,12 +69,12 @@ func controlHealth(f *fixture) {
 	keep("arya", full)
 	keep("gendry", plain)
 	f.same("replaced", f.everything().Healths, map[string]parley.Health{"arya": full, "gendry": plain})
-	one := read(f, func(tx parley.Tx) (parley.Health, error) { return tx.Agents().Health("AryaBot") })
+	one := read(f, func(tx storage.Tx) (parley.Health, error) { return tx.Agents().Health("AryaBot") })
 	f.same("of one", one, full)
 	for _, id := range []string{"sansa", "nobody"} {
-		f.missing("what "+id+" said", func(tx parley.Tx) error { return found(tx.Agents().Health(id)) })
+		f.missing("what "+id+" said", func(tx storage.Tx) error { return found(tx.Agents().Health(id)) })
 	}
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Agents().KeepHealth("nobody", plain) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().KeepHealth("nobody", plain) })
 }
 
 func controlAnswers(f *fixture) {
@@ -82,7 +84,7 @@ func controlAnswers(f *fixture) {
 	f.conversation(c)
 	for _, answers := range []parley.Answers{parley.AnswersFirst, parley.AnswersRoundRobin, "", parley.AnswersParallel} {
 		c.Answers = answers
-		f.update(func(tx parley.Tx) error { return tx.Conversations().Update(c) })
+		f.update(func(tx storage.Tx) error { return tx.Conversations().Update(c) })
 		f.same("found", f.findConversation("general"), c)
 		f.same("listed", f.everything().Conversations, []parley.Conversation{c})
 	}
@@ -90,14 +92,14 @@ func controlAnswers(f *fixture) {
 
 func (f *fixture) waiting(limit int) []string {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]string, error) { return tx.Queue().Waiting(limit) })
+	return read(f, func(tx storage.Tx) ([]string, error) { return tx.Queue().Waiting(limit) })
 }
 
 func controlWaiting(f *fixture) {
 	m := newMail(f)
 	person := newAgent("person")
 	person.Kind = parley.KindHuman
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(person) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(person) })
 	f.same("nobody", f.waiting(9), []string{})
 	m.write("quiet", letter{to: parley.Reach{Agent: "arya"}})
 	m.write("a person's", letter{to: parley.Reach{Agent: "person", Wakes: true}})
@@ -114,10 +116,10 @@ func controlWaiting(f *fixture) {
 	m.put("a", become(parley.DeliveryAccepted))
 	gendry := f.findAgent("gendry")
 	gendry.RemovedAt = atp(5)
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(gendry) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(gendry) })
 	f.same("nor who is removed", f.waiting(9), []string{})
 	gendry.RemovedAt = nil
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(gendry) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(gendry) })
 	f.same("one", f.waiting(9), []string{"gendry"})
 	f.bury(m.channel)
 	f.same("nor what is buried", f.waiting(9), []string{})
@@ -132,7 +134,7 @@ func controlReadyIn(f *fixture) {
 	m.channel = here
 	m.wakes("e")
 	for _, urgent := range []bool{false, true} {
-		q := parley.Queue{Wakes: true, Urgent: urgent}
+		q := storage.Queue{Wakes: true, Urgent: urgent}
 		q.In = here.ID
 		m.is("in one", "a b e", ready(q))
 		q.Limit = 1
@@ -149,8 +151,8 @@ func controlReadyIn(f *fixture) {
 		m.is("in none of them", "", ready(q))
 		q.In, q.NotIn = there.ID, []string{here.ID}
 		m.is("in one and not in another", "c d", ready(q))
-		m.is("after one", "d e", ready(parley.Queue{Wakes: true, Urgent: urgent, After: m.made["c"].Seq}))
+		m.is("after one", "d e", ready(storage.Queue{Wakes: true, Urgent: urgent, After: m.made["c"].Seq}))
 		q.In = newID()
-		f.missing("a conversation that is not there", func(tx parley.Tx) error { return found(tx.Queue().Ready(q)) })
+		f.missing("a conversation that is not there", func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) })
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -19,9 +21,9 @@ var conversationListTests = []test{
 	{"an empty store has none", listEmpty},
 }
 
-func (f *fixture) list(filter parley.ConversationFilter) []parley.Conversation {
+func (f *fixture) list(filter storage.ConversationFilter) []parley.Conversation {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().List(filter) })
+	return read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().List(filter) })
 }
 
 func listed(list []parley.Conversation) string {
@@ -34,7 +36,7 @@ func listScan(f *fixture) {
 		f.channel(name, "arya", "arya")
 	}
 	now := at(9)
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		archived, err := tx.Conversations().Find("b")
 		if err != nil {
 			return err
@@ -53,12 +55,12 @@ func listScan(f *fixture) {
 			if len(all) > 0 {
 				after = all[len(all)-1].ID
 			}
-			page := read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan(after, limit) })
+			page := read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan(after, limit) })
 			all, more = append(all, page...), len(page) > 0
 		}
 		f.same("all", listed(all), "a b c e") // ids rise with time
 	}
-	f.missing("after no id", func(tx parley.Tx) error { _, err := tx.Conversations().Scan("general", 1); return err })
+	f.missing("after no id", func(tx storage.Tx) error { _, err := tx.Conversations().Scan("general", 1); return err })
 }
 
 func listOrder(f *fixture) {
@@ -69,8 +71,8 @@ func listOrder(f *fixture) {
 	for _, name := range []string{"c", "a", "b", "a"} {
 		f.post(newMessage(f.findConversation(name).ID, "arya", "hello"))
 	}
-	f.same("the list", listed(f.list(parley.ConversationFilter{Limit: 10})), "a b c")
-	f.same("two of it", listed(f.list(parley.ConversationFilter{Limit: 2})), "a b")
+	f.same("the list", listed(f.list(storage.ConversationFilter{Limit: 10})), "a b c")
+	f.same("two of it", listed(f.list(storage.ConversationFilter{Limit: 2})), "a b")
 }
 
 // listPages has conversations without messages, whose order is by id alone, among the others.
@@ -82,7 +84,7 @@ func listPages(f *fixture) {
 			f.post(newMessage(c.ID, "arya", "hello"))
 		}
 	}
-	all := f.list(parley.ConversationFilter{Limit: 100})
+	all := f.list(storage.ConversationFilter{Limit: 100})
 	if len(all) != 7 || !slices.IsSortedFunc(all, func(a, b parley.Conversation) int {
 		return int(b.LastSeq-a.LastSeq)*2 + strings.Compare(b.ID, a.ID)
 	}) {
@@ -90,7 +92,7 @@ func listPages(f *fixture) {
 	}
 	for limit := 1; limit <= 8; limit++ {
 		var pages []parley.Conversation
-		filter := parley.ConversationFilter{Limit: limit}
+		filter := storage.ConversationFilter{Limit: limit}
 		for page := f.list(filter); len(page) > 0; page = f.list(filter) {
 			if len(page) > limit {
 				f.Fatalf("a page of %d has %d", limit, len(page))
@@ -108,9 +110,9 @@ func listBefore(f *fixture) {
 	for _, name := range []string{"a", "b", "c"} {
 		f.post(newMessage(f.channel(name, "arya").ID, "arya", "hello"))
 	}
-	f.same("before 3", listed(f.list(parley.ConversationFilter{Before: 3, Limit: 10})), "b a")
-	f.same("before 1", listed(f.list(parley.ConversationFilter{Before: 1, Limit: 10})), "")
-	f.same("before 4", listed(f.list(parley.ConversationFilter{Before: 4, Limit: 10})), "c b a")
+	f.same("before 3", listed(f.list(storage.ConversationFilter{Before: 3, Limit: 10})), "b a")
+	f.same("before 1", listed(f.list(storage.ConversationFilter{Before: 1, Limit: 10})), "")
+	f.same("before 4", listed(f.list(storage.ConversationFilter{Before: 4, Limit: 10})), "c b a")
 }
 
 func listFilters(f *fixture) {
@@ -131,7 +133,7 @@ func listFilters(f *fixture) {
 	add("old", parley.Channel, parley.Public, true, "gendry")
 	add("brief", parley.Ephemeral, parley.Private, false, "gendry", "sansa")
 	channels := []parley.ConversationKind{parley.Channel}
-	for want, filter := range map[string]parley.ConversationFilter{
+	for want, filter := range map[string]storage.ConversationFilter{
 		"brief oddgroup group private public": {},
 		"old":                                 {Archived: true},
 		"oddgroup group private public":       {Member: "arya"},
@@ -147,8 +149,8 @@ func listFilters(f *fixture) {
 		filter.Limit = 10
 		f.same("filtered", listed(f.list(filter)), want)
 	}
-	f.same("archived, gendry's", listed(f.list(parley.ConversationFilter{Archived: true, Member: "gendry", Limit: 9})), "old")
-	f.same("archived, to be read", listed(f.list(parley.ConversationFilter{Archived: true, Reader: "sansa", Limit: 9})), "old")
+	f.same("archived, gendry's", listed(f.list(storage.ConversationFilter{Archived: true, Member: "gendry", Limit: 9})), "old")
+	f.same("archived, to be read", listed(f.list(storage.ConversationFilter{Archived: true, Reader: "sansa", Limit: 9})), "old")
 }
 
 func listIdleBorder(f *fixture) {
@@ -159,27 +161,27 @@ func listIdleBorder(f *fixture) {
 		f.conversation(c)
 	}
 	for i, want := range []string{"", "a", "a b", "a b c"} {
-		f.same("idle", f.idle(parley.IdleFilter{Since: at(i), Limit: 10}), want)
+		f.same("idle", f.idle(storage.IdleFilter{Since: at(i), Limit: 10}), want)
 	}
 	m := newMessage(f.findConversation("a").ID, "arya", "hello")
 	m.CreatedAt = at(2)
 	f.post(m)
-	f.same("after a message", f.idle(parley.IdleFilter{Since: at(2), Limit: 10}), "b")
-	f.same("of another kind", f.idle(parley.IdleFilter{Since: at(9), Kinds: []parley.ConversationKind{parley.DM}, Limit: 10}), "")
-	f.same("at most", len(strings.Fields(f.idle(parley.IdleFilter{Since: at(9), Limit: 2}))), 2)
-	f.update(func(tx parley.Tx) error {
+	f.same("after a message", f.idle(storage.IdleFilter{Since: at(2), Limit: 10}), "b")
+	f.same("of another kind", f.idle(storage.IdleFilter{Since: at(9), Kinds: []parley.ConversationKind{parley.DM}, Limit: 10}), "")
+	f.same("at most", len(strings.Fields(f.idle(storage.IdleFilter{Since: at(9), Limit: 2}))), 2)
+	f.update(func(tx storage.Tx) error {
 		c := f.findConversation("b")
 		c.ArchivedAt = &c.CreatedAt
 		return tx.Conversations().Update(c)
 	})
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(f.findConversation("c").ID) })
-	f.same("not archived, not buried", f.idle(parley.IdleFilter{Since: at(9), Limit: 10}), "a")
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(f.findConversation("c").ID) })
+	f.same("not archived, not buried", f.idle(storage.IdleFilter{Since: at(9), Limit: 10}), "a")
 }
 
 // idle are the names of idle conversations, sorted: their order is not promised.
-func (f *fixture) idle(filter parley.IdleFilter) string {
+func (f *fixture) idle(filter storage.IdleFilter) string {
 	f.Helper()
-	ids := read(f, func(tx parley.Tx) ([]string, error) { return tx.Conversations().Idle(filter) })
+	ids := read(f, func(tx storage.Tx) ([]string, error) { return tx.Conversations().Idle(filter) })
 	names := make([]string, len(ids))
 	for i, id := range ids {
 		names[i] = f.findConversation(id).Name
@@ -193,15 +195,15 @@ func listIdleAndSettled(f *fixture) {
 	owes, settled := f.conversation(newChannel("owes", "arya")), f.conversation(newChannel("settled", "arya"))
 	f.post(newMessage(settled.ID, "arya", "hello"))
 	m := f.post(newMessage(owes.ID, "arya", "hello"))
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		_, err := tx.Deliveries().Insert(m, reaches("gendry"))
 		return err
 	})
-	f.same("all", f.idle(parley.IdleFilter{Since: at(99), Limit: 9}), "owes settled")
-	f.same("settled", f.idle(parley.IdleFilter{Since: at(99), Settled: true, Limit: 9}), "settled")
+	f.same("all", f.idle(storage.IdleFilter{Since: at(99), Limit: 9}), "owes settled")
+	f.same("settled", f.idle(storage.IdleFilter{Since: at(99), Settled: true, Limit: 9}), "settled")
 }
 
 func listEmpty(f *fixture) {
-	f.same("none", len(f.list(parley.ConversationFilter{Limit: 10})), 0)
-	f.same("none archived", len(f.list(parley.ConversationFilter{Archived: true, Limit: 10})), 0)
+	f.same("none", len(f.list(storage.ConversationFilter{Limit: 10})), 0)
+	f.same("none archived", len(f.list(storage.ConversationFilter{Archived: true, Limit: 10})), 0)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -38,7 +40,7 @@ func conversationFields(f *fixture) {
 	f.same("by id", f.findConversation(full.ID), full)
 	f.same("by name", f.findConversation("full"), full)
 	for _, c := range []parley.Conversation{full, dm} {
-		f.same("by set", read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(c.Set) }), c)
+		f.same("by set", read(f, func(tx storage.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(c.Set) }), c)
 	}
 }
 
@@ -46,8 +48,8 @@ func conversationUnknown(f *fixture) {
 	f.agents("arya")
 	f.channel("general", "arya")
 	for _, name := range []string{"", "genera", "General", "#general", newID()} {
-		f.missing(name, func(tx parley.Tx) error { return found(tx.Conversations().Find(name)) })
-		f.missing("the set "+name, func(tx parley.Tx) error { return found(tx.Conversations().FindSet(name)) })
+		f.missing(name, func(tx storage.Tx) error { return found(tx.Conversations().Find(name)) })
+		f.missing("the set "+name, func(tx storage.Tx) error { return found(tx.Conversations().FindSet(name)) })
 	}
 }
 
@@ -58,7 +60,7 @@ func conversationNamedLikeID(f *fixture) {
 	f.same("by its name", f.findConversation(odd.Name), odd)
 	f.same("by its id", f.findConversation(odd.ID), odd)
 	f.post(newMessage(odd.ID, "arya", "hello"))
-	list := read(f, func(tx parley.Tx) ([]parley.Message, error) {
+	list := read(f, func(tx storage.Tx) ([]parley.Message, error) {
 		return tx.Messages().Page(odd.Name, parley.Page{Limit: 10})
 	})
 	f.same("its messages, by its name", len(list), 1)
@@ -73,7 +75,7 @@ func conversationTaken(f *fixture) {
 	for name, c := range map[string]parley.Conversation{
 		"name": newChannel("general", "gendry"), "set": newDM("gendry", "arya"), "id": sameID,
 	} {
-		err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Conversations().Insert(c) })
+		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Conversations().Insert(c) })
 		if !errors.Is(err, parley.ErrTaken) {
 			f.Errorf("%s: got %v, want ErrTaken", name, err)
 		}
@@ -101,9 +103,9 @@ func conversationEphemeral(f *fixture) {
 		list = append(list, f.conversation(c))
 	}
 	set := list[0].Set
-	f.missing("the set", func(tx parley.Tx) error { return found(tx.Conversations().FindSet(set)) })
+	f.missing("the set", func(tx storage.Tx) error { return found(tx.Conversations().FindSet(set)) })
 	dm := f.conversation(newDM("arya", "gendry"))
-	f.same("by its set", read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(set) }), dm)
+	f.same("by its set", read(f, func(tx storage.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(set) }), dm)
 	f.same("by its id", f.findConversation(list[1].ID), list[1])
 }
 
@@ -114,23 +116,23 @@ func conversationUpdate(f *fixture) {
 	changed := c
 	changed.Name, changed.DisplayName, changed.Visibility, changed.Topic = "changed", "Changed!", parley.Public, ""
 	changed.UpdatedAt, changed.ArchivedAt = at(9), nil
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		other := changed
 		other.Kind, other.Set, other.Messages, other.LastSeq = parley.DM, "x,y", 77, 78
 		return tx.Conversations().Update(other)
 	})
 	changed.Messages, changed.LastSeq = 1, m.Seq
 	f.same("changed", f.findConversation(c.ID), changed)
-	f.missing("the other set", func(tx parley.Tx) error { return found(tx.Conversations().FindSet("x,y")) })
+	f.missing("the other set", func(tx storage.Tx) error { return found(tx.Conversations().FindSet("x,y")) })
 	f.same("by its old display name", f.displayed("Voll & Ganz"), "")
 	changed.Name, changed.DisplayName, changed.ArchivedAt = "", "", atp(10)
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Update(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Update(changed) })
 	f.same("without a name", f.findConversation(c.ID), changed)
 }
 
 // displayed are the names of the conversations with a display name.
 func (f *fixture) displayed(name string) string {
-	return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) {
+	return words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
 		return tx.Conversations().Displayed(name, "arya", false, 3)
 	}),
 		func(c parley.Conversation) string { return c.Name })
@@ -148,7 +150,7 @@ func conversationDisplayed(f *fixture) {
 	for _, name := range []string{"", "one", "Über  Eins", "Über\x00", "\xff", strings.Repeat("ü", 500)} {
 		f.same(name, f.displayed(name), "")
 	}
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(f.mustFind(tx, "one").ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(f.mustFind(tx, "one").ID) })
 	f.same("one is deleted", f.displayed("über eins"), "two three four")
 	f.agents("gendry")
 	hidden, mine := newChannel("hidden", "gendry"), newChannel("mine", "gendry")
@@ -157,16 +159,16 @@ func conversationDisplayed(f *fixture) {
 		f.conversation(*c, []string{"gendry", "arya"}[i])
 	}
 	f.same("those an agent takes part in, first", f.displayed("über eins"), "mine two three")
-	f.same("for whoever sees all", words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) {
+	f.same("for whoever sees all", words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
 		return tx.Conversations().Displayed("über eins", "gendry", true, 9)
 	}), func(c parley.Conversation) string { return c.Name }), "hidden two three four mine")
-	f.missing("nobody's", func(tx parley.Tx) error {
+	f.missing("nobody's", func(tx storage.Tx) error {
 		_, err := tx.Conversations().Displayed("über eins", "nobody", true, 9)
 		return err
 	})
 }
 
-func (f *fixture) mustFind(tx parley.Tx, name string) parley.Conversation {
+func (f *fixture) mustFind(tx storage.Tx, name string) parley.Conversation {
 	c, err := tx.Conversations().Find(name)
 	if err != nil {
 		f.Fatal(err)
@@ -186,14 +188,14 @@ func conversationsOfSet(f *fixture) {
 	}
 	f.conversation(newDM("arya", "sansa"), "arya", "sansa")
 	ofSet := func(set string, limit int) string {
-		return words(read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().OfSet(set, limit) }),
+		return words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().OfSet(set, limit) }),
 			func(c parley.Conversation) string { return c.ID })
 	}
 	f.same("all", ofSet("arya,gendry", 9), ids[2]+" "+ids[1]+" "+ids[0])
 	f.same("two", ofSet("arya,gendry", 2), ids[2]+" "+ids[1])
 	f.same("none", ofSet("gendry,sansa", 9), "")
-	f.missing("nobody's", func(tx parley.Tx) error { _, err := tx.Conversations().OfSet("arya2,nobody", 9); return err })
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(ids[2]) })
+	f.missing("nobody's", func(tx storage.Tx) error { _, err := tx.Conversations().OfSet("arya2,nobody", 9); return err })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(ids[2]) })
 	f.same("one is deleted", ofSet("arya,gendry", 9), ids[1]+" "+ids[0])
 }
 
@@ -201,9 +203,9 @@ func conversationRename(f *fixture) {
 	f.agents("arya")
 	a, b := f.channel("a", "arya"), f.channel("b", "arya")
 	a.Name = "b"
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Conversations().Update(a) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Conversations().Update(a) })
 	a.Name = "c"
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		if err := tx.Conversations().Update(a); err != nil {
 			return err
 		}
@@ -212,13 +214,13 @@ func conversationRename(f *fixture) {
 	})
 	f.same("c", f.findConversation("c"), a)
 	f.same("a", f.findConversation("a"), b)
-	f.missing("b", func(tx parley.Tx) error { return found(tx.Conversations().Find("b")) })
+	f.missing("b", func(tx storage.Tx) error { return found(tx.Conversations().Find("b")) })
 	f.channel("b", "arya")
 }
 
 func conversationUpdateUnknown(f *fixture) {
 	f.agents("arya")
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Conversations().Update(newChannel("general", "arya")) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Update(newChannel("general", "arya")) })
 	f.same("conversations", len(f.everything().Conversations), 0)
 }
 

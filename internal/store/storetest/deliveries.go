@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -20,7 +22,7 @@ var deliveryTests = []test{
 
 func (f *fixture) deliveriesOf(message string) []parley.Delivery {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Deliveries().Of(message) })
+	return read(f, func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Deliveries().Of(message) })
 }
 
 func deliveryFields(f *fixture) {
@@ -29,7 +31,7 @@ func deliveryFields(f *fixture) {
 	m.CreatedAt = at(12)
 	m = f.post(m)
 	var made []parley.Delivery
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		made, err = tx.Deliveries().Insert(m, []parley.Reach{{Agent: "GENDRY", Wakes: true}, {Agent: "sansa"}})
 		return err
 	})
@@ -76,15 +78,15 @@ func deliveryPairs(f *fixture) {
 func deliveryPairsFailed(f *fixture) {
 	f.agents("a", "b")
 	c := f.channel("general", "a")
-	attempt := func(tx parley.Tx) error {
+	attempt := func(tx storage.Tx) error {
 		m, err := post(tx, newMessage(c.ID, "a", "hello"))
 		if err == nil {
 			_, err = tx.Deliveries().Insert(m, reaches("b"))
 		}
 		return err
 	}
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(attempt(tx), errOwn) })
-	f.panics(func(tx parley.Tx) error { panic(attempt(tx)) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(attempt(tx), errOwn) })
+	f.panics(func(tx storage.Tx) error { panic(attempt(tx)) })
 	f.same("pair_seq", f.deliver(f.post(newMessage(c.ID, "a", "hello")), "b")[0].PairSeq, int64(1))
 }
 
@@ -93,10 +95,10 @@ func deliveryTaken(f *fixture) {
 	m := f.post(newMessage(f.channel("general", "a").ID, "a", "hello"))
 	first := f.deliver(m, "b")
 	for _, to := range [][]string{{"b"}, {"c", "b"}, {"B"}, {"c", "c"}} {
-		f.fails(parley.ErrTaken, func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches(to...))) })
+		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches(to...))) })
 	}
 	f.same("stored", f.deliveriesOf(m.ID), first)
-	f.update(func(tx parley.Tx) error { // also within the update that stores the message
+	f.update(func(tx storage.Tx) error { // also within the update that stores the message
 		m, err := post(tx, newMessage(m.Conversation, "a", "hello"))
 		if err != nil {
 			return err
@@ -120,10 +122,10 @@ func deliveryNotFound(f *fixture) {
 	never.Seq = m.Seq + 1
 	other := never
 	other.Seq = m.Seq // the seq of another message is not this one's
-	for name, call := range map[string]func(parley.Tx) error{
-		"a message that is not stored": func(tx parley.Tx) error { return found(tx.Deliveries().Insert(never, reaches("b"))) },
-		"a message with another's seq": func(tx parley.Tx) error { return found(tx.Deliveries().Insert(other, reaches("b"))) },
-		"a recipient":                  func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches("b", "nobody"))) },
+	for name, call := range map[string]func(storage.Tx) error{
+		"a message that is not stored": func(tx storage.Tx) error { return found(tx.Deliveries().Insert(never, reaches("b"))) },
+		"a message with another's seq": func(tx storage.Tx) error { return found(tx.Deliveries().Insert(other, reaches("b"))) },
+		"a recipient":                  func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches("b", "nobody"))) },
 	} {
 		if err := f.store.Update(f.Context(), call); !errors.Is(err, parley.ErrNotFound) {
 			f.Errorf("%s: got %v, want ErrNotFound", name, err)
@@ -136,7 +138,7 @@ func deliveryOpen(f *fixture) {
 	f.agents("a", "b")
 	c, other := f.channel("general", "a"), f.channel("other", "a")
 	open := func(conversation string) bool {
-		return read(f, func(tx parley.Tx) (bool, error) { return tx.Deliveries().Open(conversation) })
+		return read(f, func(tx storage.Tx) (bool, error) { return tx.Deliveries().Open(conversation) })
 	}
 	m := f.post(newMessage(c.ID, "a", "hello"))
 	f.same("without deliveries", open(c.ID), false)
@@ -144,7 +146,7 @@ func deliveryOpen(f *fixture) {
 	f.same("with one", open(c.ID), true)
 	f.same("by name", open("general"), true)
 	f.same("elsewhere", open(other.ID), false)
-	f.missing("an unknown conversation", func(tx parley.Tx) error { return found(tx.Deliveries().Open(newID())) })
+	f.missing("an unknown conversation", func(tx storage.Tx) error { return found(tx.Deliveries().Open(newID())) })
 }
 
 func deliveryNone(f *fixture) {

@@ -3,6 +3,8 @@ package storetest
 import (
 	"reflect"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -20,7 +22,7 @@ var deliveryChangeTests = []test{
 
 func (f *fixture) delivery(message, recipient string) parley.Delivery {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Delivery, error) { return tx.Deliveries().Get(message, recipient) })
+	return read(f, func(tx storage.Tx) (parley.Delivery, error) { return tx.Deliveries().Get(message, recipient) })
 }
 
 // putEveryField leaves no field of a delivery without a value, whatever fields there are.
@@ -84,7 +86,7 @@ func getMissing(f *fixture) {
 		"an unknown participant":  {m.made["a"].Message, "nobody"},
 		"neither, and both empty": {"", ""},
 	} {
-		f.missing(what, func(tx parley.Tx) error { return found(tx.Deliveries().Get(key[0], key[1])) })
+		f.missing(what, func(tx storage.Tx) error { return found(tx.Deliveries().Get(key[0], key[1])) })
 	}
 }
 
@@ -110,10 +112,10 @@ func putCompares(f *fixture) {
 		edit(&stale)
 		after := stale
 		become(parley.DeliveryAcked)(&after)
-		if err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Deliveries().Put(stale, after) }); err == nil {
+		if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Deliveries().Put(stale, after) }); err == nil {
 			f.Errorf("%s: it was replaced", what)
 		}
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Deliveries().Put(stale, after) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Deliveries().Put(stale, after) })
 		f.same("after "+what, f.delivery(now.Message, "gendry"), now)
 		f.same("inbox after "+what, m.inbox("gendry"), inbox)
 	}
@@ -127,7 +129,7 @@ func putSeesItself(f *fixture) {
 	become(parley.DeliveryAcked)(&after)
 	var got parley.Delivery
 	var inbox parley.Inbox
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		if _, err = tx.Queue().Inbox("gendry"); err != nil {
 			return err
 		}
@@ -151,10 +153,10 @@ func openStates(f *fixture) {
 		f.Helper()
 		d := m.made["a"]
 		f.same("the domain's word for "+string(d.State), d.Open(), want)
-		got := read(f, func(tx parley.Tx) (bool, error) { return tx.Deliveries().Open(m.channel.ID) })
+		got := read(f, func(tx storage.Tx) (bool, error) { return tx.Deliveries().Open(m.channel.ID) })
 		f.same("open while "+string(d.State), got, want)
-		idle := read(f, func(tx parley.Tx) ([]string, error) {
-			return tx.Conversations().Idle(parley.IdleFilter{
+		idle := read(f, func(tx storage.Tx) ([]string, error) {
+			return tx.Conversations().Idle(storage.IdleFilter{
 				Kinds: []parley.ConversationKind{parley.Channel}, Since: at(100), Settled: true, Limit: 9,
 			})
 		})
@@ -204,18 +206,18 @@ func betweenPart(f *fixture) {
 		{seq("d"), seq("elsewhere"), 9, ""},
 		{0, seq("d"), 0, ""},
 	} {
-		m.is("between", c.want, func(tx parley.Tx) ([]parley.Delivery, error) {
+		m.is("between", c.want, func(tx storage.Tx) ([]parley.Delivery, error) {
 			return tx.Deliveries().Between(m.channel.ID, "gendry", c.after, c.upTo, c.limit)
 		})
 	}
-	m.is("between, by name", "elsewhere", func(tx parley.Tx) ([]parley.Delivery, error) {
+	m.is("between, by name", "elsewhere", func(tx storage.Tx) ([]parley.Delivery, error) {
 		return tx.Deliveries().Between("other", "GendryBot", 0, seq("elsewhere"), 9)
 	})
 }
 
 func (f *fixture) pair(from, to string) int64 {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (int64, error) { return tx.Deliveries().Pair(from, to) })
+	return read(f, func(tx storage.Tx) (int64, error) { return tx.Deliveries().Pair(from, to) })
 }
 
 func pairLast(f *fixture) {
@@ -225,7 +227,7 @@ func pairLast(f *fixture) {
 	f.same("after two", f.pair("arya", "gendry"), int64(2))
 	f.same("the other way", f.pair("gendry", "arya"), int64(0))
 	f.same("to another", f.pair("arya", "sansa"), int64(0))
-	f.fails(errOwn, func(tx parley.Tx) error {
+	f.fails(errOwn, func(tx storage.Tx) error {
 		if n, err := tx.Deliveries().Pair("arya", "gendry"); err != nil || n != 2 {
 			return err
 		}
@@ -240,10 +242,10 @@ func pairLast(f *fixture) {
 	})
 	f.same("after one that failed", f.pair("arya", "gendry"), int64(2))
 	for pair, n := range map[[2]string]int64{{"arya", "gendry"}: 7, {"gendry", "arya"}: 1} {
-		f.update(func(tx parley.Tx) error { return tx.Deliveries().Count(pair[0], pair[1], n) })
+		f.update(func(tx storage.Tx) error { return tx.Deliveries().Count(pair[0], pair[1], n) })
 		f.same("as the sender counts", f.pair(pair[0], pair[1]), n)
 	}
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Deliveries().Count("arya", "nobody", 1) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Deliveries().Count("arya", "nobody", 1) })
 }
 
 func pairSequence(f *fixture) {

@@ -3,13 +3,15 @@ package storetest
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-hub/parley"
 )
 
 // Fill writes with every noun there is into an empty store.
-func Fill(tx parley.Tx) error {
+func Fill(tx storage.Tx) error {
 	for _, id := range []string{"arya", "gendry"} {
 		if err := tx.Agents().Insert(newAgent(id)); err != nil {
 			return err
@@ -22,7 +24,7 @@ func Fill(tx parley.Tx) error {
 func Same(one, other any) string { return cmp.Diff(one, other, exact...) }
 
 // Dump is all that a store can be asked for.
-func Dump(tx parley.Tx) (any, error) { return dump(tx) }
+func Dump(tx storage.Tx) (any, error) { return dump(tx) }
 
 // everything is all that a store can be asked for.
 type everything struct {
@@ -31,10 +33,10 @@ type everything struct {
 	Members       map[string][]parley.Member
 	Messages      []parley.Message
 	Deliveries    map[string][]parley.Delivery
-	Artifacts     []parley.StoredArtifact
+	Artifacts     []storage.StoredArtifact
 	Tokens        []parley.Token
 	Runs          []parley.Run
-	Posts         map[string][]parley.RunPost
+	Posts         map[string][]storage.RunPost
 	Outputs       map[string]string
 	Live          map[string]int
 	Healths       map[string]parley.Health
@@ -45,7 +47,7 @@ type everything struct {
 	Approvals     []parley.Approval
 	Notices       []parley.Notice // that are not done
 	Bridges       []parley.Bridge
-	Departures    map[string][]parley.DepartureRow // that are due
+	Departures    map[string][]storage.DepartureRow // that are due
 	Inboxes       map[string]parley.Inbox
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
@@ -59,7 +61,7 @@ func (f *fixture) everything() everything {
 	return read(f, dump)
 }
 
-func dump(tx parley.Tx) (all everything, err error) {
+func dump(tx storage.Tx) (all everything, err error) {
 	if all, err = dumpSince(tx, &model{}); err != nil {
 		return all, err
 	}
@@ -67,7 +69,7 @@ func dump(tx parley.Tx) (all everything, err error) {
 }
 
 // dumpSince is what was logged and posted after a beginning, and all agents and conversations.
-func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
+func dumpSince(tx storage.Tx, begin *model) (all everything, err error) {
 	var errs [16]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
@@ -89,7 +91,7 @@ func dumpSince(tx parley.Tx, begin *model) (all everything, err error) {
 }
 
 // fill adds what belongs to the agents, conversations and messages.
-func (all *everything) fill(tx parley.Tx) (err error) {
+func (all *everything) fill(tx storage.Tx) (err error) {
 	all.Inboxes = map[string]parley.Inbox{}
 	for _, a := range all.Agents {
 		if all.Inboxes[a.ID], err = tx.Queue().Inbox(a.ID); err != nil {
@@ -111,8 +113,8 @@ func (all *everything) fill(tx parley.Tx) (err error) {
 	return errors.Join(all.fillRuns(tx), all.fillWaits(tx), all.fillDepartures(tx))
 }
 
-func (all *everything) fillDepartures(tx parley.Tx) (err error) {
-	all.Departures = map[string][]parley.DepartureRow{}
+func (all *everything) fillDepartures(tx storage.Tx) (err error) {
+	all.Departures = map[string][]storage.DepartureRow{}
 	for _, b := range all.Bridges {
 		if all.Departures[b.ID], err = tx.Bridges().Departures(b.ID, parley.DepartureDue, 0, plenty); err != nil {
 			return err
@@ -121,7 +123,7 @@ func (all *everything) fillDepartures(tx parley.Tx) (err error) {
 	return nil
 }
 
-func (all *everything) fillWaits(tx parley.Tx) (err error) {
+func (all *everything) fillWaits(tx storage.Tx) (err error) {
 	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
 	for _, c := range all.Conversations {
 		if all.Waits[c.ID], err = tx.Waits().In(c.ID); err != nil {
@@ -139,8 +141,8 @@ func (all *everything) fillWaits(tx parley.Tx) (err error) {
 	return nil
 }
 
-func (all *everything) fillRuns(tx parley.Tx) (err error) {
-	all.Posts, all.Outputs = map[string][]parley.RunPost{}, map[string]string{}
+func (all *everything) fillRuns(tx storage.Tx) (err error) {
+	all.Posts, all.Outputs = map[string][]storage.RunPost{}, map[string]string{}
 	for _, r := range all.Runs {
 		if all.Posts[r.ID], err = tx.Runs().Posts(r.ID); err != nil {
 			return err
@@ -154,19 +156,19 @@ func (all *everything) fillRuns(tx parley.Tx) (err error) {
 	return nil
 }
 
-func allConversations(tx parley.Tx) ([]parley.Conversation, error) {
-	open, err := tx.Conversations().List(parley.ConversationFilter{Limit: plenty})
+func allConversations(tx storage.Tx) ([]parley.Conversation, error) {
+	open, err := tx.Conversations().List(storage.ConversationFilter{Limit: plenty})
 	if err != nil {
 		return nil, err
 	}
-	archived, err := tx.Conversations().List(parley.ConversationFilter{Archived: true, Limit: plenty})
+	archived, err := tx.Conversations().List(storage.ConversationFilter{Archived: true, Limit: plenty})
 	return append(open, archived...), err
 }
 
 // writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
 // message with key and delivery, a step of another delivery, a run, a wait, a task, a rule, an approval, a
 // notice, a bridge with a file and a departure, a token, an event and an audit entry.
-func writeEverything(tx parley.Tx) error {
+func writeEverything(tx storage.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
 		return err
@@ -207,19 +209,19 @@ func writeEverything(tx parley.Tx) error {
 }
 
 // writeRun writes with everything there is about runs.
-func writeRun(tx parley.Tx, r parley.Run, posted parley.Message) error {
+func writeRun(tx storage.Tx, r parley.Run, posted parley.Message) error {
 	ended := r
 	ended.State, ended.EndedAt = parley.RunSucceeded, atp(5)
 	return errors.Join(
-		tx.Runs().Insert(r), tx.Runs().Posted(r.ID, parley.RunPost{Digest: "digest", Message: posted.ID}),
+		tx.Runs().Insert(r), tx.Runs().Posted(r.ID, storage.RunPost{Digest: "digest", Message: posted.ID}),
 		tx.Runs().KeepOutput(r.ID, []byte("output")), tx.Runs().Put(ended),
-		tx.Loops().Put(parley.Exchange{A: "arya", B: "newcomer", Last: "newcomer", Conversation: r.Conversation, Count: 1, At: at(2)}),
+		tx.Loops().Put(storage.Exchange{A: "arya", B: "newcomer", Last: "newcomer", Conversation: r.Conversation, Count: 1, At: at(2)}),
 		tx.Agents().KeepHealth(r.Agent, parley.Health{Health: "healthy", At: at(3)}),
 	)
 }
 
 // writeWork writes with everything there is about contacts between agents.
-func writeWork(tx parley.Tx, c parley.Conversation, m parley.Message) error {
+func writeWork(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	wait, task, approval, notice := newAsk(m.ID, "newcomer", "arya"), newTask(1), newApproval("digest"), newNotice("key", 1)
 	late := wait
 	late.State = parley.WaitLate
@@ -235,7 +237,7 @@ func writeWork(tx parley.Tx, c parley.Conversation, m parley.Message) error {
 }
 
 // writeBridge writes with everything there is about bridges.
-func writeBridge(tx parley.Tx, m parley.Message) error {
+func writeBridge(tx storage.Tx, m parley.Message) error {
 	return errors.Join(
 		tx.Bridges().Insert(newBridge("tree")), tx.Bridges().MoveCursor("tree", 90), tx.Bridges().Arrived(newFile("tree", "a.json", m.ID)),
 		found(tx.Bridges().Depart(newDeparture("tree", "arya", "name", m.ID))),
@@ -243,8 +245,8 @@ func writeBridge(tx parley.Tx, m parley.Message) error {
 }
 
 // evictOldest ends what waits longest for an agent.
-func evictOldest(tx parley.Tx, agent string) error {
-	list, err := tx.Queue().Ready(parley.Queue{Recipient: agent, Wakes: true, Limit: 1})
+func evictOldest(tx storage.Tx, agent string) error {
+	list, err := tx.Queue().Ready(storage.Queue{Recipient: agent, Wakes: true, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return err
 	}

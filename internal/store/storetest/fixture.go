@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
@@ -18,12 +20,12 @@ import (
 // none of them may be called inside an update, which runs on another goroutine.
 type fixture struct {
 	*testing.T
-	store parley.Store
+	store storage.Store
 }
 
 var errOwn = errors.New("the update's own error")
 
-func (f *fixture) update(fn func(parley.Tx) error) {
+func (f *fixture) update(fn func(storage.Tx) error) {
 	f.Helper()
 	if err := f.store.Update(context.Background(), fn); err != nil {
 		f.Fatalf("update: %v", err)
@@ -31,7 +33,7 @@ func (f *fixture) update(fn func(parley.Tx) error) {
 }
 
 // fails runs an update that must fail with want.
-func (f *fixture) fails(want error, fn func(parley.Tx) error) {
+func (f *fixture) fails(want error, fn func(storage.Tx) error) {
 	f.Helper()
 	if err := f.store.Update(context.Background(), fn); !errors.Is(err, want) {
 		f.Fatalf("update: got %v, want %v", err, want)
@@ -39,14 +41,14 @@ func (f *fixture) fails(want error, fn func(parley.Tx) error) {
 }
 
 // panics runs an update that must fail as one that panicked does.
-func (f *fixture) panics(fn func(parley.Tx) error) {
+func (f *fixture) panics(fn func(storage.Tx) error) {
 	f.Helper()
 	if err := f.store.Update(context.Background(), fn); parley.CodeOf(err) != parley.Internal {
 		f.Fatalf("update: got %v, want E006", err)
 	}
 }
 
-func (f *fixture) view(fn func(parley.Tx) error) {
+func (f *fixture) view(fn func(storage.Tx) error) {
 	f.Helper()
 	if err := f.store.View(context.Background(), fn); err != nil {
 		f.Fatalf("view: %v", err)
@@ -54,9 +56,9 @@ func (f *fixture) view(fn func(parley.Tx) error) {
 }
 
 // read is what fn finds in a view.
-func read[V any](f *fixture, fn func(parley.Tx) (V, error)) (v V) {
+func read[V any](f *fixture, fn func(storage.Tx) (V, error)) (v V) {
 	f.Helper()
-	f.view(func(tx parley.Tx) (err error) {
+	f.view(func(tx storage.Tx) (err error) {
 		v, err = fn(tx)
 		return err
 	})
@@ -64,9 +66,9 @@ func read[V any](f *fixture, fn func(parley.Tx) (V, error)) (v V) {
 }
 
 // missing requires that fn, in a view as in an update, finds nothing.
-func (f *fixture) missing(what string, fn func(parley.Tx) error) {
+func (f *fixture) missing(what string, fn func(storage.Tx) error) {
 	f.Helper()
-	for how, run := range map[string]func(context.Context, func(parley.Tx) error) error{
+	for how, run := range map[string]func(context.Context, func(storage.Tx) error) error{
 		"view": f.store.View, "update": f.store.Update,
 	} {
 		if err := run(context.Background(), fn); !errors.Is(err, parley.ErrNotFound) {
@@ -127,7 +129,7 @@ func newMessage(conversation, from, text string) parley.Message {
 }
 
 // post gives a message its seq and checksum and stores it.
-func post(tx parley.Tx, m parley.Message) (parley.Message, error) {
+func post(tx storage.Tx, m parley.Message) (parley.Message, error) {
 	var err error
 	if m.Seq, err = tx.Messages().NextSeq(); err != nil {
 		return m, err
@@ -142,7 +144,7 @@ func (f *fixture) agents(ids ...string) []parley.Agent {
 	for _, id := range ids {
 		added = append(added, newAgent(id))
 	}
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		for _, a := range added {
 			if err := tx.Agents().Insert(a); err != nil {
 				return err
@@ -156,7 +158,7 @@ func (f *fixture) agents(ids ...string) []parley.Agent {
 // conversation stores a conversation with members, who join one second apart.
 func (f *fixture) conversation(c parley.Conversation, members ...string) parley.Conversation {
 	f.Helper()
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		if err := tx.Conversations().Insert(c); err != nil {
 			return err
 		}
@@ -177,7 +179,7 @@ func (f *fixture) channel(name, by string, members ...string) parley.Conversatio
 
 func (f *fixture) post(m parley.Message) (stored parley.Message) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		stored, err = post(tx, m)
 		return err
 	})
@@ -204,7 +206,7 @@ func words[V any](list []V, word func(V) string) string {
 
 func (f *fixture) deliver(m parley.Message, to ...string) (made []parley.Delivery) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		made, err = tx.Deliveries().Insert(m, reaches(to...))
 		return err
 	})
@@ -220,10 +222,10 @@ func reaches(agents ...string) (to []parley.Reach) {
 
 func (f *fixture) findConversation(idOrName string) parley.Conversation {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Conversation, error) { return tx.Conversations().Find(idOrName) })
+	return read(f, func(tx storage.Tx) (parley.Conversation, error) { return tx.Conversations().Find(idOrName) })
 }
 
 func (f *fixture) findAgent(name string) parley.Agent {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Agent, error) { return tx.Agents().Find(name) })
+	return read(f, func(tx storage.Tx) (parley.Agent, error) { return tx.Agents().Find(name) })
 }

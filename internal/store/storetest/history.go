@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -67,7 +69,7 @@ func randomHistories(f *fixture) {
 			}
 		}
 		var got everything
-		err := f.store.View(context.Background(), func(tx parley.Tx) (err error) {
+		err := f.store.View(context.Background(), func(tx storage.Tx) (err error) {
 			if got, err = h.dump(tx, begin); err == nil {
 				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model), h.checkRuns(tx, h.model), h.checkWaits(tx, h.model), checkCounts(tx))
 			}
@@ -102,9 +104,9 @@ func (f *fixture) beginning() *model {
 		members: map[string][]parley.Member{}, deliveries: map[string][]parley.Delivery{},
 		pairs: map[[2]string]int64{}, keys: map[[2]string]string{}, beats: map[[2]string]string{},
 		evicted: map[string]int64{}, buried: map[string]parley.Inbox{},
-		posts: map[string][]parley.RunPost{}, outputs: map[string]string{}, exchanges: map[[2]string]parley.Exchange{},
+		posts: map[string][]storage.RunPost{}, outputs: map[string]string{}, exchanges: map[[2]string]storage.Exchange{},
 	}
-	f.view(func(tx parley.Tx) error {
+	f.view(func(tx storage.Tx) error {
 		next, err := tx.Messages().NextSeq()
 		if err != nil {
 			return err
@@ -128,9 +130,9 @@ type history struct {
 var errMismatch = errors.New("store and model disagree")
 
 // play runs one update on both. The model keeps it if the store said yes.
-func (h *history) play(s parley.Store, p plan) error {
+func (h *history) play(s storage.Store, p plan) error {
 	var next *model
-	err := s.Update(context.Background(), func(tx parley.Tx) error {
+	err := s.Update(context.Background(), func(tx storage.Tx) error {
 		next = h.model.clone() // anew, should the update be run twice
 		for _, st := range p.Steps {
 			if err := h.do(tx, next, st); err != nil {
@@ -159,9 +161,9 @@ func (h *history) play(s parley.Store, p plan) error {
 	return nil
 }
 
-var allSteps = []map[string]func(*history, parley.Tx, *model, step) error{steps, queueSteps, runSteps, waitSteps}
+var allSteps = []map[string]func(*history, storage.Tx, *model, step) error{steps, queueSteps, runSteps, waitSteps}
 
-func (h *history) do(tx parley.Tx, m *model, s step) error {
+func (h *history) do(tx storage.Tx, m *model, s step) error {
 	for _, some := range allSteps {
 		if do := some[s.Do]; do != nil {
 			return do(h, tx, m, s)
@@ -171,13 +173,13 @@ func (h *history) do(tx parley.Tx, m *model, s step) error {
 }
 
 // steps are what an update can do. Each does it to both and returns an error if they differ.
-var steps = map[string]func(*history, parley.Tx, *model, step) error{
-	"add agent": func(h *history, tx parley.Tx, m *model, s step) error {
+var steps = map[string]func(*history, storage.Tx, *model, step) error{
+	"add agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		a := newAgent(h.id(s.A))
 		a.Name = h.name(s.B)
 		return differ(tx.Agents().Insert(a), m.addAgent(a))
 	},
-	"rename agent": func(h *history, tx parley.Tx, m *model, s step) error {
+	"rename agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		a := newAgent(h.id(s.A))
 		if i := m.agent(a.ID); i >= 0 && m.agents[i].ID == a.ID {
 			a = m.agents[i]
@@ -185,7 +187,7 @@ var steps = map[string]func(*history, parley.Tx, *model, step) error{
 		a.Name, a.Role = h.name(s.B), strconv.Itoa(s.C)
 		return differ(tx.Agents().Update(a), m.changeAgent(a))
 	},
-	"find agent": func(h *history, tx parley.Tx, m *model, s step) error {
+	"find agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		name := strings.ToUpper(h.name(s.B))
 		got, err := tx.Agents().Find(name)
 		i := m.agent(name)
@@ -197,39 +199,39 @@ var steps = map[string]func(*history, parley.Tx, *model, step) error{
 		}
 		return nil
 	},
-	"add channel": func(h *history, tx parley.Tx, m *model, s step) error {
+	"add channel": func(h *history, tx storage.Tx, m *model, s step) error {
 		c := newChannel(h.id(s.A), h.who(m, s.B))
 		return differ(tx.Conversations().Insert(c), m.addConversation(c))
 	},
-	"add DM": func(h *history, tx parley.Tx, m *model, s step) error {
+	"add DM": func(h *history, tx storage.Tx, m *model, s step) error {
 		c := newDM(h.who(m, s.A), h.who(m, s.B))
 		return differ(tx.Conversations().Insert(c), m.addConversation(c))
 	},
-	"rename conversation": func(h *history, tx parley.Tx, m *model, s step) error {
+	"rename conversation": func(h *history, tx storage.Tx, m *model, s step) error {
 		c := m.someConversation(s.A)
 		c.Name = h.id(s.B)
 		return differ(tx.Conversations().Update(c), m.renameConversation(c.ID, c.Name))
 	},
-	"bury": func(_ *history, tx parley.Tx, m *model, s step) error {
+	"bury": func(_ *history, tx storage.Tx, m *model, s step) error {
 		id := m.someConversation(s.A).ID
 		return differ(tx.Conversations().Bury(id), m.bury(id))
 	},
-	"purge": func(_ *history, tx parley.Tx, _ *model, s step) error {
+	"purge": func(_ *history, tx storage.Tx, _ *model, s step) error {
 		n, err := tx.Conversations().Purge(s.A + 1)
 		if n > s.A+1 {
 			return fmt.Errorf("%d rows erased, the limit is %d", n, s.A+1)
 		}
 		return err
 	},
-	"put member": func(h *history, tx parley.Tx, m *model, s step) error {
+	"put member": func(h *history, tx storage.Tx, m *model, s step) error {
 		member := parley.Member{Conversation: m.someConversation(s.A).ID, Agent: h.who(m, s.B), JoinedAt: at(s.C), ReadSeq: int64(s.C)}
 		return differ(tx.Members().Put(member), m.putMember(member))
 	},
-	"remove member": func(h *history, tx parley.Tx, m *model, s step) error {
+	"remove member": func(h *history, tx storage.Tx, m *model, s step) error {
 		id := m.someConversation(s.A).ID
 		return differ(tx.Members().Remove(id, h.who(m, s.B)), m.removeMember(id, h.who(m, s.B)))
 	},
-	"post": func(h *history, tx parley.Tx, m *model, s step) error {
+	"post": func(h *history, tx storage.Tx, m *model, s step) error {
 		msg := newMessage(m.someConversation(s.A).ID, h.who(m, s.B), "hello")
 		msg.To = []string{"", parley.All, h.who(m, 0), h.who(m, s.B+1)}[s.C]
 		if s.C > 1 {
@@ -248,7 +250,7 @@ var steps = map[string]func(*history, parley.Tx, *model, step) error{
 		}
 		return differ(err, m.post(stored))
 	},
-	"deliver": func(h *history, tx parley.Tx, m *model, s step) error {
+	"deliver": func(h *history, tx storage.Tx, m *model, s step) error {
 		msg := m.someMessage(s.A)
 		to := reaches(h.who(m, s.B), h.who(m, s.B+s.C))
 		to[0].Wakes = s.C != 1
@@ -267,12 +269,12 @@ var steps = map[string]func(*history, parley.Tx, *model, step) error{
 		}
 		return nil
 	},
-	"append event": func(_ *history, tx parley.Tx, m *model, s step) error {
+	"append event": func(_ *history, tx storage.Tx, m *model, s step) error {
 		e := parley.Event{At: at(s.A), Kind: "test"}
 		m.append(e)
 		return tx.Log().Append(e)
 	},
-	"audit": func(_ *history, tx parley.Tx, m *model, s step) error {
+	"audit": func(_ *history, tx storage.Tx, m *model, s step) error {
 		e := parley.AuditEntry{At: at(s.A), Actor: "user", Act: "test"}
 		m.auditEntry(e)
 		return tx.Log().Audit(e)
@@ -322,7 +324,7 @@ func differ(store, model error) error {
 }
 
 // dump is what the store holds of this history.
-func (h *history) dump(tx parley.Tx, begin *model) (all everything, err error) {
+func (h *history) dump(tx storage.Tx, begin *model) (all everything, err error) {
 	if all, err = dumpSince(tx, begin); err != nil {
 		return all, err
 	}
@@ -338,7 +340,7 @@ func (h *history) dump(tx parley.Tx, begin *model) (all everything, err error) {
 	return all, all.fill(tx)
 }
 
-func (h *history) checkKeys(tx parley.Tx) error {
+func (h *history) checkKeys(tx storage.Tx) error {
 	for key, want := range h.model.keys {
 		got, err := tx.Messages().Keyed(key[0], key[1], time.Time{})
 		if err != nil || got != want {

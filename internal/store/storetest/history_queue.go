@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/parley-hub/parley"
@@ -14,9 +16,9 @@ import (
 
 // queueSteps are what an update can do to deliveries. Which of them is changed, and how, is for A, B
 // and C to say.
-var queueSteps = map[string]func(*history, parley.Tx, *model, step) error{
-	"take": func(h *history, tx parley.Tx, m *model, s step) error {
-		q := parley.Queue{Recipient: h.who(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
+var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
+	"take": func(h *history, tx storage.Tx, m *model, s step) error {
+		q := storage.Queue{Recipient: h.who(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
 		list, err := tx.Queue().Ready(q)
 		if m.agent(q.Recipient) < 0 {
 			return differ(err, parley.ErrNotFound)
@@ -31,18 +33,18 @@ var queueSteps = map[string]func(*history, parley.Tx, *model, step) error{
 		}
 		return nil
 	},
-	"hold delivery": func(h *history, tx parley.Tx, m *model, s step) error {
+	"hold delivery": func(h *history, tx storage.Tx, m *model, s step) error {
 		return change(tx, m, m.someDelivery(h, s), []func(*parley.Delivery){
 			leaseTo(h.lease(s.A), 40), leaseTo("", 0), pause(50),
 			func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliverySeen, h.lease(s.B), 60 },
 		}[s.C])
 	},
-	"end delivery": func(h *history, tx parley.Tx, m *model, s step) error {
+	"end delivery": func(h *history, tx storage.Tx, m *model, s step) error {
 		return change(tx, m, m.someDelivery(h, s), become([]parley.DeliveryState{
 			parley.DeliveryAcked, parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliverySeen,
 		}[s.C]))
 	},
-	"mark delivery": func(h *history, tx parley.Tx, m *model, s step) error {
+	"mark delivery": func(h *history, tx storage.Tx, m *model, s step) error {
 		return change(tx, m, m.someDelivery(h, s), []func(*parley.Delivery){
 			func(d *parley.Delivery) { d.Overdue = true },
 			func(d *parley.Delivery) { d.Late = true },
@@ -50,8 +52,8 @@ var queueSteps = map[string]func(*history, parley.Tx, *model, step) error{
 			become(parley.DeliveryAccepted),
 		}[s.C])
 	},
-	"look at the queues": func(h *history, tx parley.Tx, m *model, _ step) error { return h.checkQueues(tx, m) },
-	"look at an inbox": func(h *history, tx parley.Tx, m *model, s step) error {
+	"look at the queues": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkQueues(tx, m) },
+	"look at an inbox": func(h *history, tx storage.Tx, m *model, s step) error {
 		who := h.who(m, s.A)
 		got, err := tx.Queue().Inbox(who)
 		if m.agent(who) < 0 {
@@ -64,7 +66,7 @@ var queueSteps = map[string]func(*history, parley.Tx, *model, step) error{
 		}
 		return nil
 	},
-	"remove agent": func(h *history, tx parley.Tx, m *model, s step) error {
+	"remove agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		a := newAgent(h.id(s.A))
 		if i := m.agent(a.ID); i >= 0 && m.agents[i].ID == a.ID {
 			a = m.agents[i]
@@ -77,7 +79,7 @@ var queueSteps = map[string]func(*history, parley.Tx, *model, step) error{
 }
 
 // change puts what an edit makes of a delivery into both, if there is one.
-func change(tx parley.Tx, m *model, before parley.Delivery, edit func(*parley.Delivery)) error {
+func change(tx storage.Tx, m *model, before parley.Delivery, edit func(*parley.Delivery)) error {
 	after := before
 	edit(&after)
 	if m.put(before, after) != nil {
@@ -90,7 +92,7 @@ func change(tx parley.Tx, m *model, before parley.Delivery, edit func(*parley.De
 func (h *history) lease(n int) string { return fmt.Sprintf("00000000-0000-7000-8000-%012x", n) }
 
 // checkQueues compares everything a queue can be asked for with what the model says.
-func (h *history) checkQueues(tx parley.Tx, m *model) error {
+func (h *history) checkQueues(tx storage.Tx, m *model) error {
 	all := m.allDeliveries()
 	keep := func(which func(parley.Delivery) bool) (kept []parley.Delivery) {
 		for _, d := range all {
@@ -116,12 +118,12 @@ func (h *history) checkQueues(tx parley.Tx, m *model) error {
 	return errors.Join(append(errs, h.checkOrphaned(tx, m), h.checkWaiting(tx, m))...)
 }
 
-func (h *history) checkWaiting(tx parley.Tx, m *model) error {
+func (h *history) checkWaiting(tx storage.Tx, m *model) error {
 	got, err := tx.Queue().Waiting(plenty)
 	got = slices.DeleteFunc(got, func(id string) bool { return !h.mine(id) })
 	var want []string
 	for _, a := range m.agents {
-		if a.RemovedAt == nil && len(m.ready(parley.Queue{Recipient: a.ID, Wakes: true, Limit: 1})) > 0 {
+		if a.RemovedAt == nil && len(m.ready(storage.Queue{Recipient: a.ID, Wakes: true, Limit: 1})) > 0 {
 			want = append(want, a.ID)
 		}
 	}
@@ -133,9 +135,9 @@ func (h *history) checkWaiting(tx parley.Tx, m *model) error {
 	return nil
 }
 
-func (h *history) checkRecipient(tx parley.Tx, m *model, id string) error {
+func (h *history) checkRecipient(tx storage.Tx, m *model, id string) error {
 	var errs []error
-	for _, q := range []parley.Queue{
+	for _, q := range []storage.Queue{
 		{Wakes: true},
 		{Wakes: true, Urgent: true},
 		{},
@@ -166,7 +168,7 @@ func (h *history) checkRecipient(tx parley.Tx, m *model, id string) error {
 	return errors.Join(errs...)
 }
 
-func (h *history) checkBeat(tx parley.Tx, m *model, from, to string) error {
+func (h *history) checkBeat(tx storage.Tx, m *model, from, to string) error {
 	got, err := tx.Queue().Heartbeat(from, to)
 	newest := m.beats[[2]string{from, to}]
 	i := slices.IndexFunc(m.deliveries[newest], func(d parley.Delivery) bool { return d.Recipient == to })
@@ -176,7 +178,7 @@ func (h *history) checkBeat(tx parley.Tx, m *model, from, to string) error {
 	return h.agree("heartbeat", m.deliveries[newest][i:i+1])([]parley.Delivery{got}, err)
 }
 
-func (h *history) checkOrphaned(tx parley.Tx, m *model) error {
+func (h *history) checkOrphaned(tx storage.Tx, m *model) error {
 	got, err := tx.Queue().Orphaned()
 	got = slices.DeleteFunc(got, func(id string) bool { return !h.mine(id) })
 	var want []string
@@ -217,7 +219,7 @@ func (h *history) agree(what string, want []parley.Delivery) func([]parley.Deliv
 func (h *history) mine(id string) bool { return strings.HasPrefix(id, h.prefix+"-") }
 
 // settleAll leaves nothing in the queues that the histories share, which all would have to look at.
-func (h *history) settleAll(tx parley.Tx) error {
+func (h *history) settleAll(tx storage.Tx) error {
 	var errs []error
 	for _, before := range h.model.allDeliveries() {
 		after := before

@@ -6,21 +6,23 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/parley-hub/parley"
 )
 
 // runSteps are what an update can do to runs and exchanges.
-var runSteps = map[string]func(*history, parley.Tx, *model, step) error{
-	"start run": func(h *history, tx parley.Tx, m *model, s step) error {
+var runSteps = map[string]func(*history, storage.Tx, *model, step) error{
+	"start run": func(h *history, tx storage.Tx, m *model, s step) error {
 		r := newRun(h.who(m, s.A), m.someMessage(s.C).Conversation, m.someMessage(s.C).ID, m.someMessage(s.B).ID)
 		if s.C == 3 {
 			r.ID, r.Triggers = m.someRun(s.A).ID, nil
 		}
 		return differ(tx.Runs().Insert(r), m.addRun(r))
 	},
-	"change run": func(_ *history, tx parley.Tx, m *model, s step) error {
+	"change run": func(_ *history, tx storage.Tx, m *model, s step) error {
 		r := m.someRun(s.A)
 		r.State = []parley.RunState{parley.RunRunning, parley.RunSucceeded, parley.RunWaiting, parley.RunLost}[s.B]
 		r.Cost, r.InputTokens, r.Session = float64(s.C), int64(s.B), strconv.Itoa(s.C)
@@ -29,20 +31,20 @@ var runSteps = map[string]func(*history, parley.Tx, *model, step) error{
 		}
 		return differ(tx.Runs().Put(r), m.changeRun(r))
 	},
-	"run posts": func(_ *history, tx parley.Tx, m *model, s step) error {
-		r, p := m.someRun(s.A), parley.RunPost{Digest: strconv.Itoa(s.C), Message: m.someMessage(s.B).ID}
+	"run posts": func(_ *history, tx storage.Tx, m *model, s step) error {
+		r, p := m.someRun(s.A), storage.RunPost{Digest: strconv.Itoa(s.C), Message: m.someMessage(s.B).ID}
 		return differ(tx.Runs().Posted(r.ID, p), m.posted(r.ID, p))
 	},
-	"keep output": func(_ *history, tx parley.Tx, m *model, s step) error {
+	"keep output": func(_ *history, tx storage.Tx, m *model, s step) error {
 		r, output := m.someRun(s.A), []string{"", "output", "other", "more"}[s.B]
 		return differ(tx.Runs().KeepOutput(r.ID, []byte(output)), m.keepOutput(r.ID, output))
 	},
-	"exchange": func(h *history, tx parley.Tx, m *model, s step) error {
+	"exchange": func(h *history, tx storage.Tx, m *model, s step) error {
 		pair := pairOf(h.who(m, s.A), h.who(m, s.B))
-		e := parley.Exchange{A: pair[0], B: pair[1], Last: pair[s.C%2], Conversation: m.someConversation(s.C).ID, Count: s.C, At: at(s.C), Open: s.C > 1}
+		e := storage.Exchange{A: pair[0], B: pair[1], Last: pair[s.C%2], Conversation: m.someConversation(s.C).ID, Count: s.C, At: at(s.C), Open: s.C > 1}
 		return differ(tx.Loops().Put(e), m.putExchange(e))
 	},
-	"forget exchange": func(h *history, tx parley.Tx, m *model, s step) error {
+	"forget exchange": func(h *history, tx storage.Tx, m *model, s step) error {
 		pair := pairOf(h.who(m, s.A), h.who(m, s.B))
 		was, err := tx.Loops().Forget(pair[0], pair[1])
 		if m.agent(pair[0]) < 0 || m.agent(pair[1]) < 0 {
@@ -54,11 +56,11 @@ var runSteps = map[string]func(*history, parley.Tx, *model, step) error{
 		delete(m.exchanges, pair)
 		return nil
 	},
-	"look at runs": func(h *history, tx parley.Tx, m *model, _ step) error { return h.checkRuns(tx, m) },
+	"look at runs": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkRuns(tx, m) },
 }
 
 // checkRuns compares everything that runs can be asked for by what belongs to them with what the model says.
-func (h *history) checkRuns(tx parley.Tx, m *model) error {
+func (h *history) checkRuns(tx storage.Tx, m *model) error {
 	var errs []error
 	for _, r := range m.runs {
 		got, err := tx.Runs().Get(r.ID)
@@ -73,7 +75,7 @@ func (h *history) checkRuns(tx parley.Tx, m *model) error {
 	return errors.Join(errs...)
 }
 
-func (h *history) checkRunsOf(tx parley.Tx, m *model, agent string) error {
+func (h *history) checkRunsOf(tx storage.Tx, m *model, agent string) error {
 	which := func(keep func(parley.Run) bool) []parley.Run {
 		return slices.DeleteFunc(slices.Clone(m.runs), func(r parley.Run) bool { return r.Agent != agent || !keep(r) })
 	}
@@ -98,10 +100,10 @@ func (h *history) checkRunsOf(tx parley.Tx, m *model, agent string) error {
 	return errors.Join(errs...)
 }
 
-func checkPoster(tx parley.Tx, m *model, message string) error {
+func checkPoster(tx storage.Tx, m *model, message string) error {
 	got, err := tx.Runs().PostedBy(message)
 	i := slices.IndexFunc(m.runs, func(r parley.Run) bool {
-		return slices.ContainsFunc(m.posts[r.ID], func(p parley.RunPost) bool { return p.Message == message })
+		return slices.ContainsFunc(m.posts[r.ID], func(p storage.RunPost) bool { return p.Message == message })
 	})
 	if i < 0 {
 		return differ(err, parley.ErrNotFound)

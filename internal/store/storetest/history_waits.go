@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
 // waitSteps are what an update can do to waits.
-var waitSteps = map[string]func(*history, parley.Tx, *model, step) error{
-	"wait": func(h *history, tx parley.Tx, m *model, s step) error {
+var waitSteps = map[string]func(*history, storage.Tx, *model, step) error{
+	"wait": func(h *history, tx storage.Tx, m *model, s step) error {
 		w := newWait(m.someMessage(s.A).ID, h.who(m, s.B), h.who(m, s.C))
 		w.Ask, w.Conversation = s.C%2 == 0, m.someConversation(s.B).ID
 		if s.B == 3 {
@@ -18,24 +20,24 @@ var waitSteps = map[string]func(*history, parley.Tx, *model, step) error{
 		}
 		return differ(tx.Waits().Insert(w), m.addWait(w))
 	},
-	"change wait": func(h *history, tx parley.Tx, m *model, s step) error {
+	"change wait": func(h *history, tx storage.Tx, m *model, s step) error {
 		w := m.someWait(s.A)
 		w.State = []parley.WaitState{parley.WaitWaiting, parley.WaitLate, parley.WaitAnswered, parley.WaitAbandoned}[s.B]
 		w.Run, w.Node = []string{"", m.someRun(s.C).ID}[s.C%2], h.node(s.B)
 		return differ(tx.Waits().Put(w), m.changeWait(w))
 	},
-	"erase wait": func(_ *history, tx parley.Tx, m *model, s step) error {
+	"erase wait": func(_ *history, tx storage.Tx, m *model, s step) error {
 		w := m.someWait(s.A)
 		return differ(tx.Waits().Erase(w.ID), m.eraseWait(w.ID))
 	},
-	"look at waits": func(h *history, tx parley.Tx, m *model, _ step) error { return h.checkWaits(tx, m) },
+	"look at waits": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkWaits(tx, m) },
 }
 
 // node is a process of the hub that no other history knows.
 func (h *history) node(n int) string { return fmt.Sprintf("%s-node-%d", h.prefix, n) }
 
 // checkWaits compares the edges of the wait graph, and the asks that are open, with what the model says.
-func (h *history) checkWaits(tx parley.Tx, m *model) error {
+func (h *history) checkWaits(tx storage.Tx, m *model) error {
 	var errs []error
 	check := func(what string, find func() ([]parley.Wait, error), which func(parley.Wait) bool) {
 		got, err := find()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -38,13 +40,13 @@ func inboxCounts(f *fixture) {
 	m.put("a", become(parley.DeliveryAccepted))
 	f.same("retried", m.inbox("gendry"), parley.Inbox{Waking: 2})
 	f.same("another's", m.inbox("sansa"), parley.Inbox{Waking: 1})
-	all := read(f, func(tx parley.Tx) (map[string]parley.Inbox, error) { return tx.Queue().Inboxes() })
+	all := read(f, func(tx storage.Tx) (map[string]parley.Inbox, error) { return tx.Queue().Inboxes() })
 	f.same("all", all, map[string]parley.Inbox{"gendry": {Waking: 2}, "sansa": {Waking: 1}})
 }
 
 func inboxTotals(f *fixture) {
 	totals := func() parley.Totals {
-		return read(f, func(tx parley.Tx) (parley.Totals, error) { return tx.Counts().Totals() })
+		return read(f, func(tx storage.Tx) (parley.Totals, error) { return tx.Counts().Totals() })
 	}
 	f.same("of nothing", totals(), parley.Totals{})
 	m := newMail(f)
@@ -57,9 +59,9 @@ func inboxTotals(f *fixture) {
 	f.same("of what came", totals(), parley.Totals{
 		Agents: start.Agents, Conversations: start.Conversations, Messages: 4, OpenDeliveries: 3, DeadLetters: 1,
 	})
-	list := read(f, func(tx parley.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan("", 100) })
+	list := read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan("", 100) })
 	for _, c := range list {
-		f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+		f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	}
 	f.same("of what is left", totals(), parley.Totals{Agents: start.Agents})
 }
@@ -97,7 +99,7 @@ func inboxInside(f *fixture) {
 	m := newMail(f)
 	m.wakes("a")
 	var counts []parley.Inbox
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		counts = nil
 		look := func() error {
 			for _, agent := range []string{"gendry", "sansa"} {
@@ -134,7 +136,7 @@ func queueUndone(f *fixture) {
 		"taken": leaseTo(newID(), 50), "paused": pause(60), "evicted": become(parley.DeliveryEvicted),
 		"dead": become(parley.DeliveryDead), "overdue": func(d *parley.Delivery) { d.Overdue = true },
 	} {
-		attempt := func(tx parley.Tx) error {
+		attempt := func(tx storage.Tx) error {
 			after := m.made["a"]
 			edit(&after)
 			msg := newMessage(m.channel.ID, "arya", "beat")
@@ -142,15 +144,15 @@ func queueUndone(f *fixture) {
 			stored, err := post(tx, msg)
 			return errors.Join(err, tx.Deliveries().Put(m.made["a"], after), found(tx.Deliveries().Insert(stored, reaches("gendry"))))
 		}
-		f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(attempt(tx), errOwn) })
-		f.panics(func(tx parley.Tx) error { panic(attempt(tx)) })
+		f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(attempt(tx), errOwn) })
+		f.panics(func(tx storage.Tx) error { panic(attempt(tx)) })
 		f.same("after "+what, f.everything(), before)
-		m.is("ready after "+what, "a", ready(parley.Queue{Wakes: true}))
+		m.is("ready after "+what, "a", ready(storage.Queue{Wakes: true}))
 		m.is("held after "+what, "", held(9))
 		m.is("lapsed after "+what, "", lapsed(1<<40, 9))
 		m.is("due after "+what, "a", due(far, 9))
 		m.is("dead after "+what, "", dead(0, 9))
-		m.is("heartbeat after "+what, "beat", func(tx parley.Tx) ([]parley.Delivery, error) {
+		m.is("heartbeat after "+what, "beat", func(tx storage.Tx) ([]parley.Delivery, error) {
 			d, err := tx.Queue().Heartbeat("arya", "gendry")
 			return []parley.Delivery{d}, err
 		})
@@ -168,12 +170,12 @@ func buryHidesQueue(f *fixture) {
 	m.put("dead", become(parley.DeliveryDead))
 	removed := f.findAgent("gendry")
 	removed.RemovedAt = atp(9)
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(removed) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(removed) })
 	f.same("removed, with open deliveries", f.orphaned(), []string{"gendry"})
-	hidden := func(tx parley.Tx) error {
-		for what, ask := range map[string]func(parley.Tx) ([]parley.Delivery, error){
-			"ready": ready(parley.Queue{Wakes: true}), "urgent": ready(parley.Queue{Wakes: true, Urgent: true}),
-			"quiet": ready(parley.Queue{}), "held": held(9), "leased": leased(lease), "lapsed": lapsed(1<<40, 9),
+	hidden := func(tx storage.Tx) error {
+		for what, ask := range map[string]func(storage.Tx) ([]parley.Delivery, error){
+			"ready": ready(storage.Queue{Wakes: true}), "urgent": ready(storage.Queue{Wakes: true, Urgent: true}),
+			"quiet": ready(storage.Queue{}), "held": held(9), "leased": leased(lease), "lapsed": lapsed(1<<40, 9),
 			"due": due(at(1_000_000), 9), "dead": dead(0, 9),
 		} {
 			if list, err := ask(tx); err != nil || len(list) > 0 {
@@ -185,13 +187,13 @@ func buryHidesQueue(f *fixture) {
 		}
 		return nil
 	}
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		return errors.Join(tx.Conversations().Bury(m.channel.ID), hidden(tx)) // also from the rest of the update
 	})
 	f.view(hidden)
-	f.missing("a delivery", func(tx parley.Tx) error { return found(tx.Deliveries().Get(m.made["ready"].Message, "gendry")) })
-	f.missing("a heartbeat", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) })
-	f.missing("a part of the conversation", func(tx parley.Tx) error {
+	f.missing("a delivery", func(tx storage.Tx) error { return found(tx.Deliveries().Get(m.made["ready"].Message, "gendry")) })
+	f.missing("a heartbeat", func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) })
+	f.missing("a part of the conversation", func(tx storage.Tx) error {
 		return found(tx.Deliveries().Between(m.channel.ID, "gendry", 0, 1<<40, 9))
 	})
 }
@@ -209,9 +211,9 @@ func purgeCountsOut(f *fixture) {
 	m.wakes("stays")
 	m.write("stays quiet", letter{})
 	f.same("before", m.inbox("gendry"), parley.Inbox{Waking: 3, Quiet: 2, Work: 1})
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(buried.ID) })
 	var inside parley.Inbox
-	f.fails(errOwn, func(tx parley.Tx) error {
+	f.fails(errOwn, func(tx storage.Tx) error {
 		msg, err := post(tx, newMessage(m.channel.ID, "arya", "another"))
 		if err != nil {
 			return err
@@ -239,17 +241,17 @@ func agentSleeps(f *fixture) {
 		if a.SleepingUntil = nil; until > 0 {
 			a.SleepingUntil = atp(until)
 		}
-		f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 		f.same("found", f.findAgent("arya"), a)
-		f.same("listed", read(f, func(tx parley.Tx) ([]parley.Agent, error) { return tx.Agents().List() }), []parley.Agent{a})
+		f.same("listed", read(f, func(tx storage.Tx) ([]parley.Agent, error) { return tx.Agents().List() }), []parley.Agent{a})
 	}
 	a.SleepingUntil = atp(70)
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(tx.Agents().Update(a), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Agents().Update(a), errOwn) })
 	if until := f.findAgent("arya").SleepingUntil; until != nil {
 		f.Errorf("after a failed update it sleeps until %s", until)
 	}
 	b := newAgent("gendry")
 	b.SleepingUntil = atp(80)
-	f.update(func(tx parley.Tx) error { return tx.Agents().Insert(b) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(b) })
 	f.same("added asleep", f.findAgent("gendry"), b)
 }

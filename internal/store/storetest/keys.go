@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -27,7 +29,7 @@ func (f *fixture) keyed(conversation, from, key string, when time.Time) parley.M
 // key is the id found for a key, or "".
 func (f *fixture) key(sender, key string, since time.Time) (id string) {
 	f.Helper()
-	f.view(func(tx parley.Tx) (err error) {
+	f.view(func(tx storage.Tx) (err error) {
 		if id, err = tx.Messages().Keyed(sender, key, since); errors.Is(err, parley.ErrNotFound) {
 			id, err = "", nil
 		}
@@ -38,7 +40,7 @@ func (f *fixture) key(sender, key string, since time.Time) (id string) {
 
 func (f *fixture) forget(before time.Time, limit int) (n int) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		n, err = tx.Messages().ForgetKeys(before, limit)
 		return err
 	})
@@ -52,7 +54,7 @@ func keyFound(f *fixture) {
 	b := f.keyed(c.ID, "gendry", "key", at(1))
 	f.same("arya's", f.key("arya", "key", at(0)), a.ID)
 	f.same("gendry's, by name", f.key("GendryBot", "key", at(0)), b.ID)
-	f.update(func(tx parley.Tx) error { // also before it is committed
+	f.update(func(tx storage.Tx) error { // also before it is committed
 		m := newMessage(c.ID, "arya", "hello")
 		m.IdempotencyKey = "within"
 		if _, err := post(tx, m); err != nil {
@@ -65,9 +67,9 @@ func keyFound(f *fixture) {
 		return err
 	})
 	for _, key := range []string{"", "KEY", "key ", "ke", "k%"} {
-		f.missing(key, func(tx parley.Tx) error { return found(tx.Messages().Keyed("arya", key, time.Time{})) })
+		f.missing(key, func(tx storage.Tx) error { return found(tx.Messages().Keyed("arya", key, time.Time{})) })
 	}
-	f.missing("a stranger's", func(tx parley.Tx) error { return found(tx.Messages().Keyed("nobody", "key", time.Time{})) })
+	f.missing("a stranger's", func(tx storage.Tx) error { return found(tx.Messages().Keyed("nobody", "key", time.Time{})) })
 }
 
 func keyBorder(f *fixture) {
@@ -93,7 +95,7 @@ func keyOfTask(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	key := func(key, task string, when time.Time) {
-		f.update(func(tx parley.Tx) error { return tx.Messages().Key("arya", key, task, when) })
+		f.update(func(tx storage.Tx) error { return tx.Messages().Key("arya", key, task, when) })
 	}
 	key("key", "task-258", at(5))
 	f.same("found", f.key("arya", "key", at(0)), "task-258")
@@ -105,8 +107,8 @@ func keyOfTask(f *fixture) {
 	key("key", "task-7", at(9))
 	f.same("and of a task again", f.key("arya", "key", at(0)), "task-7")
 	f.same("forgotten", f.forget(at(9), 2), 1)
-	f.missing("a stranger's", func(tx parley.Tx) error { return tx.Messages().Key("nobody", "key", "task-7", at(1)) })
-	f.missing("what is no task", func(tx parley.Tx) error { return tx.Messages().Key("arya", "key", "7", at(1)) })
+	f.missing("a stranger's", func(tx storage.Tx) error { return tx.Messages().Key("nobody", "key", "task-7", at(1)) })
+	f.missing("what is no task", func(tx storage.Tx) error { return tx.Messages().Key("arya", "key", "7", at(1)) })
 }
 
 func keysForgotten(f *fixture) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -22,12 +24,12 @@ var logTests = []test{
 
 func (f *fixture) events(after int64, limit int) []parley.Event {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Event, error) { return tx.Log().Events(after, limit) })
+	return read(f, func(tx storage.Tx) ([]parley.Event, error) { return tx.Log().Events(after, limit) })
 }
 
 func (f *fixture) appendEvents(events ...parley.Event) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return tx.Log().Append(events...) })
+	f.update(func(tx storage.Tx) error { return tx.Log().Append(events...) })
 }
 
 func eventFields(f *fixture) {
@@ -47,9 +49,9 @@ func eventNumbers(f *fixture) {
 	f.appendEvents(e)
 	f.appendEvents()
 	f.appendEvents(e, e)
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(tx.Log().Append(e, e, e), errOwn) })
-	f.panics(func(tx parley.Tx) error { panic(tx.Log().Append(e)) })
-	f.update(func(tx parley.Tx) error { return errors.Join(tx.Log().Append(e), tx.Log().Append(e)) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Log().Append(e, e, e), errOwn) })
+	f.panics(func(tx storage.Tx) error { panic(tx.Log().Append(e)) })
+	f.update(func(tx storage.Tx) error { return errors.Join(tx.Log().Append(e), tx.Log().Append(e)) })
 	for i, e := range f.events(0, 99) {
 		f.same("a number", e.Num, int64(i+1))
 	}
@@ -59,7 +61,7 @@ func eventNumbers(f *fixture) {
 func eventsAndMessages(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		for range 3 {
 			if err := tx.Log().Append(parley.Event{At: at(0), Kind: "test"}); err != nil {
 				return err
@@ -102,7 +104,7 @@ func eventPages(f *fixture) {
 
 func (f *fixture) bounds() (oldest, newest int64) {
 	f.Helper()
-	f.view(func(tx parley.Tx) (err error) {
+	f.view(func(tx storage.Tx) (err error) {
 		oldest, newest, err = tx.Log().Bounds()
 		return err
 	})
@@ -126,13 +128,13 @@ func eventBounds(f *fixture) {
 	f.agents("arya")
 	f.post(newMessage(f.channel("general", "arya").ID, "arya", "hello"))
 	f.reaches(1, 4) // a message is an event
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(tx.Log().Append(e), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Log().Append(e), errOwn) })
 	f.reaches(1, 4)
 }
 
 func (f *fixture) prune(seconds, limit int) (n int) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		n, err = tx.Log().Prune(at(seconds), limit)
 		return err
 	})
@@ -154,7 +156,7 @@ func eventPrune(f *fixture) {
 	f.reaches(1, 8)
 	f.same("one is", f.prune(2, 9), 1)
 	f.reaches(2, 8)
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(found(tx.Log().Prune(at(100), 9)), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(found(tx.Log().Prune(at(100), 9)), errOwn) })
 	f.reaches(2, 8)
 	f.same("up to the young one", f.prune(5, 9), 2)
 	f.same("no further", f.prune(5, 9), 0)
@@ -180,12 +182,12 @@ func eventPruneAll(f *fixture) {
 
 func (f *fixture) audited(after int64, limit int) []parley.AuditEntry {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.AuditEntry, error) { return tx.Log().Audited(after, limit) })
+	return read(f, func(tx storage.Tx) ([]parley.AuditEntry, error) { return tx.Log().Audited(after, limit) })
 }
 
 func (f *fixture) audit(entries ...parley.AuditEntry) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		for _, e := range entries {
 			if err := tx.Log().Audit(e); err != nil {
 				return err
@@ -227,16 +229,16 @@ func auditFields(f *fixture) {
 
 func (f *fixture) auditHead() parley.AuditHead {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.AuditHead, error) { return tx.Log().AuditHead() })
+	return read(f, func(tx storage.Tx) (parley.AuditHead, error) { return tx.Log().AuditHead() })
 }
 
 func auditChain(f *fixture) {
 	f.same("the head of nothing", f.auditHead(), parley.AuditHead{})
 	entry := func(act string) parley.AuditEntry { return parley.AuditEntry{At: at(1), Actor: "user", Act: act} }
 	f.audit(entry("a"))
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(tx.Log().Audit(entry("x")), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Log().Audit(entry("x")), errOwn) })
 	f.audit(entry("b"), entry("c"))
-	f.panics(func(tx parley.Tx) error { panic(tx.Log().Audit(entry("y"))) })
+	f.panics(func(tx storage.Tx) error { panic(tx.Log().Audit(entry("y"))) })
 	f.audit(entry("d"))
 	all := f.auditChain()
 	f.same("the head", f.auditHead(), parley.AuditHead{Num: 4, Hash: all[3].Hash})

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // mail is a store with a channel in which arya writes to gendry and sansa. Each delivery has a name, by
@@ -39,7 +40,7 @@ func (m *mail) write(name string, l letter) parley.Delivery {
 		l.to.Agent = "gendry"
 	}
 	var made []parley.Delivery
-	m.update(func(tx parley.Tx) error {
+	m.update(func(tx storage.Tx) error {
 		stored, err := post(tx, msg)
 		if err == nil {
 			made, err = tx.Deliveries().Insert(stored, []parley.Reach{l.to})
@@ -65,17 +66,17 @@ func (m *mail) put(name string, edit func(*parley.Delivery)) parley.Delivery {
 	before := m.made[name]
 	after := before
 	edit(&after)
-	m.update(func(tx parley.Tx) error { return tx.Deliveries().Put(before, after) })
+	m.update(func(tx storage.Tx) error { return tx.Deliveries().Put(before, after) })
 	m.made[name] = after
 	return after
 }
 
 // is asks for deliveries, in a view and in an update, and requires these, by name, each as it is.
-func (m *mail) is(what, want string, ask func(parley.Tx) ([]parley.Delivery, error)) {
+func (m *mail) is(what, want string, ask func(storage.Tx) ([]parley.Delivery, error)) {
 	m.Helper()
-	for how, run := range map[string]func(func(parley.Tx) error){"view": m.view, "update": m.update} {
+	for how, run := range map[string]func(func(storage.Tx) error){"view": m.view, "update": m.update} {
 		var got []parley.Delivery
-		run(func(tx parley.Tx) (err error) {
+		run(func(tx storage.Tx) (err error) {
 			got, err = ask(tx)
 			return err
 		})
@@ -92,7 +93,7 @@ func (m *mail) named(list []parley.Delivery) string {
 
 func (m *mail) inbox(agent string) parley.Inbox {
 	m.Helper()
-	return read(m.fixture, func(tx parley.Tx) (parley.Inbox, error) { return tx.Queue().Inbox(agent) })
+	return read(m.fixture, func(tx storage.Tx) (parley.Inbox, error) { return tx.Queue().Inbox(agent) })
 }
 
 // leaseTo is an edit: somebody has it until a moment.

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -17,17 +19,17 @@ var memberTests = []test{
 
 func (f *fixture) members(conversation string) []parley.Member {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Member, error) { return tx.Members().List(conversation) })
+	return read(f, func(tx storage.Tx) ([]parley.Member, error) { return tx.Members().List(conversation) })
 }
 
 func (f *fixture) member(conversation, agent string) parley.Member {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Member, error) { return tx.Members().Get(conversation, agent) })
+	return read(f, func(tx storage.Tx) (parley.Member, error) { return tx.Members().Get(conversation, agent) })
 }
 
 func (f *fixture) put(m parley.Member) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return tx.Members().Put(m) })
+	f.update(func(tx storage.Tx) error { return tx.Members().Put(m) })
 }
 
 func memberFields(f *fixture) {
@@ -58,8 +60,8 @@ func memberUnknown(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya", "arya")
 	for _, pair := range [][2]string{{c.ID, "gendry"}, {c.ID, "nobody"}, {newID(), "arya"}, {"other", "arya"}} {
-		f.missing(pair[0]+" "+pair[1], func(tx parley.Tx) error { return found(tx.Members().Get(pair[0], pair[1])) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Members().Remove(pair[0], pair[1]) })
+		f.missing(pair[0]+" "+pair[1], func(tx storage.Tx) error { return found(tx.Members().Get(pair[0], pair[1])) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Remove(pair[0], pair[1]) })
 	}
 	f.same("members", len(f.members(c.ID)), 1)
 }
@@ -73,7 +75,7 @@ func memberPutUnknown(f *fixture) {
 		{Conversation: c.ID, Agent: "nobody"},
 		{Conversation: c.ID, Agent: ""},
 	} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Members().Put(m) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Put(m) })
 	}
 	f.same("members", len(f.members(c.ID)), 0)
 }
@@ -82,8 +84,8 @@ func memberRemove(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya", "arya", "gendry")
 	other := f.channel("other", "arya", "arya")
-	f.update(func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") })
-	f.missing("the removed one", func(tx parley.Tx) error { return found(tx.Members().Get(c.ID, "arya")) })
+	f.update(func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") })
+	f.missing("the removed one", func(tx storage.Tx) error { return found(tx.Members().Get(c.ID, "arya")) })
 	f.same("who is left", len(f.members(c.ID)), 1)
 	f.same("elsewhere", len(f.members(other.ID)), 1)
 	back := parley.Member{Conversation: c.ID, Agent: "arya", JoinedAt: at(9)}
@@ -117,12 +119,12 @@ func memberUnread(f *fixture) {
 		{"arya", 0, 1, 1},
 	} {
 		m := parley.Member{Conversation: c.ID, Agent: want.agent, ReadSeq: want.read}
-		n := read(f, func(tx parley.Tx) (int, error) { return tx.Members().Unread(m, want.limit) })
+		n := read(f, func(tx storage.Tx) (int, error) { return tx.Members().Unread(m, want.limit) })
 		if n != want.n {
 			f.Errorf("%s, who has read to %d, has %d unread of at most %d; want %d", want.agent, want.read, n, want.limit, want.n)
 		}
 	}
-	err := f.store.View(f.Context(), func(tx parley.Tx) error {
+	err := f.store.View(f.Context(), func(tx storage.Tx) error {
 		return found(tx.Members().Unread(parley.Member{Conversation: newID(), Agent: "arya"}, 9))
 	})
 	if !errors.Is(err, parley.ErrNotFound) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -39,7 +41,7 @@ func fullMessage(conversation string) parley.Message {
 
 func (f *fixture) message(id string) parley.Message {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Message, error) { return tx.Messages().Get(id) })
+	return read(f, func(tx storage.Tx) (parley.Message, error) { return tx.Messages().Get(id) })
 }
 
 func messageFields(f *fixture) {
@@ -78,15 +80,15 @@ func messagePriorities(f *fixture) {
 
 func messageUnknown(f *fixture) {
 	for _, id := range []string{"", "nothing", newID()} {
-		f.missing(id, func(tx parley.Tx) error { return found(tx.Messages().Get(id)) })
+		f.missing(id, func(tx storage.Tx) error { return found(tx.Messages().Get(id)) })
 	}
 }
 
 func messageSeq(f *fixture) {
 	f.agents("arya")
 	a, b := f.channel("a", "arya"), f.channel("b", "arya")
-	f.same("the first", read(f, func(tx parley.Tx) (int64, error) { return tx.Messages().NextSeq() }), int64(1))
-	f.update(func(tx parley.Tx) error {
+	f.same("the first", read(f, func(tx storage.Tx) (int64, error) { return tx.Messages().NextSeq() }), int64(1))
+	f.update(func(tx storage.Tx) error {
 		for want := int64(1); want <= 3; want++ {
 			if next, err := tx.Messages().NextSeq(); err != nil || next != want {
 				return fmt.Errorf("next seq is %d, want %d: %w", next, want, err)
@@ -107,7 +109,7 @@ func messageWrongSeq(f *fixture) {
 		m := newMessage(before.Conversations[0].ID, "arya", "hello")
 		m.Seq = seq
 		m.Checksum = m.Seal(m.BodyDigest())
-		err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Messages().Insert(m) })
+		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Messages().Insert(m) })
 		if err == nil {
 			f.Errorf("seq %d was taken, the next is %d", seq, before.NextSeq)
 		}
@@ -119,7 +121,7 @@ func messageSameID(f *fixture) {
 	before := f.prepared()
 	again := newMessage(before.Conversations[0].ID, "arya", "another text")
 	again.ID = before.Messages[0].ID
-	if err := f.store.Update(f.Context(), func(tx parley.Tx) error { return found(post(tx, again)) }); err == nil {
+	if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return found(post(tx, again)) }); err == nil {
 		f.Error("two messages have one id")
 	}
 	f.same("afterwards", f.everything(), before)
@@ -136,7 +138,7 @@ func messageNotFound(f *fixture) {
 	} {
 		m := newMessage(before.Conversations[0].ID, "arya", "hello")
 		change(&m)
-		err := f.store.Update(f.Context(), func(tx parley.Tx) error { return found(post(tx, m)) })
+		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return found(post(tx, m)) })
 		if !errors.Is(err, parley.ErrNotFound) {
 			f.Errorf("%s: got %v, want ErrNotFound", name, err)
 		}
@@ -154,7 +156,7 @@ func messageCounted(f *fixture) {
 	c.Messages, c.LastSeq, c.UpdatedAt = 3, m.Seq, at(30)
 	f.same("the conversation", f.findConversation(c.ID), c)
 	f.same("the other one", f.findConversation(other.ID), other)
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(found(post(tx, newMessage(c.ID, "arya", "no"))), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(found(post(tx, newMessage(c.ID, "arya", "no"))), errOwn) })
 	f.same("after a failed one", f.findConversation(c.ID), c)
 }
 
@@ -169,11 +171,11 @@ func messageReplies(f *fixture) {
 		want = append(want, f.post(m))
 	}
 	for limit := 1; limit <= 4; limit++ {
-		got := read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Replies(first.ID, limit) })
+		got := read(f, func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Replies(first.ID, limit) })
 		f.same("replies", got, want[:min(limit, 3)])
 	}
 	for _, id := range []string{want[0].ID, newID()} {
-		got := read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Replies(id, 9) })
+		got := read(f, func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Replies(id, 9) })
 		f.same("no replies", len(got), 0)
 	}
 }
@@ -187,7 +189,7 @@ func messageScan(f *fixture) {
 	}
 	for after := range 9 {
 		for limit := 1; limit <= 8; limit++ {
-			got := read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Scan(int64(after), limit) })
+			got := read(f, func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Scan(int64(after), limit) })
 			begin := min(after, 7)
 			f.same("scan", got, want[begin:min(begin+limit, 7)])
 		}

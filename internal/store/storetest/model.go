@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -19,9 +21,9 @@ type model struct {
 	deliveries    map[string][]parley.Delivery
 	runs          []parley.Run // oldest first
 	goneRuns      []parley.Run // of conversations that are buried
-	posts         map[string][]parley.RunPost
+	posts         map[string][]storage.RunPost
 	outputs       map[string]string
-	exchanges     map[[2]string]parley.Exchange
+	exchanges     map[[2]string]storage.Exchange
 	waits         []parley.Wait // oldest first
 	pairs         map[[2]string]int64
 	beats         map[[2]string]string // the newest heartbeat of each pair

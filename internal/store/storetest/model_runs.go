@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -48,13 +50,13 @@ func (m *model) changeRun(r parley.Run) error {
 	return nil
 }
 
-func (m *model) posted(run string, p parley.RunPost) error {
+func (m *model) posted(run string, p storage.RunPost) error {
 	if m.run(run) < 0 || m.message(p.Message) < 0 {
 		return parley.ErrNotFound
 	}
 	list := m.posts[run]
-	if !slices.ContainsFunc(list, func(o parley.RunPost) bool { return o.Message == p.Message }) {
-		m.posts[run] = slices.SortedFunc(slices.Values(append(slices.Clone(list), p)), func(a, b parley.RunPost) int {
+	if !slices.ContainsFunc(list, func(o storage.RunPost) bool { return o.Message == p.Message }) {
+		m.posts[run] = slices.SortedFunc(slices.Values(append(slices.Clone(list), p)), func(a, b storage.RunPost) int {
 			return cmp.Compare(m.message(a.Message), m.message(b.Message))
 		})
 	}
@@ -72,7 +74,7 @@ func (m *model) keepOutput(run, output string) error {
 // pairOf is the key of two agents' exchanges.
 func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
-func (m *model) putExchange(e parley.Exchange) error {
+func (m *model) putExchange(e storage.Exchange) error {
 	if m.agent(e.A) < 0 || m.agent(e.B) < 0 || m.conversation(e.Conversation) < 0 {
 		return parley.ErrNotFound
 	}
@@ -92,7 +94,7 @@ func (m *model) buryRuns(conversation string) {
 			m.goneRuns = append(m.goneRuns, r)
 			continue
 		}
-		m.posts[r.ID] = slices.DeleteFunc(slices.Clone(m.posts[r.ID]), func(p parley.RunPost) bool { return gone(p.Message) })
+		m.posts[r.ID] = slices.DeleteFunc(slices.Clone(m.posts[r.ID]), func(p storage.RunPost) bool { return gone(p.Message) })
 		kept = append(kept, r)
 	}
 	m.runs = kept
@@ -116,7 +118,7 @@ func (m *model) spent(agent string) (spent parley.Spent) {
 
 // fillRuns adds the runs in the form a store's dump has.
 func (m *model) fillRuns(all *everything) {
-	all.Posts, all.Outputs, all.Live = map[string][]parley.RunPost{}, map[string]string{}, map[string]int{}
+	all.Posts, all.Outputs, all.Live = map[string][]storage.RunPost{}, map[string]string{}, map[string]int{}
 	for _, r := range m.runs {
 		all.Posts[r.ID], all.Outputs[r.ID] = m.posts[r.ID], m.outputs[r.ID]
 		if r.State.Live() {

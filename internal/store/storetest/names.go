@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -25,35 +27,35 @@ var nameTests = []test{
 // numbered is a kind of row with numbers that are drawn.
 type numbered struct {
 	noun parley.Noun
-	next func(parley.Tx) (int64, error)
-	add  func(tx parley.Tx, number int64) (id string, err error)
-	get  func(tx parley.Tx, id string) (int64, error)
+	next func(storage.Tx) (int64, error)
+	add  func(tx storage.Tx, number int64) (id string, err error)
+	get  func(tx storage.Tx, id string) (int64, error)
 }
 
 func numberedRows(conversation string) []numbered {
 	return []numbered{
 		{
 			parley.NounRun,
-			func(tx parley.Tx) (int64, error) { return tx.Runs().NextNumber() },
-			func(tx parley.Tx, number int64) (string, error) {
+			func(tx storage.Tx) (int64, error) { return tx.Runs().NextNumber() },
+			func(tx storage.Tx, number int64) (string, error) {
 				r := newRun("arya", conversation)
 				r.Number = number
 				return r.ID, tx.Runs().Insert(r)
 			},
-			func(tx parley.Tx, id string) (int64, error) {
+			func(tx storage.Tx, id string) (int64, error) {
 				r, err := tx.Runs().Get(id)
 				return r.Number, err
 			},
 		},
 		{
 			parley.NounApproval,
-			func(tx parley.Tx) (int64, error) { return tx.Approvals().NextNumber() },
-			func(tx parley.Tx, number int64) (string, error) {
+			func(tx storage.Tx) (int64, error) { return tx.Approvals().NextNumber() },
+			func(tx storage.Tx, number int64) (string, error) {
 				a := newApproval(newID())
 				a.Number, a.Conversation = number, conversation
 				return a.ID, tx.Approvals().Insert(a)
 			},
-			func(tx parley.Tx, id string) (int64, error) {
+			func(tx storage.Tx, id string) (int64, error) {
 				a, err := tx.Approvals().Get(id)
 				return a.Number, err
 			},
@@ -62,7 +64,7 @@ func numberedRows(conversation string) []numbered {
 }
 
 // draw adds a row with the next number.
-func (n numbered) draw(tx parley.Tx) (id string, number int64, err error) {
+func (n numbered) draw(tx storage.Tx) (id string, number int64, err error) {
 	if number, err = n.next(tx); err == nil {
 		id, err = n.add(tx, number)
 	}
@@ -71,7 +73,7 @@ func (n numbered) draw(tx parley.Tx) (id string, number int64, err error) {
 
 func (f *fixture) drawn(n numbered) (id string, number int64) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		id, number, err = n.draw(tx)
 		return err
 	})
@@ -82,7 +84,7 @@ func numbersRise(f *fixture) {
 	c, _ := f.room(0)
 	for _, n := range numberedRows(c.ID) {
 		var got []int64
-		draw := func(tx parley.Tx) error {
+		draw := func(tx storage.Tx) error {
 			got = nil
 			for range 3 {
 				_, number, err := n.draw(tx)
@@ -93,17 +95,17 @@ func numbersRise(f *fixture) {
 			}
 			return nil
 		}
-		f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(draw(tx), errOwn) })
+		f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(draw(tx), errOwn) })
 		f.update(draw)
 		f.same("the first of "+string(n.noun), got, []int64{1, 2, 3})
-		f.update(func(tx parley.Tx) error {
+		f.update(func(tx storage.Tx) error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "arya"}) // which draws a seq first
 		})
 		f.update(draw)
 		f.same("the next of "+string(n.noun), got, []int64{4, 5, 6})
 	}
-	before := read(f, func(tx parley.Tx) (int64, error) { return tx.Messages().NextSeq() })
-	f.update(func(tx parley.Tx) error {
+	before := read(f, func(tx storage.Tx) (int64, error) { return tx.Messages().NextSeq() })
+	f.update(func(tx storage.Tx) error {
 		if _, err := tx.Runs().NextNumber(); err != nil {
 			return err
 		}
@@ -123,15 +125,15 @@ func numbersStay(f *fixture) {
 	f.approvals(a)
 	f.same("a run", f.getRun(r.ID), r)
 	f.same("an approval", f.getApproval(a.ID), a)
-	f.same("listed runs", read(f, func(tx parley.Tx) ([]parley.Run, error) { return tx.Runs().List(parley.RunFilter{Limit: 9}) })[0].Number, r.Number)
-	f.same("listed approvals", read(f, func(tx parley.Tx) ([]parley.Approval, error) {
+	f.same("listed runs", read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().List(parley.RunFilter{Limit: 9}) })[0].Number, r.Number)
+	f.same("listed approvals", read(f, func(tx storage.Tx) ([]parley.Approval, error) {
 		return tx.Approvals().List(parley.ApprovalFilter{Limit: 9}, "", true)
 	})[0].Number, a.Number)
-	f.same("pending ones", read(f, func(tx parley.Tx) ([]parley.Approval, error) { return tx.Approvals().Pending("arya") })[0].Number, a.Number)
+	f.same("pending ones", read(f, func(tx storage.Tx) ([]parley.Approval, error) { return tx.Approvals().Pending("arya") })[0].Number, a.Number)
 	other, otherCall := r, a
 	other.Number, otherCall.Number = 70, 90
 	f.putRun(other)
-	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(otherCall) })
+	f.update(func(tx storage.Tx) error { return tx.Approvals().Put(otherCall) })
 	f.same("a run that was put", f.getRun(r.ID), r)
 	f.same("an approval that was put", f.getApproval(a.ID), a)
 }
@@ -141,9 +143,9 @@ func numbersAreNeverReused(f *fixture) {
 	for _, n := range numberedRows(c.ID) {
 		f.drawn(n)
 	}
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	for n := -1; n != 0; {
-		f.update(func(tx parley.Tx) (err error) {
+		f.update(func(tx storage.Tx) (err error) {
 			n, err = tx.Conversations().Purge(100)
 			return err
 		})
@@ -159,42 +161,42 @@ func numbersTaken(f *fixture) {
 	c, _ := f.room(0)
 	for _, n := range numberedRows(c.ID) {
 		_, number := f.drawn(n)
-		f.fails(parley.ErrTaken, func(tx parley.Tx) error { return found(n.add(tx, number)) })
+		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return found(n.add(tx, number)) })
 		for range 2 { // those of an older program have none
-			f.update(func(tx parley.Tx) error { return found(n.add(tx, 0)) })
+			f.update(func(tx storage.Tx) error { return found(n.add(tx, 0)) })
 		}
 	}
 }
 
 func foundByNumber(f *fixture) {
 	c, m := f.room(2)
-	byNumber := func(noun parley.Noun, number int64) func(parley.Tx) (string, error) {
-		return func(tx parley.Tx) (string, error) { return tx.Names().Numbered(noun, number) }
+	byNumber := func(noun parley.Noun, number int64) func(storage.Tx) (string, error) {
+		return func(tx storage.Tx) (string, error) { return tx.Names().Numbered(noun, number) }
 	}
 	f.same("a message", read(f, byNumber(parley.NounMessage, m[1].Seq)), m[1].ID)
 	for _, n := range numberedRows(c.ID) {
 		f.drawn(n)
 		id, number := f.drawn(n)
-		f.same("its own number", read(f, func(tx parley.Tx) (int64, error) { return n.get(tx, id) }), number)
+		f.same("its own number", read(f, func(tx storage.Tx) (int64, error) { return n.get(tx, id) }), number)
 		f.same("a "+string(n.noun), read(f, byNumber(n.noun, number)), id)
-		f.missing("a number that is not drawn yet", func(tx parley.Tx) error { return found(byNumber(n.noun, number+1)(tx)) })
+		f.missing("a number that is not drawn yet", func(tx storage.Tx) error { return found(byNumber(n.noun, number+1)(tx)) })
 	}
-	f.missing("an event", func(tx parley.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq+99)(tx)) })
-	f.missing("a noun without numbers", func(tx parley.Tx) error { return found(byNumber("agent", 1)(tx)) })
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
-	f.missing("a message of a deleted conversation", func(tx parley.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq)(tx)) })
-	f.missing("a run of a deleted conversation", func(tx parley.Tx) error { return found(byNumber(parley.NounRun, 1)(tx)) })
+	f.missing("an event", func(tx storage.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq+99)(tx)) })
+	f.missing("a noun without numbers", func(tx storage.Tx) error { return found(byNumber("agent", 1)(tx)) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.missing("a message of a deleted conversation", func(tx storage.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq)(tx)) })
+	f.missing("a run of a deleted conversation", func(tx storage.Tx) error { return found(byNumber(parley.NounRun, 1)(tx)) })
 }
 
 // like finds ids by a piece, in order.
-func (f *fixture) like(noun parley.Noun, piece string, reader parley.IDReader) []parley.NamedID {
+func (f *fixture) like(noun parley.Noun, piece string, reader storage.IDReader) []storage.NamedID {
 	f.Helper()
 	p, ok := parley.ParseIDPiece(piece)
 	if !ok {
 		f.Fatalf("%q is no piece of an id", piece)
 	}
-	list := read(f, func(tx parley.Tx) ([]parley.NamedID, error) { return tx.Names().Like(noun, p, reader, 9) })
-	slices.SortFunc(list, func(a, b parley.NamedID) int { return strings.Compare(a.ID, b.ID) })
+	list := read(f, func(tx storage.Tx) ([]storage.NamedID, error) { return tx.Names().Like(noun, p, reader, 9) })
+	slices.SortFunc(list, func(a, b storage.NamedID) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
 
@@ -230,15 +232,15 @@ func foundByPiece(f *fixture) {
 			"a1b2c3d0":                         "",
 			strings.ReplaceAll(farID, "-", ""): farID,
 		} {
-			got := words(f.like(noun, piece, parley.IDReader{}), func(n parley.NamedID) string { return n.ID })
+			got := words(f.like(noun, piece, storage.IDReader{}), func(n storage.NamedID) string { return n.ID })
 			f.same(fmt.Sprintf("%s %s", noun, piece), got, want)
 		}
 	}
-	f.same("with its number", f.like(parley.NounRun, "ffffff", parley.IDReader{}), []parley.NamedID{{ID: farID, Number: 3}})
-	f.same("of no noun", f.like("agent", "ffffff", parley.IDReader{}), []parley.NamedID(nil))
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
-	f.same("messages of a deleted conversation", f.like(parley.NounMessage, "ffffff", parley.IDReader{}), []parley.NamedID(nil))
-	f.same("runs of a deleted conversation", f.like(parley.NounRun, "ffffff", parley.IDReader{}), []parley.NamedID(nil))
+	f.same("with its number", f.like(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID{{ID: farID, Number: 3}})
+	f.same("of no noun", f.like("agent", "ffffff", storage.IDReader{}), []storage.NamedID(nil))
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.same("messages of a deleted conversation", f.like(parley.NounMessage, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
+	f.same("runs of a deleted conversation", f.like(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
 }
 
 func foundByReader(f *fixture) {
@@ -252,14 +254,14 @@ func foundByReader(f *fixture) {
 	f.post(hidden)
 	f.post(seen)
 	f.deliver(f.post(mailed), "gendry")
-	ends := func(noun parley.Noun, reader parley.IDReader) string {
+	ends := func(noun parley.Noun, reader storage.IDReader) string {
 		f.Helper()
-		return words(f.like(noun, "0a1b2c", reader), func(n parley.NamedID) string { return n.ID[len(n.ID)-1:] })
+		return words(f.like(noun, "0a1b2c", reader), func(n storage.NamedID) string { return n.ID[len(n.ID)-1:] })
 	}
-	f.same("arya reads all", ends(parley.NounMessage, parley.IDReader{ID: "arya"}), "1 2 3")
-	f.same("gendry reads the public channel and his mail", ends(parley.NounMessage, parley.IDReader{ID: "gendry"}), "2 3")
-	f.same("sansa reads the public channel", ends(parley.NounMessage, parley.IDReader{ID: "sansa"}), "2")
-	f.same("the hub reads all", ends(parley.NounMessage, parley.IDReader{}), "1 2 3")
+	f.same("arya reads all", ends(parley.NounMessage, storage.IDReader{ID: "arya"}), "1 2 3")
+	f.same("gendry reads the public channel and his mail", ends(parley.NounMessage, storage.IDReader{ID: "gendry"}), "2 3")
+	f.same("sansa reads the public channel", ends(parley.NounMessage, storage.IDReader{ID: "sansa"}), "2")
+	f.same("the hub reads all", ends(parley.NounMessage, storage.IDReader{}), "1 2 3")
 	for i, agent := range []string{"arya", "gendry", "sansa"} {
 		r, a := newRun(agent, secret.ID), newApproval(agent)
 		r.ID = fmt.Sprintf("0a1b2c3d-0000-7000-8000-00000000000%d", i+1)
@@ -271,14 +273,14 @@ func foundByReader(f *fixture) {
 		f.approvals(a)
 	}
 	for _, noun := range []parley.Noun{parley.NounRun, parley.NounApproval} {
-		f.same("gendry's own "+string(noun), ends(noun, parley.IDReader{ID: "gendry"}), "2")
-		f.same("gendry's and his reports' "+string(noun), ends(noun, parley.IDReader{ID: "gendry", Reports: []string{"arya"}}), "1 2")
-		f.same("all of "+string(noun), ends(noun, parley.IDReader{}), "1 2 3")
+		f.same("gendry's own "+string(noun), ends(noun, storage.IDReader{ID: "gendry"}), "2")
+		f.same("gendry's and his reports' "+string(noun), ends(noun, storage.IDReader{ID: "gendry", Reports: []string{"arya"}}), "1 2")
+		f.same("all of "+string(noun), ends(noun, storage.IDReader{}), "1 2 3")
 	}
-	f.same("arya's runs", ends(parley.NounRun, parley.IDReader{ID: "arya"}), "1")
-	f.same("what arya decides", ends(parley.NounApproval, parley.IDReader{ID: "arya"}), "1 3")
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error {
-		return found(tx.Names().Like(parley.NounRun, "0a1b2c", parley.IDReader{ID: "nobody"}, 9))
+	f.same("arya's runs", ends(parley.NounRun, storage.IDReader{ID: "arya"}), "1")
+	f.same("what arya decides", ends(parley.NounApproval, storage.IDReader{ID: "arya"}), "1 3")
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error {
+		return found(tx.Names().Like(parley.NounRun, "0a1b2c", storage.IDReader{ID: "nobody"}, 9))
 	})
 }
 
@@ -290,45 +292,45 @@ func foundUpToALimit(f *fixture) {
 		m.ID = fmt.Sprintf("aaaaaa00-0000-7000-800%d-000000aaaaaa", i) // begins and ends alike
 		f.post(m)
 	}
-	list := read(f, func(tx parley.Tx) ([]parley.NamedID, error) {
-		return tx.Names().Like(parley.NounMessage, "aaaaaa", parley.IDReader{}, 4)
+	list := read(f, func(tx storage.Tx) ([]storage.NamedID, error) {
+		return tx.Names().Like(parley.NounMessage, "aaaaaa", storage.IDReader{}, 4)
 	})
 	f.same("so many", len(list), 4)
-	f.same("each once", len(f.like(parley.NounMessage, "aaaaaa", parley.IDReader{})), 9)
+	f.same("each once", len(f.like(parley.NounMessage, "aaaaaa", storage.IDReader{})), 9)
 }
 
 func foundAmongTheNewest(f *fixture) {
 	c, m := f.room(1)
 	digits := strings.ReplaceAll(m[0].ID, "-", "")
 	end := digits[len(digits)-12:]
-	f.update(func(tx parley.Tx) error {
-		for range parley.IDsLookedAt - 1 {
+	f.update(func(tx storage.Tx) error {
+		for range storage.IDsLookedAt - 1 {
 			if _, err := post(tx, newMessage(c.ID, "arya", "hello")); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	f.same("the oldest that is looked at", len(f.like(parley.NounMessage, end, parley.IDReader{})), 1)
+	f.same("the oldest that is looked at", len(f.like(parley.NounMessage, end, storage.IDReader{})), 1)
 	f.posts(1, c.ID)
-	f.same("one that is older", len(f.like(parley.NounMessage, end, parley.IDReader{})), 0)
-	f.same("by more of its beginning", len(f.like(parley.NounMessage, digits[:31], parley.IDReader{})), 1)
+	f.same("one that is older", len(f.like(parley.NounMessage, end, storage.IDReader{})), 0)
+	f.same("by more of its beginning", len(f.like(parley.NounMessage, digits[:31], storage.IDReader{})), 1)
 }
 
 // NumberedByAge looks at a store that an older program has left, with runs and approvals of arya's whose ids, without their
 // zeros, are 3, 1 and 2 by age. The second and the third are of the same moment.
-func NumberedByAge(t *testing.T, s parley.Store) {
+func NumberedByAge(t *testing.T, s storage.Store) {
 	t.Helper()
 	f := &fixture{t, s}
 	for _, n := range numberedRows(newID()) {
 		for number, id := range []int{3, 1, 2} {
 			want := fmt.Sprintf("00000000-0000-0000-0000-%012d", id)
-			got := read(f, func(tx parley.Tx) (string, error) { return tx.Names().Numbered(n.noun, int64(number+1)) })
+			got := read(f, func(tx storage.Tx) (string, error) { return tx.Names().Numbered(n.noun, int64(number+1)) })
 			f.same(fmt.Sprintf("%s %d", n.noun, number+1), got, want)
-			f.same("its number", read(f, func(tx parley.Tx) (int64, error) { return n.get(tx, want) }), int64(number+1))
+			f.same("its number", read(f, func(tx storage.Tx) (int64, error) { return n.get(tx, want) }), int64(number+1))
 		}
 		var next int64
-		f.update(func(tx parley.Tx) (err error) {
+		f.update(func(tx storage.Tx) (err error) {
 			next, err = n.next(tx)
 			return err
 		})

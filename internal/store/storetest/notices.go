@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 var noticeTests = []test{
@@ -20,12 +21,12 @@ func newNotice(key string, due int) parley.Notice {
 
 func (f *fixture) notices(list ...parley.Notice) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return each(list, tx.Notices().Insert) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Notices().Insert) })
 }
 
 func (f *fixture) dueNotices(seconds, limit int) []parley.Notice {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Notice, error) { return tx.Notices().Due(at(seconds), limit) })
+	return read(f, func(tx storage.Tx) ([]parley.Notice, error) { return tx.Notices().Due(at(seconds), limit) })
 }
 
 func noticeDue(f *fixture) {
@@ -51,7 +52,7 @@ func noticeAbout(f *fixture) {
 	second.Person, done.Done = "gendry", true
 	f.notices(first, second, done, other, newNotice("five", 5))
 	about := func(id string) []parley.Notice {
-		return read(f, func(tx parley.Tx) ([]parley.Notice, error) { return tx.Notices().About(id) })
+		return read(f, func(tx storage.Tx) ([]parley.Notice, error) { return tx.Notices().About(id) })
 	}
 	f.same("of the approval", about(approval), []parley.Notice{first, second})
 	f.same("of another", about(newID()), []parley.Notice{})
@@ -66,14 +67,14 @@ func noticePut(f *fixture) {
 		ID: n.ID, Person: "gendry", Key: "changed", Kind: "changed", Title: "changed", Text: "changed", Approval: newID(), CreatedAt: at(50),
 		Attempt: 3, NextAt: at(30), Sent: []string{"ntfy"}, Failure: "failure",
 	}
-	f.update(func(tx parley.Tx) error { return tx.Notices().Put(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Notices().Put(changed) })
 	n.Attempt, n.NextAt, n.Sent, n.Failure = 3, at(30), []string{"ntfy"}, "failure"
 	f.same("replaced", f.dueNotices(99, 9), []parley.Notice{other, n})
 	n.Done = true
-	f.update(func(tx parley.Tx) error { return tx.Notices().Put(n) })
+	f.update(func(tx storage.Tx) error { return tx.Notices().Put(n) })
 	f.same("done", f.dueNotices(99, 9), []parley.Notice{other})
 	for _, id := range []string{newID(), "no uuid"} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Notices().Put(parley.Notice{ID: id}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Notices().Put(parley.Notice{ID: id}) })
 	}
 }
 
@@ -83,13 +84,13 @@ func noticeTaken(f *fixture) {
 	f.notices(n)
 	sameID, others, nobodys := newNotice("other", 10), newNotice("key", 20), newNotice("key", 10)
 	sameID.ID, others.Person, nobodys.Person = n.ID, "gendry", "nobody"
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Notices().Insert(newNotice("key", 10)) })
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Notices().Insert(sameID) })
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Notices().Insert(nobodys) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Notices().Insert(newNotice("key", 10)) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Notices().Insert(sameID) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Notices().Insert(nobodys) })
 	f.notices(others)
 	n.Done = true
-	f.update(func(tx parley.Tx) error { return tx.Notices().Put(n) })
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Notices().Insert(newNotice("key", 10)) })
+	f.update(func(tx storage.Tx) error { return tx.Notices().Put(n) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Notices().Insert(newNotice("key", 10)) })
 	f.same("left", f.dueNotices(99, 9), []parley.Notice{others})
 }
 
@@ -103,7 +104,7 @@ func noticeForget(f *fixture) {
 	}
 	f.notices(list...)
 	forget := func(seconds, limit int) (n int) {
-		f.update(func(tx parley.Tx) (err error) {
+		f.update(func(tx storage.Tx) (err error) {
 			n, err = tx.Notices().Forget(at(seconds), limit)
 			return err
 		})

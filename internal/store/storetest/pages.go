@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -30,7 +32,7 @@ func (f *fixture) paged() (parley.Conversation, []parley.Message) {
 
 func (f *fixture) page(conversation string, p parley.Page) []parley.Message {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Page(conversation, p) })
+	return read(f, func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Page(conversation, p) })
 }
 
 // pageBorders compares with the plain definition of a page, for every border and size.
@@ -92,7 +94,7 @@ func pageEmpty(f *fixture) {
 }
 
 func pageUnknown(f *fixture) {
-	err := f.store.View(f.Context(), func(tx parley.Tx) error {
+	err := f.store.View(f.Context(), func(tx storage.Tx) error {
 		return found(tx.Messages().Page(newID(), parley.Page{Limit: 5}))
 	})
 	if !errors.Is(err, parley.ErrNotFound) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 var permissionTests = []test{
@@ -16,17 +17,17 @@ func newRule(agent, target string, effect parley.Effect) parley.Permission {
 
 func (f *fixture) permit(list ...parley.Permission) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return each(list, tx.Permissions().Put) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Permissions().Put) })
 }
 
 func (f *fixture) rulesOf(agent string) []parley.Permission {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Permission, error) { return tx.Permissions().Of(agent) })
+	return read(f, func(tx storage.Tx) ([]parley.Permission, error) { return tx.Permissions().Of(agent) })
 }
 
 func (f *fixture) rules() []parley.Permission {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Permission, error) { return tx.Permissions().List() })
+	return read(f, func(tx storage.Tx) ([]parley.Permission, error) { return tx.Permissions().List() })
 }
 
 // permissionLists writes rules backwards.
@@ -59,11 +60,11 @@ func permissionPut(f *fixture) {
 	rule.RequiresApproval, rule.RequiresHuman, rule.CreatedBy, rule.CreatedAt = true, true, "gendry", at(5)
 	f.permit(rule)
 	f.same("replaced", f.rulesOf("arya"), []parley.Permission{other, rule, all})
-	remove := func(tx parley.Tx) error { return tx.Permissions().Remove("arya", "GENDRY", parley.EffectAllow) }
+	remove := func(tx storage.Tx) error { return tx.Permissions().Remove("arya", "GENDRY", parley.EffectAllow) }
 	f.update(remove)
 	f.fails(parley.ErrNotFound, remove)
 	f.same("removed", f.rulesOf("arya"), []parley.Permission{other, all})
-	f.update(func(tx parley.Tx) error { return tx.Permissions().Remove("arya", parley.Anyone, parley.EffectAllow) })
+	f.update(func(tx storage.Tx) error { return tx.Permissions().Remove("arya", parley.Anyone, parley.EffectAllow) })
 	f.same("left", f.rules(), []parley.Permission{other})
 }
 
@@ -72,11 +73,11 @@ func permissionRefused(f *fixture) {
 	made := newRule("arya", "arya", parley.EffectAllow)
 	made.CreatedBy = "nobody"
 	for _, rule := range []parley.Permission{newRule("nobody", "arya", parley.EffectAllow), newRule("arya", "nobody", parley.EffectAllow), made} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Permissions().Put(rule) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Permissions().Put(rule) })
 	}
 	for _, pair := range [][2]string{{"nobody", "arya"}, {"arya", "nobody"}, {"nobody", "*"}, {"*", "arya"}} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Permissions().Remove(pair[0], pair[1], parley.EffectAllow) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Permissions().Remove(pair[0], pair[1], parley.EffectAllow) })
 	}
-	f.missing("rules of nobody", func(tx parley.Tx) error { return found(tx.Permissions().Of("nobody")) })
+	f.missing("rules of nobody", func(tx storage.Tx) error { return found(tx.Permissions().Of("nobody")) })
 	f.same("rules", f.rules(), []parley.Permission{})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -32,25 +34,25 @@ var queueTests = []test{
 }
 
 // ready asks for what is ready.
-func ready(q parley.Queue) func(parley.Tx) ([]parley.Delivery, error) {
+func ready(q storage.Queue) func(storage.Tx) ([]parley.Delivery, error) {
 	if q.Recipient == "" {
 		q.Recipient = "gendry"
 	}
 	if q.Limit == 0 {
 		q.Limit = 9
 	}
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Ready(q) }
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Ready(q) }
 }
 
-func held(limit int) func(parley.Tx) ([]parley.Delivery, error) {
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Held("gendry", 0, limit) }
+func held(limit int) func(storage.Tx) ([]parley.Delivery, error) {
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Held("gendry", 0, limit) }
 }
 
-func newest(p parley.InboxPage) func(parley.Tx) ([]parley.Delivery, error) {
+func newest(p storage.InboxPage) func(storage.Tx) ([]parley.Delivery, error) {
 	if p.Recipient, p.Limit = "gendry", max(p.Limit, 1); p.Limit == 1 {
 		p.Limit = 9
 	}
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Newest(p) }
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Newest(p) }
 }
 
 func newestFirst(f *fixture) {
@@ -70,26 +72,26 @@ func newestFirst(f *fixture) {
 	m.write("done", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
 	m.put("done", become(parley.DeliveryAnswered))
 	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
-	m.is("all", "due callback seen approval approval seen task task seen ask ask quiet taken plain", newest(parley.InboxPage{Limit: 50}))
-	m.is("the newest", "due callback", newest(parley.InboxPage{Limit: 2}))
-	m.is("before one", "seen task task seen ask", newest(parley.InboxPage{Limit: 3, Before: m.made["approval"].Seq}))
-	m.is("what is wanted", "due seen approval approval seen task task seen ask ask", newest(parley.InboxPage{Limit: 50, Wanted: true}))
+	m.is("all", "due callback seen approval approval seen task task seen ask ask quiet taken plain", newest(storage.InboxPage{Limit: 50}))
+	m.is("the newest", "due callback", newest(storage.InboxPage{Limit: 2}))
+	m.is("before one", "seen task task seen ask", newest(storage.InboxPage{Limit: 3, Before: m.made["approval"].Seq}))
+	m.is("what is wanted", "due seen approval approval seen task task seen ask ask", newest(storage.InboxPage{Limit: 50, Wanted: true}))
 }
 
-func lapsed(now parley.Tick, limit int) func(parley.Tx) ([]parley.Delivery, error) {
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Lapsed(now, limit) }
+func lapsed(now parley.Tick, limit int) func(storage.Tx) ([]parley.Delivery, error) {
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Lapsed(now, limit) }
 }
 
-func due(now time.Time, limit int) func(parley.Tx) ([]parley.Delivery, error) {
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Due(now, limit) }
+func due(now time.Time, limit int) func(storage.Tx) ([]parley.Delivery, error) {
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Due(now, limit) }
 }
 
-func leased(lease string) func(parley.Tx) ([]parley.Delivery, error) {
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Leased(lease) }
+func leased(lease string) func(storage.Tx) ([]parley.Delivery, error) {
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Leased(lease) }
 }
 
-func dead(after int64, limit int) func(parley.Tx) ([]parley.Delivery, error) {
-	return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Dead(after, limit) }
+func dead(after int64, limit int) func(storage.Tx) ([]parley.Delivery, error) {
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Dead(after, limit) }
 }
 
 func readyOrder(f *fixture) {
@@ -110,12 +112,12 @@ func readyOrder(f *fixture) {
 	} {
 		m.write(l.name, letter{to: l.to, priority: l.priority})
 	}
-	m.is("by seq", "low normal ask urgent task later", ready(parley.Queue{Wakes: true}))
-	m.is("by priority", "ask urgent later task normal low", ready(parley.Queue{Wakes: true, Urgent: true}))
-	m.is("what does not wake", "quiet hushed", ready(parley.Queue{}))
-	m.is("what does not wake has no urgency", "quiet hushed", ready(parley.Queue{Urgent: true}))
-	m.is("the first", "low normal", ready(parley.Queue{Wakes: true, Limit: 2}))
-	m.is("the most urgent", "ask urgent", ready(parley.Queue{Wakes: true, Urgent: true, Limit: 2}))
+	m.is("by seq", "low normal ask urgent task later", ready(storage.Queue{Wakes: true}))
+	m.is("by priority", "ask urgent later task normal low", ready(storage.Queue{Wakes: true, Urgent: true}))
+	m.is("what does not wake", "quiet hushed", ready(storage.Queue{}))
+	m.is("what does not wake has no urgency", "quiet hushed", ready(storage.Queue{Urgent: true}))
+	m.is("the first", "low normal", ready(storage.Queue{Wakes: true, Limit: 2}))
+	m.is("the most urgent", "ask urgent", ready(storage.Queue{Wakes: true, Urgent: true, Limit: 2}))
 }
 
 func readyFilters(f *fixture) {
@@ -126,15 +128,15 @@ func readyFilters(f *fixture) {
 	} {
 		m.write(string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
 		m.write("quiet "+string(p), letter{to: parley.Reach{Purpose: p}})
-		m.is("with the purpose "+string(p), string(p), ready(parley.Queue{Wakes: true, Purpose: p}))
-		m.is("by priority with the purpose "+string(p), string(p), ready(parley.Queue{Wakes: true, Urgent: true, Purpose: p}))
-		m.is("quiet with the purpose "+string(p), "quiet "+string(p), ready(parley.Queue{Purpose: p}))
+		m.is("with the purpose "+string(p), string(p), ready(storage.Queue{Wakes: true, Purpose: p}))
+		m.is("by priority with the purpose "+string(p), string(p), ready(storage.Queue{Wakes: true, Urgent: true, Purpose: p}))
+		m.is("quiet with the purpose "+string(p), "quiet "+string(p), ready(storage.Queue{Purpose: p}))
 	}
-	m.is("without a purpose", "plain", ready(parley.Queue{Wakes: true, Plain: true}))
-	m.is("quiet without a purpose", "", ready(parley.Queue{Plain: true}))
+	m.is("without a purpose", "plain", ready(storage.Queue{Wakes: true, Plain: true}))
+	m.is("quiet without a purpose", "", ready(storage.Queue{Plain: true}))
 	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
-	m.is("another's", "sansa's", ready(parley.Queue{Recipient: "SansaBot", Wakes: true}))
-	m.is("nobody's", "", ready(parley.Queue{Recipient: "arya", Wakes: true}))
+	m.is("another's", "sansa's", ready(storage.Queue{Recipient: "SansaBot", Wakes: true}))
+	m.is("nobody's", "", ready(storage.Queue{Recipient: "arya", Wakes: true}))
 }
 
 func senderCounts(f *fixture) {
@@ -147,38 +149,38 @@ func senderCounts(f *fixture) {
 	m.write("task", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask}})
 	m.write("elsewhere", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	m.put("a2", leaseTo(newID(), 50))
-	counts := func(paused bool) []parley.SenderCount {
-		list := read(f, func(tx parley.Tx) ([]parley.SenderCount, error) {
-			return tx.Queue().Senders(parley.Queue{Recipient: "gendry", Wakes: true, Paused: paused})
+	counts := func(paused bool) []storage.SenderCount {
+		list := read(f, func(tx storage.Tx) ([]storage.SenderCount, error) {
+			return tx.Queue().Senders(storage.Queue{Recipient: "gendry", Wakes: true, Paused: paused})
 		})
-		slices.SortFunc(list, func(a, b parley.SenderCount) int { return strings.Compare(a.Sender, b.Sender) })
+		slices.SortFunc(list, func(a, b storage.SenderCount) int { return strings.Compare(a.Sender, b.Sender) })
 		return list
 	}
-	f.same("without what somebody has", counts(false), []parley.SenderCount{
+	f.same("without what somebody has", counts(false), []storage.SenderCount{
 		{Sender: "arya", Count: 2, Oldest: first.Seq}, {Sender: "sansa", Count: 1, Oldest: second.Seq},
 	})
 	paused := m.put("a2", pause(80))
-	f.same("what pauses", counts(true), []parley.SenderCount{{Sender: "arya", Count: 1, Oldest: paused.Seq}})
-	m.is("of one sender", "s1", ready(parley.Queue{Wakes: true, From: "sansa"}))
-	m.is("of another", "a1 a3 task", ready(parley.Queue{Wakes: true, From: "arya"}))
+	f.same("what pauses", counts(true), []storage.SenderCount{{Sender: "arya", Count: 1, Oldest: paused.Seq}})
+	m.is("of one sender", "s1", ready(storage.Queue{Wakes: true, From: "sansa"}))
+	m.is("of another", "a1 a3 task", ready(storage.Queue{Wakes: true, From: "arya"}))
 }
 
 func readyStates(f *fixture) {
 	m := newMail(f)
 	m.wakes("a", "b", "c")
 	m.put("b", leaseTo(newID(), 50))
-	m.is("without what somebody has", "a c", ready(parley.Queue{Wakes: true}))
+	m.is("without what somebody has", "a c", ready(storage.Queue{Wakes: true}))
 	m.put("b", pause(80))
-	m.is("without what pauses", "a c", ready(parley.Queue{Wakes: true}))
-	m.is("nor by priority", "a c", ready(parley.Queue{Wakes: true, Urgent: true}))
+	m.is("without what pauses", "a c", ready(storage.Queue{Wakes: true}))
+	m.is("nor by priority", "a c", ready(storage.Queue{Wakes: true, Urgent: true}))
 	m.put("b", become(parley.DeliveryAccepted))
-	m.is("after the pause", "a b c", ready(parley.Queue{Wakes: true}))
+	m.is("after the pause", "a b c", ready(storage.Queue{Wakes: true}))
 	for _, state := range []parley.DeliveryState{
 		parley.DeliverySeen, parley.DeliveryAcked, parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired,
 		parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliveryDropped,
 	} {
 		m.put("a", become(state))
-		m.is("without what is "+string(state), "b c", ready(parley.Queue{Wakes: true}))
+		m.is("without what is "+string(state), "b c", ready(storage.Queue{Wakes: true}))
 	}
 }
 
@@ -229,8 +231,8 @@ func leftByNode(f *fixture) {
 			d.Node = node
 		}
 	}
-	left := func(node string) func(parley.Tx) ([]parley.Delivery, error) {
-		return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().Left(node) }
+	left := func(node string) func(storage.Tx) ([]parley.Delivery, error) {
+		return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Left(node) }
 	}
 	one, two := newID(), newID()
 	m.put("c", by(one, 50))
@@ -322,7 +324,7 @@ func deadTogether(f *fixture) {
 	for _, d := range f.deliver(stored, "gendry", "sansa") {
 		after := d
 		become(parley.DeliveryDead)(&after)
-		f.update(func(tx parley.Tx) error { return tx.Deliveries().Put(d, after) })
+		f.update(func(tx storage.Tx) error { return tx.Deliveries().Put(d, after) })
 	}
 	list := read(f, dead(0, 1))
 	f.same("recipients", words(list, func(d parley.Delivery) string { return d.Recipient }), "gendry sansa")
@@ -331,13 +333,13 @@ func deadTogether(f *fixture) {
 func newestHeartbeat(f *fixture) {
 	m := newMail(f)
 	beat := func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }
-	none := func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) }
+	none := func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) }
 	f.missing("before any", none)
 	m.wakes("no heartbeat")
 	f.missing("after a message", none)
 	newest := func(what, name, to string) {
 		f.Helper()
-		m.is(what, name, func(tx parley.Tx) ([]parley.Delivery, error) {
+		m.is(what, name, func(tx storage.Tx) ([]parley.Delivery, error) {
 			d, err := tx.Queue().Heartbeat("arya", to)
 			return []parley.Delivery{d}, err
 		})
@@ -352,12 +354,12 @@ func newestHeartbeat(f *fixture) {
 	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa"}, edit: beat})
 	newest("another's", "sansa's", "sansa")
 	newest("still", "second", "gendry")
-	f.missing("the other way", func(tx parley.Tx) error { return found(tx.Queue().Heartbeat("gendry", "arya")) })
+	f.missing("the other way", func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("gendry", "arya")) })
 }
 
 func (f *fixture) orphaned() []string {
 	f.Helper()
-	ids := read(f, func(tx parley.Tx) ([]string, error) { return tx.Queue().Orphaned() })
+	ids := read(f, func(tx storage.Tx) ([]string, error) { return tx.Queue().Orphaned() })
 	slices.Sort(ids)
 	return ids
 }
@@ -370,7 +372,7 @@ func orphanedAgents(f *fixture) {
 	for _, id := range []string{"gendry", "sansa", "arya"} {
 		a := f.findAgent(id)
 		a.RemovedAt = atp(9)
-		f.update(func(tx parley.Tx) error { return tx.Agents().Update(a) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	}
 	f.same("removed", f.orphaned(), []string{"gendry", "sansa"})
 	m.put("sansa's", become(parley.DeliveryFailed))
@@ -396,7 +398,7 @@ func nowNeverBack(f *fixture) {
 			run = f.view
 		}
 		var now parley.Tick
-		run(func(tx parley.Tx) (err error) {
+		run(func(tx storage.Tx) (err error) {
 			now, err = tx.Queue().Now()
 			return err
 		})
@@ -419,7 +421,7 @@ func takenOnce(f *fixture) {
 	f.allDone(together(takers, func(i int) error {
 		leases[i] = newID()
 		for range letters / takers {
-			if err := f.store.Update(context.Background(), func(tx parley.Tx) error { return takeOne(tx, leases[i]) }); err != nil {
+			if err := f.store.Update(context.Background(), func(tx storage.Tx) error { return takeOne(tx, leases[i]) }); err != nil {
 				return err
 			}
 		}
@@ -430,11 +432,11 @@ func takenOnce(f *fixture) {
 		total += len(read(f, leased(lease)))
 	}
 	f.same("taken", total, letters)
-	m.is("left", "", ready(parley.Queue{Wakes: true}))
+	m.is("left", "", ready(storage.Queue{Wakes: true}))
 }
 
-func takeOne(tx parley.Tx, lease string) error {
-	list, err := tx.Queue().Ready(parley.Queue{Recipient: "gendry", Wakes: true, Limit: 1})
+func takeOne(tx storage.Tx, lease string) error {
+	list, err := tx.Queue().Ready(storage.Queue{Recipient: "gendry", Wakes: true, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -448,8 +450,8 @@ func openOfTask(f *fixture) {
 	of := func(task string) letter {
 		return letter{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Task = task }}
 	}
-	ask := func(task string, limit int) func(parley.Tx) ([]parley.Delivery, error) {
-		return func(tx parley.Tx) ([]parley.Delivery, error) { return tx.Queue().OfTask("gendry", task, limit) }
+	ask := func(task string, limit int) func(storage.Tx) ([]parley.Delivery, error) {
+		return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().OfTask("gendry", task, limit) }
 	}
 	for _, name := range []string{"leased", "ready", "paused", "done", "more"} {
 		m.write(name, of("task-1"))
@@ -469,5 +471,5 @@ func openOfTask(f *fixture) {
 	m.is("another task", "another's", ask("task-11", 9))
 	m.is("no task", "", ask("task-2", 9))
 	f.same("at most", len(read(f, ask("task-1", 1))), 1)
-	f.missing("of nobody", func(tx parley.Tx) error { return found(tx.Queue().OfTask("nobody", "task-1", 9)) })
+	f.missing("of nobody", func(tx storage.Tx) error { return found(tx.Queue().OfTask("nobody", "task-1", 9)) })
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -17,7 +19,7 @@ var redactTests = []test{
 func (f *fixture) redact(m parley.Message) parley.Message {
 	f.Helper()
 	redacted := m.Redacted(at(30))
-	f.update(func(tx parley.Tx) error { return tx.Messages().Redact(redacted) })
+	f.update(func(tx storage.Tx) error { return tx.Messages().Redact(redacted) })
 	return redacted
 }
 
@@ -35,13 +37,13 @@ func redactFields(f *fixture) {
 	reply = f.post(reply)
 	want, repliedTo := f.redact(m), f.redact(reply)
 	f.same("intact", want.Intact(), true)
-	for name, get := range map[string]func(parley.Tx) ([]parley.Message, error){
-		"GetAll":  func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().GetAll([]string{m.ID, reply.ID}) },
-		"Page":    func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Page(c.ID, parley.Page{Limit: 9}) },
-		"Scan":    func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Scan(0, 9) },
-		"Replies": func(tx parley.Tx) ([]parley.Message, error) { return tx.Messages().Replies(m.ID, 9) },
-		"Match": func(tx parley.Tx) ([]parley.Message, error) {
-			matches, err := tx.Search().Match(parley.SearchQuery{From: "arya", Limit: 9})
+	for name, get := range map[string]func(storage.Tx) ([]parley.Message, error){
+		"GetAll":  func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().GetAll([]string{m.ID, reply.ID}) },
+		"Page":    func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Page(c.ID, parley.Page{Limit: 9}) },
+		"Scan":    func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Scan(0, 9) },
+		"Replies": func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Replies(m.ID, 9) },
+		"Match": func(tx storage.Tx) ([]parley.Message, error) {
+			matches, err := tx.Search().Match(storage.SearchQuery{From: "arya", Limit: 9})
 			return matches.Messages, err
 		},
 	} {
@@ -51,7 +53,7 @@ func redactFields(f *fixture) {
 		}
 		f.same(name, read(f, get), expected)
 	}
-	f.same("Get", read(f, func(tx parley.Tx) (parley.Message, error) { return tx.Messages().Get(m.ID) }), want)
+	f.same("Get", read(f, func(tx storage.Tx) (parley.Message, error) { return tx.Messages().Get(m.ID) }), want)
 	f.same("counted", f.findConversation("general").Messages, int64(2))
 	f.sound()
 }
@@ -65,7 +67,7 @@ func redactReferences(f *fixture) {
 	f.post(referring(c.ID, b))
 	f.redact(m)
 	f.same("references", []int64{f.artifact(a).Refs, f.artifact(b).Refs}, []int64{0, 1})
-	f.same("of the message", len(read(f, func(tx parley.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) })), 0)
+	f.same("of the message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) })), 0)
 	f.same("unused, though stored a moment ago", f.unused(0, 9), []string{a})
 	f.keep("arya", a)
 	f.same("unused when stored again", len(f.unused(0, 9)), 0)
@@ -74,7 +76,7 @@ func redactReferences(f *fixture) {
 
 func redactUndone(f *fixture) {
 	before := f.prepared()
-	f.fails(errOwn, func(tx parley.Tx) error {
+	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(tx.Messages().Redact(before.Messages[0].Redacted(at(9))), errOwn)
 	})
 	f.same("afterwards", f.everything(), before)
@@ -83,11 +85,11 @@ func redactUndone(f *fixture) {
 func redactRefused(f *fixture) {
 	before := f.prepared()
 	m := before.Messages[0]
-	if err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Messages().Redact(m) }); err == nil {
+	if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Messages().Redact(m) }); err == nil {
 		f.Error("a message was redacted that does not say what it was")
 	}
 	m.Seq = 99
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Messages().Redact(m.Redacted(at(9))) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Messages().Redact(m.Redacted(at(9))) })
 	f.same("afterwards", f.everything(), before)
 }
 
@@ -100,7 +102,7 @@ func redactScrubs(f *fixture) {
 		list = append(list, f.said(c.ID, "word"))
 	}
 	for i := range 3 {
-		f.update(func(tx parley.Tx) error { return tx.Search().Forget(list[i].Seq) })
+		f.update(func(tx storage.Tx) error { return tx.Search().Forget(list[i].Seq) })
 		f.scrub()
 		f.same("found", len(f.match(all("word")).Messages), 19-i)
 		f.same("parts left", f.scrub(), 0)
@@ -113,7 +115,7 @@ func redactScrubs(f *fixture) {
 func (f *fixture) scrub() (parts int) {
 	f.Helper()
 	for more := true; ; parts++ {
-		f.update(func(tx parley.Tx) (err error) {
+		f.update(func(tx storage.Tx) (err error) {
 			more, err = tx.Search().Scrub()
 			return err
 		})

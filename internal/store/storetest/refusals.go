@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -38,89 +40,89 @@ func refusedLeavesNothing(f *fixture) {
 	before = f.everything()
 	for name, refusal := range map[string]struct {
 		want error
-		call func(parley.Tx) error
+		call func(storage.Tx) error
 	}{
-		"an agent whose name is taken": {parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Insert(named) }},
-		"a rename to a taken name":     {parley.ErrTaken, func(tx parley.Tx) error { return tx.Agents().Update(renamed) }},
-		"a conversation whose name is taken": {parley.ErrTaken, func(tx parley.Tx) error {
+		"an agent whose name is taken": {parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Insert(named) }},
+		"a rename to a taken name":     {parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Update(renamed) }},
+		"a conversation whose name is taken": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Conversations().Insert(newChannel(c.Name, "arya"))
 		}},
-		"a conversation renamed to a taken name": {parley.ErrTaken, func(tx parley.Tx) error {
+		"a conversation renamed to a taken name": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Conversations().Update(stolen)
 		}},
-		"deliveries of which one exists": {parley.ErrTaken, func(tx parley.Tx) error {
+		"deliveries of which one exists": {parley.ErrTaken, func(tx storage.Tx) error {
 			return found(tx.Deliveries().Insert(m, reaches("arya", "gendry")))
 		}},
-		"deliveries of which one is for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"deliveries of which one is for nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return found(tx.Deliveries().Insert(m, reaches("arya", "nobody")))
 		}},
-		"a message for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a message for nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			lost := newMessage(c.ID, "arya", "hello")
 			lost.To = "nobody"
 			return found(post(tx, lost))
 		}},
-		"a message with a body that is not stored": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a message with a body that is not stored": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return found(post(tx, referring(c.ID, digest("00"), digest("ff"))))
 		}},
-		"a body stored by nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
-			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest("ff"), StoredAt: at(0)}, "nobody")
+		"a body stored by nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
+			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest("ff"), StoredAt: at(0)}, "nobody")
 		}},
-		"a token whose hash is taken": {parley.ErrTaken, func(tx parley.Tx) error {
+		"a token whose hash is taken": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1})
 		}},
-		"a token of nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a token of nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Tokens().Insert(newToken("nobody"), parley.TokenHash{2})
 		}},
-		"a revocation of no token": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a revocation of no token": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Tokens().Put(newToken("arya"))
 		}},
-		"a run whose id is taken": {parley.ErrTaken, func(tx parley.Tx) error {
+		"a run whose id is taken": {parley.ErrTaken, func(tx storage.Tx) error {
 			again := newRun("gendry", c.ID, m.ID)
 			again.ID = run.ID
 			return tx.Runs().Insert(again)
 		}},
-		"a run that something unknown woke": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a run that something unknown woke": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Runs().Insert(newRun("arya", c.ID, m.ID, newID()))
 		}},
-		"a change of no run": {parley.ErrNotFound, func(tx parley.Tx) error { return tx.Runs().Put(newRun("arya", c.ID)) }},
-		"an output of no run": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a change of no run": {parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Put(newRun("arya", c.ID)) }},
+		"an output of no run": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Runs().KeepOutput(newID(), []byte("output"))
 		}},
-		"a post of no message": {parley.ErrNotFound, func(tx parley.Tx) error {
-			return tx.Runs().Posted(run.ID, parley.RunPost{Message: newID()})
+		"a post of no message": {parley.ErrNotFound, func(tx storage.Tx) error {
+			return tx.Runs().Posted(run.ID, storage.RunPost{Message: newID()})
 		}},
-		"a second ask of a message": {parley.ErrTaken, func(tx parley.Tx) error {
+		"a second ask of a message": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Waits().Insert(newAsk(m.ID, "gendry", "arya"))
 		}},
-		"a wait for no message": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a wait for no message": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Waits().Insert(newAsk(newID(), "gendry", "arya"))
 		}},
-		"a task whose id is taken": {parley.ErrTaken, func(tx parley.Tx) error { return tx.Tasks().Insert(newTask(1)) }},
-		"a task that depends on none": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a task whose id is taken": {parley.ErrTaken, func(tx storage.Tx) error { return tx.Tasks().Insert(newTask(1)) }},
+		"a task that depends on none": {parley.ErrNotFound, func(tx storage.Tx) error {
 			t := newTask(2)
 			t.DependsOn = []string{"task-1", "task-3"}
 			return tx.Tasks().Insert(t)
 		}},
-		"a rule for nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a rule for nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Permissions().Put(newRule("arya", "nobody", parley.EffectAllow))
 		}},
-		"a second request for a call": {parley.ErrTaken, func(tx parley.Tx) error { return tx.Approvals().Insert(newApproval("digest")) }},
-		"a second notice of a key":    {parley.ErrTaken, func(tx parley.Tx) error { return tx.Notices().Insert(newNotice("key", 2)) }},
-		"a second bridge of a name":   {parley.ErrTaken, func(tx parley.Tx) error { return tx.Bridges().Insert(newBridge("tree")) }},
-		"a file that has arrived": {parley.ErrTaken, func(tx parley.Tx) error {
+		"a second request for a call": {parley.ErrTaken, func(tx storage.Tx) error { return tx.Approvals().Insert(newApproval("digest")) }},
+		"a second notice of a key":    {parley.ErrTaken, func(tx storage.Tx) error { return tx.Notices().Insert(newNotice("key", 2)) }},
+		"a second bridge of a name":   {parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Insert(newBridge("tree")) }},
+		"a file that has arrived": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Bridges().Arrived(newFile("tree", "a.json", m.ID))
 		}},
-		"a departure with a taken name": {parley.ErrTaken, func(tx parley.Tx) error {
+		"a departure with a taken name": {parley.ErrTaken, func(tx storage.Tx) error {
 			return found(tx.Bridges().Depart(newDeparture("tree", "arya", "name", newID())))
 		}},
-		"the health of nobody": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"the health of nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Agents().KeepHealth("nobody", parley.Health{})
 		}},
-		"a member that does not exist": {parley.ErrNotFound, func(tx parley.Tx) error {
+		"a member that does not exist": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "nobody"})
 		}},
 	} {
-		f.update(func(tx parley.Tx) error {
+		f.update(func(tx storage.Tx) error {
 			if err := refusal.call(tx); !errors.Is(err, refusal.want) {
 				return fmt.Errorf("%s: got %w, want %w", name, err, refusal.want)
 			}
@@ -138,7 +140,7 @@ func refusedLeavesNothing(f *fixture) {
 
 func refusedGoesOn(f *fixture) {
 	f.agents("arya")
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		if err := tx.Agents().Insert(newAgent("arya")); !errors.Is(err, parley.ErrTaken) {
 			return fmt.Errorf("got %w, want ErrTaken", err)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -19,14 +21,14 @@ var retentionTests = []test{
 	{"the weight is that of the bodies that are there", retentionWeight},
 }
 
-func (f *fixture) oldest(after int64, limit int) []parley.OldMessage {
+func (f *fixture) oldest(after int64, limit int) []storage.OldMessage {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.OldMessage, error) { return tx.Retention().Oldest(after, limit) })
+	return read(f, func(tx storage.Tx) ([]storage.OldMessage, error) { return tx.Retention().Oldest(after, limit) })
 }
 
-func (f *fixture) erase(after, upTo int64) (erased parley.Erased) {
+func (f *fixture) erase(after, upTo int64) (erased storage.Erased) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		erased, err = tx.Retention().Erase(after, upTo)
 		return err
 	})
@@ -36,7 +38,7 @@ func (f *fixture) erase(after, upTo int64) (erased parley.Erased) {
 // sound requires that every number that is kept agrees with what it counts.
 func (f *fixture) sound() {
 	f.Helper()
-	f.view(func(tx parley.Tx) error {
+	f.view(func(tx storage.Tx) error {
 		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Weight} {
 			wrong, err := find(9)
 			if err != nil {
@@ -51,7 +53,7 @@ func (f *fixture) sound() {
 // become replaces a delivery of a message by what it has become.
 func (f *fixture) become(m parley.Message, recipient string, change func(*parley.Delivery)) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		before, err := tx.Deliveries().Get(m.ID, recipient)
 		if err != nil {
 			return err
@@ -77,7 +79,7 @@ func retentionOldest(f *fixture) {
 	first := f.post(full)
 	second := f.post(newMessage(c.ID, "arya", "owed"))
 	f.deliver(second, "gendry")
-	want := []parley.OldMessage{
+	want := []storage.OldMessage{
 		{Seq: first.Seq, CreatedAt: at(7), Bytes: int64(2 + 4 + 7 + 2 + len(artifacts))},
 		{Seq: second.Seq, CreatedAt: at(1), Bytes: 4, Owed: true},
 	}
@@ -102,7 +104,7 @@ func retentionErase(f *fixture) {
 	kept := f.post(answer)
 	third := f.post(referring(c.ID, digest("00")))
 	last := f.said(c.ID, "word stays")
-	f.same("erased", f.erase(first.Seq-1, second.Seq), parley.Erased{Messages: 2, Bytes: int64(bodySize(first) + bodySize(second))})
+	f.same("erased", f.erase(first.Seq-1, second.Seq), storage.Erased{Messages: 2, Bytes: int64(bodySize(first) + bodySize(second))})
 	after := f.everything()
 	f.same("messages", after.Messages, append(before.Messages, kept, third, last))
 	f.same("deliveries", len(after.Deliveries[first.ID]), 0)
@@ -114,7 +116,7 @@ func retentionErase(f *fixture) {
 	f.same("members", len(after.Members[c.ID]), 1)
 	f.same("references", []int64{f.artifact(digest("00")).Refs, f.artifact(digest("01")).Refs}, []int64{1, 0})
 	f.finds("words", all("word"), "word stays")
-	f.same("erased again", f.erase(0, second.Seq), parley.Erased{})
+	f.same("erased again", f.erase(0, second.Seq), storage.Erased{})
 	f.same("afterwards", f.everything(), after)
 	f.same("all but what is owed", f.erase(0, last.Seq).Messages, 3)
 	one = f.findConversation("one")
@@ -181,7 +183,7 @@ func retentionOwed(f *fixture) {
 	}
 	inbox := func() parley.Inbox {
 		f.Helper()
-		return read(f, func(tx parley.Tx) (parley.Inbox, error) { return tx.Queue().Inbox("sansa") })
+		return read(f, func(tx storage.Tx) (parley.Inbox, error) { return tx.Queue().Inbox("sansa") })
 	}
 	before := inbox()
 	f.same("open", before.Waking, 3)
@@ -209,9 +211,9 @@ func retentionBuried(f *fixture) {
 		f.deliver(m, "gendry")
 		f.become(m, "gendry", state(parley.DeliveryAcked))
 	}
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	f.same("oldest", len(f.oldest(0, 9)), 0)
-	f.same("erased", f.erase(0, 1<<40), parley.Erased{})
+	f.same("erased", f.erase(0, 1<<40), storage.Erased{})
 	f.same("purged", f.purge(100), 3+3+1)
 	f.sound()
 }
@@ -220,7 +222,7 @@ func retentionUndone(f *fixture) {
 	f.prepared()
 	f.posts(3, f.findConversation("general").ID)
 	before := f.everything()
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(found(tx.Retention().Erase(0, 1<<40)), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(found(tx.Retention().Erase(0, 1<<40)), errOwn) })
 	f.same("afterwards", f.everything(), before)
 	f.sound()
 }
@@ -231,7 +233,7 @@ func retentionIndex(f *fixture) {
 	late := f.post(newMessage(c.ID, "arya", "word"))
 	before := f.mark()
 	f.erase(0, late.Seq)
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
 		return tx.Search().Index(before, late.Seq, []parley.Document{document(late)})
 	})
 	f.finds("found", all("word"), "")
@@ -239,7 +241,7 @@ func retentionIndex(f *fixture) {
 
 func (f *fixture) weigh(limit int64) (bytes int64, more bool) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		bytes, more, err = tx.Retention().Weigh(limit)
 		return err
 	})
@@ -272,7 +274,7 @@ func retentionWeight(f *fixture) {
 	check("again", 2, 4+8+16+64, false)
 	f.erase(0, list[1].Seq)
 	check("after erasing", 10, 8+16+64, false)
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(buried.ID) })
 	check("after burying", 10, 8+16+64, false)
 	for f.purge(1) > 0 {
 		f.sound()

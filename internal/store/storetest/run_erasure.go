@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -17,7 +19,7 @@ var runErasureTests = []test{
 
 func (f *fixture) bury(c parley.Conversation) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 }
 
 func runBuried(f *fixture) {
@@ -29,7 +31,7 @@ func runBuried(f *fixture) {
 	f.posted(r.ID, "digest", m[1])
 	f.keepOutput(r.ID, "output")
 	f.bury(c)
-	gone := func(tx parley.Tx) error {
+	gone := func(tx storage.Tx) error {
 		for what, err := range map[string]error{
 			"Get":      found(tx.Runs().Get(r.ID)),
 			"Posts":    found(tx.Runs().Posts(r.ID)),
@@ -55,11 +57,11 @@ func runBuried(f *fixture) {
 	}
 	f.view(gone)
 	f.update(gone)
-	for _, write := range []func(parley.Tx) error{
-		func(tx parley.Tx) error { return tx.Runs().Put(r) },
-		func(tx parley.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("output")) },
-		func(tx parley.Tx) error { return tx.Runs().Posted(r.ID, parley.RunPost{Message: m[0].ID}) },
-		func(tx parley.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID)) },
+	for _, write := range []func(storage.Tx) error{
+		func(tx storage.Tx) error { return tx.Runs().Put(r) },
+		func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("output")) },
+		func(tx storage.Tx) error { return tx.Runs().Posted(r.ID, storage.RunPost{Message: m[0].ID}) },
+		func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID)) },
 	} {
 		f.fails(parley.ErrNotFound, write)
 	}
@@ -81,7 +83,7 @@ func runPurged(f *fixture) {
 		f.posted(r.ID, "digest", elsewhere) // which stays, and is by nobody then
 		f.keepOutput(r.ID, "output")
 	}
-	f.exchange(parley.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, Count: 3, At: at(5), Open: true})
+	f.exchange(storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, Count: 3, At: at(5), Open: true})
 	before := f.spent("arya", at(0))
 	f.bury(c)
 	f.same("spent when buried", f.spent("arya", at(0)), before)
@@ -97,8 +99,8 @@ func runPurged(f *fixture) {
 	f.same("runs", all.Runs, []parley.Run{kept})
 	f.same("live", all.Live, map[string]int{"arya": 1})
 	f.same("output", f.output(kept.ID), "kept")
-	f.missing("who posted", func(tx parley.Tx) error { return found(tx.Runs().PostedBy(elsewhere.ID)) })
-	f.same("the exchange", f.exchanges("arya", "gendry"), parley.Exchange{A: "arya", B: "gendry", Last: "gendry", Count: 3, At: at(5), Open: true})
+	f.missing("who posted", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(elsewhere.ID)) })
+	f.same("the exchange", f.exchanges("arya", "gendry"), storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Count: 3, At: at(5), Open: true})
 	f.sound()
 }
 
@@ -112,7 +114,7 @@ func runPurgedElsewhere(f *fixture) {
 	f.bury(c)
 	check := func(when string) {
 		f.same("the run "+when, f.getRun(r.ID), r)
-		f.same("its posts "+when, f.runPosts(r.ID), []parley.RunPost{})
+		f.same("its posts "+when, f.runPosts(r.ID), []storage.RunPost{})
 	}
 	check("when buried")
 	f.same("erased", f.purge(100), 2+1+1)
@@ -132,7 +134,7 @@ func runRetained(f *fixture) {
 	f.same("erased", f.erase(0, m[2].Seq).Messages, 3)
 	woken.Triggers = []string{m[3].ID}
 	f.same("the one that was woken", f.getRun(woken.ID), woken)
-	f.same("posts", f.runPosts(posting.ID), []parley.RunPost{{Digest: "digest", Message: m[3].ID}})
+	f.same("posts", f.runPosts(posting.ID), []storage.RunPost{{Digest: "digest", Message: m[3].ID}})
 	f.same("outputs", []string{f.output(woken.ID), f.output(posting.ID), f.output(other.ID)}, []string{"", "", "output"})
 	f.sound()
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -20,12 +22,12 @@ func ids(list []parley.Run) string { return words(list, func(r parley.Run) strin
 
 func (f *fixture) live(agent string) []parley.Run {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Run, error) { return tx.Runs().Live(agent) })
+	return read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().Live(agent) })
 }
 
 func (f *fixture) listRuns(filter parley.RunFilter) []parley.Run {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Run, error) { return tx.Runs().List(filter) })
+	return read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().List(filter) })
 }
 
 func runLive(f *fixture) {
@@ -114,7 +116,7 @@ func runWoken(f *fixture) {
 	second.CreatedAt = at(-1)
 	f.runs(first, other, second)
 	woken := func(message, agent string) []parley.Run {
-		return read(f, func(tx parley.Tx) ([]parley.Run, error) { return tx.Runs().WokenBy(message, agent) })
+		return read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().WokenBy(message, agent) })
 	}
 	f.same("twice", woken(m[1].ID, "arya"), []parley.Run{first, second})
 	f.same("once", woken(m[0].ID, "arya"), []parley.Run{first})
@@ -128,13 +130,13 @@ func runSession(f *fixture) {
 	c, m := f.room(1)
 	other := f.channel("other", "arya")
 	asked := f.post(newMessage(c.ID, "gendry", "well?"))
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		return found(tx.Deliveries().Insert(asked, []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
 	})
 	f.deliver(m[0], "arya")
 	session := func() (parley.Run, error) {
 		var r parley.Run
-		err := f.store.View(f.Context(), func(tx parley.Tx) (err error) {
+		err := f.store.View(f.Context(), func(tx storage.Tx) (err error) {
 			r, err = tx.Runs().Session("arya", c.ID, at(10))
 			return err
 		})
@@ -174,7 +176,7 @@ func runSession(f *fixture) {
 
 func (f *fixture) spent(agent string, since time.Time) parley.Spent {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Spent, error) { return tx.Runs().Spent(agent, since) })
+	return read(f, func(tx storage.Tx) (parley.Spent, error) { return tx.Runs().Spent(agent, since) })
 }
 
 func runSpent(f *fixture) {

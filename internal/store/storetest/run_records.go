@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -16,27 +18,29 @@ var runRecordTests = []test{
 
 func (f *fixture) posted(run, digest string, m parley.Message) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return tx.Runs().Posted(run, parley.RunPost{Digest: digest, Message: m.ID}) })
+	f.update(func(tx storage.Tx) error {
+		return tx.Runs().Posted(run, storage.RunPost{Digest: digest, Message: m.ID})
+	})
 }
 
-func (f *fixture) runPosts(run string) []parley.RunPost {
+func (f *fixture) runPosts(run string) []storage.RunPost {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.RunPost, error) { return tx.Runs().Posts(run) })
+	return read(f, func(tx storage.Tx) ([]storage.RunPost, error) { return tx.Runs().Posts(run) })
 }
 
 func (f *fixture) postedBy(message string) parley.Run {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Run, error) { return tx.Runs().PostedBy(message) })
+	return read(f, func(tx storage.Tx) (parley.Run, error) { return tx.Runs().PostedBy(message) })
 }
 
 func (f *fixture) keepOutput(run, output string) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return tx.Runs().KeepOutput(run, []byte(output)) })
+	f.update(func(tx storage.Tx) error { return tx.Runs().KeepOutput(run, []byte(output)) })
 }
 
 func (f *fixture) output(run string) string {
 	f.Helper()
-	return string(read(f, func(tx parley.Tx) ([]byte, error) { return tx.Runs().Output(run) }))
+	return string(read(f, func(tx storage.Tx) ([]byte, error) { return tx.Runs().Output(run) }))
 }
 
 func runPosted(f *fixture) {
@@ -48,22 +52,22 @@ func runPosted(f *fixture) {
 	f.posted(r.ID, "", m[2])
 	f.posted(r.ID, "digest", m[0])
 	f.posted(r.ID, "another", m[0])
-	f.same("posts", f.runPosts(r.ID), []parley.RunPost{
+	f.same("posts", f.runPosts(r.ID), []storage.RunPost{
 		{Digest: "digest", Message: m[0].ID}, {Message: m[2].ID}, {Digest: "é", Message: elsewhere.ID},
 	})
-	f.same("posts of another", f.runPosts(idle.ID), []parley.RunPost{})
+	f.same("posts of another", f.runPosts(idle.ID), []storage.RunPost{})
 }
 
 func runPostedBy(f *fixture) {
 	c, m := f.room(2)
 	first, second := newRun("arya", c.ID, m[0].ID), newRun("arya", c.ID, m[0].ID)
 	f.runs(first, second)
-	f.missing("before", func(tx parley.Tx) error { return found(tx.Runs().PostedBy(m[1].ID)) })
+	f.missing("before", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(m[1].ID)) })
 	f.posted(second.ID, "digest", m[1])
 	f.same("by one", f.postedBy(m[1].ID), second)
 	f.posted(first.ID, "digest", m[1])
 	f.same("by two", f.postedBy(m[1].ID), first)
-	f.missing("another", func(tx parley.Tx) error { return found(tx.Runs().PostedBy(m[0].ID)) })
+	f.missing("another", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(m[0].ID)) })
 }
 
 func runOutput(f *fixture) {
@@ -95,7 +99,7 @@ func runForgetOutputs(f *fixture) {
 	}
 	forget := func(seconds, limit int) (n int) {
 		f.Helper()
-		f.update(func(tx parley.Tx) (err error) {
+		f.update(func(tx storage.Tx) (err error) {
 			n, err = tx.Runs().ForgetOutputs(at(seconds), limit)
 			return err
 		})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -48,7 +50,7 @@ func (f *fixture) room(messages int) (parley.Conversation, []parley.Message) {
 
 func (f *fixture) runs(list ...parley.Run) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		for _, r := range list {
 			if err := tx.Runs().Insert(r); err != nil {
 				return err
@@ -60,12 +62,12 @@ func (f *fixture) runs(list ...parley.Run) {
 
 func (f *fixture) putRun(r parley.Run) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return tx.Runs().Put(r) })
+	f.update(func(tx storage.Tx) error { return tx.Runs().Put(r) })
 }
 
 func (f *fixture) getRun(id string) parley.Run {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Run, error) { return tx.Runs().Get(id) })
+	return read(f, func(tx storage.Tx) (parley.Run, error) { return tx.Runs().Get(id) })
 }
 
 // ended is a run that has succeeded.
@@ -81,7 +83,7 @@ func runFields(f *fixture) {
 	f.same("the full one", f.getRun(full.ID), full)
 	f.same("the plain one", f.getRun(plain.ID), plain)
 	var inside parley.Run
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		inside, err = tx.Runs().Get(full.ID)
 		return err
 	})
@@ -132,14 +134,14 @@ func runSpellings(f *fixture) {
 	f.putRun(shouted)
 	answer.Answer = m[1].ID
 	f.same("replaced", f.getRun(r.ID), answer)
-	f.update(func(tx parley.Tx) error {
-		return errors.Join(tx.Runs().Posted(strings.ToUpper(r.ID), parley.RunPost{Message: strings.ToUpper(m[1].ID)}),
+	f.update(func(tx storage.Tx) error {
+		return errors.Join(tx.Runs().Posted(strings.ToUpper(r.ID), storage.RunPost{Message: strings.ToUpper(m[1].ID)}),
 			tx.Runs().KeepOutput(strings.ToUpper(r.ID), []byte("output")))
 	})
-	for what, ask := range map[string]func(parley.Tx) ([]parley.Run, error){
-		"WokenBy":  func(tx parley.Tx) ([]parley.Run, error) { return tx.Runs().WokenBy(strings.ToUpper(m[0].ID), "ARYA") },
-		"PostedBy": only(func(tx parley.Tx) (parley.Run, error) { return tx.Runs().PostedBy(strings.ToUpper(m[1].ID)) }),
-		"List": func(tx parley.Tx) ([]parley.Run, error) {
+	for what, ask := range map[string]func(storage.Tx) ([]parley.Run, error){
+		"WokenBy":  func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().WokenBy(strings.ToUpper(m[0].ID), "ARYA") },
+		"PostedBy": only(func(tx storage.Tx) (parley.Run, error) { return tx.Runs().PostedBy(strings.ToUpper(m[1].ID)) }),
+		"List": func(tx storage.Tx) ([]parley.Run, error) {
 			return tx.Runs().List(parley.RunFilter{Agent: "ARYA", Conversation: strings.ToUpper(c.ID), Limit: 9})
 		},
 	} {
@@ -150,8 +152,8 @@ func runSpellings(f *fixture) {
 }
 
 // only is what finds one run as what finds several.
-func only(find func(parley.Tx) (parley.Run, error)) func(parley.Tx) ([]parley.Run, error) {
-	return func(tx parley.Tx) ([]parley.Run, error) {
+func only(find func(storage.Tx) (parley.Run, error)) func(storage.Tx) ([]parley.Run, error) {
+	return func(tx storage.Tx) ([]parley.Run, error) {
 		r, err := find(tx)
 		return []parley.Run{r}, err
 	}
@@ -176,7 +178,7 @@ func runRefused(f *fixture) {
 	} {
 		run := newRun("arya", c.ID, m[0].ID)
 		refusal.edit(&run)
-		f.update(func(tx parley.Tx) error { // which may go on
+		f.update(func(tx storage.Tx) error { // which may go on
 			if err := tx.Runs().Insert(run); !errors.Is(err, refusal.want) {
 				return fmt.Errorf("%s: got %w, want %w", what, err, refusal.want)
 			}
@@ -191,20 +193,20 @@ func runUnknown(f *fixture) {
 	known := newRun("arya", c.ID)
 	f.runs(known)
 	for _, id := range []string{newID(), "", "no uuid", "\x00", "arya", c.ID} {
-		f.missing("a run", func(tx parley.Tx) error { return found(tx.Runs().Get(id)) })
-		f.missing("its posts", func(tx parley.Tx) error { return found(tx.Runs().Posts(id)) })
-		f.missing("its output", func(tx parley.Tx) error { return found(tx.Runs().Output(id)) })
-		f.missing("who posted", func(tx parley.Tx) error { return found(tx.Runs().PostedBy(id)) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Runs().KeepOutput(id, []byte("output")) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Runs().Posted(id, parley.RunPost{Message: m[0].ID}) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Runs().Posted(known.ID, parley.RunPost{Message: id}) })
+		f.missing("a run", func(tx storage.Tx) error { return found(tx.Runs().Get(id)) })
+		f.missing("its posts", func(tx storage.Tx) error { return found(tx.Runs().Posts(id)) })
+		f.missing("its output", func(tx storage.Tx) error { return found(tx.Runs().Output(id)) })
+		f.missing("who posted", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(id)) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().KeepOutput(id, []byte("output")) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Posted(id, storage.RunPost{Message: m[0].ID}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Posted(known.ID, storage.RunPost{Message: id}) })
 	}
-	f.missing("runs of nobody", func(tx parley.Tx) error { return found(tx.Runs().Live("nobody")) })
-	f.missing("what nobody was woken by", func(tx parley.Tx) error { return found(tx.Runs().WokenBy(m[0].ID, "nobody")) })
-	f.missing("what nobody spent", func(tx parley.Tx) error { return found(tx.Runs().Spent("nobody", at(0))) })
-	f.missing("a session of nobody", func(tx parley.Tx) error { return found(tx.Runs().Session("nobody", c.ID, at(0))) })
-	f.missing("a session nowhere", func(tx parley.Tx) error { return found(tx.Runs().Session("arya", newID(), at(0))) })
+	f.missing("runs of nobody", func(tx storage.Tx) error { return found(tx.Runs().Live("nobody")) })
+	f.missing("what nobody was woken by", func(tx storage.Tx) error { return found(tx.Runs().WokenBy(m[0].ID, "nobody")) })
+	f.missing("what nobody spent", func(tx storage.Tx) error { return found(tx.Runs().Spent("nobody", at(0))) })
+	f.missing("a session of nobody", func(tx storage.Tx) error { return found(tx.Runs().Session("nobody", c.ID, at(0))) })
+	f.missing("a session nowhere", func(tx storage.Tx) error { return found(tx.Runs().Session("arya", newID(), at(0))) })
 }
 
 func runCosts(f *fixture) {
@@ -221,12 +223,12 @@ func runFailed(f *fixture) {
 	c, m := f.room(1)
 	f.agents("newcomer")
 	before := f.everything()
-	f.fails(errOwn, func(tx parley.Tx) error {
+	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(writeRun(tx, newRun("arya", c.ID, m[0].ID), m[0]), errOwn)
 	})
 	f.same("afterwards", f.everything(), before)
-	f.missing("the exchange", func(tx parley.Tx) error { return found(tx.Loops().Get("arya", "newcomer")) })
-	f.update(func(tx parley.Tx) error { return writeRun(tx, newRun("arya", c.ID, m[0].ID), m[0]) })
+	f.missing("the exchange", func(tx storage.Tx) error { return found(tx.Loops().Get("arya", "newcomer")) })
+	f.update(func(tx storage.Tx) error { return writeRun(tx, newRun("arya", c.ID, m[0].ID), m[0]) })
 }
 
 func runOneAtATime(f *fixture) {
@@ -235,7 +237,7 @@ func runOneAtATime(f *fixture) {
 	f.runs(r)
 	const n = 24
 	f.allDone(together(n, func(int) error {
-		return f.store.Update(f.Context(), func(tx parley.Tx) error {
+		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			r, err := tx.Runs().Get(r.ID)
 			if err != nil {
 				return err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -38,9 +40,9 @@ func document(m parley.Message) parley.Document {
 	return doc
 }
 
-func (f *fixture) mark() parley.IndexMark {
+func (f *fixture) mark() storage.IndexMark {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.IndexMark, error) { return tx.Search().Mark() })
+	return read(f, func(tx storage.Tx) (storage.IndexMark, error) { return tx.Search().Mark() })
 }
 
 func (f *fixture) index(list ...parley.Message) {
@@ -50,7 +52,7 @@ func (f *fixture) index(list ...parley.Message) {
 	for _, m := range list {
 		docs = append(docs, document(m))
 	}
-	f.update(func(tx parley.Tx) error { return tx.Search().Index(from, list[len(list)-1].Seq, docs) })
+	f.update(func(tx storage.Tx) error { return tx.Search().Index(from, list[len(list)-1].Seq, docs) })
 }
 
 // said posts and indexes a message of arya's.
@@ -61,16 +63,16 @@ func (f *fixture) said(conversation, text string) parley.Message {
 	return m
 }
 
-func (f *fixture) match(q parley.SearchQuery) parley.Matches {
+func (f *fixture) match(q storage.SearchQuery) storage.Matches {
 	f.Helper()
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	return read(f, func(tx parley.Tx) (parley.Matches, error) { return tx.Search().Match(q) })
+	return read(f, func(tx storage.Tx) (storage.Matches, error) { return tx.Search().Match(q) })
 }
 
 // finds requires the texts found, the newest first, with | between them.
-func (f *fixture) finds(what string, q parley.SearchQuery, want string) {
+func (f *fixture) finds(what string, q storage.SearchQuery, want string) {
 	f.Helper()
 	var got []string
 	for _, m := range f.match(q).Messages {
@@ -88,15 +90,15 @@ func phrases(text string) (list []parley.Phrase) {
 	return list
 }
 
-func all(text string) parley.SearchQuery { return parley.SearchQuery{All: phrases(text)} }
+func all(text string) storage.SearchQuery { return storage.SearchQuery{All: phrases(text)} }
 
 func searchEmpty(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	f.posts(1, c.ID)
-	f.same("mark", f.mark(), parley.IndexMark{})
+	f.same("mark", f.mark(), storage.IndexMark{})
 	f.finds("a word", all("hello"), "")
-	f.finds("everything", parley.SearchQuery{}, "")
+	f.finds("everything", storage.SearchQuery{}, "")
 }
 
 func searchWords(f *fixture) {
@@ -104,7 +106,7 @@ func searchWords(f *fixture) {
 	c := f.channel("general", "arya")
 	for _, text := range []string{"a b c", "c b a", "abc b", "消息 息格 格式", "b b zoë"} {
 		m := f.said(c.ID, text)
-		f.same("mark", f.mark(), parley.IndexMark{Seq: m.Seq})
+		f.same("mark", f.mark(), storage.IndexMark{Seq: m.Seq})
 	}
 	for query, want := range map[string]string{
 		"a": "c b a|a b c", "b": "b b zoë|abc b|c b a|a b c", "a c": "c b a|a b c", "a abc": "",
@@ -115,9 +117,9 @@ func searchWords(f *fixture) {
 		f.finds(query, all(query), want)
 	}
 	for without, want := range map[string]string{"b": "消息 息格 格式", "a 消息": "b b zoë|abc b", "a+b a*": "b b zoë|消息 息格 格式"} {
-		f.finds("without "+without, parley.SearchQuery{None: phrases(without)}, want)
+		f.finds("without "+without, storage.SearchQuery{None: phrases(without)}, want)
 	}
-	f.finds("with and without", parley.SearchQuery{All: phrases("b"), None: phrases("a abc")}, "b b zoë")
+	f.finds("with and without", storage.SearchQuery{All: phrases("b"), None: phrases("a abc")}, "b b zoë")
 }
 
 func searchGaps(f *fixture) {
@@ -126,7 +128,9 @@ func searchGaps(f *fixture) {
 	m := f.post(newMessage(c.ID, "arya", "a b / c"))
 	doc := document(m)
 	doc.Loose = []string{"d", "e", "a"}
-	f.update(func(tx parley.Tx) error { return tx.Search().Index(parley.IndexMark{}, m.Seq, []parley.Document{doc}) })
+	f.update(func(tx storage.Tx) error {
+		return tx.Search().Index(storage.IndexMark{}, m.Seq, []parley.Document{doc})
+	})
 	for query, want := range map[string]string{
 		"a+b": "a b / c", "b+c": "", "d": "a b / c", "e* c": "a b / c", "c+d": "", "d+e": "", "e+a": "",
 	} {
@@ -138,10 +142,10 @@ func searchTogether(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	m := f.post(newMessage(c.ID, "arya", "a"))
-	f.fails(errOwn, func(tx parley.Tx) error {
-		return errors.Join(tx.Search().Index(parley.IndexMark{}, m.Seq, []parley.Document{document(m)}), errOwn)
+	f.fails(errOwn, func(tx storage.Tx) error {
+		return errors.Join(tx.Search().Index(storage.IndexMark{}, m.Seq, []parley.Document{document(m)}), errOwn)
 	})
-	f.same("mark", f.mark(), parley.IndexMark{})
+	f.same("mark", f.mark(), storage.IndexMark{})
 	f.finds("after a failed update", all("a"), "")
 	f.index(m)
 	f.finds("after another", all("a"), "a")
@@ -152,15 +156,15 @@ func searchLate(f *fixture) {
 	c := f.channel("general", "arya")
 	first, second := f.post(newMessage(c.ID, "arya", "a")), f.post(newMessage(c.ID, "arya", "b"))
 	f.index(first)
-	f.update(func(tx parley.Tx) error { // a refusal: the update goes on
-		err := tx.Search().Index(parley.IndexMark{}, second.Seq, []parley.Document{document(first), document(second)})
+	f.update(func(tx storage.Tx) error { // a refusal: the update goes on
+		err := tx.Search().Index(storage.IndexMark{}, second.Seq, []parley.Document{document(first), document(second)})
 		if !errors.Is(err, parley.ErrTaken) {
 			return fmt.Errorf("got %w, want ErrTaken", err)
 		}
 		return nil
 	})
 	f.same("mark", f.mark().Seq, first.Seq)
-	f.finds("once", parley.SearchQuery{}, "a")
+	f.finds("once", storage.SearchQuery{}, "a")
 }
 
 func searchForward(f *fixture) {
@@ -169,12 +173,12 @@ func searchForward(f *fixture) {
 	f.said(c.ID, "a")
 	mark := f.mark()
 	for _, upTo := range []int64{mark.Seq, mark.Seq - 1, 0} {
-		err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Search().Index(mark, upTo, nil) })
+		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Search().Index(mark, upTo, nil) })
 		if err == nil {
 			f.Errorf("the mark moved to %d", upTo)
 		}
 	}
-	f.update(func(tx parley.Tx) error { return tx.Search().Index(mark, mark.Seq+5, nil) })
+	f.update(func(tx storage.Tx) error { return tx.Search().Index(mark, mark.Seq+5, nil) })
 	f.same("mark", f.mark().Seq, mark.Seq+5)
 }
 
@@ -200,25 +204,25 @@ func searchFilters(f *fixture) {
 	say("traced by a word", func(m *parley.Message) { m.TraceID = "Build-7" })
 	say("elsewhere", func(m *parley.Message) { m.Conversation = other.ID })
 	for _, c := range []struct {
-		q    parley.SearchQuery
+		q    storage.SearchQuery
 		want string
 	}{
-		{parley.SearchQuery{From: "gendry"}, "by gendry"},
-		{parley.SearchQuery{Trace: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"}, "traced"},
-		{parley.SearchQuery{Trace: "4BF92F3577B34DA6A3CE929D0E0E4736"}, "traced"},
-		{parley.SearchQuery{Trace: "Build-7"}, "traced by a word"},
-		{parley.SearchQuery{Trace: "build-7"}, ""},
-		{parley.SearchQuery{From: "arya-2"}, "by arya-2"},
-		{parley.SearchQuery{To: "gendry"}, "mentions gendry|for gendry"},
-		{parley.SearchQuery{To: "arya-2"}, "mentions gendry"},
-		{parley.SearchQuery{To: parley.All}, "for all"},
-		{parley.SearchQuery{Type: "ha_report"}, "of a type"},
-		{parley.SearchQuery{Task: "Task-9 it's"}, "of a task"},
-		{parley.SearchQuery{Task: "task-9 it's"}, ""},
-		{parley.SearchQuery{Task: longTask}, "long"},
-		{parley.SearchQuery{Task: longTask + "-"}, ""},
-		{parley.SearchQuery{Conversation: other.ID}, "elsewhere"},
-		{parley.SearchQuery{Conversation: c.ID, From: "arya", All: phrases("of"), None: phrases("type")}, "of a task"},
+		{storage.SearchQuery{From: "gendry"}, "by gendry"},
+		{storage.SearchQuery{Trace: "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"}, "traced"},
+		{storage.SearchQuery{Trace: "4BF92F3577B34DA6A3CE929D0E0E4736"}, "traced"},
+		{storage.SearchQuery{Trace: "Build-7"}, "traced by a word"},
+		{storage.SearchQuery{Trace: "build-7"}, ""},
+		{storage.SearchQuery{From: "arya-2"}, "by arya-2"},
+		{storage.SearchQuery{To: "gendry"}, "mentions gendry|for gendry"},
+		{storage.SearchQuery{To: "arya-2"}, "mentions gendry"},
+		{storage.SearchQuery{To: parley.All}, "for all"},
+		{storage.SearchQuery{Type: "ha_report"}, "of a type"},
+		{storage.SearchQuery{Task: "Task-9 it's"}, "of a task"},
+		{storage.SearchQuery{Task: "task-9 it's"}, ""},
+		{storage.SearchQuery{Task: longTask}, "long"},
+		{storage.SearchQuery{Task: longTask + "-"}, ""},
+		{storage.SearchQuery{Conversation: other.ID}, "elsewhere"},
+		{storage.SearchQuery{Conversation: c.ID, From: "arya", All: phrases("of"), None: phrases("type")}, "of a task"},
 	} {
 		f.finds(fmt.Sprintf("%+v", c.q), c.q, c.want)
 	}
@@ -234,17 +238,17 @@ func searchTimes(f *fixture) {
 		f.index(f.post(m))
 	}
 	for _, c := range []struct {
-		q    parley.SearchQuery
+		q    storage.SearchQuery
 		want string
 	}{
-		{parley.SearchQuery{Before: at(day)}, "m5|m4|m3|m0"},
-		{parley.SearchQuery{Before: at(0)}, "m5|m4"},
-		{parley.SearchQuery{Before: at(-105_000 * day)}, ""},
-		{parley.SearchQuery{After: at(day)}, "m6|m2|m1"},
-		{parley.SearchQuery{After: at(3 * day)}, "m6"},
-		{parley.SearchQuery{After: at(4 * day)}, ""},
-		{parley.SearchQuery{After: at(0), Before: at(11)}, "m3|m0"},
-		{parley.SearchQuery{After: at(1), Before: at(1)}, ""},
+		{storage.SearchQuery{Before: at(day)}, "m5|m4|m3|m0"},
+		{storage.SearchQuery{Before: at(0)}, "m5|m4"},
+		{storage.SearchQuery{Before: at(-105_000 * day)}, ""},
+		{storage.SearchQuery{After: at(day)}, "m6|m2|m1"},
+		{storage.SearchQuery{After: at(3 * day)}, "m6"},
+		{storage.SearchQuery{After: at(4 * day)}, ""},
+		{storage.SearchQuery{After: at(0), Before: at(11)}, "m3|m0"},
+		{storage.SearchQuery{After: at(1), Before: at(1)}, ""},
 	} {
 		f.finds(fmt.Sprintf("after %v before %v", c.q.After, c.q.Before), c.q, c.want)
 	}
@@ -257,11 +261,11 @@ func searchUnanswered(f *fixture) {
 	f.said(c.ID, "for nobody")
 	f.deliver(asked, "gendry")
 	f.deliver(open, "gendry")
-	f.finds("before", parley.SearchQuery{Unanswered: true}, "open|asked")
+	f.finds("before", storage.SearchQuery{Unanswered: true}, "open|asked")
 	answer := newMessage(c.ID, "gendry", "answer")
 	answer.InReplyTo = asked.ID
 	f.index(f.post(answer))
-	f.finds("after", parley.SearchQuery{Unanswered: true}, "open")
+	f.finds("after", storage.SearchQuery{Unanswered: true}, "open")
 }
 
 func searchReader(f *fixture) {
@@ -284,13 +288,13 @@ func searchReader(f *fixture) {
 	}
 	reads := func(who, want string) {
 		f.Helper()
-		f.finds(who, parley.SearchQuery{Reader: who, All: phrases("word")}, want)
+		f.finds(who, storage.SearchQuery{Reader: who, All: phrases("word")}, want)
 	}
 	reads("", "word dm|word groupgroup|word channelprivate|word channelpublic")
 	reads("gendry", "word dm|word channelprivate|word channelpublic")
 	reads("sansa", "word channelpublic")
-	f.finds("by conversation", parley.SearchQuery{Reader: "sansa", Conversation: private.ID}, "")
-	f.update(func(tx parley.Tx) error { return tx.Members().Remove(private.ID, "gendry") })
+	f.finds("by conversation", storage.SearchQuery{Reader: "sansa", Conversation: private.ID}, "")
+	f.update(func(tx storage.Tx) error { return tx.Members().Remove(private.ID, "gendry") })
 	reads("gendry", "word dm|word channelpublic")
 }
 
@@ -302,8 +306,8 @@ func searchManyRooms(f *fixture) {
 	f.conversation(other)
 	f.said(mine.ID, "word mine")
 	f.said(other.ID, "word other")
-	f.finds("gendry in one", parley.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
-	f.update(func(tx parley.Tx) error {
+	f.finds("gendry in one", storage.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+	f.update(func(tx storage.Tx) error {
 		for i := range 300 {
 			c := newChannel(fmt.Sprint("room-", i), "arya")
 			c.Visibility = parley.Private
@@ -316,7 +320,7 @@ func searchManyRooms(f *fixture) {
 		}
 		return nil
 	})
-	f.finds("gendry in many", parley.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+	f.finds("gendry in many", storage.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
 	f.finds("the owner", all("word"), "word other|word mine")
 }
 
@@ -325,11 +329,11 @@ func searchBuried(f *fixture) {
 	c, other := f.channel("general", "arya", "arya"), f.channel("other", "arya", "arya")
 	f.said(c.ID, "word gone")
 	f.said(other.ID, "word stays")
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	f.finds("by all", all("word"), "word stays")
-	f.finds("by a member", parley.SearchQuery{Reader: "arya", All: phrases("word")}, "word stays")
-	f.missing("the conversation", func(tx parley.Tx) error {
-		return found(tx.Search().Match(parley.SearchQuery{Conversation: c.ID, Limit: 9}))
+	f.finds("by a member", storage.SearchQuery{Reader: "arya", All: phrases("word")}, "word stays")
+	f.missing("the conversation", func(tx storage.Tx) error {
+		return found(tx.Search().Match(storage.SearchQuery{Conversation: c.ID, Limit: 9}))
 	})
 }
 
@@ -341,11 +345,11 @@ func searchPurged(f *fixture) {
 	}
 	late := f.post(newMessage(c.ID, "arya", "late"))
 	before := f.mark()
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
 	for f.purge(2) > 0 {
 		continue
 	}
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
 		return tx.Search().Index(before, late.Seq, []parley.Document{document(late)})
 	})
 	f.finds("what stays", all("word"), "word 5|word 3|word 1")
@@ -363,13 +367,13 @@ func searchForgotten(f *fixture) {
 	first, second := f.said(c.ID, "word one"), f.said(c.ID, "word two")
 	third := f.post(newMessage(c.ID, "arya", "word three"))
 	before := f.mark()
-	f.update(func(tx parley.Tx) error { return tx.Search().Forget(first.Seq, third.Seq) })
+	f.update(func(tx storage.Tx) error { return tx.Search().Forget(first.Seq, third.Seq) })
 	f.finds("what stays", all("word"), "word two")
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
 		return tx.Search().Index(before, third.Seq, []parley.Document{document(third)})
 	})
 	f.index(third)
-	f.update(func(tx parley.Tx) error { return tx.Search().Forget(second.Seq) })
+	f.update(func(tx storage.Tx) error { return tx.Search().Forget(second.Seq) })
 	f.finds("what stays then", all("word"), "word three")
 }
 
@@ -426,11 +430,11 @@ func searchLarge(f *fixture) {
 }
 
 func searchUnknown(f *fixture) {
-	for name, q := range map[string]parley.SearchQuery{
+	for name, q := range map[string]storage.SearchQuery{
 		"sender": {From: "nobody"}, "recipient": {To: "nobody"}, "reader": {Reader: "nobody"}, "conversation": {Conversation: newID()},
 	} {
 		q.Limit = 9
-		f.missing(name, func(tx parley.Tx) error { return found(tx.Search().Match(q)) })
+		f.missing(name, func(tx storage.Tx) error { return found(tx.Search().Match(q)) })
 	}
 }
 

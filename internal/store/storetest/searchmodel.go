@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -41,7 +43,7 @@ func randomQueries(f *fixture) {
 		}
 		f.index(posted...)
 		for range 4 {
-			q := parley.SearchQuery{
+			q := storage.SearchQuery{
 				Conversation: c.ID, All: modelPhrases.Draw(t, "all"), None: modelPhrases.Draw(t, "none"),
 				From: rapid.SampledFrom([]string{"", "gendry"}).Draw(t, "from"), Limit: rapid.IntRange(1, 7).Draw(t, "limit"),
 			}
@@ -50,14 +52,14 @@ func randomQueries(f *fixture) {
 	})
 }
 
-func compareMatch(t *rapid.T, store parley.Store, q parley.SearchQuery, posted []parley.Message) {
+func compareMatch(t *rapid.T, store storage.Store, q storage.SearchQuery, posted []parley.Message) {
 	var want, got []string
 	for _, m := range slices.Backward(posted) {
 		if (q.From == "" || q.From == m.From) && occurs(q, document(m).Words) && len(want) < q.Limit {
 			want = append(want, m.Content.Text)
 		}
 	}
-	err := store.View(context.Background(), func(tx parley.Tx) error {
+	err := store.View(context.Background(), func(tx storage.Tx) error {
 		found, err := tx.Search().Match(q)
 		for _, m := range found.Messages {
 			got = append(got, m.Content.Text)
@@ -70,7 +72,7 @@ func compareMatch(t *rapid.T, store parley.Store, q parley.SearchQuery, posted [
 }
 
 // occurs compares a query with words one by one.
-func occurs(q parley.SearchQuery, words []string) bool {
+func occurs(q storage.SearchQuery, words []string) bool {
 	has := func(p parley.Phrase) bool {
 		for from := range words {
 			if follows(p, words[from:]) {

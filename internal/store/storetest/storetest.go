@@ -5,11 +5,11 @@ package storetest
 import (
 	"testing"
 
-	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Run runs the whole suite. open returns an empty store that is closed when its test has ended.
-func Run(t *testing.T, open func(t *testing.T) parley.Store) {
+func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	for _, group := range []struct {
 		name  string
 		tests []test

@@ -3,6 +3,8 @@ package storetest
 import (
 	"encoding/json"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -32,13 +34,13 @@ func taskBuried(f *fixture) {
 	check := func(when string) {
 		f.same("the task "+when, f.getTask(task.ID), task)
 		f.same("the approval "+when, f.getApproval(approval.ID), approval)
-		f.missing("begun "+when, func(tx parley.Tx) error { return found(tx.Tasks().Begun(m[0].ID)) })
+		f.missing("begun "+when, func(tx storage.Tx) error { return found(tx.Tasks().Begun(m[0].ID)) })
 	}
 	check("when buried")
 	f.same("erased", f.purge(100), 3)
 	check("when erased")
-	f.update(func(tx parley.Tx) error { return tx.Tasks().Put(task) })
-	f.update(func(tx parley.Tx) error { return tx.Approvals().Put(approval) })
+	f.update(func(tx storage.Tx) error { return tx.Tasks().Put(task) })
+	f.update(func(tx storage.Tx) error { return tx.Approvals().Put(approval) })
 	check("when changed")
 	f.sound()
 }
@@ -50,7 +52,7 @@ func taskRetained(f *fixture) {
 	task.Message, approval.Trigger = "", ""
 	f.same("the task", f.getTask(task.ID), task)
 	f.same("the approval", f.getApproval(approval.ID), approval)
-	f.missing("begun", func(tx parley.Tx) error { return found(tx.Tasks().Begun(m[1].ID)) })
+	f.missing("begun", func(tx storage.Tx) error { return found(tx.Tasks().Begun(m[1].ID)) })
 }
 
 func taskOfChanged(f *fixture) {
@@ -60,7 +62,7 @@ func taskOfChanged(f *fixture) {
 	f.permit(rule)
 	arya := f.findAgent("arya")
 	arya.Name, arya.RemovedAt = "NoOne", atp(2)
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(arya) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(arya) })
 	f.same("the task", f.getTask(task.ID), task)
 	f.same("the approval", f.getApproval(approval.ID), approval)
 	f.same("the rule", f.rules(), []parley.Permission{rule})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
@@ -39,7 +41,7 @@ func randomTrees(f *fixture) {
 		f.agents(w.agents...)
 		f.tasks(w.tasks...)
 		changes := w.change(t)
-		f.update(func(tx parley.Tx) error { return each(changes, tx.Tasks().Put) })
+		f.update(func(tx storage.Tx) error { return each(changes, tx.Tasks().Put) })
 		if err := f.store.View(context.Background(), w.compare); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +106,7 @@ func (w *forest) isUnder(t parley.Task, id string) bool {
 	return t.ID == id || len(above) > 0 && w.isUnder(above[0], id)
 }
 
-func (w *forest) compare(tx parley.Tx) error {
+func (w *forest) compare(tx storage.Tx) error {
 	var errs []error
 	for _, t := range w.tasks {
 		errs = append(errs, w.compareTask(tx, t))
@@ -117,7 +119,7 @@ func (w *forest) compare(tx parley.Tx) error {
 	return errors.Join(append(errs, w.compareDue(tx))...)
 }
 
-func (w *forest) compareTask(tx parley.Tx, t parley.Task) error {
+func (w *forest) compareTask(tx storage.Tx, t parley.Task) error {
 	got, err := tx.Tasks().Get(t.ID)
 	children, err1 := tx.Tasks().OpenChildren(t.ID)
 	tree, err2 := tx.Tasks().Tree(t.ID)
@@ -132,7 +134,7 @@ func (w *forest) compareTask(tx parley.Tx, t parley.Task) error {
 	)
 }
 
-func (w *forest) compareAgent(tx parley.Tx, who string, waits []parley.Task) error {
+func (w *forest) compareAgent(tx storage.Tx, who string, waits []parley.Task) error {
 	awaited, err := tx.Tasks().Awaited(who, plenty)
 	assigned, err2 := tx.Tasks().Assigned(who)
 	return errors.Join(
@@ -142,7 +144,7 @@ func (w *forest) compareAgent(tx parley.Tx, who string, waits []parley.Task) err
 }
 
 // compareLists looks at pages for a reader, of all sorts of tasks.
-func (w *forest) compareLists(tx parley.Tx, reader string) error {
+func (w *forest) compareLists(tx storage.Tx, reader string) error {
 	filters := map[*parley.TaskFilter]func(parley.Task) bool{
 		{}:                                   func(parley.Task) bool { return true },
 		{Open: true}:                         open,
@@ -171,7 +173,7 @@ func (w *forest) compareLists(tx parley.Tx, reader string) error {
 }
 
 // compareDue leaves the tasks of earlier forests out.
-func (w *forest) compareDue(tx parley.Tx) error {
+func (w *forest) compareDue(tx storage.Tx) error {
 	var errs []error
 	for now := range 4 {
 		due, err := tx.Tasks().Due(at(now), plenty)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -33,12 +35,12 @@ func taskName(num int) string { return "task-" + strconv.Itoa(num) }
 
 func (f *fixture) tasks(list ...parley.Task) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return each(list, tx.Tasks().Insert) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Tasks().Insert) })
 }
 
 func (f *fixture) getTask(id string) parley.Task {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Task, error) { return tx.Tasks().Get(id) })
+	return read(f, func(tx storage.Tx) (parley.Task, error) { return tx.Tasks().Get(id) })
 }
 
 func ptr[V any](v V) *V { return &v }
@@ -74,7 +76,7 @@ func taskFields(f *fixture) {
 	full := fullTask(11, c, m[0], m[1])
 	f.tasks(newTask(1), newTask(2), full)
 	f.same("full", f.getTask("task-11"), full)
-	f.same("begun", read(f, func(tx parley.Tx) (parley.Task, error) { return tx.Tasks().Begun(m[0].ID) }), full)
+	f.same("begun", read(f, func(tx storage.Tx) (parley.Task, error) { return tx.Tasks().Begun(m[0].ID) }), full)
 	plain := newTask(12)
 	f.tasks(plain)
 	f.same("plain", f.getTask("task-12"), plain)
@@ -82,7 +84,7 @@ func taskFields(f *fixture) {
 
 func (f *fixture) nextTask() (id string) {
 	f.Helper()
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		id, err = tx.Tasks().NextID()
 		return err
 	})
@@ -92,7 +94,7 @@ func (f *fixture) nextTask() (id string) {
 func taskNumbers(f *fixture) {
 	f.agents("arya", "gendry")
 	f.same("the first", f.nextTask(), "task-1")
-	draw := func(tx parley.Tx) error {
+	draw := func(tx storage.Tx) error {
 		for range 3 {
 			id, err := tx.Tasks().NextID()
 			if err != nil {
@@ -106,13 +108,13 @@ func taskNumbers(f *fixture) {
 		}
 		return nil
 	}
-	f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(draw(tx), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(draw(tx), errOwn) })
 	f.same("after a failed one", f.nextTask(), "task-1")
 	f.update(draw)
 	f.same("all", f.taskIDs(parley.TaskFilter{}, ""), "task-3 task-2 task-1")
 	f.tasks(newTask(41))
 	f.same("after one from elsewhere", f.nextTask(), "task-42")
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		first, err := tx.Tasks().NextID()
 		second, err2 := tx.Tasks().NextID()
 		if first != "task-42" || second != "task-43" {
@@ -140,7 +142,7 @@ func (f *fixture) taskIDs(filter parley.TaskFilter, reader string) string {
 	if filter.Limit == 0 {
 		filter.Limit = plenty
 	}
-	return taskIDs(read(f, func(tx parley.Tx) ([]parley.Task, error) { return tx.Tasks().List(filter, reader) }))
+	return taskIDs(read(f, func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().List(filter, reader) }))
 }
 
 func taskPut(f *fixture) {
@@ -150,17 +152,17 @@ func taskPut(f *fixture) {
 	changed := newTask(11)
 	changed.Parent, changed.Root, changed.Depth, changed.Requester, changed.OriginalRequester = "task-2", "task-2", 7, "arya", "gendry"
 	changed.Source, changed.CreatedAt, changed.DependsOn = "changed", at(50), []string{"task-12"}
-	f.update(func(tx parley.Tx) error { return tx.Tasks().Put(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Tasks().Put(changed) })
 	changed.Parent, changed.Root, changed.Depth, changed.Requester, changed.OriginalRequester = "task-1", "task-1", 1, "gendry", "arya"
 	changed.Source, changed.CreatedAt, changed.DependsOn = "api", at(1), t.DependsOn
 	f.same("replaced by a plain one", f.getTask("task-11"), changed)
-	f.update(func(tx parley.Tx) error { return tx.Tasks().Put(t) })
+	f.update(func(tx storage.Tx) error { return tx.Tasks().Put(t) })
 	f.same("replaced by a full one", f.getTask("task-11"), t)
 	f.same("another", f.getTask("task-12"), other)
 	nobodys := t
 	nobodys.Assignee = "nobody"
 	for _, t := range []parley.Task{newTask(13), nobodys, {ID: "task-x", Assignee: "arya"}} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Tasks().Put(t) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Tasks().Put(t) })
 	}
 	f.same("after refusals", f.getTask("task-11"), t)
 }
@@ -168,7 +170,7 @@ func taskPut(f *fixture) {
 func taskRefused(f *fixture) {
 	f.agents("arya", "gendry")
 	f.tasks(newTask(1))
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Tasks().Insert(newTask(1)) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Tasks().Insert(newTask(1)) })
 	for what, change := range map[string]func(*parley.Task){
 		"parent":    func(t *parley.Task) { t.Parent = "task-9" },
 		"no parent": func(t *parley.Task) { t.Parent = "nonsense" },
@@ -181,12 +183,12 @@ func taskRefused(f *fixture) {
 	} {
 		t := newTask(2)
 		change(&t)
-		err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Tasks().Insert(t) })
+		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Tasks().Insert(t) })
 		if !errors.Is(err, parley.ErrNotFound) {
 			f.Errorf("an unknown %s: %v", what, err)
 		}
 	}
-	if err := f.store.Update(f.Context(), func(tx parley.Tx) error { return tx.Tasks().Insert(parley.Task{ID: "work"}) }); err == nil {
+	if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Tasks().Insert(parley.Task{ID: "work"}) }); err == nil {
 		f.Error("a task was stored whose id is none")
 	}
 	f.same("tasks", f.taskIDs(parley.TaskFilter{}, ""), "task-1")
@@ -196,22 +198,22 @@ func taskUnknown(f *fixture) {
 	f.agents("arya", "gendry")
 	f.tasks(newTask(1), newTask(12))
 	for _, id := range []string{"", "task-", "task-0", "task-2", "task-01", "task-+1", "Task-1", "1", "task--1", "task-99999999999999999999", "task-1 "} {
-		f.missing(id, func(tx parley.Tx) error { return found(tx.Tasks().Get(id)) })
-		for what, find := range map[string]func(parley.Tx) ([]parley.Task, error){
-			"children":   func(tx parley.Tx) ([]parley.Task, error) { return tx.Tasks().OpenChildren(id) },
-			"tree":       func(tx parley.Tx) ([]parley.Task, error) { return tx.Tasks().Tree(id) },
-			"dependants": func(tx parley.Tx) ([]parley.Task, error) { return tx.Tasks().Dependants(id) },
+		f.missing(id, func(tx storage.Tx) error { return found(tx.Tasks().Get(id)) })
+		for what, find := range map[string]func(storage.Tx) ([]parley.Task, error){
+			"children":   func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().OpenChildren(id) },
+			"tree":       func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().Tree(id) },
+			"dependants": func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().Dependants(id) },
 		} {
 			f.same(what+" of "+id, taskIDs(read(f, find)), "")
 		}
-		f.same("open under "+id, read(f, func(tx parley.Tx) (int, error) { return tx.Tasks().OpenUnder(id) }), 0)
-		f.same("spent on "+id, read(f, func(tx parley.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent(id) }), map[string]parley.Usage{})
+		f.same("open under "+id, read(f, func(tx storage.Tx) (int, error) { return tx.Tasks().OpenUnder(id) }), 0)
+		f.same("spent on "+id, read(f, func(tx storage.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent(id) }), map[string]parley.Usage{})
 	}
 	for _, id := range []string{"", "no uuid", newID()} {
-		f.missing("begun by "+id, func(tx parley.Tx) error { return found(tx.Tasks().Begun(id)) })
+		f.missing("begun by "+id, func(tx storage.Tx) error { return found(tx.Tasks().Begun(id)) })
 	}
-	f.missing("awaited", func(tx parley.Tx) error { return found(tx.Tasks().Awaited("nobody", 1)) })
-	f.missing("assigned", func(tx parley.Tx) error { return found(tx.Tasks().Assigned("nobody")) })
+	f.missing("awaited", func(tx storage.Tx) error { return found(tx.Tasks().Awaited("nobody", 1)) })
+	f.missing("assigned", func(tx storage.Tx) error { return found(tx.Tasks().Assigned("nobody")) })
 	for _, filter := range []parley.TaskFilter{{Assignee: "nobody"}, {Requester: "nobody"}, {Before: "x"}, {Before: "task-1"}} {
 		f.same("a list", f.taskIDs(filter, ""), "")
 	}
@@ -228,13 +230,13 @@ func taskGetAll(f *fixture) {
 	}
 	f.tasks(list...)
 	get := func(ids ...string) []parley.Task {
-		return read(f, func(tx parley.Tx) ([]parley.Task, error) { return tx.Tasks().GetAll(ids) })
+		return read(f, func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().GetAll(ids) })
 	}
 	f.same("none", get(), []parley.Task{})
 	f.same("some", get("task-12", "nonsense", "task-3", "task-999", "task-12"), []parley.Task{list[2], list[11]})
 	f.same("all", get(append(ids, ids...)...), list)
 	scan := func(after string, limit int) []parley.Task {
-		return read(f, func(tx parley.Tx) ([]parley.Task, error) { return tx.Tasks().Scan(after, limit) })
+		return read(f, func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().Scan(after, limit) })
 	}
 	f.same("from the first", scan("", 7), list[:7])
 	f.same("from another", scan("task-9", 3), list[9:12])
@@ -261,7 +263,7 @@ func taskSpent(f *fixture) {
 		"task-1": {InputTokens: 1, OutputTokens: 10, Cost: 0.5}, "task-2": {InputTokens: 5, OutputTokens: 20, Cost: 1},
 	}
 	spent := func(root string) map[string]parley.Usage {
-		return read(f, func(tx parley.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent(root) })
+		return read(f, func(tx storage.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent(root) })
 	}
 	f.same("the tree", spent("task-1"), want)
 	f.bury(gone)
@@ -294,28 +296,28 @@ func taskSessions(f *fixture) {
 		made[name] = r
 		f.runs(r)
 	}
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		return found(tx.Deliveries().Insert(m[1], []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
 	})
 	session := func(agent, task string) parley.Run {
-		return read(f, func(tx parley.Tx) (parley.Run, error) { return tx.Runs().TaskSession(agent, task) })
+		return read(f, func(tx storage.Tx) (parley.Run, error) { return tx.Runs().TaskSession(agent, task) })
 	}
 	f.same("the newest, which has answered an ask", session("ARYA", "task-1"), made["asked"])
 	f.same("of another task", session("arya", "task-2"), made["another task"])
 	f.same("of another agent", session("gendry", "task-1"), made["another agent"])
 	for _, who := range [][2]string{{"arya", "task-3"}, {"gendry", "task-2"}, {"nobody", "task-1"}, {"arya", ""}} {
-		f.missing("a session", func(tx parley.Tx) error { return found(tx.Runs().TaskSession(who[0], who[1])) })
+		f.missing("a session", func(tx storage.Tx) error { return found(tx.Runs().TaskSession(who[0], who[1])) })
 	}
 	live, another := newRun("gendry", c.ID, m[0].ID), newRun("arya", c.ID, m[0].ID)
 	live.Task, another.Task = "task-1", "task-2"
 	f.runs(live, another)
 	in := func(task string) []parley.Run {
-		return read(f, func(tx parley.Tx) ([]parley.Run, error) { return tx.Runs().InTask(task) })
+		return read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().InTask(task) })
 	}
 	f.same("live", in("task-1"), []parley.Run{live})
 	f.same("live in another", in("task-2"), []parley.Run{another})
 	f.same("live in none", in(""), []parley.Run{})
 	f.bury(c)
 	f.same("live when buried", in("task-1"), []parley.Run{})
-	f.missing("a session when buried", func(tx parley.Tx) error { return found(tx.Runs().TaskSession("arya", "task-1")) })
+	f.missing("a session when buried", func(tx storage.Tx) error { return found(tx.Runs().TaskSession("arya", "task-1")) })
 }

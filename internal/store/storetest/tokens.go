@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -29,7 +31,7 @@ func newToken(agent string) parley.Token {
 // tokens stores tokens under the hashes 1, 2 and so on.
 func (f *fixture) tokens(list ...parley.Token) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		for i, t := range list {
 			if err := tx.Tokens().Insert(t, parley.TokenHash{byte(i + 1)}); err != nil {
 				return err
@@ -41,17 +43,17 @@ func (f *fixture) tokens(list ...parley.Token) {
 
 func (f *fixture) findToken(hash byte) parley.Token {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Token, error) { return tx.Tokens().Find(parley.TokenHash{hash}) })
+	return read(f, func(tx storage.Tx) (parley.Token, error) { return tx.Tokens().Find(parley.TokenHash{hash}) })
 }
 
 func (f *fixture) getToken(id string) parley.Token {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Token, error) { return tx.Tokens().Get(id) })
+	return read(f, func(tx storage.Tx) (parley.Token, error) { return tx.Tokens().Get(id) })
 }
 
 func (f *fixture) listTokens(filter parley.TokenFilter) []parley.Token {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Token, error) { return tx.Tokens().List(filter) })
+	return read(f, func(tx storage.Tx) ([]parley.Token, error) { return tx.Tokens().List(filter) })
 }
 
 func tokenFields(f *fixture) {
@@ -71,10 +73,10 @@ func tokenHashes(f *fixture) {
 	f.agents("arya")
 	f.tokens(newToken("arya"))
 	for _, hash := range []parley.TokenHash{{}, {2}, {31: 1}, {0: 1, 31: 1}} {
-		f.missing("another hash", func(tx parley.Tx) error { return found(tx.Tokens().Find(hash)) })
+		f.missing("another hash", func(tx storage.Tx) error { return found(tx.Tokens().Find(hash)) })
 	}
 	for _, id := range []string{newID(), "", "no uuid", "\x00", "arya"} {
-		f.missing("another id", func(tx parley.Tx) error { return found(tx.Tokens().Get(id)) })
+		f.missing("another id", func(tx storage.Tx) error { return found(tx.Tokens().Get(id)) })
 	}
 }
 
@@ -85,9 +87,9 @@ func tokenTaken(f *fixture) {
 	again := newToken("arya")
 	again.ID = first.ID
 	before := f.everything()
-	for what, insert := range map[string]func(parley.Tx) error{
-		"the hash": func(tx parley.Tx) error { return tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1}) },
-		"the id":   func(tx parley.Tx) error { return tx.Tokens().Insert(again, parley.TokenHash{2}) },
+	for what, insert := range map[string]func(storage.Tx) error{
+		"the hash": func(tx storage.Tx) error { return tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1}) },
+		"the id":   func(tx storage.Tx) error { return tx.Tokens().Insert(again, parley.TokenHash{2}) },
 	} {
 		f.fails(parley.ErrTaken, insert)
 		f.same("after "+what+" was refused", f.everything(), before)
@@ -99,7 +101,7 @@ func tokenOfNobody(f *fixture) {
 	held, made := newToken("arya"), newToken("arya")
 	held.Agent, made.CreatedBy = "nobody", "nobody"
 	for _, t := range []parley.Token{held, made} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Tokens().Insert(t, parley.TokenHash{1}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Tokens().Insert(t, parley.TokenHash{1}) })
 	}
 	f.same("tokens", f.listTokens(parley.TokenFilter{Limit: 9}), []parley.Token{})
 	f.same("tokens of nobody", f.listTokens(parley.TokenFilter{Agent: "nobody", Limit: 9}), []parley.Token{})
@@ -110,7 +112,7 @@ func tokenOfChanged(f *fixture) {
 	token := newToken("arya")
 	f.tokens(token)
 	arya.Name, arya.RemovedAt = "NoOne", atp(2)
-	f.update(func(tx parley.Tx) error { return tx.Agents().Update(arya) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Update(arya) })
 	f.same("its token", f.findToken(1), token)
 	f.same("its tokens", f.listTokens(parley.TokenFilter{Agent: "arya", Limit: 9}), []parley.Token{token})
 }
@@ -147,12 +149,12 @@ func tokenPut(f *fixture) {
 	token, other := newToken("arya"), newToken("arya")
 	f.tokens(token, other)
 	changed := parley.Token{ID: token.ID, Agent: "gendry", Kind: parley.TokenLink, Label: "changed", RevokedAt: atp(5)}
-	f.update(func(tx parley.Tx) error { return tx.Tokens().Put(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Tokens().Put(changed) })
 	token.RevokedAt = atp(5)
 	f.same("revoked", f.findToken(1), token)
 	f.same("another", f.findToken(2), other)
 	for _, id := range []string{newID(), "no uuid"} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Tokens().Put(parley.Token{ID: id}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Tokens().Put(parley.Token{ID: id}) })
 	}
 }
 
@@ -160,11 +162,11 @@ func tokenErase(f *fixture) {
 	f.agents("arya")
 	token, other := newToken("arya"), newToken("arya")
 	f.tokens(token, other)
-	f.update(func(tx parley.Tx) error { return tx.Tokens().Erase(token.ID) })
-	f.missing("the erased one", func(tx parley.Tx) error { return found(tx.Tokens().Get(token.ID)) })
+	f.update(func(tx storage.Tx) error { return tx.Tokens().Erase(token.ID) })
+	f.missing("the erased one", func(tx storage.Tx) error { return found(tx.Tokens().Get(token.ID)) })
 	f.same("another", f.findToken(2), other)
 	for _, id := range []string{token.ID, "no uuid"} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Tokens().Erase(id) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Tokens().Erase(id) })
 	}
 }
 
@@ -188,7 +190,7 @@ func tokenForget(f *fixture) {
 	}
 	f.tokens(list...)
 	forget := func(seconds, limit int) (n int) {
-		f.update(func(tx parley.Tx) (err error) {
+		f.update(func(tx storage.Tx) (err error) {
 			n, err = tx.Tokens().Forget(parley.TokenPlain, at(seconds), limit)
 			return err
 		})
@@ -198,7 +200,7 @@ func tokenForget(f *fixture) {
 	f.same("up to the limit", forget(11, 1), 1)
 	f.same("the other", forget(11, 9), 1)
 	f.same("no more", forget(11, 9), 0)
-	f.missing("a forgotten one", func(tx parley.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{2})) })
+	f.missing("a forgotten one", func(tx storage.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{2})) })
 	f.same("the rest", forget(99, 9), 2)
 	f.same("the good one", f.findToken(1), list[0])
 	f.same("left", len(f.listTokens(parley.TokenFilter{Limit: 99})), 6)
@@ -206,9 +208,9 @@ func tokenForget(f *fixture) {
 
 func tokenFailed(f *fixture) {
 	f.agents("arya")
-	f.fails(errOwn, func(tx parley.Tx) error {
+	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1}), errOwn)
 	})
-	f.missing("its token", func(tx parley.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) })
+	f.missing("its token", func(tx storage.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) })
 	f.tokens(newToken("arya"))
 }

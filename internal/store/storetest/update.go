@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -29,7 +31,7 @@ func (f *fixture) prepared() everything {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya", "arya", "gendry")
 	f.deliver(f.post(newMessage(c.ID, "arya", "hello")), "gendry")
-	f.update(func(tx parley.Tx) error {
+	f.update(func(tx storage.Tx) error {
 		if err := tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "arya"}); err != nil {
 			return err
 		}
@@ -60,7 +62,7 @@ func updateWrites(f *fixture) {
 func updateSeesItself(f *fixture) {
 	f.prepared()
 	var inside everything
-	f.update(func(tx parley.Tx) (err error) {
+	f.update(func(tx storage.Tx) (err error) {
 		if err = writeEverything(tx); err == nil {
 			inside, err = dump(tx)
 		}
@@ -71,14 +73,14 @@ func updateSeesItself(f *fixture) {
 
 func updateErrorLeavesNothing(f *fixture) {
 	before := f.prepared()
-	err := f.store.Update(f.Context(), func(tx parley.Tx) error {
+	err := f.store.Update(f.Context(), func(tx storage.Tx) error {
 		return errors.Join(writeEverything(tx), errOwn)
 	})
 	if !errors.Is(err, errOwn) || errors.Is(err, parley.ErrNotFound) {
 		f.Fatalf("got %v", err)
 	}
 	own := parley.Errorf(parley.BadInput, "the sender is unknown").Suggest("add it")
-	err = f.store.Update(f.Context(), func(tx parley.Tx) error {
+	err = f.store.Update(f.Context(), func(tx storage.Tx) error {
 		if err := writeEverything(tx); err != nil {
 			return err
 		}
@@ -88,7 +90,7 @@ func updateErrorLeavesNothing(f *fixture) {
 		f.Fatalf("got %v, want the very same error", err)
 	}
 	f.same("after failed updates", f.everything(), before)
-	f.missing("the key of a failed update", func(tx parley.Tx) error {
+	f.missing("the key of a failed update", func(tx storage.Tx) error {
 		return found(tx.Messages().Keyed("arya", "fresh-key", time.Time{}))
 	})
 }
@@ -96,7 +98,7 @@ func updateErrorLeavesNothing(f *fixture) {
 func updatePanicLeavesNothing(f *fixture) {
 	before := f.prepared()
 	for _, value := range []any{"a word", errOwn, nil} {
-		f.panics(func(tx parley.Tx) error {
+		f.panics(func(tx storage.Tx) error {
 			if err := writeEverything(tx); err != nil {
 				return err
 			}
@@ -109,10 +111,10 @@ func updatePanicLeavesNothing(f *fixture) {
 
 func updatePassesRefusal(f *fixture) {
 	f.agents("arya")
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error {
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
 		return fmt.Errorf("adding: %w", tx.Agents().Insert(newAgent("arya")))
 	})
-	f.fails(parley.ErrNotFound, func(tx parley.Tx) error {
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error {
 		return fmt.Errorf("looking: %w", found(tx.Agents().Find("nobody")))
 	})
 }
@@ -120,11 +122,11 @@ func updatePassesRefusal(f *fixture) {
 func updateFailureBurnsNoNumber(f *fixture) {
 	f.prepared()
 	for i := range 3 {
-		f.fails(errOwn, func(tx parley.Tx) error { return errors.Join(writeEverything(tx), errOwn) })
-		f.panics(func(tx parley.Tx) error { panic(writeEverything(tx)) })
+		f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(writeEverything(tx), errOwn) })
+		f.panics(func(tx storage.Tx) error { panic(writeEverything(tx)) })
 		c := f.findConversation("general")
 		f.post(newMessage(c.ID, "arya", "hello"))
-		f.update(func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(i), Kind: "test"}) })
+		f.update(func(tx storage.Tx) error { return tx.Log().Append(parley.Event{At: at(i), Kind: "test"}) })
 	}
 	all := f.everything()
 	f.oneOrder(all)
@@ -166,7 +168,7 @@ func updateFailureForgetsAgents(f *fixture) {
 		"an error": func() error { return errOwn },
 		"a panic":  func() error { panic("an end") },
 	} {
-		err := f.store.Update(f.Context(), func(tx parley.Tx) error {
+		err := f.store.Update(f.Context(), func(tx storage.Tx) error {
 			if err := writeWithoutLog(tx); err != nil {
 				return fmt.Errorf("too early: %w", err)
 			}
@@ -176,10 +178,10 @@ func updateFailureForgetsAgents(f *fixture) {
 			f.Fatalf("%s: got %v", name, err)
 		}
 		for _, name := range []string{"newcomer", "NewcomerBot", "Renamed"} {
-			f.missing(name, func(tx parley.Tx) error { return found(tx.Agents().Find(name)) })
+			f.missing(name, func(tx storage.Tx) error { return found(tx.Agents().Find(name)) })
 		}
 		f.same("the agent after "+name, f.findAgent("AryaBot"), before)
-		f.update(func(tx parley.Tx) error {
+		f.update(func(tx storage.Tx) error {
 			again, err := tx.Agents().Find("arya")
 			if err == nil && again.Name != before.Name {
 				err = fmt.Errorf("the writer still has the name %s", again.Name)
@@ -191,7 +193,7 @@ func updateFailureForgetsAgents(f *fixture) {
 }
 
 // writeWithoutLog changes agents and finds them again, so that they would be remembered.
-func writeWithoutLog(tx parley.Tx) error {
+func writeWithoutLog(tx storage.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
 		return err
@@ -216,7 +218,7 @@ func updateFailureForgetsTheRest(f *fixture) {
 	f.agents("arya", "gendry")
 	c := newChannel("lost", "arya")
 	m := newMessage(c.ID, "arya", "hello")
-	f.fails(errOwn, func(tx parley.Tx) (err error) {
+	f.fails(errOwn, func(tx storage.Tx) (err error) {
 		if err := tx.Conversations().Insert(c); err != nil {
 			return err
 		}
@@ -228,10 +230,10 @@ func updateFailureForgetsTheRest(f *fixture) {
 		}
 		return errOwn
 	})
-	for name, call := range map[string]func(parley.Tx) error{
-		"a message":  func(tx parley.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "hello"))) },
-		"a member":   func(tx parley.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) },
-		"a delivery": func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches("gendry"))) },
+	for name, call := range map[string]func(storage.Tx) error{
+		"a message":  func(tx storage.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "hello"))) },
+		"a member":   func(tx storage.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) },
+		"a delivery": func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches("gendry"))) },
 	} {
 		if err := f.store.Update(f.Context(), call); !errors.Is(err, parley.ErrNotFound) {
 			f.Errorf("%s of what was never stored: got %v, want ErrNotFound", name, err)
@@ -274,7 +276,7 @@ func (f *fixture) hold() (release func()) {
 	f.Helper()
 	running, gate, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		done <- f.store.Update(context.Background(), func(parley.Tx) error {
+		done <- f.store.Update(context.Background(), func(storage.Tx) error {
 			close(running)
 			<-gate
 			return nil
@@ -293,7 +295,7 @@ func (f *fixture) hold() (release func()) {
 func updateCancelledRunning(f *fixture) {
 	f.agents("arya")
 	ctx, cancel := context.WithCancel(f.Context())
-	err := f.store.Update(ctx, func(tx parley.Tx) error {
+	err := f.store.Update(ctx, func(tx storage.Tx) error {
 		cancel()
 		return tx.Agents().Insert(newAgent("gendry"))
 	})
@@ -302,7 +304,7 @@ func updateCancelledRunning(f *fixture) {
 	}
 	f.findAgent("gendry")
 	ctx, cancel = context.WithCancel(f.Context())
-	err = f.store.Update(ctx, func(parley.Tx) error {
+	err = f.store.Update(ctx, func(storage.Tx) error {
 		cancel()
 		return errOwn
 	})

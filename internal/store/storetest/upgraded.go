@@ -3,16 +3,18 @@ package storetest
 import (
 	"testing"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
 // Upgraded looks at a store that an older program has left, in which arya was asked once, is at a run of task-1, and
 // in which there were no tasks yet.
-func Upgraded(t *testing.T, s parley.Store) {
+func Upgraded(t *testing.T, s storage.Store) {
 	t.Helper()
 	f := &fixture{t, s}
-	f.same("asked", read(f, func(tx parley.Tx) (int, error) { return tx.Queue().Asked("arya") }), 1)
-	runs := read(f, func(tx parley.Tx) ([]parley.Run, error) { return tx.Runs().InTask("task-1") })
+	f.same("asked", read(f, func(tx storage.Tx) (int, error) { return tx.Queue().Asked("arya") }), 1)
+	runs := read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().InTask("task-1") })
 	f.same("runs", words(runs, func(r parley.Run) string { return r.Agent }), "arya")
 	f.same("its depth", runs[0].Depth, 0)
 	f.same("the next task", f.nextTask(), "task-1")
@@ -21,7 +23,7 @@ func Upgraded(t *testing.T, s parley.Store) {
 	task.Assignee = "gendry-2"
 	f.tasks(task)
 	f.same("a new task", f.getTask("task-1"), task)
-	spent := read(f, func(tx parley.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent("task-1") })
+	spent := read(f, func(tx storage.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent("task-1") })
 	f.same("spent on it", spent, map[string]parley.Usage{"task-1": {}})
 	f.bridges(newBridge("tree")) // of which there were none either
 	f.same("a new bridge", f.bridgeList(), []parley.Bridge{newBridge("tree")})

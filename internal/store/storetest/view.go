@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/parley-hub/parley/internal/storage"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -23,7 +25,7 @@ var viewTests = []test{
 
 func viewIsSnapshot(f *fixture) {
 	f.prepared()
-	f.view(func(tx parley.Tx) error {
+	f.view(func(tx storage.Tx) error {
 		before, err := dump(tx)
 		if err != nil {
 			return err
@@ -49,7 +51,7 @@ func viewNeverHalf(f *fixture) {
 		wg.Go(func() { errs[i] = f.countUntil(done) })
 	}
 	for range 24 {
-		f.update(func(tx parley.Tx) error {
+		f.update(func(tx storage.Tx) error {
 			for _, c := range []parley.Conversation{a, b} {
 				if _, err := post(tx, newMessage(c.ID, "arya", "hello")); err != nil {
 					return err
@@ -71,7 +73,7 @@ func (f *fixture) countUntil(done chan struct{}) error {
 			last = true
 		default:
 		}
-		err := f.store.View(f.Context(), func(tx parley.Tx) error {
+		err := f.store.View(f.Context(), func(tx storage.Tx) error {
 			a, err := tx.Conversations().Find("a")
 			if err != nil {
 				return err
@@ -96,13 +98,13 @@ func (f *fixture) countUntil(done chan struct{}) error {
 // A store that remembers agents must keep them apart for views of different age.
 func viewKeepsAgents(f *fixture) {
 	a := f.agents("arya")[0]
-	f.view(func(tx parley.Tx) error {
+	f.view(func(tx storage.Tx) error {
 		if _, err := tx.Agents().List(); err != nil { // the snapshot begins
 			return err
 		}
 		renamed := a
 		renamed.Name = "Renamed"
-		f.update(func(tx parley.Tx) error { return tx.Agents().Update(renamed) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Update(renamed) })
 		f.same("a new view", f.findAgent("arya").Name, "Renamed")
 		old, err := tx.Agents().Find("arya")
 		f.same("the old view", old, a)
@@ -123,65 +125,65 @@ func viewCannotWrite(f *fixture) {
 	d := before.Deliveries[m.ID][0]
 	next := newMessage(c.ID, "arya", "hello")
 	next.Seq = before.NextSeq
-	for name, write := range map[string]func(parley.Tx) error{
-		"Agents.Insert":        func(tx parley.Tx) error { return tx.Agents().Insert(newAgent("newcomer")) },
-		"Agents.Update":        func(tx parley.Tx) error { return tx.Agents().Update(a) },
-		"Conversations.Insert": func(tx parley.Tx) error { return tx.Conversations().Insert(newChannel("fresh", "arya")) },
-		"Conversations.Update": func(tx parley.Tx) error { return tx.Conversations().Update(c) },
-		"Conversations.Bury":   func(tx parley.Tx) error { return tx.Conversations().Bury(c.ID) },
-		"Members.Put": func(tx parley.Tx) error {
+	for name, write := range map[string]func(storage.Tx) error{
+		"Agents.Insert":        func(tx storage.Tx) error { return tx.Agents().Insert(newAgent("newcomer")) },
+		"Agents.Update":        func(tx storage.Tx) error { return tx.Agents().Update(a) },
+		"Conversations.Insert": func(tx storage.Tx) error { return tx.Conversations().Insert(newChannel("fresh", "arya")) },
+		"Conversations.Update": func(tx storage.Tx) error { return tx.Conversations().Update(c) },
+		"Conversations.Bury":   func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) },
+		"Members.Put": func(tx storage.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", ReadSeq: 1})
 		},
-		"Conversations.Purge": func(tx parley.Tx) error { return found(tx.Conversations().Purge(10)) },
-		"Messages.Key":        func(tx parley.Tx) error { return tx.Messages().Key("arya", "key", task.ID, at(10)) },
-		"Messages.ForgetKeys": func(tx parley.Tx) error { return found(tx.Messages().ForgetKeys(at(10), 10)) },
-		"Members.Remove":      func(tx parley.Tx) error { return tx.Members().Remove(c.ID, "arya") },
-		"Messages.Insert":     func(tx parley.Tx) error { return tx.Messages().Insert(next) },
-		"Deliveries.Put":      func(tx parley.Tx) error { return tx.Deliveries().Put(d, d) },
-		"Deliveries.Insert":   func(tx parley.Tx) error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
-		"Artifacts.Keep": func(tx parley.Tx) error {
-			return tx.Artifacts().Keep(parley.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")
+		"Conversations.Purge": func(tx storage.Tx) error { return found(tx.Conversations().Purge(10)) },
+		"Messages.Key":        func(tx storage.Tx) error { return tx.Messages().Key("arya", "key", task.ID, at(10)) },
+		"Messages.ForgetKeys": func(tx storage.Tx) error { return found(tx.Messages().ForgetKeys(at(10), 10)) },
+		"Members.Remove":      func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") },
+		"Messages.Insert":     func(tx storage.Tx) error { return tx.Messages().Insert(next) },
+		"Deliveries.Put":      func(tx storage.Tx) error { return tx.Deliveries().Put(d, d) },
+		"Deliveries.Insert":   func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
+		"Artifacts.Keep": func(tx storage.Tx) error {
+			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")
 		},
-		"Artifacts.Forget": func(tx parley.Tx) error { return found(tx.Artifacts().Forget(digest("00"), at(10))) },
-		"Artifacts.Expire": func(tx parley.Tx) error { return found(tx.Artifacts().Expire(digest("00"), at(10), at(10))) },
-		"Messages.Redact":  func(tx parley.Tx) error { return tx.Messages().Redact(m.Redacted(at(1))) },
-		"Retention.Erase":  func(tx parley.Tx) error { return found(tx.Retention().Erase(0, before.NextSeq)) },
-		"Retention.Weigh": func(tx parley.Tx) error {
+		"Artifacts.Forget": func(tx storage.Tx) error { return found(tx.Artifacts().Forget(digest("00"), at(10))) },
+		"Artifacts.Expire": func(tx storage.Tx) error { return found(tx.Artifacts().Expire(digest("00"), at(10), at(10))) },
+		"Messages.Redact":  func(tx storage.Tx) error { return tx.Messages().Redact(m.Redacted(at(1))) },
+		"Retention.Erase":  func(tx storage.Tx) error { return found(tx.Retention().Erase(0, before.NextSeq)) },
+		"Retention.Weigh": func(tx storage.Tx) error {
 			_, _, err := tx.Retention().Weigh(10)
 			return err
 		},
-		"Search.Forget":     func(tx parley.Tx) error { return tx.Search().Forget(m.Seq) },
-		"Search.Scrub":      func(tx parley.Tx) error { return found(tx.Search().Scrub()) },
-		"Agents.KeepHealth": func(tx parley.Tx) error { return tx.Agents().KeepHealth("arya", parley.Health{At: at(1)}) },
-		"Runs.Insert":       func(tx parley.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
-		"Runs.Put":          func(tx parley.Tx) error { return tx.Runs().Put(r) },
-		"Runs.Posted":       func(tx parley.Tx) error { return tx.Runs().Posted(r.ID, parley.RunPost{Message: m.ID}) },
-		"Runs.KeepOutput":   func(tx parley.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("other")) },
-		"no output":         func(tx parley.Tx) error { return tx.Runs().KeepOutput(r.ID, nil) },
-		"ForgetOutputs":     func(tx parley.Tx) error { return found(tx.Runs().ForgetOutputs(at(99), 9)) },
-		"Tokens.Erase":      func(tx parley.Tx) error { return tx.Tokens().Erase(newID()) },
-		"Loops.Put": func(tx parley.Tx) error {
-			return tx.Loops().Put(parley.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, At: at(1)})
+		"Search.Forget":     func(tx storage.Tx) error { return tx.Search().Forget(m.Seq) },
+		"Search.Scrub":      func(tx storage.Tx) error { return found(tx.Search().Scrub()) },
+		"Agents.KeepHealth": func(tx storage.Tx) error { return tx.Agents().KeepHealth("arya", parley.Health{At: at(1)}) },
+		"Runs.Insert":       func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
+		"Runs.Put":          func(tx storage.Tx) error { return tx.Runs().Put(r) },
+		"Runs.Posted":       func(tx storage.Tx) error { return tx.Runs().Posted(r.ID, storage.RunPost{Message: m.ID}) },
+		"Runs.KeepOutput":   func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("other")) },
+		"no output":         func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, nil) },
+		"ForgetOutputs":     func(tx storage.Tx) error { return found(tx.Runs().ForgetOutputs(at(99), 9)) },
+		"Tokens.Erase":      func(tx storage.Tx) error { return tx.Tokens().Erase(newID()) },
+		"Loops.Put": func(tx storage.Tx) error {
+			return tx.Loops().Put(storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, At: at(1)})
 		},
-		"Loops.Forget":       func(tx parley.Tx) error { return found(tx.Loops().Forget("arya", "gendry")) },
-		"Loops.ForgetIn":     func(tx parley.Tx) error { return found(tx.Loops().ForgetIn(c.ID)) },
-		"Waits.Insert":       func(tx parley.Tx) error { return tx.Waits().Insert(newWait(m.ID, "arya", "gendry")) },
-		"Waits.Put":          func(tx parley.Tx) error { return tx.Waits().Put(wait) },
-		"Waits.Erase":        func(tx parley.Tx) error { return tx.Waits().Erase(wait.ID) },
-		"Tasks.Insert":       func(tx parley.Tx) error { return tx.Tasks().Insert(newTask(99)) },
-		"Tasks.Put":          func(tx parley.Tx) error { return tx.Tasks().Put(task) },
-		"Permissions.Put":    func(tx parley.Tx) error { return tx.Permissions().Put(newRule("arya", "*", parley.EffectAllow)) },
-		"Permissions.Remove": func(tx parley.Tx) error { return tx.Permissions().Remove("arya", "*", parley.EffectDeny) },
-		"Approvals.Insert":   func(tx parley.Tx) error { return tx.Approvals().Insert(newApproval("fresh")) },
-		"Approvals.Put":      func(tx parley.Tx) error { return tx.Approvals().Put(approval) },
-		"Notices.Insert":     func(tx parley.Tx) error { return tx.Notices().Insert(newNotice("fresh", 1)) },
-		"Notices.Put":        func(tx parley.Tx) error { return tx.Notices().Put(notice) },
-		"Notices.Forget":     func(tx parley.Tx) error { return found(tx.Notices().Forget(at(99), 9)) },
-		"Log.Prune":          func(tx parley.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
-		"Log.Append":         func(tx parley.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
-		"Log.Audit":          func(tx parley.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
+		"Loops.Forget":       func(tx storage.Tx) error { return found(tx.Loops().Forget("arya", "gendry")) },
+		"Loops.ForgetIn":     func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(c.ID)) },
+		"Waits.Insert":       func(tx storage.Tx) error { return tx.Waits().Insert(newWait(m.ID, "arya", "gendry")) },
+		"Waits.Put":          func(tx storage.Tx) error { return tx.Waits().Put(wait) },
+		"Waits.Erase":        func(tx storage.Tx) error { return tx.Waits().Erase(wait.ID) },
+		"Tasks.Insert":       func(tx storage.Tx) error { return tx.Tasks().Insert(newTask(99)) },
+		"Tasks.Put":          func(tx storage.Tx) error { return tx.Tasks().Put(task) },
+		"Permissions.Put":    func(tx storage.Tx) error { return tx.Permissions().Put(newRule("arya", "*", parley.EffectAllow)) },
+		"Permissions.Remove": func(tx storage.Tx) error { return tx.Permissions().Remove("arya", "*", parley.EffectDeny) },
+		"Approvals.Insert":   func(tx storage.Tx) error { return tx.Approvals().Insert(newApproval("fresh")) },
+		"Approvals.Put":      func(tx storage.Tx) error { return tx.Approvals().Put(approval) },
+		"Notices.Insert":     func(tx storage.Tx) error { return tx.Notices().Insert(newNotice("fresh", 1)) },
+		"Notices.Put":        func(tx storage.Tx) error { return tx.Notices().Put(notice) },
+		"Notices.Forget":     func(tx storage.Tx) error { return found(tx.Notices().Forget(at(99), 9)) },
+		"Log.Prune":          func(tx storage.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
+		"Log.Append":         func(tx storage.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
+		"Log.Audit":          func(tx storage.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
-		f.view(func(tx parley.Tx) error {
+		f.view(func(tx storage.Tx) error {
 			switch err := write(tx); {
 			case err == nil:
 				f.Errorf("%s: a view could write", name)
@@ -201,7 +203,7 @@ func (f *fixture) withErasable() {
 	m.Conversation, m.IdempotencyKey = f.findConversation("general").ID, "key"
 	f.post(m)
 	f.keep("arya", digest("00"))
-	f.update(func(tx parley.Tx) error { return tx.Search().Forget(1) })
+	f.update(func(tx storage.Tx) error { return tx.Search().Forget(1) })
 	r := ended(newRun("arya", m.Conversation), 5)
 	f.runs(r)
 	f.keepOutput(r.ID, "output")
@@ -211,14 +213,14 @@ func (f *fixture) withErasable() {
 	f.approvals(newApproval("digest"))
 	f.notices(newNotice("key", 1))
 	buried := f.channel("buried", "arya")
-	f.update(func(tx parley.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(buried.ID) })
 }
 
 func viewError(f *fixture) {
-	if err := f.store.View(f.Context(), func(parley.Tx) error { return errOwn }); !identical(err, errOwn) {
+	if err := f.store.View(f.Context(), func(storage.Tx) error { return errOwn }); !identical(err, errOwn) {
 		f.Errorf("got %v", err)
 	}
-	err := f.store.View(f.Context(), func(tx parley.Tx) error { return found(tx.Agents().Find("nobody")) })
+	err := f.store.View(f.Context(), func(tx storage.Tx) error { return found(tx.Agents().Find("nobody")) })
 	if !errors.Is(err, parley.ErrNotFound) {
 		f.Errorf("got %v", err)
 	}
@@ -227,7 +229,7 @@ func viewError(f *fixture) {
 func viewPanic(f *fixture) {
 	f.agents("arya")
 	for range 40 { // more than there may be connections: each must be given back
-		err := f.store.View(f.Context(), func(parley.Tx) error { panic("an end") })
+		err := f.store.View(f.Context(), func(storage.Tx) error { panic("an end") })
 		if parley.CodeOf(err) != parley.Internal {
 			f.Fatalf("got %v", err)
 		}
@@ -239,7 +241,7 @@ func viewDoneContext(f *fixture) {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	for range 20 { // by chance it could go well once
-		err := f.store.View(ctx, func(parley.Tx) error { return nil })
+		err := f.store.View(ctx, func(storage.Tx) error { return nil })
 		if !errors.Is(err, context.Canceled) {
 			f.Fatalf("got %v", err)
 		}
@@ -249,13 +251,13 @@ func viewDoneContext(f *fixture) {
 func viewMany(f *fixture) {
 	f.agents("arya")
 	f.allDone(together(64, func(int) error {
-		return f.store.View(f.Context(), func(tx parley.Tx) error { return found(tx.Agents().Find("arya")) })
+		return f.store.View(f.Context(), func(tx storage.Tx) error { return found(tx.Agents().Find("arya")) })
 	}))
 }
 
 func viewDoesNotBlock(f *fixture) {
 	f.prepared()
-	f.view(func(tx parley.Tx) error {
+	f.view(func(tx storage.Tx) error {
 		if _, err := dump(tx); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 var waitTests = []test{
@@ -30,7 +31,7 @@ func newAsk(message, waiter, target string) parley.Wait {
 
 func (f *fixture) waits(list ...parley.Wait) {
 	f.Helper()
-	f.update(func(tx parley.Tx) error { return each(list, tx.Waits().Insert) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Waits().Insert) })
 }
 
 // each calls fn with every one of a list, until it fails.
@@ -45,12 +46,12 @@ func each[V any](list []V, fn func(V) error) error {
 
 func (f *fixture) ask(message string) parley.Wait {
 	f.Helper()
-	return read(f, func(tx parley.Tx) (parley.Wait, error) { return tx.Waits().Ask(message) })
+	return read(f, func(tx storage.Tx) (parley.Wait, error) { return tx.Waits().Ask(message) })
 }
 
 func (f *fixture) waitsIn(conversation string) []parley.Wait {
 	f.Helper()
-	return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().In(conversation) })
+	return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().In(conversation) })
 }
 
 func waitFields(f *fixture) {
@@ -78,16 +79,16 @@ func waitPut(f *fixture) {
 		Run: newID(), State: parley.WaitAnswered, Until: at(9), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3),
 		Node: "node", Failure: &parley.Error{Code: parley.TimedOut, Message: "late"},
 	}
-	f.update(func(tx parley.Tx) error { return tx.Waits().Put(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Waits().Put(changed) })
 	changed.Message, changed.Waiter, changed.Target, changed.Ask, changed.Depth = w.Message, w.Waiter, w.Target, true, 1
 	f.same("replaced", f.ask(m[0].ID), changed)
 	f.same("another", f.ask(m[1].ID), other)
-	f.update(func(tx parley.Tx) error { return tx.Waits().Erase(w.ID) })
-	f.missing("the erased one", func(tx parley.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+	f.update(func(tx storage.Tx) error { return tx.Waits().Erase(w.ID) })
+	f.missing("the erased one", func(tx storage.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
 	f.same("another", f.ask(m[1].ID), other)
 	for _, id := range []string{w.ID, newID(), "no uuid", ""} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Put(parley.Wait{ID: id, State: parley.WaitLate}) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Erase(id) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Put(parley.Wait{ID: id, State: parley.WaitLate}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Erase(id) })
 	}
 }
 
@@ -98,8 +99,8 @@ func waitAsks(f *fixture) {
 	f.waits(ask, first, second, elsewhere)
 	f.same("the ask", f.ask(m[0].ID), ask)
 	f.same("all", f.waitsIn(c.ID), []parley.Wait{ask, first, second})
-	f.missing("an ask", func(tx parley.Tx) error { return found(tx.Waits().Ask(m[1].ID)) })
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Waits().Insert(newAsk(m[0].ID, "gendry", "arya")) })
+	f.missing("an ask", func(tx storage.Tx) error { return found(tx.Waits().Ask(m[1].ID)) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Waits().Insert(newAsk(m[0].ID, "gendry", "arya")) })
 	f.same("all, still", f.waitsIn(c.ID), []parley.Wait{ask, first, second})
 }
 
@@ -109,25 +110,25 @@ func waitRefused(f *fixture) {
 	f.waits(w)
 	again := newWait(m[1].ID, "arya", "gendry")
 	again.ID = w.ID
-	f.fails(parley.ErrTaken, func(tx parley.Tx) error { return tx.Waits().Insert(again) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Waits().Insert(again) })
 	for _, w := range []parley.Wait{
 		newAsk(newID(), "arya", "gendry"), newAsk("no uuid", "arya", "gendry"),
 		newAsk(m[1].ID, "nobody", "gendry"), newAsk(m[1].ID, "arya", "nobody"),
 	} {
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Insert(w) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Insert(w) })
 	}
 	for _, id := range []string{m[1].ID, newID(), "no uuid", ""} {
-		f.missing("an ask", func(tx parley.Tx) error { return found(tx.Waits().Ask(id)) })
+		f.missing("an ask", func(tx storage.Tx) error { return found(tx.Waits().Ask(id)) })
 		f.same("waits", f.waitsIn(id), []parley.Wait{})
-		f.same("waits of a run", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(id) }), []parley.Wait{})
+		f.same("waits of a run", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(id) }), []parley.Wait{})
 	}
-	f.missing("waits of nobody", func(tx parley.Tx) error { return found(tx.Waits().By("nobody")) })
+	f.missing("waits of nobody", func(tx storage.Tx) error { return found(tx.Waits().By("nobody")) })
 }
 
 func waitAsksListed(f *fixture) {
 	c, m := f.room(7)
 	f.agents("hound")
-	var all []parley.ListedAsk
+	var all []storage.ListedAsk
 	for i, w := range []struct {
 		waiter, target string
 		state          parley.WaitState
@@ -141,15 +142,15 @@ func waitAsksListed(f *fixture) {
 	} {
 		made := newAsk(m[i].ID, w.waiter, w.target)
 		made.State = w.state
-		all = append([]parley.ListedAsk{{Wait: made, Seq: m[i].Seq}}, all...)
+		all = append([]storage.ListedAsk{{Wait: made, Seq: m[i].Seq}}, all...)
 		f.waits(made)
 	}
 	f.waits(newWait(m[6].ID, "arya", "gendry")) // no ask
-	asks := func(of string, a parley.AskFilter) []parley.ListedAsk {
-		return read(f, func(tx parley.Tx) ([]parley.ListedAsk, error) { return tx.Waits().Asks(of, a) })
+	asks := func(of string, a parley.AskFilter) []storage.ListedAsk {
+		return read(f, func(tx storage.Tx) ([]storage.ListedAsk, error) { return tx.Waits().Asks(of, a) })
 	}
-	pick := func(which ...int) []parley.ListedAsk {
-		list := []parley.ListedAsk{}
+	pick := func(which ...int) []storage.ListedAsk {
+		list := []storage.ListedAsk{}
 		for _, i := range which {
 			list = append(list, all[i])
 		}
@@ -163,9 +164,9 @@ func waitAsksListed(f *fixture) {
 	f.same("open of one", asks("arya", parley.AskFilter{Open: true, Limit: 10}), pick(0, 5))
 	f.same("a page of one", asks("arya", parley.AskFilter{Before: all[0].Seq, Limit: 2}), pick(2, 4))
 	f.same("of another", asks("hound", parley.AskFilter{Limit: 10}), pick(1, 2, 3))
-	f.missing("asks of nobody", func(tx parley.Tx) error { return found(tx.Waits().Asks("nobody", parley.AskFilter{Limit: 1})) })
+	f.missing("asks of nobody", func(tx storage.Tx) error { return found(tx.Waits().Asks("nobody", parley.AskFilter{Limit: 1})) })
 	f.bury(c)
-	f.same("of what is gone", asks("", parley.AskFilter{Limit: 10}), []parley.ListedAsk{})
+	f.same("of what is gone", asks("", parley.AskFilter{Limit: 10}), []storage.ListedAsk{})
 }
 
 var waitStates5 = []parley.WaitState{
@@ -185,8 +186,8 @@ func waitStates(f *fixture) {
 	}
 	f.waits(all...)
 	f.same("not ended", f.waitsIn(c.ID), open)
-	f.same("outside of runs", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("arya") }), all[:1])
-	f.same("of a process", read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("node") }), all[:1])
+	f.same("outside of runs", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("arya") }), all[:1])
+	f.same("of a process", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("node") }), all[:1])
 }
 
 func waitLists(f *fixture) {
@@ -202,19 +203,19 @@ func waitLists(f *fixture) {
 	}
 	f.waits(all...)
 	for what, list := range map[string]struct {
-		find func(parley.Tx) ([]parley.Wait, error)
+		find func(storage.Tx) ([]parley.Wait, error)
 		want []parley.Wait
 	}{
-		"of a run":           {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }, []parley.Wait{all[0], all[3]}},
-		"of another":         {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(other) }, all[4:5]},
-		"of a participant":   {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("ARYA") }, []parley.Wait{all[1], all[5]}},
-		"of another one":     {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }, all[2:3]},
-		"at a process":       {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("one") }, all[0:2]},
-		"at another":         {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("two") }, all[2:4]},
-		"at a third":         {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("three") }, nil},
-		"at no process":      {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().At("") }, nil},
-		"of no run":          {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of("") }, nil},
-		"of a run of naught": {func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(newID()) }, nil},
+		"of a run":           {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }, []parley.Wait{all[0], all[3]}},
+		"of another":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(other) }, all[4:5]},
+		"of a participant":   {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("ARYA") }, []parley.Wait{all[1], all[5]}},
+		"of another one":     {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }, all[2:3]},
+		"at a process":       {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("one") }, all[0:2]},
+		"at another":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("two") }, all[2:4]},
+		"at a third":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("three") }, nil},
+		"at no process":      {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("") }, nil},
+		"of no run":          {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of("") }, nil},
+		"of a run of naught": {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(newID()) }, nil},
 	} {
 		f.same(what, read(f, list.find), list.want)
 	}
@@ -232,7 +233,7 @@ func waitDue(f *fixture) {
 	ended.State, ended.Until, plain.Until = parley.WaitLate, at(1), at(1)
 	f.waits(append(asks, ended, plain)...)
 	due := func(seconds, limit int) []parley.Wait {
-		return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Due(at(seconds), limit) })
+		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Due(at(seconds), limit) })
 	}
 	f.same("before", due(9, 9), []parley.Wait{})
 	f.same("the first", due(10, 9), []parley.Wait{asks[3]})
@@ -253,33 +254,33 @@ func waitWork(f *fixture) {
 	other.Run = run // no ask
 	f.waits(parked, ended, late, plain, left, other)
 	working := func(task string) parley.Wait {
-		return read(f, func(tx parley.Tx) (parley.Wait, error) { return tx.Waits().Working(task) })
+		return read(f, func(tx storage.Tx) (parley.Wait, error) { return tx.Waits().Working(task) })
 	}
 	f.same("of a task", []parley.Wait{working("task-3"), working("task-4")}, []parley.Wait{parked, ended})
-	f.missing("of another task", func(tx parley.Tx) error { return found(tx.Waits().Working("task-7")) })
-	f.missing("of no task", func(tx parley.Tx) error { return found(tx.Waits().Working("nothing")) })
+	f.missing("of another task", func(tx storage.Tx) error { return found(tx.Waits().Working("task-7")) })
+	f.missing("of no task", func(tx storage.Tx) error { return found(tx.Waits().Working("nothing")) })
 	of := func(who string) []parley.Wait {
-		return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Parked(who) })
+		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Parked(who) })
 	}
 	f.same("parked", of("gendry"), []parley.Wait{parked, late})
 	f.same("abandoned", of("arya"), []parley.Wait{left})
-	f.missing("of nobody", func(tx parley.Tx) error { return found(tx.Waits().Parked("nobody")) })
+	f.missing("of nobody", func(tx storage.Tx) error { return found(tx.Waits().Parked("nobody")) })
 	by := func(run string) []parley.Wait {
-		return read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().AskedBy(run) })
+		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().AskedBy(run) })
 	}
 	f.same("by a run", by(run), []parley.Wait{parked, late})
 	f.same("by none", [][]parley.Wait{by(newID()), by("nothing")}, [][]parley.Wait{{}, nil})
 	plain.Work = "task-8"
-	f.update(func(tx parley.Tx) error { return tx.Waits().Put(plain) })
+	f.update(func(tx storage.Tx) error { return tx.Waits().Put(plain) })
 	f.same("put", working("task-8"), plain)
 }
 
 func waitFailed(f *fixture) {
 	_, m := f.room(1)
-	f.fails(errOwn, func(tx parley.Tx) error {
+	f.fails(errOwn, func(tx storage.Tx) error {
 		return each([]error{tx.Waits().Insert(newAsk(m[0].ID, "arya", "gendry")), errOwn}, func(err error) error { return err })
 	})
-	f.missing("its wait", func(tx parley.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+	f.missing("its wait", func(tx storage.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
 	f.waits(newAsk(m[0].ID, "arya", "gendry"))
 }
 
@@ -297,19 +298,19 @@ func waitErasure(f *fixture) {
 	stays.Conversation = ""
 	check := func(when string) {
 		f.same("there "+when, f.waitsIn(c.ID), []parley.Wait{})
-		f.missing("the ask "+when, func(tx parley.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
-		f.same("of the run "+when, read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }), []parley.Wait{})
-		f.same("of gendry "+when, read(f, func(tx parley.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }), []parley.Wait{})
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Put(buried) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Erase(plain.ID) })
-		f.fails(parley.ErrNotFound, func(tx parley.Tx) error { return tx.Waits().Insert(newWait(m[0].ID, "arya", "gendry")) })
+		f.missing("the ask "+when, func(tx storage.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+		f.same("of the run "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }), []parley.Wait{})
+		f.same("of gendry "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }), []parley.Wait{})
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Put(buried) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Erase(plain.ID) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Insert(newWait(m[0].ID, "arya", "gendry")) })
 		f.same("another "+when, f.ask(young.ID), stays)
 	}
 	check("when buried")
 	f.same("erased", f.purge(100), 2+2+1)
 	check("when erased")
 	f.same("messages erased", f.erase(0, old.Seq).Messages, 1)
-	f.missing("the ask of an erased message", func(tx parley.Tx) error { return found(tx.Waits().Ask(old.ID)) })
+	f.missing("the ask of an erased message", func(tx storage.Tx) error { return found(tx.Waits().Ask(old.ID)) })
 	f.same("the other", f.ask(young.ID), stays)
 	f.sound()
 }

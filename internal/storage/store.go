@@ -1,24 +1,11 @@
-package parley
+package storage
 
 import (
 	"context"
-	"errors"
 	"time"
-)
 
-// What a store says beside success. Everything else it returns is an *Error or a failure of the
-// database itself.
-var (
-	// ErrNotFound says that no row has the key asked for.
-	ErrNotFound = errors.New("not found")
-	// ErrTaken says that a name, set or key that must be unique is in use.
-	ErrTaken = errors.New("already taken")
+	"github.com/parley-hub/parley"
 )
-
-// Clock tells the time.
-type Clock interface {
-	Now() time.Time
-}
 
 // Store keeps everything the hub knows. It decides nothing.
 type Store interface {
@@ -79,32 +66,32 @@ type Tx interface {
 	Bound(bytes int64)
 	// LeaveOut makes the reads of this transaction leave out the row of a task, run or approval that cannot be read, until
 	// strict is called. They note it as damage and call tell, unless that is nil, perhaps several times. Other reads fail.
-	LeaveOut(tell func(Damage)) (strict func())
+	LeaveOut(tell func(parley.Damage)) (strict func())
 }
 
 // AgentStore keeps agents. They are never deleted: a removed agent keeps its names until Retire.
 type AgentStore interface {
 	// Find returns the agent one of whose id, uuid and name folds to the same as name.
 	// ErrNotFound if there is none.
-	Find(name string) (Agent, error)
+	Find(name string) (parley.Agent, error)
 	// List returns all agents in the order in which they were added, removed ones included.
-	List() ([]Agent, error)
+	List() ([]parley.Agent, error)
 	// Names returns the ids and names of those that are not removed, without the hub itself.
 	Names() ([]string, error)
 	// HasReports reports whether the agent with this id is the manager of an agent that is not removed. The store caches the
 	// answer until some agent changes.
 	HasReports(id string) (bool, error)
 	// KeepHealth replaces what an agent says of itself. ErrNotFound if there is no such agent.
-	KeepHealth(id string, h Health) error
+	KeepHealth(id string, h parley.Health) error
 	// Health returns what an agent has said of itself. ErrNotFound if there is none, or it has said nothing.
-	Health(id string) (Health, error)
+	Health(id string) (parley.Health, error)
 	// Healths returns it for each that has said anything, by its id.
-	Healths() (map[string]Health, error)
+	Healths() (map[string]parley.Health, error)
 	// Insert adds an agent. ErrTaken if its id, uuid or name belongs to another.
-	Insert(Agent) error
+	Insert(parley.Agent) error
 	// Update replaces the agent with the same id; its id, uuid and kind stay.
 	// ErrNotFound if there is none, ErrTaken if its new name belongs to another.
-	Update(Agent) error
+	Update(parley.Agent) error
 	// Retire gives the agent with this id another id and name, also in the sets of members of its conversations; its uuid and
 	// everything that it has stay its own. Mentions in stored messages keep the id they were posted with. ErrNotFound if there is
 	// no such agent, ErrTaken if the new id or name belongs to another.
@@ -115,7 +102,7 @@ type AgentStore interface {
 type ConversationFilter struct {
 	Member   string // only those this agent takes part in
 	Reader   string // only those this agent takes part in, and public channels
-	Kinds    []ConversationKind
+	Kinds    []parley.ConversationKind
 	Archived bool  // only archived ones; else only those that are not
 	Before   int64 // only those whose last_seq is smaller, or equal with a smaller id
 	BeforeID string
@@ -124,7 +111,7 @@ type ConversationFilter struct {
 
 // IdleFilter selects conversations nobody has touched.
 type IdleFilter struct {
-	Kinds   []ConversationKind
+	Kinds   []parley.ConversationKind
 	Since   time.Time
 	Settled bool // only those without an open delivery
 	Limit   int
@@ -137,33 +124,33 @@ type ConversationStore interface {
 	Made(agent string) (int, error)
 	// Find returns the conversation with this id or name; of several with one name, the one that has had it longest.
 	// ErrNotFound if there is none.
-	Find(idOrName string) (Conversation, error)
+	Find(idOrName string) (parley.Conversation, error)
 	// Named returns all conversations with a name, by their NameRank, or an empty list.
-	Named(name string) ([]Conversation, error)
+	Named(name string) ([]parley.Conversation, error)
 	// Displayed returns conversations whose display name folds to the same as name: those that an agent takes part in, then the
 	// public channels, and with all the rest too. Within that the oldest come first, at most limit, or an empty list. ErrNotFound
 	// if there is no such agent.
-	Displayed(name, agent string, all bool, limit int) ([]Conversation, error)
+	Displayed(name, agent string, all bool, limit int) ([]parley.Conversation, error)
 	// OfSet returns conversations with exactly this set of members, ephemeral ones included, that with the newest message
 	// first, at most limit, or an empty list. It finds a DM or implicit group of any age, and looks for ephemeral conversations
 	// among the newest 10,000 conversations of one of the members. ErrNotFound if one of the members does not exist.
-	OfSet(set string, limit int) ([]Conversation, error)
+	OfSet(set string, limit int) ([]parley.Conversation, error)
 	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
 	// ErrNotFound if there is none.
-	FindSet(set string) (Conversation, error)
+	FindSet(set string) (parley.Conversation, error)
 	// List returns conversations by their newest message, newest first.
-	List(ConversationFilter) ([]Conversation, error)
+	List(ConversationFilter) ([]parley.Conversation, error)
 	// Scan returns conversations with an id greater than after, by id, at most limit. ErrNotFound if after
 	// is not empty and no id.
-	Scan(after string, limit int) ([]Conversation, error)
+	Scan(after string, limit int) ([]parley.Conversation, error)
 	// Idle returns the ids of conversations of some kinds that are not archived and have not changed
 	// since a time, in any order.
 	Idle(IdleFilter) ([]string, error)
 	// Insert adds a conversation. ErrTaken if its name is in use, or its set by a DM or group.
-	Insert(Conversation) error
+	Insert(parley.Conversation) error
 	// Update replaces the conversation with the same id; its id, kind and set stay.
 	// ErrNotFound if there is none, ErrTaken if its name is in use.
-	Update(Conversation) error
+	Update(parley.Conversation) error
 	// Bury hides a conversation from every other method, frees its name and set, and takes its open
 	// deliveries out of the inboxes.
 	// ErrNotFound if there is none.
@@ -177,18 +164,18 @@ type ConversationStore interface {
 // MemberStore keeps who takes part in what, and how far each has read.
 type MemberStore interface {
 	// Get returns one member of one conversation. ErrNotFound if it is none.
-	Get(conversation, agent string) (Member, error)
+	Get(conversation, agent string) (parley.Member, error)
 	// List returns the members of a conversation in the order in which they joined. ErrNotFound if
 	// there is no such conversation.
-	List(conversation string) ([]Member, error)
+	List(conversation string) ([]parley.Member, error)
 	// Put adds a member, or replaces what is known of it. ErrNotFound if there is no such
 	// conversation or agent.
-	Put(Member) error
+	Put(parley.Member) error
 	// Remove takes a member out. ErrNotFound if it is none.
 	Remove(conversation, agent string) error
 	// Unread counts the messages of others after what the member has read, to at most limit.
 	// ErrNotFound if there is no such conversation or agent.
-	Unread(m Member, limit int) (int, error)
+	Unread(m parley.Member, limit int) (int, error)
 }
 
 // MessageStore keeps messages. They never change, but for Redact.
@@ -199,27 +186,27 @@ type MessageStore interface {
 	// Insert adds a message whose Seq is NextSeq, and counts it in its conversation and for each stored
 	// body it refers to. The message is its own event. ErrNotFound if its conversation, sender, recipient
 	// or one of the bodies does not exist.
-	Insert(Message) error
+	Insert(parley.Message) error
 	// Get returns one message. ErrNotFound if there is none, or its conversation is gone.
-	Get(id string) (Message, error)
+	Get(id string) (parley.Message, error)
 	// GetAll returns those messages that there are, in order, or fewer, but at least one if there is
 	// one, where they are large.
-	GetAll(ids []string) ([]Message, error)
+	GetAll(ids []string) ([]parley.Message, error)
 	// Sizes returns Message.Size of messages, by their seqs.
 	Sizes(seqs []int64) (map[int64]int, error)
 	// Page returns messages of one conversation, oldest first: as many as the page says, or fewer,
 	// but at least one if there is one, where they are large. ErrNotFound if there is no such
 	// conversation.
-	Page(conversation string, p Page) ([]Message, error)
+	Page(conversation string, p parley.Page) ([]parley.Message, error)
 	// InTrace looks at up to limit messages with a seq greater than after, without their bodies. It returns the ids of the
 	// conversations of those that are in a trace, however it is spelled, and whether there are more messages to look at.
 	InTrace(trace string, after int64, limit int) (conversations []string, more bool, err error)
 	// Replies returns the messages that answer one, oldest first, at most limit, or fewer where they
 	// are large.
-	Replies(id string, limit int) ([]Message, error)
+	Replies(id string, limit int) ([]parley.Message, error)
 	// Scan returns messages of all conversations with a seq greater than after, in order, at most
 	// limit, or fewer where they are large.
-	Scan(after int64, limit int) ([]Message, error)
+	Scan(after int64, limit int) ([]parley.Message, error)
 	// Key notes that a sender has made a task, which no message has asked for, with an idempotency key. ErrNotFound if
 	// there is no such sender, or what is named can be no task.
 	Key(sender, key, task string, at time.Time) error
@@ -236,52 +223,30 @@ type MessageStore interface {
 	// result of the approvals of calls by runs that it woke, of the one whose outcome it told, and of all of its trace
 	// that are decided; and what notices say of these approvals and of it. A call that is pending cannot be
 	// made any more then: withdraw it first.
-	Redact(Message) error
-}
-
-// Page is a part of a conversation: going forward, the first Limit messages after the seq After;
-// else the last Limit ones before the seq Before (0: the newest).
-type Page struct {
-	Forward bool
-	After   int64
-	Before  int64
-	Limit   int
-}
-
-// PageBytes is the size, in bytes that senders wrote, at which a page ends, whatever its limit.
-const PageBytes = 1 << 20
-
-// Last reports whether the page that was returned is certainly the last: it has fewer messages than its limit, and is too
-// small to have been cut for its size.
-func (p Page) Last(list []Message) bool {
-	size := 0
-	for _, m := range list {
-		size += m.Size()
-	}
-	return len(list) < p.Limit && size <= PageBytes/4
+	Redact(parley.Message) error
 }
 
 // DeliveryStore keeps deliveries. No method finds deliveries of deleted conversations.
 type DeliveryStore interface {
 	// Insert adds deliveries of one message, which must be stored, and returns them.
 	// ErrTaken if one exists already, ErrNotFound if the message does not exist.
-	Insert(m Message, to []Reach) ([]Delivery, error)
+	Insert(m parley.Message, to []parley.Reach) ([]parley.Delivery, error)
 	// Get returns one delivery and keeps others from changing it until the end of the update.
 	// ErrNotFound if there is none.
-	Get(message, recipient string) (Delivery, error)
+	Get(message, recipient string) (parley.Delivery, error)
 	// GetAll is Get for several messages: it returns those that exist, by seq.
-	GetAll(recipient string, messages []string) ([]Delivery, error)
+	GetAll(recipient string, messages []string) ([]parley.Delivery, error)
 	// Put replaces a delivery. If the stored delivery differs from before, the whole update fails with ErrNotFound, at once
 	// or later.
-	Put(before, after Delivery) error
+	Put(before, after parley.Delivery) error
 	// Of returns the deliveries of a message in the order of their recipients' age.
-	Of(message string) ([]Delivery, error)
+	Of(message string) ([]parley.Delivery, error)
 	// Open says whether a conversation has an open delivery. ErrNotFound if there is no such
 	// conversation.
 	Open(conversation string) (bool, error)
 	// Between returns the deliveries to a recipient of messages in a conversation with a seq greater
 	// than after and at most upTo, in order, at most limit.
-	Between(conversation, recipient string, after, upTo int64, limit int) ([]Delivery, error)
+	Between(conversation, recipient string, after, upTo int64, limit int) ([]parley.Delivery, error)
 	// Pair returns the pair_seq given last from a sender to a recipient, or 0.
 	Pair(sender, recipient string) (int64, error)
 	// Count sets the pair_seq from a sender to a recipient to n, for a message that reaches the recipient without a delivery.
@@ -291,15 +256,15 @@ type DeliveryStore interface {
 // Queue selects pending deliveries.
 type Queue struct {
 	Recipient string
-	Wakes     bool     // those that wake; else those that do not
-	Paused    bool     // those that pause before another attempt; else those that can be taken
-	Urgent    bool     // by priority, asks first, then by seq; else by seq. Only for those that wake
-	Purpose   Purpose  // only those with this purpose
-	Plain     bool     // only those without any
-	In        string   // only those in this conversation. ErrNotFound if there is none
-	NotIn     []string // only those in none of these, by their ids
-	From      string   // only those of messages from this sender. ErrNotFound if there is none
-	After     int64    // only those of messages with a larger seq
+	Wakes     bool           // those that wake; else those that do not
+	Paused    bool           // those that pause before another attempt; else those that can be taken
+	Urgent    bool           // by priority, asks first, then by seq; else by seq. Only for those that wake
+	Purpose   parley.Purpose // only those with this purpose
+	Plain     bool           // only those without any
+	In        string         // only those in this conversation. ErrNotFound if there is none
+	NotIn     []string       // only those in none of these, by their ids
+	From      string         // only those of messages from this sender. ErrNotFound if there is none
+	After     int64          // only those of messages with a larger seq
 	Limit     int
 }
 
@@ -322,36 +287,36 @@ type SenderCount struct {
 // update; a delivery that another update has locked is left out.
 type QueueStore interface {
 	// Now is the moment on the store's lease clock.
-	Now() (Tick, error)
+	Now() (parley.Tick, error)
 	// Ready returns deliveries that are not leased.
-	Ready(Queue) ([]Delivery, error)
+	Ready(Queue) ([]parley.Delivery, error)
 	// Senders counts the deliveries without a purpose that are not leased, by sender, in no order. Of the queue it reads
 	// Recipient, Wakes and Paused.
 	Senders(Queue) ([]SenderCount, error)
 	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
 	// that are leased, and those that pause before another attempt.
-	Held(recipient string, after int64, limit int) ([]Delivery, error)
+	Held(recipient string, after int64, limit int) ([]parley.Delivery, error)
 	// Newest returns the deliveries in an inbox, the newest message first: the open ones, and those that the recipient has
 	// seen and must still act on.
-	Newest(InboxPage) ([]Delivery, error)
+	Newest(InboxPage) ([]parley.Delivery, error)
 	// Leased returns the deliveries of a lease, by seq.
-	Leased(lease string) ([]Delivery, error)
+	Leased(lease string) ([]parley.Delivery, error)
 	// Lapsed returns deliveries whose lease or pause is over by a moment, at most limit.
-	Lapsed(now Tick, limit int) ([]Delivery, error)
+	Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error)
 	// Left returns the deliveries that the hub with this name has leased, by seq. A hub asks for them before it gives its
 	// first lease, so its former process gave all of them.
-	Left(node string) ([]Delivery, error)
+	Left(node string) ([]parley.Delivery, error)
 	// Due returns deliveries whose Next has come by a time, at most limit.
-	Due(now time.Time, limit int) ([]Delivery, error)
+	Due(now time.Time, limit int) ([]parley.Delivery, error)
 	// Dead returns dead letters after a message's seq, by seq: at most limit, and then the rest of those of the last message.
-	Dead(after int64, limit int) ([]Delivery, error)
+	Dead(after int64, limit int) ([]parley.Delivery, error)
 	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient.
 	// ErrNotFound if there is none.
-	Heartbeat(sender, recipient string) (Delivery, error)
+	Heartbeat(sender, recipient string) (parley.Delivery, error)
 	// Inbox counts what is open for a recipient.
-	Inbox(recipient string) (Inbox, error)
+	Inbox(recipient string) (parley.Inbox, error)
 	// Inboxes counts what is open for each recipient that has ever had a delivery, by its id.
-	Inboxes() (map[string]Inbox, error)
+	Inboxes() (map[string]parley.Inbox, error)
 	// Waiting returns the ids of agents that have ready deliveries which wake, at most limit, without people and removed
 	// agents. Agents without such deliveries cost nothing.
 	Waiting(limit int) ([]string, error)
@@ -359,15 +324,15 @@ type QueueStore interface {
 	Asked(recipient string) (int, error)
 	// OfTask returns the open deliveries to a recipient that wake and whose messages belong to a task, by seq, at most
 	// limit.
-	OfTask(recipient, task string, limit int) ([]Delivery, error)
+	OfTask(recipient, task string, limit int) ([]parley.Delivery, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
 	// DamagedWork looks at the deliveries of all messages that somebody waits for: the requests of open asks and open tasks,
 	// and the callbacks of tasks under open ones. It returns what is wrong with the deliveries that have not ended.
-	DamagedWork() ([]Damage, error)
+	DamagedWork() ([]parley.Damage, error)
 	// DamagedQuiet looks at up to limit deliveries after a mark that wake nobody and that nobody has. It returns what is
 	// wrong with them, and the mark of the last one, or none if there was none.
-	DamagedQuiet(after QuietMark, limit int) (found []Damage, last QuietMark, err error)
+	DamagedQuiet(after QuietMark, limit int) (found []parley.Damage, last QuietMark, err error)
 }
 
 // QuietMark is how far DamagedQuiet has come: the number of a recipient, and the seq of a message for it.
@@ -380,7 +345,7 @@ type SearchStore interface {
 	// Index adds documents and moves the mark to upTo, which lies ahead, in one step. ErrTaken, and
 	// nothing is written, if the mark is not from any more: another process has gone on, or something
 	// was erased that the documents may still hold.
-	Index(from IndexMark, upTo int64, docs []Document) error
+	Index(from IndexMark, upTo int64, docs []parley.Document) error
 	// Forget erases what the index has of messages; what it does not have is no error. Their words are
 	// found no more, and are gone from the disk once Scrub has nothing left to do.
 	Forget(seqs ...int64) error
@@ -396,21 +361,21 @@ type SearchStore interface {
 type TokenStore interface {
 	// Insert adds a token. ErrTaken if its id or hash is in use, ErrNotFound if its holder or its maker does
 	// not exist.
-	Insert(Token, TokenHash) error
+	Insert(parley.Token, parley.TokenHash) error
 	// Find returns the token whose secret has this hash, good or not. ErrNotFound if there is none.
-	Find(TokenHash) (Token, error)
+	Find(parley.TokenHash) (parley.Token, error)
 	// Get returns the token with this id, good or not. ErrNotFound if there is none.
-	Get(id string) (Token, error)
+	Get(id string) (parley.Token, error)
 	// List returns tokens by their ids, the newest first. Links are left out, and those of runs and approvals.
-	List(TokenFilter) ([]Token, error)
+	List(parley.TokenFilter) ([]parley.Token, error)
 	// Good counts the tokens, sessions and sign-in links of a participant that can be used at a time. ErrNotFound if there is
 	// no such participant.
 	Good(agent string, now time.Time) (int, error)
 	// Put writes down when a token was revoked; nothing else of it changes. ErrNotFound if there is none.
-	Put(Token) error
+	Put(parley.Token) error
 	// Erase erases a token. ErrNotFound if there is none.
 	Erase(id string) error
 	// Forget erases up to limit tokens of a kind that were revoked, or else expired, before a time, and says
 	// how many.
-	Forget(kind TokenKind, before time.Time, limit int) (int, error)
+	Forget(kind parley.TokenKind, before time.Time, limit int) (int, error)
 }

@@ -1,17 +1,19 @@
-package parley
+package storage
 
 import (
 	"time"
+
+	"github.com/parley-hub/parley"
 )
 
 // LogStore keeps the event log and the audit log. Both only grow, but for Prune.
 type LogStore interface {
 	// Append adds events. Their Num is given by the store. Messages are not appended: see
 	// MessageStore.Insert.
-	Append(...Event) error
+	Append(...parley.Event) error
 	// Events returns events with a number greater than after, in order, at most limit. Among them is
 	// EventMessagePosted for each message, at its seq.
-	Events(after int64, limit int) ([]Event, error)
+	Events(after int64, limit int) ([]parley.Event, error)
 	// Bounds returns the numbers the log reaches from and to, or 0, 0. If all was erased, it reaches from
 	// the number after the newest.
 	Bounds() (oldest, newest int64, err error)
@@ -19,11 +21,11 @@ type LogStore interface {
 	// and says how many. Those of messages stay with their messages.
 	Prune(before time.Time, limit int) (int, error)
 	// Audit adds an entry. Its Num and Hash are given by the store.
-	Audit(AuditEntry) error
+	Audit(parley.AuditEntry) error
 	// Audited returns audit entries with a number greater than after, in order, at most limit.
-	Audited(after int64, limit int) ([]AuditEntry, error)
+	Audited(after int64, limit int) ([]parley.AuditEntry, error)
 	// AuditHead returns the number and hash of the newest audit entry, or zeros.
-	AuditHead() (AuditHead, error)
+	AuditHead() (parley.AuditHead, error)
 }
 
 // OldMessage is what retention looks at.
@@ -60,7 +62,7 @@ type RetentionStore interface {
 // CountStore knows the numbers that are kept, and, for checks, compares them with the rows they count.
 type CountStore interface {
 	// Totals adds them up: over agents, conversations, inboxes and dead letters, never over messages.
-	Totals() (Totals, error)
+	Totals() (parley.Totals, error)
 	// OpenWork counts what waits for somebody: over open tasks and pending approvals only.
 	OpenWork() (OpenWork, error)
 	// Conversations returns a sentence for each conversation whose number of messages or last seq is

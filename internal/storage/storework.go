@@ -1,7 +1,9 @@
-package parley
+package storage
 
 import (
 	"time"
+
+	"github.com/parley-hub/parley"
 )
 
 // RunStore keeps runs, the messages that woke them, and the messages they posted. Methods that take the id of a run return
@@ -12,36 +14,36 @@ type RunStore interface {
 	NextNumber() (int64, error)
 	// Insert adds a run with its triggers and its number, which no other run has. ErrTaken if its id is in use, ErrNotFound if its agent or
 	// conversation does not exist, or a trigger in it. Costs are kept to a billionth of a dollar.
-	Insert(Run) error
+	Insert(parley.Run) error
 	// Get returns one run and keeps others from changing it until the end of the update.
-	Get(id string) (Run, error)
+	Get(id string) (parley.Run, error)
 	// Put replaces the run with the same id; its number, agent, conversation, triggers and time of creation stay.
-	Put(Run) error
+	Put(parley.Run) error
 	// Live returns the runs of an agent that have not ended, oldest first. Without an agent, those of all.
-	Live(agent string) ([]Run, error)
+	Live(agent string) ([]parley.Run, error)
 	// Counts returns the number of live runs of each agent that has any.
 	Counts() (map[string]int, error)
 	// List returns runs by their ids, the newest first, and none for an agent or a conversation that does not exist.
-	List(RunFilter) ([]Run, error)
+	List(parley.RunFilter) ([]parley.Run, error)
 	// WokenBy returns the runs of an agent that a message has woken, oldest first, and none for a message that does not exist.
-	WokenBy(message, agent string) ([]Run, error)
+	WokenBy(message, agent string) ([]parley.Run, error)
 	// Posted notes what a run has posted. Noting the same message again changes nothing. ErrNotFound if the
 	// message does not exist.
 	Posted(run string, post RunPost) error
 	// Posts returns what a run has posted, by seq.
 	Posts(run string) ([]RunPost, error)
 	// PostedBy returns the run that posted a message, of several the oldest. ErrNotFound if none did.
-	PostedBy(message string) (Run, error)
+	PostedBy(message string) (parley.Run, error)
 	// Session returns the newest run of an agent in a conversation that has no task, answers no ask, ended well after a time
 	// and has a client's session. ErrNotFound if there is none, or no such conversation.
-	Session(agent, conversation string, since time.Time) (Run, error)
+	Session(agent, conversation string, since time.Time) (parley.Run, error)
 	// TaskSession returns the newest run of an agent in a task that ended well and has a client's session. ErrNotFound if
 	// there is none.
-	TaskSession(agent, task string) (Run, error)
+	TaskSession(agent, task string) (parley.Run, error)
 	// InTask returns the live runs of a task, oldest first.
-	InTask(task string) ([]Run, error)
+	InTask(task string) ([]parley.Run, error)
 	// Spent sums up the usage of the runs of an agent that were made after a time, including runs in deleted conversations.
-	Spent(agent string, since time.Time) (Spent, error)
+	Spent(agent string, since time.Time) (parley.Spent, error)
 	// KeepOutput replaces the output of a run; an empty one erases it. Output returns it, or nothing.
 	KeepOutput(run string, output []byte) error
 	Output(run string) ([]byte, error)
@@ -67,34 +69,34 @@ type LoopStore interface {
 type WaitStore interface {
 	// Insert adds a wait. ErrTaken if its id is in use, or it is an ask and its message has one. ErrNotFound if
 	// its message, waiter or target does not exist.
-	Insert(Wait) error
+	Insert(parley.Wait) error
 	// Ask returns the ask of a message, ended or not. ErrNotFound if the message is no ask.
-	Ask(message string) (Wait, error)
+	Ask(message string) (parley.Wait, error)
 	// In returns all waits for answers to messages of a conversation that have not ended, the late and the abandoned
 	// among them, by the order of the messages, then by their ids. It returns none for an id that is no conversation.
-	In(conversation string) ([]Wait, error)
+	In(conversation string) ([]parley.Wait, error)
 	// Of returns the waits of a run that are in the state waiting, by their ids.
-	Of(run string) ([]Wait, error)
+	Of(run string) ([]parley.Wait, error)
 	// By returns those of a participant outside of runs that are in the state waiting, by their ids. ErrNotFound if
 	// there is no such participant.
-	By(waiter string) ([]Wait, error)
+	By(waiter string) ([]parley.Wait, error)
 	// At returns those in the state waiting whose waiter is connected to a process of the hub, by their ids.
-	At(node string) ([]Wait, error)
+	At(node string) ([]parley.Wait, error)
 	// AskedBy returns the asks of a run in the states waiting and late, by their ids.
-	AskedBy(run string) ([]Wait, error)
+	AskedBy(run string) ([]parley.Wait, error)
 	// Working returns the ask whose Work is a task, ended or not. ErrNotFound if there is none.
-	Working(task string) (Wait, error)
+	Working(task string) (parley.Wait, error)
 	// Parked returns the asks to a participant that have become a task and have not ended, by their ids. ErrNotFound if there
 	// is no such participant.
-	Parked(target string) ([]Wait, error)
+	Parked(target string) ([]parley.Wait, error)
 	// Asks returns the asks that a participant made or was asked, or all asks if none is named, the newest question first.
 	// ErrNotFound if there is no such participant.
-	Asks(of string, f AskFilter) ([]ListedAsk, error)
+	Asks(of string, f parley.AskFilter) ([]ListedAsk, error)
 	// Due returns asks in the state waiting whose Until has come, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Wait, error)
+	Due(now time.Time, limit int) ([]parley.Wait, error)
 	// Put replaces the wait with the same id; its message, waiter, target and depth stay, and whether it is an ask.
 	// ErrNotFound if there is none.
-	Put(Wait) error
+	Put(parley.Wait) error
 	// Erase erases a wait. ErrNotFound if there is none.
 	Erase(id string) error
 }
@@ -107,55 +109,55 @@ type TaskStore interface {
 	NextID() (string, error)
 	// Insert adds a task. ErrTaken if its id is in use; ErrNotFound if its parent, its root, a task it depends on, or one
 	// of its participants does not exist. The tasks it depends on are returned by number, each once.
-	Insert(Task) error
+	Insert(parley.Task) error
 	// Get returns one task and keeps others from changing it until the end of the update. ErrNotFound if there is
 	// none.
-	Get(id string) (Task, error)
+	Get(id string) (parley.Task, error)
 	// GetAll returns the tasks that exist, each once.
-	GetAll(ids []string) ([]Task, error)
+	GetAll(ids []string) ([]parley.Task, error)
 	// Put replaces the task with the same id, except its parent, root, depth, requesters, source, time of creation and
 	// dependencies. ErrNotFound if there is none, or its assignee does not exist.
-	Put(Task) error
+	Put(parley.Task) error
 	// Begun returns the task that a message began, of several the first. ErrNotFound if none did.
-	Begun(message string) (Task, error)
+	Begun(message string) (parley.Task, error)
 	// OpenChildren returns the tasks directly under one that have not ended.
-	OpenChildren(id string) ([]Task, error)
+	OpenChildren(id string) ([]parley.Task, error)
 	// Tree returns a task and all under it, itself first.
-	Tree(id string) ([]Task, error)
+	Tree(id string) ([]parley.Task, error)
 	// OpenUnder counts the tasks of a root that have not ended, without itself.
 	OpenUnder(root string) (int, error)
 	// List returns tasks, the newest first. With a reader, only tasks that it requested or is assigned, and their subtasks. It
 	// returns none for a participant that does not exist.
-	List(f TaskFilter, reader string) ([]Task, error)
+	List(f parley.TaskFilter, reader string) ([]parley.Task, error)
 	// Scan returns tasks with a greater number than that of a task, at most limit; without a task, from the first. It returns
 	// none after an id that is no task.
-	Scan(after string, limit int) ([]Task, error)
+	Scan(after string, limit int) ([]parley.Task, error)
 	// Dependants returns the open tasks that depend on one.
-	Dependants(id string) ([]Task, error)
+	Dependants(id string) ([]parley.Task, error)
 	// Awaited returns the open tasks that a participant has delegated (whose CallbackTo was set, even if that conversation was
 	// deleted), at most limit. ErrNotFound if there is no such participant.
-	Awaited(requester string, limit int) ([]Task, error)
+	Awaited(requester string, limit int) ([]parley.Task, error)
 	// AwaitedBy counts these tasks for each participant that has any.
 	AwaitedBy() (map[string]int, error)
 	// Assigned returns the open tasks of an assignee. ErrNotFound if there is no such participant.
-	Assigned(assignee string) ([]Task, error)
+	Assigned(assignee string) ([]parley.Task, error)
 	// Due returns open tasks whose deadline has come, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Task, error)
+	Due(now time.Time, limit int) ([]parley.Task, error)
 	// Spent sums up the usage of the runs of a task and of each task under it, by the id of the task. It includes runs in
 	// deleted conversations, and leaves out tasks without runs.
-	Spent(id string) (map[string]Usage, error)
+	Spent(id string) (map[string]parley.Usage, error)
 }
 
 // PermissionStore keeps the rules that say who may contact whom. ErrNotFound if an agent does not exist.
 type PermissionStore interface {
 	// Put adds a rule, or replaces the one with the same agent, target and effect.
-	Put(Permission) error
+	Put(parley.Permission) error
 	// Remove removes one. ErrNotFound if there is none.
-	Remove(agent, target string, effect Effect) error
+	Remove(agent, target string, effect parley.Effect) error
 	// Of returns the rules of an agent: by the age of their targets, those for everybody last, deny before allow.
-	Of(agent string) ([]Permission, error)
+	Of(agent string) ([]parley.Permission, error)
 	// List returns all rules, by the age of their agents, then as Of does.
-	List() ([]Permission, error)
+	List() ([]parley.Permission, error)
 }
 
 // ApprovalStore keeps calls that need an approval. They outlive the conversations and messages they name; the ids of
@@ -165,25 +167,25 @@ type ApprovalStore interface {
 	NextNumber() (int64, error)
 	// Insert adds one with its number, which no other approval has. ErrTaken if its id is in use, or one with the same agent, digest, task and conversation is
 	// pending. ErrNotFound if a participant does not exist.
-	Insert(Approval) error
+	Insert(parley.Approval) error
 	// Get returns one and keeps others from changing it until the end of the update. ErrNotFound if there is none.
-	Get(id string) (Approval, error)
+	Get(id string) (parley.Approval, error)
 	// Put replaces the approval with the same id. These stay: its number, its agent and target; the call with its digest, summary and
 	// rule; whether only a person may decide; its time of creation; and its origin, except the task. ErrNotFound if there is
 	// none, or if the decider does not exist. Put must not make an approval pending while the same call already is.
-	Put(Approval) error
+	Put(parley.Approval) error
 	// Pending returns the pending and approved approvals of an agent, oldest first, without their arguments and summaries,
 	// which may be long. ErrNotFound if there is no such agent.
-	Pending(agent string) ([]Approval, error)
+	Pending(agent string) ([]parley.Approval, error)
 	// PendingBy returns the id of the oldest pending or approved approval of each agent that has any.
 	PendingBy() (map[string]string, error)
 	// InTask returns the pending and approved approvals of a task, oldest first, as Pending does.
-	InTask(task string) ([]Approval, error)
+	InTask(task string) ([]parley.Approval, error)
 	// List returns approvals by their ids, the newest first. With a decider that is not an owner, only those that it decides;
 	// Mine makes no difference then. It returns none for a participant that does not exist.
-	List(f ApprovalFilter, decider string, owner bool) ([]Approval, error)
+	List(f parley.ApprovalFilter, decider string, owner bool) ([]parley.Approval, error)
 	// Due returns pending approvals that expire, or need a reminder, by a time, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Approval, error)
+	Due(now time.Time, limit int) ([]parley.Approval, error)
 }
 
 // NamedID is an id with the number of its short name.
@@ -206,24 +208,24 @@ const IDsLookedAt = 10_000
 type NameStore interface {
 	// Numbered returns the id of the message, approval or run with a number, whoever may see it. ErrNotFound if there is none,
 	// or its conversation was deleted.
-	Numbered(noun Noun, number int64) (id string, err error)
+	Numbered(noun parley.Noun, number int64) (id string, err error)
 	// Like returns ids of messages, approvals or runs that begin or end with a piece, in any order, at most limit. It finds
 	// messages that the reader may read or were delivered to it, runs of the reader and its reports, and approvals of their calls
 	// and those it decides. It looks at no more than IDsLookedAt beginnings and as many ends.
-	Like(noun Noun, p IDPiece, reader IDReader, limit int) ([]NamedID, error)
+	Like(noun parley.Noun, p parley.IDPiece, reader IDReader, limit int) ([]NamedID, error)
 }
 
 // NoticeStore keeps notifications to people outside of the hub.
 type NoticeStore interface {
 	// Insert adds a notice. ErrTaken if its id is in use, or its person has one with the same key. ErrNotFound if
 	// there is no such person.
-	Insert(Notice) error
+	Insert(parley.Notice) error
 	// Due returns those that are not done and whose NextAt has come, the longest due first, at most limit.
-	Due(now time.Time, limit int) ([]Notice, error)
+	Due(now time.Time, limit int) ([]parley.Notice, error)
 	// About returns those about an approval that are not done.
-	About(approval string) ([]Notice, error)
+	About(approval string) ([]parley.Notice, error)
 	// Put stores the progress of a notice; its text and its person stay. ErrNotFound if there is none.
-	Put(Notice) error
+	Put(parley.Notice) error
 	// Forget erases up to limit notices that were made before a time and are done, and returns how many.
 	Forget(before time.Time, limit int) (int, error)
 }
