@@ -199,7 +199,7 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 
 func (c *Config) set(key Key, value given) error {
 	if err := key.read(c, value.text); err != nil {
-		return parley.Errorf(parley.BadInput, "the setting %s (%s) cannot be used: %w", key.Name, value.source, err).
+		return parley.Errorf(parley.BadInput, "the setting %s (%s) is not valid: %w", key.Name, value.source, err).
 			Suggest("%s: %s", key.Name, strings.ReplaceAll(key.Type, "`", ""))
 	}
 	if key.hide != nil {
@@ -228,7 +228,7 @@ func (c *Config) readEnviron(environ []string) map[string]given {
 				found[key] = given{text, variable}
 			}
 		} else if near := parley.Nearest(variable, names); len(near) > 0 {
-			c.warnings = append(c.warnings, "the variable "+variable+" sets nothing: "+parley.DidYouMean(near, ""))
+			c.warnings = append(c.warnings, "the variable "+variable+" is not a setting: "+parley.DidYouMean(near, ""))
 		}
 	}
 	return found

@@ -91,12 +91,12 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"a key twice in two forms", "rate.burst: 1\nrate: {burst: 2}", ":2: rate.burst is set twice"},
 		{"a map for a value", "addr:\n  host: x", ":2: addr must be one value (host:port)"},
 		{"a list for a value", "addr: [a, b]", ":1: addr must be one value"},
-		{"a value for a map", "rate: 5", ":1: rate must be settings"},
+		{"a value for a map", "rate: 5", ":1: rate must have settings"},
 		{"no value", "addr:", ":1: addr must be one value"},
-		{"a wrong type", "rate:\n  burst: many", `rate.burst (` + "%s" + `:2) cannot be used: "many" is not a number from 1 to 1000000`},
+		{"a wrong type", "rate:\n  burst: many", `rate.burst (` + "%s" + `:2) is not valid: "many" is not a number from 1 to 1000000`},
 		{"an alias", "addr: &a 127.0.0.1:1\nstore: *a", ":1: addr must be one value"},
 		{"broken syntax", "addr: [", ":1:"},
-		{"no settings", "- addr", ":1: the file must be settings"},
+		{"no settings", "- addr", ":1: the file must have settings"},
 		{"a number for a key", "1: 2", ":1:"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestMisspeltVariablesAreWarnedOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"the variable PARLEY_OWNER_AUHT sets nothing: did you mean PARLEY_OWNER_AUTH?"}
+	want := []string{"the variable PARLEY_OWNER_AUHT is not a setting: did you mean PARLEY_OWNER_AUTH?"}
 	if got := c.Warnings(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

@@ -26,14 +26,14 @@ func readFile(path string) (file, error) {
 		return f, nil
 	}
 	if err == nil && info.Size() > largestFile {
-		err = errors.New("it is too large")
+		err = errors.New("the file is too large")
 	}
 	if err == nil {
 		f.text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return f, parley.Errorf(parley.BadInput, "the configuration %s cannot be read: %w", path, err).
-			Suggest("mend the file, or move it aside")
+		return f, parley.Errorf(parley.BadInput, "cannot read the configuration %s: %w", path, err).
+			Suggest("fix the file, or move it elsewhere")
 	}
 	return f, f.parse()
 }
@@ -84,7 +84,7 @@ func (f file) walk(name string, node ast.Node) error {
 	case *ast.MappingValueNode:
 		return f.walkValue(name, n)
 	default:
-		return f.wrong(lineOf(node), "%s must be settings like addr: 127.0.0.1:7717", orFile(name))
+		return f.wrong(lineOf(node), "%s must have settings such as addr: 127.0.0.1:7717", orFile(name))
 	}
 }
 

@@ -130,7 +130,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "limits.depth", Type: "number", Default: "32",
-		Doc:  "How deep the JSON of a message may be nested.",
+		Doc:  "The deepest nesting of JSON in a message.",
 		read: into(func(c *Config) *int { return &c.Limits.Depth }, upTo(1000)),
 	},
 	{

@@ -40,7 +40,7 @@ var loadKeys = []Key{
 	},
 	{
 		Name: "connections.address", Type: "number", Default: "2048",
-		Doc:  "How many TCP connections the hub accepts from one address.",
+		Doc:  "The highest number of TCP connections that the hub accepts from one address.",
 		read: into(func(c *Config) *int { return &c.Connections.Address }, upTo(1_000_000)),
 	},
 }

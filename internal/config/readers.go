@@ -256,7 +256,7 @@ func headers(text string) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(one, "=")
 		if !ok || name == "" || strings.ContainsAny(name+value, "\r\n") {
-			return nil, fmt.Errorf("one of them is not a name, an equals sign and a value")
+			return nil, fmt.Errorf("a header is not of the form name=value")
 		}
 		found[name] = value
 	}

@@ -37,11 +37,11 @@ func (f file) keepSection(name string, value *ast.MappingValueNode) error {
 			kept.names = append(kept.names, all.Key().String())
 		}
 	default:
-		return f.wrong(line, "%s must be names with settings below each", name)
+		return f.wrong(line, "%s must have names, each with settings below it", name)
 	}
 	text, ok := f.cut(line, name)
 	if !ok {
-		return f.wrong(line, "%s cannot be read here", name).Suggest("begin it on a line of its own, without braces around it")
+		return f.wrong(line, "cannot read %s here", name).Suggest("write %s on a line of its own, without braces around it", name)
 	}
 	kept.text = text
 	f.sections[name] = kept

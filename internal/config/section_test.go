@@ -55,9 +55,9 @@ func TestSectionsThatAreAbsentOrEmpty(t *testing.T) {
 
 func TestSectionsThatAreRefused(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"a value", "runtimes: mine", ":1: runtimes must be names with settings below each"},
-		{"a list", "addr: 127.0.0.1:1\nproviders:\n  - mine", ":2: providers must be names"},
-		{"braces around all", "{addr: 127.0.0.1:1, runtimes: {one: {}}}", ":1: runtimes cannot be read here"},
+		{"a value", "runtimes: mine", ":1: runtimes must have names, each with settings below it"},
+		{"a list", "addr: 127.0.0.1:1\nproviders:\n  - mine", ":2: providers must have names"},
+		{"braces around all", "{addr: 127.0.0.1:1, runtimes: {one: {}}}", ":1: cannot read runtimes here"},
 		{"twice", "runtimes: {one: {}}\n---\nruntimes: {two: {}}", ":3: runtimes is set twice"},
 		{"a near name", "runtime:\n  one: {}", `did you mean runtimes?`},
 	} {
