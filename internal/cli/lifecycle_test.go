@@ -209,8 +209,8 @@ func TestConfigShowNamesSources(t *testing.T) {
 
 func TestBackupRestoreAndUninstallWithoutAHub(t *testing.T) {
 	dir, backup := newDir(t), filepath.Join(t.TempDir(), "backup")
-	wants(t, exitError, "there is no home", "backup", "--home", dir)
-	wants(t, exitError, "there is no home", "uninstall", "--home", dir, "--yes")
+	wants(t, exitError, "does not exist yet", "backup", "--home", dir)
+	wants(t, exitError, "does not exist", "uninstall", "--home", dir, "--yes")
 	hub, _ := up(t, "--home", dir)
 	_ = hub.Process.Signal(syscall.SIGTERM)
 	_ = hub.Wait()

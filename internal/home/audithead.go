@@ -27,11 +27,11 @@ func (a AuditHead) Load() (head parley.AuditHead, err error) {
 		err = json.Unmarshal(text, &head)
 	}
 	if err == nil && (head.Num <= 0 || head.Hash == "") {
-		err = errors.New("it names no entry")
+		err = errors.New("it does not name an entry")
 	}
 	if err != nil {
-		return parley.AuditHead{}, parley.Errorf(parley.Internal, "the head of the audit log in %s cannot be read: %w", a.path, err).
-			Suggest("look who has changed it; once it is removed, a new one is kept")
+		return parley.AuditHead{}, parley.Errorf(parley.Internal, "cannot read the head of the audit log in %s: %w", a.path, err).
+			Suggest("find out who changed the file; if you remove it, the hub writes a new one")
 	}
 	return head, nil
 }

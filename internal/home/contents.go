@@ -25,7 +25,7 @@ func (d Dir) Contents() (names []string, err error) {
 		return nil, err
 	}
 	if _, err := os.Stat(d.run("hub.lock")); err != nil {
-		return nil, parley.Errorf(parley.BadInput, "%s is not the home of a hub", d).Suggest("say which one is meant with --home")
+		return nil, parley.Errorf(parley.BadInput, "%s is not the home of a hub", d).Suggest("name the home with --home")
 	}
 	var others []string
 	for _, entry := range entries {
@@ -35,8 +35,8 @@ func (d Dir) Contents() (names []string, err error) {
 		}
 	}
 	if len(others) > 0 {
-		return nil, parley.Errorf(parley.BadInput, "the home %s has something in it that is not Parley's: %s", d, strings.Join(others, ", ")).
-			Suggest("move it elsewhere first")
+		return nil, parley.Errorf(parley.BadInput, "the home %s has files that are not Parley's: %s", d, strings.Join(others, ", ")).
+			Suggest("move them elsewhere first")
 	}
 	return names, nil
 }

@@ -23,7 +23,7 @@ func Locate(given string) (Dir, error) {
 		user, err := os.UserHomeDir()
 		if err != nil {
 			return "", parley.Errorf(parley.BadInput, "this user has no home directory: %w", err).
-				Suggest("say where the hub shall live with --home or PARLEY_HOME")
+				Suggest("name a directory for the hub with --home or PARLEY_HOME")
 		}
 		given = filepath.Join(user, ".parley")
 	}
@@ -74,7 +74,7 @@ func (d Dir) Make() error {
 	if _, explained := errors.AsType[*parley.Error](err); err == nil || explained {
 		return err
 	}
-	return parley.Errorf(parley.Unavailable, "the home %s cannot be made: %w", d, err).Suggest("choose another with --home")
+	return parley.Errorf(parley.Unavailable, "cannot create the home %s: %w", d, err).Suggest("choose another home with --home")
 }
 
 // makeDurably makes a directory and those above it where they are missing, and syncs what they are named in:
@@ -105,13 +105,13 @@ func makeDurably(dir string) error {
 func (d Dir) Check() error {
 	info, err := os.Stat(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
-		return parley.Errorf(parley.BadInput, "there is no home %s yet: %w", d, err).Suggest("start a hub in it with: parley up")
+		return parley.Errorf(parley.BadInput, "the home %s does not exist yet: %w", d, err).Suggest("start a hub in it with: parley up")
 	}
 	if err != nil {
-		return parley.Errorf(parley.Unavailable, "the home %s cannot be opened: %w", d, err).Suggest("check its permissions")
+		return parley.Errorf(parley.Unavailable, "cannot open the home %s: %w", d, err).Suggest("check its permissions")
 	}
 	if !info.IsDir() {
-		return parley.Errorf(parley.BadInput, "the home %s is not a directory", d).Suggest("choose another with --home")
+		return parley.Errorf(parley.BadInput, "the home %s is not a directory", d).Suggest("choose another home with --home")
 	}
 	return private(string(d), info)
 }
@@ -128,7 +128,7 @@ func (d Dir) CheckMade() error {
 			return err
 		}
 		if !info.IsDir() || !made(info) {
-			return parley.Errorf(parley.BadInput, "%s is not a directory that this user has made", path).Suggest("choose another with --home")
+			return parley.Errorf(parley.BadInput, "this user did not create the directory %s", path).Suggest("choose another home with --home")
 		}
 	}
 	return d.Check()
@@ -137,11 +137,11 @@ func (d Dir) CheckMade() error {
 // private refuses what group or world may use, or another user owns.
 func private(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return parley.Errorf(parley.BadInput, "%s can be entered by others (mode %04o): it holds everybody's messages", path, mode).
+		return parley.Errorf(parley.BadInput, "other users can enter %s (mode %04o); it has all messages", path, mode).
 			Suggest("chmod 700 %s", path)
 	}
 	if !mine(info) {
-		return parley.Errorf(parley.BadInput, "%s belongs to another user", path).Suggest("choose another with --home, or run the hub as its owner")
+		return parley.Errorf(parley.BadInput, "%s belongs to another user", path).Suggest("choose another home with --home, or run the hub as its owner")
 	}
 	return nil
 }

@@ -79,9 +79,9 @@ func TestHomesThatAreRefused(t *testing.T) {
 	}
 	for d, want := range map[Dir]string{
 		Dir(file):              "is not a directory",
-		Dir(file + "/below"):   "cannot be made",
+		Dir(file + "/below"):   "cannot create",
 		open:                   "chmod 700 " + string(open),
-		Dir("/proc/no/such/x"): "cannot be made",
+		Dir("/proc/no/such/x"): "cannot create",
 	} {
 		if err := d.Make(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", d, err, want)

@@ -52,8 +52,8 @@ func (d Dir) Acquire() (*Lock, error) {
 }
 
 func (d Dir) noLock(err error) error {
-	return parley.Errorf(parley.Unavailable, "the home %s cannot be locked: %w", d, err).
-		Suggest("check its permissions and the room on its disk, or choose another with --home")
+	return parley.Errorf(parley.Unavailable, "cannot lock the home %s: %w", d, err).
+		Suggest("check its permissions and the free space on its disk, or choose another home with --home")
 }
 
 // Release removes what was announced and gives the home back. The file stays: removing it would race with

@@ -58,5 +58,5 @@ func withoutRoom(dir Dir, err error) error {
 		return err
 	}
 	return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored").
-		Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", dir).From(err)
+		Because(parley.StorageFull).Retryable(0).Suggest("free space on the disk of %s, and try again", dir).From(err)
 }

@@ -46,7 +46,7 @@ func (l *Lock) Listen() (net.Listener, error) {
 		listener, err = listenAt(path)
 	}
 	if err != nil {
-		return nil, parley.Errorf(parley.Unavailable, "the socket %s cannot be made: %w", path, err).
+		return nil, parley.Errorf(parley.Unavailable, "cannot create the socket %s: %w", path, err).
 			Suggest("check the permissions of its directory, or choose another home with --home")
 	}
 	return listener, nil
@@ -80,7 +80,7 @@ func privateDir(dir string) error {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
 	if !made(info) {
-		return fmt.Errorf("%s was made by another user", dir)
+		return fmt.Errorf("another user created %s", dir)
 	}
 	return private(dir, info)
 }
@@ -92,7 +92,7 @@ func removeSocket(path string) error {
 		return nil
 	}
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
-		err = errors.New("something that is not a socket is in its place")
+		err = errors.New("a file that is not a socket has its name")
 	}
 	if err != nil {
 		return err

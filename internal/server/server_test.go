@@ -182,7 +182,7 @@ func TestNoSocketNoHub(t *testing.T) {
 	if err := os.Mkdir(o.Home.Socket(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the socket "+o.Home.Socket()+" cannot be made") {
+	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "cannot create the socket "+o.Home.Socket()) {
 		t.Errorf("got %v", err)
 	}
 	if err := os.Remove(o.Home.Socket()); err != nil {
