@@ -34,7 +34,7 @@ func TestWhatTheDemoSuggests(t *testing.T) {
 		{`parley chat --conv project-alpha "@DataBot loop"`, "accepted  databot", "further wakes between them are held"},
 		{`parley agent resume-pair databot analystbot`, "resumed", ""},
 		{`parley permit check internbot senioranalystbot`, "allowed", ""},
-		{`parley send internbot "a coffee, please" --wait`, "It took me 2 tries.", ""},
+		{`parley send internbot "a coffee, please" --wait`, "It took me 2 attempts.", ""},
 		{`parley agent pause databot --reason lunch`, "paused", ""},
 		{`parley send databot hello`, "accepted", ""},
 		{`parley agent resume databot`, "resumed", "Hello! I have figures."},

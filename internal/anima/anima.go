@@ -101,7 +101,7 @@ func (r *reader) notices() (list []string) {
 		}
 	}
 	if r.empty > 0 {
-		list = append(list, fmt.Sprintf("%d messages without a text were left out", r.empty))
+		list = append(list, fmt.Sprintf("left out %d messages without a text", r.empty))
 	}
 	return list
 }
@@ -111,6 +111,6 @@ func unreadable(err error) error {
 	if own, ok := err.(*parley.Error); ok { //nolint:errorlint // what it wraps is not for the user
 		return own
 	}
-	return parley.Errorf(parley.BadInput, "the database cannot be read: %w", err).
-		Suggest("give the conversations.db of anima, and check it with: sqlite3 FILE 'PRAGMA integrity_check'")
+	return parley.Errorf(parley.BadInput, "cannot read the database: %w", err).
+		Suggest("give the conversations.db of Anima, and check it with: sqlite3 FILE 'PRAGMA integrity_check'")
 }

@@ -256,15 +256,15 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ file, words string }{
 		"nothing":          {filepath.Join(t.TempDir(), "none"), "there is no file"},
-		"a directory":      {t.TempDir(), "is no SQLite database"},
-		"an empty file":    {write(nil), "is no SQLite database"},
-		"a text":           {write([]byte("hello, this is no database")), "is no SQLite database"},
+		"a directory":      {t.TempDir(), "is not a SQLite database"},
+		"an empty file":    {write(nil), "is not a SQLite database"},
+		"a text":           {write([]byte("hello, this is no database")), "is not a SQLite database"},
 		"only its begin":   {write(whole[:100]), "the database"},
 		"a broken one":     {write(append(bytes.Clone(whole[:4096]), bytes.Repeat([]byte{0xff}, len(whole)-4096)...)), "the database"},
 		"other tables":     {made(t, "CREATE TABLE letters (x)"), "has no table messages"},
 		"a view":           {made(t, "CREATE VIEW messages AS SELECT 1 AS conv_id, 2 AS from_agent, 3 AS content"), "has no table messages"},
 		"another form":     {made(t, "CREATE TABLE messages (id, words)"), "the table messages has no column conv_id"},
-		"without an order": {made(t, "CREATE TABLE messages (conv_id, from_agent, content, PRIMARY KEY (conv_id)) WITHOUT ROWID"), "the database cannot be read"},
+		"without an order": {made(t, "CREATE TABLE messages (conv_id, from_agent, content, PRIMARY KEY (conv_id)) WITHOUT ROWID"), "cannot read the database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

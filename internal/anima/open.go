@@ -51,15 +51,15 @@ func check(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return parley.Errorf(parley.BadInput, "there is no file %s", file).Suggest("the database of anima is usually ~/.anima/conversations.db")
+		return parley.Errorf(parley.BadInput, "there is no file %s", file).Suggest("the database of Anima is usually ~/.anima/conversations.db")
 	case err != nil:
-		return parley.Errorf(parley.BadInput, "%s cannot be read: %w", file, err).Suggest("look at its permissions")
+		return parley.Errorf(parley.BadInput, "cannot read %s: %w", file, err).Suggest("check its permissions")
 	case !info.Mode().IsRegular():
 		return noDatabase(file)
 	}
 	opened, err := os.Open(file)
 	if err != nil {
-		return parley.Errorf(parley.BadInput, "%s cannot be read: %w", file, err).Suggest("look at its permissions")
+		return parley.Errorf(parley.BadInput, "cannot read %s: %w", file, err).Suggest("check its permissions")
 	}
 	defer func() { _ = opened.Close() }()
 	begin := make([]byte, len(magic))
@@ -70,7 +70,7 @@ func check(file string) error {
 }
 
 func noDatabase(file string) error {
-	return parley.Errorf(parley.BadInput, "%s is no SQLite database", file).Suggest("give the conversations.db of anima")
+	return parley.Errorf(parley.BadInput, "%s is not a SQLite database", file).Suggest("give the conversations.db of Anima")
 }
 
 // tries is how often a database that is being written to is copied.
@@ -82,14 +82,14 @@ func copyAll(from, to string) error {
 		before := states(from)
 		for _, suffix := range []string{"", "-wal", "-journal"} {
 			if err := copyFile(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
-				return parley.Errorf(parley.BadInput, "%s cannot be copied: %w", from+suffix, err).Suggest("look at its permissions, and at the room for temporary files")
+				return parley.Errorf(parley.BadInput, "cannot copy %s: %w", from+suffix, err).Suggest("check its permissions, and the free space for temporary files")
 			}
 		}
 		if states(from) == before {
 			return nil
 		}
 	}
-	return parley.Errorf(parley.Unavailable, "%s is being written to", from).Suggest("stop anima, and repeat the import")
+	return parley.Errorf(parley.Unavailable, "another program is writing to %s", from).Suggest("stop Anima, and repeat the import")
 }
 
 // states is what shows that a file has changed.

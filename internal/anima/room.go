@@ -92,7 +92,7 @@ func (r *reader) readRooms(ctx context.Context) error {
 
 func noMessages(err error) error {
 	if err == parley.ErrNotFound { //nolint:errorlint // it is the error itself
-		return parley.Errorf(parley.BadInput, "the database has no table messages").Suggest("give the conversations.db of anima")
+		return parley.Errorf(parley.BadInput, "the database has no table messages").Suggest("give the conversations.db of Anima")
 	}
 	return err
 }
@@ -193,7 +193,7 @@ func (k *known) place(o *room) {
 	case o.known:
 	case unnamed && taken && !k.added[set]:
 		o.there.ID, o.known = other, true
-		o.notice = fmt.Sprintf("conversation %q was added to what %v have said to each other here", o.id, ids)
+		o.notice = fmt.Sprintf("conversation %q was added to the conversation of %v in the hub", o.id, ids)
 	case unnamed && !taken:
 		o.there.Kind = parley.Group
 		if len(ids) == 2 {
@@ -206,7 +206,7 @@ func (k *known) place(o *room) {
 		o.there.Name = k.free(cmp.Or(slug(o.name), slug("anima-"+o.id), "anima"), o.there.ID)
 		if o.there.Name != o.name {
 			o.there.Topic = o.name
-			o.notice = fmt.Sprintf("conversation %q is #%s here", cmp.Or(o.name, o.id), o.there.Name)
+			o.notice = fmt.Sprintf("conversation %q is #%s in the hub", cmp.Or(o.name, o.id), o.there.Name)
 		}
 	}
 }

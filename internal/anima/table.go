@@ -55,7 +55,7 @@ func (t table) query(ctx context.Context, db *sql.DB) (string, error) {
 		case at >= 0:
 			chosen[i] = `"` + names[at] + `"`
 		case i < t.needed:
-			return "", parley.Errorf(parley.BadInput, "the table %s has no column %s", t.name, names[0]).Suggest("give the conversations.db of anima")
+			return "", parley.Errorf(parley.BadInput, "the table %s has no column %s", t.name, names[0]).Suggest("give the conversations.db of Anima")
 		default:
 			chosen[i] = "NULL"
 		}

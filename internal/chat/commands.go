@@ -11,11 +11,11 @@ import (
 
 // commands are what can be typed after a slash.
 var commands = []struct{ name, args, help string }{
-	{"help", "", "show this"},
-	{"who", "", "show who is here and what they are doing"},
+	{"help", "", "show this help"},
+	{"who", "", "list the members and what they are doing"},
 	{"topic", "[text]", "show or change the topic"},
-	{"reply", "text", "answer the newest message of somebody else"},
-	{"quit", "", "leave (Ctrl-C and Ctrl-D do too)"},
+	{"reply", "text", "reply to the newest message of another member"},
+	{"quit", "", "leave the chat (also Ctrl-C and Ctrl-D)"},
 }
 
 // obey does what a command says.
@@ -60,8 +60,8 @@ func help() string {
 	}
 	out.WriteString("Enter          send; Alt+Enter begins a new line\n")
 	out.WriteString("Tab            complete @names and /commands\n")
-	out.WriteString("Up, Down       what was typed before\n")
-	out.WriteString("PgUp, PgDown   what was said before")
+	out.WriteString("Up, Down       earlier input\n")
+	out.WriteString("PgUp, PgDown   earlier messages")
 	return out.String()
 }
 
@@ -102,7 +102,7 @@ func doing(p parley.Presence, now time.Time) string {
 func (m *Model) topic(text string) tea.Cmd {
 	switch {
 	case m.scene.Conversation.ID == "":
-		m.complain(parley.Errorf(parley.BadInput, "the conversation begins with its first message").Suggest("write something first"))
+		m.complain(parley.Errorf(parley.BadInput, "the conversation does not exist before its first message").Suggest("send a message first"))
 		return nil
 	case text != "":
 		return m.setTopic(text)
@@ -121,7 +121,7 @@ func (m *Model) reply(text string) tea.Cmd {
 		m.complain(parley.Errorf(parley.BadInput, "the reply is empty").Suggest("type /reply and the text"))
 		return nil
 	case !found:
-		m.complain(parley.Errorf(parley.BadInput, "nobody else has written here").Suggest("leave /reply out"))
+		m.complain(parley.Errorf(parley.BadInput, "nobody else has written here").Suggest("send the text without /reply"))
 		return nil
 	default:
 		return m.post(parley.Draft{InReplyTo: to.ID, Content: parley.Content{Text: text}})

@@ -104,7 +104,7 @@ func (m *Model) text(message parley.Message) string {
 	body := m.style.text
 	switch {
 	case message.RedactedAt != nil:
-		add("this was redacted", m.style.faint)
+		add("this message was redacted", m.style.faint)
 	case message.Type == parley.TypeError:
 		body = m.style.bad
 	}

@@ -105,7 +105,7 @@ func readLines(ctx context.Context, in io.Reader, typed chan<- string) error {
 		}
 	}
 	if err := scanner.Err(); err != nil {
-		return parley.Errorf(parley.BadInput, "the input cannot be read: %w", err).Suggest("send shorter lines, or use parley send -")
+		return parley.Errorf(parley.BadInput, "cannot read the input: %w", err).Suggest("send shorter lines, or use parley send -")
 	}
 	return nil
 }

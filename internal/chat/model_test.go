@@ -374,5 +374,5 @@ func TestRedaction(t *testing.T) {
 	s.tell(Signal{Event: parley.Event{Kind: parley.EventMessageRedacted, Message: "m1"}})
 	s.settle()
 	s.missing("hunter2")
-	s.sees("this was redacted")
+	s.sees("this message was redacted")
 }

@@ -16,7 +16,7 @@ func (m *Model) hear(s Signal) tea.Cmd {
 	case Lost:
 		if !m.lost {
 			m.lost = true
-			m.say("connection lost, trying again: what you type is kept and sent once")
+			m.say("connection lost, retrying: the chat keeps your messages and sends each one once")
 		}
 		return nil
 	case Back:
@@ -130,7 +130,7 @@ func (m *Model) notPosted(msg postedMsg) tea.Cmd {
 		return m.retry(msg.err)
 	}
 	m.complain(msg.err)
-	m.say("this was not sent; Up brings it back: " + plain.Line(msg.draft.Content.Text))
+	m.say("this message was not sent; Up brings it back: " + plain.Line(msg.draft.Content.Text))
 	return m.send()
 }
 

@@ -37,6 +37,6 @@ func unsent(letters []letter) error {
 	for _, l := range letters {
 		texts = append(texts, plain.Line(l.draft.Content.Text))
 	}
-	return parley.Errorf(parley.Unavailable, "this may not have been sent: %s", strings.Join(texts, " / ")).
-		Suggest("look into the conversation, and send it again if it is not there")
+	return parley.Errorf(parley.Unavailable, "the hub may not have received: %s", strings.Join(texts, " / ")).
+		Suggest("check the conversation, and send missing messages again")
 }

@@ -79,7 +79,7 @@ func (m *Model) state() string {
 	case len(m.offer.words) > 1:
 		return strings.Join(m.offer.words, " ")
 	case m.lost:
-		return "connection lost, trying again"
+		return "connection lost, retrying"
 	case m.older.busy:
 		return "fetching older messages"
 	case m.scroll > 0:

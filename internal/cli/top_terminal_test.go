@@ -27,7 +27,7 @@ func TestTopOnATerminal(t *testing.T) {
 	screen.Type("p")
 	screen.Await("arya is paused")
 	screen.Type("p")
-	screen.Await("arya goes on")
+	screen.Await("arya is resumed")
 	screen.Type("\r")
 	screen.Await("runtime   script", "last hour 1 runs", "Esc goes back")
 	screen.Type("\x1b")

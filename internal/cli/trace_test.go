@@ -5,7 +5,7 @@ import "testing"
 // TestTraceThatIsCutSaysSo: the tree in its first line, what a program reads beside it.
 func TestTraceThatIsCutSaysSo(t *testing.T) {
 	const answer = `{"items":[{"id":"m1","from":"arya","type":"chat","content":{"text":"hello"}}],"cut":true}`
-	const says = "only 1 messages are shown, there are more\n"
+	const says = "only the newest 1 messages are shown, the trace has more\n"
 	play(t, "GET /v1/traces/t", []session{
 		{name: "tree", args: []string{"trace", "t"}, answer: answer, asks: "GET /v1/traces/t", out: says + "m1  arya  hello\n"},
 		{

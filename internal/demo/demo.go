@@ -23,27 +23,27 @@ const (
 func Agents() []parley.NewAgent {
 	return []parley.NewAgent{
 		employee("coordinatorbot", "CoordinatorBot", parley.Profile{
-			Role: "coordinator", Description: "Knows who does what, and keeps the others together.",
+			Role: "coordinator", Description: "Assigns work and collects the results.",
 			Skills: []string{"planning", "standups"}, Tier: parley.TierPM,
 		}),
 		employee("analystbot", "AnalystBot", parley.Profile{
-			Role: "analyst", Description: "Compares, and says what it means.",
+			Role: "analyst", Description: "Compares figures and explains them.",
 			Skills: []string{"competitors", "pricing", "trends"}, Manager: "coordinatorbot",
 		}),
 		employee("senioranalystbot", "SeniorAnalystBot", parley.Profile{
-			Role: "senior analyst", Description: "Says whether an analysis is sound.",
+			Role: "senior analyst", Description: "Reviews analyses.",
 			Skills: []string{"reviews"}, Manager: "coordinatorbot",
 		}),
 		employee("databot", "DataBot", parley.Profile{
-			Role: "data engineer", Description: "Has the figures.",
+			Role: "data engineer", Description: "Answers questions about figures.",
 			Skills: []string{"revenue", "queries"}, Tier: parley.TierWorker, Manager: "coordinatorbot",
 		}),
 		employee("writerbot", "WriterBot", parley.Profile{
-			Role: "writer", Description: "Writes it down, in its own time.",
+			Role: "writer", Description: "Writes texts, slowly.",
 			Skills: []string{"blog posts", "summaries"}, Tier: parley.TierWorker, Manager: "coordinatorbot",
 		}),
 		employee("internbot", "InternBot", parley.Profile{
-			Role: "intern", Description: "Is new here, and asks first.",
+			Role: "intern", Description: "Is new, and needs approval to ask others.",
 			Skills: []string{"coffee"}, Tier: parley.TierWorker, Manager: parley.Owner, Mode: parley.ModeSupervised,
 		}),
 	}

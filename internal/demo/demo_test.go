@@ -78,7 +78,7 @@ func TestWhatEverybodySays(t *testing.T) {
 		{"analystbot", Project, "@AnalystBot ping", "@DataBot pong"},
 		{"databot", Project, "@DataBot pong", "@AnalystBot ping"},
 		{"writerbot", "", "draft a blog post", "A Quarter of Growth"},
-		{"internbot", "", "coffee please", "It took me 2 tries"},
+		{"internbot", "", "coffee please", "It took me 2 attempts"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var agent parley.Agent

@@ -19,22 +19,22 @@ type Line struct {
 func Scenes() []Scene {
 	return []Scene{
 		{
-			"A standup: who is mentioned answers",
+			"A standup: the mentioned agents answer",
 			parley.Draft{Conversation: Standup, Content: parley.Content{Text: "Good morning! @CoordinatorBot please start the standup."}},
 			[]Line{{"writerbot", ""}, {"analystbot", ""}, {"databot", ""}},
 		},
 		{
-			"A report: three delegations, whose results come back one by one",
+			"A report: three delegations, and their results come back one by one",
 			direct("coordinatorbot", "Prepare Q4 report"),
 			[]Line{{"coordinatorbot", "here is the Q4 report"}},
 		},
 		{
-			"A question: CoordinatorBot asks AnalystBot, who asks DataBot",
+			"A question: CoordinatorBot asks AnalystBot, and AnalystBot asks DataBot",
 			direct("coordinatorbot", "How is the market?"),
 			[]Line{{"coordinatorbot", "Response from AnalystBot"}},
 		},
 		{
-			"An approval: InternBot must not simply ask",
+			"An approval: InternBot needs approval to ask",
 			direct("internbot", "Have your analysis validated."),
 			[]Line{{"internbot", parley.HeldText}, {parley.System, "InternBot wants to contact"}},
 		},

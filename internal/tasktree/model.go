@@ -159,7 +159,7 @@ func (m *model) foot(all, room int) string {
 	style, text := lipgloss.NewStyle().Faint(true), "q quits"
 	switch {
 	case m.lost != nil:
-		style, text = lipgloss.NewStyle().Foreground(lipgloss.Red), "connection lost, trying again · q quits"
+		style, text = lipgloss.NewStyle().Foreground(lipgloss.Red), "connection lost, retrying · q quits"
 	case all == 0:
 		text = "no open tasks · q quits"
 	case all > room:

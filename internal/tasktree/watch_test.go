@@ -94,7 +94,7 @@ func TestATreeOnATerminalUntilItsEnd(t *testing.T) {
 	h.report(func() { h.picture.Tasks[1].Progress = &parley.TaskProgress{Fraction: of(0.5), Message: "half of it"} })
 	term.Await("(50 %: half of it)")
 	h.report(func() { h.away = errors.New("away") })
-	term.Await("connection lost, trying again")
+	term.Await("connection lost, retrying")
 	h.report(func() { h.away = nil })
 	term.Until("the hub again", func(screen string) bool { return !strings.Contains(screen, "connection lost") })
 	h.report(func() {

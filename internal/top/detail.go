@@ -48,7 +48,7 @@ func (m *Model) fields(v parley.AgentView) [][2]string {
 		{"last hour", spent(v.LastHour, v.Budget.RunsPerHour)},
 		{"last day", spent(v.LastDay, 0) + caps(v.Budget)},
 		{"health", health(v.Health, now)},
-		{"seen", since(v.LastSeen, now)},
+		{"last seen", since(v.LastSeen, now)},
 	}
 }
 

@@ -67,7 +67,7 @@ func (m *Model) pause() tea.Cmd {
 		}
 		action, done := parley.ActionPause, chosen.ID+" is paused"
 		if detail.View.Paused != nil {
-			action, done = parley.ActionResume, chosen.ID+" goes on"
+			action, done = parley.ActionResume, chosen.ID+" is resumed"
 		}
 		return commandMsg{done, m.source.Command(m.ctx, chosen.ID, parley.Command{Action: action})}
 	}

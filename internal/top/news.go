@@ -36,7 +36,7 @@ func (m *Model) hear(e parley.Event) tea.Cmd {
 		m.ended++
 		m.tell(e, true, e.Agent+" "+strings.TrimPrefix(string(e.Kind), "run.")+why(said.Failure))
 	case parley.EventLoopOpened:
-		m.tell(e, true, fmt.Sprintf("%s woke each other %d times in a row; further wakes are held", strings.Join(said.Agents, " and "), said.Exchanges))
+		m.tell(e, true, fmt.Sprintf("%s woke each other %d times in a row; the hub holds further wake-ups", strings.Join(said.Agents, " and "), said.Exchanges))
 	case parley.EventLoopClosed:
 		m.tell(e, false, strings.Join(said.Agents, " and ")+" may wake each other again")
 	}

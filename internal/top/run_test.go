@@ -39,7 +39,7 @@ func TestOnATerminal(t *testing.T) {
 	term.Type("jp")
 	term.Await("hodor is paused")
 	term.Type("p")
-	term.Await("hodor goes on")
+	term.Await("hodor is resumed")
 	term.Type("\r")
 	term.Await("AryaBot", "Esc goes back")
 	term.Type("\x1b")

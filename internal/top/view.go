@@ -41,7 +41,7 @@ func (m *Model) header() []string {
 	s := m.picture.Status
 	title := m.style.title.Render("parley top") + m.style.faint.Render(" · "+plain.Line(m.picture.Hub)+" · "+m.picture.At.Local().Format(time.TimeOnly))
 	if m.lost != nil {
-		title = m.style.title.Render("parley top") + m.style.bad.Render(" · connection lost, trying again")
+		title = m.style.title.Render("parley top") + m.style.bad.Render(" · connection lost, retrying")
 	}
 	counts := fmt.Sprintf("%d live · %d open deliveries", len(m.picture.Runs), s.OpenDeliveries)
 	if s.DeadLetters > 0 {
@@ -88,7 +88,7 @@ func (m *Model) body() []string {
 		}
 	}
 	if p.news > 0 {
-		lines = append(lines, m.rule("lately"))
+		lines = append(lines, m.rule("recent events"))
 		for _, one := range m.news[len(m.news)-p.news:] {
 			lines = append(lines, m.drawLine(one))
 		}

@@ -50,7 +50,7 @@ func TestTree(t *testing.T) {
 └─ arya  delivered 12ms, seen 3ms, answered 4.0s
    └─ run-1 of arya, succeeded, 4.0s, 120 tokens, $0.0125
       ├─ m2 arya
-      │  └─ gendry  dead, failed tries: 5
+      │  └─ gendry  dead, failed attempts: 5
       └─ m3 arya
          ├─ user  accepted
          └─ m4 user`
@@ -84,7 +84,7 @@ func TestMermaid(t *testing.T) {
     Note over p2: delivered 12ms, seen 3ms, answered 4.0s
     Note over p2: run-1 of arya, succeeded, 4.0s, 120 tokens, #36;0.0125
     p2-xp3: chat
-    Note over p3: dead, failed tries#58; 5
+    Note over p3: dead, failed attempts#58; 5
     p2-->>p1: response
     Note over p1: accepted
     Note over p1: chat a#59;b#35;c
@@ -116,7 +116,7 @@ func TestAsksAreShown(t *testing.T) {
 func TestCutTraceSaysSo(t *testing.T) {
 	trace := conversed()
 	trace.Cut = true
-	const says = "only 4 messages are shown, there are more"
+	const says = "only the newest 4 messages are shown, the trace has more"
 	if first := Lines(trace, func(m parley.Shown) string { return m.ID })[0]; first != says {
 		t.Errorf("the tree begins with %q", first)
 	}

@@ -108,7 +108,7 @@ func byTrigger(t parley.Traced) map[string][]parley.RunView {
 
 // Cut says that a trace has more messages than are shown.
 func Cut(t parley.Traced) string {
-	return fmt.Sprintf("only %d messages are shown, there are more", len(t.Items))
+	return fmt.Sprintf("only the newest %d messages are shown, the trace has more", len(t.Items))
 }
 
 // Way is how a delivery went: each rung with how long it took to get there.
@@ -131,7 +131,7 @@ func Way(d parley.Delivery) string {
 		steps = append(steps, string(d.State))
 	}
 	if d.Attempt > 0 {
-		steps = append(steps, fmt.Sprintf("failed tries: %d", d.Attempt))
+		steps = append(steps, fmt.Sprintf("failed attempts: %d", d.Attempt))
 	}
 	return strings.Join(steps, ", ")
 }
