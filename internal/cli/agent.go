@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) agentCommand() *cobra.Command {
-	return a.menu("agent", "Add, change and look at participants",
+	return a.menu("agent", "Add, change and inspect participants",
 		a.agentAdd(), a.agentList(), a.agentShow(), a.agentSet(), a.agentRemove(), a.agentSleep(), a.agentWake(),
 		a.agentStart(), a.agentStop(), a.agentPause(), a.agentResume(), a.agentHealth(), a.agentResumePair(),
 		a.agentRuns(), a.agentRun(), a.agentCancel())
@@ -24,13 +24,12 @@ func (a *app) agentAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ID",
 		Short: "Add an agent or a person",
-		Long: `Add an agent or a person. An id is 1 to 64 of a-z, 0-9, _ and -.
+		Long: `Add an agent or a person. An id has 1 to 64 characters: a-z, 0-9, _ and -.
 
-With --runtime the hub runs the agent whenever something wakes it. Without one, it fetches what is there for it
-by itself.
+With --runtime, the hub runs the agent whenever a message wakes it. Without --runtime, the agent polls its own inbox.
 
-The id and name of a removed agent stay its own. With --reuse a new agent takes them, and nothing else: the removed agent
-keeps its messages, conversations, tasks and files, and is shown as ID~removed from then on.`,
+A removed agent keeps its id and name. With --reuse, the new agent takes the id and the name, and nothing else. The
+removed agent keeps its messages, conversations, tasks and files; from then on its id is ID~removed.`,
 		Example: `  parley agent add arya --role writer --skill prose --skill research
   parley agent add claude --runtime claude --dir ~/project
   parley agent add writer --provider anthropic --model claude-sonnet-4-5 --cost-per-day 5
@@ -57,16 +56,16 @@ keeps its messages, conversations, tasks and files, and is shown as ID~removed f
 				return err
 			}
 			if reuse {
-				a.say("note: files of the removed agent are in agents/%s in the hub's home; what config.yaml says of %s holds for the new agent",
+				a.say("note: the files of the removed agent are in agents/%s in the hub's home; settings for %s in config.yaml apply to the new agent",
 					parley.RetiredName(added.ID, 1), added.ID)
 			}
 			return a.done(added, "added", added.ID)
 		}),
 	}
 	settings.declare(a, cmd)
-	cmd.Flags().BoolVar(&human, "human", false, "it is a person")
-	cmd.Flags().BoolVar(&owner, "owner", false, "it is a person who may do everything")
-	cmd.Flags().BoolVar(&reuse, "reuse", false, "take the id and name from a removed agent that has them")
+	cmd.Flags().BoolVar(&human, "human", false, "add a person instead of an agent")
+	cmd.Flags().BoolVar(&owner, "owner", false, "add a person with all rights")
+	cmd.Flags().BoolVar(&reuse, "reuse", false, "take the id and name of a removed agent")
 	return cmd
 }
 
@@ -114,8 +113,8 @@ func (a *app) agentSet() *cobra.Command {
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
 	settings.declare(a, cmd)
-	cmd.Flags().StringVar(&access, "access", "", "what a person may do: owner or member")
-	cmd.Flags().StringSliceVar(&unset, "unset", nil, "`settings` to put back to their default")
+	cmd.Flags().StringVar(&access, "access", "", "`level` of access of a person: owner or member")
+	cmd.Flags().StringSliceVar(&unset, "unset", nil, "reset these `settings` to their defaults")
 	complete(cmd, "access", fixed("owner", "member"))
 	complete(cmd, "unset", fixed(settingNames()...))
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -146,14 +145,14 @@ func (a *app) agentRemove() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:               "remove AGENT",
-		Short:             "Remove an agent; what it wrote stays",
+		Short:             "Remove an agent; its messages stay",
 		Example:           "  parley agent remove arya\n  parley agent remove arya --yes",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-		if err := a.sure(cmd, yes, "Remove "+args[0]+", revoke its tokens and fail what waits for it?"); err != nil {
+		if err := a.sure(cmd, yes, "Remove "+args[0]+", revoke its tokens, and fail its open deliveries and tasks?"); err != nil {
 			return err
 		}
 		if err := c.RemoveAgent(ctx, args[0]); err != nil {
@@ -169,17 +168,17 @@ func (a *app) agentSleep() *cobra.Command {
 	var until string
 	cmd := &cobra.Command{
 		Use:               "sleep AGENT",
-		Short:             "Let an agent sleep; what comes meanwhile waits",
+		Short:             "Put an agent to sleep; its messages wait until it wakes",
 		Example:           "  parley agent sleep arya --for 8h\n  parley agent sleep arya --until \"2030-01-02 07:00\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
-	cmd.Flags().Var(span{&length}, "for", "how long, like 8h or 2d")
-	cmd.Flags().StringVar(&until, "until", "", "until this `time`")
+	cmd.Flags().Var(span{&length}, "for", "how long the agent sleeps, such as 8h or 2d")
+	cmd.Flags().StringVar(&until, "until", "", "`time` when the agent wakes")
 	cmd.MarkFlagsMutuallyExclusive("for", "until")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		if length == 0 && until == "" {
-			return usagef(cmd, "say how long: --for 8h or --until TIME")
+			return usagef(cmd, "say how long the agent sleeps: --for 8h or --until TIME")
 		}
 		end := time.Now().Add(length)
 		if until != "" {

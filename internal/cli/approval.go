@@ -13,10 +13,10 @@ import (
 )
 
 func (a *app) approvalCommand() *cobra.Command {
-	return a.menu("approval", "Decide about calls that wait for somebody's yes",
+	return a.menu("approval", "Approve or deny calls that need approval",
 		a.approvalList(), a.approvalShow(),
-		a.decide("approve", "approved", "Let a call be made, exactly as it was asked for", true),
-		a.decide("deny", "denied", "Refuse a call", false))
+		a.decide("approve", "approved", "Approve a call, exactly as it was requested", true),
+		a.decide("deny", "denied", "Deny a call", false))
 }
 
 func (a *app) approvalList() *cobra.Command {
@@ -25,17 +25,17 @@ func (a *app) approvalList() *cobra.Command {
 	limit := usualApprovals
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List calls that wait for approval, the newest first",
+		Short: "List calls that need approval, newest first",
 		Example: `  parley approval list
   parley approval list --mine
   parley approval list --all --agent intern -o json`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&which.Agent, "agent", "", "only calls of this `agent`")
-	flags.BoolVar(&which.Mine, "mine", false, "only what you may decide")
-	flags.BoolVar(&all, "all", false, "also those that are decided")
-	flags.Var(number{&limit}, "limit", "at most so many `approvals`")
+	flags.StringVar(&which.Agent, "agent", "", "list only calls by this `agent`")
+	flags.BoolVar(&which.Mine, "mine", false, "list only calls that you may decide")
+	flags.BoolVar(&all, "all", false, "also list decided calls")
+	flags.Var(number{&limit}, "limit", "list at most this `number` of approvals")
 	complete(cmd, "agent", a.agentNames)
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
 		if all {
@@ -50,10 +50,10 @@ func (a *app) approvalList() *cobra.Command {
 		return list(a, found,
 			column[parley.Approval]{"approval", parley.Approval.ShortName},
 			column[parley.Approval]{"agent", func(p parley.Approval) string { return p.Agent }},
-			column[parley.Approval]{"what", whatIsHeld},
+			column[parley.Approval]{"call", whatIsHeld},
 			column[parley.Approval]{"since", func(p parley.Approval) string { return a.lately(p.CreatedAt) }},
 			column[parley.Approval]{"state", stateOf},
-			column[parley.Approval]{"decides", decidedBy},
+			column[parley.Approval]{"decider", decidedBy},
 			column[parley.Approval]{"note", func(p parley.Approval) string { return p.Note }},
 		)
 	})
@@ -102,7 +102,7 @@ func decidedBy(p parley.Approval) string {
 func (a *app) approvalShow() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show APPROVAL",
-		Short:             "Show what is to be decided, word for word",
+		Short:             "Show a request for approval in full",
 		Example:           "  parley approval show approval-7",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
@@ -120,9 +120,9 @@ func (a *app) approvalShow() *cobra.Command {
 func (a *app) showApproval(p parley.Approval) {
 	a.text(p.Summary)
 	a.words("")
-	fields := []string{"approval", p.ShortName(), "id", p.ID, "state", stateOf(p), "because of", p.Rule, "since", a.moment(p.CreatedAt)}
+	fields := []string{"approval", p.ShortName(), "id", p.ID, "state", stateOf(p), "reason", p.Rule, "since", a.moment(p.CreatedAt)}
 	if p.State == parley.ApprovalPending {
-		fields = append(fields, "expires", a.maybe(p.ExpiresAt), "decides", deciderOf(p))
+		fields = append(fields, "expires", a.maybe(p.ExpiresAt), "decider", deciderOf(p))
 	} else {
 		fields = append(fields, "decided by", p.DecidedBy, "decided", a.maybe(p.DecidedAt), "note", p.Note)
 	}
@@ -156,13 +156,13 @@ func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
 			}
 			switch {
 			case decided.Refused():
-				a.say("note: the call was refused when it was made: %s", decided.Failure)
+				a.say("note: the call was approved, but then refused: %s", decided.Failure)
 			case decided.Failure != nil:
-				a.say("note: it could not be done: %s", decided.Failure)
+				a.say("note: the call was approved, but failed: %s", decided.Failure)
 			}
 			return a.done(decided, done, decided.Agent, decided.ShortName())
 		}),
 	}
-	cmd.Flags().StringVar(&decision.Note, "note", "", "what whoever asked should know")
+	cmd.Flags().StringVar(&decision.Note, "note", "", "`text` for the requester")
 	return cmd
 }

@@ -15,14 +15,14 @@ func TestApprovals(t *testing.T) {
 	play(t, "GET /v1/approvals", []session{
 		{
 			name: "pending ones", args: []string{"approval", "list"}, answer: `{"items":[` + pendingApproval + `]}`, asks: "GET /v1/approvals?state=pending",
-			out: `APPROVAL    AGENT   WHAT                                                  SINCE                 STATE    DECIDES  NOTE
+			out: `APPROVAL    AGENT   CALL                                                  SINCE                 STATE    DECIDER  NOTE
 approval-7  intern  ask analyst "Can you validate my analysis approach?"  2030-01-02T10:00:00Z  pending  boss
 `,
 		},
 		{
 			name: "all of them", args: []string{"approval", "list", "--all", "--mine", "--agent", "intern"}, answer: `{"items":[` + decidedApproval + `]}`,
 			asks: "GET /v1/approvals?agent=intern&mine=true",
-			out: `APPROVAL  AGENT   WHAT       SINCE                 STATE     DECIDES  NOTE
+			out: `APPROVAL  AGENT   CALL       SINCE                 STATE     DECIDER  NOTE
 a2        intern  reply "x"  2030-01-02T10:00:00Z  executed  user     once
 `,
 		},
@@ -30,7 +30,7 @@ a2        intern  reply "x"  2030-01-02T10:00:00Z  executed  user     once
 			name: "a post", args: []string{"approval", "list"}, asks: "GET /v1/approvals?state=pending",
 			answer: `{"items":[{"id":"a3","state":"pending","agent":"intern","target":"pat","created_at":"2030-01-02T10:00:00Z",` +
 				`"call":{"tool":"send_channel_message","args":{"direct":["pat"],"content":{"text":"hello"}}}}]}`,
-			out: `APPROVAL  AGENT   WHAT                              SINCE                 STATE    DECIDES   NOTE
+			out: `APPROVAL  AGENT   CALL                              SINCE                 STATE    DECIDER   NOTE
 a3        intern  send_channel_message pat "hello"  2030-01-02T10:00:00Z  pending  an owner
 `,
 		},
@@ -44,12 +44,12 @@ Message: "Can you validate my analysis approach?"
 
 [Approve] [Deny]
 
-approval    approval-7
-id          a1
-state       pending
-because of  the rule intern → analyst
-since       2030-01-02T10:00:00Z
-decides     boss
+approval  approval-7
+id        a1
+state     pending
+reason    the rule intern → analyst
+since     2030-01-02T10:00:00Z
+decider   boss
 `,
 		},
 		{
@@ -70,7 +70,7 @@ error       E002: it is offline
 	play(t, "POST /v1/approvals/a2/decide", []session{
 		{
 			name: "yes", args: []string{"approval", "approve", "a2"}, answer: decidedApproval, asks: `POST /v1/approvals/a2/decide {"approve":true}`,
-			out: "approved  intern  a2\n", err: "note: it could not be done: E002: it is offline\n",
+			out: "approved  intern  a2\n", err: "note: the call was approved, but failed: E002: it is offline\n",
 		},
 		{
 			name: "no", args: []string{"approval", "deny", "a2", "--note", "ask first"}, answer: `{"id":"a2","state":"denied","agent":"intern"}`,

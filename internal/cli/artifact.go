@@ -50,7 +50,7 @@ func (a *app) artifactGet() *cobra.Command {
 	forced(cmd, &force)
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 1 && isTerminal(a.out) {
-			return usagef(cmd, "a file may not be fit for a terminal; give FILE, or - if you are sure")
+			return usagef(cmd, "the file may have control characters; name the FILE to write, or give - to print it anyway")
 		}
 		body, err := c.OpenArtifact(ctx, args[0])
 		if err != nil {

@@ -18,17 +18,17 @@ func (a *app) sure(cmd *cobra.Command, yes bool, question string) error {
 		return nil
 	}
 	if !isTerminal(a.in) || !isTerminal(a.err) {
-		return usagef(cmd, "this cannot be undone, and there is no terminal to ask on; give --yes")
+		return usagef(cmd, "this cannot be undone, and there is no terminal for a confirmation; add --yes")
 	}
 	_, _ = fmt.Fprintf(a.err, "%s [y/N] ", oneLine(question))
 	answer, err := bufio.NewReader(a.stdin(cmd.Context())).ReadString('\n')
 	if err != nil && answer == "" {
-		return fmt.Errorf("nothing was answered, and nothing was done: %w", err)
+		return fmt.Errorf("no answer was given, and nothing was changed: %w", err)
 	}
 	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
 		return nil
 	}
-	a.say("nothing was done")
+	a.say("nothing was changed")
 	return quiet{exitError}
 }
 
@@ -49,12 +49,12 @@ func (a *app) input(ctx context.Context, text string) (_ string, err error) {
 
 func (a *app) readText(ctx context.Context) (string, error) {
 	if isTerminal(a.in) {
-		a.say("type the message, and end it with Ctrl-D")
+		a.say("type the message; end it with Ctrl-D")
 	}
 	raw, err := io.ReadAll(io.LimitReader(a.stdin(ctx), maxInput+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("standard input cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read standard input: %w", err)
 	case len(raw) > maxInput:
 		return "", usageError{fmt.Errorf("standard input has more than %d KiB (send it as a file: --file)", maxInput>>10)}
 	default:

@@ -11,14 +11,14 @@ import (
 )
 
 func (a *app) auditCommand() *cobra.Command {
-	return a.menu("audit", "Look at the record of administrative acts, and check it", a.auditList(), a.auditVerify())
+	return a.menu("audit", "List and verify the audit log", a.auditList(), a.auditVerify())
 }
 
 func (a *app) auditList() *cobra.Command {
 	last := 50
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the newest administrative acts, in their order",
+		Short:   "List the newest entries of the audit log, in order",
 		Example: "  parley audit list\n  parley audit list --last 1000 -o jsonl",
 		Args:    noArgs,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -36,16 +36,16 @@ func (a *app) auditList() *cobra.Command {
 			)
 		}),
 	}
-	cmd.Flags().Var(number{&last}, "last", "so many `entries`")
+	cmd.Flags().Var(number{&last}, "last", "list this `number` of entries")
 	return cmd
 }
 
 func (a *app) auditVerify() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify",
-		Short: "Check that nobody has changed the record",
-		Long: `Check that nobody has changed the record: each entry carries the hash of the one before it, and the newest is
-kept outside the database as well.`,
+		Short: "Verify that nobody has changed the audit log",
+		Long: `Verify that nobody has changed the audit log. Each entry has the hash of the entry before it, and the hub also
+keeps the newest hash outside the database.`,
 		Example: "  parley audit verify",
 		Args:    noArgs,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -58,8 +58,8 @@ kept outside the database as well.`,
 				return err
 			}
 			if !report.OK {
-				return parley.Errorf(parley.Internal, "the audit log is not what was written").
-					Suggest("keep a copy of the home, and compare with a backup")
+				return parley.Errorf(parley.Internal, "the audit log differs from what the hub wrote").
+					Suggest("keep a copy of the home, and compare it with a backup")
 			}
 			return nil
 		}),

@@ -20,8 +20,8 @@ type answered struct {
 // error which says how far it has come.
 func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, timeout time.Duration) error {
 	if !slices.ContainsFunc(r.Deliveries, wakes) {
-		return parley.Errorf(parley.BadInput, "the message is stored, but it wakes nobody who could answer it").
-			Suggest("mention somebody, or send it to an agent")
+		return parley.Errorf(parley.BadInput, "the message is stored, but it wakes no participant that could answer").
+			Suggest("mention an agent, or send the message to an agent")
 	}
 	for _, line := range rungs(r) {
 		a.say("%s", strings.Join(line, "  "))
@@ -36,8 +36,8 @@ func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, tim
 	})
 	switch {
 	case isAway(err):
-		return parley.Errorf(parley.TimedOut, "the hub went away; the message is accepted").
-			Suggest("wait for it: %s", a.line("wait", r.Message.ShortName())).From(err)
+		return parley.Errorf(parley.TimedOut, "the connection to the hub was lost; the message is accepted").
+			Suggest("wait for the answer: %s", a.line("wait", r.Message.ShortName())).From(err)
 	case err != nil:
 		return err
 	}
@@ -130,7 +130,7 @@ func (w waiter) tellTries(deliveries []parley.Delivery) {
 	for _, d := range deliveries {
 		if d.Open() && d.Failure != nil && d.Attempt > w.tries[d.Recipient] {
 			w.tries[d.Recipient] = d.Attempt
-			w.say("note: try %d failed, and another follows: %v", d.Attempt, d.Failure)
+			w.say("note: attempt %d failed; the hub retries: %v", d.Attempt, d.Failure)
 		}
 	}
 }
@@ -146,11 +146,11 @@ func (a *app) unanswered(d parley.Delivery, timeout time.Duration) error {
 		hint := strings.TrimPrefix(d.Failure.Suggestion+"; see what happened: "+look, "; ")
 		return parley.Errorf(codeOfFailure(d), "no answer: %s", d.Failure.Plain()).Suggest("%s", hint)
 	case d.State == parley.DeliveryAcked && d.Run != "":
-		return parley.Errorf(parley.DependencyFailed, "%s has read the message, and answered nothing", d.Recipient).
-			Suggest("see what it did: %s", look)
+		return parley.Errorf(parley.DependencyFailed, "%s read the message and sent no answer", d.Recipient).
+			Suggest("see what the run did: %s", look)
 	default:
 		return parley.Errorf(parley.TimedOut, "%s did not answer within %s; the message is %s", d.Recipient, timeout, d.State).
-			Suggest("wait for it: %s", a.line("wait", d.Message))
+			Suggest("wait for the answer: %s", a.line("wait", d.Message))
 	}
 }
 

@@ -49,15 +49,15 @@ func TestAWaitOutlivesAHub(t *testing.T) {
 		back, code     int
 		stdout, stderr string
 	}{
-		{"an answer", "send arya hello? --wait --timeout 1m", 2, exitDone, "here I am", "note: the hub is stopping; trying again"},
-		{"something in the inbox", "inbox --wait=1m", 2, exitDone, "here I am", "note: the hub is stopping; trying again"},
+		{"an answer", "send arya hello? --wait --timeout 1m", 2, exitDone, "here I am", "note: the hub is stopping; retrying"},
+		{"something in the inbox", "inbox --wait=1m", 2, exitDone, "here I am", "note: the hub is stopping; retrying"},
 		{
 			"a hub that stays away", "send arya hello? --wait --timeout 10ms", 1 << 20, exitTimedOut, "",
-			"parley: E004: the hub went away; the message is accepted (wait for it: parley wait m1)",
+			"parley: E004: the connection to the hub was lost; the message is accepted (wait for the answer: parley wait m1)",
 		},
 		{
 			"an inbox that stays away", "inbox --wait=10ms", 1 << 20, exitTimedOut, "",
-			"parley: E004: the hub went away, and nothing came within 10ms",
+			"parley: E004: the connection to the hub was lost, and no message came within 10ms",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAWaitOutlivesAHub(t *testing.T) {
 			}
 			check(t, "stdout", stdout.String(), test.stdout)
 			check(t, "stderr", stderr.String(), test.stderr)
-			if told := strings.Count(stderr.String(), "trying again"); told > 1 {
+			if told := strings.Count(stderr.String(), "retrying"); told > 1 {
 				t.Errorf("it says %d times that it tries again", told)
 			}
 		})
@@ -105,7 +105,7 @@ func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
 	}{
 		"a run that ended without one": {
 			`{"message":"m1","recipient":"arya","state":"acked","waking":true,"run":"over"}`, idle, exitError,
-			[]string{"arya has read the message, and answered nothing (see what it did: parley agent run over)"},
+			[]string{"arya read the message and sent no answer (see what the run did: parley agent run over)"},
 		},
 		"a failure": {
 			`{"message":"m1","recipient":"arya","state":"failed","waking":true,"run":"over",` + failure + `}`, idle, exitError,
@@ -117,12 +117,12 @@ func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
 		},
 		"tries": {
 			`{"message":"m1","recipient":"arya","state":"accepted","waking":true,` + failure + `}`, idle, exitTimedOut,
-			[]string{"note: try 2 failed, and another follows: E002: it did not start (install it)\n", "did not answer within 20ms"},
+			[]string{"note: attempt 2 failed; the hub retries: E002: it did not start (install it)\n", "did not answer within 20ms"},
 		},
 		"an answer after a try that failed": {
 			`{"recipient":"arya","state":"answered","waking":true,"answer":"m2","answered_at":"2030-01-02T03:04:05Z",` + failure + `}`,
 			`{"id":"arya","kind":"agent","status":"offline","reason":"away"}`, exitDone,
-			[]string{"note: arya is away; the message waits (it fetches for itself, once it is there)\n"},
+			[]string{"note: arya is away; the message waits (the agent polls its inbox itself when it is back)\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestWhoIsWrittenToMayBeginNothing(t *testing.T) {
 	person.Kind = parley.KindHuman
 	for want, p := range map[string]parley.Presence{
 		"arya is stopped: a new one; the message waits (start it: parley agent start arya)":                                    agent("offline", "stopped", "a new one"),
-		"arya is paused; the message waits (let it go on: parley agent resume arya)":                                           agent("working", "paused", ""),
-		"arya is over budget: 2 of 2; the message waits (let it have more: parley agent set arya --help)":                      agent("idle", "over budget", "2 of 2"),
+		"arya is paused; the message waits (resume it: parley agent resume arya)":                                              agent("working", "paused", ""),
+		"arya is over budget: 2 of 2; the message waits (raise its budget: parley agent set arya --help)":                      agent("idle", "over budget", "2 of 2"),
 		"arya is sleeping until " + until.UTC().Format(time.RFC3339) + "; the message waits (wake it: parley agent wake arya)": asleep,
 		"": agent("working", "", ""),
 	} {

@@ -18,9 +18,9 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup [DIR]",
-		Short: "Copy everything into a new directory, and verify the copy",
-		Long: `Copy everything into a new directory, and verify the copy. The hub may go on meanwhile. Without a name the
-directory is made in the home, under backups; a copy on another disk is safer.`,
+		Short: "Back up the hub into a new directory, and verify the backup",
+		Long: `Back up the hub into a new directory, and verify the backup. The hub can keep running. Without DIR, the command
+creates a directory under backups in the home; a backup on another disk is safer.`,
 		Example: `  parley backup /mnt/backups/parley-monday
   parley backup -o json`,
 		Args: takes(0, 1),

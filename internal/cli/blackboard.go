@@ -14,11 +14,11 @@ import (
 )
 
 func (a *app) blackboardCommand() *cobra.Command {
-	board := a.menu("blackboard", "Write and read messages as files of a blackboard", a.blackboardWrite(), a.blackboardRead())
-	board.Long = `Write and read messages as files of a blackboard, as scripts made for one do: the paths are those of its files, and the
-messages are in the hub. Only an owner may write for another agent, or read its inbox.
+	board := a.menu("blackboard", "Write and read messages as blackboard files", a.blackboardWrite(), a.blackboardRead())
+	board.Long = `Write and read messages as blackboard files, as scripts for a blackboard do. The paths are those of blackboard files; the
+hub stores the messages. Only an owner may write as another agent or read its inbox.
 
-Linked under the name blackboard, the program is this command.`
+If you run the program through a link named blackboard, it acts as this command.`
 	return board
 }
 
@@ -28,7 +28,7 @@ type place struct {
 	id    string // none: all that is in the inbox
 }
 
-const whereInboxes = "write it as AGENT/inbox/ID.json"
+const whereInboxes = "write the path as AGENT/inbox/ID.json"
 
 // placeOf reads a path of a blackboard.
 func placeOf(name string) (place, error) {
@@ -41,7 +41,7 @@ func placeOf(name string) (place, error) {
 	}
 	id, ok := strings.CutSuffix(steps[2], ".json")
 	if !ok || id == "" {
-		return place{}, parley.Errorf(parley.BadInput, "%s names no document", name).Suggest(whereInboxes)
+		return place{}, parley.Errorf(parley.BadInput, "%s does not name a document", name).Suggest(whereInboxes)
 	}
 	return place{agent: steps[0], id: id}, nil
 }
@@ -51,13 +51,13 @@ func notOnBoard(name, first string) error {
 	e := parley.Errorf(parley.BadInput, "%s is not in an agent's inbox", name)
 	switch first {
 	case "shared":
-		return e.Suggest("what is shared are files, and no messages: read and write them in the tree")
+		return e.Suggest("shared/ has files, not messages: read and write them in the directory tree")
 	case "tasks":
 		return e.Suggest("see tasks with: parley task list -o json")
 	case "inbox":
-		return e.Suggest("ask somebody for it: parley task new \"…\" --assignee gm; requests for nobody are files in the tree of a bridge")
+		return e.Suggest("create a task: parley task new \"…\" --assignee gm; requests without a recipient are files in the tree of a bridge")
 	default:
-		return e.Suggest(whereInboxes + ", or AGENT/inbox/ for all that is in it")
+		return e.Suggest(whereInboxes + ", or AGENT/inbox/ for the whole inbox")
 	}
 }
 

@@ -15,16 +15,17 @@ func (a *app) blackboardRead() *cobra.Command {
 	var ack bool
 	cmd := &cobra.Command{
 		Use:   "read PATH",
-		Short: "Print the documents of an inbox, or one of them",
-		Long: `Print the documents of an inbox, AGENT/inbox/, as a JSON array, the oldest first; or one of them, AGENT/inbox/ID.json.
-Reading takes nothing. With --ack, what was printed is dealt with, as if it had been moved to processed/.`,
+		Short: "Print the documents of an inbox, or one document",
+		Long: `Print the documents of an inbox (AGENT/inbox/) as a JSON array, oldest first, or one document (AGENT/inbox/ID.json).
+The documents stay in the inbox. With --ack, the hub settles the printed documents, as if a script had moved them to
+processed/.`,
 		Example: `  parley blackboard read worker-1/inbox/
   parley blackboard read worker-1/inbox/ --ack
   parley blackboard read worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().BoolVar(&ack, "ack", false, "what was printed is dealt with")
+	cmd.Flags().BoolVar(&ack, "ack", false, "acknowledge the printed documents")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		at, err := placeOf(args[0])
 		if err != nil {
@@ -62,7 +63,7 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack boo
 		return err
 	}
 	if more := peeked.Waking + peeked.Quiet + peeked.Work - len(peeked.Deliveries); more > 0 && at.id == "" {
-		a.say("note: %d more; read them with --ack", more)
+		a.say("note: the inbox has %d more; acknowledge these with --ack to read the next", more)
 	}
 	if !ack || len(found) == 0 {
 		return nil
@@ -91,7 +92,7 @@ func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page 
 		page = items("", more.Deliveries, more.Messages)
 	}
 	return nil, parley.Errorf(parley.BadInput, "%s has no document %s in its inbox", at.agent, at.id).Because(parley.NotFound).
-		Suggest("see what is there: %s", a.line("blackboard", "read", at.agent+"/inbox/"))
+		Suggest("list the inbox: %s", a.line("blackboard", "read", at.agent+"/inbox/"))
 }
 
 func (a *app) printDocuments(documents []json.RawMessage, one bool) error {

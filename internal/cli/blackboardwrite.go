@@ -17,20 +17,20 @@ func (a *app) blackboardWrite() *cobra.Command {
 	file := "-"
 	cmd := &cobra.Command{
 		Use:   "write PATH",
-		Short: "Post a document as the message it is",
-		Long: `Post a document as the message it is: from standard input, or from a file. PATH is where it would be written,
-AGENT/inbox/ID.json, and must agree with whom the document is to, and with its id. Writing it again changes nothing.`,
+		Short: "Post a document as a message",
+		Long: `Post a document from standard input, or from a file, as a message. PATH is the path of the document on a blackboard:
+AGENT/inbox/ID.json. It must match the recipient and the id of the document. Writing a document again changes nothing.`,
 		Example: `  parley blackboard write worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json < request.json
   parley blackboard write worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json --file request.json`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().StringVar(&file, "file", file, "the `file` that holds the document, or - for standard input")
+	cmd.Flags().StringVar(&file, "file", file, "read the document from this `file`, or - for standard input")
 	complete(cmd, "file", files)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		at, err := placeOf(args[0])
 		if err == nil && at.id == "" {
-			err = parley.Errorf(parley.BadInput, "%s names no document", args[0]).Suggest(whereInboxes)
+			err = parley.Errorf(parley.BadInput, "%s does not name a document", args[0]).Suggest(whereInboxes)
 		}
 		if err != nil {
 			return err
@@ -50,10 +50,10 @@ func (a *app) readDocument(ctx context.Context, file string) (document []byte, e
 		return err
 	})
 	if err == nil && len(bytes.TrimSpace(document)) == 0 {
-		err = parley.Errorf(parley.BadInput, "the document is empty").Suggest("give it with --file, or on standard input")
+		err = parley.Errorf(parley.BadInput, "the document is empty").Suggest("give the document with --file, or on standard input")
 	}
 	if err == nil && len(document) > maxInput {
-		err = parley.Errorf(parley.BadInput, "the document has more than %d KiB", maxInput>>10).Suggest("send what is large as a file: parley send --file")
+		err = parley.Errorf(parley.BadInput, "the document has more than %d KiB", maxInput>>10).Suggest("send large contents as a file: parley send --file")
 	}
 	return document, err
 }
@@ -82,7 +82,7 @@ func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error
 			return err
 		}
 		if draft.InReplyTo == "" {
-			a.say("note: the hub knows no message %s, which this one answers", arrival.ReplyTo)
+			a.say("note: the hub has no message %s, to which the document replies", arrival.ReplyTo)
 		}
 	}
 	receipt, err := a.post(ctx, c, draft)
@@ -97,14 +97,14 @@ func checkPlace(at place, arrival parley.Arrival) error {
 	to, _ := dialect.AgentID(dialect.ClawOS, at.agent)
 	switch {
 	case arrival.To == parley.All:
-		return parley.Errorf(parley.BadInput, "the document is for everybody, and this is one inbox").
-			Suggest("write one for each agent, or post it: parley send-message --to all")
+		return parley.Errorf(parley.BadInput, "the document is addressed to everybody, but the path names one inbox").
+			Suggest("write one document for each agent, or post it: parley send-message --to all")
 	case arrival.To != to:
-		return parley.Errorf(parley.BadInput, "the document is for %s, and the path says %s", arrival.To, at.agent).Suggest("make them agree")
+		return parley.Errorf(parley.BadInput, "the document is addressed to %s, but the path names %s", arrival.To, at.agent).Suggest("use the same agent in both")
 	case arrival.Name != at.id:
-		return parley.Errorf(parley.BadInput, "the document's id is %s, and the path says %s", arrival.Name, at.id).Suggest("make them agree")
+		return parley.Errorf(parley.BadInput, "the document's id is %s, but the path names %s", arrival.Name, at.id).Suggest("use the same id in both")
 	case !arrival.ExpiresAt.IsZero() && arrival.ExpiresAt.Before(time.Now()):
-		return parley.Errorf(parley.BadInput, "the document has expired at %s", arrival.ExpiresAt.Format(time.RFC3339)).
+		return parley.Errorf(parley.BadInput, "the document expired at %s", arrival.ExpiresAt.Format(time.RFC3339)).
 			Suggest("write it with a newer timestamp, or a longer ttl")
 	default:
 		return nil
@@ -120,6 +120,6 @@ func checkTier(ctx context.Context, c *client.Client, arrival parley.Arrival) er
 	if err != nil || sender.Tier == arrival.FromTier || sender.Tier == "" {
 		return err
 	}
-	return parley.Errorf(parley.NotPermitted, "%s is of the tier %s, and the document says %s", sender.ID, sender.Tier, arrival.FromTier).
+	return parley.Errorf(parley.NotPermitted, "%s has the tier %s, but the document says %s", sender.ID, sender.Tier, arrival.FromTier).
 		Suggest("correct from.tier")
 }

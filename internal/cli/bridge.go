@@ -12,18 +12,18 @@ import (
 )
 
 func (a *app) bridgeCommand() *cobra.Command {
-	bridge := a.menu("bridge", "Join directory trees of other systems to the hub",
+	bridge := a.menu("bridge", "Connect directory trees of other systems to the hub",
 		a.bridgeAdd(), a.bridgeList(), a.bridgeShow(), a.bridgeHalt("pause", "paused", true), a.bridgeHalt("resume", "resumed", false),
 		a.bridgeSet(), a.bridgeRemove(), a.bridgeRun())
-	bridge.Long = `Join directory trees of other systems to the hub, both ways: what scripts write there becomes messages, and
-messages for those who live there become files.`
+	bridge.Long = `Connect directory trees of other systems to the hub, in both directions. Files that scripts write to the tree become
+messages. Messages to agents that live in the tree become files.`
 	return bridge
 }
 
 func (a *app) bridgeList() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List bridges and how they get on",
+		Short:   "List bridges and their state",
 		Example: "  parley bridge list\n  parley bridge list -o json",
 		Args:    noArgs,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -61,9 +61,9 @@ func (a *app) onBridge(use, short, example string, do call) *cobra.Command {
 
 // bridgeHalt is a command that lets a bridge do nothing, or go on.
 func (a *app) bridgeHalt(verb, done string, paused bool) *cobra.Command {
-	short := "Let a bridge do nothing for a while; its files wait"
+	short := "Pause a bridge; its files wait"
 	if !paused {
-		short = "Let a bridge go on"
+		short = "Resume a bridge"
 	}
 	return a.onBridge(verb+" BRIDGE", short, "  parley bridge "+verb+" agentos-collab",
 		func(ctx context.Context, c *client.Client, args []string) error {
@@ -77,10 +77,10 @@ func (a *app) bridgeHalt(verb, done string, paused bool) *cobra.Command {
 
 func (a *app) bridgeSet() *cobra.Command {
 	var agents, channels []string
-	cmd := a.onBridge("set BRIDGE", "Change who may speak through a bridge, or which channels it joins",
+	cmd := a.onBridge("set BRIDGE", "Change the agents or the channels of a bridge",
 		"  parley bridge set agentos-collab --agents reviewer,builder,tester\n  parley bridge set agentos-collab --channels agent-os-paper", nil)
-	cmd.Flags().StringArrayVar(&agents, "agents", nil, "who may speak through it, instead of those who might: `agents` with commas between them")
-	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: the `channels` it joins, with commas between them; all: every directory there is")
+	cmd.Flags().StringArrayVar(&agents, "agents", nil, "replace the agents that may send through the bridge: `names` separated by commas")
+	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: replace the channels that it connects: `names` separated by commas; all: every directory in the tree")
 	complete(cmd, "agents", a.agentListNames)
 	complete(cmd, "channels", nothing)
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -89,7 +89,7 @@ func (a *app) bridgeSet() *cobra.Command {
 		}
 		change, changed := bridgeChange(cmd, nameList(agents...), nameList(channels...))
 		if !changed {
-			return usagef(cmd, "nothing is to be changed; use --agents or --channels")
+			return usagef(cmd, "nothing to change; use --agents or --channels")
 		}
 		v, err := c.ChangeBridge(ctx, args[0], change)
 		if err != nil {
@@ -115,12 +115,12 @@ func bridgeChange(cmd *cobra.Command, agents, channels []string) (change parley.
 }
 
 func (a *app) bridgeRemove() *cobra.Command {
-	return a.onBridge("remove BRIDGE", "Remove a bridge; its tree stays as it is", "  parley bridge remove agentos-collab",
+	return a.onBridge("remove BRIDGE", "Remove a bridge; its tree stays unchanged", "  parley bridge remove agentos-collab",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.RemoveBridge(ctx, args[0]); err != nil {
 				return err
 			}
-			a.say("its tree stays as it is, and so do its agents")
+			a.say("the tree and its agents stay unchanged")
 			return a.did("removed", args[0])
 		})
 }

@@ -15,14 +15,14 @@ func TestWhatToDoAboutTheTroubleOfABridge(t *testing.T) {
 	const remove = "parley bridge remove tree"
 	for trouble, want := range map[string]string{
 		"":                                       "",
-		"mkdirat .parley: read-only file system": "mount it so that it can be written to",
-		"openat channels: permission denied":     "let the user of the hub read and write there",
-		"another bridge is at this tree: process 7 on here":                          "end the process that it names, or remove this bridge: " + remove,
-		"another bridge is at this tree: the bridge bus, inbox, process 7 on here":   "end the other one, at its hub: parley bridge pause bus",
-		"another bridge is at this tree: the bridge tree, inbox, process 7 on there": "end the process that it names, or remove this bridge: " + remove,
-		"writing msg_00000001.json: no space left on device":                         "make room on the disk",
-		"openat /srv/tree: no such file or directory":                                "put the directory back, or remove the bridge: " + remove,
-		"something that nobody has thought of":                                       "look at the tree, and into the log of the hub",
+		"mkdirat .parley: read-only file system": "mount the tree with write permission",
+		"openat channels: permission denied":     "give the hub's user permission to read and write the tree",
+		"another bridge is at this tree: process 7 on here":                          "stop the process that the message names, or remove this bridge: " + remove,
+		"another bridge is at this tree: the bridge bus, inbox, process 7 on here":   "pause the other bridge, at its hub: parley bridge pause bus",
+		"another bridge is at this tree: the bridge tree, inbox, process 7 on there": "stop the process that the message names, or remove this bridge: " + remove,
+		"writing msg_00000001.json: no space left on device":                         "free space on the disk",
+		"openat /srv/tree: no such file or directory":                                "restore the directory, or remove the bridge: " + remove,
+		"something that nobody has thought of":                                       "check the tree and the log of the hub",
 	} {
 		v := parley.BridgeView{Bridge: parley.Bridge{ID: "tree"}, Status: parley.BridgeStatus{Trouble: trouble}}
 		if got := (&app{program: "parley"}).remedyFor(v); got != want {
@@ -65,17 +65,17 @@ func TestBridgeAddSaysWhatKeepsItFromTheTree(t *testing.T) {
 	}{
 		"it has looked": {`{"id":"collab","layout":"agentos","root":"/r","state":"running","status":{"running":true,"looked":true}}`, "", exitDone},
 		"the time is up": {
-			added, "E004: collab was added, and has not finished its first look at the tree within 30 seconds: what lies in the tree when it looks may count as history " +
-				"(see how it gets on: parley bridge show collab)", exitTimedOut,
+			added, "E004: collab was added, but did not finish its first scan of the tree within 30 seconds: files that are in the tree before that scan may count as history " +
+				"(check its state: parley bridge show collab)", exitTimedOut,
 		},
 		"it cannot look": {
 			`{"id":"collab","layout":"inbox","root":"/r","state":"failing","status":{"running":false,"trouble":"openat state: permission denied"}}`,
-			"E004: collab was added, and cannot look at the tree: openat state: permission denied; files wait until it looks " +
-				"(let the user of the hub read and write there)", exitTimedOut,
+			"E004: collab was added, but cannot scan the tree: openat state: permission denied; files wait until the bridge scans the tree " +
+				"(give the hub's user permission to read and write the tree)", exitTimedOut,
 		},
 		"a part cannot be read": {
 			`{"id":"collab","layout":"agentos","root":"/r","state":"waiting","status":{"running":true,"looked":true,"trouble":"openat channels/x: permission denied"}}`,
-			"note: a part of the tree cannot be read yet: openat channels/x: permission denied (let the user of the hub read and write there)", exitDone,
+			"note: the bridge cannot read a part of the tree: openat channels/x: permission denied (give the hub's user permission to read and write the tree)", exitDone,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestBridgeAddIsInterrupted(t *testing.T) {
 	newFakeHub(t, map[string]string{"POST /v1/bridges": `{"id":"collab","layout":"agentos","root":"/r","state":"looking","status":{"running":false}}`})
 	var out, errs strings.Builder
 	code := Run([]string{"bridge", "add", "agentos", t.TempDir(), "--agents", "codex"}, strings.NewReader(""), &out, &errs)
-	if code == exitDone || !strings.Contains(errs.String(), "collab was added, and may not have looked at the tree yet; see how it gets on: parley bridge show collab\n") {
+	if code == exitDone || !strings.Contains(errs.String(), "collab was added, but may not have scanned the tree yet; check its state: parley bridge show collab\n") {
 		t.Errorf("exit code %d, %s%s", code, out.String(), errs.String())
 	}
 }
@@ -116,8 +116,8 @@ func TestStatusShowsBridges(t *testing.T) {
 	for _, line := range []string{
 		"bridges  2 running, 1 waiting, 1 paused, 1 not running\n",
 		"bridge  bus is waiting: openat /nowhere/bus: no such file or directory\n",
-		"        put the directory back, or remove the bridge: parley bridge remove bus\n",
-		"bridge  far does not run\n", "        run it where /nowhere/far is: parley bridge run far\n",
+		"        restore the directory, or remove the bridge: parley bridge remove bus\n",
+		"bridge  far is not running\n", "        run it on the machine that has /nowhere/far: parley bridge run far\n",
 	} {
 		if code != exitDone || !strings.Contains(out.String(), line) {
 			t.Errorf("exit code %d, %q is missing: %s%s", code, line, out.String(), errs.String())
@@ -145,10 +145,10 @@ func TestDoctorLooksAtBridges(t *testing.T) {
 		got = append(got, string(f.Verdict)+" "+f.Message+" ("+f.Mend+")")
 	}
 	want := []string{
-		"fail gone: there is no directory " + dir + "/gone that this user can see (put it back, or remove the bridge: parley bridge remove gone)",
-		"warn full is waiting: no space left (make room on the disk)",
-		"warn far does not run (run it where /nowhere is: parley bridge run far)",
-		"ok 2 trees are there and get on ()",
+		"fail gone: there is no directory " + dir + "/gone that this user can see (restore the directory, or remove the bridge: parley bridge remove gone)",
+		"warn full is waiting: no space left (free space on the disk)",
+		"warn far is not running (run it on the machine that has /nowhere: parley bridge run far)",
+		"ok 2 bridges work ()",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)

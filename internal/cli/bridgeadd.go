@@ -25,16 +25,16 @@ func (a *app) bridgeAdd() *cobra.Command {
 	var replay string
 	cmd := &cobra.Command{
 		Use:   "add LAYOUT DIR",
-		Short: "Join a directory tree to the hub",
-		Long: `Join a directory tree to the hub. LAYOUT is agentos (channels of message files), blackboard (an inbox for each
+		Short: "Connect a directory tree to the hub",
+		Long: `Connect a directory tree to the hub. LAYOUT is agentos (channels of message files), blackboard (an inbox for each
 agent, and tasks) or inbox (an inbox for each agent, and sequences).
 
-Files carry no credential: whoever can write in DIR can speak for the agents named, and for nobody else. Agents that
-do not exist are added, and live in the tree: scripts answer for them. With --outside, the bridge is run by
-"parley bridge run" on the machine that has DIR, instead of by the hub.
+Files have no credentials: anyone who can write to DIR can send messages as the listed agents, but as nobody else. The
+command adds agents that do not exist. They live in the tree: scripts answer for them. With --outside, the hub does not
+run the bridge; run it with "parley bridge run" on the machine that has DIR.
 
-The command returns after the bridge has looked at the tree: every file that appears later is delivered. If the bridge
-cannot look within 30 seconds, the command says why and exits with 5. The bridge stays added, and goes on trying.`,
+The command returns after the bridge has scanned the tree once: it delivers every file that appears later. If the bridge
+cannot scan the tree within 30 seconds, the command says why and exits with 5. The bridge stays added and keeps trying.`,
 		Example: `  parley bridge add agentos /mnt/shared/collab --agents reviewer,builder
   parley bridge add agentos ./collab --agents reviewer --channels agent-os-paper --replay-since 2h
   parley bridge add blackboard ~/clawos/blackboard --agents gm,worker-1 --queue-agent gm
@@ -43,12 +43,12 @@ cannot look within 30 seconds, the command says why and exits with 5. The bridge
 		ValidArgsFunction: inTurn(fixed(layouts...), directories, nothing),
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&agents, "agents", nil, "who may speak through it: `agents` with commas between them")
-	flags.StringVar(&n.ID, "name", "", "its `id` (default: the layout and the name of DIR)")
-	flags.StringArrayVar(&channels, "channels", nil, "agentos: the `channels` it joins, with commas between them (default: every one there is)")
-	flags.StringVar(&n.QueueAgent, "queue-agent", "", "blackboard: the `agent` that gets the requests for nobody (default gm)")
-	flags.StringVar(&replay, "replay-since", "", "agentos: deliver what was written since this `time`, or in the last 2h, instead of keeping it as history")
-	flags.BoolVar(&n.Outside, "outside", false, "the hub does not run it: parley bridge run does")
+	flags.StringArrayVar(&agents, "agents", nil, "agents that may send through the bridge: `names` separated by commas")
+	flags.StringVar(&n.ID, "name", "", "`id` of the bridge (default: the layout and the name of DIR)")
+	flags.StringArrayVar(&channels, "channels", nil, "agentos: channels that it connects: `names` separated by commas (default: every channel in the tree)")
+	flags.StringVar(&n.QueueAgent, "queue-agent", "", "blackboard: `agent` that gets requests without a recipient (default gm)")
+	flags.StringVar(&replay, "replay-since", "", "agentos: deliver messages written since this `time`, or since a duration such as 2h, instead of keeping them as history")
+	flags.BoolVar(&n.Outside, "outside", false, "run the bridge with parley bridge run, not in the hub")
 	complete(cmd, "agents", a.agentListNames)
 	complete(cmd, "queue-agent", a.agentNames)
 	for _, name := range []string{"name", "channels", "replay-since"} {
@@ -75,7 +75,7 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 		return err
 	}
 	if len(n.Agents) == 0 {
-		return parley.Errorf(parley.BadInput, "it is not said who may speak through the bridge").
+		return parley.Errorf(parley.BadInput, "no agent is named that may send through the bridge").
 			Suggest("%s", suggestAgents(strangers(ctx, c, candidates(n.Layout, n.Root))))
 	}
 	before, _ := c.Agents(ctx)            // without them less is said
@@ -87,15 +87,15 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 	a.notices(v.Notices)
 	if !v.Outside {
 		for _, id := range notIn(there, v.Agents, before) {
-			a.say("%s does not live in %s so far: nothing there is of it, no inbox, no presence file and no message", id, v.Root)
+			a.say("%s does not live in %s yet: the tree has no inbox, no presence file and no message of this agent", id, v.Root)
 		}
 	}
 	if err != nil { // it was interrupted, or the hub has gone away
-		a.say("%s was added, and may not have looked at the tree yet; see how it gets on: %s", v.ID, a.line("bridge", "show", v.ID))
+		a.say("%s was added, but may not have scanned the tree yet; check its state: %s", v.ID, a.line("bridge", "show", v.ID))
 		return err
 	}
 	if v.Outside {
-		a.say("run it where %s is: %s", v.Root, a.line("bridge", "run", v.ID))
+		a.say("run the bridge on the machine that has %s: %s", v.Root, a.line("bridge", "run", v.ID))
 	}
 	return errors.Join(a.done(v, "added", v.ID, v.Root), a.firstLook(v))
 }
@@ -103,18 +103,18 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 // firstLook says what keeps a bridge that was just added from the whole of its tree, and is an error where its first look is not
 // over: a script must not write files yet.
 func (a *app) firstLook(v parley.BridgeView) error {
-	late := "what lies in the tree when it looks may count as history"
+	late := "files that are in the tree before that scan may count as history"
 	if v.Layout != parley.LayoutAgentOS {
-		late = "files wait until it looks"
+		late = "files wait until the bridge scans the tree"
 	}
 	switch {
 	case v.State == parley.BridgeLooking:
-		return parley.Errorf(parley.TimedOut, "%s was added, and has not finished its first look at the tree within %g seconds: %s", v.ID, client.FirstLook.Seconds(), late).
-			Suggest("see how it gets on: %s", a.line("bridge", "show", v.ID))
+		return parley.Errorf(parley.TimedOut, "%s was added, but did not finish its first scan of the tree within %g seconds: %s", v.ID, client.FirstLook.Seconds(), late).
+			Suggest("check its state: %s", a.line("bridge", "show", v.ID))
 	case v.Status.Trouble != "" && !v.Status.Looked:
-		return parley.Errorf(parley.TimedOut, "%s was added, and cannot look at the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.remedyFor(v))
+		return parley.Errorf(parley.TimedOut, "%s was added, but cannot scan the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.remedyFor(v))
 	case v.Status.Trouble != "":
-		a.say("note: a part of the tree cannot be read yet: %s (%s)", v.Status.Trouble, a.remedyFor(v))
+		a.say("note: the bridge cannot read a part of the tree: %s (%s)", v.Status.Trouble, a.remedyFor(v))
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func checkLayout(l parley.Layout) error {
 func rootAt(dir string, elsewhere bool) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", parley.Errorf(parley.BadInput, "%s cannot be found: %w", dir, err).Suggest("give a path that begins with /")
+		return "", parley.Errorf(parley.BadInput, "cannot find %s: %w", dir, err).Suggest("give a path that begins with /")
 	}
 	root, err := filepath.EvalSymlinks(abs)
 	if err == nil {
@@ -142,7 +142,7 @@ func rootAt(dir string, elsewhere bool) (string, error) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", parley.Errorf(parley.BadInput, "there is no directory %s", abs).
-			Suggest("make it first, or add the bridge with --outside if it is on another machine")
+			Suggest("create the directory first, or add the bridge with --outside if the directory is on another machine")
 	}
 	return root, err
 }
@@ -151,9 +151,9 @@ func mustBeDirectory(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return parley.Errorf(parley.BadInput, "there is no directory %s", path).Suggest("run the bridge on the machine that has the tree, or make the directory first")
+		return parley.Errorf(parley.BadInput, "there is no directory %s", path).Suggest("run the bridge on the machine that has the tree, or create the directory first")
 	case err != nil:
-		return parley.Errorf(parley.BadInput, "%s cannot be looked at: %w", path, reason(err)).Suggest("check the permissions of the directories above it")
+		return parley.Errorf(parley.BadInput, "cannot open %s: %w", path, reason(err)).Suggest("check the permissions of the directories above it")
 	case !info.IsDir():
 		return parley.Errorf(parley.BadInput, "%s is not a directory", path).Suggest("name the root of the tree")
 	default:
@@ -175,7 +175,7 @@ func sinceWhen(cmd *cobra.Command, flag, text string) (*time.Time, error) {
 		return nil, usagef(cmd, "--%s: %w", flag, err)
 	}
 	if when.After(now) {
-		return nil, usagef(cmd, "--%s: %s is still to come", flag, text)
+		return nil, usagef(cmd, "--%s: %s is in the future", flag, text)
 	}
 	when = when.UTC()
 	return &when, nil

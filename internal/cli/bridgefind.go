@@ -115,11 +115,11 @@ func notIn(there, names []string, agents []parley.Agent) (missing []string) {
 // suggestAgents says how to name those who may speak.
 func suggestAgents(found []string) string {
 	if len(found) == 0 {
-		return "name them: --agents reviewer,builder"
+		return "name the agents: --agents reviewer,builder"
 	}
 	more := ""
 	if len(found) > mostCandidates {
 		found, more = found[:mostCandidates], " (and there are more)"
 	}
-	return "name them; in the tree there are: --agents " + strings.Join(found, ",") + more
+	return "name the agents; the tree has: --agents " + strings.Join(found, ",") + more
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) bridgeRun() (cmd *cobra.Command) {
-	cmd = a.onBridge("run BRIDGE", "Run a bridge that was added with --outside, until it is interrupted",
+	cmd = a.onBridge("run BRIDGE", "Run a bridge that was added with --outside, until you interrupt it",
 		"  parley bridge run inbox-bus\n  PARLEY_URL=https://hub.example.org PARLEY_TOKEN=parley_… parley bridge run inbox-bus",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Bridge(ctx, args[0])
@@ -24,7 +24,7 @@ func (a *app) bridgeRun() (cmd *cobra.Command) {
 			}
 			if !v.Outside {
 				return parley.Errorf(parley.BadInput, "the hub runs %s itself", v.ID).
-					Suggest("see how it gets on: %s; or remove it and add it with --outside", a.line("bridge", "show", v.ID))
+					Suggest("check its state: %s; or remove it, and add it again with --outside", a.line("bridge", "show", v.ID))
 			}
 			if err := mustBeDirectory(v.Root); err != nil {
 				return err
@@ -35,8 +35,8 @@ func (a *app) bridgeRun() (cmd *cobra.Command) {
 			}
 			return a.runBridge(ctx, c, v, server.NewLog(settings, a.err, isTerminal(a.err)))
 		})
-	cmd.Long = `Run a bridge that was added with --outside, until it is interrupted or removed. It must run where its tree is, as an
-owner. Everything it has to remember is kept in the hub: it may be ended at any time, and started again.`
+	cmd.Long = `Run a bridge that was added with --outside, until you interrupt or remove it. Run it as an owner, on the machine that
+has the tree. The hub keeps the state of the bridge, so you can stop it and start it again at any time.`
 	return cmd
 }
 
@@ -48,12 +48,12 @@ const (
 
 // runBridge runs a bridge, again and again while the hub is away or the bridge is paused, and ends well when it is interrupted.
 func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
-	a.say("joining %s and the hub at %s; Ctrl-C ends it", v.Root, c.Place())
+	a.say("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Place())
 	shown := importing{app: a}
 	pause, told := firstPause, ""
 	for ctx.Err() == nil {
 		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.tell, Looked: func() {
-			a.say("%s has looked at the tree: every file that appears from now on is delivered", v.ID)
+			a.say("%s has scanned the tree; it delivers every file that appears from now on", v.ID)
 		}})
 		shown.end()
 		if err == nil && ctx.Err() == nil {
@@ -72,7 +72,7 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 			return err
 		}
 		if why := parley.AsError(err).Message; why != told { // once, however long it takes
-			a.say("%s; it is tried again until it works", why)
+			a.say("%s; retrying until it works", why)
 			told = why
 		}
 		rest(ctx, pause)
@@ -95,7 +95,7 @@ func (a *app) untilResumed(ctx context.Context, c *client.Client, id string) err
 			return err
 		}
 		if !told {
-			a.say("%s is paused; let it go on: %s", id, a.line("bridge", "resume", id))
+			a.say("%s is paused; resume it: %s", id, a.line("bridge", "resume", id))
 		}
 		if rest(ctx, lookForMore); ctx.Err() != nil {
 			return ctx.Err()

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) bridgeShow() *cobra.Command {
-	return a.onBridge("show BRIDGE", "Show a bridge, how it gets on, and what it has lately refused",
+	return a.onBridge("show BRIDGE", "Show a bridge, its state, and the files it refused lately",
 		"  parley bridge show agentos-collab\n  parley bridge show agentos-collab -o json",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Bridge(ctx, args[0])
@@ -43,7 +43,7 @@ func (a *app) showBridge(v shownBridge) {
 		"do this", a.remedyFor(v.BridgeView), "runs", runs,
 		"agents", strings.Join(v.Agents, ", "), "channels", strings.Join(v.Channels, ", "), "queue agent", v.QueueAgent,
 		"replay since", a.maybe(v.ReplaySince), "last scan", a.maybe(v.Status.ScannedAt),
-		"imported", number(v.Status.Imported), "waiting", number(v.Status.Waiting), "exported", number(v.Status.Exported),
+		"imported", number(v.Status.Imported), "pending", number(v.Status.Waiting), "exported", number(v.Status.Exported),
 		"rejected", number(v.Status.Rejected), "evicted", number(v.Status.Evicted),
 		"added by", v.CreatedBy, "added", a.moment(v.CreatedAt))
 	if len(v.Log) > 0 {

@@ -11,13 +11,13 @@ import (
 
 // remedies are what to do about what keeps a bridge from its work, by words of it. It goes on by itself once that is done.
 var remedies = []struct{ words, remedy string }{
-	{"read-only file system", "mount it so that it can be written to"},
-	{"permission denied", "let the user of the hub read and write there"},
-	{"no space left", "make room on the disk"},
-	{"quota exceeded", "make room on the disk"},
-	{"no bridge has been", "mount the tree; to join what is there instead, pause the bridge and resume it"},
-	{"cannot take work", "start the agent: its files wait"},
-	{"is full", "wait until the agent has caught up, or give it a deeper inbox"},
+	{"read-only file system", "mount the tree with write permission"},
+	{"permission denied", "give the hub's user permission to read and write the tree"},
+	{"no space left", "free space on the disk"},
+	{"quota exceeded", "free space on the disk"},
+	{"no bridge has been", "mount the tree; to connect the present directory instead, pause the bridge and resume it"},
+	{"cannot take work", "start the agent; its files wait until then"},
+	{"is full", "wait until the agent has caught up, or raise its --inbox-depth"},
 }
 
 var holder = regexp.MustCompile(`another bridge is at this tree: (?:the bridge ([^\s,]+),)?`)
@@ -29,12 +29,12 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 		return ""
 	}
 	if v.Status.Stopped {
-		return "see that no other hub uses the tree, then let this one go on: " + a.line("bridge", "pause", v.ID) + " && " + a.line("bridge", "resume", v.ID)
+		return "make sure that no other hub uses the tree, then resume this bridge: " + a.line("bridge", "pause", v.ID) + " && " + a.line("bridge", "resume", v.ID)
 	}
 	if other := holder.FindStringSubmatch(trouble); other != nil && other[1] != "" && other[1] != v.ID {
-		return "end the other one, at its hub: " + a.line("bridge", "pause", other[1])
+		return "pause the other bridge, at its hub: " + a.line("bridge", "pause", other[1])
 	} else if other != nil {
-		return "end the process that it names, or remove this bridge: " + a.line("bridge", "remove", v.ID)
+		return "stop the process that the message names, or remove this bridge: " + a.line("bridge", "remove", v.ID)
 	}
 	for _, r := range remedies {
 		if strings.Contains(trouble, r.words) {
@@ -42,16 +42,16 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 		}
 	}
 	if strings.Contains(trouble, "no such file or directory") {
-		return "put the directory back, or remove the bridge: " + a.line("bridge", "remove", v.ID)
+		return "restore the directory, or remove the bridge: " + a.line("bridge", "remove", v.ID)
 	}
-	return "look at the tree, and into the log of the hub"
+	return "check the tree and the log of the hub"
 }
 
 // troubled says what keeps a bridge from its work, and what to do about it, or nothing.
 func (a *app) troubled(v parley.BridgeView) (what, remedy string) {
 	switch state := bridgeState(v); {
 	case state == notRunning:
-		return v.ID + " does not run", "run it where " + v.Root + " is: " + a.line("bridge", "run", v.ID)
+		return v.ID + " is not running", "run it on the machine that has " + v.Root + ": " + a.line("bridge", "run", v.ID)
 	case v.Status.Trouble != "" && !v.Paused:
 		return v.ID + " is " + state + ": " + v.Status.Trouble, a.remedyFor(v)
 	default:

@@ -18,12 +18,12 @@ func (a *app) chatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat AGENT… [TEXT]",
 		Short: "Talk with agents and people, live",
-		Long: `Talk with agents and people, live: with one in your direct conversation, with several in the group of
-all of you, or with --conv in a conversation that has a name. With a text, it is sent and that is all; a text
-has a space in it, or stands behind --.
+		Long: `Talk with agents and people, live. With one name, you chat in your direct conversation. With several names, you chat in
+the group of all of you. With --conv, you chat in a conversation that has a name. With TEXT, the command sends the text
+and returns; TEXT has a space in it, or follows --.
 
-On a terminal this shows what was said and what comes; /help lists what can be done. Elsewhere each line of
-standard input is sent, and each message printed as a line, until the input ends.`,
+On a terminal, the chat shows earlier and new messages; /help lists its commands. Elsewhere, the chat sends each line of
+standard input and prints each message as a line, until the input ends.`,
 		Example: `  parley chat arya
   parley chat arya gendry
   parley chat --conv project-x
@@ -32,7 +32,7 @@ standard input is sent, and each message printed as a line, until the input ends
   tail -f build.log | parley chat --conv builds -o jsonl`,
 		ValidArgsFunction: a.agentNames,
 	}
-	cmd.Flags().StringVar(&conv, "conv", "", "in this `conversation`")
+	cmd.Flags().StringVar(&conv, "conv", "", "chat in this `conversation`")
 	complete(cmd, "conv", a.convNames)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		names, text := chatArgs(args, cmd.ArgsLenAtDash(), conv != "")
@@ -69,7 +69,7 @@ func (a *app) orNewConv(ctx context.Context, c *client.Client, err error, conv s
 	if _, missing := c.Conversation(ctx, conv); missing == nil || parley.AsError(missing).Reason != parley.NotFound {
 		return err
 	}
-	return ifUnknown(err, "make it: %s", a.line("conv", "new", shellWord(ref.Name)))
+	return ifUnknown(err, "create it: %s", a.line("conv", "new", shellWord(ref.Name)))
 }
 
 // chatArgs tells names from a text. No name has a space in it; what comes after -- (dash is how much comes

@@ -85,7 +85,7 @@ func (a *app) root() *cobra.Command {
 	root.Long = `Parley is the place where AI agents and people talk to each other.
 
 Start the hub with "parley up", add an agent with "parley agent add arya", and write to it with
-"parley send arya hello". Every command has examples: parley send --help`
+"parley send arya hello". The help of each command has examples: parley send --help`
 	a.program = programName
 	a.asRoot(root)
 	a.commands(root)
@@ -105,7 +105,7 @@ func (a *app) asRoot(root *cobra.Command) {
 func (a *app) globalFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.home, "home", "", "home `directory` of the hub (default $PARLEY_HOME, or ~/.parley)")
-	flags.StringVar(&a.as, "as", "", "act as this `agent` (owners only; it is audited)")
+	flags.StringVar(&a.as, "as", "", "act as this `agent` (owners only; the hub audits it)")
 	flags.VarP(&a.output, "output", "o", "output `format`: table, json or jsonl")
 	complete(root, "as", a.agentNames)
 	complete(root, "output", fixed(string(formatTable), string(formatJSON), string(formatLines)))
@@ -116,7 +116,7 @@ func (a *app) commands(root *cobra.Command) {
 		&cobra.Group{ID: groupTalk, Title: "Talking:"},
 		&cobra.Group{ID: groupPeople, Title: "Agents, conversations and tasks:"},
 		&cobra.Group{ID: groupHub, Title: "The hub:"},
-		&cobra.Group{ID: groupCare, Title: "Looking after it:"},
+		&cobra.Group{ID: groupCare, Title: "Maintenance:"},
 	)
 	root.SetHelpCommandGroupID(groupHub)
 	root.SetCompletionCommandGroupID(groupHub)

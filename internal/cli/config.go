@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,14 +11,14 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	return a.menu("config", "Show how the hub is configured", a.configShow(), a.configPath())
+	return a.menu("config", "Show the configuration of the hub", a.configShow(), a.configPath())
 }
 
 func (a *app) configShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
-		Short: "Show every setting, and where its value comes from",
-		Long:  "Show every setting with its value and where that comes from, as a hub that is started now would have it.",
+		Short: "Show every setting, with its value and the source of the value",
+		Long:  "Show every setting, with its value and the source of the value, as a hub would read them if you started it now.",
 		Example: `  parley config show
   PARLEY_RATE_BURST=50 parley config show -o json`,
 		Args:              noArgs,
@@ -42,7 +43,7 @@ func (a *app) configShow() *cobra.Command {
 func (a *app) configPath() *cobra.Command {
 	return &cobra.Command{
 		Use:               "path",
-		Short:             "Print the path of the configuration file, which need not exist",
+		Short:             "Print the path of the configuration file, even if the file does not exist",
 		Example:           `  $EDITOR "$(parley config path)"`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
@@ -59,8 +60,39 @@ func (a *app) configPath() *cobra.Command {
 	}
 }
 
+// settingFlag is a flag for a setting of the configuration. Package config parses its value.
+type settingFlag struct{ text, placeholder string }
+
+func (f *settingFlag) String() string { return f.text }
+
+// Set keeps the text unparsed.
+func (f *settingFlag) Set(text string) error {
+	f.text = text
+	return nil
+}
+
+// Type returns the placeholder that help shows for the value.
+func (f *settingFlag) Type() string { return f.placeholder }
+
+// placeholder returns the placeholder for a setting whose values the documentation describes as kind: the first words of
+// "duration or `off`" or "list of names", and "value" where the values are listed.
+func placeholder(kind string) string {
+	if strings.HasPrefix(kind, "`") {
+		return "value"
+	}
+	kind = strings.TrimPrefix(kind, "list of ")
+	for _, end := range []string{" or ", ", "} {
+		kind, _, _ = strings.Cut(kind, end)
+	}
+	return strings.ReplaceAll(kind, " ", "")
+}
+
+// documentLink matches a link of the documentation to one of its pages.
+var documentLink = regexp.MustCompile(`\[([^]]+)\]\([^)]*\)`)
+
 // asHelp turns a sentence of the documentation into the help of a flag.
 func asHelp(doc string) string {
-	text := strings.TrimSuffix(strings.ReplaceAll(doc, "`", ""), ".")
+	text := documentLink.ReplaceAllString(doc, "docs/$1")
+	text = strings.TrimSuffix(strings.ReplaceAll(text, "`", ""), ".")
 	return strings.ToLower(text[:1]) + text[1:]
 }

@@ -15,16 +15,16 @@ import (
 func (a *app) askCommand() *cobra.Command {
 	return a.contactCommand(parley.PatternAsk, &cobra.Command{
 		Use:   "ask AGENT [TEXT]",
-		Short: "Ask somebody, and wait for the answer",
-		Long: `Ask somebody, and wait for the answer. It wakes who sleeps, and does not wait for other work of theirs.
-An answer that is late is delivered when it comes.
+		Short: "Ask an agent or a person, and wait for the answer",
+		Long: `Ask an agent or a person, and wait for the answer. The question wakes a sleeping agent, and does not wait for the other
+work of the agent. If the answer is late, the hub delivers it when it comes.
 
-The command first says on standard error under which id the question is stored. It goes on waiting when the hub is
-started again. If the command itself is ended, "parley wait ID" waits for the same answer.
+The command first prints the id of the question on standard error. It keeps waiting through a restart of the hub. If you
+stop the command, "parley wait ID" waits for the same answer.
 
-Standard output has the answer alone, as it was given. What parley itself says goes to standard error.
+Standard output has the answer alone, unchanged. Notes from parley itself go to standard error.
 
-Without TEXT, or with - as TEXT, the question is what standard input holds.`,
+Without TEXT, or with - as TEXT, the command reads the question from standard input.`,
 		Example: `  parley ask data "What was Q4 revenue?"
   parley ask data "What was Q4 revenue?" --context "For the investor update, by product line" --wait=5m
   git diff | parley ask reviewer --context "Is anything wrong with this change?"`,
@@ -34,15 +34,15 @@ Without TEXT, or with - as TEXT, the question is what standard input holds.`,
 func (a *app) delegateCommand() *cobra.Command {
 	return a.contactCommand(parley.PatternDelegate, &cobra.Command{
 		Use:   "delegate AGENT [TEXT]",
-		Short: "Hand work to somebody; the result comes back by itself",
-		Long: `Hand work to somebody. It becomes a task, and its result comes back by itself: to an agent as a message that wakes
-it, to a person in the direct conversation of the two.
+		Short: "Delegate work to an agent or a person; the hub delivers the result",
+		Long: `Delegate work to an agent or a person. The work becomes a task. The hub delivers its result: to an agent as a message
+that wakes it, to a person in the direct conversation of the two.
 
-With --wait the command first says on standard error which task it is, and then waits for the result and prints it,
-through a restart of the hub too. A result that was printed is not delivered besides. If the command itself is ended,
+With --wait, the command first prints the id of the task on standard error. Then it waits for the result and prints it,
+through a restart of the hub too. The hub does not deliver a printed result again. If you stop the command,
 "parley wait TASK" waits for the same result.
 
-Without TEXT, or with - as TEXT, the work is what standard input holds.`,
+Without TEXT, or with - as TEXT, the command reads the work from standard input.`,
 		Example: `  parley delegate writer "Draft the blog post about Q4" --priority high --deadline 4h
   parley delegate analyst "Analyze the figures" --file q4.csv --wait
   parley delegate writer "Publish it" --after task-101`,
@@ -52,11 +52,11 @@ Without TEXT, or with - as TEXT, the work is what standard input holds.`,
 func (a *app) notifyCommand() *cobra.Command {
 	return a.contactCommand(parley.PatternNotify, &cobra.Command{
 		Use:   "notify AGENT [TEXT]",
-		Short: "Tell somebody something; nobody is woken",
-		Long: `Tell somebody something, whatever they are doing. Nobody is woken, and no answer is expected: it is read with
-whatever comes next.
+		Short: "Notify an agent or a person, without waking anybody",
+		Long: `Notify an agent or a person, whatever its status. The notification wakes nobody and expects no answer: the recipient
+reads it with its next messages.
 
-Without TEXT, or with - as TEXT, the notification is what standard input holds.`,
+Without TEXT, or with - as TEXT, the command reads the notification from standard input.`,
 		Example: `  parley notify coordinator "The analysis is done, see #reports"
   parley notify coordinator "The figures are here" --file q4.csv`,
 	})
@@ -107,7 +107,7 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 		Away: func(err error) {
 			if !away {
 				stop()
-				a.say("note: %s; trying again", parley.AsError(err).Message)
+				a.say("note: %s; retrying", parley.AsError(err).Message)
 				wait()
 			}
 			away = true
@@ -132,13 +132,13 @@ func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err err
 	switch {
 	case client.Away(err): // which says it itself
 	case id != "" && (ctx.Err() != nil || contacted.Outcome == parley.ContactLate):
-		a.say("note: it goes on; wait for it with: %s", a.line("wait", id))
+		a.say("note: the request goes on; wait for it with: %s", a.line("wait", id))
 	case contacted.Task != "":
 		a.say("note: see what happened: %s", a.line("task", "show", contacted.Task))
 	case contacted.Message != "":
 		a.say("note: see what happened: %s", a.line("trace", id))
 	case ctx.Err() != nil:
-		a.say("note: what was accepted goes on, and what comes of it is delivered: %s", a.line("inbox", "--peek"))
+		a.say("note: an accepted request goes on, and the hub delivers its outcome: %s", a.line("inbox", "--peek"))
 	}
 }
 
@@ -147,8 +147,8 @@ func (a *app) unlessWaiting(c parley.Contact, contacted parley.Contacted) error 
 	if c.Wait == 0 || c.Pattern != parley.PatternDelegate || contacted.Outcome == parley.ContactAnswered {
 		return nil
 	}
-	return parley.Errorf(parley.TimedOut, "there is no result within %s; it will be delivered when it comes", c.Wait).
-		Suggest("wait for it: %s", a.line("wait", contacted.Task))
+	return parley.Errorf(parley.TimedOut, "there is no result within %s; the hub delivers it when it comes", c.Wait).
+		Suggest("wait for the result: %s", a.line("wait", contacted.Task))
 }
 
 // approach is a contact as the command line describes it.
@@ -160,17 +160,17 @@ type approach struct {
 
 func (r *approach) declare(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&r.contact.Context, "context", "", "what the other must know: it does not see what you see")
-	flags.StringArrayVar(&r.files, "file", nil, "a `file` to send with it; may be given again")
-	flags.StringVar(&r.contact.IdempotencyKey, "key", "", "idempotency `key`: what is said twice with it happens once")
-	flags.StringVar(&r.deadline, "deadline", "", "when it is due: a `time`, or like 2h")
+	flags.StringVar(&r.contact.Context, "context", "", "`text` that the recipient needs: it does not see your conversations")
+	flags.StringArrayVar(&r.files, "file", nil, "`file` to send with it; repeat for several")
+	flags.StringVar(&r.contact.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key happens once")
+	flags.StringVar(&r.deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
 	flags.Var(urgency{&r.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.StringSliceVar(&r.contact.After, "after", nil, "begin it when these `tasks` are completed; may be given again")
+	flags.StringSliceVar(&r.contact.After, "after", nil, "begin after these `tasks` are completed; repeat for several")
 	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
 	complete(cmd, "after", a.taskIDs)
 	wait := "wait this long for the answer (default " + parley.AskWait.String() + ")"
 	if r.contact.Pattern == parley.PatternDelegate {
-		wait = "wait for the result, " + client.LongestContact.String() + " or as long as is said"
+		wait = "wait this long for the result (without a duration: " + client.LongestContact.String() + ")"
 	}
 	flags.Var(span{&r.contact.Wait}, "wait", wait)
 	flags.Lookup("wait").NoOptDefVal = r.usualWait().String()
@@ -218,7 +218,7 @@ func (a *app) said(ctx context.Context, cmd *cobra.Command, args []string) (stri
 	case len(args) > 0:
 		return a.input(ctx, args[0])
 	case isTerminal(a.in):
-		return "", usagef(cmd, "TEXT is missing; put it in quotes, or type - to enter it here")
+		return "", usagef(cmd, "TEXT is missing; put it in quotes, or give - to type it here")
 	default:
 		return a.input(ctx, "-")
 	}
@@ -240,7 +240,7 @@ func dueAt(cmd *cobra.Command, text string) (*time.Time, error) {
 // waitsForApproval says that a call was not made yet, and who lets it be made. That is no failure.
 func (a *app) waitsForApproval(held *parley.Held) error {
 	approval := held.Approval
-	a.say("%s: %s decides (see it: %s)", approval.ShortName(), deciderOf(approval), a.line("approval", "show", approval.ShortName()))
+	a.say("%s: %s decides (see the request: %s)", approval.ShortName(), deciderOf(approval), a.line("approval", "show", approval.ShortName()))
 	answer := struct {
 		Text     string          `json:"text"`
 		Approval parley.Approval `json:"approval"`

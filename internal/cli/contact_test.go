@@ -26,7 +26,7 @@ func TestContacts(t *testing.T) {
 		{
 			name: "late", args: []string{"ask", "data"}, stdin: "What was it?", answer: lateAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"What was it?"}`, code: exitTimedOut,
-			err: "note: it goes on; wait for it with: parley wait m\nparley: E004: DataBot did not respond within 120 seconds.\n",
+			err: "note: the request goes on; wait for it with: parley wait m\nparley: E004: DataBot did not respond within 120 seconds.\n",
 		},
 		{
 			name: "refused", args: []string{"ask", "data", "?"}, answer: `problem {"code":"E001","detail":"intern may not contact data"}`,
@@ -37,13 +37,13 @@ func TestContacts(t *testing.T) {
 			name: "held", args: []string{"ask", "data", "?"}, answer: heldAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"?"}`,
 			out:  "This action requires approval. Waiting for approval...\n",
-			err:  "approval-7: boss decides (see it: parley approval show approval-7)\n",
+			err:  "approval-7: boss decides (see the request: parley approval show approval-7)\n",
 		},
 		{
 			name: "held for an owner", args: []string{"notify", "data", "!"}, answer: heldTwo,
 			asks: `POST /v1/contact {"action":"notify","agent":"data","message":"!"}`,
 			out:  "This action requires approval. Waiting for approval...\n",
-			err:  "approval-7: an owner decides (see it: parley approval show approval-7)\n",
+			err:  "approval-7: an owner decides (see the request: parley approval show approval-7)\n",
 		},
 		{
 			name: "work", args: []string{"delegate", "writer", "Draft it", "--priority", "high", "--deadline", "2030-01-02T10:00:00Z", "--after", "task-1,task-2"},
@@ -55,7 +55,7 @@ func TestContacts(t *testing.T) {
 			name: "work that is waited for", args: []string{"delegate", "writer", "Draft it", "--wait"}, answer: slowWork,
 			asks: `POST /v1/contact {"action":"delegate","agent":"writer","message":"Draft it","wait":600}`, code: exitTimedOut,
 			out: "Delegated to WriterBot (subtask task-7). You'll receive the result automatically when WriterBot finishes.\n",
-			err: "parley: E004: there is no result within 10m0s; it will be delivered when it comes (wait for it: parley wait task-7)\n",
+			err: "parley: E004: there is no result within 10m0s; the hub delivers it when it comes (wait for the result: parley wait task-7)\n",
 		},
 		{
 			name: "work that fails", args: []string{"delegate", "writer", "Draft it", "--wait"},
@@ -81,7 +81,7 @@ func TestContacts(t *testing.T) {
 		},
 		{
 			name: "a deadline that is none", args: []string{"delegate", "data", "?", "--deadline", "soon"}, code: exitUsage,
-			err: "parley: --deadline: \"soon\" is no time; write 2h, or 2006-01-02 15:04, or 2006-01-02T15:04:05Z (see parley delegate --help)\n",
+			err: "parley: --deadline: \"soon\" is not a time; write 2h, or 2006-01-02 15:04, or 2006-01-02T15:04:05Z (see parley delegate --help)\n",
 		},
 	})
 }

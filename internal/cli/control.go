@@ -13,24 +13,24 @@ import (
 )
 
 func (a *app) agentStart() *cobra.Command {
-	return a.order(parley.ActionStart, "started", "", "start AGENT", "Let an agent that was stopped run again",
+	return a.order(parley.ActionStart, "started", "", "start AGENT", "Start a stopped agent again",
 		"  parley agent start arya")
 }
 
 func (a *app) agentStop() *cobra.Command {
-	return a.order(parley.ActionStop, "stopped", "how long what runs may go on (default 30s)",
-		"stop AGENT", "Switch an agent off; what comes for it waits",
+	return a.order(parley.ActionStop, "stopped", "how long its runs may continue (default 30s)",
+		"stop AGENT", "Stop an agent; its messages wait",
 		"  parley agent stop arya\n  parley agent stop arya --timeout 5m --reason \"a new version\"")
 }
 
 func (a *app) agentPause() *cobra.Command {
-	return a.order(parley.ActionPause, "paused", "resume by itself after this long",
-		"pause AGENT", "Let an agent begin nothing new; what runs goes on",
+	return a.order(parley.ActionPause, "paused", "resume the agent after this long",
+		"pause AGENT", "Pause an agent; its runs continue, but no new run begins",
 		"  parley agent pause arya\n  parley agent pause arya --timeout 1h --reason \"the build is red\"")
 }
 
 func (a *app) agentResume() *cobra.Command {
-	return a.order(parley.ActionResume, "resumed", "", "resume AGENT", "End an agent's pause", "  parley agent resume arya")
+	return a.order(parley.ActionResume, "resumed", "", "resume AGENT", "Resume a paused agent", "  parley agent resume arya")
 }
 
 // order is a command that tells an agent something. Where there is a text about a time, it may be given one.
@@ -41,7 +41,7 @@ func (a *app) order(action parley.Action, done, timeout, use, short, example str
 		Use: use, Short: short, Example: example,
 		Args: takes(1, 1), ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look")
+	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says why")
 	if timeout != "" {
 		cmd.Flags().Var(span{&length}, "timeout", timeout)
 	}
@@ -71,15 +71,15 @@ func (a *app) agentHealth() *cobra.Command {
 	var wait, timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "health [AGENT]",
-		Short: "Show what agents have said of their health, or ask one",
+		Short: "Show the health that agents reported, or ask an agent for it",
 		Example: `  parley agent health
   parley agent health arya --wait=10s
   parley agent health --all -o json`,
 		Args: afterWait(takes(0, 1)), ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&all, "all", false, "also agents that have said nothing")
-	flags.Var(span{&wait}, "wait", "ask the agent now, and wait for its answer, "+healthWait.String()+" or as long as is said")
+	flags.BoolVar(&all, "all", false, "also list agents that reported nothing")
+	flags.Var(span{&wait}, "wait", "ask the agent now, and wait this long for its answer (without a duration: "+healthWait.String()+")")
 	flags.Lookup("wait").NoOptDefVal = healthWait.String()
 	// Older scripts say --check, and --timeout for how long.
 	flags.BoolVar(&check, "check", false, "ask the agent now, and wait for its answer")
@@ -88,11 +88,11 @@ func (a *app) agentHealth() *cobra.Command {
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		switch {
 		case len(args) == 0 && (check || wait > 0 || timeout > 0):
-			return usagef(cmd, "--wait is for one AGENT")
+			return usagef(cmd, "--wait needs an AGENT")
 		case len(args) == 0:
 			return a.healths(ctx, c, all)
 		case all:
-			return usagef(cmd, "--all is for no AGENT in particular")
+			return usagef(cmd, "--all cannot be combined with an AGENT")
 		case check || wait > 0:
 			if err := checkHealth(ctx, c, args[0], cmp.Or(wait, timeout, healthWait)); err != nil {
 				return err
@@ -145,7 +145,7 @@ func uptime(h parley.Health) string {
 
 func (a *app) showHealth(v parley.AgentView) {
 	if v.Health == nil {
-		a.say("%s has not said how it is; ask it: %s", v.ID, a.line("agent", "health", v.ID, "--check"))
+		a.say("%s has not reported its health; ask for it: %s", v.ID, a.line("agent", "health", v.ID, "--wait"))
 		return
 	}
 	a.fields("id", v.ID, "status", a.status(v.Status, v.Reason, v.SleepingUntil), "health", v.Health.Health,
@@ -188,14 +188,14 @@ func answeredCheck(agent string, answer parley.Message, timeout time.Duration) e
 }
 
 func silent(agent string, timeout time.Duration) error {
-	return parley.Errorf(parley.TimedOut, "%s did not say how it is within %v", agent, timeout).
+	return parley.Errorf(parley.TimedOut, "%s did not report its health within %v", agent, timeout).
 		Suggest("see what it is doing: parley agent show %s", agent)
 }
 
 func (a *app) agentResumePair() *cobra.Command {
 	return &cobra.Command{
 		Use:               "resume-pair AGENT AGENT",
-		Short:             "Let two agents wake each other again that were stopped for a loop",
+		Short:             "Let two agents wake each other again after the hub stopped their loop",
 		Example:           "  parley agent resume-pair arya gendry",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
@@ -205,7 +205,7 @@ func (a *app) agentResumePair() *cobra.Command {
 				return err
 			}
 			if !resumed {
-				a.say("note: nothing had stopped them")
+				a.say("note: the hub had not stopped these agents")
 			}
 			return a.done(map[string]any{"pair": args, "resumed": resumed}, "resumed", args[0], args[1])
 		}),

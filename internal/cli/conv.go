@@ -13,11 +13,11 @@ import (
 )
 
 func (a *app) convCommand() *cobra.Command {
-	conv := a.menu("conv", "Make, join and manage conversations",
+	conv := a.menu("conv", "Create, join and manage conversations",
 		a.convNew(), a.convList(), a.convShow(), a.convRead(), a.convJoin(), a.convLeave(), a.convAdd(), a.convRemove(), a.convRename(),
 		a.convTopic(), a.convAnswers(), a.convArchive("archive", true), a.convArchive("unarchive", false), a.convDelete(), a.convExport())
-	conv.Long = `Make, join and manage conversations. A conversation is named by its id, its name, #name or its display name.
-One without a name is named by who is in it: @arya is your direct conversation with arya, "arya ↔ gendry" that of the two.`
+	conv.Long = `Create, join and manage conversations. Name a conversation by its id, its name, #name or its display name. If it has no
+name, name its members: @arya is your direct conversation with arya, "arya ↔ gendry" the one between arya and gendry.`
 	return conv
 }
 
@@ -27,9 +27,9 @@ func (a *app) convNew() *cobra.Command {
 	var answers string
 	cmd := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Make a channel, or a group",
-		Long: `Make a channel, or a group. What people type is kept as the display name: "Project X" becomes #project-x (Project X).
-Where no name can be made of it, give a name of a-z, 0-9, _ and - besides.`,
+		Short: "Create a channel or a group",
+		Long: `Create a channel or a group. Parley makes its name from NAME, and keeps NAME as the display name: "Project X" becomes
+#project-x (Project X). If no name can be made from NAME, give a NAME of a-z, 0-9, _ and -, and use --display-name.`,
 		Example: `  parley conv new "project-x" --with arya,gendry
   parley conv new "Project X" --with arya,gendry
   parley conv new projekt --display-name "Проект"
@@ -46,12 +46,12 @@ Where no name can be made of it, give a name of a-z, 0-9, _ and - besides.`,
 			return a.done(made, append([]string{"created"}, nameWords(made)...)...)
 		}),
 	}
-	cmd.Flags().StringArrayVar(&with, "with", nil, "`agents` that take part, with commas between them")
-	cmd.Flags().BoolVar(&n.Private, "private", false, "only who takes part may read it")
-	cmd.Flags().BoolVar(&n.Group, "group", false, "a private group instead of a channel")
-	cmd.Flags().StringVar(&n.DisplayName, "display-name", "", "what people call it, where that is not to come from NAME")
-	cmd.Flags().StringVar(&n.Topic, "topic", "", "what it is about")
-	cmd.Flags().StringVar(&answers, "answers", "", "who answers when several are woken: parallel, round-robin or first")
+	cmd.Flags().StringArrayVar(&with, "with", nil, "members: `names` of agents separated by commas")
+	cmd.Flags().BoolVar(&n.Private, "private", false, "only its members may read it")
+	cmd.Flags().BoolVar(&n.Group, "group", false, "create a private group instead of a channel")
+	cmd.Flags().StringVar(&n.DisplayName, "display-name", "", "display `name` (default: NAME)")
+	cmd.Flags().StringVar(&n.Topic, "topic", "", "`text` that says what it is about")
+	cmd.Flags().StringVar(&answers, "answers", "", "`order` of the answers when a message wakes several agents: parallel, round-robin or first")
 	complete(cmd, "with", a.agentListNames)
 	complete(cmd, "answers", fixed(answerWords...))
 	return cmd
@@ -61,7 +61,7 @@ func (a *app) convList() *cobra.Command {
 	var which client.Conversations
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List conversations, the one with the newest message first",
+		Short:   "List conversations, newest message first",
 		Example: "  parley conv list\n  parley conv list --all --archived -o json",
 		Args:    noArgs,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -79,9 +79,9 @@ func (a *app) convList() *cobra.Command {
 			return list(a, views, a.convColumns(me.Agent.ID)...)
 		}),
 	}
-	cmd.Flags().BoolVar(&which.All, "all", false, "also those you may read but take no part in")
-	cmd.Flags().BoolVar(&which.Archived, "archived", false, "the archived ones")
-	cmd.Flags().BoolVar(&which.Ephemeral, "ephemeral", false, "also those that send has opened")
+	cmd.Flags().BoolVar(&which.All, "all", false, "also list conversations that you may read but have not joined")
+	cmd.Flags().BoolVar(&which.Archived, "archived", false, "list archived conversations")
+	cmd.Flags().BoolVar(&which.Ephemeral, "ephemeral", false, "also list conversations that parley send opened")
 	return cmd
 }
 
@@ -128,7 +128,7 @@ func convKind(v parley.ConversationView) string {
 }
 
 func (a *app) convShow() *cobra.Command {
-	return a.onConv("show CONVERSATION", "Show what a conversation is; read shows what was said",
+	return a.onConv("show CONVERSATION", "Show the properties of a conversation; conv read shows its messages",
 		"  parley conv show project-x\n  parley conv show '#project-x' -o json",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Conversation(ctx, args[0])
@@ -159,7 +159,7 @@ func (a *app) onConv(use, short, example string, do call) *cobra.Command {
 }
 
 func (a *app) convJoin() *cobra.Command {
-	return a.onConv("join CONVERSATION", "Take part in a conversation", "  parley conv join project-x",
+	return a.onConv("join CONVERSATION", "Join a conversation", "  parley conv join project-x",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Join(ctx, args[0]); err != nil {
 				return err
@@ -169,7 +169,7 @@ func (a *app) convJoin() *cobra.Command {
 }
 
 func (a *app) convLeave() *cobra.Command {
-	return a.onConv("leave CONVERSATION", "Take part no longer", "  parley conv leave project-x",
+	return a.onConv("leave CONVERSATION", "Leave a conversation", "  parley conv leave project-x",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Leave(ctx, args[0]); err != nil {
 				return err

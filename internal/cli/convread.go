@@ -12,7 +12,7 @@ import (
 
 func (a *app) convRead() *cobra.Command {
 	limit := 20
-	cmd := a.onConv("read CONVERSATION", "Show what was said last",
+	cmd := a.onConv("read CONVERSATION", "Show the newest messages of a conversation",
 		"  parley conv read project-x\n  parley conv read project-x --limit 100 -o jsonl",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			messages, err := c.History(ctx, args[0], client.Span{Limit: limit})
@@ -34,8 +34,8 @@ func (a *app) convRead() *cobra.Command {
 			}
 			return nil
 		})
-	cmd.Long = `Show what was said last, and leave it unread. All of a conversation is written by
-"parley conv export --format markdown".`
-	cmd.Flags().Var(number{&limit}, "limit", "at most so many `messages`")
+	cmd.Long = `Show the newest messages of a conversation, and leave them unread. "parley conv export --format markdown" writes the
+whole conversation.`
+	cmd.Flags().Var(number{&limit}, "limit", "show at most this `number` of messages")
 	return cmd
 }

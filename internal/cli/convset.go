@@ -15,7 +15,7 @@ func (a *app) convRename() *cobra.Command {
 	var display string
 	cmd := &cobra.Command{
 		Use:               "rename CONVERSATION NAME",
-		Short:             "Give a conversation another name",
+		Short:             "Rename a conversation",
 		Example:           "  parley conv rename project-x project-y\n  parley conv rename project-x \"Project Y\"",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.convNames, nothing),
@@ -31,14 +31,14 @@ func (a *app) convRename() *cobra.Command {
 			return a.done(renamed, append([]string{"renamed"}, nameWords(renamed)...)...)
 		}),
 	}
-	cmd.Flags().StringVar(&display, "display-name", "", "what people call it, where that is not to come from NAME")
+	cmd.Flags().StringVar(&display, "display-name", "", "display `name` (default: NAME)")
 	return cmd
 }
 
 func (a *app) convTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:               "topic CONVERSATION [TEXT]",
-		Short:             "Show or set what a conversation is about",
+		Short:             "Show or set the topic of a conversation",
 		Example:           "  parley conv topic project-x\n  parley conv topic project-x \"The report\"\n  parley conv topic project-x \"\"",
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(a.convNames, nothing),
@@ -64,9 +64,9 @@ var answerWords = []string{string(parley.AnswersParallel), string(parley.Answers
 func (a *app) convAnswers() *cobra.Command {
 	return &cobra.Command{
 		Use:   "answers CONVERSATION parallel|round-robin|first",
-		Short: "Say who answers when several are woken by one message",
-		Long: `Say who answers when several are woken by one message: all of them at once (parallel), one after the other in the
-order of mention (round-robin), or whoever is first (first).`,
+		Short: "Set the order of the answers when a message wakes several agents",
+		Long: `Set the order of the answers when a message wakes several agents: all at once (parallel), one after the other in the
+order of mention (round-robin), or only the first answer (first).`,
 		Example:           "  parley conv answers standup round-robin",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.convNames, fixed(answerWords...), nothing),
@@ -82,7 +82,7 @@ order of mention (round-robin), or whoever is first (first).`,
 }
 
 func (a *app) convArchive(verb string, archived bool) *cobra.Command {
-	short := "Hide a conversation until somebody writes in it"
+	short := "Hide a conversation until its next message"
 	if !archived {
 		short = "Show an archived conversation again"
 	}
@@ -105,7 +105,7 @@ func (a *app) convDelete() *cobra.Command {
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.convNames, nothing),
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		v, err := c.Conversation(ctx, args[0])
 		if err != nil {
@@ -127,7 +127,7 @@ func (a *app) convExport() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:               "export CONVERSATION [FILE]",
-		Short:             "Write a conversation as JSON lines or Markdown",
+		Short:             "Export a conversation as JSON lines or Markdown",
 		Example:           "  parley conv export project-x > project-x.jsonl\n  parley conv export project-x notes.md --format markdown",
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(a.convNames, files),
@@ -143,7 +143,7 @@ func (a *app) convExport() *cobra.Command {
 			return lines.whole()
 		}),
 	}
-	cmd.Flags().StringVar(&form, "format", "jsonl", "jsonl or markdown")
+	cmd.Flags().StringVar(&form, "format", "jsonl", "`format`: jsonl or markdown")
 	forced(cmd, &force)
 	complete(cmd, "format", fixed("jsonl", "markdown"))
 	return cmd

@@ -11,10 +11,10 @@ import (
 )
 
 func (a *app) deadCommand() *cobra.Command {
-	return a.menu("dead", "Look after messages that could not be delivered",
+	return a.menu("dead", "List, retry and drop messages that could not be delivered",
 		a.deadList(),
-		a.onDead("retry", "Try a dead letter again, with all its attempts", (*client.Client).RetryDead),
-		a.onDead("drop", "Give a dead letter up", (*client.Client).DropDead))
+		a.onDead("retry", "Retry a dead letter, with the full number of attempts", (*client.Client).RetryDead),
+		a.onDead("drop", "Drop a dead letter", (*client.Client).DropDead))
 }
 
 func (a *app) deadList() *cobra.Command {
@@ -39,7 +39,7 @@ func (a *app) deadList() *cobra.Command {
 			)
 		}),
 	}
-	cmd.Flags().Var(number{&limit}, "limit", "at most so many `letters` (default: all)")
+	cmd.Flags().Var(number{&limit}, "limit", "list at most this `number` of dead letters (default: all)")
 	return cmd
 }
 
@@ -92,12 +92,12 @@ func deadFor(ctx context.Context, c *client.Client, message string) (string, err
 	}
 	switch len(dead) {
 	case 0:
-		return "", parley.Errorf(parley.BadInput, "message %s is no dead letter", message).Because(parley.Conflict).
-			Suggest("see them: parley dead list")
+		return "", parley.Errorf(parley.BadInput, "message %s is not a dead letter", message).Because(parley.Conflict).
+			Suggest("list dead letters: parley dead list")
 	case 1:
 		return dead[0], nil
 	default:
 		return "", parley.Errorf(parley.BadInput, "message %s is dead for %d recipients", message, len(dead)).
-			Suggest("name one: %s", dead[0])
+			Suggest("name one of them: %s", dead[0])
 	}
 }

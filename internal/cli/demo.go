@@ -24,16 +24,16 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a small company of agents at work",
-		Long: `Start a hub in a temporary home, with six agents that follow rules instead of a model: no key, no network. They
-hold a standup, share the work on a report, ask each other, and then wait for you, until it is interrupted. Nothing of it
-stays.`,
+		Long: `Start a hub in a temporary home, with six agents that follow rules instead of a model: no API key, no network.
+They hold a standup, share the work on a report and ask each other. Then they wait for you, until you interrupt the demo.
+At its end the demo removes everything.`,
 		Example: `  parley demo
   parley demo --once`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "end after the show, and approve for me what needs it")
-	cmd.Flags().StringVar(&addr, "addr", addr, "where to listen; if it is taken, where there is room")
+	cmd.Flags().BoolVar(&once, "once", false, "end after the show, and approve the request automatically")
+	cmd.Flags().StringVar(&addr, "addr", addr, "`address` to listen on; if it is in use, the demo takes a free port")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		removeStaleDemos()
 		dir, err := newDemoHome()

@@ -55,7 +55,7 @@ func (a *app) perform(ctx context.Context, dir home.Dir, hub *server.Server, onc
 		s.names[agent.ID] = agent.Name
 	}
 	s.plan(once)
-	a.paragraph("A hub is running in %s, with six agents that follow rules: no key, no network.", dir)
+	a.paragraph("A hub is running in %s, with six agents that follow rules: no API key, no network.", dir)
 	return s.play(ctx, func() (more bool, err error) {
 		if once {
 			return false, nil
@@ -82,7 +82,7 @@ func (s *stage) play(ctx context.Context, over func() (more bool, err error)) er
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	late := time.AfterFunc(demoPatience, func() {
-		end(parley.Errorf(parley.TimedOut, "the show did not come to its end").Suggest("is this machine very busy? Try again"))
+		end(parley.Errorf(parley.TimedOut, "the demo did not finish in time").Suggest("is this machine very busy? Try again"))
 	})
 	defer late.Stop()
 	status, err := s.client.Status(ctx)
@@ -140,7 +140,7 @@ func (s *stage) ends(m parley.Message) bool {
 func (s *stage) pending(ctx context.Context) (parley.Approval, error) {
 	page, err := s.client.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
-		return parley.Approval{}, cmp.Or(err, error(parley.Errorf(parley.Internal, "nothing waits for an approval")))
+		return parley.Approval{}, cmp.Or(err, error(parley.Errorf(parley.Internal, "no call needs approval")))
 	}
 	return page.Items[0], nil
 }
@@ -239,7 +239,7 @@ func thingsToTry(dir home.Dir, link, approval string) string {
 	program, path := typedAs(os.Args[0])
 	parley := func(words string) string { return "  " + shellWord(program) + " " + words + "\n" }
 	var b strings.Builder
-	b.WriteString("Now you. In another terminal:\n\n" + path + "  export PARLEY_HOME=" + shellWord(string(dir)) + "\n")
+	b.WriteString("Now try it yourself. In another terminal:\n\n" + path + "  export PARLEY_HOME=" + shellWord(string(dir)) + "\n")
 	if os.Getenv("PARLEY_URL") != "" || os.Getenv("PARLEY_TOKEN") != "" {
 		b.WriteString("  unset PARLEY_URL PARLEY_TOKEN\n") // they would lead to another hub
 	}
@@ -247,19 +247,19 @@ func thingsToTry(dir home.Dir, link, approval string) string {
 		what     string
 		commands []string
 	}{
-		{"let InternBot ask: it waits for you", []string{"approval list", "approval approve " + approval}},
+		{"approve the question of InternBot", []string{"approval list", "approval approve " + approval}},
 		{"ask for figures, and wait for the answer", []string{`ask databot "What was our Q4 revenue?"`}},
-		{"hand over work, and look at it meanwhile", []string{`delegate coordinatorbot "Prepare Q4 report"`, "task tree"}},
-		{"talk to one of them", []string{"chat coordinatorbot"}},
-		{"mention two in a channel", []string{`chat --conv project-alpha "@DataBot @AnalystBot how was Q4?"`}},
-		{"see who is there, and what happens", []string{"who", "top", "watch", "search revenue"}},
-		{"give WriterBot twenty seconds of work, and look at it meanwhile", []string{`send writerbot "draft a blog post"`, "agent runs --live", "agent show writerbot", "agent runs"}},
-		{"make two of them call each other until the hub has had enough, and let them begin anew", []string{
+		{"delegate work, and see its tasks", []string{`delegate coordinatorbot "Prepare Q4 report"`, "task tree"}},
+		{"chat with one agent", []string{"chat coordinatorbot"}},
+		{"mention two agents in a channel", []string{`chat --conv project-alpha "@DataBot @AnalystBot how was Q4?"`}},
+		{"see the agents, and what happens", []string{"who", "top", "watch", "search revenue"}},
+		{"give WriterBot twenty seconds of work, and see its run", []string{`send writerbot "draft a blog post"`, "agent runs --live", "agent show writerbot", "agent runs"}},
+		{"make two agents wake each other until the hub stops them, and let them continue", []string{
 			`chat --conv project-alpha "@DataBot loop"`, "agent resume-pair databot analystbot",
 		}},
-		{"see who may talk to whom, and why", []string{"permit check internbot senioranalystbot"}},
-		{"let a first try fail", []string{`send internbot "a coffee, please" --wait`}},
-		{"let one pause: what it is sent waits", []string{"agent pause databot --reason lunch", `send databot hello`, "agent resume databot"}},
+		{"see whether an agent may contact another, and why", []string{"permit check internbot senioranalystbot"}},
+		{"see a failed attempt and its retry", []string{`send internbot "a coffee, please" --wait`}},
+		{"pause an agent: its messages wait", []string{"agent pause databot --reason lunch", `send databot hello`, "agent resume databot"}},
 	} {
 		b.WriteString("\n  # " + part.what + "\n")
 		for _, command := range part.commands {
@@ -267,11 +267,11 @@ func thingsToTry(dir home.Dir, link, approval string) string {
 		}
 	}
 	if link == "" {
-		b.WriteString("\n  # make a link that signs you in at the page\n" + parley("sign-in"))
+		b.WriteString("\n  # create a link that signs you in to the web page\n" + parley("sign-in"))
 	} else {
-		b.WriteString("\nThe page signs you in with this link, once, for ten minutes:\n  " + link + "\n")
+		b.WriteString("\nThis link signs you in to the web page. It works once, for ten minutes:\n  " + link + "\n")
 	}
-	return b.String() + "\nCtrl-C ends the demo, and removes all of it."
+	return b.String() + "\nCtrl-C ends the demo and removes everything."
 }
 
 // typedAs is how this program is called in another terminal, wherever that is, and the line that makes it so.

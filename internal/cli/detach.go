@@ -101,7 +101,7 @@ func (a *app) introduceDetached(ctx context.Context, dir home.Dir, r report) err
 		}
 	}
 	a.introduce(r.Origin, link, dir.Socket(), string(dir))
-	a.say("It logs to %s. Stop it with: %s", dir.Log(), a.line("down"))
+	a.say("The hub logs to %s. Stop it with: %s", dir.Log(), a.line("down"))
 	return nil
 }
 

@@ -43,15 +43,15 @@ func (a *app) doctorCommand() *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the home, the hub and what it has stored, and say how to mend it",
-		Long: `Check home, permissions, configuration, hub, address, versions, clock, disk and database, and say how to mend
-what is wrong. It works whether the hub runs or not. With --deep every message and artifact is verified.`,
+		Short: "Check the home, the hub and its data, and say how to fix problems",
+		Long: `Check home, permissions, configuration, hub, address, versions, clock, disk and database, and say how to
+fix problems. The hub may be running or stopped. With --deep, doctor verifies every message and artifact.`,
 		Example: `  parley doctor
   parley doctor --deep -o json`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().BoolVar(&deep, "deep", false, "verify the checksum of everything that is stored")
+	cmd.Flags().BoolVar(&deep, "deep", false, "verify the checksum of every message and artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		dir, err := home.Locate(a.home)
 		if err != nil {
@@ -100,7 +100,7 @@ func (d *doctor) line(f finding) string {
 	word := fmt.Sprintf("%-4s", f.Verdict)
 	line := fmt.Sprintf("%s  %-11s  %s", word, f.Check, oneLine(f.Message))
 	if f.Mend != "" {
-		line += "\n" + strings.Repeat(" ", 19) + "mend: " + oneLine(f.Mend)
+		line += "\n" + strings.Repeat(" ", 19) + "fix: " + oneLine(f.Mend)
 	}
 	return line
 }

@@ -15,7 +15,7 @@ func (d *doctor) checkHome() bool {
 	err := d.dir.Check()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.note("home", warn, "there is no home %s yet", d.dir).Mend = "start a hub in it with: " + d.app.line("up")
+		d.note("home", warn, "the home %s does not exist yet", d.dir).Mend = "start a hub in it with: " + d.app.line("up")
 		return false
 	case err != nil:
 		d.failed("home", err)
@@ -54,11 +54,11 @@ func (d *doctor) checkFiles() bool {
 	})
 	switch {
 	case err != nil:
-		d.note("files", bad, "the files of the home cannot be read: %v", err).Mend = "run this as the owner of the home"
+		d.note("files", bad, "cannot read the files of the home: %v", err).Mend = "run parley doctor as the owner of the home"
 	case open != "":
-		d.note("files", bad, "%s can be used by others", open).Mend = "chmod -R go= " + string(d.dir)
+		d.note("files", bad, "other users can access %s", open).Mend = "chmod -R go= " + string(d.dir)
 	default:
-		d.note("files", fine, "only their owner can use the files")
+		d.note("files", fine, "only their owner can access the files")
 	}
 	return err == nil
 }
@@ -77,7 +77,7 @@ func (d *doctor) checkConfig() {
 		d.note("config", fine, "all settings have their defaults")
 		return
 	}
-	d.note("config", fine, "%s other than the default (%s)", several(int64(set), "setting is", "settings are"), d.dir.Config())
+	d.note("config", fine, "%s from the default (%s)", several(int64(set), "setting differs", "settings differ"), d.dir.Config())
 }
 
 // checkNotify looks at the secrets of the ways by which people are notified.
@@ -87,7 +87,7 @@ func (d *doctor) checkNotify() {
 	case err != nil:
 		d.failed("notify", err)
 	case people > 0:
-		d.note("notify", fine, "%s notified, and the secrets for it are private", several(int64(people), "person is", "people are"))
+		d.note("notify", fine, "%s notifiers, and their secrets are private", several(int64(people), "person has", "people have"))
 	}
 }
 
@@ -100,14 +100,14 @@ const clockSlack = 5 * time.Second
 // checkClock compares the clock with the newest thing that is stored.
 func (d *doctor) checkClock(newest *time.Time) {
 	now := time.Now()
-	mend := "set the clock, and keep it right with NTP"
+	mend := "set the clock, and synchronize it with NTP"
 	switch {
 	case now.Before(oldestClock):
-		d.note("clock", bad, "it says %s, which is long ago", now.UTC().Format(time.RFC3339)).Mend = mend
+		d.note("clock", bad, "the clock says %s, which is long ago", now.UTC().Format(time.RFC3339)).Mend = mend
 	case newest != nil && newest.After(now.Add(clockSlack)):
-		d.note("clock", warn, "it says %s, but something was stored at %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Mend = mend
+		d.note("clock", warn, "the clock says %s, but the newest stored data is from %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Mend = mend
 	default:
-		d.note("clock", fine, "it says %s", now.UTC().Format(time.RFC3339))
+		d.note("clock", fine, "the clock says %s", now.UTC().Format(time.RFC3339))
 	}
 }
 
@@ -121,7 +121,7 @@ func (d *doctor) checkDisk(free, total int64) {
 	case total == 0:
 		return // nobody knows
 	case free < max(leastDisk, total/leastDiskShare):
-		d.note("disk", warn, "%s of %s are free", size(free), size(total)).Mend = "make room, or set a retention; a full disk stores nothing more"
+		d.note("disk", warn, "%s of %s are free", size(free), size(total)).Mend = "free space, or set a retention; the hub cannot store anything on a full disk"
 	default:
 		d.note("disk", fine, "%s of %s are free", size(free), size(total))
 	}

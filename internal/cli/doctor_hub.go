@@ -23,7 +23,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		d.failed("hub", err)
 		return nil
 	}
-	d.note("hub", fine, "it runs as process %d since %s", status.PID, d.app.moment(status.StartedAt))
+	d.note("hub", fine, "the hub runs as process %d since %s", status.PID, d.app.moment(status.StartedAt))
 	for _, reason := range status.NotReady {
 		d.note("ready", bad, "the hub cannot store anything at present: %s", reason.Message).Mend = reason.Suggestion
 	}
@@ -38,7 +38,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		}
 	}
 	for _, agent := range status.UnknownClients {
-		d.note("clients", warn, "the program that opened the session of %s is not a known client: other commands that it runs may be taken for yours", agent).
+		d.note("clients", warn, "the program that opened the session of %s is not a known client: the hub may take other commands of that program for yours", agent).
 			Mend = "if it is an agent's client, add its name to clients in config.yaml"
 	}
 	if bridges, err := hub.Bridges(ctx); err != nil {
@@ -59,7 +59,7 @@ func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 		what, remedy := d.app.troubled(v)
 		switch info, err := os.Stat(v.Root); {
 		case !v.Outside && (err != nil || !info.IsDir()):
-			d.note("bridges", bad, "%s: there is no directory %s that this user can see", v.ID, v.Root).Mend = "put it back, or remove the bridge: " +
+			d.note("bridges", bad, "%s: there is no directory %s that this user can see", v.ID, v.Root).Mend = "restore the directory, or remove the bridge: " +
 				d.app.line("bridge", "remove", v.ID)
 		case what != "":
 			d.note("bridges", warn, "%s", what).Mend = remedy
@@ -68,7 +68,7 @@ func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 		}
 	}
 	if sound > 0 {
-		d.note("bridges", fine, "%s", several(sound, "tree is there and gets on", "trees are there and get on"))
+		d.note("bridges", fine, "%s", several(sound, "bridge works", "bridges work"))
 	}
 }
 
@@ -90,7 +90,7 @@ func (d *doctor) checkSocket(path string) {
 	case err != nil:
 		d.note("socket", bad, "%v", err).Mend = d.restart()
 	case info.Mode().Perm()&0o077 != 0:
-		d.note("socket", bad, "%s can be used by others", path).Mend = "chmod 600 " + path
+		d.note("socket", bad, "other users can access %s", path).Mend = "chmod 600 " + path
 	default:
 		d.note("socket", fine, "%s answers", path)
 	}
@@ -106,12 +106,12 @@ func (d *doctor) checkAddress(ctx context.Context, address string) {
 		response, err = http.DefaultClient.Do(request)
 	}
 	if err != nil {
-		d.note("address", bad, "%s does not answer: %v", address, err).Mend = "look for a firewall, or choose another with --addr"
+		d.note("address", bad, "%s does not answer: %v", address, err).Mend = "check the firewall, or choose another address with --addr"
 		return
 	}
 	_ = response.Body.Close()
 	if response.Header.Get("Parley-Version") == "" {
-		d.note("address", bad, "%s is answered by another program", address).Mend = "choose another with --addr"
+		d.note("address", bad, "another program answers at %s", address).Mend = "choose another address with --addr"
 		return
 	}
 	d.note("address", fine, "http://%s answers", address)
@@ -145,10 +145,10 @@ func (d *doctor) checkDatabase(ctx context.Context, kind string, hub *client.Cli
 
 func (d *doctor) noteAudit(audit parley.AuditReport) {
 	if audit.OK {
-		d.note("audit", fine, "%s", several(audit.Entries, "entry is as it was written", "entries are as they were written"))
+		d.note("audit", fine, "%s", several(audit.Entries, "entry is unchanged", "entries are unchanged"))
 	}
 	for _, problem := range audit.Problems {
-		d.note("audit", bad, "%s", problem).Mend = "find out who has changed the audit log"
+		d.note("audit", bad, "%s", problem).Mend = "find out who changed the audit log"
 	}
 }
 
@@ -158,7 +158,7 @@ func progressOf(r parley.CheckReport) string {
 
 // examineStore opens what a hub that does not run has stored.
 func (d *doctor) examineStore(ctx context.Context) error {
-	d.note("hub", fine, "it does not run")
+	d.note("hub", fine, "the hub is not running")
 	d.note("versions", fine, "this program is parley %s (%s)", parley.Version, system())
 	tell, stop := d.app.watching(ctx, "verifying")
 	found, err := server.Examine(ctx, d.app.offline(d.dir, d.config), d.deep, func(r parley.CheckReport) { tell(progressOf(r)) })
@@ -174,12 +174,12 @@ func (d *doctor) examineStore(ctx context.Context) error {
 		report = *found.Report
 	}
 	if err != nil || d.deep {
-		d.noteReport("it", report, err)
+		d.noteReport("the database", report, err)
 		if found.Audit != nil && err == nil {
 			d.noteAudit(*found.Audit)
 		}
 	} else {
-		d.note("database", fine, "it can be opened; --deep verifies everything in it")
+		d.note("database", fine, "the database can be opened; --deep verifies everything in it")
 	}
 	return ctx.Err()
 }
@@ -190,7 +190,7 @@ func (d *doctor) noteReport(kind string, report parley.CheckReport, err error) {
 		return
 	}
 	for _, problem := range report.Problems {
-		d.note("database", bad, "%s", problem).Mend = "restore the newest backup, or store again what is named here"
+		d.note("database", bad, "%s", problem).Mend = "restore the newest backup, or store the named items again"
 	}
 	if len(report.Problems) == 0 {
 		d.note("database", fine, "%s is sound: %s", kind, progressOf(report))

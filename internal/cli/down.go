@@ -22,7 +22,7 @@ func (a *app) downCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "Stop the hub",
-		Long:  "Stop the hub of a home, and wait until it has stopped. Nothing that was accepted is lost.",
+		Long:  "Stop the hub of a home, and wait until it has stopped. The hub keeps all accepted messages.",
 		Example: `  parley down
   parley down --home ./hub`,
 		Args:              noArgs,
@@ -58,7 +58,7 @@ func stopHub(ctx context.Context, dir home.Dir, h home.Hub) error {
 		err = process.Signal(syscall.SIGTERM)
 	}
 	if err != nil {
-		return parley.Errorf(parley.Unavailable, "process %d cannot be stopped: %w", h.PID, err).Suggest("stop it as the user who started it")
+		return parley.Errorf(parley.Unavailable, "cannot stop process %d: %w", h.PID, err).Suggest("stop it as the user who started it")
 	}
 	limited, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
@@ -75,8 +75,8 @@ func stopHub(ctx context.Context, dir home.Dir, h home.Hub) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return parley.Errorf(parley.TimedOut, "the hub (process %d) has not stopped within %s", h.PID, stopPatience).
-				Suggest("wait, or end it with: kill -9 %d; nothing that was accepted is lost", h.PID)
+			return parley.Errorf(parley.TimedOut, "the hub (process %d) did not stop within %s", h.PID, stopPatience).
+				Suggest("wait, or kill it: kill -9 %d; the hub keeps all accepted messages", h.PID)
 		}
 	}
 }

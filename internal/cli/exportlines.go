@@ -80,7 +80,7 @@ func (l *exportLines) whole() error {
 		numbers = append(numbers, "and "+strconv.Itoa(n-numbersNamed)+" more")
 	}
 	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", what,
-		strings.Join(numbers, ", ")).Suggest("the rest was written; run `parley doctor --deep`, and restore a backup to get them back")
+		strings.Join(numbers, ", ")).Suggest("the export has all others; run `parley doctor --deep`, and restore a backup to recover the damaged ones")
 }
 
 // end reads the last line of an export of the whole hub, without which it is not whole.
@@ -89,7 +89,7 @@ func (l *exportLines) end() (exportEnd, error) {
 		End *exportEnd `json:"end"`
 	}
 	if json.Unmarshal(l.line, &line) != nil || line.End == nil {
-		return exportEnd{}, parley.Errorf(parley.DependencyFailed, "the export broke off before its end").Suggest("repeat it")
+		return exportEnd{}, parley.Errorf(parley.DependencyFailed, "the export ended too early").Suggest("repeat the export")
 	}
 	return *line.End, nil
 }

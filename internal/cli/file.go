@@ -56,7 +56,7 @@ func mayReplace(name string, force bool) error {
 	case !info.Mode().IsRegular():
 		return parley.Errorf(parley.BadInput, "%s is not a file", name).Suggest("name a file, or - for standard output")
 	case !force:
-		return parley.Errorf(parley.BadInput, "%s exists", name).Because(parley.Conflict).Suggest("choose another name, or replace it with --force")
+		return parley.Errorf(parley.BadInput, "%s already exists", name).Because(parley.Conflict).Suggest("choose another name, or replace it with --force")
 	default:
 		return nil
 	}
@@ -106,7 +106,7 @@ func (t *tame) Close() error {
 }
 
 func cannotWrite(name string, err error) error {
-	return parley.Errorf(parley.BadInput, "%s cannot be written: %w", name, reason(err)).Suggest("choose another file")
+	return parley.Errorf(parley.BadInput, "cannot write %s: %w", name, reason(err)).Suggest("choose another file")
 }
 
 // readFrom lets read have what a file holds, or with - standard input.
@@ -127,7 +127,7 @@ func (a *app) readFrom(ctx context.Context, name, doing string, read func(io.Rea
 func openFile(name string) (*os.File, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "%s cannot be read: %w", name, reason(err)).Suggest("check its name")
+		return nil, parley.Errorf(parley.BadInput, "cannot read %s: %w", name, reason(err)).Suggest("check the name of the file")
 	}
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		_ = file.Close()

@@ -40,11 +40,11 @@ func (a *app) held(p parley.Presence) string {
 	case p.Reason == parley.ReasonStopped:
 		next = "start it: " + a.line("agent", "start", p.ID)
 	case p.Reason == parley.ReasonPaused:
-		next = "let it go on: " + a.line("agent", "resume", p.ID)
+		next = "resume it: " + a.line("agent", "resume", p.ID)
 	case p.Reason == parley.ReasonOverBudget:
-		next = "let it have more: " + a.line("agent", "set", p.ID, "--help")
+		next = "raise its budget: " + a.line("agent", "set", p.ID, "--help")
 	case p.Reason == parley.ReasonAway:
-		next = "it fetches for itself, once it is there"
+		next = "the agent polls its inbox itself when it is back"
 	case p.Status == parley.StatusSleeping:
 		why, next = a.status(p.Status, "", p.SleepingUntil), "wake it: "+a.line("agent", "wake", p.ID)
 	default:

@@ -17,10 +17,10 @@ import (
 func (a *app) importAnimaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "anima DB",
-		Short: "Read the conversations of anima, as history that wakes nobody",
-		Long: `Read the conversations.db of anima, as history that wakes nobody. The file is not changed, and may be in use. What is
-there already is skipped, so that it can be repeated when more was said there. Agents that this hub does not know are
-added, without a runtime. A text that is too long for a message is kept whole as a file beside its beginning.`,
+		Short: "Import the conversations of Anima as history, without waking anybody",
+		Long: `Import the conversations.db of Anima as history, without waking anybody. The command does not change the file, and Anima
+may be running. The hub skips messages that it already has, so you can repeat the import. It adds agents that it does not
+know, without a runtime. If a text is too long for a message, the message has its beginning, and a file has the whole text.`,
 		Example:           "  parley import anima ~/.anima/conversations.db",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(files, nothing),
@@ -37,7 +37,7 @@ added, without a runtime. A text that is too long for a message is kept whole as
 				return err
 			}
 			a.notices(left)
-			return parley.Errorf(parley.BadInput, "not taken: %s; all others were", several(int64(len(left)), "message", "messages")).
+			return parley.Errorf(parley.BadInput, "could not import %s; the hub imported all others", several(int64(len(left)), "message", "messages")).
 				Suggest("raise limits.artifact of the hub, and repeat the import")
 		}),
 	}

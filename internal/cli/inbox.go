@@ -20,26 +20,26 @@ func (a *app) inboxCommand() *cobra.Command {
 	var peek bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "Take what is in your inbox, or look at it",
-		Long: `Take what is in your inbox, or look at it.
+		Short: "Take the messages in your inbox, or look at them",
+		Long: `Take the messages in your inbox, or look at them.
 
-A person sees the newest messages first. What was printed is settled, unless it wants something of you: asks, tasks,
-approvals and messages that require an ack stay until you act.
+A person sees the newest messages first. The hub settles printed messages, unless you need to act: asks, tasks, approvals
+and messages that require an ack stay until you do.
 
-What an agent takes is its own until its lease ends: acknowledge it with "parley ack", answer it with "parley reply", or
-it comes again.`,
+An agent leases the messages that it takes. Acknowledge them with "parley ack", or answer them with "parley reply".
+Otherwise the hub delivers them again when the lease ends.`,
 		Example: `  parley inbox --peek
   parley inbox --wait --limit 1
   parley --as arya inbox --at-most-once -o jsonl`,
 		Args: afterWait(noArgs),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&peek, "peek", false, "look, and take nothing")
-	flags.BoolVar(&take.AtMostOnce, "at-most-once", false, "taking acknowledges: nothing comes again")
-	flags.Var(span{&take.Wait}, "wait", "wait for something, so long")
+	flags.BoolVar(&peek, "peek", false, "look at the messages without taking them")
+	flags.BoolVar(&take.AtMostOnce, "at-most-once", false, "acknowledge the messages at once: the hub never delivers them again")
+	flags.Var(span{&take.Wait}, "wait", "wait this long for a message")
 	flags.Lookup("wait").NoOptDefVal = client.LongestWait.String()
-	flags.Var(number{&take.Limit}, "limit", "at most so many `messages` (default 20)")
-	flags.Var(span{&take.Lease}, "lease", "how long they are yours (default 60s)")
+	flags.Var(number{&take.Limit}, "limit", "take at most this `number` of messages (default 20)")
+	flags.Var(span{&take.Lease}, "lease", "how long the lease lasts (default 60s)")
 	cmd.MarkFlagsMutuallyExclusive("peek", "at-most-once")
 	cmd.MarkFlagsMutuallyExclusive("peek", "wait")
 	cmd.MarkFlagsMutuallyExclusive("peek", "lease")
@@ -95,7 +95,7 @@ func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek b
 		return err
 	}
 	if inbox.More > 0 && a.output != formatJSON {
-		a.say("note: %d more; see them: %s", inbox.More, a.line("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, mostRead))))
+		a.say("note: the inbox has %d more; see them: %s", inbox.More, a.line("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, mostRead))))
 	}
 	if !peek {
 		a.wasShown(ctx, c, inbox.Messages...)
@@ -115,7 +115,7 @@ func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 		return err
 	}
 	if more := peeked.Waking + peeked.Quiet + peeked.Work - len(peeked.Deliveries); more > 0 && len(peeked.Deliveries) > 0 {
-		a.say("note: %d more; see them with --limit", more)
+		a.say("note: the inbox has %d more; see them with a higher --limit", more)
 	}
 	return nil
 }
@@ -124,14 +124,14 @@ func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parley.Message, error) {
 	taken, err := a.takeWithin(ctx, c, t)
 	if t.Wait > 0 && isAway(err) {
-		return nil, parley.Errorf(parley.TimedOut, "the hub went away, and nothing came within %s", t.Wait).
-			Suggest("see how it is doing: %s", a.line("status")).From(err)
+		return nil, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and no message came within %s", t.Wait).
+			Suggest("check the hub: %s", a.line("status")).From(err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if t.Wait > 0 && len(taken.Deliveries) == 0 {
-		return nil, parley.Errorf(parley.TimedOut, "nothing came within %s", t.Wait).Suggest("ask again, or wait longer with --wait")
+		return nil, parley.Errorf(parley.TimedOut, "no message came within %s", t.Wait).Suggest("try again, or wait longer with --wait")
 	}
 	if a.output == formatJSON {
 		return taken.Messages, a.json(struct {
@@ -144,7 +144,7 @@ func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parl
 		return nil, err
 	}
 	if taken.Lease != "" && len(taken.Deliveries) > 0 {
-		a.say("yours for %s; acknowledge with: %s", taken.For, a.line("ack", "--lease", taken.Lease))
+		a.say("leased for %s; acknowledge with: %s", taken.For, a.line("ack", "--lease", taken.Lease))
 	}
 	return taken.Messages, nil
 }
@@ -167,7 +167,7 @@ func (a *app) takeWithin(ctx context.Context, c *client.Client, t parley.Take) (
 
 func (a *app) items(list []item) error {
 	if len(list) == 0 {
-		a.say("nothing is waiting")
+		a.say("the inbox is empty")
 	}
 	for i, one := range list {
 		if a.output == formatLines {
@@ -194,7 +194,7 @@ func (a *app) letter(m parley.Message) {
 		about = append(about, m.Priority.Class())
 	}
 	if m.RequiresAck {
-		about = append(about, "wants an ack")
+		about = append(about, "requires an ack")
 	}
 	a.words(about...)
 	for line := range strings.Lines(body(m)) {

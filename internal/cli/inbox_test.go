@@ -25,7 +25,7 @@ func inboxOf(t *testing.T, kind string, args ...string) (hub *fakeHub, out, errs
 
 func TestAPersonReadsTheNewestFirstAndSettlesIt(t *testing.T) {
 	hub, out, errs := inboxOf(t, "human")
-	if strings.Index(out, "the newer") > strings.Index(out, "the older") || !strings.Contains(errs, "note: 3 more; see them: parley inbox --limit 5") {
+	if strings.Index(out, "the newer") > strings.Index(out, "the older") || !strings.Contains(errs, "note: the inbox has 3 more; see them: parley inbox --limit 5") {
 		t.Errorf("it prints\n%s\nand says\n%s", out, errs)
 	}
 	want := []string{"GET /v1/whoami", "GET /v1/inbox?newest=true", `POST /v1/inbox/shown {"messages":["m2","m1"]}`}

@@ -14,7 +14,7 @@ func TestCtrlCEndsReading(t *testing.T) {
 	h := newHousehold(t)
 	h.run("agent", "add", "arya")
 	for args, shown := range map[string]string{
-		"send arya -":       "type the message, and end it with Ctrl-D",
+		"send arya -":       "type the message; end it with Ctrl-D",
 		"agent remove arya": "[y/N]",
 		"artifact put -":    "storing: 0 bytes",
 		"import -":          "importing: 0 bytes",
@@ -41,7 +41,7 @@ func TestCtrlCLeavesWork(t *testing.T) {
 	person := screentest.Start(t, program, 80, 24)
 	person.Await("delegated to arya: task-1")
 	person.Type("\x03")
-	person.Await("it goes on; wait for it with:")
+	person.Await("the request goes on; wait for it with:")
 	if ended, ok := errors.AsType[*exec.ExitError](program.Wait()); !ok || ended.ExitCode() != 130 {
 		t.Errorf("it ended with %v, want exit code 130", ended)
 	}

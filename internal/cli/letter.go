@@ -28,18 +28,18 @@ type letter struct {
 
 func (l *letter) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(span{&l.wait}, "wait", "wait for the answer and print it, "+defaultWait.String()+" or as long as is said")
+	flags.Var(span{&l.wait}, "wait", "wait this long for the answer and print it (without a duration: "+defaultWait.String()+")")
 	flags.Lookup("wait").NoOptDefVal = defaultWait.String()
 	flags.Var(span{&l.timeout}, "timeout", "with --wait: how long")
 	flags.Lookup("timeout").Hidden = true
-	flags.StringVar(&l.kind, "type", "", "what it is meant as: chat, request, notification, …")
+	flags.StringVar(&l.kind, "type", "", "message `type`: chat, request, notification, …")
 	flags.Var(urgency{&l.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.Var(span{&l.ttl}, "ttl", "how long it is worth delivering, like 10m")
-	flags.StringVar(&l.deadline, "deadline", "", "when an answer is due: a `time`, or like 2h")
-	flags.BoolVar(&l.draft.RequiresAck, "requires-ack", false, "it must be acknowledged")
-	flags.StringArrayVar(&l.files, "file", nil, "a `file` to send with it; may be given again")
-	flags.StringVar(&l.payload, "payload", "", "a `JSON` object to send with it")
-	flags.StringVar(&l.draft.IdempotencyKey, "key", "", "idempotency `key`: what is sent twice with it is stored once")
+	flags.Var(span{&l.ttl}, "ttl", "how long the hub may deliver it, such as 10m")
+	flags.StringVar(&l.deadline, "deadline", "", "`time` when an answer is due, or a duration such as 2h")
+	flags.BoolVar(&l.draft.RequiresAck, "requires-ack", false, "the recipient must acknowledge it")
+	flags.StringArrayVar(&l.files, "file", nil, "`file` to send with it; repeat for several")
+	flags.StringVar(&l.payload, "payload", "", "`JSON` object to send as the payload")
+	flags.StringVar(&l.draft.IdempotencyKey, "key", "", "idempotency `key`: the hub stores a repeated message with this key once")
 	complete(cmd, "type", fixed("chat", "request", "response", "notification", "command", "status", "result"))
 	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
 }
@@ -70,7 +70,7 @@ func (l *letter) checkArgs(cmd *cobra.Command, args []string, toConversation boo
 func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
 	if cmd.Flags().Changed("timeout") {
 		if l.wait == 0 {
-			return usagef(cmd, "--timeout is for --wait")
+			return usagef(cmd, "--timeout needs --wait")
 		}
 		l.wait = l.timeout
 	}
@@ -85,7 +85,7 @@ func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *clie
 	}
 	if l.payload != "" {
 		if l.draft.Payload = json.RawMessage(l.payload); !json.Valid(l.draft.Payload) {
-			return usagef(cmd, "--payload is not JSON")
+			return usagef(cmd, "--payload is not valid JSON")
 		}
 	}
 	l.draft.Content.Artifacts, err = a.storeFiles(ctx, c, l.files)

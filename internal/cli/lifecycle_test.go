@@ -89,7 +89,7 @@ func TestUpSaysWhereItIsAndStopsCleanly(t *testing.T) {
 			t.Fatal(err)
 		}
 		origin := "http://" + strings.TrimSpace(string(address))
-		for _, part := range []string{origin, "make a link: parley --home " + dir + " sign-in", filepath.Join(dir, "parley.sock"), dir} {
+		for _, part := range []string{origin, "create a link: parley --home " + dir + " sign-in", filepath.Join(dir, "parley.sock"), dir} {
 			if !strings.Contains(said, part) {
 				t.Errorf("it does not say %s:\n%s", part, said)
 			}
@@ -128,7 +128,7 @@ func TestSignInLinkInALog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := out + errs + string(log); strings.Contains(said, "code=") || !strings.Contains(said, "make a link: parley") {
+	if said := out + errs + string(log); strings.Contains(said, "code=") || !strings.Contains(said, "create a link: parley") {
 		t.Errorf("it says %s", said)
 	}
 }
@@ -220,7 +220,7 @@ func TestBackupRestoreAndUninstallWithoutAHub(t *testing.T) {
 	wants(t, exitError, "is no backup", "restore", t.TempDir(), "--home", newDir(t))
 	other := newDir(t)
 	wants(t, exitDone, "restored into "+other, "restore", backup, "--home", other)
-	wants(t, exitUsage, "give --yes", "uninstall", "--home", other)
+	wants(t, exitUsage, "add --yes", "uninstall", "--home", other)
 	foreign := filepath.Join(other, "thesis.txt")
 	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
 		t.Fatal(err)

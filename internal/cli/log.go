@@ -20,9 +20,9 @@ func (a *app) logCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Show what became of messages, step by step",
-		Long: `Show the message log, the newest line last: each step of each message, with the time since it was sent. It never has what
-messages say. Owners only.`,
+		Short: "Show the message log: each step of each message",
+		Long: `Show the message log, newest line last: each step of each message, with the time since it was sent. The log never has the
+text of messages. Owners only.`,
 		Example: `  parley log
   parley log --agent arya --status failed --since 1h
   parley log --trace nightly-build -o jsonl
@@ -31,12 +31,12 @@ messages say. Owners only.`,
 		ValidArgsFunction: nothing,
 	}
 	f.Limit = usualLines
-	cmd.Flags().StringVar(&f.Trace, "trace", "", "only this `trace`, by its id or that of one of its messages, or of a file")
-	cmd.Flags().StringVar(&f.Agent, "agent", "", "only messages from or for this `agent`")
-	cmd.Flags().StringVar(&f.Status, "status", "", "only lines with this `status`: sent, delivered, processed or failed")
-	cmd.Flags().StringVar(&since, "since", "", "only lines since this `time`, or so long ago: 2026-02-25T18:50:00Z, 1h")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes, until it is interrupted")
-	cmd.Flags().VarP(number{&f.Limit}, "lines", "n", "at most so many `lines` of what there is")
+	cmd.Flags().StringVar(&f.Trace, "trace", "", "show only this trace; give its `id`, or the id of one of its messages or files")
+	cmd.Flags().StringVar(&f.Agent, "agent", "", "show only messages from or to this `agent`")
+	cmd.Flags().StringVar(&f.Status, "status", "", "show only lines with this `status`: sent, delivered, processed or failed")
+	cmd.Flags().StringVar(&since, "since", "", "show only lines since this `time`, or since a duration such as 1h")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines, until you interrupt it")
+	cmd.Flags().VarP(number{&f.Limit}, "lines", "n", "show at most this `number` of existing lines")
 	complete(cmd, "agent", a.agentNames)
 	complete(cmd, "status", fixed(parley.LogStatuses()...))
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {

@@ -26,14 +26,14 @@ func (s span) String() string {
 
 func (s span) Set(text string) (err error) {
 	if *s.d, err = parseSpan(text); err == nil && *s.d == 0 {
-		return errors.New("write more than 0, or leave it out")
+		return errors.New("write more than 0, or leave the flag out")
 	}
 	return err
 }
 
 func (s span) Type() string { return "duration" }
 
-var errSpan = errors.New("write a duration like 90s, 2h30m or 30d")
+var errSpan = errors.New("write a duration such as 90s, 2h30m or 30d")
 
 // parseSpan reads a duration, which may begin with days.
 func parseSpan(text string) (time.Duration, error) {
@@ -80,7 +80,7 @@ func (n number) String() string {
 func (n number) Set(text string) error {
 	value, err := strconv.Atoi(text)
 	if err != nil || value < 1 {
-		return errors.New("write a whole number from 1 on, like 20")
+		return errors.New("write a whole number of 1 or more, such as 20")
 	}
 	*n.n = value
 	return nil
@@ -94,7 +94,7 @@ type most struct{ number }
 func (m most) Set(text string) error {
 	value, err := strconv.Atoi(text)
 	if err != nil || value < 0 {
-		return errors.New("write a number from 1 on, or 0 for no limit")
+		return errors.New("write a whole number of 1 or more, or 0 for no limit")
 	}
 	*m.n = value
 	return nil
@@ -113,7 +113,7 @@ func (a amount) String() string {
 func (a amount) Set(text string) error {
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(value >= 0) || math.IsInf(value, 0) {
-		return errors.New("write a number like 2.50, or 0 for no limit")
+		return errors.New("write a number such as 2.50, or 0 for no limit")
 	}
 	*a.n = value
 	return nil
@@ -124,8 +124,8 @@ func (a amount) Type() string { return "float64" }
 // expectedValues says what to write for each type of flag that the library parses itself.
 var expectedValues = map[string]string{
 	"bool":  "write the flag alone, or with =true or =false",
-	"int":   "write a whole number, like 20",
-	"int64": "write a whole number, like 20",
+	"int":   "write a whole number, such as 20",
+	"int64": "write a whole number, such as 20",
 
 	"stringSlice": "write words with commas between them, without quotation marks inside",
 }
@@ -156,7 +156,7 @@ func parseWhen(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time; write 2h, or 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
+	return time.Time{}, fmt.Errorf("%q is not a time; write 2h, or 2006-01-02 15:04, or 2006-01-02T15:04:05Z", text)
 }
 
 // urgency is a flag for a priority: a number or a word.
@@ -217,7 +217,7 @@ func parseShare(text string) (float64, error) {
 func parseCount(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, errors.New("write a number from 0 on")
+		return 0, errors.New("write a whole number of 0 or more")
 	}
 	return n, nil
 }

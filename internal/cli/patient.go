@@ -28,7 +28,7 @@ func (p *patient) try(ctx context.Context, call func() error) error {
 			return err
 		}
 		if !p.told {
-			p.app.say("note: %s; trying again", parley.AsError(err).Message)
+			p.app.say("note: %s; retrying", parley.AsError(err).Message)
 			p.told = true
 		}
 		select {

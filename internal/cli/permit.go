@@ -11,23 +11,23 @@ import (
 )
 
 func (a *app) permitCommand() *cobra.Command {
-	return a.menu("permit", "Say who may contact whom",
+	return a.menu("permit", "Allow or deny contacts between agents",
 		a.permitAllow(), a.permitDeny(), a.permitList(), a.permitRemove(), a.permitCheck())
 }
 
 func (a *app) permitAllow() *cobra.Command {
 	rule := parley.Permission{Effect: parley.EffectAllow}
-	cmd := a.rule(&rule, "allow", "Let an agent contact another one",
+	cmd := a.rule(&rule, "allow", "Allow an agent to contact another one",
 		`  parley permit allow intern analyst
   parley permit allow intern analyst --requires-approval
   parley permit allow intern "*" --human`)
-	cmd.Flags().BoolVar(&rule.RequiresApproval, "requires-approval", false, "each call only when somebody has approved it")
-	cmd.Flags().BoolVar(&rule.RequiresHuman, "human", false, "each call only when a person has approved it")
+	cmd.Flags().BoolVar(&rule.RequiresApproval, "requires-approval", false, "each call needs approval")
+	cmd.Flags().BoolVar(&rule.RequiresHuman, "human", false, "each call needs approval by a person")
 	return cmd
 }
 
 func (a *app) permitDeny() *cobra.Command {
-	return a.rule(&parley.Permission{Effect: parley.EffectDeny}, "deny", "Keep an agent from contacting another one",
+	return a.rule(&parley.Permission{Effect: parley.EffectDeny}, "deny", "Deny an agent contact with another one",
 		"  parley permit deny intern ceo\n  parley permit deny intern \"*\"")
 }
 
@@ -36,7 +36,7 @@ func (a *app) rule(rule *parley.Permission, verb, short, example string) *cobra.
 	return &cobra.Command{
 		Use:               verb + " AGENT TARGET",
 		Short:             short,
-		Long:              short + ". As TARGET, * is everybody without a rule of their own.",
+		Long:              short + ". TARGET may be *, which means every participant without a rule of its own.",
 		Example:           example,
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
@@ -75,7 +75,7 @@ func approvalOf(approval, human bool) string {
 func (a *app) permitList() *cobra.Command {
 	return &cobra.Command{
 		Use:               "list [AGENT]",
-		Short:             "List rules, of all agents or of one",
+		Short:             "List the rules of all agents, or of one agent",
 		Example:           "  parley permit list\n  parley permit list intern -o json",
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
@@ -101,7 +101,7 @@ func (a *app) permitRemove() *cobra.Command {
 	var effect string
 	cmd := &cobra.Command{
 		Use:               "remove AGENT TARGET",
-		Short:             "Remove the rules of an agent for another one",
+		Short:             "Remove the rules of an agent for a target",
 		Example:           "  parley permit remove intern analyst\n  parley permit remove intern \"*\" --only deny",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
@@ -112,7 +112,7 @@ func (a *app) permitRemove() *cobra.Command {
 			return a.did("removed", args[0]+" → "+args[1])
 		}),
 	}
-	cmd.Flags().StringVar(&effect, "only", "", "only the rule with this `effect`: allow or deny")
+	cmd.Flags().StringVar(&effect, "only", "", "remove only the rule with this `effect`: allow or deny")
 	complete(cmd, "only", fixed(string(parley.EffectAllow), string(parley.EffectDeny)))
 	return cmd
 }
@@ -120,9 +120,9 @@ func (a *app) permitRemove() *cobra.Command {
 func (a *app) permitCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check AGENT TARGET",
-		Short: "Say whether an agent may contact another one, and which rule decides",
-		Long: `Say whether an agent may contact another one, which rule decides, and every rule that was passed on the way.
-Exits with 3 if it may not, and with 1 if both are the same.`,
+		Short: "Show whether an agent may contact another one, and which rule decides",
+		Long: `Show whether an agent may contact another one, which rule decides, and every rule that the hub checked before it. The
+exit code is 3 if the agent may not contact the target, and 1 if both are the same agent.`,
 		Example:           "  parley permit check intern analyst\n  parley permit check intern analyst -o json",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),

@@ -13,17 +13,17 @@ func (a *app) redactCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "redact ID",
-		Short: "Erase what a message says, for good",
-		Long:  "Erase what a message says: its body, its files and what the search index has of it. Its id and digest stay.",
+		Short: "Erase the content of a message permanently",
+		Long:  "Erase the content of a message: its body, its files and its entries in the search index. Its id and digest stay.",
 		Example: `  parley redact m1234 --reason "a password"
   parley redact m1234 --yes`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().StringVar(&reason, "reason", "", "`text` for the audit log that says why")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-		if err := a.sure(cmd, yes, "Erase what message "+args[0]+" says for good?"); err != nil {
+		if err := a.sure(cmd, yes, "Erase the content of message "+args[0]+" permanently?"); err != nil {
 			return err
 		}
 		redacted, err := c.Redact(ctx, args[0], reason)

@@ -11,9 +11,9 @@ import (
 func (a *app) restoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore DIR",
-		Short: "Put a backup into a home that has no database",
-		Long: `Verify a backup, and put it into a home that has no database, or into an empty PostgreSQL database where the
-configuration names one. No hub may run there.`,
+		Short: "Restore a backup into a home that has no database",
+		Long: `Verify a backup, and restore it into a home that has no database, or into an empty PostgreSQL database if the
+configuration names one. No hub may be running in the home.`,
 		Example: `  parley restore /mnt/backups/parley-monday --home ./restored
   PARLEY_STORE=postgres://parley@localhost/new parley restore /mnt/backups/parley-monday --home ./restored`,
 		Args: takes(1, 1),

@@ -18,16 +18,16 @@ func (a *app) agentRuns() *cobra.Command {
 	limit := usualRuns
 	cmd := &cobra.Command{
 		Use:   "runs [AGENT]",
-		Short: "List runs, the newest first",
+		Short: "List runs, newest first",
 		Example: `  parley agent runs
   parley agent runs arya --live
   parley agent runs --conv project-x --limit 100 -o jsonl`,
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
-	cmd.Flags().BoolVar(&which.Live, "live", false, "only those that have not ended")
-	cmd.Flags().StringVar(&which.Conversation, "conv", "", "only those in this `conversation`")
-	cmd.Flags().Var(number{&limit}, "limit", "at most so many `runs`")
+	cmd.Flags().BoolVar(&which.Live, "live", false, "list only runs that have not ended")
+	cmd.Flags().StringVar(&which.Conversation, "conv", "", "list only runs in this `conversation`")
+	cmd.Flags().Var(number{&limit}, "limit", "list at most this `number` of runs")
 	complete(cmd, "conv", a.convNames)
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		which.Agent = strings.Join(args, "")
@@ -98,13 +98,13 @@ func (a *app) agentRun() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "run RUN",
-		Short: "Show a run: how it went, and what it put out",
+		Short: "Show a run, with its outcome and its output",
 		Example: `  parley agent run run-12
   parley agent run run-12 --follow`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.runIDs, nothing),
 	}
-	cmd.Flags().BoolVar(&follow, "follow", false, "first show what it says, until it ends")
+	cmd.Flags().BoolVar(&follow, "follow", false, "first print its progress, until it ends")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		view, err := c.Run(ctx, args[0])
 		if err != nil {
@@ -217,7 +217,7 @@ func (a *app) agentCancel() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:               "cancel RUN",
-		Short:             "End a run; what woke it is not tried again",
+		Short:             "Cancel a run; the hub does not retry it",
 		Example:           "  parley agent cancel run-12 --reason \"it goes the wrong way\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.runIDs, nothing),
@@ -233,6 +233,6 @@ func (a *app) agentCancel() *cobra.Command {
 			return a.done(run, word, run.Agent, run.ShortName())
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who look")
+	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says why")
 	return cmd
 }

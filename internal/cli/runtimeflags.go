@@ -26,8 +26,8 @@ const runtimeConfig = "runtime_config"
 type runtimeFlags struct{ config, rules string }
 
 func (f *runtimeFlags) declare(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.config, "runtime-config", "", "all settings of its runtime: a `JSON` object, or @file")
-	cmd.Flags().StringVar(&f.rules, "rules", "", "of runtime script: a `file` with rules in YAML, or -")
+	cmd.Flags().StringVar(&f.config, "runtime-config", "", "all settings of its runtime as a `JSON` object, or @file")
+	cmd.Flags().StringVar(&f.rules, "rules", "", "runtime script: `file` with rules in YAML, or - for standard input")
 	complete(cmd, "rules", files)
 }
 
@@ -68,7 +68,7 @@ func (a *app) slurp(ctx context.Context, name string) (raw []byte, err error) {
 	err = a.readFrom(ctx, name, "reading", func(r io.Reader) error {
 		raw, err = io.ReadAll(io.LimitReader(r, maxInput+1))
 		if err == nil && len(raw) > maxInput {
-			err = parley.Errorf(parley.BadInput, "%s has more than %d KiB", name, maxInput>>10).Suggest("shorten it")
+			err = parley.Errorf(parley.BadInput, "%s has more than %d KiB", name, maxInput>>10).Suggest("shorten the file")
 		}
 		return err
 	})

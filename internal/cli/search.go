@@ -14,8 +14,8 @@ func (a *app) searchCommand() *cobra.Command {
 	limit := 20
 	cmd := &cobra.Command{
 		Use:   "search WORDS…",
-		Short: "Search all you may read",
-		Long: `Search all you may read, the best first. Beside words and "phrases" there are
+		Short: "Search all messages that you may read",
+		Long: `Search all messages that you may read, best match first. A search has words, "phrases" and these filters:
 from: in: to: type: before: after: is:unanswered task: trace:`,
 		Example: `  parley search report
   parley search 'from:arya in:project-x "final draft"'
@@ -34,10 +34,10 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 				return err
 			}
 			if behind {
-				a.say("note: your last message cannot be found yet")
+				a.say("note: the search index does not have your last message yet")
 			}
 			if len(hits) == 0 && a.output == formatTable {
-				a.say("nothing found")
+				a.say("no messages found")
 				return nil
 			}
 			return list(a, hits,
@@ -48,6 +48,6 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 			)
 		}),
 	}
-	cmd.Flags().Var(number{&limit}, "limit", "at most so many `messages`")
+	cmd.Flags().Var(number{&limit}, "limit", "list at most this `number` of messages")
 	return cmd
 }

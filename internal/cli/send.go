@@ -18,11 +18,11 @@ func (a *app) sendCommand() *cobra.Command {
 	var conv string
 	cmd := &cobra.Command{
 		Use:   "send AGENT TEXT",
-		Short: "Send a message, and see how far it has come",
-		Long: `Send a message, and see how far it has come: accepted, delivered, seen or answered.
+		Short: "Send a message, and print its delivery state",
+		Long: `Send a message, and print its delivery state: accepted, delivered, seen or answered.
 
-A message to an agent opens a conversation of its own, unless --dm or --conv says where it belongs.
-With - as its text, the message is what standard input holds.`,
+A message to an agent opens a new conversation, unless you use --dm or --conv. With - as TEXT, the command reads the
+message from standard input.`,
 		Example: `  parley send arya "quick question"
   parley send arya "Where is the report?" --wait=5m
   parley send --conv project-x "@gendry please review" --file report.pdf
@@ -31,8 +31,8 @@ With - as its text, the message is what standard input holds.`,
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return l.checkArgs(cmd, args, conv != "") }
 	l.declare(cmd)
-	cmd.Flags().BoolVar(&direct, "dm", false, "in the direct conversation with the agent")
-	cmd.Flags().StringVar(&conv, "conv", "", "in this `conversation`; without AGENT to nobody but those mentioned")
+	cmd.Flags().BoolVar(&direct, "dm", false, "send in the direct conversation with the agent")
+	cmd.Flags().StringVar(&conv, "conv", "", "send in this `conversation`; without AGENT, only mentioned participants get it")
 	cmd.MarkFlagsMutuallyExclusive("dm", "conv")
 	complete(cmd, "conv", a.convNames)
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
@@ -52,9 +52,9 @@ With - as its text, the message is what standard input holds.`,
 func (a *app) notAnAgent(err error, name string) error {
 	switch {
 	case strings.HasPrefix(name, "#"):
-		return ifUnknown(err, "to a conversation: %s", a.line("send", "--conv", shellWord(name[1:]), `"…"`))
+		return ifUnknown(err, "to send to a conversation: %s", a.line("send", "--conv", shellWord(name[1:]), `"…"`))
 	case strings.Contains(name, ","):
-		return ifUnknown(err, "to several at once: %s", a.line("chat", strings.Join(nameList(name), " "), `"…"`))
+		return ifUnknown(err, "to send to several agents: %s", a.line("chat", strings.Join(nameList(name), " "), `"…"`))
 	default:
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *app) replyCommand() *cobra.Command {
 	var l letter
 	cmd := &cobra.Command{
 		Use:   "reply MESSAGE TEXT",
-		Short: "Answer a message",
+		Short: "Reply to a message",
 		Example: `  parley reply m1234 "It is on the shelf."
   echo "Done." | parley reply m1234 -`,
 		ValidArgsFunction: nothing,
@@ -127,9 +127,9 @@ func (a *app) refused(r parley.Receipt) (err error) {
 		}
 		var why error = d.Failure
 		if d.Failure == nil {
-			why = parley.Errorf(parley.Unavailable, "nobody says why").Suggest("see what happened: %s", a.line("trace", d.Message))
+			why = parley.Errorf(parley.Unavailable, "no reason is known").Suggest("see what happened: %s", a.line("trace", d.Message))
 		}
-		_, _ = fmt.Fprintf(a.err, "%s: it did not reach %s: %s\n", a.program, d.Recipient, oneLine(why.Error()))
+		_, _ = fmt.Fprintf(a.err, "%s: the message did not reach %s: %s\n", a.program, d.Recipient, oneLine(why.Error()))
 		err = quiet{exitError}
 	}
 	return err
@@ -140,9 +140,9 @@ func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) 
 	switch {
 	case r.Asker != "": // who is told by its ask, as a notice has said
 	case len(r.UnknownMentions) > 0: // which notices have named
-		a.say("note: nobody was woken")
+		a.say("note: the message woke nobody")
 	default:
-		a.say("note: nobody was woken; mention somebody with @")
+		a.say("note: the message woke nobody; mention an agent with @")
 	}
 	return a.one(r, func() {
 		title := r.Message.Conversation

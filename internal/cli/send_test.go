@@ -22,7 +22,7 @@ func TestWhatFailsAtOnceIsSaid(t *testing.T) {
 		})
 		var out, errs strings.Builder
 		code := Run(args, strings.NewReader(""), &out, &errs)
-		const why = "parley: it did not reach codex: E002: the inbox of codex is full (wait until it has caught up)\n"
+		const why = "parley: the message did not reach codex: E002: the inbox of codex is full (wait until it has caught up)\n"
 		if code != exitError || errs.String() != why || !strings.Contains(out.String(), "accepted") {
 			t.Errorf("%s: exit code %d, it says %q and prints %q", args, code, errs.String(), out.String())
 		}

@@ -17,22 +17,22 @@ func (a *app) sendMessageCommand() *cobra.Command {
 	var n note
 	cmd := &cobra.Command{
 		Use:   "send-message",
-		Short: "Post a message into a channel as an agent, as the script of that name does",
-		Long: `Post a message into a channel as an agent, as the script of that name does. A channel that does not exist is made.
-With "all" the message is for everybody in the channel, and wakes those whom its text mentions. Only an owner may post
-as another agent.
+		Short: "Post a message in a channel as an agent, like the script send-message",
+		Long: `Post a message in a channel as an agent, like the script send-message. The command creates a channel that does not exist.
+With "--to all", the message is for everybody in the channel, and wakes the agents that its text mentions. Only an owner
+may post as another agent.
 
-Linked under the name send-message, or send-message.py, the program is this command.`,
+If you run the program through a link named send-message or send-message.py, it acts as this command.`,
 		Example: `  parley send-message --agent supervisor --channel agent-os-paper --to codex --text "Please review this"
   parley send-message --agent supervisor --channel agent-os-paper --to all --text "Team announcement"`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&n.agent, "agent", "", "the `agent` that posts it")
-	flags.StringVar(&n.channel, "channel", "", "the `channel` it is posted in")
-	flags.StringVar(&n.to, "to", "", "the `agent` it is for, or all")
-	flags.StringVar(&n.text, "text", "", "the `text`, or - for what standard input holds")
+	flags.StringVar(&n.agent, "agent", "", "`agent` that posts the message")
+	flags.StringVar(&n.channel, "channel", "", "`channel` in which to post it")
+	flags.StringVar(&n.to, "to", "", "recipient: an `agent`, or all")
+	flags.StringVar(&n.text, "text", "", "`text` of the message, or - for standard input")
 	complete(cmd, "agent", a.agentNames)
 	complete(cmd, "to", a.agentNames)
 	complete(cmd, "channel", a.convNames)

@@ -22,28 +22,28 @@ type setting struct {
 
 var agentSettings = []setting{
 	{"name", "", "display `name`, one word (default: the id)", ""},
-	{"role", "", "what it is, in a `word`", ""},
-	{"description", "", "what it does", ""},
-	{"skill", "skills", "something it can do; may be given again", []string(nil)},
-	{"guardrails", "", "what it must not do", ""},
-	{"tier", "", "level: command, pm or worker", ""},
-	{"manager", "", "the `agent` it reports to", ""},
-	{"mode", "", "autonomous, supervised or strict", ""},
-	{"runtime", "", "what runs it: claude, codex, llm, script, webhook, attached, …", ""},
-	{"provider", "runtime_config.provider", "of runtime llm: whose `API`, like anthropic or ollama", ""},
-	{"model", "runtime_config.model", "the `model` it uses", ""},
-	{"dir", "runtime_config.dir", "the `directory` its program works in", ""},
-	{"url", "runtime_config.url", "of runtime webhook: what is called", ""},
-	{"context-messages", "", "how many `messages` of a conversation it gets", 0},
-	{"context-tokens", "", "how many `tokens` of a conversation it gets at most", 0},
-	{"inbox-depth", "", "how many `messages` may wait for it", 0},
-	{"inbox-overflow", "", "evict-oldest, reject or unbounded", ""},
-	{"attempts", "", "how `often` a message is tried", 0},
-	{"concurrency", "", "how many `runs` it may have at once", 0},
-	{"runs-per-hour", "budget.runs_per_hour", "how many `runs` it may begin in an hour; 0 is any", 0},
-	{"tokens-per-day", "budget.tokens_per_day", "how many `tokens` it may use in a day; 0 is any", 0},
-	{"cost-per-day", "budget.cost_per_day", "how many `dollars` it may cost in a day; 0 is any", 0.0},
-	{"protocol", "protocols", "a protocol it speaks; may be given again", []string(nil)},
+	{"role", "", "`name` of its role, such as writer", ""},
+	{"description", "", "`text` that says what it does", ""},
+	{"skill", "skills", "`name` of a skill; repeat for several", []string(nil)},
+	{"guardrails", "", "`text` that says what it must not do", ""},
+	{"tier", "", "`tier`: command, pm or worker", ""},
+	{"manager", "", "`agent` to which it reports", ""},
+	{"mode", "", "`mode`: autonomous, supervised or strict", ""},
+	{"runtime", "", "`name` of its runtime: claude, codex, llm, script, webhook, attached, …", ""},
+	{"provider", "runtime_config.provider", "runtime llm: `name` of the provider, such as anthropic or ollama", ""},
+	{"model", "runtime_config.model", "`name` of its model", ""},
+	{"dir", "runtime_config.dir", "working `directory` of its program", ""},
+	{"url", "runtime_config.url", "runtime webhook: `URL` that the hub calls", ""},
+	{"context-messages", "", "highest `number` of messages of a conversation in a prompt", 0},
+	{"context-tokens", "", "highest `number` of tokens of a conversation in a prompt", 0},
+	{"inbox-depth", "", "highest `number` of messages in its inbox", 0},
+	{"inbox-overflow", "", "`policy` for a full inbox: evict-oldest, reject or unbounded", ""},
+	{"attempts", "", "highest `number` of attempts to deliver a message", 0},
+	{"concurrency", "", "highest `number` of runs at once", 0},
+	{"runs-per-hour", "budget.runs_per_hour", "highest `number` of runs in an hour; 0: no limit", 0},
+	{"tokens-per-day", "budget.tokens_per_day", "highest `number` of tokens in a day; 0: no limit", 0},
+	{"cost-per-day", "budget.cost_per_day", "highest cost in a day, as an `amount` in dollars; 0: no limit", 0.0},
+	{"protocol", "protocols", "`name` of a protocol that it speaks; repeat for several", []string(nil)},
 }
 
 // json is the name of the setting's field.
@@ -166,7 +166,7 @@ func clearing(cmd *cobra.Command, change client.AgentChange, unset []string) err
 	for _, name := range unset {
 		i := slices.IndexFunc(agentSettings, func(s setting) bool { return s.flag == name || s.json() == name })
 		if i < 0 {
-			hint := parley.DidYouMean(parley.Nearest(name, settingNames()), "the settings are the flags")
+			hint := parley.DidYouMean(parley.Nearest(name, settingNames()), "the settings have the names of the flags")
 			return usagef(cmd, "there is no setting %q; %s", name, hint)
 		}
 		if agentSettings[i].isIn(change) {

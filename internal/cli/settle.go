@@ -14,15 +14,15 @@ func (a *app) ackCommand() *cobra.Command {
 	var lease string
 	cmd := &cobra.Command{
 		Use:   "ack [ID…]",
-		Short: "Acknowledge messages, or all that a lease holds",
+		Short: "Acknowledge messages, or all messages of a lease",
 		Example: `  parley ack m1234
   parley ack --lease 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b`,
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().StringVar(&lease, "lease", "", "`lease` under which they were taken")
+	cmd.Flags().StringVar(&lease, "lease", "", "`id` of the lease of the messages")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 && lease == "" {
-			return usagef(cmd, "ID is missing; give the message, or --lease")
+			return usagef(cmd, "ID is missing; give the id of a message, or --lease")
 		}
 		return nil
 	}
@@ -40,7 +40,7 @@ func (a *app) inboxNack() *cobra.Command {
 	var failure string
 	cmd := &cobra.Command{
 		Use:   "nack LEASE [ID…]",
-		Short: "Give back what was taken, or some of it, and say why",
+		Short: "Return leased messages, all or some, with a reason",
 		Example: `  parley inbox nack 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --failure busy --after 30s
   parley inbox nack 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --failure final --reason "not for me"`,
 		Args:              takes(1, -1),
@@ -53,9 +53,9 @@ func (a *app) inboxNack() *cobra.Command {
 			return a.settled(c.Nack(ctx, args[0], why, args[1:]...))
 		}),
 	}
-	cmd.Flags().StringVar(&failure, "failure", string(parley.FailureBusy), "lost, busy, server, nostart or final")
-	cmd.Flags().StringVar(&why.Reason, "reason", "", "what went wrong, in a `sentence`")
-	cmd.Flags().Var(span{&why.After}, "after", "not to be tried again before, like 30s")
+	cmd.Flags().StringVar(&failure, "failure", string(parley.FailureBusy), "`kind` of failure: lost, busy, server, nostart or final")
+	cmd.Flags().StringVar(&why.Reason, "reason", "", "`text` that says what went wrong")
+	cmd.Flags().Var(span{&why.After}, "after", "how long to wait before the next attempt, such as 30s")
 	complete(cmd, "failure", fixed("lost", "busy", "server", "nostart", "final"))
 	return cmd
 }
@@ -64,7 +64,7 @@ func (a *app) inboxExtend() *cobra.Command {
 	length := time.Minute
 	cmd := &cobra.Command{
 		Use:               "extend LEASE",
-		Short:             "Keep what was taken for longer",
+		Short:             "Extend a lease",
 		Example:           "  parley inbox extend 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --for 5m",
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
@@ -72,7 +72,7 @@ func (a *app) inboxExtend() *cobra.Command {
 			return a.settled(c.Extend(ctx, args[0], length))
 		}),
 	}
-	cmd.Flags().Var(span{&length}, "for", "how long from now")
+	cmd.Flags().Var(span{&length}, "for", "how long the lease lasts from now")
 	return cmd
 }
 

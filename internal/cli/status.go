@@ -17,11 +17,11 @@ func (a *app) statusCommand() *cobra.Command {
 	var alerts bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what needs you, and how the hub is doing",
-		Long: `Show what needs you, and how the hub is doing.
+		Short: "Show what needs you, and the state of the hub",
+		Long: `Show what needs you, and the state of the hub.
 
-First come the calls to decide about, the dead letters, the asks and tasks for you, and the messages to acknowledge, each
-with the command to run next. Alerts of one kind are one line; --alerts lists each of them.`,
+The first lines are the requests for approval, the dead letters, the asks and tasks for you, and the messages to
+acknowledge, each with the command to run next. Alerts of one kind share a line; --alerts lists each alert.`,
 		Example: `  parley status
   parley status --alerts
   parley status -o json`,
@@ -103,9 +103,9 @@ func (a *app) need(i parley.AttentionItem) (what, next string) {
 	case parley.AttentionTask:
 		return "task from " + i.From + ": " + i.Text, a.line("task", "complete", i.Name, `"…"`)
 	case parley.AttentionAck:
-		return i.From + " wants an ack: " + i.Text, a.line("ack", i.Name)
+		return i.From + " requires an ack: " + i.Text, a.line("ack", i.Name)
 	default:
-		return i.From + " wants an answer by " + a.maybe(i.Due) + ": " + i.Text, a.line("reply", i.Name, `"…"`)
+		return i.From + " needs an answer by " + a.maybe(i.Due) + ": " + i.Text, a.line("reply", i.Name, `"…"`)
 	}
 }
 
@@ -125,7 +125,7 @@ func (a *app) showAlerts(s parley.HubStatus, all bool) {
 // remedy is what to do about alerts of one kind.
 func (a *app) remedy(g parley.AlertGroup) string {
 	if g.Count > 1 {
-		return "see all of them: " + a.line("status", "--alerts")
+		return "list every alert: " + a.line("status", "--alerts")
 	}
 	return g.Worst.Suggestion
 }

@@ -37,7 +37,7 @@ func TestStatusBeginsWithWhatNeedsYou(t *testing.T) {
               parley reply m20 "…"
   task-3      task from b: Review it
               parley task complete task-3 "…"
-  m30         b wants an ack: confirm
+  m30         b requires an ack: confirm
               parley ack m30
               2 more: parley approval list --mine
 2 messages are unread: parley inbox
@@ -57,7 +57,7 @@ running `
 
 func TestStatusGroupsAlertsOfOneKind(t *testing.T) {
 	quiet := `{"items":[],"totals":{},"unread":0}`
-	const grouped = "alert  2 inboxes are filling up; the worst: the inbox of ned has 99 of 100 messages\n       see all of them: parley status --alerts\n"
+	const grouped = "alert  2 inboxes are filling up; the worst: the inbox of ned has 99 of 100 messages\n       list every alert: parley status --alerts\n"
 	if got := printedStatus(t, quiet); !strings.HasSuffix(got, grouped) {
 		t.Errorf("it prints\n%s\nwant\n%s", got, grouped)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) taskCommand() *cobra.Command {
-	return a.menu("task", "Ask for work, follow it, and say how it goes",
+	return a.menu("task", "Create, follow and update tasks",
 		a.taskNew(), a.taskList(), a.taskTree(), a.taskShow(), a.taskProgress(), a.taskComplete(), a.taskFail(),
 		a.taskCancel(), a.taskRetry(), a.taskReassign())
 }
@@ -47,10 +47,10 @@ func (a *app) taskNew() *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "new [TEXT]",
-		Short: "Ask for a piece of work, of somebody or of yourself",
-		Long: `Ask for a piece of work, of somebody or of yourself. Its first line is its title, unless there is another.
+		Short: "Create a task for an agent, a person or yourself",
+		Long: `Create a task for an agent, a person or yourself. The first line of TEXT is its title, unless you use --title.
 
-Without TEXT, or with - as TEXT, it is what standard input holds.`,
+Without TEXT, or with - as TEXT, the command reads the text from standard input.`,
 		Example: `  parley task new "Prepare the Q4 report" --assignee coordinator --deadline 2d
   parley task new "Check the figures" --assignee data --parent task-100 --after task-101
   parley task new "Call the printer"`,
@@ -58,15 +58,15 @@ Without TEXT, or with - as TEXT, it is what standard input holds.`,
 		ValidArgsFunction: nothing,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&n.Assignee, "assignee", "", "the `agent` that is to do it (default: you)")
-	flags.StringVar(&n.Title, "title", "", "what it is called")
-	flags.StringVar(&n.Parent, "parent", "", "the `task` it is a part of")
-	flags.StringVar(&n.DelegationReason, "reason", "", "why it is given to them")
+	flags.StringVar(&n.Assignee, "assignee", "", "`agent` that does the task (default: you)")
+	flags.StringVar(&n.Title, "title", "", "`text` of the title")
+	flags.StringVar(&n.Parent, "parent", "", "parent `task`")
+	flags.StringVar(&n.DelegationReason, "reason", "", "`text` that says why the assignee gets the task")
 	flags.Var(urgency{&n.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.StringVar(&deadline, "deadline", "", "when it is due: a `time`, or like 2h")
-	flags.StringSliceVar(&n.DependsOn, "after", nil, "begin it when these `tasks` are completed; may be given again")
-	flags.StringArrayVar(&names, "file", nil, "a `file` to send with it; may be given again")
-	flags.StringVar(&n.IdempotencyKey, "key", "", "idempotency `key`: what is asked for twice with it is one task")
+	flags.StringVar(&deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
+	flags.StringSliceVar(&n.DependsOn, "after", nil, "begin after these `tasks` are completed; repeat for several")
+	flags.StringArrayVar(&names, "file", nil, "`file` to send with it; repeat for several")
+	flags.StringVar(&n.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key creates one task")
 	complete(cmd, "assignee", a.agentNames)
 	complete(cmd, "parent", a.taskIDs)
 	complete(cmd, "after", a.taskIDs)
@@ -101,12 +101,12 @@ func (a *app) taskList() *cobra.Command {
 	limit := usualTasks
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List tasks, the newest first",
-		Long: `List tasks that have not ended, the newest first. With --all or --status, also those that have.
+		Short: "List tasks, newest first",
+		Long: `List tasks that have not ended, newest first. With --all or --status, also list tasks that have ended.
 
-With --asks, list asks instead: who asked whom, the first line of the question, and the state of the ask (waiting, late,
-answered, failed or abandoned). You see asks that you made or were asked; an owner sees all. A plain ask is not a task,
-and no other list shows it. If an ask has become a task, this list shows the number of that task.`,
+With --asks, list asks instead: the asker, the recipient, the first line of the question, and the state of the ask
+(waiting, late, answered, failed or abandoned). You see the asks from you and to you; an owner sees all. A plain ask
+is not a task, and no other list shows it. If an ask has become a task, this list shows the number of that task.`,
 		Example: `  parley task list
   parley task list --assignee writer --all --limit 200
   parley task list --status failed,cancelled -o jsonl
@@ -115,14 +115,14 @@ and no other list shows it. If an ask has become a task, this list shows the num
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&which.Assignee, "assignee", "", "only those this `agent` is to do")
-	flags.StringVar(&which.Requester, "requester", "", "only those this `agent` has asked for")
-	flags.StringSliceVar(&states, "status", nil, "only `those` that are queued, active, completed, failed or cancelled")
-	flags.BoolVar(&which.Roots, "roots", false, "only those that are no part of another")
-	flags.BoolVar(&all, "all", false, "also those that have ended")
-	flags.BoolVar(&stuck, "stuck", false, "only those that cannot go on without help")
+	flags.StringVar(&which.Assignee, "assignee", "", "list only tasks assigned to this `agent`")
+	flags.StringVar(&which.Requester, "requester", "", "list only tasks requested by this `agent`")
+	flags.StringSliceVar(&states, "status", nil, "list only tasks in these `states`: queued, active, completed, failed, cancelled")
+	flags.BoolVar(&which.Roots, "roots", false, "list only tasks without a parent")
+	flags.BoolVar(&all, "all", false, "also list tasks that have ended")
+	flags.BoolVar(&stuck, "stuck", false, "list only tasks that cannot continue without help")
 	flags.BoolVar(&asks, "asks", false, "list asks instead of tasks")
-	flags.Var(number{&limit}, "limit", "at most so many `tasks`")
+	flags.Var(number{&limit}, "limit", "list at most this `number` of tasks")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "all")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "status")
 	for _, other := range []string{"assignee", "requester", "status", "roots", "stuck"} {
@@ -144,7 +144,7 @@ and no other list shows it. If an ask has become a task, this list shows the num
 			return err
 		}
 		if len(tasks) > limit {
-			a.say("note: there are more; see them with --limit")
+			a.say("note: there are more tasks; list them with a higher --limit")
 		}
 		return a.listTasks(tasks[:min(limit, len(tasks))])
 	})

@@ -38,7 +38,7 @@ message             m1
 source              agent_delegation
 trace               t1
 attempt             2
-asked for           2030-01-02T10:00:00Z
+requested           2030-01-02T10:00:00Z
 started             2030-01-02T10:01:00Z
 took                30m0s
 tokens              10 in, 20 out
@@ -69,7 +69,7 @@ task-9    Idle             data      queued  user                               
 		{
 			name: "the first of them", args: []string{"task", "list", "--limit", "1"}, asks: "GET /v1/tasks?limit=2&open=true",
 			answer: `{"items":[{"id":"task-9","status":"active"},{"id":"task-8","status":"active"}]}`,
-			err:    "note: there are more; see them with --limit\n",
+			err:    "note: there are more tasks; list them with a higher --limit\n",
 			out:    "TASK    TITLE  ASSIGNEE  STATUS  REQUESTER  PARENT  DUE  TOOK  COST  ABOUT\ntask-9                   active                          0s\n",
 		},
 		{
@@ -99,7 +99,7 @@ func TestTasksAreChanged(t *testing.T) {
 		},
 		{
 			name: "a count that is none", args: []string{"task", "progress", "task-101", "--total", "-1"}, code: exitUsage,
-			err: "parley: invalid argument \"-1\" for \"--total\" flag: write a number from 0 on (see parley task progress --help)\n",
+			err: "parley: invalid argument \"-1\" for \"--total\" flag: write a whole number of 0 or more (see parley task progress --help)\n",
 		},
 		{
 			name: "a result", args: []string{"task", "complete", "task-101", "-", "--partial", "--deliverable", "q4.md", "--metric", "pages=1.5", "--issue", "i", "--next", "n"},
@@ -108,7 +108,7 @@ func TestTasksAreChanged(t *testing.T) {
 		},
 		{
 			name: "a measure that is none", args: []string{"task", "complete", "task-101", "--metric", "pages"}, code: exitUsage,
-			err: "parley: --metric: write a name and a number, like pages=12 (see parley task complete --help)\n",
+			err: "parley: --metric: write a name and a number, such as pages=12 (see parley task complete --help)\n",
 		},
 		{
 			name: "nothing", args: []string{"task", "progress", "task-101", ""}, code: exitUsage,

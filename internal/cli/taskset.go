@@ -16,9 +16,9 @@ func (a *app) taskProgress() *cobra.Command {
 	var p parley.TaskProgress
 	cmd := &cobra.Command{
 		Use:   "progress TASK [TEXT]",
-		Short: "Say how far your task has come",
-		Long: `Say how far your task has come. With --blocked, whoever has asked for it is told that it needs help; said
-again without --blocked, it goes on.`,
+		Short: "Report the progress of your task",
+		Long: `Report the progress of your task. With --blocked, the hub tells the requester that the task needs help. The next report
+without --blocked says that the task continues.`,
 		Example: `  parley task progress task-101 "The first half is written" --fraction 0.5
   parley task progress task-101 --current 30 --total 120 --confidence 0.8
   parley task progress task-101 --blocked "The archive needs a key"`,
@@ -26,11 +26,11 @@ again without --blocked, it goes on.`,
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
 	}
 	flags := cmd.Flags()
-	flags.Var(maybe[float64]{&p.Fraction, parseShare}, "fraction", "how much of it is done, from 0 to 1")
-	flags.Var(maybe[int64]{&p.Current, parseCount}, "current", "how many parts are done")
-	flags.Var(maybe[int64]{&p.Total, parseCount}, "total", "how many parts there are")
-	flags.Var(maybe[float64]{&p.Confidence, parseShare}, "confidence", "how sure you are, from 0 to 1")
-	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`what` keeps it from going on; may be given again")
+	flags.Var(maybe[float64]{&p.Fraction, parseShare}, "fraction", "completed share, a `number` from 0 to 1")
+	flags.Var(maybe[int64]{&p.Current, parseCount}, "current", "`number` of completed parts")
+	flags.Var(maybe[int64]{&p.Total, parseCount}, "total", "`number` of parts in total")
+	flags.Var(maybe[float64]{&p.Confidence, parseShare}, "confidence", "your confidence, a `number` from 0 to 1")
+	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`text` that says what blocks the task; repeat for several")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		if p.Message, err = a.rest(ctx, cmd, args[1:]); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (a *app) taskComplete() *cobra.Command {
 	var metrics []string
 	cmd := &cobra.Command{
 		Use:   "complete TASK [TEXT]",
-		Short: "End your task with its result",
+		Short: "Complete your task with its result",
 		Example: `  parley task complete task-101 "The draft is in docs/q4.md"
   parley task complete task-101 --partial --deliverable docs/q4.md --issue "No figures for May" --next "Ask finance"
   make report | parley task complete task-101 - --metric pages=12`,
@@ -66,11 +66,11 @@ func (a *app) taskComplete() *cobra.Command {
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&partial, "partial", false, "only a part of it is done")
-	flags.StringArrayVar(&r.Deliverables, "deliverable", nil, "`what` was made; may be given again")
-	flags.StringArrayVar(&metrics, "metric", nil, "something measured, like `pages=12`; may be given again")
-	flags.StringArrayVar(&r.Issues, "issue", nil, "`what` is wrong with it; may be given again")
-	flags.StringArrayVar(&r.NextSteps, "next", nil, "`what` should be done next; may be given again")
+	flags.BoolVar(&partial, "partial", false, "the result is partial")
+	flags.StringArrayVar(&r.Deliverables, "deliverable", nil, "`name` of a deliverable; repeat for several")
+	flags.StringArrayVar(&metrics, "metric", nil, "measured value as `name=number`, such as pages=12; repeat for several")
+	flags.StringArrayVar(&r.Issues, "issue", nil, "`text` that describes a problem of the result; repeat for several")
+	flags.StringArrayVar(&r.NextSteps, "next", nil, "`text` that describes a next step; repeat for several")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		change := parley.TaskChange{Status: parley.TaskCompleted, Result: &r}
 		if partial {
@@ -93,7 +93,7 @@ func parseMetrics(given []string) (map[string]float64, error) {
 		name, value, _ := strings.Cut(one, "=")
 		number, err := strconv.ParseFloat(value, 64)
 		if name == "" || err != nil {
-			return nil, errors.New("write a name and a number, like pages=12")
+			return nil, errors.New("write a name and a number, such as pages=12")
 		}
 		metrics[name] = number
 	}
@@ -103,7 +103,7 @@ func parseMetrics(given []string) (map[string]float64, error) {
 func (a *app) taskFail() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "fail TASK REASON",
-		Short:             "End your task without a result, and say why",
+		Short:             "Fail your task, and say why",
 		Example:           "  parley task fail task-101 \"The archive is gone\"",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
@@ -122,7 +122,7 @@ func (a *app) taskCancel() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:               "cancel TASK",
-		Short:             "Cancel a task and all under it; what runs for them ends",
+		Short:             "Cancel a task and its subtasks, and stop their runs",
 		Example:           "  parley task cancel task-100\n  parley task cancel task-100 --reason \"The meeting is off\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
@@ -130,14 +130,14 @@ func (a *app) taskCancel() *cobra.Command {
 			return a.changed(c.CancelTask(ctx, args[0], reason))
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who wait for it")
+	cmd.Flags().StringVar(&reason, "reason", "", "`text` for the requester that says why")
 	return cmd
 }
 
 func (a *app) taskRetry() *cobra.Command {
 	return &cobra.Command{
 		Use:               "retry TASK",
-		Short:             "Try a task again that has failed or was cancelled",
+		Short:             "Retry a failed or cancelled task",
 		Example:           "  parley task retry task-101",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
@@ -150,7 +150,7 @@ func (a *app) taskRetry() *cobra.Command {
 func (a *app) taskReassign() *cobra.Command {
 	return &cobra.Command{
 		Use:               "reassign TASK AGENT",
-		Short:             "Give a task to somebody else",
+		Short:             "Assign a task to another agent or person",
 		Example:           "  parley task reassign task-101 analyst",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.taskIDs, a.agentNames, nothing),

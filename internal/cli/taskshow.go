@@ -18,7 +18,7 @@ import (
 func (a *app) taskShow() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show TASK",
-		Short:             "Show a task: how it goes, what it waits for, and what came of it",
+		Short:             "Show a task: its progress, what it waits for, and its result",
 		Example:           "  parley task show task-101\n  parley task show task-101 -o json",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
@@ -49,7 +49,7 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 	fields = append(fields, a.progressOf(v.Progress)...)
 	fields = append(fields,
 		"where", place(v.Conversation), "message", called.of(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
-		"attempt", strconv.Itoa(v.Attempt), "asked for", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt), "ended", a.maybe(v.EndedAt),
+		"attempt", strconv.Itoa(v.Attempt), "requested", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt), "ended", a.maybe(v.EndedAt),
 		"took", lasting(v.Elapsed), "tokens", tokensOf(v.Usage), "cost", costOf(v.Usage),
 		"result goes to", place(v.CallbackTo), "callback", called.of(ctx, v.Callback))
 	if v.Error != nil {

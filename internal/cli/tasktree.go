@@ -19,19 +19,19 @@ func (a *app) taskTree() *cobra.Command {
 	var watch, long bool
 	cmd := &cobra.Command{
 		Use:   "tree [TASK]",
-		Short: "Draw a task and all under it, or all that are open",
-		Long: `Draw a task and all under it, or all trees that are open.
+		Short: "Draw the tree of a task, or the trees of all open tasks",
+		Long: `Draw the tree of a task, or the trees of all open tasks.
 
-With --watch the picture stays up to date until the task has ended or q is pressed. Where there is no terminal, each
-task is printed again when something about it has changed.`,
+With --watch, the command updates the trees until the task has ended or you press q. Without a terminal, it prints each
+task again when the task changes.`,
 		Example: `  parley task tree
   parley task tree task-100 --watch
   parley task tree task-100 --long`,
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "keep it up to date")
-	cmd.Flags().BoolVar(&long, "long", false, "also how long each task took, and what it cost")
+	cmd.Flags().BoolVar(&watch, "watch", false, "keep the trees up to date")
+	cmd.Flags().BoolVar(&long, "long", false, "also show the duration and the cost of each task")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		source := &treeSource{client: c, task: append(args, "")[0]}
 		how := tasktree.How{Zone: a.zone(), Long: long}

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) tokenCommand() *cobra.Command {
-	return a.menu("token", "Make, list and revoke credentials", a.tokenNew(), a.tokenList(), a.tokenRevoke())
+	return a.menu("token", "Create, list and revoke credentials", a.tokenNew(), a.tokenList(), a.tokenRevoke())
 }
 
 func (a *app) tokenNew() *cobra.Command {
@@ -20,7 +20,7 @@ func (a *app) tokenNew() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:   "new AGENT",
-		Short: "Make a token for an agent or a person; its secret is printed once",
+		Short: "Create a token for an agent or a person, and print its secret once",
 		Example: `  parley token new arya
   parley token new arya --scope read --expires 30d --label dashboard
   PARLEY_TOKEN=$(parley token new arya) parley inbox`,
@@ -39,8 +39,8 @@ func (a *app) tokenNew() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "`scopes`: read, send, decide, admin (default read,send)")
-	cmd.Flags().Var(span{&n.For}, "expires", "how long it can be used, like 30d (default: until it is revoked)")
-	cmd.Flags().StringVar(&n.Label, "label", "", "what it is for")
+	cmd.Flags().Var(span{&n.For}, "expires", "how long the token is valid, such as 30d (default: until you revoke it)")
+	cmd.Flags().StringVar(&n.Label, "label", "", "`text` that says what the token is for")
 	complete(cmd, "scope", fixed("read", "send", "decide", "admin"))
 	return cmd
 }
@@ -48,11 +48,11 @@ func (a *app) tokenNew() *cobra.Command {
 // newToken prints the secret alone, so that it can be captured.
 func (a *app) newToken(made parley.MadeToken) {
 	a.words(made.Secret)
-	until := "until it is revoked: " + a.line("token", "revoke", made.ID)
+	until := "until you revoke it: " + a.line("token", "revoke", made.ID)
 	if made.ExpiresAt != nil {
 		until = "until " + a.moment(*made.ExpiresAt)
 	}
-	a.say("token %s lets %s %s %s; the secret is not shown again", made.ID, made.Agent, scopeWords(made.Scopes), until)
+	a.say("token %s gives %s the scopes %s %s; parley does not show the secret again", made.ID, made.Agent, scopeWords(made.Scopes), until)
 }
 
 func scopeWords(scopes parley.Scopes) string {
@@ -95,14 +95,14 @@ func tokenState(t parley.Token, now time.Time) string {
 	case !t.Good(now):
 		return "expired"
 	default:
-		return "good"
+		return "valid"
 	}
 }
 
 func (a *app) tokenRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use:               "revoke ID",
-		Short:             "End a token at once; its streams are closed",
+		Short:             "Revoke a token at once, and close its streams",
 		Example:           "  parley token revoke 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.tokenIDs, nothing),

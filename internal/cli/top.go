@@ -19,16 +19,15 @@ func (a *app) topCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch agents, inboxes and runs, live",
-		Long: `Watch agents, inboxes and runs, live, on a terminal. Elsewhere, or with --once, it is printed once.
+		Long: `Watch agents, inboxes and runs, live, on a terminal. Without a terminal, or with --once, the command prints them once.
 
-Keys: the arrows select an agent, Enter shows more of it, p pauses it or lets it go on, s sorts by something else,
-q quits.`,
+Keys: the arrows select an agent, Enter shows its details, p pauses or resumes it, s changes the sort order, q quits.`,
 		Example: `  parley top
   parley top --once
   parley top -o json`,
 		Args: noArgs,
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "print it once")
+	cmd.Flags().BoolVar(&once, "once", false, "print the view once")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
 		source := &topSource{client: c, places: newPlaces(c), spent: map[string]spending{}}
 		if a.output == formatTable && !once && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb" {

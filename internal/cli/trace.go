@@ -16,13 +16,16 @@ func (a *app) traceCommand() *cobra.Command {
 	var mermaid bool
 	cmd := &cobra.Command{
 		Use:   "trace ID",
-		Short: "Show what a message led to",
-		Long: `Show all messages of a trace that you may read, each below the run that has posted it or the message it answers, with
-how far it has come, how long each step took, and the runs it has woken. Beside a question that somebody waits for stands
-where that ask is: waiting, late, answered, failed or abandoned. The trace is named by its id, by one of its
-messages, runs, approvals or tasks (m1234, run-12, approval-7, task-101), or by the id of a message's file in the tree of a
-bridge; of several files the newest counts. As JSON, messages and runs; as lines, first the messages, then the runs. Of a trace of more than 1000 messages, or 32 MiB
-of them, it shows the newest and says so.`,
+		Short: "Show a message and everything it led to",
+		Long: `Show all messages of a trace that you may read. Each message is below the run that posted it, or below the message that
+it answers. It shows its delivery states, the time of each step, and the runs that it woke. A question also shows the
+state of its ask: waiting, late, answered, failed or abandoned.
+
+Name the trace by its id, by one of its messages, runs, approvals or tasks (m1234, run-12, approval-7, task-101), or by
+the id of a message's file in the tree of a bridge. If several files have the id, the newest file counts.
+
+JSON has messages and runs; JSON lines have first the messages, then the runs. If a trace has more than 1000 messages, or
+more than 32 MiB of messages, the command shows the newest messages and says so.`,
 		Example: `  parley trace m1234
   parley trace run-12
   parley trace msg-20260225-184900-claude-9b1c
@@ -31,7 +34,7 @@ of them, it shows the newest and says so.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "as a Mermaid sequence diagram")
+	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid sequence diagram")
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
 		found, err := c.Trace(ctx, args[0])
 		if err != nil {

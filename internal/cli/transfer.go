@@ -15,9 +15,9 @@ func (a *app) exportCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "export [FILE]",
-		Short: "Write all agents, conversations and messages as JSON lines",
-		Long: `Write all agents, conversations and messages as JSON lines, which "parley import" reads. The bodies of files
-are not among them; "parley backup" has those.`,
+		Short: "Export all agents, conversations and messages as JSON lines",
+		Long: `Export all agents, conversations and messages as JSON lines, which "parley import" reads. The export does not have the
+bodies of files; "parley backup" has them.`,
 		Example:           "  parley export hub.jsonl\n  parley export | gzip > hub.jsonl.gz",
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(files, nothing),
@@ -54,9 +54,9 @@ type exportEnd struct {
 func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Read what export wrote, as history that wakes nobody",
-		Long: `Read what "parley export" wrote, as history that wakes nobody. What is there already is skipped, so that an
-import which broke off can be repeated.`,
+		Short: "Import an export as history, without waking anybody",
+		Long: `Import the output of "parley export" as history, without waking anybody. The hub skips entries that it already has, so
+you can repeat an interrupted import.`,
 		Example:           "  parley import hub.jsonl\n  gunzip < hub.jsonl.gz | parley import -",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(files, nothing),
@@ -86,5 +86,5 @@ func (a *app) showImported(r parley.ImportReport) error {
 func (a *app) imported(r parley.ImportReport) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	a.fields("agents", number(r.Agents), "conversations", number(r.Conversations), "messages", number(r.Messages),
-		"rules", number(r.Permissions), "tasks", number(r.Tasks), "approvals", number(r.Approvals), "skipped", number(r.Skipped), "bodies missing", number(r.BodiesMissing))
+		"rules", number(r.Permissions), "tasks", number(r.Tasks), "approvals", number(r.Approvals), "skipped", number(r.Skipped), "missing bodies", number(r.BodiesMissing))
 }

@@ -19,14 +19,14 @@ func (a *app) uninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Stop the hub, and remove its home with all messages",
-		Long: `Stop the hub and remove its home: all messages, artifacts, backups and settings in it. A directory that is no
-home, or that has something else in it, stays as it is. The program itself and a PostgreSQL database stay too.`,
+		Long: `Stop the hub and remove its home: all messages, artifacts, backups and settings in it. The command refuses a directory
+that is not a home, or that has other files in it. It does not remove the program or a PostgreSQL database.`,
 		Example: `  parley uninstall
   parley uninstall --home ./hub --yes`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		dir, err := home.Locate(a.home)
 		if err != nil {
@@ -34,16 +34,16 @@ home, or that has something else in it, stays as it is. The program itself and a
 		}
 		names, err := dir.Contents()
 		if errors.Is(err, fs.ErrNotExist) {
-			return parley.Errorf(parley.BadInput, "there is no home %s", dir).Suggest("say which one is meant with --home")
+			return parley.Errorf(parley.BadInput, "the home %s does not exist", dir).Suggest("name the home with --home")
 		}
 		if err != nil {
 			return err
 		}
-		a.say("This stops the hub and removes %s with all that is in it:", dir)
+		a.say("This stops the hub and removes %s with everything in it:", dir)
 		for _, name := range names {
 			_, _ = a.err.Write([]byte("  " + oneLine(filepath.Join(string(dir), name)) + "\n"))
 		}
-		if err := a.sure(cmd, yes, "Remove all of it for good?"); err != nil {
+		if err := a.sure(cmd, yes, "Remove everything permanently?"); err != nil {
 			return err
 		}
 		return a.uninstall(cmd, dir)

@@ -18,8 +18,8 @@ func (a *app) upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start the hub",
-		Long: `Start the hub, and run it until it is interrupted. It needs no configuration; every flag can also be set
-in config.yaml of the home, or in the environment.`,
+		Long: `Start the hub, and run it until you interrupt it. It needs no configuration. You can also set every flag in config.yaml
+of the home, or in the environment.`,
 		Example: `  parley up
   parley up --detach
   parley up --addr 127.0.0.1:0 --home ./hub
@@ -27,11 +27,11 @@ in config.yaml of the home, or in the environment.`,
 		Args:              noArgs,
 		ValidArgsFunction: nothing,
 	}
-	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "run in the background, once it is ready")
-	cmd.Flags().BoolVar(&detached, "detached", false, "tell a parent how the start went")
+	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "run the hub in the background, and return when it is ready")
+	cmd.Flags().BoolVar(&detached, "detached", false, "report the start to the parent process")
 	_ = cmd.Flags().MarkHidden("detached")
 	for _, key := range config.Keys() {
-		cmd.Flags().String(key.Flag(), key.Default, asHelp(key.Doc))
+		cmd.Flags().Var(&settingFlag{key.Default, placeholder(key.Type)}, key.Flag(), asHelp(key.Doc))
 	}
 	complete(cmd, "log-level", fixed("debug", "info", "warn", "error"))
 	complete(cmd, "log-format", fixed("auto", "text", "json"))
@@ -98,7 +98,7 @@ func (a *app) greet(ctx context.Context, s *server.Server) {
 	if isTerminal(a.err) {
 		var err error
 		if link, err = s.SignInLink(ctx); err != nil {
-			s.Log.Warn("no sign-in link could be made", "error", err)
+			s.Log.Warn("cannot create a sign-in link", "error", err)
 		}
 	}
 	about := s.About()
@@ -114,7 +114,7 @@ func (a *app) introduce(page, link, socket, dir string) {
   home    %s
 `, page, socket, dir)
 	if link == "" {
-		a.say("To sign in with a browser, make a link: %s", a.line("sign-in"))
+		a.say("To sign in with a browser, create a link: %s", a.line("sign-in"))
 		return
 	}
 	_, _ = fmt.Fprintf(a.err, `Sign in with this link:

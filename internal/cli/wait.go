@@ -16,8 +16,8 @@ func (a *app) waitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID",
 		Short: "Wait for a message's answer, an ask, a task or an approval",
-		Long: `Wait for the outcome of a message, an ask, a task or an approval, and print it. If it has ended already, the outcome
-is printed at once. The command goes on waiting after a restart of the hub.
+		Long: `Wait for the outcome of a message, an ask, a task or an approval, and print it. If the wait has ended
+already, the command prints the outcome at once. The command keeps waiting through a restart of the hub.
 
 The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, and 1 for a failure.`,
 		Example: `  parley wait task-101
@@ -52,8 +52,8 @@ func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, mos
 			return err
 		})
 		if isAway(err) {
-			return now, parley.Errorf(parley.TimedOut, "the hub went away, and there is no outcome within %s", most).
-				Suggest("wait for it once the hub is back: %s", a.line("wait", id)).From(err)
+			return now, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and there is no outcome within %s", most).
+				Suggest("wait again once the hub is back: %s", a.line("wait", id)).From(err)
 		}
 		if err != nil {
 			return now, err

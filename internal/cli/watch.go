@@ -19,19 +19,19 @@ func (a *app) watchCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Show what happens, as it happens",
-		Long: `Show what happens, as it happens, until it is interrupted. When the hub is restarted, it goes on where it was.
-As JSON, every event is one line; a table leaves out what says little to a person, unless --kinds asks for it.`,
+		Short: "Show events as they happen",
+		Long: `Show events as they happen, until you interrupt the command. After a restart of the hub, it continues with the next
+event. As JSON, every event is one line. A table leaves out events that say little to a person, unless --kinds names them.`,
 		Example: `  parley watch
   parley watch --conv project-x
   parley watch --kinds message,delivery.seen -o jsonl
   parley watch --after 1200 --limit 10`,
 		Args: noArgs,
 	}
-	cmd.Flags().StringVar(&o.Conversation, "conv", "", "only what happens in this `conversation`")
-	cmd.Flags().StringSliceVar(&o.Kinds, "kinds", nil, "only these `kinds`, or what they begin with: message, delivery.seen")
-	cmd.Flags().Int64Var(&o.After, "after", 0, "also what happened since the event with this `number`")
-	cmd.Flags().Var(number{&limit}, "limit", "end after so many `events`")
+	cmd.Flags().StringVar(&o.Conversation, "conv", "", "show only events in this `conversation`")
+	cmd.Flags().StringSliceVar(&o.Kinds, "kinds", nil, "show only events of these `kinds`, or of kinds that begin so: message, delivery.seen")
+	cmd.Flags().Int64Var(&o.After, "after", 0, "also show events since the event with this `number`")
+	cmd.Flags().Var(number{&limit}, "limit", "end after this `number` of events")
 	complete(cmd, "conv", a.convNames)
 	complete(cmd, "kinds", fixed(eventFamilies()...))
 	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -57,12 +57,12 @@ As JSON, every event is one line; a table leaves out what says little to a perso
 // checkWatch refuses what would wait for something that never comes.
 func checkWatch(cmd *cobra.Command, o client.EventsOptions) error {
 	if o.After < 0 {
-		return usagef(cmd, "--after is the number of an event, from 0 on")
+		return usagef(cmd, "--after takes the number of an event, 0 or more")
 	}
 	for _, kind := range o.Kinds {
 		known := func(k parley.EventKind) bool { return k.Within(parley.EventKind(kind)) }
 		if !slices.ContainsFunc(parley.EventKinds(), known) {
-			return usagef(cmd, "no event is a %q; there are %s, and what they have behind a dot", kind, strings.Join(eventFamilies(), ", "))
+			return usagef(cmd, "there is no event kind %q; kinds begin with %s", kind, strings.Join(eventFamilies(), ", "))
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func (w *watcher) watch(ctx context.Context, o client.EventsOptions, limit int) 
 // disconnected says once that nothing comes any more.
 func (w *watcher) disconnected(err error) {
 	if !w.lost {
-		w.say("note: %s; trying again", parley.AsError(err).Message)
+		w.say("note: %s; retrying", parley.AsError(err).Message)
 	}
 	w.lost = true
 }
@@ -128,7 +128,7 @@ func (w *watcher) connected(e parley.Event) bool {
 		w.lost = false
 		return true
 	case client.EventReset:
-		w.say("note: what happened before event %d is not known any more", e.Num)
+		w.say("note: the hub no longer has the events before event %d", e.Num)
 		return true
 	default:
 		return false

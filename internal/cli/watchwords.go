@@ -88,9 +88,9 @@ func deliveryInWords(e parley.Event, state parley.DeliveryState) string {
 	words := e.Agent + " has " + string(state) + " " + message
 	switch {
 	case state == parley.DeliveryAccepted:
-		words = e.Agent + " gets " + message + " again"
+		words = message + " is queued again for " + e.Agent
 	case state == parley.DeliveryDelivered:
-		words = e.Agent + " was given " + message
+		words = message + " was delivered to " + e.Agent
 	case state.Settled() && state != parley.DeliveryAcked && state != parley.DeliveryAnswered, state == parley.DeliveryDead:
 		words = message + " to " + e.Agent + " is " + string(state)
 	default:
@@ -110,7 +110,7 @@ func loopInWords(data json.RawMessage, step string) string {
 	_ = json.Unmarshal(data, &loop)
 	pair := strings.Join(loop.Agents, " and ")
 	if step == "opened" {
-		return fmt.Sprintf("%s woke each other %d times in a row; further wakes are held", pair, loop.Exchanges)
+		return fmt.Sprintf("%s woke each other %d times in a row; the hub holds further wake-ups", pair, loop.Exchanges)
 	}
 	return pair + " may wake each other again"
 }

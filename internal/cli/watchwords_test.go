@@ -10,8 +10,8 @@ import (
 func TestDeliveriesInWords(t *testing.T) {
 	broken := json.RawMessage(`{"failure":{"code":"E002","message":"it is not there","suggestion":"install it"}}`)
 	for state, want := range map[parley.DeliveryState]string{
-		parley.DeliveryAccepted:  "arya gets m1 again: E002: it is not there (install it)",
-		parley.DeliveryDelivered: "arya was given m1: E002: it is not there (install it)",
+		parley.DeliveryAccepted:  "m1 is queued again for arya: E002: it is not there (install it)",
+		parley.DeliveryDelivered: "m1 was delivered to arya: E002: it is not there (install it)",
 		parley.DeliverySeen:      "arya has seen m1",
 		parley.DeliveryAcked:     "arya has acked m1",
 		parley.DeliveryAnswered:  "arya has answered m1",

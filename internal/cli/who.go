@@ -16,7 +16,7 @@ import (
 func (a *app) whoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "who",
-		Short:   "Show who is there and what they are doing",
+		Short:   "List agents and people, and what they are doing",
 		Example: "  parley who\n  parley who -o json",
 		Args:    noArgs,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -33,7 +33,7 @@ func (a *app) whoCommand() *cobra.Command {
 				column[parley.Presence]{"works on", func(p parley.Presence) string { return where.works(ctx, p.Work) }},
 				column[parley.Presence]{"awaits", func(p parley.Presence) string { return top.Awaits(p.Awaiting) }},
 				column[parley.Presence]{"runtime", func(p parley.Presence) string { return p.Runtime }},
-				column[parley.Presence]{"waiting", waiting},
+				column[parley.Presence]{"inbox", waiting},
 				column[parley.Presence]{"health", func(p parley.Presence) string { return health(p.Health) }},
 				column[parley.Presence]{"last seen", func(p parley.Presence) string { return a.seen(p.LastSeen) }},
 				column[parley.Presence]{"role", func(p parley.Presence) string { return p.Role }},
@@ -62,7 +62,7 @@ func waiting(p parley.Presence) string {
 func (a *app) whoamiCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "whoami",
-		Short:   "Show who the hub takes you for",
+		Short:   "Show your identity and your rights at the hub",
 		Example: "  parley whoami\n  PARLEY_TOKEN=parley_… parley whoami -o json",
 		Args:    noArgs,
 		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -81,7 +81,7 @@ func (a *app) whoamiCommand() *cobra.Command {
 func (a *app) signInCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sign-in [PERSON]",
-		Short: "Print a link that signs a browser in, once",
+		Short: "Print a link that signs a browser in once",
 		Example: `  parley sign-in
   parley sign-in sam`,
 		Args:              takes(0, 1),
@@ -93,7 +93,7 @@ func (a *app) signInCommand() *cobra.Command {
 			}
 			return a.one(link, func() {
 				a.words(link.URL)
-				a.say("it works once, until %s", a.moment(link.ExpiresAt))
+				a.say("the link works once, until %s", a.moment(link.ExpiresAt))
 			})
 		}),
 	}
