@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) agentCommand() *cobra.Command {
-	return a.menu("agent", "Add, change and inspect participants",
+	return a.parentCommand("agent", "Add, change and inspect participants",
 		a.agentAdd(), a.agentList(), a.agentShow(), a.agentSet(), a.agentRemove(), a.agentSleep(), a.agentWake(),
 		a.agentStart(), a.agentStop(), a.agentPause(), a.agentResume(), a.agentHealth(), a.agentResumePair(),
 		a.agentRuns(), a.agentRun(), a.agentCancel())
@@ -39,7 +39,7 @@ removed agent keeps its messages, conversations, tasks and files; from then on i
   parley agent add arya --reuse`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			n, err := settings.newAgent(ctx, a, args[0])
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ removed agent keeps its messages, conversations, tasks and files; from then on i
 				a.say("note: the files of the removed agent are in agents/%s in the hub's home; settings for %s in config.yaml apply to the new agent",
 					parley.RetiredName(added.ID, 1), added.ID)
 			}
-			return a.done(added, "added", added.ID)
+			return a.printDone(added, "added", added.ID)
 		}),
 	}
 	settings.declare(a, cmd)
@@ -75,12 +75,12 @@ func (a *app) agentList() *cobra.Command {
 		Short:   "List all participants",
 		Example: "  parley agent list\n  parley agent list -o json",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			agents, err := c.Agents(ctx)
 			if err != nil {
 				return err
 			}
-			return list(a, agents,
+			return printList(a, agents,
 				column[parley.Agent]{"id", func(g parley.Agent) string { return g.ID }},
 				column[parley.Agent]{"name", func(g parley.Agent) string { return g.Name }},
 				column[parley.Agent]{"kind", func(g parley.Agent) string { return kindOf(g.Kind, g.Access) }},
@@ -117,7 +117,7 @@ func (a *app) agentSet() *cobra.Command {
 	cmd.Flags().StringSliceVar(&unset, "unset", nil, "reset these `settings` to their defaults")
 	complete(cmd, "access", fixed("owner", "member"))
 	complete(cmd, "unset", fixed(settingNames()...))
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		change, err := settings.change(ctx, a)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (a *app) agentSet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.done(changed, "changed", changed.ID)
+		return a.printDone(changed, "changed", changed.ID)
 	})
 	return cmd
 }
@@ -151,14 +151,14 @@ func (a *app) agentRemove() *cobra.Command {
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-		if err := a.sure(cmd, yes, "Remove "+args[0]+", revoke its tokens, and fail its open deliveries and tasks?"); err != nil {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
+		if err := a.confirm(cmd, yes, "Remove "+args[0]+", revoke its tokens, and fail its open deliveries and tasks?"); err != nil {
 			return err
 		}
 		if err := c.RemoveAgent(ctx, args[0]); err != nil {
 			return err
 		}
-		return a.did("removed", args[0])
+		return a.printAction("removed", args[0])
 	})
 	return cmd
 }
@@ -176,7 +176,7 @@ func (a *app) agentSleep() *cobra.Command {
 	cmd.Flags().Var(span{&length}, "for", "how long the agent sleeps, such as 8h or 2d")
 	cmd.Flags().StringVar(&until, "until", "", "`time` when the agent wakes")
 	cmd.MarkFlagsMutuallyExclusive("for", "until")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if length == 0 && until == "" {
 			return usagef(cmd, "say how long the agent sleeps: --for 8h or --until TIME")
 		}
@@ -191,7 +191,7 @@ func (a *app) agentSleep() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.done(asleep, "sleeping", asleep.ID, a.maybe(asleep.SleepingUntil))
+		return a.printDone(asleep, "sleeping", asleep.ID, a.maybe(asleep.SleepingUntil))
 	})
 	return cmd
 }
@@ -203,12 +203,12 @@ func (a *app) agentWake() *cobra.Command {
 		Example:           "  parley agent wake arya",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			awake, err := c.Wake(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.done(awake, "awake", awake.ID)
+			return a.printDone(awake, "awake", awake.ID)
 		}),
 	}
 }

@@ -21,12 +21,12 @@ func (a *app) agentShow() *cobra.Command {
 		Example:           "  parley agent show arya\n  parley agent show WriterBot -o json",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			view, err := c.Agent(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.one(view, func() { a.showAgent(ctx, c, view) })
+			return a.printValue(view, func() { a.showAgent(ctx, c, view) })
 		}),
 	}
 }
@@ -51,10 +51,10 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 			"protocols", strings.Join(v.Protocols, ", "))
 		fields = append(fields, budget(v)...)
 	}
-	a.fields(append(fields, "last run", lastRun(ctx, c, v), "added", a.moment(v.CreatedAt))...)
+	a.printFields(append(fields, "last run", lastRun(ctx, c, v), "added", a.formatTime(v.CreatedAt))...)
 	if rules != "" {
-		a.words("")
-		a.text(rules)
+		a.printWords("")
+		a.printText(rules)
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 )
 
 func (a *app) approvalCommand() *cobra.Command {
-	return a.menu("approval", "Approve or deny calls that need approval",
+	return a.parentCommand("approval", "Approve or deny calls that need approval",
 		a.approvalList(), a.approvalShow(),
-		a.decide("approve", "approved", "Approve a call, exactly as it was requested", true),
-		a.decide("deny", "denied", "Deny a call", false))
+		a.decideCommand("approve", "approved", "Approve a call, exactly as it was requested", true),
+		a.decideCommand("deny", "denied", "Deny a call", false))
 }
 
 func (a *app) approvalList() *cobra.Command {
@@ -37,7 +37,7 @@ func (a *app) approvalList() *cobra.Command {
 	flags.BoolVar(&all, "all", false, "also list decided calls")
 	flags.Var(number{&limit}, "limit", "list at most this `number` of approvals")
 	complete(cmd, "agent", a.agentNames)
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		if all {
 			which.State = ""
 		}
@@ -47,11 +47,11 @@ func (a *app) approvalList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return list(a, found,
+		return printList(a, found,
 			column[parley.Approval]{"approval", parley.Approval.ShortName},
 			column[parley.Approval]{"agent", func(p parley.Approval) string { return p.Agent }},
 			column[parley.Approval]{"call", whatIsHeld},
-			column[parley.Approval]{"since", func(p parley.Approval) string { return a.lately(p.CreatedAt) }},
+			column[parley.Approval]{"since", func(p parley.Approval) string { return a.formatPastTime(p.CreatedAt) }},
 			column[parley.Approval]{"state", stateOf},
 			column[parley.Approval]{"decider", decidedBy},
 			column[parley.Approval]{"note", func(p parley.Approval) string { return p.Note }},
@@ -78,7 +78,7 @@ func whatIsHeld(p parley.Approval) string {
 	}
 	what := strings.TrimSpace(cmp.Or(call.Action, p.Call.Tool) + " " + p.Target)
 	if text := cmp.Or(call.Message, call.Content.Text, call.Text); text != "" {
-		what += ` "` + cut(oneLine(text), 60) + `"`
+		what += ` "` + truncate(oneLine(text), 60) + `"`
 	}
 	return what
 }
@@ -106,21 +106,21 @@ func (a *app) approvalShow() *cobra.Command {
 		Example:           "  parley approval show approval-7",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			approval, err := c.Approval(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.one(approval, func() { a.showApproval(approval) })
+			return a.printValue(approval, func() { a.showApproval(approval) })
 		}),
 	}
 }
 
 // showApproval shows a request as whoever decides was asked, and how it stands.
 func (a *app) showApproval(p parley.Approval) {
-	a.text(p.Summary)
-	a.words("")
-	fields := []string{"approval", p.ShortName(), "id", p.ID, "state", stateOf(p), "reason", p.Rule, "since", a.moment(p.CreatedAt)}
+	a.printText(p.Summary)
+	a.printWords("")
+	fields := []string{"approval", p.ShortName(), "id", p.ID, "state", stateOf(p), "reason", p.Rule, "since", a.formatTime(p.CreatedAt)}
 	if p.State == parley.ApprovalPending {
 		fields = append(fields, "expires", a.maybe(p.ExpiresAt), "decider", deciderOf(p))
 	} else {
@@ -132,15 +132,15 @@ func (a *app) showApproval(p parley.Approval) {
 	case p.Failure != nil:
 		fields = append(fields, "error", p.Failure.Error())
 	}
-	a.fields(fields...)
+	a.printFields(fields...)
 	if p.Failure == nil && p.Result != "" {
-		a.words("")
-		a.told(parley.Framed(p.Target, p.Result))
+		a.printWords("")
+		a.printWording(parley.Framed(p.Target, p.Result))
 	}
 }
 
-// decide is a command that answers a request for an approval.
-func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
+// decideCommand is a command that answers a request for an approval.
+func (a *app) decideCommand(verb, done, short string, approve bool) *cobra.Command {
 	decision := parley.Decision{Approve: approve}
 	cmd := &cobra.Command{
 		Use:   verb + " APPROVAL",
@@ -149,7 +149,7 @@ func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
 			"  parley approval " + verb + " approval-7 --note \"ask me first next time\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			decided, err := c.Decide(ctx, args[0], decision)
 			if err != nil {
 				return err
@@ -160,7 +160,7 @@ func (a *app) decide(verb, done, short string, approve bool) *cobra.Command {
 			case decided.Failure != nil:
 				a.say("note: the call was approved, but failed: %s", decided.Failure)
 			}
-			return a.done(decided, done, decided.Agent, decided.ShortName())
+			return a.printDone(decided, done, decided.Agent, decided.ShortName())
 		}),
 	}
 	cmd.Flags().StringVar(&decision.Note, "note", "", "`text` for the requester")

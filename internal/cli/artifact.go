@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) artifactCommand() *cobra.Command {
-	return a.menu("artifact", "Store and fetch files", a.artifactPut(), a.artifactGet())
+	return a.parentCommand("artifact", "Store and fetch files", a.artifactPut(), a.artifactGet())
 }
 
 func (a *app) artifactPut() *cobra.Command {
@@ -21,7 +21,7 @@ func (a *app) artifactPut() *cobra.Command {
 		Example:           "  digest=$(parley artifact put report.pdf)\n  tar c src | parley artifact put -",
 		Args:              takes(1, 1),
 		ValidArgsFunction: files,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var stored parley.Artifact
 			err := a.readFrom(ctx, args[0], "storing", func(r io.Reader) (err error) {
 				stored, err = c.PutArtifact(ctx, r)
@@ -30,8 +30,8 @@ func (a *app) artifactPut() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.one(stored, func() {
-				a.words(stored.SHA256)
+			return a.printValue(stored, func() {
+				a.printWords(stored.SHA256)
 				a.say("stored %s", size(stored.Size))
 			})
 		}),
@@ -48,7 +48,7 @@ func (a *app) artifactGet() *cobra.Command {
 		ValidArgsFunction: inTurn(nothing, files),
 	}
 	forced(cmd, &force)
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 1 && isTerminal(a.out) {
 			return usagef(cmd, "the file may have control characters; name the FILE to write, or give - to print it anyway")
 		}

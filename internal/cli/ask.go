@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sure asks on a terminal whether something that cannot be undone is meant. Elsewhere --yes must say so.
-func (a *app) sure(cmd *cobra.Command, yes bool, question string) error {
+// confirm asks on a terminal whether something that cannot be undone is meant. Elsewhere --yes must say so.
+func (a *app) confirm(cmd *cobra.Command, yes bool, question string) error {
 	if yes {
 		return nil
 	}
@@ -34,10 +34,10 @@ func (a *app) sure(cmd *cobra.Command, yes bool, question string) error {
 
 const maxInput = 1 << 20 // bytes of a text read from standard input
 
-// input is a text from the command line, or with - what standard input holds.
-func (a *app) input(ctx context.Context, text string) (_ string, err error) {
+// readTextArg is a text from the command line, or with - what standard input holds.
+func (a *app) readTextArg(ctx context.Context, text string) (_ string, err error) {
 	if text == "-" {
-		if text, err = a.readText(ctx); err != nil {
+		if text, err = a.readStdinText(ctx); err != nil {
 			return "", err
 		}
 	}
@@ -47,7 +47,7 @@ func (a *app) input(ctx context.Context, text string) (_ string, err error) {
 	return text, nil
 }
 
-func (a *app) readText(ctx context.Context) (string, error) {
+func (a *app) readStdinText(ctx context.Context) (string, error) {
 	if isTerminal(a.in) {
 		a.say("type the message; end it with Ctrl-D")
 	}

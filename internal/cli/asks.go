@@ -20,16 +20,16 @@ func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksO
 	if len(asks) > limit {
 		a.say("note: there are more asks; list them with a higher --limit")
 	}
-	return list(a, asks[:min(limit, len(asks))],
+	return printList(a, asks[:min(limit, len(asks))],
 		column[parley.AskView]{"message", parley.AskView.ShortName},
 		column[parley.AskView]{"from", func(v parley.AskView) string { return v.FromName }},
 		column[parley.AskView]{"to", func(v parley.AskView) string { return v.ToName }},
 		column[parley.AskView]{"state", func(v parley.AskView) string { return string(v.State) }},
-		column[parley.AskView]{"since", func(v parley.AskView) string { return a.moment(v.Since) }},
-		column[parley.AskView]{"until", func(v parley.AskView) string { return a.moment(v.Until) }},
+		column[parley.AskView]{"since", func(v parley.AskView) string { return a.formatTime(v.Since) }},
+		column[parley.AskView]{"until", func(v parley.AskView) string { return a.formatTime(v.Until) }},
 		column[parley.AskView]{"ended", func(v parley.AskView) string { return a.maybe(v.EndedAt) }},
 		column[parley.AskView]{"task", func(v parley.AskView) string { return v.Task }},
 		column[parley.AskView]{"source", func(v parley.AskView) string { return v.Source }},
-		column[parley.AskView]{"question", func(v parley.AskView) string { return cut(oneLine(v.Question), parley.MaxQuestion) }},
+		column[parley.AskView]{"question", func(v parley.AskView) string { return truncate(oneLine(v.Question), parley.MaxQuestion) }},
 	)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) auditCommand() *cobra.Command {
-	return a.menu("audit", "List and verify the audit log", a.auditList(), a.auditVerify())
+	return a.parentCommand("audit", "List and verify the audit log", a.auditList(), a.auditVerify())
 }
 
 func (a *app) auditList() *cobra.Command {
@@ -21,14 +21,14 @@ func (a *app) auditList() *cobra.Command {
 		Short:   "List the newest entries of the audit log, in order",
 		Example: "  parley audit list\n  parley audit list --last 1000 -o jsonl",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			entries, err := newest(client.All(ctx, c.AuditLog), last)
 			if err != nil {
 				return err
 			}
-			return list(a, entries,
+			return printList(a, entries,
 				column[parley.AuditEntry]{"num", func(e parley.AuditEntry) string { return strconv.FormatInt(e.Num, 10) }},
-				column[parley.AuditEntry]{"at", func(e parley.AuditEntry) string { return a.moment(e.At) }},
+				column[parley.AuditEntry]{"at", func(e parley.AuditEntry) string { return a.formatTime(e.At) }},
 				column[parley.AuditEntry]{"actor", func(e parley.AuditEntry) string { return e.Actor }},
 				column[parley.AuditEntry]{"act", func(e parley.AuditEntry) string { return e.Act }},
 				column[parley.AuditEntry]{"subject", func(e parley.AuditEntry) string { return e.Subject }},
@@ -48,13 +48,13 @@ func (a *app) auditVerify() *cobra.Command {
 keeps the newest hash outside the database.`,
 		Example: "  parley audit verify",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			defer a.progress(ctx, "checking", &counter{})()
 			report, err := c.VerifyAudit(ctx)
 			if err != nil {
 				return err
 			}
-			if err := a.one(report, func() { a.verified(report) }); err != nil {
+			if err := a.printValue(report, func() { a.verified(report) }); err != nil {
 				return err
 			}
 			if !report.OK {
@@ -71,11 +71,11 @@ func (a *app) verified(r parley.AuditReport) {
 	if !r.OK {
 		verdict = "not ok"
 	}
-	a.fields("audit log", verdict, "entries", strconv.FormatInt(r.Entries, 10), "head", r.Head.Hash)
+	a.printFields("audit log", verdict, "entries", strconv.FormatInt(r.Entries, 10), "head", r.Head.Hash)
 	for _, problem := range r.Problems {
-		a.words("problem", problem)
+		a.printWords("problem", problem)
 	}
 	if r.Omitted > 0 {
-		a.words("problem", "and "+strconv.Itoa(r.Omitted)+" more")
+		a.printWords("problem", "and "+strconv.Itoa(r.Omitted)+" more")
 	}
 }

@@ -37,7 +37,7 @@ func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, tim
 	switch {
 	case isAway(err):
 		return parley.Errorf(parley.TimedOut, "the connection to the hub was lost; the message is accepted").
-			Suggest("wait for the answer: %s", a.line("wait", r.Message.ShortName())).From(err)
+			Suggest("wait for the answer: %s", a.commandLine("wait", r.Message.ShortName())).From(err)
 	case err != nil:
 		return err
 	}
@@ -52,7 +52,7 @@ func (a *app) await(ctx context.Context, c *client.Client, r parley.Receipt, tim
 			return a.unanswered(d, timeout)
 		}
 	}
-	if err := a.one(got, func() { a.answers(got.Answers) }); err != nil {
+	if err := a.printValue(got, func() { a.answers(got.Answers) }); err != nil {
 		return err
 	}
 	a.wasShown(ctx, c, got.Answers...)
@@ -137,9 +137,9 @@ func (w waiter) tellTries(deliveries []parley.Delivery) {
 
 // unanswered says how far a delivery has come without an answer.
 func (a *app) unanswered(d parley.Delivery, timeout time.Duration) error {
-	look := a.line("trace", d.ShortName())
+	look := a.commandLine("trace", d.ShortName())
 	if d.Run != "" {
-		look = a.line("agent", "run", d.Run)
+		look = a.commandLine("agent", "run", d.Run)
 	}
 	switch {
 	case d.Failure != nil && (d.State.Settled() || d.State == parley.DeliveryDead):
@@ -150,7 +150,7 @@ func (a *app) unanswered(d parley.Delivery, timeout time.Duration) error {
 			Suggest("see what the run did: %s", look)
 	default:
 		return parley.Errorf(parley.TimedOut, "%s did not answer within %s; the message is %s", d.Recipient, timeout, d.State).
-			Suggest("wait for the answer: %s", a.line("wait", d.Message))
+			Suggest("wait for the answer: %s", a.commandLine("wait", d.Message))
 	}
 }
 
@@ -166,9 +166,9 @@ func codeOfFailure(d parley.Delivery) parley.Code {
 func (a *app) answers(answers []parley.Message) {
 	for _, m := range answers {
 		if len(answers) > 1 {
-			a.told(parley.Own(m.From+": ").Quote(m.From, m.Content.Text))
+			a.printWording(parley.Own(m.From+": ").Quote(m.From, m.Content.Text))
 		} else {
-			a.text(wordsOf(m))
+			a.printText(wordsOf(m))
 		}
 	}
 }

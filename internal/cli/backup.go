@@ -42,8 +42,8 @@ creates a directory under backups in the home; a backup on another disk is safer
 			if err != nil {
 				return err
 			}
-			return a.one(made, func() {
-				a.fields("directory", made.Directory, "messages", count(made.Messages), "files", count(int64(made.Files)), "size", size(made.Bytes))
+			return a.printValue(made, func() {
+				a.printFields("directory", made.Directory, "messages", count(made.Messages), "files", count(int64(made.Files)), "size", size(made.Bytes))
 			})
 		},
 	}
@@ -78,7 +78,7 @@ func (a *app) backUp(ctx context.Context, dir home.Dir, c *config.Config, target
 	if !running {
 		return server.Backup(ctx, a.offline(dir, c), target)
 	}
-	hub, err := a.hubIn(dir)
+	hub, err := a.newClientIn(dir)
 	if err != nil {
 		return parley.Backup{}, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) blackboardCommand() *cobra.Command {
-	board := a.menu("blackboard", "Write and read messages as blackboard files", a.blackboardWrite(), a.blackboardRead())
+	board := a.parentCommand("blackboard", "Write and read messages as blackboard files", a.blackboardWrite(), a.blackboardRead())
 	board.Long = `Write and read messages as blackboard files, as scripts for a blackboard do. The paths are those of blackboard files; the
 hub stores the messages. Only an owner may write as another agent or read its inbox.
 

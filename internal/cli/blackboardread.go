@@ -32,7 +32,7 @@ processed/.`,
 			return err
 		}
 		ctx := cmd.Context()
-		c, err := a.actingAs(ctx, at.agent)
+		c, err := a.newClientAs(ctx, at.agent)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page 
 		page = items("", more.Deliveries, more.Messages)
 	}
 	return nil, parley.Errorf(parley.BadInput, "%s has no document %s in its inbox", at.agent, at.id).Because(parley.NotFound).
-		Suggest("list the inbox: %s", a.line("blackboard", "read", at.agent+"/inbox/"))
+		Suggest("list the inbox: %s", a.commandLine("blackboard", "read", at.agent+"/inbox/"))
 }
 
 func (a *app) printDocuments(documents []json.RawMessage, one bool) error {
@@ -100,10 +100,10 @@ func (a *app) printDocuments(documents []json.RawMessage, one bool) error {
 		a.output = formatJSON // it is what documents are
 	}
 	if a.output == formatJSON && !one {
-		return a.json(documents)
+		return a.printJSON(documents)
 	}
 	for _, document := range documents {
-		if err := a.json(document); err != nil {
+		if err := a.printJSON(document); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error
 	if err := checkPlace(at, arrival); err != nil {
 		return err
 	}
-	c, err := a.actingAs(ctx, arrival.From)
+	c, err := a.newClientAs(ctx, arrival.From)
 	if err != nil {
 		return err
 	}

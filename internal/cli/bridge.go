@@ -12,8 +12,8 @@ import (
 )
 
 func (a *app) bridgeCommand() *cobra.Command {
-	bridge := a.menu("bridge", "Connect directory trees of other systems to the hub",
-		a.bridgeAdd(), a.bridgeList(), a.bridgeShow(), a.bridgeHalt("pause", "paused", true), a.bridgeHalt("resume", "resumed", false),
+	bridge := a.parentCommand("bridge", "Connect directory trees of other systems to the hub",
+		a.bridgeAdd(), a.bridgeList(), a.bridgeShow(), a.bridgePauseCommand("pause", "paused", true), a.bridgePauseCommand("resume", "resumed", false),
 		a.bridgeSet(), a.bridgeRemove(), a.bridgeRun())
 	bridge.Long = `Connect directory trees of other systems to the hub, in both directions. Files that scripts write to the tree become
 messages. Messages to agents that live in the tree become files.`
@@ -26,12 +26,12 @@ func (a *app) bridgeList() *cobra.Command {
 		Short:   "List bridges and their state",
 		Example: "  parley bridge list\n  parley bridge list -o json",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			bridges, err := c.Bridges(ctx)
 			if err != nil {
 				return err
 			}
-			return list(a, bridges,
+			return printList(a, bridges,
 				column[parley.BridgeView]{"id", func(v parley.BridgeView) string { return v.ID }},
 				column[parley.BridgeView]{"layout", func(v parley.BridgeView) string { return string(v.Layout) }},
 				column[parley.BridgeView]{"state", bridgeState},
@@ -51,39 +51,39 @@ const notRunning = "not running"
 // bridgeState is what a bridge is doing, in a word or two.
 func bridgeState(v parley.BridgeView) string { return strings.ReplaceAll(string(v.Doing()), "_", " ") }
 
-// onBridge is a command about one bridge and nothing else.
-func (a *app) onBridge(use, short, example string, do call) *cobra.Command {
+// bridgeArgCommand is a command about one bridge and nothing else.
+func (a *app) bridgeArgCommand(use, short, example string, do clientFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Args: takes(1, 1), ValidArgsFunction: inTurn(a.bridgeIDs, nothing), RunE: a.ask(do),
+		Args: takes(1, 1), ValidArgsFunction: inTurn(a.bridgeIDs, nothing), RunE: a.withClient(do),
 	}
 }
 
-// bridgeHalt is a command that lets a bridge do nothing, or go on.
-func (a *app) bridgeHalt(verb, done string, paused bool) *cobra.Command {
+// bridgePauseCommand is a command that lets a bridge do nothing, or go on.
+func (a *app) bridgePauseCommand(verb, done string, paused bool) *cobra.Command {
 	short := "Pause a bridge; its files wait"
 	if !paused {
 		short = "Resume a bridge"
 	}
-	return a.onBridge(verb+" BRIDGE", short, "  parley bridge "+verb+" agentos-collab",
+	return a.bridgeArgCommand(verb+" BRIDGE", short, "  parley bridge "+verb+" agentos-collab",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.ChangeBridge(ctx, args[0], parley.BridgeChange{Paused: &paused})
 			if err != nil {
 				return err
 			}
-			return a.done(v, done, v.ID)
+			return a.printDone(v, done, v.ID)
 		})
 }
 
 func (a *app) bridgeSet() *cobra.Command {
 	var agents, channels []string
-	cmd := a.onBridge("set BRIDGE", "Change the agents or the channels of a bridge",
+	cmd := a.bridgeArgCommand("set BRIDGE", "Change the agents or the channels of a bridge",
 		"  parley bridge set agentos-collab --agents reviewer,builder,tester\n  parley bridge set agentos-collab --channels agent-os-paper", nil)
 	cmd.Flags().StringArrayVar(&agents, "agents", nil, "replace the agents that may send through the bridge: `names` separated by commas")
 	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: replace the channels that it connects: `names` separated by commas; all: every directory in the tree")
 	complete(cmd, "agents", a.agentListNames)
 	complete(cmd, "channels", nothing)
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if err := noneEmpty(cmd, "agents", "channels"); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (a *app) bridgeSet() *cobra.Command {
 			return err
 		}
 		a.notices(v.Notices)
-		return a.done(v, "changed", v.ID)
+		return a.printDone(v, "changed", v.ID)
 	})
 	return cmd
 }
@@ -115,13 +115,13 @@ func bridgeChange(cmd *cobra.Command, agents, channels []string) (change parley.
 }
 
 func (a *app) bridgeRemove() *cobra.Command {
-	return a.onBridge("remove BRIDGE", "Remove a bridge; its tree stays unchanged", "  parley bridge remove agentos-collab",
+	return a.bridgeArgCommand("remove BRIDGE", "Remove a bridge; its tree stays unchanged", "  parley bridge remove agentos-collab",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.RemoveBridge(ctx, args[0]); err != nil {
 				return err
 			}
 			a.say("the tree and its agents stay unchanged")
-			return a.did("removed", args[0])
+			return a.printAction("removed", args[0])
 		})
 }
 

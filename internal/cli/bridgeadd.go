@@ -54,7 +54,7 @@ cannot scan the tree within 30 seconds, the command says why and exits with 5. T
 	for _, name := range []string{"name", "channels", "replay-since"} {
 		complete(cmd, name, nothing)
 	}
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		if err := noneEmpty(cmd, "agents", "name", "channels", "queue-agent", "replay-since"); err != nil {
 			return err
 		}
@@ -91,13 +91,13 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 		}
 	}
 	if err != nil { // it was interrupted, or the hub has gone away
-		a.say("%s was added, but may not have scanned the tree yet; check its state: %s", v.ID, a.line("bridge", "show", v.ID))
+		a.say("%s was added, but may not have scanned the tree yet; check its state: %s", v.ID, a.commandLine("bridge", "show", v.ID))
 		return err
 	}
 	if v.Outside {
-		a.say("run the bridge on the machine that has %s: %s", v.Root, a.line("bridge", "run", v.ID))
+		a.say("run the bridge on the machine that has %s: %s", v.Root, a.commandLine("bridge", "run", v.ID))
 	}
-	return errors.Join(a.done(v, "added", v.ID, v.Root), a.firstLook(v))
+	return errors.Join(a.printDone(v, "added", v.ID, v.Root), a.firstLook(v))
 }
 
 // firstLook says what keeps a bridge that was just added from the whole of its tree, and is an error where its first look is not
@@ -110,7 +110,7 @@ func (a *app) firstLook(v parley.BridgeView) error {
 	switch {
 	case v.State == parley.BridgeLooking:
 		return parley.Errorf(parley.TimedOut, "%s was added, but did not finish its first scan of the tree within %g seconds: %s", v.ID, client.FirstLook.Seconds(), late).
-			Suggest("check its state: %s", a.line("bridge", "show", v.ID))
+			Suggest("check its state: %s", a.commandLine("bridge", "show", v.ID))
 	case v.Status.Trouble != "" && !v.Status.Looked:
 		return parley.Errorf(parley.TimedOut, "%s was added, but cannot scan the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.remedyFor(v))
 	case v.Status.Trouble != "":

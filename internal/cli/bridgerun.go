@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) bridgeRun() (cmd *cobra.Command) {
-	cmd = a.onBridge("run BRIDGE", "Run a bridge that was added with --outside, until you interrupt it",
+	cmd = a.bridgeArgCommand("run BRIDGE", "Run a bridge that was added with --outside, until you interrupt it",
 		"  parley bridge run inbox-bus\n  PARLEY_URL=https://hub.example.org PARLEY_TOKEN=parley_… parley bridge run inbox-bus",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Bridge(ctx, args[0])
@@ -24,7 +24,7 @@ func (a *app) bridgeRun() (cmd *cobra.Command) {
 			}
 			if !v.Outside {
 				return parley.Errorf(parley.BadInput, "the hub runs %s itself", v.ID).
-					Suggest("check its state: %s; or remove it, and add it again with --outside", a.line("bridge", "show", v.ID))
+					Suggest("check its state: %s; or remove it, and add it again with --outside", a.commandLine("bridge", "show", v.ID))
 			}
 			if err := mustBeDirectory(v.Root); err != nil {
 				return err
@@ -75,7 +75,7 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 			a.say("%s; retrying until it works", why)
 			told = why
 		}
-		rest(ctx, pause)
+		sleepFor(ctx, pause)
 		pause = min(2*pause, lastPause)
 	}
 	return nil
@@ -95,16 +95,16 @@ func (a *app) untilResumed(ctx context.Context, c *client.Client, id string) err
 			return err
 		}
 		if !told {
-			a.say("%s is paused; resume it: %s", id, a.line("bridge", "resume", id))
+			a.say("%s is paused; resume it: %s", id, a.commandLine("bridge", "resume", id))
 		}
-		if rest(ctx, lookForMore); ctx.Err() != nil {
+		if sleepFor(ctx, lookForMore); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 }
 
-// rest waits.
-func rest(ctx context.Context, length time.Duration) {
+// sleepFor waits.
+func sleepFor(ctx context.Context, length time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(length):

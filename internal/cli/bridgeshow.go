@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) bridgeShow() *cobra.Command {
-	return a.onBridge("show BRIDGE", "Show a bridge, its state, and the files it refused lately",
+	return a.bridgeArgCommand("show BRIDGE", "Show a bridge, its state, and the files it refused lately",
 		"  parley bridge show agentos-collab\n  parley bridge show agentos-collab -o json",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Bridge(ctx, args[0])
@@ -23,7 +23,7 @@ func (a *app) bridgeShow() *cobra.Command {
 				return err
 			}
 			shown := shownBridge{v, lastLines(v)}
-			return a.one(shown, func() { a.showBridge(shown) })
+			return a.printValue(shown, func() { a.showBridge(shown) })
 		})
 }
 
@@ -36,20 +36,20 @@ type shownBridge struct {
 func (a *app) showBridge(v shownBridge) {
 	runs := "by the hub"
 	if v.Outside {
-		runs = "outside: " + a.line("bridge", "run", v.ID)
+		runs = "outside: " + a.commandLine("bridge", "run", v.ID)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	a.fields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "trouble", v.Status.Trouble,
+	a.printFields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "trouble", v.Status.Trouble,
 		"do this", a.remedyFor(v.BridgeView), "runs", runs,
 		"agents", strings.Join(v.Agents, ", "), "channels", strings.Join(v.Channels, ", "), "queue agent", v.QueueAgent,
 		"replay since", a.maybe(v.ReplaySince), "last scan", a.maybe(v.Status.ScannedAt),
 		"imported", number(v.Status.Imported), "pending", number(v.Status.Waiting), "exported", number(v.Status.Exported),
 		"rejected", number(v.Status.Rejected), "evicted", number(v.Status.Evicted),
-		"added by", v.CreatedBy, "added", a.moment(v.CreatedAt))
+		"added by", v.CreatedBy, "added", a.formatTime(v.CreatedAt))
 	if len(v.Log) > 0 {
-		a.words("")
+		a.printWords("")
 		for _, line := range v.Log {
-			a.words(line)
+			a.printWords(line)
 		}
 	}
 }

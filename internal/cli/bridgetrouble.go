@@ -29,12 +29,12 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 		return ""
 	}
 	if v.Status.Stopped {
-		return "make sure that no other hub uses the tree, then resume this bridge: " + a.line("bridge", "pause", v.ID) + " && " + a.line("bridge", "resume", v.ID)
+		return "make sure that no other hub uses the tree, then resume this bridge: " + a.commandLine("bridge", "pause", v.ID) + " && " + a.commandLine("bridge", "resume", v.ID)
 	}
 	if other := holder.FindStringSubmatch(trouble); other != nil && other[1] != "" && other[1] != v.ID {
-		return "pause the other bridge, at its hub: " + a.line("bridge", "pause", other[1])
+		return "pause the other bridge, at its hub: " + a.commandLine("bridge", "pause", other[1])
 	} else if other != nil {
-		return "stop the process that the message names, or remove this bridge: " + a.line("bridge", "remove", v.ID)
+		return "stop the process that the message names, or remove this bridge: " + a.commandLine("bridge", "remove", v.ID)
 	}
 	for _, r := range remedies {
 		if strings.Contains(trouble, r.words) {
@@ -42,7 +42,7 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 		}
 	}
 	if strings.Contains(trouble, "no such file or directory") {
-		return "restore the directory, or remove the bridge: " + a.line("bridge", "remove", v.ID)
+		return "restore the directory, or remove the bridge: " + a.commandLine("bridge", "remove", v.ID)
 	}
 	return "check the tree and the log of the hub"
 }
@@ -51,7 +51,7 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 func (a *app) troubled(v parley.BridgeView) (what, remedy string) {
 	switch state := bridgeState(v); {
 	case state == notRunning:
-		return v.ID + " is not running", "run it on the machine that has " + v.Root + ": " + a.line("bridge", "run", v.ID)
+		return v.ID + " is not running", "run it on the machine that has " + v.Root + ": " + a.commandLine("bridge", "run", v.ID)
 	case v.Status.Trouble != "" && !v.Paused:
 		return v.ID + " is " + state + ": " + v.Status.Trouble, a.remedyFor(v)
 	default:

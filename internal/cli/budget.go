@@ -66,7 +66,7 @@ func (a *app) halted(stopped, paused *parley.Halt) string {
 	if halt == nil {
 		return ""
 	}
-	text := what + " by " + halt.By + " at " + a.moment(halt.At)
+	text := what + " by " + halt.By + " at " + a.formatTime(halt.At)
 	if halt.Until != nil && what == "paused" {
 		text += " until " + a.soon(*halt.Until)
 	}

@@ -45,7 +45,7 @@ standard input and prints each message as a line, until the input ends.`,
 			return nil
 		}
 	}
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		names, text := chatArgs(args, cmd.ArgsLenAtDash(), conv != "")
 		if len(text) == 0 {
 			return a.chat(ctx, c, conv, names)
@@ -69,7 +69,7 @@ func (a *app) orNewConv(ctx context.Context, c *client.Client, err error, conv s
 	if _, missing := c.Conversation(ctx, conv); missing == nil || parley.AsError(missing).Reason != parley.NotFound {
 		return err
 	}
-	return ifUnknown(err, "create it: %s", a.line("conv", "new", shellWord(ref.Name)))
+	return ifUnknown(err, "create it: %s", a.commandLine("conv", "new", shellWord(ref.Name)))
 }
 
 // chatArgs tells names from a text. No name has a space in it; what comes after -- (dash is how much comes

@@ -43,12 +43,12 @@ func RunAs(program string, args []string, stdin io.Reader, stdout, stderr io.Wri
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	a := &app{in: stdin, out: stdout, err: stderr, output: formatTable}
-	root := a.rootAs(filepath.Base(program))
+	root := a.rootFor(filepath.Base(program))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	a.watchStart(root)
+	a.markStart(root)
 	err := a.unlessHeld(root.ExecuteContext(ctx))
 	if err == nil {
 		return exitDone
@@ -59,8 +59,8 @@ func RunAs(program string, args []string, stdin io.Reader, stdout, stderr io.Wri
 	return a.fail(ctx, err)
 }
 
-// watchStart notes when a command starts to run.
-func (a *app) watchStart(cmd *cobra.Command) {
+// markStart notes when a command starts to run.
+func (a *app) markStart(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			a.started = true
@@ -68,7 +68,7 @@ func (a *app) watchStart(cmd *cobra.Command) {
 		}
 	}
 	for _, below := range cmd.Commands() {
-		a.watchStart(below)
+		a.markStart(below)
 	}
 }
 
@@ -81,20 +81,20 @@ const (
 )
 
 func (a *app) root() *cobra.Command {
-	root := a.menu("parley", "The place where AI agents and people talk to each other")
+	root := a.parentCommand("parley", "The place where AI agents and people talk to each other")
 	root.Long = `Parley is the place where AI agents and people talk to each other.
 
 Start the hub with "parley up", add an agent with "parley agent add arya", and write to it with
 "parley send arya hello". The help of each command has examples: parley send --help`
 	a.program = programName
-	a.asRoot(root)
-	a.commands(root)
+	a.configureRoot(root)
+	a.addCommands(root)
 	return root
 }
 
-// asRoot gives a command what the uppermost one has.
-func (a *app) asRoot(root *cobra.Command) {
-	root.SetUsageTemplate(usageOf(root))
+// configureRoot gives a command what the uppermost one has.
+func (a *app) configureRoot(root *cobra.Command) {
+	root.SetUsageTemplate(usageTemplate(root))
 	root.Version = about().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -111,7 +111,7 @@ func (a *app) globalFlags(root *cobra.Command) {
 	complete(root, "output", fixed(string(formatTable), string(formatJSON), string(formatLines)))
 }
 
-func (a *app) commands(root *cobra.Command) {
+func (a *app) addCommands(root *cobra.Command) {
 	root.AddGroup(
 		&cobra.Group{ID: groupTalk, Title: "Talking:"},
 		&cobra.Group{ID: groupPeople, Title: "Agents, conversations and tasks:"},
@@ -120,36 +120,36 @@ func (a *app) commands(root *cobra.Command) {
 	)
 	root.SetHelpCommandGroupID(groupHub)
 	root.SetCompletionCommandGroupID(groupHub)
-	group(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(), a.waitCommand(),
+	addGroup(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(), a.waitCommand(),
 		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.searchCommand(), a.traceCommand(), a.logCommand(), a.sendMessageCommand(), a.blackboardCommand())
-	group(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.approvalCommand(), a.permitCommand(), a.bridgeCommand(), a.tokenCommand(),
+	addGroup(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.approvalCommand(), a.permitCommand(), a.bridgeCommand(), a.tokenCommand(),
 		a.whoCommand(), a.topCommand(), a.whoamiCommand(), a.signInCommand())
-	group(root, groupHub, a.upCommand(), a.demoCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
-	group(root, groupCare, a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),
+	addGroup(root, groupHub, a.upCommand(), a.demoCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
+	addGroup(root, groupCare, a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),
 		a.deadCommand(), a.redactCommand(), a.artifactCommand(), a.auditCommand(), a.uninstallCommand())
-	libraryCommands(root)
+	addCobraCommands(root)
 }
 
-func group(root *cobra.Command, id string, commands ...*cobra.Command) {
+func addGroup(root *cobra.Command, id string, commands ...*cobra.Command) {
 	for _, cmd := range commands {
 		cmd.GroupID = id
 	}
 	root.AddCommand(commands...)
 }
 
-// menu is a command that only has others below it.
-func (a *app) menu(use, short string, below ...*cobra.Command) *cobra.Command {
+// parentCommand is a command that only has others below it.
+func (a *app) parentCommand(use, short string, below ...*cobra.Command) *cobra.Command {
 	menu := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  noArgs,
 		RunE:  showHelp,
 
-		Annotations: map[string]string{menuMark: "yes"},
+		Annotations: map[string]string{parentAnnotation: "yes"},
 	}
 	menu.AddCommand(below...)
 	var examples []string
-	for _, cmd := range below[:min(len(below), menuExamples)] {
+	for _, cmd := range below[:min(len(below), parentExamples)] {
 		first, _, _ := strings.Cut(cmd.Example, "\n")
 		examples = append(examples, first)
 	}
@@ -159,26 +159,26 @@ func (a *app) menu(use, short string, below ...*cobra.Command) *cobra.Command {
 
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-const menuExamples = 5
+const parentExamples = 5
 
-// menuMark is on menus, which help shows without a usage of their own.
-const menuMark = "menu"
+// parentAnnotation is on menus, which help shows without a usage of their own.
+const parentAnnotation = "menu"
 
-// usageOf is cobra's template without the line that a menu has no use for.
-func usageOf(root *cobra.Command) string {
-	return strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+menuMark+`"))}}`, 1)
+// usageTemplate is cobra's template without the line that a menu has no use for.
+func usageTemplate(root *cobra.Command) string {
+	return strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+parentAnnotation+`"))}}`, 1)
 }
 
-// line is a command line to suggest, for the hub that is meant here.
-func (a *app) line(words ...string) string {
+// commandLine is a command line to suggest, for the hub that is meant here.
+func (a *app) commandLine(words ...string) string {
 	if a.home != "" {
 		words = append([]string{"--home", a.home}, words...)
 	}
 	return "parley " + strings.Join(words, " ")
 }
 
-// hub is the client of the hub that is meant.
-func (a *app) hub() (*client.Client, error) {
+// newClient is the client of the hub that is meant.
+func (a *app) newClient() (*client.Client, error) {
 	options, err := client.Find(a.home)
 	if err != nil {
 		return nil, err
@@ -187,13 +187,13 @@ func (a *app) hub() (*client.Client, error) {
 	return client.New(options)
 }
 
-// call is what a command does with the hub.
-type call func(ctx context.Context, c *client.Client, args []string) error
+// clientFunc is what a command does with the hub.
+type clientFunc func(ctx context.Context, c *client.Client, args []string) error
 
-// ask makes a command's function of what it does with the hub.
-func (a *app) ask(do call) func(*cobra.Command, []string) error {
+// withClient makes a command's function of what it does with the hub.
+func (a *app) withClient(do clientFunc) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		c, err := a.hub()
+		c, err := a.newClient()
 		if err != nil {
 			return err
 		}

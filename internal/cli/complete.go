@@ -129,7 +129,7 @@ func (a *app) agentListNames(cmd *cobra.Command, args []string, typed string) ([
 func (a *app) fromHub(
 	cmd *cobra.Command, typed string, find func(context.Context, *client.Client, func(name, about string)),
 ) (found []string, _ cobra.ShellCompDirective) {
-	c, err := a.hub()
+	c, err := a.newClient()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

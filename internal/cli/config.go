@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	return a.menu("config", "Show the configuration of the hub", a.configShow(), a.configPath())
+	return a.parentCommand("config", "Show the configuration of the hub", a.configShow(), a.configPath())
 }
 
 func (a *app) configShow() *cobra.Command {
@@ -31,7 +31,7 @@ func (a *app) configShow() *cobra.Command {
 			for _, warning := range c.Warnings() {
 				a.say("%s", warning)
 			}
-			return list(a, c.Values(),
+			return printList(a, c.Values(),
 				column[config.Value]{"key", func(v config.Value) string { return v.Key }},
 				column[config.Value]{"value", func(v config.Value) string { return v.Value }},
 				column[config.Value]{"source", func(v config.Value) string { return v.Source }},
@@ -55,7 +55,7 @@ func (a *app) configPath() *cobra.Command {
 			path := struct {
 				Path string `json:"path"`
 			}{dir.Config()}
-			return a.done(path, path.Path)
+			return a.printDone(path, path.Path)
 		},
 	}
 }

@@ -68,7 +68,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 	cmd.Args = afterWait(takes(1, 2))
 	cmd.ValidArgsFunction = inTurn(a.agentNames, nothing)
 	r.declare(a, cmd)
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if err := r.finish(ctx, a, cmd, c, args); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 			a.tellWhere(ctx, contacted, err)
 			return err
 		}
-		if err := a.one(contacted, func() { a.text(contacted.Text) }); err != nil {
+		if err := a.printValue(contacted, func() { a.printText(contacted.Text) }); err != nil {
 			return err
 		}
 		return a.unlessWaiting(r.contact, contacted)
@@ -132,13 +132,13 @@ func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err err
 	switch {
 	case client.Away(err): // which says it itself
 	case id != "" && (ctx.Err() != nil || contacted.Outcome == parley.ContactLate):
-		a.say("note: the request goes on; wait for it with: %s", a.line("wait", id))
+		a.say("note: the request goes on; wait for it with: %s", a.commandLine("wait", id))
 	case contacted.Task != "":
-		a.say("note: see what happened: %s", a.line("task", "show", contacted.Task))
+		a.say("note: see what happened: %s", a.commandLine("task", "show", contacted.Task))
 	case contacted.Message != "":
-		a.say("note: see what happened: %s", a.line("trace", id))
+		a.say("note: see what happened: %s", a.commandLine("trace", id))
 	case ctx.Err() != nil:
-		a.say("note: an accepted request goes on, and the hub delivers its outcome: %s", a.line("inbox", "--peek"))
+		a.say("note: an accepted request goes on, and the hub delivers its outcome: %s", a.commandLine("inbox", "--peek"))
 	}
 }
 
@@ -148,7 +148,7 @@ func (a *app) unlessWaiting(c parley.Contact, contacted parley.Contacted) error 
 		return nil
 	}
 	return parley.Errorf(parley.TimedOut, "there is no result within %s; the hub delivers it when it comes", c.Wait).
-		Suggest("wait for the result: %s", a.line("wait", contacted.Task))
+		Suggest("wait for the result: %s", a.commandLine("wait", contacted.Task))
 }
 
 // approach is a contact as the command line describes it.
@@ -205,22 +205,22 @@ func (r *approach) finish(ctx context.Context, a *app, cmd *cobra.Command, c *cl
 		return err
 	}
 	r.contact.Agent = args[0]
-	if r.contact.Message, err = a.said(ctx, cmd, args[1:]); err != nil {
+	if r.contact.Message, err = a.textOrStdin(ctx, cmd, args[1:]); err != nil {
 		return err
 	}
 	r.contact.Artifacts, err = a.storeFiles(ctx, c, r.files)
 	return err
 }
 
-// said is the text of a command, or what standard input holds.
-func (a *app) said(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
+// textOrStdin is the text of a command, or what standard input holds.
+func (a *app) textOrStdin(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
 	switch {
 	case len(args) > 0:
-		return a.input(ctx, args[0])
+		return a.readTextArg(ctx, args[0])
 	case isTerminal(a.in):
 		return "", usagef(cmd, "TEXT is missing; put it in quotes, or give - to type it here")
 	default:
-		return a.input(ctx, "-")
+		return a.readTextArg(ctx, "-")
 	}
 }
 
@@ -240,12 +240,12 @@ func dueAt(cmd *cobra.Command, text string) (*time.Time, error) {
 // waitsForApproval says that a call was not made yet, and who lets it be made. That is no failure.
 func (a *app) waitsForApproval(held *parley.Held) error {
 	approval := held.Approval
-	a.say("%s: %s decides (see the request: %s)", approval.ShortName(), deciderOf(approval), a.line("approval", "show", approval.ShortName()))
+	a.say("%s: %s decides (see the request: %s)", approval.ShortName(), deciderOf(approval), a.commandLine("approval", "show", approval.ShortName()))
 	answer := struct {
 		Text     string          `json:"text"`
 		Approval parley.Approval `json:"approval"`
 	}{held.Error(), approval}
-	return a.one(answer, func() { a.words(held.Error()) })
+	return a.printValue(answer, func() { a.printWords(held.Error()) })
 }
 
 // deciderOf is who decides about a call.

@@ -13,28 +13,28 @@ import (
 )
 
 func (a *app) agentStart() *cobra.Command {
-	return a.order(parley.ActionStart, "started", "", "start AGENT", "Start a stopped agent again",
+	return a.controlCommand(parley.ActionStart, "started", "", "start AGENT", "Start a stopped agent again",
 		"  parley agent start arya")
 }
 
 func (a *app) agentStop() *cobra.Command {
-	return a.order(parley.ActionStop, "stopped", "how long its runs may continue (default 30s)",
+	return a.controlCommand(parley.ActionStop, "stopped", "how long its runs may continue (default 30s)",
 		"stop AGENT", "Stop an agent; its messages wait",
 		"  parley agent stop arya\n  parley agent stop arya --timeout 5m --reason \"a new version\"")
 }
 
 func (a *app) agentPause() *cobra.Command {
-	return a.order(parley.ActionPause, "paused", "resume the agent after this long",
+	return a.controlCommand(parley.ActionPause, "paused", "resume the agent after this long",
 		"pause AGENT", "Pause an agent; its runs continue, but no new run begins",
 		"  parley agent pause arya\n  parley agent pause arya --timeout 1h --reason \"the build is red\"")
 }
 
 func (a *app) agentResume() *cobra.Command {
-	return a.order(parley.ActionResume, "resumed", "", "resume AGENT", "Resume a paused agent", "  parley agent resume arya")
+	return a.controlCommand(parley.ActionResume, "resumed", "", "resume AGENT", "Resume a paused agent", "  parley agent resume arya")
 }
 
-// order is a command that tells an agent something. Where there is a text about a time, it may be given one.
-func (a *app) order(action parley.Action, done, timeout, use, short, example string) *cobra.Command {
+// controlCommand is a command that tells an agent something. Where there is a text about a time, it may be given one.
+func (a *app) controlCommand(action parley.Action, done, timeout, use, short, example string) *cobra.Command {
 	var reason string
 	var length time.Duration
 	cmd := &cobra.Command{
@@ -45,7 +45,7 @@ func (a *app) order(action parley.Action, done, timeout, use, short, example str
 	if timeout != "" {
 		cmd.Flags().Var(span{&length}, "timeout", timeout)
 	}
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		command := parley.Command{Action: action, Parameters: parley.CommandParameters{Reason: reason, TimeoutMS: length.Milliseconds()}}
 		receipt, err := c.Command(ctx, args[0], command)
 		if err != nil {
@@ -54,7 +54,7 @@ func (a *app) order(action parley.Action, done, timeout, use, short, example str
 		if action == parley.ActionResume {
 			a.tellStopped(ctx, c, args[0])
 		}
-		return a.done(receipt, done, args[0])
+		return a.printDone(receipt, done, args[0])
 	})
 	return cmd
 }
@@ -62,7 +62,7 @@ func (a *app) order(action parley.Action, done, timeout, use, short, example str
 // tellStopped says of an agent that was resumed that it is switched off, which is another thing than a pause.
 func (a *app) tellStopped(ctx context.Context, c *client.Client, agent string) {
 	if view, err := c.Agent(ctx, agent); err == nil && view.Stopped != nil {
-		a.say("note: %s is still stopped; start it with: %s", view.ID, a.line("agent", "start", view.ID))
+		a.say("note: %s is still stopped; start it with: %s", view.ID, a.commandLine("agent", "start", view.ID))
 	}
 }
 
@@ -85,7 +85,7 @@ func (a *app) agentHealth() *cobra.Command {
 	flags.BoolVar(&check, "check", false, "ask the agent now, and wait for its answer")
 	flags.Var(span{&timeout}, "timeout", "with --check: how long to wait")
 	flags.Lookup("check").Hidden, flags.Lookup("timeout").Hidden = true, true
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		switch {
 		case len(args) == 0 && (check || wait > 0 || timeout > 0):
 			return usagef(cmd, "--wait needs an AGENT")
@@ -102,7 +102,7 @@ func (a *app) agentHealth() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.one(view.Health, func() { a.showHealth(view) })
+		return a.printValue(view.Health, func() { a.showHealth(view) })
 	})
 	return cmd
 }
@@ -126,12 +126,12 @@ func (a *app) healths(ctx context.Context, c *client.Client, all bool) error {
 			return what(*p.Health)
 		}
 	}
-	return list(a, present,
+	return printList(a, present,
 		column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
 		column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, p.Reason, p.SleepingUntil) }},
 		column[parley.Presence]{"health", said(func(h parley.Health) string { return h.Health })},
 		column[parley.Presence]{"uptime", said(uptime)},
-		column[parley.Presence]{"reported", said(func(h parley.Health) string { return a.moment(h.At) })},
+		column[parley.Presence]{"reported", said(func(h parley.Health) string { return a.formatTime(h.At) })},
 		column[parley.Presence]{"metrics", said(func(h parley.Health) string { return string(h.Metrics) })},
 	)
 }
@@ -145,11 +145,11 @@ func uptime(h parley.Health) string {
 
 func (a *app) showHealth(v parley.AgentView) {
 	if v.Health == nil {
-		a.say("%s has not reported its health; ask for it: %s", v.ID, a.line("agent", "health", v.ID, "--wait"))
+		a.say("%s has not reported its health; ask for it: %s", v.ID, a.commandLine("agent", "health", v.ID, "--wait"))
 		return
 	}
-	a.fields("id", v.ID, "status", a.status(v.Status, v.Reason, v.SleepingUntil), "health", v.Health.Health,
-		"uptime", uptime(*v.Health), "reported", a.moment(v.Health.At), "metrics", string(v.Health.Metrics))
+	a.printFields("id", v.ID, "status", a.status(v.Status, v.Reason, v.SleepingUntil), "health", v.Health.Health,
+		"uptime", uptime(*v.Health), "reported", a.formatTime(v.Health.At), "metrics", string(v.Health.Metrics))
 }
 
 // checkHealth asks an agent how it is, and waits until it has said so.
@@ -199,7 +199,7 @@ func (a *app) agentResumePair() *cobra.Command {
 		Example:           "  parley agent resume-pair arya gendry",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			resumed, err := c.ResumePair(ctx, args[0], args[1])
 			if err != nil {
 				return err
@@ -207,7 +207,7 @@ func (a *app) agentResumePair() *cobra.Command {
 			if !resumed {
 				a.say("note: the hub had not stopped these agents")
 			}
-			return a.done(map[string]any{"pair": args, "resumed": resumed}, "resumed", args[0], args[1])
+			return a.printDone(map[string]any{"pair": args, "resumed": resumed}, "resumed", args[0], args[1])
 		}),
 	}
 }

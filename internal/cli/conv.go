@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) convCommand() *cobra.Command {
-	conv := a.menu("conv", "Create, join and manage conversations",
+	conv := a.parentCommand("conv", "Create, join and manage conversations",
 		a.convNew(), a.convList(), a.convShow(), a.convRead(), a.convJoin(), a.convLeave(), a.convAdd(), a.convRemove(), a.convRename(),
 		a.convTopic(), a.convAnswers(), a.convArchive("archive", true), a.convArchive("unarchive", false), a.convDelete(), a.convExport())
 	conv.Long = `Create, join and manage conversations. Name a conversation by its id, its name, #name or its display name. If it has no
@@ -37,13 +37,13 @@ func (a *app) convNew() *cobra.Command {
   parley conv new standup --with arya,gendry --answers round-robin`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			n.Name, n.With, n.Answers = args[0], nameList(with...), parley.Answers(answers)
 			made, err := c.CreateConversation(ctx, n)
 			if err != nil {
 				return err
 			}
-			return a.done(made, append([]string{"created"}, nameWords(made)...)...)
+			return a.printDone(made, append([]string{"created"}, nameWords(made)...)...)
 		}),
 	}
 	cmd.Flags().StringArrayVar(&with, "with", nil, "members: `names` of agents separated by commas")
@@ -64,7 +64,7 @@ func (a *app) convList() *cobra.Command {
 		Short:   "List conversations, newest message first",
 		Example: "  parley conv list\n  parley conv list --all --archived -o json",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			views, err := collect(client.All(ctx,
 				func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
 					return c.Conversations(ctx, which, from)
@@ -76,7 +76,7 @@ func (a *app) convList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return list(a, views, a.convColumns(me.Agent.ID)...)
+			return printList(a, views, a.convColumns(me.Agent.ID)...)
 		}),
 	}
 	cmd.Flags().BoolVar(&which.All, "all", false, "also list conversations that you may read but have not joined")
@@ -92,7 +92,7 @@ func (a *app) convColumns(me string) []column[parley.ConversationView] {
 		{"members", func(v parley.ConversationView) string { return strings.Join(v.Members, ",") }},
 		{"messages", func(v parley.ConversationView) string { return strconv.FormatInt(v.Messages, 10) }},
 		{"unread", func(v parley.ConversationView) string { return strconv.Itoa(v.Unread) }},
-		{"updated", func(v parley.ConversationView) string { return a.moment(v.UpdatedAt) }},
+		{"updated", func(v parley.ConversationView) string { return a.formatTime(v.UpdatedAt) }},
 		{"display name", func(v parley.ConversationView) string { return v.DisplayName }},
 		{"topic", func(v parley.ConversationView) string { return v.Topic }},
 		{"id", func(v parley.ConversationView) string { return v.ID }},
@@ -128,14 +128,14 @@ func convKind(v parley.ConversationView) string {
 }
 
 func (a *app) convShow() *cobra.Command {
-	return a.onConv("show CONVERSATION", "Show the properties of a conversation; conv read shows its messages",
+	return a.convArgCommand("show CONVERSATION", "Show the properties of a conversation; conv read shows its messages",
 		"  parley conv show project-x\n  parley conv show '#project-x' -o json",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Conversation(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.one(v, func() { a.showConv(v) })
+			return a.printValue(v, func() { a.showConv(v) })
 		})
 }
 
@@ -144,63 +144,63 @@ func (a *app) showConv(v parley.ConversationView) {
 	if v.Joined {
 		joined = "yes"
 	}
-	a.fields("id", v.ID, "name", v.Name, "display name", v.DisplayName, "kind", string(v.Kind), "visibility", string(v.Visibility), "topic", v.Topic,
+	a.printFields("id", v.ID, "name", v.Name, "display name", v.DisplayName, "kind", string(v.Kind), "visibility", string(v.Visibility), "topic", v.Topic,
 		"answers", string(v.Answers), "members", strings.Join(v.Members, ", "), "joined", joined, "messages", strconv.FormatInt(v.Messages, 10),
-		"unread", strconv.Itoa(v.Unread), "created by", v.CreatedBy, "created", a.moment(v.CreatedAt),
-		"updated", a.moment(v.UpdatedAt), "archived", a.maybe(v.ArchivedAt))
+		"unread", strconv.Itoa(v.Unread), "created by", v.CreatedBy, "created", a.formatTime(v.CreatedAt),
+		"updated", a.formatTime(v.UpdatedAt), "archived", a.maybe(v.ArchivedAt))
 }
 
-// onConv is a command about one conversation and nothing else.
-func (a *app) onConv(use, short, example string, do call) *cobra.Command {
+// convArgCommand is a command about one conversation and nothing else.
+func (a *app) convArgCommand(use, short, example string, do clientFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Args: takes(1, 1), ValidArgsFunction: inTurn(a.convNames, nothing), RunE: a.ask(do),
+		Args: takes(1, 1), ValidArgsFunction: inTurn(a.convNames, nothing), RunE: a.withClient(do),
 	}
 }
 
 func (a *app) convJoin() *cobra.Command {
-	return a.onConv("join CONVERSATION", "Join a conversation", "  parley conv join project-x",
+	return a.convArgCommand("join CONVERSATION", "Join a conversation", "  parley conv join project-x",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Join(ctx, args[0]); err != nil {
 				return err
 			}
-			return a.did("joined", args[0])
+			return a.printAction("joined", args[0])
 		})
 }
 
 func (a *app) convLeave() *cobra.Command {
-	return a.onConv("leave CONVERSATION", "Leave a conversation", "  parley conv leave project-x",
+	return a.convArgCommand("leave CONVERSATION", "Leave a conversation", "  parley conv leave project-x",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Leave(ctx, args[0]); err != nil {
 				return err
 			}
-			return a.did("left", args[0])
+			return a.printAction("left", args[0])
 		})
 }
 
 func (a *app) convAdd() *cobra.Command {
-	return a.onMembers("add CONVERSATION AGENT…", "Add agents to a conversation", "  parley conv add project-x arya gendry",
+	return a.membersCommand("add CONVERSATION AGENT…", "Add agents to a conversation", "  parley conv add project-x arya gendry",
 		"added", (*client.Client).AddMember)
 }
 
 func (a *app) convRemove() *cobra.Command {
-	return a.onMembers("remove CONVERSATION AGENT…", "Remove agents from a conversation", "  parley conv remove project-x gendry",
+	return a.membersCommand("remove CONVERSATION AGENT…", "Remove agents from a conversation", "  parley conv remove project-x gendry",
 		"removed", (*client.Client).RemoveMember)
 }
 
-// onMembers is a command that does the same with each of several agents.
-func (a *app) onMembers(
+// membersCommand is a command that does the same with each of several agents.
+func (a *app) membersCommand(
 	use, short, example, done string, do func(c *client.Client, ctx context.Context, ref, agent string) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: takes(2, -1), ValidArgsFunction: inTurn(a.convNames, a.agentNames),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			for _, agent := range args[1:] {
 				if err := do(c, ctx, args[0], agent); err != nil {
 					return err
 				}
-				if err := a.done(map[string]string{done: agent, "conversation": args[0]}, done, agent, args[0]); err != nil {
+				if err := a.printDone(map[string]string{done: agent, "conversation": args[0]}, done, agent, args[0]); err != nil {
 					return err
 				}
 			}

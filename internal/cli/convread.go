@@ -12,7 +12,7 @@ import (
 
 func (a *app) convRead() *cobra.Command {
 	limit := 20
-	cmd := a.onConv("read CONVERSATION", "Show the newest messages of a conversation",
+	cmd := a.convArgCommand("read CONVERSATION", "Show the newest messages of a conversation",
 		"  parley conv read project-x\n  parley conv read project-x --limit 100 -o jsonl",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			messages, err := c.History(ctx, args[0], client.Span{Limit: limit})
@@ -20,7 +20,7 @@ func (a *app) convRead() *cobra.Command {
 				return err
 			}
 			if a.output != formatTable || len(messages) == 0 {
-				return list(a, messages)
+				return printList(a, messages)
 			}
 			form, zone := time.RFC3339, time.UTC
 			if isTerminal(a.out) {

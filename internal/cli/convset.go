@@ -19,7 +19,7 @@ func (a *app) convRename() *cobra.Command {
 		Example:           "  parley conv rename project-x project-y\n  parley conv rename project-x \"Project Y\"",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.convNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			change := parley.ConversationChange{Name: &args[1]}
 			if display != "" {
 				change.DisplayName = &display
@@ -28,7 +28,7 @@ func (a *app) convRename() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.done(renamed, append([]string{"renamed"}, nameWords(renamed)...)...)
+			return a.printDone(renamed, append([]string{"renamed"}, nameWords(renamed)...)...)
 		}),
 	}
 	cmd.Flags().StringVar(&display, "display-name", "", "display `name` (default: NAME)")
@@ -42,19 +42,19 @@ func (a *app) convTopic() *cobra.Command {
 		Example:           "  parley conv topic project-x\n  parley conv topic project-x \"The report\"\n  parley conv topic project-x \"\"",
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(a.convNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
 				v, err := c.Conversation(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				return a.one(v, func() { a.words(v.Topic) })
+				return a.printValue(v, func() { a.printWords(v.Topic) })
 			}
 			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Topic: &args[1]})
 			if err != nil {
 				return err
 			}
-			return a.done(changed, "changed", changed.Title(), changed.ID)
+			return a.printDone(changed, "changed", changed.Title(), changed.ID)
 		}),
 	}
 }
@@ -70,13 +70,13 @@ order of mention (round-robin), or only the first answer (first).`,
 		Example:           "  parley conv answers standup round-robin",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.convNames, fixed(answerWords...), nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			answers := parley.Answers(args[1])
 			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Answers: &answers})
 			if err != nil {
 				return err
 			}
-			return a.done(changed, "changed", changed.Title(), args[1])
+			return a.printDone(changed, "changed", changed.Title(), args[1])
 		}),
 	}
 }
@@ -86,13 +86,13 @@ func (a *app) convArchive(verb string, archived bool) *cobra.Command {
 	if !archived {
 		short = "Show an archived conversation again"
 	}
-	return a.onConv(verb+" CONVERSATION", short, "  parley conv "+verb+" project-x",
+	return a.convArgCommand(verb+" CONVERSATION", short, "  parley conv "+verb+" project-x",
 		func(ctx context.Context, c *client.Client, args []string) error {
 			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Archived: &archived})
 			if err != nil {
 				return err
 			}
-			return a.done(changed, verb+"d", changed.Title(), changed.ID)
+			return a.printDone(changed, verb+"d", changed.Title(), changed.ID)
 		})
 }
 
@@ -106,18 +106,18 @@ func (a *app) convDelete() *cobra.Command {
 		ValidArgsFunction: inTurn(a.convNames, nothing),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		v, err := c.Conversation(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if err := a.sure(cmd, yes, fmt.Sprintf("Delete %s with %s for good?", v.Title(), several(v.Messages, "message", "messages"))); err != nil {
+		if err := a.confirm(cmd, yes, fmt.Sprintf("Delete %s with %s for good?", v.Title(), several(v.Messages, "message", "messages"))); err != nil {
 			return err
 		}
 		if err := c.DeleteConversation(ctx, v.ID); err != nil {
 			return err
 		}
-		return a.did("deleted", v.Title())
+		return a.printAction("deleted", v.Title())
 	})
 	return cmd
 }
@@ -131,7 +131,7 @@ func (a *app) convExport() *cobra.Command {
 		Example:           "  parley conv export project-x > project-x.jsonl\n  parley conv export project-x notes.md --format markdown",
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(a.convNames, files),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var lines exportLines
 			err := a.writeTo(ctx, args[1:], force, "exporting", func(w io.Writer) error {
 				lines.w = w

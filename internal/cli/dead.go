@@ -11,10 +11,10 @@ import (
 )
 
 func (a *app) deadCommand() *cobra.Command {
-	return a.menu("dead", "List, retry and drop messages that could not be delivered",
+	return a.parentCommand("dead", "List, retry and drop messages that could not be delivered",
 		a.deadList(),
-		a.onDead("retry", "Retry a dead letter, with the full number of attempts", (*client.Client).RetryDead),
-		a.onDead("drop", "Drop a dead letter", (*client.Client).DropDead))
+		a.deadLetterCommand("retry", "Retry a dead letter, with the full number of attempts", (*client.Client).RetryDead),
+		a.deadLetterCommand("drop", "Drop a dead letter", (*client.Client).DropDead))
 }
 
 func (a *app) deadList() *cobra.Command {
@@ -24,17 +24,17 @@ func (a *app) deadList() *cobra.Command {
 		Short:   "List dead letters",
 		Example: "  parley dead list\n  parley dead list -o json",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			dead, err := collect(client.All(ctx, c.DeadLetters), limit)
 			if err != nil {
 				return err
 			}
-			return list(a, dead,
+			return printList(a, dead,
 				column[parley.Delivery]{"message", parley.Delivery.ShortName},
 				column[parley.Delivery]{"from", func(d parley.Delivery) string { return d.From }},
 				column[parley.Delivery]{"recipient", func(d parley.Delivery) string { return d.Recipient }},
 				column[parley.Delivery]{"attempts", func(d parley.Delivery) string { return strconv.Itoa(d.Attempt) }},
-				column[parley.Delivery]{"sent", func(d parley.Delivery) string { return a.moment(d.AcceptedAt) }},
+				column[parley.Delivery]{"sent", func(d parley.Delivery) string { return a.formatTime(d.AcceptedAt) }},
 				column[parley.Delivery]{"failure", failureOf},
 			)
 		}),
@@ -50,8 +50,8 @@ func failureOf(d parley.Delivery) string {
 	return d.Failure.Message
 }
 
-// onDead is a command about one dead letter.
-func (a *app) onDead(
+// deadLetterCommand is a command about one dead letter.
+func (a *app) deadLetterCommand(
 	verb, short string, do func(c *client.Client, ctx context.Context, message, recipient string) (parley.Delivery, error),
 ) *cobra.Command {
 	return &cobra.Command{
@@ -61,7 +61,7 @@ func (a *app) onDead(
 			"  parley dead " + verb + " m1234 gendry",
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(nothing, a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
 				recipient, err := deadFor(ctx, c, args[0])
 				if err != nil {
@@ -73,7 +73,7 @@ func (a *app) onDead(
 			if err != nil {
 				return err
 			}
-			return a.done(moved, string(moved.State), moved.Recipient, moved.ShortName())
+			return a.printDone(moved, string(moved.State), moved.Recipient, moved.ShortName())
 		}),
 	}
 }

@@ -94,14 +94,14 @@ func passOn(child *exec.Cmd, given map[string]string) {
 // only.
 func (a *app) introduceDetached(ctx context.Context, dir home.Dir, r report) error {
 	link := ""
-	if c, err := a.hubIn(dir); err == nil && isTerminal(a.err) {
+	if c, err := a.newClientIn(dir); err == nil && isTerminal(a.err) {
 		defer c.Close()
 		if made, err := c.NewLink(ctx, ""); err == nil {
 			link = made.URL
 		}
 	}
 	a.introduce(r.Origin, link, dir.Socket(), string(dir))
-	a.say("The hub logs to %s. Stop it with: %s", dir.Log(), a.line("down"))
+	a.say("The hub logs to %s. Stop it with: %s", dir.Log(), a.commandLine("down"))
 	return nil
 }
 

@@ -80,12 +80,12 @@ func (d *doctor) failed(check string, err error) {
 // tell prints the findings. Something that fails makes the program fail.
 func (d *doctor) tell() error {
 	if d.app.output != formatTable {
-		if err := list(d.app, d.findings); err != nil {
+		if err := printList(d.app, d.findings); err != nil {
 			return err
 		}
 	} else {
 		for _, f := range d.findings {
-			d.app.text(d.line(f))
+			d.app.printText(d.line(f))
 		}
 	}
 	for _, f := range d.findings {

@@ -15,7 +15,7 @@ func (d *doctor) checkHome() bool {
 	err := d.dir.Check()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.note("home", warn, "the home %s does not exist yet", d.dir).Mend = "start a hub in it with: " + d.app.line("up")
+		d.note("home", warn, "the home %s does not exist yet", d.dir).Mend = "start a hub in it with: " + d.app.commandLine("up")
 		return false
 	case err != nil:
 		d.failed("home", err)

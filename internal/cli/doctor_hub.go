@@ -13,7 +13,7 @@ import (
 
 // examineHub asks the hub that runs.
 func (d *doctor) examineHub(ctx context.Context) error {
-	hub, err := d.app.hubIn(d.dir)
+	hub, err := d.app.newClientIn(d.dir)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		d.failed("hub", err)
 		return nil
 	}
-	d.note("hub", fine, "the hub runs as process %d since %s", status.PID, d.app.moment(status.StartedAt))
+	d.note("hub", fine, "the hub runs as process %d since %s", status.PID, d.app.formatTime(status.StartedAt))
 	for _, reason := range status.NotReady {
 		d.note("ready", bad, "the hub cannot store anything at present: %s", reason.Message).Mend = reason.Suggestion
 	}
@@ -60,7 +60,7 @@ func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 		switch info, err := os.Stat(v.Root); {
 		case !v.Outside && (err != nil || !info.IsDir()):
 			d.note("bridges", bad, "%s: there is no directory %s that this user can see", v.ID, v.Root).Mend = "restore the directory, or remove the bridge: " +
-				d.app.line("bridge", "remove", v.ID)
+				d.app.commandLine("bridge", "remove", v.ID)
 		case what != "":
 			d.note("bridges", warn, "%s", what).Mend = remedy
 		default:
@@ -81,7 +81,7 @@ func (d *doctor) checkVersion(hub string) {
 }
 
 func (d *doctor) restart() string {
-	return "restart the hub: " + d.app.line("down") + " && " + d.app.line("up", "--detach")
+	return "restart the hub: " + d.app.commandLine("down") + " && " + d.app.commandLine("up", "--detach")
 }
 
 func (d *doctor) checkSocket(path string) {

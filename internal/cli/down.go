@@ -42,7 +42,7 @@ func (a *app) downCommand() *cobra.Command {
 			if err := stopHub(cmd.Context(), dir, h); err != nil {
 				return err
 			}
-			return a.done(h, "stopped", strconv.Itoa(h.PID))
+			return a.printDone(h, "stopped", strconv.Itoa(h.PID))
 		},
 	}
 }

@@ -38,15 +38,15 @@ func (a *app) held(p parley.Presence) string {
 	case p.Kind != parley.KindAgent:
 		return ""
 	case p.Reason == parley.ReasonStopped:
-		next = "start it: " + a.line("agent", "start", p.ID)
+		next = "start it: " + a.commandLine("agent", "start", p.ID)
 	case p.Reason == parley.ReasonPaused:
-		next = "resume it: " + a.line("agent", "resume", p.ID)
+		next = "resume it: " + a.commandLine("agent", "resume", p.ID)
 	case p.Reason == parley.ReasonOverBudget:
-		next = "raise its budget: " + a.line("agent", "set", p.ID, "--help")
+		next = "raise its budget: " + a.commandLine("agent", "set", p.ID, "--help")
 	case p.Reason == parley.ReasonAway:
 		next = "the agent polls its inbox itself when it is back"
 	case p.Status == parley.StatusSleeping:
-		why, next = a.status(p.Status, "", p.SleepingUntil), "wake it: "+a.line("agent", "wake", p.ID)
+		why, next = a.status(p.Status, "", p.SleepingUntil), "wake it: "+a.commandLine("agent", "wake", p.ID)
 	default:
 		return ""
 	}

@@ -24,7 +24,7 @@ know, without a runtime. If a text is too long for a message, the message has it
 		Example:           "  parley import anima ~/.anima/conversations.db",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(files, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			hub, err := animaHub(ctx, c)
 			if err != nil {
 				return err

@@ -43,7 +43,7 @@ Otherwise the hub delivers them again when the lease ends.`,
 	cmd.MarkFlagsMutuallyExclusive("peek", "at-most-once")
 	cmd.MarkFlagsMutuallyExclusive("peek", "wait")
 	cmd.MarkFlagsMutuallyExclusive("peek", "lease")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		who, err := c.Whoami(ctx)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek b
 		return err
 	}
 	if a.output == formatJSON {
-		err = a.json(inbox)
+		err = a.printJSON(inbox)
 	} else {
 		err = a.items(items("", inbox.Deliveries, inbox.Messages))
 	}
@@ -95,7 +95,7 @@ func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek b
 		return err
 	}
 	if inbox.More > 0 && a.output != formatJSON {
-		a.say("note: the inbox has %d more; see them: %s", inbox.More, a.line("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, mostRead))))
+		a.say("note: the inbox has %d more; see them: %s", inbox.More, a.commandLine("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, mostRead))))
 	}
 	if !peek {
 		a.wasShown(ctx, c, inbox.Messages...)
@@ -109,7 +109,7 @@ func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 		return err
 	}
 	if a.output == formatJSON {
-		return a.json(peeked)
+		return a.printJSON(peeked)
 	}
 	if err := a.items(items("", peeked.Deliveries, peeked.Messages)); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parl
 	taken, err := a.takeWithin(ctx, c, t)
 	if t.Wait > 0 && isAway(err) {
 		return nil, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and no message came within %s", t.Wait).
-			Suggest("check the hub: %s", a.line("status")).From(err)
+			Suggest("check the hub: %s", a.commandLine("status")).From(err)
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parl
 		return nil, parley.Errorf(parley.TimedOut, "no message came within %s", t.Wait).Suggest("try again, or wait longer with --wait")
 	}
 	if a.output == formatJSON {
-		return taken.Messages, a.json(struct {
+		return taken.Messages, a.printJSON(struct {
 			Lease        string  `json:"lease,omitempty"`
 			LeaseSeconds float64 `json:"lease_seconds,omitempty"`
 			parley.Taken
@@ -144,7 +144,7 @@ func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parl
 		return nil, err
 	}
 	if taken.Lease != "" && len(taken.Deliveries) > 0 {
-		a.say("leased for %s; acknowledge with: %s", taken.For, a.line("ack", "--lease", taken.Lease))
+		a.say("leased for %s; acknowledge with: %s", taken.For, a.commandLine("ack", "--lease", taken.Lease))
 	}
 	return taken.Messages, nil
 }
@@ -171,7 +171,7 @@ func (a *app) items(list []item) error {
 	}
 	for i, one := range list {
 		if a.output == formatLines {
-			if err := a.json(one); err != nil {
+			if err := a.printJSON(one); err != nil {
 				return err
 			}
 			continue
@@ -186,7 +186,7 @@ func (a *app) items(list []item) error {
 
 // letter prints a message for a person: a line about it, and what it says.
 func (a *app) letter(m parley.Message) {
-	about := []string{m.ShortName(), "from " + m.From, a.moment(m.CreatedAt)}
+	about := []string{m.ShortName(), "from " + m.From, a.formatTime(m.CreatedAt)}
 	if m.Type != parley.TypeChat {
 		about = append(about, string(m.Type))
 	}
@@ -196,7 +196,7 @@ func (a *app) letter(m parley.Message) {
 	if m.RequiresAck {
 		about = append(about, "requires an ack")
 	}
-	a.words(about...)
+	a.printWords(about...)
 	for line := range strings.Lines(body(m)) {
 		_, _ = fmt.Fprintln(a.out, "  "+strings.TrimRight(plain.Text(line), "\n"))
 	}

@@ -75,7 +75,7 @@ func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *clie
 		l.wait = l.timeout
 	}
 	if len(text) > 0 {
-		if l.draft.Content.Text, err = a.input(ctx, text[0]); err != nil {
+		if l.draft.Content.Text, err = a.readTextArg(ctx, text[0]); err != nil {
 			return err
 		}
 	}

@@ -6,17 +6,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// libraryCommands makes those that the library brings along. Like the others they have examples, and refuse
+// addCobraCommands makes those that the library brings along. Like the others they have examples, and refuse
 // a word they do not know.
-func libraryCommands(root *cobra.Command) {
+func addCobraCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "completion":
-			cmd.Args, cmd.RunE, cmd.Example = noArgs, showHelp, intoShell["bash"]
+			cmd.Args, cmd.RunE, cmd.Example = noArgs, showHelp, completionExamples["bash"]
 			for _, shell := range cmd.Commands() {
-				shell.Example = intoShell[shell.Name()]
+				shell.Example = completionExamples[shell.Name()]
 			}
 		case "help":
 			cmd.Example = "  parley help send\n  parley help conv new"
@@ -28,8 +28,8 @@ func libraryCommands(root *cobra.Command) {
 	}
 }
 
-// intoShell is how each shell reads its completion.
-var intoShell = map[string]string{
+// completionExamples is how each shell reads its completion.
+var completionExamples = map[string]string{
 	"bash":       "  source <(parley completion bash)",
 	"zsh":        "  source <(parley completion zsh)",
 	"fish":       "  parley completion fish | source",

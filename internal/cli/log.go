@@ -39,7 +39,7 @@ text of messages. Owners only.`,
 	cmd.Flags().VarP(number{&f.Limit}, "lines", "n", "show at most this `number` of existing lines")
 	complete(cmd, "agent", a.agentNames)
 	complete(cmd, "status", fixed(parley.LogStatuses()...))
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		when, err := sinceWhen(cmd, "since", since)
 		if err != nil {
 			return err
@@ -62,8 +62,8 @@ text of messages. Owners only.`,
 const usualLines = 50
 
 func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.LogLine) error {
-	return list(a, lines,
-		column[parley.LogLine]{"time", func(l parley.LogLine) string { return a.moment(l.Timestamp) }},
+	return printList(a, lines,
+		column[parley.LogLine]{"time", func(l parley.LogLine) string { return a.formatTime(l.Timestamp) }},
 		column[parley.LogLine]{"status", func(l parley.LogLine) string { return l.Status }},
 		column[parley.LogLine]{"from", func(l parley.LogLine) string { return l.From }},
 		column[parley.LogLine]{"to", func(l parley.LogLine) string { return l.To }},
@@ -83,7 +83,7 @@ func (a *app) followLog(ctx context.Context, called messageNames, lines func(fun
 			return err
 		}
 		if a.output == formatTable {
-			a.words(a.moment(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), after(l), called.of(ctx, l.MsgID), l.TraceID)
+			a.printWords(a.formatTime(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), after(l), called.of(ctx, l.MsgID), l.TraceID)
 			continue
 		}
 		raw, err := json.Marshal(l)

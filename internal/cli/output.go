@@ -59,8 +59,8 @@ func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(a.err, oneLine(fmt.Sprintf(format, args...)))
 }
 
-// json prints a value as JSON: on one line, or for a person.
-func (a *app) json(value any) error {
+// printJSON prints a value as JSON: on one line, or for a person.
+func (a *app) printJSON(value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -74,27 +74,27 @@ func (a *app) json(value any) error {
 	return err
 }
 
-// one prints a value, as JSON or by the function given.
-func (a *app) one(value any, print func()) error {
+// printValue prints a value, as JSON or by the function given.
+func (a *app) printValue(value any, print func()) error {
 	if a.output != formatTable {
-		return a.json(value)
+		return a.printJSON(value)
 	}
 	print()
 	return nil
 }
 
-// done prints what was done to what: a word and names, or the value as JSON.
-func (a *app) done(value any, words ...string) error {
-	return a.one(value, func() { a.words(words...) })
+// printDone prints what was done to what: a word and names, or the value as JSON.
+func (a *app) printDone(value any, words ...string) error {
+	return a.printValue(value, func() { a.printWords(words...) })
 }
 
-// did prints what was done to something of which nothing else is to be said.
-func (a *app) did(word, subject string) error {
-	return a.done(map[string]string{word: subject}, word, subject)
+// printAction prints what was done to something of which nothing else is to be said.
+func (a *app) printAction(word, subject string) error {
+	return a.printDone(map[string]string{word: subject}, word, subject)
 }
 
-// words prints words on one line, apart from each other.
-func (a *app) words(words ...string) {
+// printWords prints words on one line, apart from each other.
+func (a *app) printWords(words ...string) {
 	clean := make([]string, len(words))
 	for i, word := range words {
 		clean[i] = oneLine(word)
@@ -102,31 +102,31 @@ func (a *app) words(words ...string) {
 	_, _ = fmt.Fprintln(a.out, strings.Join(clean, "  "))
 }
 
-// text prints a text of somebody else: to a terminal without what could do it harm.
-func (a *app) text(text string) {
+// printText prints a text of somebody else: to a terminal without what could do it harm.
+func (a *app) printText(text string) {
 	if isTerminal(a.out) {
 		text = plain.Text(text)
 	}
 	_, _ = io.WriteString(a.out, strings.TrimRight(text, "\n")+"\n")
 }
 
-// told prints a text of the hub's. What others wrote in it stands as theirs.
-func (a *app) told(w parley.Wording) { a.text(quote.Shown(w)) }
+// printWording prints a text of the hub's. What others wrote in it stands as theirs.
+func (a *app) printWording(w parley.Wording) { a.printText(quote.Shown(w)) }
 
-// moment writes a time: local on a terminal, UTC for programs.
-func (a *app) moment(t time.Time) string {
+// formatTime writes a time: local on a terminal, UTC for programs.
+func (a *app) formatTime(t time.Time) string {
 	if isTerminal(a.out) {
 		return t.Local().Format(time.DateTime)
 	}
 	return t.UTC().Format(time.RFC3339)
 }
 
-// lately writes a time that was: without its day on a terminal, if that is today.
-func (a *app) lately(t time.Time) string {
+// formatPastTime writes a time that was: without its day on a terminal, if that is today.
+func (a *app) formatPastTime(t time.Time) string {
 	if isTerminal(a.out) && t.Local().Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
 		return t.Local().Format(time.TimeOnly)
 	}
-	return a.moment(t)
+	return a.formatTime(t)
 }
 
 // soon writes a time to come: without its day on a terminal, where that is clear.
@@ -134,7 +134,7 @@ func (a *app) soon(t time.Time) string {
 	if isTerminal(a.out) && time.Until(t) < 20*time.Hour {
 		return t.Local().Format("15:04")
 	}
-	return a.moment(t)
+	return a.formatTime(t)
 }
 
 // seen writes when somebody was last there, if that is known.
@@ -142,7 +142,7 @@ func (a *app) seen(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return a.lately(*t)
+	return a.formatPastTime(*t)
 }
 
 // maybe writes a time that may not be there.
@@ -150,5 +150,5 @@ func (a *app) maybe(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return a.moment(*t)
+	return a.formatTime(*t)
 }

@@ -29,7 +29,7 @@ func TestLists(t *testing.T) {
 	} {
 		var out strings.Builder
 		a := &app{out: &out, output: form}
-		err := list(a, fruits,
+		err := printList(a, fruits,
 			column[fruit]{"name", func(f fruit) string { return f.Name }},
 			column[fruit]{"note", func(f fruit) string { return f.Note }})
 		if err != nil || out.String() != want {
@@ -41,7 +41,7 @@ func TestLists(t *testing.T) {
 func TestAnEmptyListIsAnEmptyArray(t *testing.T) {
 	for form, want := range map[format]string{formatTable: "", formatLines: "", formatJSON: "[]\n"} {
 		var out, said strings.Builder
-		err := list(&app{out: &out, err: &said, output: form}, []fruit(nil), column[fruit]{"name", nil})
+		err := printList(&app{out: &out, err: &said, output: form}, []fruit(nil), column[fruit]{"name", nil})
 		if err != nil || out.String() != want || (said.String() == "none\n") != (form == formatTable) {
 			t.Errorf("as %s: %q, %q, %v", form, out.String(), said.String(), err)
 		}
@@ -81,7 +81,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	for colour, head := range map[string]string{"": "\x1b[1mNAME\x1b[0m", "1": "NAME"} {
 		t.Setenv("NO_COLOR", colour)
 		a, person := terminal(t)
-		if err := list(a, []fruit{{Name: strings.Repeat("x", 50)}}, column[fruit]{"name", func(f fruit) string { return f.Name }}); err != nil {
+		if err := printList(a, []fruit{{Name: strings.Repeat("x", 50)}}, column[fruit]{"name", func(f fruit) string { return f.Name }}); err != nil {
 			t.Fatal(err)
 		}
 		want := head + "\r\n" + strings.Repeat("x", 19) + "…\r\n"
@@ -98,7 +98,7 @@ func TestATerminalIsSparedWhatSaysNothing(t *testing.T) {
 	fruits := []fruit{{"fig", "it has\nmany seeds inside it"}, {"pear", ""}}
 	t.Setenv("NO_COLOR", "1")
 	a, person := terminal(t)
-	if err := listWith(a, fruits, note, empty, name); err != nil {
+	if err := printListWith(a, fruits, note, empty, name); err != nil {
 		t.Fatal(err)
 	}
 	want := "NAME\r\nfig\r\n  it has many seeds inside it\r\npear\r\n"
@@ -106,7 +106,7 @@ func TestATerminalIsSparedWhatSaysNothing(t *testing.T) {
 		t.Errorf("the terminal shows %q, want %q", got, want)
 	}
 	var out strings.Builder
-	err := listWith(&app{out: &out, output: formatTable}, fruits, note, empty, name)
+	err := printListWith(&app{out: &out, output: formatTable}, fruits, note, empty, name)
 	if want := "COLOUR  NAME  NOTE\n        fig   it has many seeds inside it\n        pear\n"; err != nil || out.String() != want {
 		t.Errorf("the pipe got %q (%v), want %q", out.String(), err, want)
 	}
@@ -118,11 +118,11 @@ func TestTodayNeedsNoDay(t *testing.T) {
 	for at, want := range map[time.Time]string{
 		now: now.Format(time.TimeOnly), now.AddDate(0, 0, -1): now.AddDate(0, 0, -1).Format(time.DateTime),
 	} {
-		if got := a.lately(at); got != want && time.Now().Day() == now.Day() {
+		if got := a.formatPastTime(at); got != want && time.Now().Day() == now.Day() {
 			t.Errorf("%v is %s, want %s", at, got, want)
 		}
 	}
-	if got := (&app{out: io.Discard}).lately(now); got != now.UTC().Format(time.RFC3339) {
+	if got := (&app{out: io.Discard}).formatPastTime(now); got != now.UTC().Format(time.RFC3339) {
 		t.Errorf("for a program it is %s", got)
 	}
 }
@@ -133,7 +133,7 @@ func TestATerminalIsAsked(t *testing.T) {
 		done := make(chan error, 1)
 		cmd := &cobra.Command{Use: "x"}
 		cmd.SetContext(t.Context())
-		go func() { done <- a.sure(cmd, false, "Delete it?") }()
+		go func() { done <- a.confirm(cmd, false, "Delete it?") }()
 		readUntil(t, person, "Delete it? [y/N] ")
 		if _, err := io.WriteString(person, answer+"\n"); err != nil {
 			t.Fatal(err)
@@ -146,10 +146,10 @@ func TestATerminalIsAsked(t *testing.T) {
 
 func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 	a := &app{in: strings.NewReader("y\n"), err: io.Discard}
-	if _, ok := errors.AsType[usageError](a.sure(&cobra.Command{Use: "x"}, false, "Delete it?")); !ok {
+	if _, ok := errors.AsType[usageError](a.confirm(&cobra.Command{Use: "x"}, false, "Delete it?")); !ok {
 		t.Error("a pipe was asked")
 	}
-	if err := a.sure(&cobra.Command{Use: "x"}, true, "Delete it?"); err != nil {
+	if err := a.confirm(&cobra.Command{Use: "x"}, true, "Delete it?"); err != nil {
 		t.Error(err)
 	}
 }
@@ -157,12 +157,12 @@ func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 func TestTextIsHarmlessOnATerminalAndExactElsewhere(t *testing.T) {
 	const evil = "\x1b]0;title\atext"
 	a, person := terminal(t)
-	a.text(evil)
+	a.printText(evil)
 	if got := readUntil(t, person, "text\r\n"); strings.ContainsAny(got, "\x1b\a") {
 		t.Errorf("the terminal got %q", got)
 	}
 	var out strings.Builder
-	(&app{out: &out}).text(evil)
+	(&app{out: &out}).printText(evil)
 	if out.String() != evil+"\n" {
 		t.Errorf("the pipe got %q", out.String())
 	}
@@ -231,11 +231,11 @@ func TestANameThatIsTakenGetsANumber(t *testing.T) {
 
 func TestTimesAreUTCForPrograms(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.FixedZone("x", 3600))
-	if got := (&app{out: io.Discard}).moment(at); got != "2030-01-02T02:04:05Z" {
+	if got := (&app{out: io.Discard}).formatTime(at); got != "2030-01-02T02:04:05Z" {
 		t.Errorf("it is %s", got)
 	}
 	a, _ := terminal(t)
-	if got := a.moment(at); got != at.Local().Format(time.DateTime) {
+	if got := a.formatTime(at); got != at.Local().Format(time.DateTime) {
 		t.Errorf("on a terminal it is %s", got)
 	}
 }
@@ -256,7 +256,7 @@ func TestAnInterruptIsNoError(t *testing.T) {
 func TestJSONDoesNothingToATerminal(t *testing.T) {
 	for _, form := range []format{formatJSON, formatLines} {
 		var out strings.Builder
-		err := (&app{out: &out, output: form}).json(fruit{Name: "\u009b2J\x7f\u202e\x1b[2J"})
+		err := (&app{out: &out, output: form}).printJSON(fruit{Name: "\u009b2J\x7f\u202e\x1b[2J"})
 		if err != nil || !strings.Contains(out.String(), `"\u009b2J\u007f\u202e\u001b[2J"`) {
 			t.Errorf("as %s: %q, %v", form, out.String(), err)
 		}

@@ -11,13 +11,13 @@ import (
 )
 
 func (a *app) permitCommand() *cobra.Command {
-	return a.menu("permit", "Allow or deny contacts between agents",
+	return a.parentCommand("permit", "Allow or deny contacts between agents",
 		a.permitAllow(), a.permitDeny(), a.permitList(), a.permitRemove(), a.permitCheck())
 }
 
 func (a *app) permitAllow() *cobra.Command {
 	rule := parley.Permission{Effect: parley.EffectAllow}
-	cmd := a.rule(&rule, "allow", "Allow an agent to contact another one",
+	cmd := a.permitRuleCommand(&rule, "allow", "Allow an agent to contact another one",
 		`  parley permit allow intern analyst
   parley permit allow intern analyst --requires-approval
   parley permit allow intern "*" --human`)
@@ -27,12 +27,12 @@ func (a *app) permitAllow() *cobra.Command {
 }
 
 func (a *app) permitDeny() *cobra.Command {
-	return a.rule(&parley.Permission{Effect: parley.EffectDeny}, "deny", "Deny an agent contact with another one",
+	return a.permitRuleCommand(&parley.Permission{Effect: parley.EffectDeny}, "deny", "Deny an agent contact with another one",
 		"  parley permit deny intern ceo\n  parley permit deny intern \"*\"")
 }
 
-// rule is a command that adds a rule.
-func (a *app) rule(rule *parley.Permission, verb, short, example string) *cobra.Command {
+// permitRuleCommand is a command that adds a rule.
+func (a *app) permitRuleCommand(rule *parley.Permission, verb, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:               verb + " AGENT TARGET",
 		Short:             short,
@@ -40,14 +40,14 @@ func (a *app) rule(rule *parley.Permission, verb, short, example string) *cobra.
 		Example:           example,
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			rule.Agent, rule.Target = args[0], args[1]
 			added, err := c.Permit(ctx, *rule)
 			if err != nil {
 				return err
 			}
 			allowed := added.Effect == parley.EffectAllow
-			return a.done(added, ruling(allowed, added.RequiresApproval, added.RequiresHuman), added.Agent+" → "+added.Target)
+			return a.printDone(added, ruling(allowed, added.RequiresApproval, added.RequiresHuman), added.Agent+" → "+added.Target)
 		}),
 	}
 }
@@ -79,19 +79,19 @@ func (a *app) permitList() *cobra.Command {
 		Example:           "  parley permit list\n  parley permit list intern -o json",
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			rules, err := c.Permissions(ctx, strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
-			return list(a, rules,
+			return printList(a, rules,
 				column[parley.Permission]{"agent", func(p parley.Permission) string { return p.Agent }},
 				column[parley.Permission]{"target", func(p parley.Permission) string { return p.Target }},
 				column[parley.Permission]{"rule", func(p parley.Permission) string {
 					return strings.TrimSpace(string(p.Effect) + " " + approvalOf(p.RequiresApproval, p.RequiresHuman))
 				}},
 				column[parley.Permission]{"by", func(p parley.Permission) string { return p.CreatedBy }},
-				column[parley.Permission]{"since", func(p parley.Permission) string { return a.lately(p.CreatedAt) }},
+				column[parley.Permission]{"since", func(p parley.Permission) string { return a.formatPastTime(p.CreatedAt) }},
 			)
 		}),
 	}
@@ -105,11 +105,11 @@ func (a *app) permitRemove() *cobra.Command {
 		Example:           "  parley permit remove intern analyst\n  parley permit remove intern \"*\" --only deny",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Unpermit(ctx, args[0], args[1], parley.Effect(effect)); err != nil {
 				return err
 			}
-			return a.did("removed", args[0]+" → "+args[1])
+			return a.printAction("removed", args[0]+" → "+args[1])
 		}),
 	}
 	cmd.Flags().StringVar(&effect, "only", "", "remove only the rule with this `effect`: allow or deny")
@@ -126,12 +126,12 @@ exit code is 3 if the agent may not contact the target, and 1 if both are the sa
 		Example:           "  parley permit check intern analyst\n  parley permit check intern analyst -o json",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			verdict, err := c.CheckPermission(ctx, args[0], args[1])
 			if err != nil {
 				return err
 			}
-			if err := a.one(verdict, func() { a.showVerdict(args[0], args[1], verdict) }); err != nil {
+			if err := a.printValue(verdict, func() { a.showVerdict(args[0], args[1], verdict) }); err != nil {
 				return err
 			}
 			if verdict.Error != nil {
@@ -143,12 +143,12 @@ exit code is 3 if the agent may not contact the target, and 1 if both are the sa
 }
 
 func (a *app) showVerdict(from, to string, v parley.Verdict) {
-	a.words(ruling(v.Allowed, v.RequiresApproval, v.RequiresHuman), from+" → "+to, v.Rule)
+	a.printWords(ruling(v.Allowed, v.RequiresApproval, v.RequiresHuman), from+" → "+to, v.Rule)
 	var passed []string
 	for _, check := range v.Checks {
 		passed = append(passed, check.Rule, check.Result)
 	}
-	a.fields(passed...)
+	a.printFields(passed...)
 	if v.Error != nil {
 		a.say("%s", v.Error)
 	}

@@ -22,15 +22,15 @@ func (a *app) redactCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` for the audit log that says why")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-		if err := a.sure(cmd, yes, "Erase the content of message "+args[0]+" permanently?"); err != nil {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
+		if err := a.confirm(cmd, yes, "Erase the content of message "+args[0]+" permanently?"); err != nil {
 			return err
 		}
 		redacted, err := c.Redact(ctx, args[0], reason)
 		if err != nil {
 			return err
 		}
-		return a.done(redacted, "redacted", redacted.ShortName())
+		return a.printDone(redacted, "redacted", redacted.ShortName())
 	})
 	return cmd
 }

@@ -32,9 +32,9 @@ configuration names one. No hub may be running in the home.`,
 			if err != nil {
 				return err
 			}
-			a.say("restored into %s; start the hub with: %s", dir, a.line("up"))
-			return a.one(restored, func() {
-				a.fields("directory", restored.Directory, "messages", count(restored.Messages), "artifacts", count(restored.Artifacts))
+			a.say("restored into %s; start the hub with: %s", dir, a.commandLine("up"))
+			return a.printValue(restored, func() {
+				a.printFields("directory", restored.Directory, "messages", count(restored.Messages), "artifacts", count(restored.Artifacts))
 			})
 		},
 	}

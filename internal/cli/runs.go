@@ -29,7 +29,7 @@ func (a *app) agentRuns() *cobra.Command {
 	cmd.Flags().StringVar(&which.Conversation, "conv", "", "list only runs in this `conversation`")
 	cmd.Flags().Var(number{&limit}, "limit", "list at most this `number` of runs")
 	complete(cmd, "conv", a.convNames)
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		which.Agent = strings.Join(args, "")
 		runs, err := collect(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Run], error) {
 			from.Limit = min(limit, mostRuns)
@@ -39,11 +39,11 @@ func (a *app) agentRuns() *cobra.Command {
 			return err
 		}
 		where := newPlaces(c)
-		return listWith(a, runs, column[parley.Run]{"failure", failure},
+		return printListWith(a, runs, column[parley.Run]{"failure", failure},
 			column[parley.Run]{"run", parley.Run.ShortName},
 			column[parley.Run]{"agent", func(r parley.Run) string { return r.Agent }},
 			column[parley.Run]{"state", func(r parley.Run) string { return string(r.State) }},
-			column[parley.Run]{"began", func(r parley.Run) string { return a.lately(r.CreatedAt) }},
+			column[parley.Run]{"began", func(r parley.Run) string { return a.formatPastTime(r.CreatedAt) }},
 			column[parley.Run]{"took", took},
 			column[parley.Run]{"tokens", tokens},
 			column[parley.Run]{"cost", cost},
@@ -105,7 +105,7 @@ func (a *app) agentRun() *cobra.Command {
 		ValidArgsFunction: inTurn(a.runIDs, nothing),
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "first print its progress, until it ends")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		view, err := c.Run(ctx, args[0])
 		if err != nil {
 			return err
@@ -130,18 +130,18 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 		parley.RunView
 		Output string `json:"output,omitempty"`
 	}{v, output.String()}
-	return a.one(whole, func() {
+	return a.printValue(whole, func() {
 		where, called := newPlaces(c), newMessageNames(c)
-		a.fields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
+		a.printFields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
 			"where", where.of(ctx, v.Conversation), "conversation", v.Conversation,
 			"woken by", wokenBy(ctx, c, v.Triggers), "trace", v.TraceID,
-			"attempt", strconv.Itoa(v.Attempt), "began", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt),
-			"ended", a.maybe(v.EndedAt), "took", took(v.Run), "deadline", a.moment(v.Deadline), "session", v.Session,
+			"attempt", strconv.Itoa(v.Attempt), "began", a.formatTime(v.CreatedAt), "started", a.maybe(v.StartedAt),
+			"ended", a.maybe(v.EndedAt), "took", took(v.Run), "deadline", a.formatTime(v.Deadline), "session", v.Session,
 			"tokens", tokens(v.Run), "cost", cost(v.Run), "failure", failure(v.Run), "cancelled", v.Cancel,
 			"answer", called.of(ctx, v.Answer), "posted", called.of(ctx, v.Posts...))
 		if output.Len() > 0 {
-			a.words("")
-			a.text(output.String())
+			a.printWords("")
+			a.printText(output.String())
 		}
 	})
 }
@@ -152,7 +152,7 @@ func wokenBy(ctx context.Context, c *client.Client, triggers []string) string {
 	for _, id := range triggers {
 		words := id
 		if m, err := c.Message(ctx, id); err == nil {
-			words = m.ShortName() + " " + m.From + ": " + cut(oneLine(body(m.Message)), 60)
+			words = m.ShortName() + " " + m.From + ": " + truncate(oneLine(body(m.Message)), 60)
 		}
 		said = append(said, words)
 	}
@@ -200,7 +200,7 @@ func (a *app) followRun(ctx context.Context, c *client.Client, id string) (parle
 		case said.Run != id:
 			continue
 		case e.Kind == parley.EventRunProgress:
-			a.text(said.Text)
+			a.printText(said.Text)
 			continue
 		}
 		if err == nil {
@@ -221,7 +221,7 @@ func (a *app) agentCancel() *cobra.Command {
 		Example:           "  parley agent cancel run-12 --reason \"it goes the wrong way\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.runIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			run, err := c.CancelRun(ctx, args[0], reason)
 			if err != nil {
 				return err
@@ -230,7 +230,7 @@ func (a *app) agentCancel() *cobra.Command {
 			if run.State.Live() {
 				word = "cancelling"
 			}
-			return a.done(run, word, run.Agent, run.ShortName())
+			return a.printDone(run, word, run.Agent, run.ShortName())
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says why")

@@ -22,7 +22,7 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
   parley search is:unanswered to:gendry --limit 5`,
 		Args:              takes(1, -1),
 		ValidArgsFunction: nothing,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			behind := false
 			hits, err := collect(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Hit], error) {
 				from.Limit = limit
@@ -40,10 +40,10 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 				a.say("no messages found")
 				return nil
 			}
-			return list(a, hits,
+			return printList(a, hits,
 				column[parley.Hit]{"message", parley.Hit.ShortName},
 				column[parley.Hit]{"from", func(h parley.Hit) string { return h.From }},
-				column[parley.Hit]{"sent", func(h parley.Hit) string { return a.moment(h.CreatedAt) }},
+				column[parley.Hit]{"sent", func(h parley.Hit) string { return a.formatTime(h.CreatedAt) }},
 				column[parley.Hit]{"text", func(h parley.Hit) string { return h.Snippet.Text }},
 			)
 		}),

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// rootAs is the uppermost command of a program that was called by a name: parley itself, or one of the commands that scripts
+// rootFor is the uppermost command of a program that was called by a name: parley itself, or one of the commands that scripts
 // know as programs of their own.
-func (a *app) rootAs(program string) *cobra.Command {
+func (a *app) rootFor(program string) *cobra.Command {
 	name := strings.TrimSuffix(program, ".py")
 	make, own := map[string]func() *cobra.Command{
 		"send-message": a.sendMessageCommand, "who": a.whoCommand, "blackboard": a.blackboardCommand,
@@ -22,25 +22,25 @@ func (a *app) rootAs(program string) *cobra.Command {
 	a.program = program
 	root := make()
 	root.CompletionOptions.DisableDefaultCmd = true
-	a.asRoot(root)
-	calledAs(root, name, program)
+	a.configureRoot(root)
+	renameProgram(root, name, program)
 	return root
 }
 
-// calledAs lets the help of commands name the program as it was called.
-func calledAs(cmd *cobra.Command, name, program string) {
+// renameProgram lets the help of commands name the program as it was called.
+func renameProgram(cmd *cobra.Command, name, program string) {
 	if !cmd.HasParent() {
 		cmd.Use = program + strings.TrimPrefix(cmd.Use, name)
 	}
 	cmd.Example = strings.ReplaceAll(cmd.Example, programName+" "+name, program)
 	for _, below := range cmd.Commands() {
-		calledAs(below, name, program)
+		renameProgram(below, name, program)
 	}
 }
 
-// actingAs is the client of somebody: the caller itself if it is that, or else an owner who acts as it.
-func (a *app) actingAs(ctx context.Context, agent string) (*client.Client, error) {
-	c, err := a.hub()
+// newClientAs is the client of somebody: the caller itself if it is that, or else an owner who acts as it.
+func (a *app) newClientAs(ctx context.Context, agent string) (*client.Client, error) {
+	c, err := a.newClient()
 	if err != nil {
 		return nil, err
 	}
@@ -54,5 +54,5 @@ func (a *app) actingAs(ctx context.Context, agent string) (*client.Client, error
 	}
 	c.Close()
 	a.as = agent
-	return a.hub()
+	return a.newClient()
 }

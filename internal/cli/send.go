@@ -35,7 +35,7 @@ message from standard input.`,
 	cmd.Flags().StringVar(&conv, "conv", "", "send in this `conversation`; without AGENT, only mentioned participants get it")
 	cmd.MarkFlagsMutuallyExclusive("dm", "conv")
 	complete(cmd, "conv", a.convNames)
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		switch l.draft.Conversation = conv; {
 		case conv == "":
 			l.draft.Direct, l.draft.Ephemeral = args[:1], !direct
@@ -52,9 +52,9 @@ message from standard input.`,
 func (a *app) notAnAgent(err error, name string) error {
 	switch {
 	case strings.HasPrefix(name, "#"):
-		return ifUnknown(err, "to send to a conversation: %s", a.line("send", "--conv", shellWord(name[1:]), `"…"`))
+		return ifUnknown(err, "to send to a conversation: %s", a.commandLine("send", "--conv", shellWord(name[1:]), `"…"`))
 	case strings.Contains(name, ","):
-		return ifUnknown(err, "to send to several agents: %s", a.line("chat", strings.Join(nameList(name), " "), `"…"`))
+		return ifUnknown(err, "to send to several agents: %s", a.commandLine("chat", strings.Join(nameList(name), " "), `"…"`))
 	default:
 		return err
 	}
@@ -71,7 +71,7 @@ func (a *app) replyCommand() *cobra.Command {
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return l.checkArgs(cmd, args, false) }
 	l.declare(cmd)
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		l.draft.InReplyTo = args[0]
 		return a.deliver(ctx, cmd, c, &l, args[1:])
 	})
@@ -106,9 +106,9 @@ func (a *app) accepted(ctx context.Context, c *client.Client, receipt parley.Rec
 		return a.toNobody(ctx, c, receipt)
 	}
 	a.tellHeld(ctx, c, receipt, false)
-	err := a.one(receipt, func() {
+	err := a.printValue(receipt, func() {
 		for _, line := range rungs(receipt) {
-			a.words(line...)
+			a.printWords(line...)
 		}
 	})
 	if err == nil {
@@ -127,7 +127,7 @@ func (a *app) refused(r parley.Receipt) (err error) {
 		}
 		var why error = d.Failure
 		if d.Failure == nil {
-			why = parley.Errorf(parley.Unavailable, "no reason is known").Suggest("see what happened: %s", a.line("trace", d.Message))
+			why = parley.Errorf(parley.Unavailable, "no reason is known").Suggest("see what happened: %s", a.commandLine("trace", d.Message))
 		}
 		_, _ = fmt.Fprintf(a.err, "%s: the message did not reach %s: %s\n", a.program, d.Recipient, oneLine(why.Error()))
 		err = quiet{exitError}
@@ -144,12 +144,12 @@ func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) 
 	default:
 		a.say("note: the message woke nobody; mention an agent with @")
 	}
-	return a.one(r, func() {
+	return a.printValue(r, func() {
 		title := r.Message.Conversation
 		if view, err := c.Conversation(ctx, title); err == nil {
 			title = view.Title()
 		}
-		a.words(string(parley.DeliveryAccepted), title, r.Message.ShortName())
+		a.printWords(string(parley.DeliveryAccepted), title, r.Message.ShortName())
 	})
 }
 

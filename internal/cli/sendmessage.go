@@ -57,11 +57,11 @@ func allGiven(cmd *cobra.Command, names ...string) error {
 }
 
 func (a *app) sendNote(ctx context.Context, n note) error {
-	text, err := a.input(ctx, n.text)
+	text, err := a.readTextArg(ctx, n.text)
 	if err != nil {
 		return err
 	}
-	c, err := a.actingAs(ctx, a.usualName(n.agent))
+	c, err := a.newClientAs(ctx, a.usualName(n.agent))
 	if err != nil {
 		return err
 	}

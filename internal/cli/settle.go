@@ -26,7 +26,7 @@ func (a *app) ackCommand() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 0 {
 			return a.settled(c.Settle(ctx, lease, parley.Outcome{}))
 		}
@@ -45,7 +45,7 @@ func (a *app) inboxNack() *cobra.Command {
   parley inbox nack 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --failure final --reason "not for me"`,
 		Args:              takes(1, -1),
 		ValidArgsFunction: nothing,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			why.Failure = parley.Failure(failure)
 			if len(args) == 1 {
 				return a.settled(c.Settle(ctx, args[0], parley.Outcome{Trouble: &why}))
@@ -68,7 +68,7 @@ func (a *app) inboxExtend() *cobra.Command {
 		Example:           "  parley inbox extend 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --for 5m",
 		Args:              takes(1, 1),
 		ValidArgsFunction: nothing,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.settled(c.Extend(ctx, args[0], length))
 		}),
 	}
@@ -82,10 +82,10 @@ func (a *app) settled(deliveries []parley.Delivery, err error) error {
 		return err
 	}
 	if a.output != formatTable {
-		return list(a, deliveries)
+		return printList(a, deliveries)
 	}
 	for _, d := range deliveries {
-		a.words(string(d.State), d.Recipient, d.ShortName())
+		a.printWords(string(d.State), d.Recipient, d.ShortName())
 	}
 	return nil
 }

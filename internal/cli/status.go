@@ -29,7 +29,7 @@ acknowledge, each with the command to run next. Alerts of one kind share a line;
 		ValidArgsFunction: nothing,
 	}
 	cmd.Flags().BoolVar(&alerts, "alerts", false, "list every alert")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		status, err := c.Status(ctx)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ acknowledge, each with the command to run next. Alerts of one kind share a line;
 			return err
 		}
 		bridges, _ := c.Bridges(ctx) // which only owners see
-		return a.one(shownStatus{status, bridges, needs}, func() {
+		return a.printValue(shownStatus{status, bridges, needs}, func() {
 			a.showNeeds(needs)
 			a.showStatus(status)
 			a.showAlerts(status, alerts)
@@ -59,9 +59,9 @@ type shownStatus struct {
 // showNeeds shows what needs the caller, each with the command to run next.
 func (a *app) showNeeds(needs parley.Attention) {
 	if len(needs.Items) == 0 {
-		a.words("nothing needs you")
+		a.printWords("nothing needs you")
 	} else {
-		a.words("needs you:")
+		a.printWords("needs you:")
 	}
 	var fields []string
 	listed := map[parley.AttentionKind]int{}
@@ -72,15 +72,15 @@ func (a *app) showNeeds(needs parley.Attention) {
 	}
 	for _, i := range needs.Items {
 		if more := needs.Totals[i.Kind] - listed[i.Kind]; more > 0 {
-			fields = append(fields, "", fmt.Sprintf("%d more: %s", more, a.line(moreNeeds[i.Kind]...)))
+			fields = append(fields, "", fmt.Sprintf("%d more: %s", more, a.commandLine(moreNeeds[i.Kind]...)))
 			listed[i.Kind] += more
 		}
 	}
-	a.fields(fields...)
+	a.printFields(fields...)
 	if needs.Unread > 0 {
-		a.words(several(int64(needs.Unread), "message is", "messages are") + " unread: " + a.line("inbox"))
+		a.printWords(several(int64(needs.Unread), "message is", "messages are") + " unread: " + a.commandLine("inbox"))
 	}
-	a.words("")
+	a.printWords("")
 }
 
 // moreNeeds are the commands that list all of a kind.
@@ -94,18 +94,18 @@ var moreNeeds = map[parley.AttentionKind][]string{
 func (a *app) need(i parley.AttentionItem) (what, next string) {
 	switch i.Kind {
 	case parley.AttentionApproval:
-		return strings.TrimSuffix(i.Text, ":"), a.line("approval", "approve", i.Name) + " (or: " + a.line("approval", "deny", i.Name) + ")"
+		return strings.TrimSuffix(i.Text, ":"), a.commandLine("approval", "approve", i.Name) + " (or: " + a.commandLine("approval", "deny", i.Name) + ")"
 	case parley.AttentionDeadLetter:
 		return "dead letter from " + i.From + " to " + i.Recipient + ": " + i.Text,
-			a.line("dead", "retry", i.Name, i.Recipient) + " (or: " + a.line("dead", "drop", i.Name, i.Recipient) + ")"
+			a.commandLine("dead", "retry", i.Name, i.Recipient) + " (or: " + a.commandLine("dead", "drop", i.Name, i.Recipient) + ")"
 	case parley.AttentionAsk:
-		return i.From + " asks: " + i.Text, a.line("reply", i.Name, `"…"`)
+		return i.From + " asks: " + i.Text, a.commandLine("reply", i.Name, `"…"`)
 	case parley.AttentionTask:
-		return "task from " + i.From + ": " + i.Text, a.line("task", "complete", i.Name, `"…"`)
+		return "task from " + i.From + ": " + i.Text, a.commandLine("task", "complete", i.Name, `"…"`)
 	case parley.AttentionAck:
-		return i.From + " requires an ack: " + i.Text, a.line("ack", i.Name)
+		return i.From + " requires an ack: " + i.Text, a.commandLine("ack", i.Name)
 	default:
-		return i.From + " needs an answer by " + a.maybe(i.Due) + ": " + i.Text, a.line("reply", i.Name, `"…"`)
+		return i.From + " needs an answer by " + a.maybe(i.Due) + ": " + i.Text, a.commandLine("reply", i.Name, `"…"`)
 	}
 }
 
@@ -113,28 +113,28 @@ func (a *app) need(i parley.AttentionItem) (what, next string) {
 func (a *app) showAlerts(s parley.HubStatus, all bool) {
 	if all {
 		for _, alert := range s.Alerts {
-			a.fields("alert", alert.Message, "", alert.Suggestion)
+			a.printFields("alert", alert.Message, "", alert.Suggestion)
 		}
 		return
 	}
 	for _, g := range parley.GroupAlerts(s.Alerts) {
-		a.fields("alert", g.Message, "", a.remedy(g))
+		a.printFields("alert", g.Message, "", a.remedy(g))
 	}
 }
 
 // remedy is what to do about alerts of one kind.
 func (a *app) remedy(g parley.AlertGroup) string {
 	if g.Count > 1 {
-		return "list every alert: " + a.line("status", "--alerts")
+		return "list every alert: " + a.commandLine("status", "--alerts")
 	}
 	return g.Worst.Suggestion
 }
 
 func (a *app) showBridges(bridges []parley.BridgeView) {
-	a.fields("bridges", inStates(bridges))
+	a.printFields("bridges", inStates(bridges))
 	for _, v := range bridges {
 		what, remedy := a.troubled(v)
-		a.fields("bridge", what, "", remedy)
+		a.printFields("bridge", what, "", remedy)
 	}
 }
 
@@ -143,8 +143,8 @@ func (a *app) showStatus(s parley.HubStatus) {
 	if s.DiskTotal > 0 {
 		disk = fmt.Sprintf("%s free of %s", size(s.DiskFree), size(s.DiskTotal))
 	}
-	a.fields(
-		"running", fmt.Sprintf("parley %s, process %d, since %s (%s)", s.Version, s.PID, a.moment(s.StartedAt), lasting(time.Since(s.StartedAt))),
+	a.printFields(
+		"running", fmt.Sprintf("parley %s, process %d, since %s (%s)", s.Version, s.PID, a.formatTime(s.StartedAt), lasting(time.Since(s.StartedAt))),
 		"address", s.Address,
 		"socket", s.Socket,
 		"home", s.Home,
@@ -157,7 +157,7 @@ func (a *app) showStatus(s parley.HubStatus) {
 		"disk", disk,
 	)
 	for _, reason := range s.NotReady {
-		a.fields("not ready", "the hub cannot store anything at present: "+reason.Message, "", reason.Suggestion)
+		a.printFields("not ready", "the hub cannot store anything at present: "+reason.Message, "", reason.Suggestion)
 	}
 }
 

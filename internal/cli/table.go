@@ -15,17 +15,17 @@ type column[T any] struct {
 	cell  func(T) string
 }
 
-// list prints things: as a table, as a JSON array, or as a JSON line each.
-func list[T any](a *app, things []T, columns ...column[T]) error {
-	return listWith(a, things, column[T]{}, columns...)
+// printList prints things: as a table, as a JSON array, or as a JSON line each.
+func printList[T any](a *app, things []T, columns ...column[T]) error {
+	return printListWith(a, things, column[T]{}, columns...)
 }
 
-// listWith is list with a last column for long texts, which on a terminal stand below their rows.
-func listWith[T any](a *app, things []T, last column[T], columns ...column[T]) error {
+// printListWith is list with a last column for long texts, which on a terminal stand below their rows.
+func printListWith[T any](a *app, things []T, last column[T], columns ...column[T]) error {
 	switch a.output {
 	case formatLines:
 		for _, thing := range things {
-			if err := a.json(thing); err != nil {
+			if err := a.printJSON(thing); err != nil {
 				return err
 			}
 		}
@@ -34,7 +34,7 @@ func listWith[T any](a *app, things []T, last column[T], columns ...column[T]) e
 		if things == nil {
 			things = []T{}
 		}
-		return a.json(things)
+		return a.printJSON(things)
 	default:
 		if len(things) == 0 {
 			a.say("none")
@@ -49,12 +49,12 @@ func listWith[T any](a *app, things []T, last column[T], columns ...column[T]) e
 		default:
 			columns = append(columns, last)
 		}
-		a.table(rows(things, columns), below...)
+		a.printTable(tableRows(things, columns), below...)
 		return nil
 	}
 }
 
-func rows[T any](things []T, columns []column[T]) [][]string {
+func tableRows[T any](things []T, columns []column[T]) [][]string {
 	head := make([]string, len(columns))
 	for i, c := range columns {
 		head[i] = strings.ToUpper(c.title)
@@ -70,16 +70,16 @@ func rows[T any](things []T, columns []column[T]) [][]string {
 	return table
 }
 
-// table prints rows under each other, the first of them as a head if there are others, each with the text that
+// printTable prints rows under each other, the first of them as a head if there are others, each with the text that
 // belongs below it. A terminal, which has little room, is spared columns that say nothing.
-func (a *app) table(table [][]string, below ...string) {
+func (a *app) printTable(table [][]string, below ...string) {
 	if len(table) < 2 {
 		return
 	}
 	if isTerminal(a.out) {
-		table = telling(table)
+		table = nonEmptyColumns(table)
 	}
-	widths := widths(table)
+	widths := columnWidths(table)
 	for i, row := range table {
 		line := a.fit(align(row, widths))
 		if i == 0 && a.colours() {
@@ -92,8 +92,8 @@ func (a *app) table(table [][]string, below ...string) {
 	}
 }
 
-// telling is a table without the columns that have nothing but a head.
-func telling(table [][]string) [][]string {
+// nonEmptyColumns is a table without the columns that have nothing but a head.
+func nonEmptyColumns(table [][]string) [][]string {
 	slim := make([][]string, len(table))
 	for column := range table[0] {
 		if !slices.ContainsFunc(table[1:], func(row []string) bool { return row[column] != "" }) {
@@ -106,28 +106,28 @@ func telling(table [][]string) [][]string {
 	return slim
 }
 
-// fields prints names and values under each other. What has no value is left out.
-func (a *app) fields(pairs ...string) {
+// printFields prints names and values under each other. What has no value is left out.
+func (a *app) printFields(pairs ...string) {
 	var table [][]string
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if value := oneLine(pairs[i+1]); value != "" {
 			table = append(table, []string{pairs[i], value})
 		}
 	}
-	widths := widths(table)
+	widths := columnWidths(table)
 	for _, row := range table {
 		_, _ = fmt.Fprintln(a.out, align(row, widths))
 	}
 }
 
-func widths(table [][]string) []int {
+func columnWidths(table [][]string) []int {
 	var widest []int
 	for _, row := range table {
 		for i, cell := range row {
 			if i == len(widest) {
 				widest = append(widest, 0)
 			}
-			widest[i] = max(widest[i], columns(cell))
+			widest[i] = max(widest[i], displayWidth(cell))
 		}
 	}
 	return widest
@@ -137,7 +137,7 @@ func align(row []string, widths []int) string {
 	var line strings.Builder
 	for i, cell := range row {
 		line.WriteString(cell)
-		line.WriteString(strings.Repeat(" ", widths[i]-columns(cell)+2))
+		line.WriteString(strings.Repeat(" ", widths[i]-displayWidth(cell)+2))
 	}
 	return strings.TrimRight(line.String(), " ")
 }
@@ -146,7 +146,7 @@ func align(row []string, widths []int) string {
 func (a *app) fit(line string) string {
 	if file, ok := a.out.(*os.File); ok && isTerminal(a.out) {
 		if wide, _, err := term.GetSize(int(file.Fd())); err == nil && wide > 0 {
-			return cut(line, wide)
+			return truncate(line, wide)
 		}
 	}
 	return line

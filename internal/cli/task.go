@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) taskCommand() *cobra.Command {
-	return a.menu("task", "Create, follow and update tasks",
+	return a.parentCommand("task", "Create, follow and update tasks",
 		a.taskNew(), a.taskList(), a.taskTree(), a.taskShow(), a.taskProgress(), a.taskComplete(), a.taskFail(),
 		a.taskCancel(), a.taskRetry(), a.taskReassign())
 }
@@ -38,7 +38,7 @@ func (a *app) changed(v parley.TaskView, err error) error {
 		return err
 	}
 	a.notices(v.Notices)
-	return a.done(asTask(v), string(v.Status), v.ID, v.Assignee)
+	return a.printDone(asTask(v), string(v.Status), v.ID, v.Assignee)
 }
 
 func (a *app) taskNew() *cobra.Command {
@@ -71,14 +71,14 @@ Without TEXT, or with - as TEXT, the command reads the text from standard input.
 	complete(cmd, "parent", a.taskIDs)
 	complete(cmd, "after", a.taskIDs)
 	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		if err := noneEmpty(cmd, "assignee", "parent", "after"); err != nil {
 			return err
 		}
 		if n.Deadline, err = dueAt(cmd, deadline); err != nil {
 			return err
 		}
-		if n.Text, err = a.said(ctx, cmd, args); err != nil {
+		if n.Text, err = a.textOrStdin(ctx, cmd, args); err != nil {
 			return err
 		}
 		if n.Artifacts, err = a.storeFiles(ctx, c, names); err != nil {
@@ -131,7 +131,7 @@ is not a task, and no other list shows it. If an ask has become a task, this lis
 	complete(cmd, "assignee", a.agentNames)
 	complete(cmd, "requester", a.agentNames)
 	complete(cmd, "status", fixed(taskStates...))
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		if asks {
 			return a.listAsks(ctx, c, client.AsksOptions{Open: !all}, limit)
 		}
@@ -179,7 +179,7 @@ func tasksWhere(
 
 func (a *app) listTasks(views []parley.TaskView) error {
 	about := column[task]{"about", func(t task) string { return strings.Join(situation(t.TaskView), "; ") }}
-	return listWith(a, asTasks(views), about,
+	return printListWith(a, asTasks(views), about,
 		column[task]{"task", func(t task) string { return t.ID }},
 		column[task]{"title", func(t task) string { return t.Title }},
 		column[task]{"assignee", func(t task) string { return t.Assignee }},

@@ -31,8 +31,8 @@ without --blocked says that the task continues.`,
 	flags.Var(maybe[int64]{&p.Total, parseCount}, "total", "`number` of parts in total")
 	flags.Var(maybe[float64]{&p.Confidence, parseShare}, "confidence", "your confidence, a `number` from 0 to 1")
 	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`text` that says what blocks the task; repeat for several")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
-		if p.Message, err = a.rest(ctx, cmd, args[1:]); err != nil {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
+		if p.Message, err = a.optionalText(ctx, cmd, args[1:]); err != nil {
 			return err
 		}
 		return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Progress: &p}))
@@ -40,12 +40,12 @@ without --blocked says that the task continues.`,
 	return cmd
 }
 
-// rest is a text that may be left out. One that is given and empty is none: what should have made it has failed.
-func (a *app) rest(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
+// optionalText is a text that may be left out. One that is given and empty is none: what should have made it has failed.
+func (a *app) optionalText(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) == 0 {
 		return "", nil
 	}
-	text, err := a.input(ctx, args[0])
+	text, err := a.readTextArg(ctx, args[0])
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = usagef(cmd, "the text is empty")
 	}
@@ -71,12 +71,12 @@ func (a *app) taskComplete() *cobra.Command {
 	flags.StringArrayVar(&metrics, "metric", nil, "measured value as `name=number`, such as pages=12; repeat for several")
 	flags.StringArrayVar(&r.Issues, "issue", nil, "`text` that describes a problem of the result; repeat for several")
 	flags.StringArrayVar(&r.NextSteps, "next", nil, "`text` that describes a next step; repeat for several")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) (err error) {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		change := parley.TaskChange{Status: parley.TaskCompleted, Result: &r}
 		if partial {
 			change.Outcome = parley.OutcomePartial
 		}
-		if r.Text, err = a.rest(ctx, cmd, args[1:]); err != nil {
+		if r.Text, err = a.optionalText(ctx, cmd, args[1:]); err != nil {
 			return err
 		}
 		if r.Metrics, err = parseMetrics(metrics); err != nil {
@@ -108,8 +108,8 @@ func (a *app) taskFail() *cobra.Command {
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
 	}
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
-		reason, err := a.rest(ctx, cmd, args[1:])
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
+		reason, err := a.optionalText(ctx, cmd, args[1:])
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (a *app) taskCancel() *cobra.Command {
 		Example:           "  parley task cancel task-100\n  parley task cancel task-100 --reason \"The meeting is off\"",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.changed(c.CancelTask(ctx, args[0], reason))
 		}),
 	}
@@ -141,7 +141,7 @@ func (a *app) taskRetry() *cobra.Command {
 		Example:           "  parley task retry task-101",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.changed(c.RetryTask(ctx, args[0]))
 		}),
 	}
@@ -154,7 +154,7 @@ func (a *app) taskReassign() *cobra.Command {
 		Example:           "  parley task reassign task-101 analyst",
 		Args:              takes(2, 2),
 		ValidArgsFunction: inTurn(a.taskIDs, a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.changed(c.ReassignTask(ctx, args[0], args[1]))
 		}),
 	}

@@ -22,12 +22,12 @@ func (a *app) taskShow() *cobra.Command {
 		Example:           "  parley task show task-101\n  parley task show task-101 -o json",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.taskIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Task(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return a.one(asTask(v), func() { a.showTask(ctx, c, v) })
+			return a.printValue(asTask(v), func() { a.showTask(ctx, c, v) })
 		}),
 	}
 }
@@ -49,16 +49,16 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 	fields = append(fields, a.progressOf(v.Progress)...)
 	fields = append(fields,
 		"where", place(v.Conversation), "message", called.of(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
-		"attempt", strconv.Itoa(v.Attempt), "requested", a.moment(v.CreatedAt), "started", a.maybe(v.StartedAt), "ended", a.maybe(v.EndedAt),
+		"attempt", strconv.Itoa(v.Attempt), "requested", a.formatTime(v.CreatedAt), "started", a.maybe(v.StartedAt), "ended", a.maybe(v.EndedAt),
 		"took", lasting(v.Elapsed), "tokens", tokensOf(v.Usage), "cost", costOf(v.Usage),
 		"result goes to", place(v.CallbackTo), "callback", called.of(ctx, v.Callback))
 	if v.Error != nil {
 		fields = append(fields, "error", v.Error.Error())
 	}
-	a.fields(append(fields, resultOf(v.Result)...)...)
+	a.printFields(append(fields, resultOf(v.Result)...)...)
 	if v.Result != nil && v.Result.Text != "" {
-		a.words("")
-		a.told(parley.Wording{}.Quote(v.Assignee, v.Result.Text))
+		a.printWords("")
+		a.printWording(parley.Wording{}.Quote(v.Assignee, v.Result.Text))
 	}
 }
 
@@ -99,7 +99,7 @@ func (a *app) progressOf(p *parley.TaskProgress) []string {
 	if p == nil {
 		return nil
 	}
-	fields := []string{"progress", strings.TrimPrefix(tasktree.Far(*p)+", "+a.moment(p.At), ", "), "blocked by", strings.Join(p.Blockers, ", ")}
+	fields := []string{"progress", strings.TrimPrefix(tasktree.Far(*p)+", "+a.formatTime(p.At), ", "), "blocked by", strings.Join(p.Blockers, ", ")}
 	if p.Confidence != nil {
 		fields = append(fields, "confidence", fmt.Sprintf("%.0f %%", *p.Confidence*100))
 	}

@@ -32,7 +32,7 @@ task again when the task changes.`,
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "keep the trees up to date")
 	cmd.Flags().BoolVar(&long, "long", false, "also show the duration and the cost of each task")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		source := &treeSource{client: c, task: append(args, "")[0]}
 		how := tasktree.How{Zone: a.zone(), Long: long}
 		switch {
@@ -48,7 +48,7 @@ task again when the task changes.`,
 			return err
 		}
 		if a.output != formatTable {
-			return list(a, asTasks(picture.Tasks))
+			return printList(a, asTasks(picture.Tasks))
 		}
 		if len(picture.Tasks) == 0 {
 			a.say("none")
@@ -80,7 +80,7 @@ func (a *app) tellLines(lines []tasktree.Line) error {
 		return nil
 	}
 	for _, line := range lines {
-		if err := a.json(asTask(line.Task)); err != nil {
+		if err := a.printJSON(asTask(line.Task)); err != nil {
 			return err
 		}
 	}

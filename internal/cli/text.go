@@ -11,8 +11,8 @@ import (
 // oneLine is a text on one line that does nothing to a terminal but show itself.
 func oneLine(text string) string { return strings.Join(strings.Fields(plain.Line(text)), " ") }
 
-// columns is how many columns of a terminal a text takes.
-func columns(text string) int { return ansi.StringWidth(text) }
+// displayWidth is how many columns of a terminal a text takes.
+func displayWidth(text string) int { return ansi.StringWidth(text) }
 
-// cut shortens a text to so many columns.
-func cut(text string, most int) string { return ansi.Truncate(text, most, "…") }
+// truncate shortens a text to so many columns.
+func truncate(text string, most int) string { return ansi.Truncate(text, most, "…") }

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) tokenCommand() *cobra.Command {
-	return a.menu("token", "Create, list and revoke credentials", a.tokenNew(), a.tokenList(), a.tokenRevoke())
+	return a.parentCommand("token", "Create, list and revoke credentials", a.tokenNew(), a.tokenList(), a.tokenRevoke())
 }
 
 func (a *app) tokenNew() *cobra.Command {
@@ -26,7 +26,7 @@ func (a *app) tokenNew() *cobra.Command {
   PARLEY_TOKEN=$(parley token new arya) parley inbox`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			n.Agent = args[0]
 			for _, scope := range scopes {
 				n.Scopes = append(n.Scopes, parley.Scope(scope))
@@ -35,7 +35,7 @@ func (a *app) tokenNew() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.one(made, func() { a.newToken(made) })
+			return a.printValue(made, func() { a.newToken(made) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "`scopes`: read, send, decide, admin (default read,send)")
@@ -47,10 +47,10 @@ func (a *app) tokenNew() *cobra.Command {
 
 // newToken prints the secret alone, so that it can be captured.
 func (a *app) newToken(made parley.MadeToken) {
-	a.words(made.Secret)
-	until := "until you revoke it: " + a.line("token", "revoke", made.ID)
+	a.printWords(made.Secret)
+	until := "until you revoke it: " + a.commandLine("token", "revoke", made.ID)
 	if made.ExpiresAt != nil {
-		until = "until " + a.moment(*made.ExpiresAt)
+		until = "until " + a.formatTime(*made.ExpiresAt)
 	}
 	a.say("token %s gives %s the scopes %s %s; parley does not show the secret again", made.ID, made.Agent, scopeWords(made.Scopes), until)
 }
@@ -70,12 +70,12 @@ func (a *app) tokenList() *cobra.Command {
 		Example:           "  parley token list\n  parley token list arya -o json",
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			tokens, err := c.Tokens(ctx, strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
-			return list(a, tokens,
+			return printList(a, tokens,
 				column[parley.Token]{"id", func(t parley.Token) string { return t.ID }},
 				column[parley.Token]{"agent", func(t parley.Token) string { return t.Agent }},
 				column[parley.Token]{"kind", func(t parley.Token) string { return string(t.Kind) }},
@@ -106,11 +106,11 @@ func (a *app) tokenRevoke() *cobra.Command {
 		Example:           "  parley token revoke 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(a.tokenIDs, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.RevokeToken(ctx, args[0]); err != nil {
 				return err
 			}
-			return a.did("revoked", args[0])
+			return a.printAction("revoked", args[0])
 		}),
 	}
 }

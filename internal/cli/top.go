@@ -28,7 +28,7 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 		Args: noArgs,
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "print the view once")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		source := &topSource{client: c, places: newPlaces(c), spent: map[string]spending{}}
 		if a.output == formatTable && !once && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb" {
 			return top.Run(ctx, source, a.in, a.out, os.Environ())
@@ -38,7 +38,7 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 			return err
 		}
 		if a.output != formatTable {
-			return a.json(picture)
+			return a.printJSON(picture)
 		}
 		return top.Print(a.out, picture)
 	})

@@ -35,7 +35,7 @@ more than 32 MiB of messages, the command shows the newest messages and says so.
 		ValidArgsFunction: nothing,
 	}
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid sequence diagram")
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		found, err := c.Trace(ctx, args[0])
 		if err != nil {
 			return err
@@ -55,12 +55,12 @@ more than 32 MiB of messages, the command shows the newest messages and says so.
 func (a *app) showTrace(found parley.Traced) error {
 	switch a.output {
 	case formatJSON:
-		return a.json(found)
+		return a.printJSON(found)
 	case formatLines:
-		if err := list(a, found.Items); err != nil {
+		if err := printList(a, found.Items); err != nil {
 			return err
 		}
-		return list(a, found.Runs)
+		return printList(a, found.Runs)
 	}
 	for _, line := range tracetree.Lines(found, traced) {
 		_, _ = fmt.Fprintln(a.out, a.fit(line))
@@ -81,5 +81,5 @@ func traced(m parley.Shown) string {
 	if m.Ask != nil { // before the text, so that no text can say it
 		who += " (" + tracetree.Ask(*m.Ask) + ")"
 	}
-	return m.ShortName() + "  " + oneLine(who) + "  " + cut(oneLine(body(m.Message)), 80)
+	return m.ShortName() + "  " + oneLine(who) + "  " + truncate(oneLine(body(m.Message)), 80)
 }

@@ -21,7 +21,7 @@ bodies of files; "parley backup" has them.`,
 		Example:           "  parley export hub.jsonl\n  parley export | gzip > hub.jsonl.gz",
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(files, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var lines exportLines
 			var end exportEnd
 			err := a.writeTo(ctx, args, force, "exporting", func(w io.Writer) (err error) {
@@ -60,7 +60,7 @@ you can repeat an interrupted import.`,
 		Example:           "  parley import hub.jsonl\n  gunzip < hub.jsonl.gz | parley import -",
 		Args:              takes(1, 1),
 		ValidArgsFunction: inTurn(files, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var report parley.ImportReport
 			err := a.readFrom(ctx, args[0], "importing", func(r io.Reader) (err error) {
 				report, err = c.Import(ctx, r)
@@ -80,11 +80,11 @@ func (a *app) showImported(r parley.ImportReport) error {
 	for _, notice := range r.Notices {
 		a.say("note: %s", notice)
 	}
-	return a.one(r, func() { a.imported(r) })
+	return a.printValue(r, func() { a.imported(r) })
 }
 
 func (a *app) imported(r parley.ImportReport) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	a.fields("agents", number(r.Agents), "conversations", number(r.Conversations), "messages", number(r.Messages),
+	a.printFields("agents", number(r.Agents), "conversations", number(r.Conversations), "messages", number(r.Messages),
 		"rules", number(r.Permissions), "tasks", number(r.Tasks), "approvals", number(r.Approvals), "skipped", number(r.Skipped), "missing bodies", number(r.BodiesMissing))
 }

@@ -43,7 +43,7 @@ that is not a home, or that has other files in it. It does not remove the progra
 		for _, name := range names {
 			_, _ = a.err.Write([]byte("  " + oneLine(filepath.Join(string(dir), name)) + "\n"))
 		}
-		if err := a.sure(cmd, yes, "Remove everything permanently?"); err != nil {
+		if err := a.confirm(cmd, yes, "Remove everything permanently?"); err != nil {
 			return err
 		}
 		return a.uninstall(cmd, dir)
@@ -70,7 +70,7 @@ func (a *app) uninstall(cmd *cobra.Command, dir home.Dir) error {
 	if program, err := os.Executable(); err == nil {
 		a.say("The program itself stays: %s", program)
 	}
-	return a.did("removed", string(dir))
+	return a.printAction("removed", string(dir))
 }
 
 func stopIfRunning(ctx context.Context, dir home.Dir) error {

@@ -62,8 +62,8 @@ func (a *app) configured(cmd *cobra.Command) (home.Dir, *config.Config, error) {
 	return dir, c, err
 }
 
-// hubIn is the client of the hub in a home, whatever PARLEY_URL says.
-func (a *app) hubIn(dir home.Dir) (*client.Client, error) {
+// newClientIn is the client of the hub in a home, whatever PARLEY_URL says.
+func (a *app) newClientIn(dir home.Dir) (*client.Client, error) {
 	options, err := client.Find(string(dir))
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (a *app) introduce(page, link, socket, dir string) {
   home    %s
 `, page, socket, dir)
 	if link == "" {
-		a.say("To sign in with a browser, create a link: %s", a.line("sign-in"))
+		a.say("To sign in with a browser, create a link: %s", a.commandLine("sign-in"))
 		return
 	}
 	_, _ = fmt.Fprintf(a.err, `Sign in with this link:

@@ -29,7 +29,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  parley version\n  parley version -o json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return a.one(about(), func() { _, _ = fmt.Fprintln(a.out, about()) })
+			return a.printValue(about(), func() { _, _ = fmt.Fprintln(a.out, about()) })
 		},
 	}
 }

@@ -28,7 +28,7 @@ The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, 
 	}
 	cmd.Flags().Var(span{&most}, "wait", "how long to wait")
 	cmd.Flags().Lookup("wait").NoOptDefVal = defaultWait.String()
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		now, err := a.awaitOutcome(ctx, c, args[0], most)
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, mos
 		})
 		if isAway(err) {
 			return now, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and there is no outcome within %s", most).
-				Suggest("wait again once the hub is back: %s", a.line("wait", id)).From(err)
+				Suggest("wait again once the hub is back: %s", a.commandLine("wait", id)).From(err)
 		}
 		if err != nil {
 			return now, err
@@ -67,15 +67,15 @@ func (a *app) outcome(now parley.Awaited, most time.Duration) error {
 	switch {
 	case !now.Done:
 		return parley.Errorf(parley.TimedOut, "there is no outcome within %s; the %s is %s", most, now.Kind, now.State).
-			Suggest("wait longer: %s", a.line("wait", cmp.Or(now.Name, now.ID), "--wait=10m"))
+			Suggest("wait longer: %s", a.commandLine("wait", cmp.Or(now.Name, now.ID), "--wait=10m"))
 	case now.Error != nil:
 		return now.Error
 	}
-	return a.one(now, func() {
+	return a.printValue(now, func() {
 		if now.Kind == parley.AwaitedMessage {
 			a.answers(now.Answers)
 			return
 		}
-		a.text(now.Text)
+		a.printText(now.Text)
 	})
 }

@@ -34,7 +34,7 @@ event. As JSON, every event is one line. A table leaves out events that say litt
 	cmd.Flags().Var(number{&limit}, "limit", "end after this `number` of events")
 	complete(cmd, "conv", a.convNames)
 	complete(cmd, "kinds", fixed(eventFamilies()...))
-	cmd.RunE = a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		if err := checkWatch(cmd, o); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (w *watcher) show(ctx context.Context, e parley.Event) error {
 	if !known {
 		what = w.what(e)
 	}
-	w.words(append(line, what)...)
+	w.printWords(append(line, what)...)
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (w *watcher) clock(at time.Time) string {
 	if isTerminal(w.out) {
 		return at.Local().Format(time.TimeOnly)
 	}
-	return w.moment(at)
+	return w.formatTime(at)
 }
 
 // title is what a conversation is called. One that cannot be read any more has its id.

@@ -19,13 +19,13 @@ func (a *app) whoCommand() *cobra.Command {
 		Short:   "List agents and people, and what they are doing",
 		Example: "  parley who\n  parley who -o json",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			present, err := c.Who(ctx)
 			if err != nil {
 				return err
 			}
 			where := newPlaces(c)
-			return list(a, present,
+			return printList(a, present,
 				column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
 				column[parley.Presence]{"name", func(p parley.Presence) string { return p.Name }},
 				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindOf(p.Kind, p.Access) }},
@@ -65,13 +65,13 @@ func (a *app) whoamiCommand() *cobra.Command {
 		Short:   "Show your identity and your rights at the hub",
 		Example: "  parley whoami\n  PARLEY_TOKEN=parley_… parley whoami -o json",
 		Args:    noArgs,
-		RunE: a.ask(func(ctx context.Context, c *client.Client, _ []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			me, err := c.Whoami(ctx)
 			if err != nil {
 				return err
 			}
-			return a.one(me, func() {
-				a.fields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindOf(me.Agent.Kind, me.Agent.Access), "by", me.By,
+			return a.printValue(me, func() {
+				a.printFields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindOf(me.Agent.Kind, me.Agent.Access), "by", me.By,
 					"scopes", scopeWords(me.Scopes), "token", me.Token, "expires", a.maybe(me.ExpiresAt))
 			})
 		}),
@@ -86,14 +86,14 @@ func (a *app) signInCommand() *cobra.Command {
   parley sign-in sam`,
 		Args:              takes(0, 1),
 		ValidArgsFunction: inTurn(a.agentNames, nothing),
-		RunE: a.ask(func(ctx context.Context, c *client.Client, args []string) error {
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			link, err := c.NewLink(ctx, strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
-			return a.one(link, func() {
-				a.words(link.URL)
-				a.say("the link works once, until %s", a.moment(link.ExpiresAt))
+			return a.printValue(link, func() {
+				a.printWords(link.URL)
+				a.say("the link works once, until %s", a.formatTime(link.ExpiresAt))
 			})
 		}),
 	}
