@@ -19,7 +19,7 @@ func (a *app) agentCommand() *cobra.Command {
 }
 
 func (a *app) agentAdd() *cobra.Command {
-	var settings settings
+	var settings agentFlags
 	var human, owner, reuse bool
 	cmd := &cobra.Command{
 		Use:   "add ID",
@@ -83,7 +83,7 @@ func (a *app) agentList() *cobra.Command {
 			return printList(a, agents,
 				column[parley.Agent]{"id", func(g parley.Agent) string { return g.ID }},
 				column[parley.Agent]{"name", func(g parley.Agent) string { return g.Name }},
-				column[parley.Agent]{"kind", func(g parley.Agent) string { return kindOf(g.Kind, g.Access) }},
+				column[parley.Agent]{"kind", func(g parley.Agent) string { return kindText(g.Kind, g.Access) }},
 				column[parley.Agent]{"role", func(g parley.Agent) string { return g.Role }},
 				column[parley.Agent]{"tier", func(g parley.Agent) string { return string(g.Tier) }},
 				column[parley.Agent]{"manager", func(g parley.Agent) string { return g.Manager }},
@@ -94,13 +94,13 @@ func (a *app) agentList() *cobra.Command {
 	}
 }
 
-// kindOf is a participant's kind, or what a person may do.
-func kindOf(kind parley.Kind, access parley.Access) string {
+// kindText is a participant's kind, or what a person may do.
+func kindText(kind parley.Kind, access parley.Access) string {
 	return cmp.Or(string(access), string(kind))
 }
 
 func (a *app) agentSet() *cobra.Command {
-	var settings settings
+	var settings agentFlags
 	var access string
 	var unset []string
 	cmd := &cobra.Command{
@@ -125,13 +125,13 @@ func (a *app) agentSet() *cobra.Command {
 		if access != "" {
 			change["access"] = access
 		}
-		if err := clearing(cmd, change, unset); err != nil {
+		if err := addUnset(cmd, change, unset); err != nil {
 			return err
 		}
-		if err := settings.runtime.keepConfig(ctx, c, args[0], change); err != nil {
+		if err := settings.runtime.mergeConfig(ctx, c, args[0], change); err != nil {
 			return err
 		}
-		withoutNulls(change)
+		dropNulls(change)
 		changed, err := c.ChangeAgent(ctx, args[0], change)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (a *app) agentSleep() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printDone(asleep, "sleeping", asleep.ID, a.maybe(asleep.SleepingUntil))
+		return a.printDone(asleep, "sleeping", asleep.ID, a.formatOptionalTime(asleep.SleepingUntil))
 	})
 	return cmd
 }

@@ -32,12 +32,12 @@ func (a *app) agentShow() *cobra.Command {
 }
 
 func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentView) {
-	config, rules := apart(v.RuntimeConfig)
+	config, rules := splitRules(v.RuntimeConfig)
 	fields := []string{
-		"id", v.ID, "name", v.Name, "uuid", v.UUID, "kind", kindOf(v.Kind, v.Access),
-		"status", a.status(v.Status, v.Reason, v.SleepingUntil), "halted", a.halted(v.Stopped, v.Paused),
-		"sleeping until", a.maybe(v.SleepingUntil), "last seen", a.maybe(v.LastSeen),
-		"works on", newPlaces(c).works(ctx, v.Work), "awaits", top.Awaits(v.Awaiting), "health", health(v.Health),
+		"id", v.ID, "name", v.Name, "uuid", v.UUID, "kind", kindText(v.Kind, v.Access),
+		"status", a.statusText(v.Status, v.Reason, v.SleepingUntil), "halted", a.haltText(v.Stopped, v.Paused),
+		"sleeping until", a.formatOptionalTime(v.SleepingUntil), "last seen", a.formatOptionalTime(v.LastSeen),
+		"works on", newPlaces(c).works(ctx, v.Work), "awaits", top.Awaits(v.Awaiting), "health", healthText(v.Health),
 		"inbox", strconv.Itoa(v.Inbox.Waking+v.Inbox.Work) + " waking, " + strconv.Itoa(v.Inbox.Quiet) + " quiet",
 		"role", v.Role, "description", v.Description, "skills", strings.Join(v.Skills, ", "), "guardrails", v.Guardrails,
 		"tier", string(v.Tier), "manager", v.Manager,
@@ -49,7 +49,7 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 			"inbox depth", inboxDepth(v.Profile),
 			"attempts", strconv.Itoa(v.Attempts), "concurrency", strconv.Itoa(v.Concurrency),
 			"protocols", strings.Join(v.Protocols, ", "))
-		fields = append(fields, budget(v)...)
+		fields = append(fields, budgetFields(v)...)
 	}
 	a.printFields(append(fields, "last run", lastRun(ctx, c, v), "added", a.formatTime(v.CreatedAt))...)
 	if rules != "" {
@@ -66,8 +66,8 @@ func inboxDepth(p parley.Profile) string {
 	return strconv.Itoa(p.InboxDepth) + ", " + string(p.InboxOverflow)
 }
 
-// apart is what an agent's runtime is told, on one line, and its rules, which have many.
-func apart(config json.RawMessage) (rest, rules string) {
+// splitRules is what an agent's runtime is told, on one line, and its rules, which have many.
+func splitRules(config json.RawMessage) (rest, rules string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(config, &fields) != nil || json.Unmarshal(fields["rules"], &rules) != nil {
 		return string(config), ""
@@ -86,11 +86,11 @@ func lastRun(ctx context.Context, c *client.Client, v parley.AgentView) string {
 		return ""
 	}
 	run := page.Items[0]
-	return strings.TrimSpace(run.ShortName() + " " + string(run.State) + " " + failure(run))
+	return strings.TrimSpace(run.ShortName() + " " + string(run.State) + " " + runFailure(run))
 }
 
-// status is what somebody is doing, with the reason where there is one. Who is away may be asleep as well.
-func (a *app) status(word, reason string, asleep *time.Time) string {
+// statusText is what somebody is doing, with the reason where there is one. Who is away may be asleep as well.
+func (a *app) statusText(word, reason string, asleep *time.Time) string {
 	if reason != "" {
 		word += " (" + reason + ")"
 	}
@@ -98,8 +98,8 @@ func (a *app) status(word, reason string, asleep *time.Time) string {
 	case asleep == nil || asleep.Before(time.Now()):
 		return word
 	case word == parley.StatusSleeping:
-		return word + " until " + a.soon(*asleep)
+		return word + " until " + a.formatFutureTime(*asleep)
 	default:
-		return word + ", asleep until " + a.soon(*asleep)
+		return word + ", asleep until " + a.formatFutureTime(*asleep)
 	}
 }

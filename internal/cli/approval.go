@@ -41,7 +41,7 @@ func (a *app) approvalList() *cobra.Command {
 		if all {
 			which.State = ""
 		}
-		found, err := collect(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Approval], error) {
+		found, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Approval], error) {
 			return c.Approvals(ctx, which, from)
 		}), limit)
 		if err != nil {
@@ -50,10 +50,10 @@ func (a *app) approvalList() *cobra.Command {
 		return printList(a, found,
 			column[parley.Approval]{"approval", parley.Approval.ShortName},
 			column[parley.Approval]{"agent", func(p parley.Approval) string { return p.Agent }},
-			column[parley.Approval]{"call", whatIsHeld},
+			column[parley.Approval]{"call", callText},
 			column[parley.Approval]{"since", func(p parley.Approval) string { return a.formatPastTime(p.CreatedAt) }},
-			column[parley.Approval]{"state", stateOf},
-			column[parley.Approval]{"decider", decidedBy},
+			column[parley.Approval]{"state", approvalState},
+			column[parley.Approval]{"decider", deciderText},
 			column[parley.Approval]{"note", func(p parley.Approval) string { return p.Note }},
 		)
 	})
@@ -62,8 +62,8 @@ func (a *app) approvalList() *cobra.Command {
 
 const usualApprovals = 50
 
-// whatIsHeld is a call in few words.
-func whatIsHeld(p parley.Approval) string {
+// callText is a call in few words.
+func callText(p parley.Approval) string {
 	var call struct {
 		Action  string         `json:"action"`
 		Message string         `json:"message"`
@@ -83,20 +83,20 @@ func whatIsHeld(p parley.Approval) string {
 	return what
 }
 
-// stateOf is the state of a call; of one that was approved, and refused when it was made, with that.
-func stateOf(p parley.Approval) string {
+// approvalState is the state of a call; of one that was approved, and refused when it was made, with that.
+func approvalState(p parley.Approval) string {
 	if p.Refused() {
 		return string(p.State) + " (refused)"
 	}
 	return string(p.State)
 }
 
-// decidedBy is who has decided about a call, or is to.
-func decidedBy(p parley.Approval) string {
+// deciderText is who has decided about a call, or is to.
+func deciderText(p parley.Approval) string {
 	if p.DecidedBy != "" {
 		return p.DecidedBy
 	}
-	return deciderOf(p)
+	return approvalDecider(p)
 }
 
 func (a *app) approvalShow() *cobra.Command {
@@ -120,11 +120,11 @@ func (a *app) approvalShow() *cobra.Command {
 func (a *app) showApproval(p parley.Approval) {
 	a.printText(p.Summary)
 	a.printWords("")
-	fields := []string{"approval", p.ShortName(), "id", p.ID, "state", stateOf(p), "reason", p.Rule, "since", a.formatTime(p.CreatedAt)}
+	fields := []string{"approval", p.ShortName(), "id", p.ID, "state", approvalState(p), "reason", p.Rule, "since", a.formatTime(p.CreatedAt)}
 	if p.State == parley.ApprovalPending {
-		fields = append(fields, "expires", a.maybe(p.ExpiresAt), "decider", deciderOf(p))
+		fields = append(fields, "expires", a.formatOptionalTime(p.ExpiresAt), "decider", approvalDecider(p))
 	} else {
-		fields = append(fields, "decided by", p.DecidedBy, "decided", a.maybe(p.DecidedAt), "note", p.Note)
+		fields = append(fields, "decided by", p.DecidedBy, "decided", a.formatOptionalTime(p.DecidedAt), "note", p.Note)
 	}
 	switch {
 	case p.Refused():

@@ -32,7 +32,7 @@ func (a *app) artifactPut() *cobra.Command {
 			}
 			return a.printValue(stored, func() {
 				a.printWords(stored.SHA256)
-				a.say("stored %s", size(stored.Size))
+				a.say("stored %s", formatSize(stored.Size))
 			})
 		}),
 	}
@@ -47,7 +47,7 @@ func (a *app) artifactGet() *cobra.Command {
 		Args:              takes(1, 2),
 		ValidArgsFunction: inTurn(nothing, files),
 	}
-	forced(cmd, &force)
+	declareForce(cmd, &force)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 1 && isTerminal(a.out) {
 			return usagef(cmd, "the file may have control characters; name the FILE to write, or give - to print it anyway")

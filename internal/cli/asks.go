@@ -13,7 +13,7 @@ func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksO
 		from.Limit = min(limit+1, mostTasks)
 		return c.Asks(ctx, which, from)
 	}
-	asks, err := collect(client.All(ctx, page), limit+1)
+	asks, err := collectItems(client.All(ctx, page), limit+1)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksO
 		column[parley.AskView]{"state", func(v parley.AskView) string { return string(v.State) }},
 		column[parley.AskView]{"since", func(v parley.AskView) string { return a.formatTime(v.Since) }},
 		column[parley.AskView]{"until", func(v parley.AskView) string { return a.formatTime(v.Until) }},
-		column[parley.AskView]{"ended", func(v parley.AskView) string { return a.maybe(v.EndedAt) }},
+		column[parley.AskView]{"ended", func(v parley.AskView) string { return a.formatOptionalTime(v.EndedAt) }},
 		column[parley.AskView]{"task", func(v parley.AskView) string { return v.Task }},
 		column[parley.AskView]{"source", func(v parley.AskView) string { return v.Source }},
 		column[parley.AskView]{"question", func(v parley.AskView) string { return truncate(oneLine(v.Question), parley.MaxQuestion) }},

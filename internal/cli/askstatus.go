@@ -20,13 +20,13 @@ func (a *app) lastEvent(ctx context.Context, c *client.Client) int64 {
 	return now.LastEvent
 }
 
-// asking shows on a terminal that the command waits for an agent. Once the id of the question is known, it also shows the
+// showAsking shows on a terminal that the command waits for an agent. Once the id of the question is known, it also shows the
 // statuses that were posted to that question after an event. Call stop to end it.
-func (a *app) asking(ctx context.Context, c *client.Client, agent, question string, after int64) (stop func()) {
+func (a *app) showAsking(ctx context.Context, c *client.Client, agent, question string, after int64) (stop func()) {
 	if !isTerminal(a.err) {
 		return func() {}
 	}
-	tell, shown := a.watching(ctx, "waiting for "+agent)
+	tell, shown := a.showSteps(ctx, "waiting for "+agent)
 	if question == "" || after == 0 {
 		return shown
 	}

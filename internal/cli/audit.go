@@ -22,7 +22,7 @@ func (a *app) auditList() *cobra.Command {
 		Example: "  parley audit list\n  parley audit list --last 1000 -o jsonl",
 		Args:    noArgs,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-			entries, err := newest(client.All(ctx, c.AuditLog), last)
+			entries, err := lastItems(client.All(ctx, c.AuditLog), last)
 			if err != nil {
 				return err
 			}
@@ -49,12 +49,12 @@ keeps the newest hash outside the database.`,
 		Example: "  parley audit verify",
 		Args:    noArgs,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-			defer a.progress(ctx, "checking", &counter{})()
+			defer a.showProgress(ctx, "checking", &counter{})()
 			report, err := c.VerifyAudit(ctx)
 			if err != nil {
 				return err
 			}
-			if err := a.printValue(report, func() { a.verified(report) }); err != nil {
+			if err := a.printValue(report, func() { a.printAuditReport(report) }); err != nil {
 				return err
 			}
 			if !report.OK {
@@ -66,7 +66,7 @@ keeps the newest hash outside the database.`,
 	}
 }
 
-func (a *app) verified(r parley.AuditReport) {
+func (a *app) printAuditReport(r parley.AuditReport) {
 	verdict := "ok"
 	if !r.OK {
 		verdict = "not ok"

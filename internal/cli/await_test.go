@@ -157,11 +157,11 @@ func TestWhoIsWrittenToMayBeginNothing(t *testing.T) {
 		"arya is sleeping until " + until.UTC().Format(time.RFC3339) + "; the message waits (wake it: parley agent wake arya)": asleep,
 		"": agent("working", "", ""),
 	} {
-		if got := (&app{}).held(p); got != want {
+		if got := (&app{}).unavailableText(p); got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
 	}
-	if got := (&app{}).held(person); got != "" {
+	if got := (&app{}).unavailableText(person); got != "" {
 		t.Errorf("of a person it says %q", got)
 	}
 }

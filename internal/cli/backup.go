@@ -36,14 +36,14 @@ creates a directory under backups in the home; a backup on another disk is safer
 			if err != nil {
 				return err
 			}
-			stop := a.waiting(cmd.Context(), "making the backup")
+			stop := a.showWaiting(cmd.Context(), "making the backup")
 			made, err := a.backUp(cmd.Context(), dir, c, target)
 			stop()
 			if err != nil {
 				return err
 			}
 			return a.printValue(made, func() {
-				a.printFields("directory", made.Directory, "messages", count(made.Messages), "files", count(int64(made.Files)), "size", size(made.Bytes))
+				a.printFields("directory", made.Directory, "messages", formatCount(made.Messages), "files", formatCount(int64(made.Files)), "size", formatSize(made.Bytes))
 			})
 		},
 	}

@@ -49,7 +49,7 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack boo
 	if err != nil {
 		return err
 	}
-	found := items("", peeked.Deliveries, peeked.Messages)
+	found := inboxItems("", peeked.Deliveries, peeked.Messages)
 	if at.id != "" {
 		if found, err = a.oneDocument(ctx, c, at, found); err != nil {
 			return err
@@ -77,11 +77,11 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack boo
 }
 
 // oneDocument is the document of an inbox that has an id, from its first ones on.
-func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page []item) ([]item, error) {
+func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page []inboxItem) ([]inboxItem, error) {
 	for after := int64(-1); len(page) > 0 && page[0].Message.Seq > after; { // a hub that cannot go on begins anew
 		for _, i := range page {
 			if boardID(i.Message) == at.id || i.Message.ID == at.id {
-				return []item{i}, nil
+				return []inboxItem{i}, nil
 			}
 		}
 		after = page[len(page)-1].Message.Seq
@@ -89,7 +89,7 @@ func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page 
 		if err != nil {
 			return nil, err
 		}
-		page = items("", more.Deliveries, more.Messages)
+		page = inboxItems("", more.Deliveries, more.Messages)
 	}
 	return nil, parley.Errorf(parley.BadInput, "%s has no document %s in its inbox", at.agent, at.id).Because(parley.NotFound).
 		Suggest("list the inbox: %s", a.commandLine("blackboard", "read", at.agent+"/inbox/"))
@@ -111,7 +111,7 @@ func (a *app) printDocuments(documents []json.RawMessage, one bool) error {
 }
 
 // documentsOf writes messages of an inbox as documents.
-func documentsOf(ctx context.Context, c *client.Client, list []item) ([]json.RawMessage, error) {
+func documentsOf(ctx context.Context, c *client.Client, list []inboxItem) ([]json.RawMessage, error) {
 	agents, err := c.Agents(ctx)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func documentsOf(ctx context.Context, c *client.Client, list []item) ([]json.Raw
 }
 
 // departing is a message of an inbox as it would depart into a tree.
-func departing(ctx context.Context, c *client.Client, one item) (parley.Departure, error) {
+func departing(ctx context.Context, c *client.Client, one inboxItem) (parley.Departure, error) {
 	written := asWritten(one.Message)
 	out := parley.Departure{
 		Name: written.ID, Message: written, Recipient: one.Delivery.Recipient, Sequence: one.Delivery.PairSeq,
@@ -166,7 +166,7 @@ func departing(ctx context.Context, c *client.Client, one item) (parley.Departur
 }
 
 // answeredBy is the message that one answers: of the result of a task, the request that has made it.
-func answeredBy(ctx context.Context, c *client.Client, one item) (string, error) {
+func answeredBy(ctx context.Context, c *client.Client, one inboxItem) (string, error) {
 	if one.Message.InReplyTo != "" || one.Delivery.Purpose != parley.PurposeCallback {
 		return one.Message.InReplyTo, nil
 	}

@@ -63,7 +63,7 @@ func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error
 	if err != nil {
 		return err
 	}
-	a.notices(arrival.Warnings)
+	a.printNotices(arrival.Warnings)
 	if err := checkPlace(at, arrival); err != nil {
 		return err
 	}
@@ -85,11 +85,11 @@ func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error
 			a.say("note: the hub has no message %s, to which the document replies", arrival.ReplyTo)
 		}
 	}
-	receipt, err := a.post(ctx, c, draft)
+	receipt, err := a.postDraft(ctx, c, draft)
 	if err != nil {
 		return err
 	}
-	return a.accepted(ctx, c, receipt)
+	return a.printAccepted(ctx, c, receipt)
 }
 
 // checkPlace refuses a document that is not what its path says, or too late.

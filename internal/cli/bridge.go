@@ -95,7 +95,7 @@ func (a *app) bridgeSet() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a.notices(v.Notices)
+		a.printNotices(v.Notices)
 		return a.printDone(v, "changed", v.ID)
 	})
 	return cmd
@@ -125,8 +125,8 @@ func (a *app) bridgeRemove() *cobra.Command {
 		})
 }
 
-// notices tells what else has come of something.
-func (a *app) notices(list []string) {
+// printNotices tells what else has come of something.
+func (a *app) printNotices(list []string) {
 	for _, notice := range list {
 		a.say("note: %s", notice)
 	}

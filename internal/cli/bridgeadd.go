@@ -84,7 +84,7 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 	if err != nil && v.ID == "" {
 		return err
 	}
-	a.notices(v.Notices)
+	a.printNotices(v.Notices)
 	if !v.Outside {
 		for _, id := range notIn(there, v.Agents, before) {
 			a.say("%s does not live in %s yet: the tree has no inbox, no presence file and no message of this agent", id, v.Root)
@@ -153,7 +153,7 @@ func mustBeDirectory(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return parley.Errorf(parley.BadInput, "there is no directory %s", path).Suggest("run the bridge on the machine that has the tree, or create the directory first")
 	case err != nil:
-		return parley.Errorf(parley.BadInput, "cannot open %s: %w", path, reason(err)).Suggest("check the permissions of the directories above it")
+		return parley.Errorf(parley.BadInput, "cannot open %s: %w", path, withoutPath(err)).Suggest("check the permissions of the directories above it")
 	case !info.IsDir():
 		return parley.Errorf(parley.BadInput, "%s is not a directory", path).Suggest("name the root of the tree")
 	default:

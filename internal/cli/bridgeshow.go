@@ -42,7 +42,7 @@ func (a *app) showBridge(v shownBridge) {
 	a.printFields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "trouble", v.Status.Trouble,
 		"do this", a.remedyFor(v.BridgeView), "runs", runs,
 		"agents", strings.Join(v.Agents, ", "), "channels", strings.Join(v.Channels, ", "), "queue agent", v.QueueAgent,
-		"replay since", a.maybe(v.ReplaySince), "last scan", a.maybe(v.Status.ScannedAt),
+		"replay since", a.formatOptionalTime(v.ReplaySince), "last scan", a.formatOptionalTime(v.Status.ScannedAt),
 		"imported", number(v.Status.Imported), "pending", number(v.Status.Waiting), "exported", number(v.Status.Exported),
 		"rejected", number(v.Status.Rejected), "evicted", number(v.Status.Evicted),
 		"added by", v.CreatedBy, "added", a.formatTime(v.CreatedAt))

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// budget is what an agent has used, and how much it may. Without runs and caps there is nothing to say.
-func budget(v parley.AgentView) []string {
+// budgetFields is what an agent has used, and how much it may. Without runs and caps there is nothing to say.
+func budgetFields(v parley.AgentView) []string {
 	hour, day := cmp.Or(v.LastHour, &parley.Spent{}), cmp.Or(v.LastDay, &parley.Spent{})
 	tokens := day.InputTokens + day.OutputTokens
 	var fields []string
@@ -21,44 +21,44 @@ func budget(v parley.AgentView) []string {
 			fields = append(fields, name, used)
 		}
 	}
-	add("runs, last hour", count(int64(hour.Runs)), capped(v.Budget.RunsPerHour, "%d"), hour.Runs > 0)
-	add("tokens, last day", count(tokens), capped(v.Budget.TokensPerDay, "%d"), tokens > 0)
-	add("cost, last day", dollars(day.Cost), capped(v.Budget.CostPerDay, "$%.2f"), day.Cost > 0)
+	add("runs, last hour", formatCount(int64(hour.Runs)), formatCap(v.Budget.RunsPerHour, "%d"), hour.Runs > 0)
+	add("tokens, last day", formatCount(tokens), formatCap(v.Budget.TokensPerDay, "%d"), tokens > 0)
+	add("cost, last day", formatDollars(day.Cost), formatCap(v.Budget.CostPerDay, "$%.2f"), day.Cost > 0)
 	return fields
 }
 
-// capped is a cap, or nothing where there is none.
-func capped[N int | int64 | float64](n N, form string) string {
+// formatCap is a cap, or nothing where there is none.
+func formatCap[N int | int64 | float64](n N, form string) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf(form, n)
 }
 
-// dollars is an amount of money: small ones with more digits.
-func dollars(amount float64) string {
+// formatDollars is an amount of money: small ones with more digits.
+func formatDollars(amount float64) string {
 	if amount > 0 && amount < 0.1 {
 		return fmt.Sprintf("$%.4f", amount)
 	}
 	return fmt.Sprintf("$%.2f", amount)
 }
 
-// health is what somebody has said of itself.
-func health(h *parley.Health) string {
+// healthText is what somebody has said of itself.
+func healthText(h *parley.Health) string {
 	if h == nil {
 		return ""
 	}
 	words := h.Health
 	if h.UptimeMS > 0 {
-		words += ", up " + lasting(time.Duration(h.UptimeMS)*time.Millisecond)
+		words += ", up " + formatDuration(time.Duration(h.UptimeMS)*time.Millisecond)
 	}
-	return words + ", " + ago(h.At)
+	return words + ", " + formatAgo(h.At)
 }
 
-func ago(t time.Time) string { return lasting(max(time.Since(t), 0)) + " ago" }
+func formatAgo(t time.Time) string { return formatDuration(max(time.Since(t), 0)) + " ago" }
 
-// halted is why an agent starts no runs, if somebody wanted that.
-func (a *app) halted(stopped, paused *parley.Halt) string {
+// haltText is why an agent starts no runs, if somebody wanted that.
+func (a *app) haltText(stopped, paused *parley.Halt) string {
 	what, halt := "stopped", stopped
 	if halt == nil {
 		what, halt = "paused", paused
@@ -68,7 +68,7 @@ func (a *app) halted(stopped, paused *parley.Halt) string {
 	}
 	text := what + " by " + halt.By + " at " + a.formatTime(halt.At)
 	if halt.Until != nil && what == "paused" {
-		text += " until " + a.soon(*halt.Until)
+		text += " until " + a.formatFutureTime(*halt.Until)
 	}
 	if halt.Reason != "" {
 		text += ": " + halt.Reason

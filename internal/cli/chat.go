@@ -35,7 +35,7 @@ standard input and prints each message as a line, until the input ends.`,
 	cmd.Flags().StringVar(&conv, "conv", "", "chat in this `conversation`")
 	complete(cmd, "conv", a.convNames)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		names, text := chatArgs(args, cmd.ArgsLenAtDash(), conv != "")
+		names, text := splitChatArgs(args, cmd.ArgsLenAtDash(), conv != "")
 		switch {
 		case conv == "" && len(names) == 0:
 			return usagef(cmd, "AGENT is missing")
@@ -46,19 +46,19 @@ standard input and prints each message as a line, until the input ends.`,
 		}
 	}
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-		names, text := chatArgs(args, cmd.ArgsLenAtDash(), conv != "")
+		names, text := splitChatArgs(args, cmd.ArgsLenAtDash(), conv != "")
 		if len(text) == 0 {
 			return a.chat(ctx, c, conv, names)
 		}
-		var l letter
+		var l messageFlags
 		l.draft.Conversation, l.draft.Direct = conv, names
-		return a.orNewConv(ctx, c, a.deliver(ctx, cmd, c, &l, text), conv)
+		return a.suggestNewConv(ctx, c, a.sendMessage(ctx, cmd, c, &l, text), conv)
 	})
 	return cmd
 }
 
-// orNewConv adds to the error of a call that named a conversation how to make it, if there is none of that name.
-func (a *app) orNewConv(ctx context.Context, c *client.Client, err error, conv string) error {
+// suggestNewConv adds to the error of a call that named a conversation how to make it, if there is none of that name.
+func (a *app) suggestNewConv(ctx context.Context, c *client.Client, err error, conv string) error {
 	if err == nil || conv == "" || parley.AsError(err).Reason != parley.NotFound {
 		return err
 	}
@@ -72,9 +72,9 @@ func (a *app) orNewConv(ctx context.Context, c *client.Client, err error, conv s
 	return ifUnknown(err, "create it: %s", a.commandLine("conv", "new", shellWord(ref.Name)))
 }
 
-// chatArgs tells names from a text. No name has a space in it; what comes after -- (dash is how much comes
+// splitChatArgs tells names from a text. No name has a space in it; what comes after -- (dash is how much comes
 // before it, or -1), and whatever is given with a conversation, is text.
-func chatArgs(args []string, dash int, toConversation bool) (names, text []string) {
+func splitChatArgs(args []string, dash int, toConversation bool) (names, text []string) {
 	last := len(args) - 1
 	switch {
 	case toConversation:
@@ -92,13 +92,13 @@ func chatArgs(args []string, dash int, toConversation bool) (names, text []strin
 func (a *app) chat(ctx context.Context, c *client.Client, conv string, names []string) error {
 	room, err := openRoom(ctx, c, conv, names)
 	if err != nil {
-		return a.orNewConv(ctx, c, err, conv)
+		return a.suggestNewConv(ctx, c, err, conv)
 	}
 	screen := a.output == formatTable && isTerminal(a.out) && isTerminal(a.in) && os.Getenv("TERM") != "dumb"
 	if screen {
 		return chat.Run(ctx, room, a.in, a.out, os.Environ())
 	}
-	room.tell = a.notices
+	room.tell = a.printNotices
 	print := chat.PrintLine("15:04", time.Local)
 	switch {
 	case a.output != formatTable:

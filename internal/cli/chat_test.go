@@ -24,7 +24,7 @@ func TestNamesAndTextOfAChat(t *testing.T) {
 		{[]string{"hello"}, -1, true, "", "hello"},
 		{nil, -1, true, "", ""},
 	} {
-		names, text := chatArgs(test.args, test.dash, test.conv)
+		names, text := splitChatArgs(test.args, test.dash, test.conv)
 		if !slices.Equal(names, strings.Fields(test.names)) && strings.Join(names, " ") != test.names || strings.Join(text, "|") != test.text {
 			t.Errorf("%q means %q and %q, want %q and %q", test.args, names, text, test.names, test.text)
 		}

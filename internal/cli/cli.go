@@ -49,7 +49,7 @@ func RunAs(program string, args []string, stdin io.Reader, stdout, stderr io.Wri
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	a.markStart(root)
-	err := a.unlessHeld(root.ExecuteContext(ctx))
+	err := a.handleHeld(root.ExecuteContext(ctx))
 	if err == nil {
 		return exitDone
 	}

@@ -111,7 +111,7 @@ func (a *app) approvalIDs(cmd *cobra.Command, _ []string, typed string) ([]strin
 	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: maxCompletions})
 		for _, approval := range page.Items {
-			add(approval.ShortName(), approval.Agent+" "+whatIsHeld(approval))
+			add(approval.ShortName(), approval.Agent+" "+callText(approval))
 		}
 	})
 }

@@ -64,23 +64,23 @@ Without TEXT, or with - as TEXT, the command reads the notification from standar
 
 // contactCommand is a command by which somebody turns to another.
 func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.Command {
-	r := approach{contact: parley.Contact{Pattern: pattern}}
+	r := contactFlags{contact: parley.Contact{Pattern: pattern}}
 	cmd.Args = afterWait(takes(1, 2))
 	cmd.ValidArgsFunction = inTurn(a.agentNames, nothing)
 	r.declare(a, cmd)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-		if err := r.finish(ctx, a, cmd, c, args); err != nil {
+		if err := r.build(ctx, a, cmd, c, args); err != nil {
 			return err
 		}
 		contacted, err := a.contact(ctx, c, r.contact)
 		if err != nil {
-			a.tellWhere(ctx, contacted, err)
+			a.noteNextStep(ctx, contacted, err)
 			return err
 		}
 		if err := a.printValue(contacted, func() { a.printText(contacted.Text) }); err != nil {
 			return err
 		}
-		return a.unlessWaiting(r.contact, contacted)
+		return a.lateResultError(r.contact, contacted)
 	})
 	return cmd
 }
@@ -94,13 +94,13 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 	if waits {
 		since = a.lastEvent(ctx, c)
 	}
-	wait := func() { stop = a.asking(ctx, c, contact.Agent, question, since) }
+	wait := func() { stop = a.showAsking(ctx, c, contact.Agent, question, since) }
 	options := client.ContactOptions{
 		Made: func(made parley.Contacted) {
 			stop()
 			question = made.Message
-			a.say("%s %s: %s", pastOf[contact.Pattern], made.Agent, made.ShortName())
-			a.notices(made.Notices)
+			a.say("%s %s: %s", pastTense[contact.Pattern], made.Agent, made.ShortName())
+			a.printNotices(made.Notices)
 			told = true
 			wait()
 		},
@@ -118,16 +118,16 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 	}
 	contacted, err := c.ContactWith(ctx, contact, options)
 	if !told {
-		a.notices(contacted.Notices)
+		a.printNotices(contacted.Notices)
 	}
 	return contacted, err
 }
 
-// pastOf is the past tense of each pattern; the name of the agent follows.
-var pastOf = map[parley.Pattern]string{parley.PatternAsk: "asked", parley.PatternDelegate: "delegated to"}
+// pastTense is the past tense of each pattern; the name of the agent follows.
+var pastTense = map[parley.Pattern]string{parley.PatternAsk: "asked", parley.PatternDelegate: "delegated to"}
 
-// tellWhere says how to wait again for a contact without an outcome, or where to see what happened.
-func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err error) {
+// noteNextStep says how to wait again for a contact without an outcome, or where to see what happened.
+func (a *app) noteNextStep(ctx context.Context, contacted parley.Contacted, err error) {
 	id := contacted.ShortName()
 	switch {
 	case client.Away(err): // which says it itself
@@ -142,8 +142,8 @@ func (a *app) tellWhere(ctx context.Context, contacted parley.Contacted, err err
 	}
 }
 
-// unlessWaiting says of work whose result was waited for that it did not come in time.
-func (a *app) unlessWaiting(c parley.Contact, contacted parley.Contacted) error {
+// lateResultError says of work whose result was waited for that it did not come in time.
+func (a *app) lateResultError(c parley.Contact, contacted parley.Contacted) error {
 	if c.Wait == 0 || c.Pattern != parley.PatternDelegate || contacted.Outcome == parley.ContactAnswered {
 		return nil
 	}
@@ -151,14 +151,14 @@ func (a *app) unlessWaiting(c parley.Contact, contacted parley.Contacted) error 
 		Suggest("wait for the result: %s", a.commandLine("wait", contacted.Task))
 }
 
-// approach is a contact as the command line describes it.
-type approach struct {
+// contactFlags is a contact as the command line describes it.
+type contactFlags struct {
 	contact  parley.Contact
 	deadline string
 	files    []string
 }
 
-func (r *approach) declare(a *app, cmd *cobra.Command) {
+func (r *contactFlags) declare(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.contact.Context, "context", "", "`text` that the recipient needs: it does not see your conversations")
 	flags.StringArrayVar(&r.files, "file", nil, "`file` to send with it; repeat for several")
@@ -173,35 +173,35 @@ func (r *approach) declare(a *app, cmd *cobra.Command) {
 		wait = "wait this long for the result (without a duration: " + client.LongestContact.String() + ")"
 	}
 	flags.Var(span{&r.contact.Wait}, "wait", wait)
-	flags.Lookup("wait").NoOptDefVal = r.usualWait().String()
-	for _, name := range notFor[r.contact.Pattern] {
+	flags.Lookup("wait").NoOptDefVal = r.defaultWait().String()
+	for _, name := range hiddenFlags[r.contact.Pattern] {
 		flags.Lookup(name).Hidden = true
 	}
 }
 
-// notFor are the flags that a pattern does not take. They are not shown; the hub says which pattern takes them.
-var notFor = map[parley.Pattern][]string{
+// hiddenFlags are the flags that a pattern does not take. They are not shown; the hub says which pattern takes them.
+var hiddenFlags = map[parley.Pattern][]string{
 	parley.PatternAsk:    {"priority", "after"},
 	parley.PatternNotify: {"priority", "after", "deadline", "wait"},
 }
 
-// usualWait is how long is waited where no time is said.
-func (r *approach) usualWait() time.Duration {
+// defaultWait is how long is waited where no time is said.
+func (r *contactFlags) defaultWait() time.Duration {
 	if r.contact.Pattern == parley.PatternAsk {
 		return parley.AskWait
 	}
 	return client.LongestContact
 }
 
-// finish completes the contact: its text, its times, and the files, which are stored first.
-func (r *approach) finish(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
+// build completes the contact: its text, its times, and the files, which are stored first.
+func (r *contactFlags) build(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
 	if err := noneEmpty(cmd, "after"); err != nil {
 		return err
 	}
 	if r.contact.Wait > client.LongestContact {
 		return usagef(cmd, "--wait is at most %s", client.LongestContact)
 	}
-	if r.contact.Deadline, err = dueAt(cmd, r.deadline); err != nil {
+	if r.contact.Deadline, err = parseDeadline(cmd, r.deadline); err != nil {
 		return err
 	}
 	r.contact.Agent = args[0]
@@ -224,8 +224,8 @@ func (a *app) textOrStdin(ctx context.Context, cmd *cobra.Command, args []string
 	}
 }
 
-// dueAt reads a deadline, if there is one.
-func dueAt(cmd *cobra.Command, text string) (*time.Time, error) {
+// parseDeadline reads a deadline, if there is one.
+func parseDeadline(cmd *cobra.Command, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -237,10 +237,10 @@ func dueAt(cmd *cobra.Command, text string) (*time.Time, error) {
 	return &due, nil
 }
 
-// waitsForApproval says that a call was not made yet, and who lets it be made. That is no failure.
-func (a *app) waitsForApproval(held *parley.Held) error {
+// printHeld says that a call was not made yet, and who lets it be made. That is no failure.
+func (a *app) printHeld(held *parley.Held) error {
 	approval := held.Approval
-	a.say("%s: %s decides (see the request: %s)", approval.ShortName(), deciderOf(approval), a.commandLine("approval", "show", approval.ShortName()))
+	a.say("%s: %s decides (see the request: %s)", approval.ShortName(), approvalDecider(approval), a.commandLine("approval", "show", approval.ShortName()))
 	answer := struct {
 		Text     string          `json:"text"`
 		Approval parley.Approval `json:"approval"`
@@ -248,13 +248,13 @@ func (a *app) waitsForApproval(held *parley.Held) error {
 	return a.printValue(answer, func() { a.printWords(held.Error()) })
 }
 
-// deciderOf is who decides about a call.
-func deciderOf(approval parley.Approval) string { return cmp.Or(approval.Decider, "an owner") }
+// approvalDecider is who decides about a call.
+func approvalDecider(approval parley.Approval) string { return cmp.Or(approval.Decider, "an owner") }
 
-// unlessHeld is the error of a command; that its call waits for an approval is none.
-func (a *app) unlessHeld(err error) error {
+// handleHeld is the error of a command; that its call waits for an approval is none.
+func (a *app) handleHeld(err error) error {
 	if held, ok := errors.AsType[*parley.Held](err); ok {
-		return a.waitsForApproval(held)
+		return a.printHeld(held)
 	}
 	return err
 }

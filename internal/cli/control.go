@@ -52,15 +52,15 @@ func (a *app) controlCommand(action parley.Action, done, timeout, use, short, ex
 			return err
 		}
 		if action == parley.ActionResume {
-			a.tellStopped(ctx, c, args[0])
+			a.noteStopped(ctx, c, args[0])
 		}
 		return a.printDone(receipt, done, args[0])
 	})
 	return cmd
 }
 
-// tellStopped says of an agent that was resumed that it is switched off, which is another thing than a pause.
-func (a *app) tellStopped(ctx context.Context, c *client.Client, agent string) {
+// noteStopped says of an agent that was resumed that it is switched off, which is another thing than a pause.
+func (a *app) noteStopped(ctx context.Context, c *client.Client, agent string) {
 	if view, err := c.Agent(ctx, agent); err == nil && view.Stopped != nil {
 		a.say("note: %s is still stopped; start it with: %s", view.ID, a.commandLine("agent", "start", view.ID))
 	}
@@ -90,7 +90,7 @@ func (a *app) agentHealth() *cobra.Command {
 		case len(args) == 0 && (check || wait > 0 || timeout > 0):
 			return usagef(cmd, "--wait needs an AGENT")
 		case len(args) == 0:
-			return a.healths(ctx, c, all)
+			return a.printHealths(ctx, c, all)
 		case all:
 			return usagef(cmd, "--all cannot be combined with an AGENT")
 		case check || wait > 0:
@@ -109,8 +109,8 @@ func (a *app) agentHealth() *cobra.Command {
 
 const healthWait = 30 * time.Second
 
-// healths lists what agents have said of themselves.
-func (a *app) healths(ctx context.Context, c *client.Client, all bool) error {
+// printHealths lists what agents have said of themselves.
+func (a *app) printHealths(ctx context.Context, c *client.Client, all bool) error {
 	present, err := c.Who(ctx)
 	if err != nil {
 		return err
@@ -128,19 +128,19 @@ func (a *app) healths(ctx context.Context, c *client.Client, all bool) error {
 	}
 	return printList(a, present,
 		column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
-		column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, p.Reason, p.SleepingUntil) }},
+		column[parley.Presence]{"status", func(p parley.Presence) string { return a.statusText(p.Status, p.Reason, p.SleepingUntil) }},
 		column[parley.Presence]{"health", said(func(h parley.Health) string { return h.Health })},
-		column[parley.Presence]{"uptime", said(uptime)},
+		column[parley.Presence]{"uptime", said(uptimeText)},
 		column[parley.Presence]{"reported", said(func(h parley.Health) string { return a.formatTime(h.At) })},
 		column[parley.Presence]{"metrics", said(func(h parley.Health) string { return string(h.Metrics) })},
 	)
 }
 
-func uptime(h parley.Health) string {
+func uptimeText(h parley.Health) string {
 	if h.UptimeMS == 0 {
 		return ""
 	}
-	return lasting(time.Duration(h.UptimeMS) * time.Millisecond)
+	return formatDuration(time.Duration(h.UptimeMS) * time.Millisecond)
 }
 
 func (a *app) showHealth(v parley.AgentView) {
@@ -148,8 +148,8 @@ func (a *app) showHealth(v parley.AgentView) {
 		a.say("%s has not reported its health; ask for it: %s", v.ID, a.commandLine("agent", "health", v.ID, "--wait"))
 		return
 	}
-	a.printFields("id", v.ID, "status", a.status(v.Status, v.Reason, v.SleepingUntil), "health", v.Health.Health,
-		"uptime", uptime(*v.Health), "reported", a.formatTime(v.Health.At), "metrics", string(v.Health.Metrics))
+	a.printFields("id", v.ID, "status", a.statusText(v.Status, v.Reason, v.SleepingUntil), "health", v.Health.Health,
+		"uptime", uptimeText(*v.Health), "reported", a.formatTime(v.Health.At), "metrics", string(v.Health.Metrics))
 }
 
 // checkHealth asks an agent how it is, and waits until it has said so.
@@ -168,26 +168,26 @@ func checkHealth(ctx context.Context, c *client.Client, agent string, timeout ti
 	o := client.EventsOptions{After: receipt.Message.Seq - 1, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
 	for e, lost := range c.Events(waiting, o) {
 		if err = lost; err == nil && e.Body != nil && e.Body.InReplyTo == receipt.Message.ID {
-			return answeredCheck(view.ID, *e.Body, timeout)
+			return healthAnswerError(view.ID, *e.Body, timeout)
 		}
 	}
 	if ctx.Err() != nil || waiting.Err() == nil {
 		return err
 	}
-	return silent(view.ID, timeout)
+	return noHealthError(view.ID, timeout)
 }
 
 // answerGrace is what the hub has to say that nobody has answered.
 const answerGrace = 2 * time.Second
 
-func answeredCheck(agent string, answer parley.Message, timeout time.Duration) error {
+func healthAnswerError(agent string, answer parley.Message, timeout time.Duration) error {
 	if answer.Type == parley.TypeError {
-		return silent(agent, timeout)
+		return noHealthError(agent, timeout)
 	}
 	return nil
 }
 
-func silent(agent string, timeout time.Duration) error {
+func noHealthError(agent string, timeout time.Duration) error {
 	return parley.Errorf(parley.TimedOut, "%s did not report its health within %v", agent, timeout).
 		Suggest("see what it is doing: parley agent show %s", agent)
 }

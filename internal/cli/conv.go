@@ -65,7 +65,7 @@ func (a *app) convList() *cobra.Command {
 		Example: "  parley conv list\n  parley conv list --all --archived -o json",
 		Args:    noArgs,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-			views, err := collect(client.All(ctx,
+			views, err := collectItems(client.All(ctx,
 				func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
 					return c.Conversations(ctx, which, from)
 				}), 0)
@@ -147,7 +147,7 @@ func (a *app) showConv(v parley.ConversationView) {
 	a.printFields("id", v.ID, "name", v.Name, "display name", v.DisplayName, "kind", string(v.Kind), "visibility", string(v.Visibility), "topic", v.Topic,
 		"answers", string(v.Answers), "members", strings.Join(v.Members, ", "), "joined", joined, "messages", strconv.FormatInt(v.Messages, 10),
 		"unread", strconv.Itoa(v.Unread), "created by", v.CreatedBy, "created", a.formatTime(v.CreatedAt),
-		"updated", a.formatTime(v.UpdatedAt), "archived", a.maybe(v.ArchivedAt))
+		"updated", a.formatTime(v.UpdatedAt), "archived", a.formatOptionalTime(v.ArchivedAt))
 }
 
 // convArgCommand is a command about one conversation and nothing else.

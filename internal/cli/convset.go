@@ -111,7 +111,7 @@ func (a *app) convDelete() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := a.confirm(cmd, yes, fmt.Sprintf("Delete %s with %s for good?", v.Title(), several(v.Messages, "message", "messages"))); err != nil {
+		if err := a.confirm(cmd, yes, fmt.Sprintf("Delete %s with %s for good?", v.Title(), formatQuantity(v.Messages, "message", "messages"))); err != nil {
 			return err
 		}
 		if err := c.DeleteConversation(ctx, v.ID); err != nil {
@@ -144,7 +144,7 @@ func (a *app) convExport() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&form, "format", "jsonl", "`format`: jsonl or markdown")
-	forced(cmd, &force)
+	declareForce(cmd, &force)
 	complete(cmd, "format", fixed("jsonl", "markdown"))
 	return cmd
 }

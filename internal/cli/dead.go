@@ -25,7 +25,7 @@ func (a *app) deadList() *cobra.Command {
 		Example: "  parley dead list\n  parley dead list -o json",
 		Args:    noArgs,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-			dead, err := collect(client.All(ctx, c.DeadLetters), limit)
+			dead, err := collectItems(client.All(ctx, c.DeadLetters), limit)
 			if err != nil {
 				return err
 			}

@@ -77,7 +77,7 @@ func (d *doctor) checkConfig() {
 		d.note("config", fine, "all settings have their defaults")
 		return
 	}
-	d.note("config", fine, "%s from the default (%s)", several(int64(set), "setting differs", "settings differ"), d.dir.Config())
+	d.note("config", fine, "%s from the default (%s)", formatQuantity(int64(set), "setting differs", "settings differ"), d.dir.Config())
 }
 
 // checkNotify looks at the secrets of the ways by which people are notified.
@@ -87,7 +87,7 @@ func (d *doctor) checkNotify() {
 	case err != nil:
 		d.failed("notify", err)
 	case people > 0:
-		d.note("notify", fine, "%s notifiers, and their secrets are private", several(int64(people), "person has", "people have"))
+		d.note("notify", fine, "%s notifiers, and their secrets are private", formatQuantity(int64(people), "person has", "people have"))
 	}
 }
 
@@ -121,9 +121,9 @@ func (d *doctor) checkDisk(free, total int64) {
 	case total == 0:
 		return // nobody knows
 	case free < max(leastDisk, total/leastDiskShare):
-		d.note("disk", warn, "%s of %s are free", size(free), size(total)).Mend = "free space, or set a retention; the hub cannot store anything on a full disk"
+		d.note("disk", warn, "%s of %s are free", formatSize(free), formatSize(total)).Mend = "free space, or set a retention; the hub cannot store anything on a full disk"
 	default:
-		d.note("disk", fine, "%s of %s are free", size(free), size(total))
+		d.note("disk", fine, "%s of %s are free", formatSize(free), formatSize(total))
 	}
 }
 

@@ -68,7 +68,7 @@ func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 		}
 	}
 	if sound > 0 {
-		d.note("bridges", fine, "%s", several(sound, "bridge works", "bridges work"))
+		d.note("bridges", fine, "%s", formatQuantity(sound, "bridge works", "bridges work"))
 	}
 }
 
@@ -132,7 +132,7 @@ func (d *doctor) checkDatabase(ctx context.Context, kind string, hub *client.Cli
 		d.note("database", fine, "%s, in use by the hub; --deep verifies everything in it", kind)
 		return
 	}
-	tell, stop := d.app.watching(ctx, "verifying")
+	tell, stop := d.app.showSteps(ctx, "verifying")
 	report, err := hub.CheckDeep(ctx, func(r parley.CheckReport) { tell(progressOf(r)) })
 	stop()
 	d.noteReport(kind, report, err)
@@ -145,7 +145,7 @@ func (d *doctor) checkDatabase(ctx context.Context, kind string, hub *client.Cli
 
 func (d *doctor) noteAudit(audit parley.AuditReport) {
 	if audit.OK {
-		d.note("audit", fine, "%s", several(audit.Entries, "entry is unchanged", "entries are unchanged"))
+		d.note("audit", fine, "%s", formatQuantity(audit.Entries, "entry is unchanged", "entries are unchanged"))
 	}
 	for _, problem := range audit.Problems {
 		d.note("audit", bad, "%s", problem).Mend = "find out who changed the audit log"
@@ -153,14 +153,14 @@ func (d *doctor) noteAudit(audit parley.AuditReport) {
 }
 
 func progressOf(r parley.CheckReport) string {
-	return several(r.Messages, "message", "messages") + ", " + several(r.Artifacts, "artifact", "artifacts")
+	return formatQuantity(r.Messages, "message", "messages") + ", " + formatQuantity(r.Artifacts, "artifact", "artifacts")
 }
 
 // examineStore opens what a hub that does not run has stored.
 func (d *doctor) examineStore(ctx context.Context) error {
 	d.note("hub", fine, "the hub is not running")
 	d.note("versions", fine, "this program is parley %s (%s)", parley.Version, system())
-	tell, stop := d.app.watching(ctx, "verifying")
+	tell, stop := d.app.showSteps(ctx, "verifying")
 	found, err := server.Examine(ctx, d.app.offline(d.dir, d.config), d.deep, func(r parley.CheckReport) { tell(progressOf(r)) })
 	stop()
 	d.checkClock(found.Newest)

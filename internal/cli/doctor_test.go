@@ -172,7 +172,7 @@ func TestHowLongItRuns(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		42*time.Second + time.Millisecond: "42s", 90*time.Minute + time.Second: "1h 30m", 50*time.Hour + time.Minute: "2d 2h",
 	} {
-		if got := lasting(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%s: %q", d, got)
 		}
 	}

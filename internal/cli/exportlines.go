@@ -71,9 +71,9 @@ func (l *exportLines) whole() error {
 	if n == 0 {
 		return nil
 	}
-	what := several(int64(n), "message is", "messages are")
+	what := formatQuantity(int64(n), "message is", "messages are")
 	if l.others {
-		what = several(int64(n), "entry is", "entries are")
+		what = formatQuantity(int64(n), "entry is", "entries are")
 	}
 	numbers := slices.Clone(l.damaged[:min(n, numbersNamed)])
 	if n > numbersNamed {

@@ -23,13 +23,13 @@ func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective
 // writeTo lets write fill the file named, or standard output. A file is there only when all of it is.
 func (a *app) writeTo(ctx context.Context, name []string, force bool, doing string, write func(io.Writer) error) error {
 	counted := &counter{}
-	defer a.progress(ctx, doing, counted)()
+	defer a.showProgress(ctx, doing, counted)()
 	if len(name) == 0 || name[0] == "-" {
-		out := a.tamed()
+		out := a.plainOutput()
 		counted.w = out
 		return errors.Join(write(counted), out.Close())
 	}
-	if err := mayReplace(name[0], force); err != nil {
+	if err := checkReplace(name[0], force); err != nil {
 		return err
 	}
 	file, err := os.CreateTemp(filepath.Dir(name[0]), "."+filepath.Base(name[0])+".*")
@@ -44,12 +44,12 @@ func (a *app) writeTo(ctx context.Context, name []string, force bool, doing stri
 	if err := os.Rename(file.Name(), name[0]); err != nil {
 		return cannotWrite(name[0], err)
 	}
-	a.say("wrote %s to %s", size(counted.n.Load()), name[0])
+	a.say("wrote %s to %s", formatSize(counted.n.Load()), name[0])
 	return nil
 }
 
-// mayReplace refuses a name that is taken.
-func mayReplace(name string, force bool) error {
+// checkReplace refuses a name that is taken.
+func checkReplace(name string, force bool) error {
 	switch info, err := os.Stat(name); {
 	case err != nil:
 		return nil // what else is wrong with it shows when it is written
@@ -67,31 +67,31 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// forced declares the flag that lets a file be replaced.
-func forced(cmd *cobra.Command, force *bool) {
+// declareForce declares the flag that lets a file be replaced.
+func declareForce(cmd *cobra.Command, force *bool) {
 	cmd.Flags().BoolVar(force, "force", false, "replace FILE if it exists")
 }
 
-// tamed is standard output for what others have written: a terminal gets it without what could do it harm.
-func (a *app) tamed() io.WriteCloser {
+// plainOutput is standard output for what others have written: a terminal gets it without what could do it harm.
+func (a *app) plainOutput() io.WriteCloser {
 	if isTerminal(a.out) {
-		return &tame{w: a.out}
+		return &plainWriter{w: a.out}
 	}
-	return open{a.out}
+	return nopCloser{a.out}
 }
 
-// open is a writer that stays open.
-type open struct{ io.Writer }
+// nopCloser is a writer that stays open.
+type nopCloser struct{ io.Writer }
 
-func (open) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
-// tame writes whole lines, so that no character is looked at in pieces.
-type tame struct {
+// plainWriter writes whole lines, so that no character is looked at in pieces.
+type plainWriter struct {
 	w    io.Writer
 	rest []byte // of a line that has not ended
 }
 
-func (t *tame) Write(p []byte) (int, error) {
+func (t *plainWriter) Write(p []byte) (int, error) {
 	t.rest = append(t.rest, p...)
 	end := bytes.LastIndexByte(t.rest, '\n') + 1
 	_, err := io.WriteString(t.w, plain.Text(string(t.rest[:end])))
@@ -100,13 +100,13 @@ func (t *tame) Write(p []byte) (int, error) {
 }
 
 // Close writes what is left.
-func (t *tame) Close() error {
+func (t *plainWriter) Close() error {
 	_, err := io.WriteString(t.w, plain.Text(string(t.rest)))
 	return err
 }
 
 func cannotWrite(name string, err error) error {
-	return parley.Errorf(parley.BadInput, "cannot write %s: %w", name, reason(err)).Suggest("choose another file")
+	return parley.Errorf(parley.BadInput, "cannot write %s: %w", name, withoutPath(err)).Suggest("choose another file")
 }
 
 // readFrom lets read have what a file holds, or with - standard input.
@@ -120,14 +120,14 @@ func (a *app) readFrom(ctx context.Context, name, doing string, read func(io.Rea
 		defer func() { _ = file.Close() }()
 		counted.r = file
 	}
-	defer a.progress(ctx, doing, counted)()
+	defer a.showProgress(ctx, doing, counted)()
 	return read(parley.UntilDone(ctx, counted))
 }
 
 func openFile(name string) (*os.File, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "cannot read %s: %w", name, reason(err)).Suggest("check the name of the file")
+		return nil, parley.Errorf(parley.BadInput, "cannot read %s: %w", name, withoutPath(err)).Suggest("check the name of the file")
 	}
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		_ = file.Close()
@@ -137,8 +137,8 @@ func openFile(name string) (*os.File, error) {
 	return file, nil
 }
 
-// reason is why the system refused, without the path, which the sentence has already.
-func reason(err error) error {
+// withoutPath is why the system refused, without the path, which the sentence has already.
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err
 	}

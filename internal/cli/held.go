@@ -9,10 +9,10 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// tellHeld says of each whom a message is to wake why it does not begin now, so that nobody waits unknowing. That
+// noteUnavailable says of each whom a message is to wake why it does not begin now, so that nobody waits unknowing. That
 // somebody is away who fetches for itself is usual, and matters to who waits only.
-func (a *app) tellHeld(ctx context.Context, c *client.Client, r parley.Receipt, waits bool) {
-	if !slices.ContainsFunc(r.Deliveries, wakes) {
+func (a *app) noteUnavailable(ctx context.Context, c *client.Client, r parley.Receipt, waits bool) {
+	if !slices.ContainsFunc(r.Deliveries, isWaking) {
 		return
 	}
 	present, err := c.Who(ctx)
@@ -24,15 +24,15 @@ func (a *app) tellHeld(ctx context.Context, c *client.Client, r parley.Receipt, 
 		if !d.Waking || i < 0 || present[i].Reason == parley.ReasonAway && !waits {
 			continue
 		}
-		if why := a.held(present[i]); why != "" {
+		if why := a.unavailableText(present[i]); why != "" {
 			a.say("note: %s", why)
 		}
 	}
 }
 
-// held is why somebody begins nothing now, and what can be done about it, or nothing.
-func (a *app) held(p parley.Presence) string {
-	why := cmp.Or(reasonOf(p), p.Status)
+// unavailableText is why somebody begins nothing now, and what can be done about it, or nothing.
+func (a *app) unavailableText(p parley.Presence) string {
+	why := cmp.Or(statusReason(p), p.Status)
 	var next string
 	switch {
 	case p.Kind != parley.KindAgent:
@@ -46,7 +46,7 @@ func (a *app) held(p parley.Presence) string {
 	case p.Reason == parley.ReasonAway:
 		next = "the agent polls its inbox itself when it is back"
 	case p.Status == parley.StatusSleeping:
-		why, next = a.status(p.Status, "", p.SleepingUntil), "wake it: "+a.commandLine("agent", "wake", p.ID)
+		why, next = a.statusText(p.Status, "", p.SleepingUntil), "wake it: "+a.commandLine("agent", "wake", p.ID)
 	default:
 		return ""
 	}

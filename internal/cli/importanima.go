@@ -36,8 +36,8 @@ know, without a runtime. If a text is too long for a message, the message has it
 			if err := a.showImported(report); err != nil || len(left) == 0 {
 				return err
 			}
-			a.notices(left)
-			return parley.Errorf(parley.BadInput, "could not import %s; the hub imported all others", several(int64(len(left)), "message", "messages")).
+			a.printNotices(left)
+			return parley.Errorf(parley.BadInput, "could not import %s; the hub imported all others", formatQuantity(int64(len(left)), "message", "messages")).
 				Suggest("raise limits.artifact of the hub, and repeat the import")
 		}),
 	}
@@ -84,7 +84,7 @@ func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hu
 		_ = out.CloseWithError(err)
 	}()
 	counted := &counter{r: lines}
-	stop := a.progress(ctx, "importing", counted)
+	stop := a.showProgress(ctx, "importing", counted)
 	report, err = c.Import(ctx, counted)
 	stop()
 	_ = lines.CloseWithError(errSent)

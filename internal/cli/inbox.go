@@ -53,11 +53,11 @@ Otherwise the hub delivers them again when the lease ends.`,
 		case person && (peek || take.Wait == 0 && take.Lease == 0 && !take.AtMostOnce):
 			return a.readInbox(ctx, c, take.Limit, peek)
 		case peek:
-			return a.peek(ctx, c, take.Limit)
+			return a.peekInbox(ctx, c, take.Limit)
 		}
-		taken, err := a.take(ctx, c, take)
+		taken, err := a.takeInbox(ctx, c, take)
 		if err == nil && person {
-			a.wasShown(ctx, c, taken...)
+			a.markShown(ctx, c, taken...)
 		}
 		return err
 	})
@@ -65,17 +65,17 @@ Otherwise the hub delivers them again when the lease ends.`,
 	return cmd
 }
 
-// item is one message of an inbox, for a JSON line.
-type item struct {
+// inboxItem is one message of an inbox, for a JSON line.
+type inboxItem struct {
 	Lease    string          `json:"lease,omitempty"`
 	Delivery parley.Delivery `json:"delivery"`
 	Message  parley.Message  `json:"message"`
 }
 
-func items(lease string, deliveries []parley.Delivery, messages []parley.Message) []item {
-	list := make([]item, 0, len(deliveries))
+func inboxItems(lease string, deliveries []parley.Delivery, messages []parley.Message) []inboxItem {
+	list := make([]inboxItem, 0, len(deliveries))
 	for i := range min(len(deliveries), len(messages)) {
-		list = append(list, item{lease, deliveries[i], messages[i]})
+		list = append(list, inboxItem{lease, deliveries[i], messages[i]})
 	}
 	return list
 }
@@ -89,7 +89,7 @@ func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek b
 	if a.output == formatJSON {
 		err = a.printJSON(inbox)
 	} else {
-		err = a.items(items("", inbox.Deliveries, inbox.Messages))
+		err = a.printItems(inboxItems("", inbox.Deliveries, inbox.Messages))
 	}
 	if err != nil {
 		return err
@@ -98,12 +98,12 @@ func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek b
 		a.say("note: the inbox has %d more; see them: %s", inbox.More, a.commandLine("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, mostRead))))
 	}
 	if !peek {
-		a.wasShown(ctx, c, inbox.Messages...)
+		a.markShown(ctx, c, inbox.Messages...)
 	}
 	return nil
 }
 
-func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
+func (a *app) peekInbox(ctx context.Context, c *client.Client, limit int) error {
 	peeked, err := c.Peek(ctx, limit)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 	if a.output == formatJSON {
 		return a.printJSON(peeked)
 	}
-	if err := a.items(items("", peeked.Deliveries, peeked.Messages)); err != nil {
+	if err := a.printItems(inboxItems("", peeked.Deliveries, peeked.Messages)); err != nil {
 		return err
 	}
 	if more := peeked.Waking + peeked.Quiet + peeked.Work - len(peeked.Deliveries); more > 0 && len(peeked.Deliveries) > 0 {
@@ -120,10 +120,10 @@ func (a *app) peek(ctx context.Context, c *client.Client, limit int) error {
 	return nil
 }
 
-// take takes and prints messages, which it returns.
-func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parley.Message, error) {
+// takeInbox takes and prints messages, which it returns.
+func (a *app) takeInbox(ctx context.Context, c *client.Client, t parley.Take) ([]parley.Message, error) {
 	taken, err := a.takeWithin(ctx, c, t)
-	if t.Wait > 0 && isAway(err) {
+	if t.Wait > 0 && isUnavailable(err) {
 		return nil, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and no message came within %s", t.Wait).
 			Suggest("check the hub: %s", a.commandLine("status")).From(err)
 	}
@@ -140,7 +140,7 @@ func (a *app) take(ctx context.Context, c *client.Client, t parley.Take) ([]parl
 			parley.Taken
 		}{taken.Lease, taken.For.Seconds(), taken})
 	}
-	if err := a.items(items(taken.Lease, taken.Deliveries, taken.Messages)); err != nil {
+	if err := a.printItems(inboxItems(taken.Lease, taken.Deliveries, taken.Messages)); err != nil {
 		return nil, err
 	}
 	if taken.Lease != "" && len(taken.Deliveries) > 0 {
@@ -154,9 +154,9 @@ func (a *app) takeWithin(ctx context.Context, c *client.Client, t parley.Take) (
 	if t.Wait == 0 {
 		return c.Take(ctx, t)
 	}
-	p := a.patient(t.Wait)
+	p := a.newHubRetry(t.Wait)
 	for t.Wait > 0 && err == nil && len(taken.Deliveries) == 0 {
-		err = p.try(ctx, func() (err error) {
+		err = p.call(ctx, func() (err error) {
 			t.Wait = max(time.Until(p.deadline), 0)
 			taken, err = c.Take(ctx, t)
 			return err
@@ -165,7 +165,7 @@ func (a *app) takeWithin(ctx context.Context, c *client.Client, t parley.Take) (
 	return taken, err
 }
 
-func (a *app) items(list []item) error {
+func (a *app) printItems(list []inboxItem) error {
 	if len(list) == 0 {
 		a.say("the inbox is empty")
 	}
@@ -179,13 +179,13 @@ func (a *app) items(list []item) error {
 		if i > 0 {
 			_, _ = fmt.Fprintln(a.out)
 		}
-		a.letter(one.Message)
+		a.printMessage(one.Message)
 	}
 	return nil
 }
 
-// letter prints a message for a person: a line about it, and what it says.
-func (a *app) letter(m parley.Message) {
+// printMessage prints a message for a person: a line about it, and what it says.
+func (a *app) printMessage(m parley.Message) {
 	about := []string{m.ShortName(), "from " + m.From, a.formatTime(m.CreatedAt)}
 	if m.Type != parley.TypeChat {
 		about = append(about, string(m.Type))

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// letter is a message as the command line describes it.
-type letter struct {
+// messageFlags is a message as the command line describes it.
+type messageFlags struct {
 	draft    parley.Draft
 	files    []string
 	payload  string
@@ -26,7 +26,7 @@ type letter struct {
 	timeout  time.Duration // older scripts say how long by this flag
 }
 
-func (l *letter) declare(cmd *cobra.Command) {
+func (l *messageFlags) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(span{&l.wait}, "wait", "wait this long for the answer and print it (without a duration: "+defaultWait.String()+")")
 	flags.Lookup("wait").NoOptDefVal = defaultWait.String()
@@ -44,17 +44,17 @@ func (l *letter) declare(cmd *cobra.Command) {
 	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
 }
 
-// bare says that there is nothing to send but a text.
-func (l *letter) bare() bool { return len(l.files) == 0 && l.payload == "" }
+// textOnly says that there is nothing to send but a text.
+func (l *messageFlags) textOnly() bool { return len(l.files) == 0 && l.payload == "" }
 
 // checkArgs wants somebody and a text. A message with something else in it needs no text, and one to a
 // conversation needs nobody.
-func (l *letter) checkArgs(cmd *cobra.Command, args []string, toConversation bool) error {
+func (l *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversation bool) error {
 	least := 2
 	if toConversation {
 		least--
 	}
-	if !l.bare() {
+	if !l.textOnly() {
 		least--
 	}
 	if toConversation && len(args) == 0 && least > 0 {
@@ -66,8 +66,8 @@ func (l *letter) checkArgs(cmd *cobra.Command, args []string, toConversation boo
 	return takes(least, 2)(cmd, args)
 }
 
-// finish completes the draft: its text, times and files, which are stored first.
-func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
+// buildDraft completes the draft: its text, times and files, which are stored first.
+func (l *messageFlags) buildDraft(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
 	if cmd.Flags().Changed("timeout") {
 		if l.wait == 0 {
 			return usagef(cmd, "--timeout needs --wait")
@@ -80,7 +80,7 @@ func (l *letter) finish(ctx context.Context, a *app, cmd *cobra.Command, c *clie
 		}
 	}
 	l.draft.Type, l.draft.TTL = parley.Type(l.kind), int64(l.ttl.Round(time.Second).Seconds())
-	if l.draft.Deadline, err = dueAt(cmd, l.deadline); err != nil {
+	if l.draft.Deadline, err = parseDeadline(cmd, l.deadline); err != nil {
 		return err
 	}
 	if l.payload != "" {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// newest reads a list to its end and keeps the last of it.
-func newest[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
+// lastItems reads a list to its end and keeps the last of it.
+func lastItems[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
 	for thing, err := range all {
 		if err != nil {
 			return nil, err
@@ -19,8 +19,8 @@ func newest[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
 	return things, nil
 }
 
-// collect reads a list to its end, or to so many.
-func collect[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
+// collectItems reads a list to its end, or to so many.
+func collectItems[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
 	for thing, err := range all {
 		if err != nil {
 			return nil, err

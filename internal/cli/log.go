@@ -50,7 +50,7 @@ text of messages. Owners only.`,
 		if follow || a.output == formatLines {
 			return a.followLog(ctx, newMessageNames(c), c.Log(ctx, f, follow))
 		}
-		lines, err := collect(c.Log(ctx, f, false), f.Limit)
+		lines, err := collectItems(c.Log(ctx, f, false), f.Limit)
 		if err != nil {
 			return err
 		}

@@ -129,24 +129,24 @@ func (a *app) formatPastTime(t time.Time) string {
 	return a.formatTime(t)
 }
 
-// soon writes a time to come: without its day on a terminal, where that is clear.
-func (a *app) soon(t time.Time) string {
+// formatFutureTime writes a time to come: without its day on a terminal, where that is clear.
+func (a *app) formatFutureTime(t time.Time) string {
 	if isTerminal(a.out) && time.Until(t) < 20*time.Hour {
 		return t.Local().Format("15:04")
 	}
 	return a.formatTime(t)
 }
 
-// seen writes when somebody was last there, if that is known.
-func (a *app) seen(t *time.Time) string {
+// formatLastSeen writes when somebody was last there, if that is known.
+func (a *app) formatLastSeen(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
 	return a.formatPastTime(*t)
 }
 
-// maybe writes a time that may not be there.
-func (a *app) maybe(t *time.Time) string {
+// formatOptionalTime writes a time that may not be there.
+func (a *app) formatOptionalTime(t *time.Time) string {
 	if t == nil {
 		return ""
 	}

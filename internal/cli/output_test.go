@@ -173,7 +173,7 @@ func TestProgress(t *testing.T) {
 	a, person := terminal(t)
 	count := &counter{w: io.Discard}
 	_, _ = count.Write(make([]byte, 2048))
-	stop := a.progress(t.Context(), "exporting", count)
+	stop := a.showProgress(t.Context(), "exporting", count)
 	readUntil(t, person, "exporting: 2.0 KiB, 1s")
 	stop()
 	readUntil(t, person, "\r\x1b[K")

@@ -57,7 +57,7 @@ func TestPriorities(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1536: "1.5 KiB", 5 << 20: "5.0 MiB", 3 << 40: "3072.0 GiB"} {
-		if got := size(n); got != want {
+		if got := formatSize(n); got != want {
 			t.Errorf("size(%d) = %q, want %q", n, got, want)
 		}
 	}

@@ -7,24 +7,24 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// patient waits for a hub that is away, until a deadline.
-type patient struct {
+// hubRetry waits for a hub that is away, until a deadline.
+type hubRetry struct {
 	app      *app
 	deadline time.Time
 	told     bool
 }
 
-func (a *app) patient(most time.Duration) *patient {
-	return &patient{app: a, deadline: time.Now().Add(most)}
+func (a *app) newHubRetry(most time.Duration) *hubRetry {
+	return &hubRetry{app: a, deadline: time.Now().Add(most)}
 }
 
 const retryPause = 300 * time.Millisecond
 
-// try makes a call again as long as the hub is away and the deadline ahead, and says once that it does.
-func (p *patient) try(ctx context.Context, call func() error) error {
+// call makes a call again as long as the hub is away and the deadline ahead, and says once that it does.
+func (p *hubRetry) call(ctx context.Context, call func() error) error {
 	for {
 		err := call()
-		if !isAway(err) || !time.Now().Before(p.deadline) {
+		if !isUnavailable(err) || !time.Now().Before(p.deadline) {
 			return err
 		}
 		if !p.told {
@@ -39,4 +39,4 @@ func (p *patient) try(ctx context.Context, call func() error) error {
 	}
 }
 
-func isAway(err error) bool { return parley.CodeOf(err) == parley.Unavailable }
+func isUnavailable(err error) bool { return parley.CodeOf(err) == parley.Unavailable }

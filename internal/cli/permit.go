@@ -47,21 +47,21 @@ func (a *app) permitRuleCommand(rule *parley.Permission, verb, short, example st
 				return err
 			}
 			allowed := added.Effect == parley.EffectAllow
-			return a.printDone(added, ruling(allowed, added.RequiresApproval, added.RequiresHuman), added.Agent+" → "+added.Target)
+			return a.printDone(added, rulingText(allowed, added.RequiresApproval, added.RequiresHuman), added.Agent+" → "+added.Target)
 		}),
 	}
 }
 
-// ruling is what is said of a contact.
-func ruling(allowed, approval, human bool) string {
+// rulingText is what is said of a contact.
+func rulingText(allowed, approval, human bool) string {
 	if !allowed {
 		return "denied"
 	}
-	return strings.TrimSpace("allowed " + approvalOf(approval, human))
+	return strings.TrimSpace("allowed " + approvalText(approval, human))
 }
 
-// approvalOf is what a rule demands beside.
-func approvalOf(approval, human bool) string {
+// approvalText is what a rule demands beside.
+func approvalText(approval, human bool) string {
 	switch {
 	case approval && human:
 		return "with approval by a person"
@@ -88,7 +88,7 @@ func (a *app) permitList() *cobra.Command {
 				column[parley.Permission]{"agent", func(p parley.Permission) string { return p.Agent }},
 				column[parley.Permission]{"target", func(p parley.Permission) string { return p.Target }},
 				column[parley.Permission]{"rule", func(p parley.Permission) string {
-					return strings.TrimSpace(string(p.Effect) + " " + approvalOf(p.RequiresApproval, p.RequiresHuman))
+					return strings.TrimSpace(string(p.Effect) + " " + approvalText(p.RequiresApproval, p.RequiresHuman))
 				}},
 				column[parley.Permission]{"by", func(p parley.Permission) string { return p.CreatedBy }},
 				column[parley.Permission]{"since", func(p parley.Permission) string { return a.formatPastTime(p.CreatedAt) }},
@@ -143,7 +143,7 @@ exit code is 3 if the agent may not contact the target, and 1 if both are the sa
 }
 
 func (a *app) showVerdict(from, to string, v parley.Verdict) {
-	a.printWords(ruling(v.Allowed, v.RequiresApproval, v.RequiresHuman), from+" → "+to, v.Rule)
+	a.printWords(rulingText(v.Allowed, v.RequiresApproval, v.RequiresHuman), from+" → "+to, v.Rule)
 	var passed []string
 	for _, check := range v.Checks {
 		passed = append(passed, check.Rule, check.Result)

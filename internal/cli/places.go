@@ -42,7 +42,7 @@ func titleOf(v parley.ConversationView) string {
 func (t places) works(ctx context.Context, list []parley.Work) string {
 	var parts []string
 	for _, w := range list {
-		parts = append(parts, fmt.Sprintf("%s (%s, %s)", t.place(ctx, w), w.State, lasting(time.Since(w.Since))))
+		parts = append(parts, fmt.Sprintf("%s (%s, %s)", t.place(ctx, w), w.State, formatDuration(time.Since(w.Since))))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -28,38 +28,38 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// waiting shows on a terminal that something goes on that takes longer than a second, until it is told to
+// showWaiting shows on a terminal that something goes on that takes longer than a second, until it is told to
 // stop.
-func (a *app) waiting(ctx context.Context, doing string) (stop func()) {
-	return a.showing(ctx, func() string { return doing })
+func (a *app) showWaiting(ctx context.Context, doing string) (stop func()) {
+	return a.showWhileRunning(ctx, func() string { return doing })
 }
 
-// progress also shows how many bytes have gone through a counter.
-func (a *app) progress(ctx context.Context, doing string, count *counter) (stop func()) {
-	return a.showing(ctx, func() string { return doing + ": " + size(count.n.Load()) })
+// showProgress also shows how many bytes have gone through a counter.
+func (a *app) showProgress(ctx context.Context, doing string, count *counter) (stop func()) {
+	return a.showWhileRunning(ctx, func() string { return doing + ": " + formatSize(count.n.Load()) })
 }
 
-// watching also shows how far it has come, as it is told.
-func (a *app) watching(ctx context.Context, doing string) (tell func(string), stop func()) {
+// showSteps also shows how far it has come, as it is told.
+func (a *app) showSteps(ctx context.Context, doing string) (tell func(string), stop func()) {
 	var far atomic.Value
 	far.Store(doing)
-	return func(text string) { far.Store(doing + ": " + text) }, a.showing(ctx, func() string { return far.Load().(string) })
+	return func(text string) { far.Store(doing + ": " + text) }, a.showWhileRunning(ctx, func() string { return far.Load().(string) })
 }
 
-func (a *app) showing(ctx context.Context, what func() string) (stop func()) {
+func (a *app) showWhileRunning(ctx context.Context, what func() string) (stop func()) {
 	if !isTerminal(a.err) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var shown sync.WaitGroup
-	shown.Go(func() { show(ctx, a.err, what) })
+	shown.Go(func() { showUntilDone(ctx, a.err, what) })
 	return func() {
 		cancel()
 		shown.Wait()
 	}
 }
 
-func show(ctx context.Context, w io.Writer, what func() string) {
+func showUntilDone(ctx context.Context, w io.Writer, what func() string) {
 	const clearLine = "\r\x1b[K"
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -76,8 +76,8 @@ func show(ctx context.Context, w io.Writer, what func() string) {
 	}
 }
 
-// size writes a number of bytes for a person.
-func size(n int64) string {
+// formatSize writes a number of bytes for a person.
+func formatSize(n int64) string {
 	const step = 1024
 	value, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB"}
 	for value >= step && len(units) > 1 {

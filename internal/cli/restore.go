@@ -26,7 +26,7 @@ configuration names one. No hub may be running in the home.`,
 			if err != nil {
 				return err
 			}
-			stop := a.waiting(cmd.Context(), "restoring")
+			stop := a.showWaiting(cmd.Context(), "restoring")
 			restored, err := server.Restore(cmd.Context(), a.offline(dir, c), from)
 			stop()
 			if err != nil {
@@ -34,7 +34,7 @@ configuration names one. No hub may be running in the home.`,
 			}
 			a.say("restored into %s; start the hub with: %s", dir, a.commandLine("up"))
 			return a.printValue(restored, func() {
-				a.printFields("directory", restored.Directory, "messages", count(restored.Messages), "artifacts", count(restored.Artifacts))
+				a.printFields("directory", restored.Directory, "messages", formatCount(restored.Messages), "artifacts", formatCount(restored.Artifacts))
 			})
 		},
 	}

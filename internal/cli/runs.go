@@ -31,7 +31,7 @@ func (a *app) agentRuns() *cobra.Command {
 	complete(cmd, "conv", a.convNames)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		which.Agent = strings.Join(args, "")
-		runs, err := collect(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Run], error) {
+		runs, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Run], error) {
 			from.Limit = min(limit, mostRuns)
 			return c.Runs(ctx, which, from)
 		}), limit)
@@ -39,14 +39,14 @@ func (a *app) agentRuns() *cobra.Command {
 			return err
 		}
 		where := newPlaces(c)
-		return printListWith(a, runs, column[parley.Run]{"failure", failure},
+		return printListWith(a, runs, column[parley.Run]{"failure", runFailure},
 			column[parley.Run]{"run", parley.Run.ShortName},
 			column[parley.Run]{"agent", func(r parley.Run) string { return r.Agent }},
 			column[parley.Run]{"state", func(r parley.Run) string { return string(r.State) }},
 			column[parley.Run]{"began", func(r parley.Run) string { return a.formatPastTime(r.CreatedAt) }},
-			column[parley.Run]{"took", took},
-			column[parley.Run]{"tokens", tokens},
-			column[parley.Run]{"cost", cost},
+			column[parley.Run]{"took", runDuration},
+			column[parley.Run]{"tokens", runTokens},
+			column[parley.Run]{"cost", runCost},
 			column[parley.Run]{"where", func(r parley.Run) string { return where.of(ctx, r.Conversation) }},
 		)
 	})
@@ -58,8 +58,8 @@ const (
 	mostRuns  = 1000 // in one call
 )
 
-// took is how long a run lasted, or has lasted so far. One that never came to run has been tried all the same.
-func took(r parley.Run) string {
+// runDuration is how long a run lasted, or has lasted so far. One that never came to run has been tried all the same.
+func runDuration(r parley.Run) string {
 	start, end := r.CreatedAt, time.Now()
 	if r.StartedAt != nil {
 		start = *r.StartedAt
@@ -70,24 +70,24 @@ func took(r parley.Run) string {
 	if d := end.Sub(start); d < time.Second {
 		return d.Round(time.Millisecond).String()
 	}
-	return lasting(end.Sub(start))
+	return formatDuration(end.Sub(start))
 }
 
-func tokens(r parley.Run) string {
+func runTokens(r parley.Run) string {
 	if r.InputTokens+r.OutputTokens == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d in, %d out", r.InputTokens, r.OutputTokens)
 }
 
-func cost(r parley.Run) string {
+func runCost(r parley.Run) string {
 	if r.Cost == 0 {
 		return ""
 	}
-	return dollars(r.Cost)
+	return formatDollars(r.Cost)
 }
 
-func failure(r parley.Run) string {
+func runFailure(r parley.Run) string {
 	if r.Failure == nil {
 		return ""
 	}
@@ -134,10 +134,10 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 		where, called := newPlaces(c), newMessageNames(c)
 		a.printFields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
 			"where", where.of(ctx, v.Conversation), "conversation", v.Conversation,
-			"woken by", wokenBy(ctx, c, v.Triggers), "trace", v.TraceID,
-			"attempt", strconv.Itoa(v.Attempt), "began", a.formatTime(v.CreatedAt), "started", a.maybe(v.StartedAt),
-			"ended", a.maybe(v.EndedAt), "took", took(v.Run), "deadline", a.formatTime(v.Deadline), "session", v.Session,
-			"tokens", tokens(v.Run), "cost", cost(v.Run), "failure", failure(v.Run), "cancelled", v.Cancel,
+			"woken by", triggersText(ctx, c, v.Triggers), "trace", v.TraceID,
+			"attempt", strconv.Itoa(v.Attempt), "began", a.formatTime(v.CreatedAt), "started", a.formatOptionalTime(v.StartedAt),
+			"ended", a.formatOptionalTime(v.EndedAt), "took", runDuration(v.Run), "deadline", a.formatTime(v.Deadline), "session", v.Session,
+			"tokens", runTokens(v.Run), "cost", runCost(v.Run), "failure", runFailure(v.Run), "cancelled", v.Cancel,
 			"answer", called.of(ctx, v.Answer), "posted", called.of(ctx, v.Posts...))
 		if output.Len() > 0 {
 			a.printWords("")
@@ -146,8 +146,8 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 	})
 }
 
-// wokenBy is who has said what to begin a run, as far as one may know.
-func wokenBy(ctx context.Context, c *client.Client, triggers []string) string {
+// triggersText is who has said what to begin a run, as far as one may know.
+func triggersText(ctx context.Context, c *client.Client, triggers []string) string {
 	var said []string
 	for _, id := range triggers {
 		words := id
@@ -206,7 +206,7 @@ func (a *app) followRun(ctx context.Context, c *client.Client, id string) (parle
 		if err == nil {
 			view, err = c.Run(ctx, id)
 		}
-		if err == nil && !view.State.Live() || err != nil && !isAway(err) {
+		if err == nil && !view.State.Live() || err != nil && !isUnavailable(err) {
 			return view, err
 		}
 	}

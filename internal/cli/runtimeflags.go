@@ -31,10 +31,10 @@ func (f *runtimeFlags) declare(cmd *cobra.Command) {
 	complete(cmd, "rules", files)
 }
 
-// put puts what they say into a change.
-func (f *runtimeFlags) put(ctx context.Context, a *app, change client.AgentChange) error {
+// apply puts what they say into a change.
+func (f *runtimeFlags) apply(ctx context.Context, a *app, change client.AgentChange) error {
 	if f.config != "" {
-		config, err := f.object(ctx, a)
+		config, err := f.parseConfig(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -43,15 +43,15 @@ func (f *runtimeFlags) put(ctx context.Context, a *app, change client.AgentChang
 	if f.rules == "" {
 		return nil
 	}
-	rules, err := a.slurp(ctx, f.rules)
-	setting{field: runtimeConfig + ".rules"}.put(change, string(rules))
+	rules, err := a.readSmallFile(ctx, f.rules)
+	setting{field: runtimeConfig + ".rules"}.apply(change, string(rules))
 	return err
 }
 
-func (f *runtimeFlags) object(ctx context.Context, a *app) (config map[string]any, err error) {
+func (f *runtimeFlags) parseConfig(ctx context.Context, a *app) (config map[string]any, err error) {
 	raw := []byte(f.config)
 	if name, isFile := strings.CutPrefix(f.config, "@"); isFile {
-		if raw, err = a.slurp(ctx, name); err != nil {
+		if raw, err = a.readSmallFile(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -63,8 +63,8 @@ func (f *runtimeFlags) object(ctx context.Context, a *app) (config map[string]an
 	return config, nil
 }
 
-// slurp is what a small file holds, or with - standard input.
-func (a *app) slurp(ctx context.Context, name string) (raw []byte, err error) {
+// readSmallFile is what a small file holds, or with - standard input.
+func (a *app) readSmallFile(ctx context.Context, name string) (raw []byte, err error) {
 	err = a.readFrom(ctx, name, "reading", func(r io.Reader) error {
 		raw, err = io.ReadAll(io.LimitReader(r, maxInput+1))
 		if err == nil && len(raw) > maxInput {
@@ -88,9 +88,9 @@ func impliedRuntime(change client.AgentChange) string {
 	return ""
 }
 
-// keepConfig completes a change of some settings of a runtime with those that stay. All are replaced where all were
+// mergeConfig completes a change of some settings of a runtime with those that stay. All are replaced where all were
 // given, or where the runtime is another from now on.
-func (f *runtimeFlags) keepConfig(ctx context.Context, c *client.Client, agent string, change client.AgentChange) error {
+func (f *runtimeFlags) mergeConfig(ctx context.Context, c *client.Client, agent string, change client.AgentChange) error {
 	changed, some := change[runtimeConfig].(map[string]any)
 	if _, another := change["runtime"]; !some || another || f.config != "" {
 		return nil
@@ -113,8 +113,8 @@ func (f *runtimeFlags) keepConfig(ctx context.Context, c *client.Client, agent s
 	return nil
 }
 
-// withoutNulls leaves out what is unset.
-func withoutNulls(change client.AgentChange) {
+// dropNulls leaves out what is unset.
+func dropNulls(change client.AgentChange) {
 	config, _ := change[runtimeConfig].(map[string]any)
 	for name, value := range config {
 		if value == nil {

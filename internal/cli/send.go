@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) sendCommand() *cobra.Command {
-	var l letter
+	var l messageFlags
 	var direct bool
 	var conv string
 	cmd := &cobra.Command{
@@ -39,17 +39,17 @@ message from standard input.`,
 		switch l.draft.Conversation = conv; {
 		case conv == "":
 			l.draft.Direct, l.draft.Ephemeral = args[:1], !direct
-			return a.notAnAgent(a.deliver(ctx, cmd, c, &l, args[1:]), args[0])
+			return a.suggestConversation(a.sendMessage(ctx, cmd, c, &l, args[1:]), args[0])
 		case len(args) == 2:
 			l.draft.To, args = args[0], args[1:]
 		}
-		return a.orNewConv(ctx, c, a.deliver(ctx, cmd, c, &l, args), conv)
+		return a.suggestNewConv(ctx, c, a.sendMessage(ctx, cmd, c, &l, args), conv)
 	})
 	return cmd
 }
 
-// notAnAgent adds to an error what a name that no agent has may have been meant as.
-func (a *app) notAnAgent(err error, name string) error {
+// suggestConversation adds to an error what a name that no agent has may have been meant as.
+func (a *app) suggestConversation(err error, name string) error {
 	switch {
 	case strings.HasPrefix(name, "#"):
 		return ifUnknown(err, "to send to a conversation: %s", a.commandLine("send", "--conv", shellWord(name[1:]), `"…"`))
@@ -61,7 +61,7 @@ func (a *app) notAnAgent(err error, name string) error {
 }
 
 func (a *app) replyCommand() *cobra.Command {
-	var l letter
+	var l messageFlags
 	cmd := &cobra.Command{
 		Use:   "reply MESSAGE TEXT",
 		Short: "Reply to a message",
@@ -73,54 +73,54 @@ func (a *app) replyCommand() *cobra.Command {
 	l.declare(cmd)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		l.draft.InReplyTo = args[0]
-		return a.deliver(ctx, cmd, c, &l, args[1:])
+		return a.sendMessage(ctx, cmd, c, &l, args[1:])
 	})
 	return cmd
 }
 
-// deliver posts a letter, says how far it has come, and waits for the answer if that is wanted.
-func (a *app) deliver(ctx context.Context, cmd *cobra.Command, c *client.Client, l *letter, text []string) error {
-	if err := l.finish(ctx, a, cmd, c, text); err != nil {
+// sendMessage posts a letter, says how far it has come, and waits for the answer if that is wanted.
+func (a *app) sendMessage(ctx context.Context, cmd *cobra.Command, c *client.Client, l *messageFlags, text []string) error {
+	if err := l.buildDraft(ctx, a, cmd, c, text); err != nil {
 		return err
 	}
-	receipt, err := a.post(ctx, c, l.draft)
+	receipt, err := a.postDraft(ctx, c, l.draft)
 	if err != nil {
 		return err
 	}
 	if l.wait > 0 {
-		return a.await(ctx, c, receipt, l.wait)
+		return a.awaitAnswer(ctx, c, receipt, l.wait)
 	}
-	return a.accepted(ctx, c, receipt)
+	return a.printAccepted(ctx, c, receipt)
 }
 
-// post posts a message, and tells what its sender should know.
-func (a *app) post(ctx context.Context, c *client.Client, d parley.Draft) (parley.Receipt, error) {
+// postDraft posts a message, and tells what its sender should know.
+func (a *app) postDraft(ctx context.Context, c *client.Client, d parley.Draft) (parley.Receipt, error) {
 	receipt, err := c.Post(ctx, d)
-	a.notices(receipt.Notices)
+	a.printNotices(receipt.Notices)
 	return receipt, err
 }
 
-// accepted says how far a message has come that was just posted.
-func (a *app) accepted(ctx context.Context, c *client.Client, receipt parley.Receipt) error {
+// printAccepted says how far a message has come that was just posted.
+func (a *app) printAccepted(ctx context.Context, c *client.Client, receipt parley.Receipt) error {
 	if len(receipt.Deliveries) == 0 {
-		return a.toNobody(ctx, c, receipt)
+		return a.printNoRecipients(ctx, c, receipt)
 	}
-	a.tellHeld(ctx, c, receipt, false)
+	a.noteUnavailable(ctx, c, receipt, false)
 	err := a.printValue(receipt, func() {
-		for _, line := range rungs(receipt) {
+		for _, line := range deliveryLines(receipt) {
 			a.printWords(line...)
 		}
 	})
 	if err == nil {
-		if err = a.refused(receipt); err != nil {
-			a.wasShown(ctx, c, receipt.Message)
+		if err = a.printRefusals(receipt); err != nil {
+			a.markShown(ctx, c, receipt.Message)
 		}
 	}
 	return err
 }
 
-// refused says of each recipient that a message did not reach why, and is an error if there is any.
-func (a *app) refused(r parley.Receipt) (err error) {
+// printRefusals says of each recipient that a message did not reach why, and is an error if there is any.
+func (a *app) printRefusals(r parley.Receipt) (err error) {
 	for _, d := range r.Deliveries {
 		if d.State != parley.DeliveryFailed {
 			continue
@@ -135,8 +135,8 @@ func (a *app) refused(r parley.Receipt) (err error) {
 	return err
 }
 
-// toNobody says where a message is that was for nobody.
-func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) error {
+// printNoRecipients says where a message is that was for nobody.
+func (a *app) printNoRecipients(ctx context.Context, c *client.Client, r parley.Receipt) error {
 	switch {
 	case r.Asker != "": // who is told by its ask, as a notice has said
 	case len(r.UnknownMentions) > 0: // which notices have named
@@ -153,16 +153,16 @@ func (a *app) toNobody(ctx context.Context, c *client.Client, r parley.Receipt) 
 	})
 }
 
-// rungs are how far a message has come: one line for each recipient.
-func rungs(r parley.Receipt) (lines [][]string) {
+// deliveryLines are how far a message has come: one line for each recipient.
+func deliveryLines(r parley.Receipt) (lines [][]string) {
 	for _, d := range r.Deliveries {
-		lines = append(lines, []string{string(rung(d)), d.Recipient, r.Message.ShortName()})
+		lines = append(lines, []string{string(reachedState(d)), d.Recipient, r.Message.ShortName()})
 	}
 	return lines
 }
 
-// rung is how far a delivery has come. An answer may follow an acknowledgement, and is more than it.
-func rung(d parley.Delivery) parley.DeliveryState {
+// reachedState is how far a delivery has come. An answer may follow an acknowledgement, and is more than it.
+func reachedState(d parley.Delivery) parley.DeliveryState {
 	if d.AnsweredAt != nil {
 		return parley.DeliveryAnswered
 	}

@@ -66,13 +66,13 @@ func (a *app) sendNote(ctx context.Context, n note) error {
 		return err
 	}
 	defer c.Close()
-	receipt, err := a.post(ctx, c, parley.Draft{
+	receipt, err := a.postDraft(ctx, c, parley.Draft{
 		Conversation: channelNamed(n.channel), Make: true, To: a.usualName(n.to), Content: parley.Content{Text: text},
 	})
 	if err != nil {
 		return err
 	}
-	return a.accepted(ctx, c, receipt)
+	return a.printAccepted(ctx, c, receipt)
 }
 
 // usualName is an agent by the name it has now, where scripts may know an earlier one.

@@ -46,17 +46,17 @@ var agentSettings = []setting{
 	{"protocol", "protocols", "`name` of a protocol that it speaks; repeat for several", []string(nil)},
 }
 
-// json is the name of the setting's field.
-func (s setting) json() string {
+// jsonField is the name of the setting's field.
+func (s setting) jsonField() string {
 	if s.field != "" {
 		return s.field
 	}
 	return strings.ReplaceAll(s.flag, "-", "_")
 }
 
-// put sets the setting in a change.
-func (s setting) put(change client.AgentChange, value any) {
-	outer, inner, within := strings.Cut(s.json(), ".")
+// apply sets the setting in a change.
+func (s setting) apply(change client.AgentChange, value any) {
+	outer, inner, within := strings.Cut(s.jsonField(), ".")
 	if !within {
 		change[outer] = value
 		return
@@ -69,9 +69,9 @@ func (s setting) put(change client.AgentChange, value any) {
 	fields[inner] = value
 }
 
-// isIn says whether a change has the setting already.
-func (s setting) isIn(change client.AgentChange) bool {
-	outer, inner, within := strings.Cut(s.json(), ".")
+// isSetIn says whether a change has the setting already.
+func (s setting) isSetIn(change client.AgentChange) bool {
+	outer, inner, within := strings.Cut(s.jsonField(), ".")
 	value, there := change[outer]
 	if fields, ok := value.(map[string]any); ok && within {
 		_, there = fields[inner]
@@ -79,13 +79,13 @@ func (s setting) isIn(change client.AgentChange) bool {
 	return there
 }
 
-// settings are the flags of one command line that set something about an agent.
-type settings struct {
+// agentFlags are the flags of one command line that set something about an agent.
+type agentFlags struct {
 	flags   *pflag.FlagSet
 	runtime runtimeFlags
 }
 
-func (s *settings) declare(a *app, cmd *cobra.Command) {
+func (s *agentFlags) declare(a *app, cmd *cobra.Command) {
 	s.flags = cmd.Flags()
 	for _, one := range agentSettings {
 		switch value := one.value.(type) {
@@ -112,19 +112,19 @@ func (s *settings) declare(a *app, cmd *cobra.Command) {
 }
 
 // change is what the flags that were given ask for.
-func (s *settings) change(ctx context.Context, a *app) (client.AgentChange, error) {
+func (s *agentFlags) change(ctx context.Context, a *app) (client.AgentChange, error) {
 	change := client.AgentChange{}
-	err := s.runtime.put(ctx, a, change)
+	err := s.runtime.apply(ctx, a, change)
 	for _, one := range agentSettings {
 		if s.flags.Changed(one.flag) {
-			one.put(change, s.given(one))
+			one.apply(change, s.value(one))
 		}
 	}
 	return change, err
 }
 
-// given is the value of a flag. The getters fail only for flags of another kind.
-func (s *settings) given(one setting) (value any) {
+// value is the value of a flag. The getters fail only for flags of another kind.
+func (s *agentFlags) value(one setting) (value any) {
 	switch one.value.(type) {
 	case string:
 		value, _ = s.flags.GetString(one.flag)
@@ -139,7 +139,7 @@ func (s *settings) given(one setting) (value any) {
 }
 
 // newAgent is an agent as the flags describe it. What is said of a runtime may say which one it is.
-func (s *settings) newAgent(ctx context.Context, a *app, id string) (n parley.NewAgent, err error) {
+func (s *agentFlags) newAgent(ctx context.Context, a *app, id string) (n parley.NewAgent, err error) {
 	change, err := s.change(ctx, a)
 	if err != nil {
 		return n, err
@@ -161,18 +161,18 @@ func settingNames() (names []string) {
 	return names
 }
 
-// clearing adds what shall go back to its default.
-func clearing(cmd *cobra.Command, change client.AgentChange, unset []string) error {
+// addUnset adds what shall go back to its default.
+func addUnset(cmd *cobra.Command, change client.AgentChange, unset []string) error {
 	for _, name := range unset {
-		i := slices.IndexFunc(agentSettings, func(s setting) bool { return s.flag == name || s.json() == name })
+		i := slices.IndexFunc(agentSettings, func(s setting) bool { return s.flag == name || s.jsonField() == name })
 		if i < 0 {
 			hint := parley.DidYouMean(parley.Nearest(name, settingNames()), "the settings have the names of the flags")
 			return usagef(cmd, "there is no setting %q; %s", name, hint)
 		}
-		if agentSettings[i].isIn(change) {
+		if agentSettings[i].isSetIn(change) {
 			return usagef(cmd, "%s is both set and unset", name)
 		}
-		agentSettings[i].put(change, nil)
+		agentSettings[i].apply(change, nil)
 	}
 	if len(change) == 0 {
 		return usagef(cmd, "nothing to change")

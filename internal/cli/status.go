@@ -78,7 +78,7 @@ func (a *app) showNeeds(needs parley.Attention) {
 	}
 	a.printFields(fields...)
 	if needs.Unread > 0 {
-		a.printWords(several(int64(needs.Unread), "message is", "messages are") + " unread: " + a.commandLine("inbox"))
+		a.printWords(formatQuantity(int64(needs.Unread), "message is", "messages are") + " unread: " + a.commandLine("inbox"))
 	}
 	a.printWords("")
 }
@@ -105,7 +105,7 @@ func (a *app) need(i parley.AttentionItem) (what, next string) {
 	case parley.AttentionAck:
 		return i.From + " requires an ack: " + i.Text, a.commandLine("ack", i.Name)
 	default:
-		return i.From + " needs an answer by " + a.maybe(i.Due) + ": " + i.Text, a.commandLine("reply", i.Name, `"…"`)
+		return i.From + " needs an answer by " + a.formatOptionalTime(i.Due) + ": " + i.Text, a.commandLine("reply", i.Name, `"…"`)
 	}
 }
 
@@ -141,19 +141,19 @@ func (a *app) showBridges(bridges []parley.BridgeView) {
 func (a *app) showStatus(s parley.HubStatus) {
 	disk := ""
 	if s.DiskTotal > 0 {
-		disk = fmt.Sprintf("%s free of %s", size(s.DiskFree), size(s.DiskTotal))
+		disk = fmt.Sprintf("%s free of %s", formatSize(s.DiskFree), formatSize(s.DiskTotal))
 	}
 	a.printFields(
-		"running", fmt.Sprintf("parley %s, process %d, since %s (%s)", s.Version, s.PID, a.formatTime(s.StartedAt), lasting(time.Since(s.StartedAt))),
+		"running", fmt.Sprintf("parley %s, process %d, since %s (%s)", s.Version, s.PID, a.formatTime(s.StartedAt), formatDuration(time.Since(s.StartedAt))),
 		"address", s.Address,
 		"socket", s.Socket,
 		"home", s.Home,
 		"store", s.Store,
-		"agents", count(s.Agents),
-		"conversations", count(s.Conversations),
-		"messages", count(s.Messages),
-		"open deliveries", count(s.OpenDeliveries),
-		"dead letters", count(s.DeadLetters),
+		"agents", formatCount(s.Agents),
+		"conversations", formatCount(s.Conversations),
+		"messages", formatCount(s.Messages),
+		"open deliveries", formatCount(s.OpenDeliveries),
+		"dead letters", formatCount(s.DeadLetters),
 		"disk", disk,
 	)
 	for _, reason := range s.NotReady {
@@ -161,18 +161,18 @@ func (a *app) showStatus(s parley.HubStatus) {
 	}
 }
 
-// several is a number of things: 1 message, 2 messages.
-func several(n int64, one, more string) string {
+// formatQuantity is a number of things: 1 message, 2 messages.
+func formatQuantity(n int64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return count(n) + " " + more
+	return formatCount(n) + " " + more
 }
 
-func count(n int64) string { return strconv.FormatInt(n, 10) }
+func formatCount(n int64) string { return strconv.FormatInt(n, 10) }
 
-// lasting is a time for a person: in the two units that say most.
-func lasting(d time.Duration) string {
+// formatDuration is a time for a person: in the two units that say most.
+func formatDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d >= day:

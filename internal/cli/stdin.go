@@ -6,15 +6,15 @@ import (
 )
 
 // stdin is standard input until ctx is done. A terminal on which nobody types holds nobody up.
-func (a *app) stdin(ctx context.Context) io.Reader { return attentive{ctx, a.in} }
+func (a *app) stdin(ctx context.Context) io.Reader { return contextReader{ctx, a.in} }
 
-// attentive reads until a context is done, and then returns why. What was being read at that moment is lost.
-type attentive struct {
+// contextReader reads until a context is done, and then returns why. What was being read at that moment is lost.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (t attentive) Read(p []byte) (int, error) {
+func (t contextReader) Read(p []byte) (int, error) {
 	type result struct {
 		n   int
 		err error

@@ -37,7 +37,7 @@ func (a *app) changed(v parley.TaskView, err error) error {
 	if err != nil {
 		return err
 	}
-	a.notices(v.Notices)
+	a.printNotices(v.Notices)
 	return a.printDone(asTask(v), string(v.Status), v.ID, v.Assignee)
 }
 
@@ -75,7 +75,7 @@ Without TEXT, or with - as TEXT, the command reads the text from standard input.
 		if err := noneEmpty(cmd, "assignee", "parent", "after"); err != nil {
 			return err
 		}
-		if n.Deadline, err = dueAt(cmd, deadline); err != nil {
+		if n.Deadline, err = parseDeadline(cmd, deadline); err != nil {
 			return err
 		}
 		if n.Text, err = a.textOrStdin(ctx, cmd, args); err != nil {
@@ -186,8 +186,8 @@ func (a *app) listTasks(views []parley.TaskView) error {
 		column[task]{"status", func(t task) string { return string(t.Status) }},
 		column[task]{"requester", func(t task) string { return t.Requester }},
 		column[task]{"parent", func(t task) string { return t.Parent }},
-		column[task]{"due", func(t task) string { return a.maybe(t.Deadline) }},
-		column[task]{"took", func(t task) string { return lasting(t.TaskView.Elapsed) }},
+		column[task]{"due", func(t task) string { return a.formatOptionalTime(t.Deadline) }},
+		column[task]{"took", func(t task) string { return formatDuration(t.TaskView.Elapsed) }},
 		column[task]{"cost", func(t task) string { return costOf(t.Usage) }},
 	)
 }
@@ -196,5 +196,5 @@ func costOf(u parley.Usage) string {
 	if u.Cost == 0 {
 		return ""
 	}
-	return dollars(u.Cost)
+	return formatDollars(u.Cost)
 }

@@ -43,14 +43,14 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 	fields := []string{
 		"task", v.ID, "title", v.Title, "status", statusOf(v), "assignee", v.Assignee, "requester", v.Requester,
 		"original requester", v.OriginalRequester, "reason", v.DelegationReason, "parent", v.Parent,
-		"subtasks", strings.Join(v.Subtasks, ", "), "priority", v.Priority.String(), "deadline", a.maybe(v.Deadline),
+		"subtasks", strings.Join(v.Subtasks, ", "), "priority", v.Priority.String(), "deadline", a.formatOptionalTime(v.Deadline),
 		"depends on", strings.Join(v.DependsOn, ", "), "waits for", strings.Join(waitsFor(v.WaitsOn), ", "),
 	}
 	fields = append(fields, a.progressOf(v.Progress)...)
 	fields = append(fields,
 		"where", place(v.Conversation), "message", called.of(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
-		"attempt", strconv.Itoa(v.Attempt), "requested", a.formatTime(v.CreatedAt), "started", a.maybe(v.StartedAt), "ended", a.maybe(v.EndedAt),
-		"took", lasting(v.Elapsed), "tokens", tokensOf(v.Usage), "cost", costOf(v.Usage),
+		"attempt", strconv.Itoa(v.Attempt), "requested", a.formatTime(v.CreatedAt), "started", a.formatOptionalTime(v.StartedAt), "ended", a.formatOptionalTime(v.EndedAt),
+		"took", formatDuration(v.Elapsed), "tokens", tokensOf(v.Usage), "cost", costOf(v.Usage),
 		"result goes to", place(v.CallbackTo), "callback", called.of(ctx, v.Callback))
 	if v.Error != nil {
 		fields = append(fields, "error", v.Error.Error())
@@ -121,4 +121,4 @@ func resultOf(r *parley.TaskResult) []string {
 	}
 }
 
-func tokensOf(u parley.Usage) string { return tokens(parley.Run{Usage: u}) }
+func tokensOf(u parley.Usage) string { return runTokens(parley.Run{Usage: u}) }

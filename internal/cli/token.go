@@ -81,7 +81,7 @@ func (a *app) tokenList() *cobra.Command {
 				column[parley.Token]{"kind", func(t parley.Token) string { return string(t.Kind) }},
 				column[parley.Token]{"scopes", func(t parley.Token) string { return scopeWords(t.Scopes) }},
 				column[parley.Token]{"state", func(t parley.Token) string { return tokenState(t, time.Now()) }},
-				column[parley.Token]{"expires", func(t parley.Token) string { return a.maybe(t.ExpiresAt) }},
+				column[parley.Token]{"expires", func(t parley.Token) string { return a.formatOptionalTime(t.ExpiresAt) }},
 				column[parley.Token]{"label", func(t parley.Token) string { return t.Label }},
 			)
 		}),

@@ -72,7 +72,7 @@ func (a *app) showTrace(found parley.Traced) error {
 func traced(m parley.Shown) string {
 	var reached []string
 	for _, d := range m.Deliveries {
-		reached = append(reached, d.Recipient+" "+string(rung(d)))
+		reached = append(reached, d.Recipient+" "+string(reachedState(d)))
 	}
 	who := m.From
 	if len(reached) > 0 {

@@ -35,12 +35,12 @@ bodies of files; "parley backup" has them.`,
 			if err != nil {
 				return err
 			}
-			a.say("%s, %s, %s", several(end.Agents, "agent", "agents"),
-				several(end.Conversations, "conversation", "conversations"), several(end.Messages, "message", "messages"))
+			a.say("%s, %s, %s", formatQuantity(end.Agents, "agent", "agents"),
+				formatQuantity(end.Conversations, "conversation", "conversations"), formatQuantity(end.Messages, "message", "messages"))
 			return lines.whole()
 		}),
 	}
-	forced(cmd, &force)
+	declareForce(cmd, &force)
 	return cmd
 }
 

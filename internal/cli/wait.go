@@ -33,7 +33,7 @@ The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, 
 		if err != nil {
 			return err
 		}
-		return a.outcome(now, most)
+		return a.printOutcome(now, most)
 	})
 	return cmd
 }
@@ -41,17 +41,17 @@ The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, 
 // awaitOutcome waits with as many calls as it needs, and through a restart of the hub. If the hub cannot be reached at the
 // first call, it returns at once.
 func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, most time.Duration) (now parley.Awaited, err error) {
-	defer a.waiting(ctx, "waiting for "+id)()
-	p := a.patient(most)
+	defer a.showWaiting(ctx, "waiting for "+id)()
+	p := a.newHubRetry(most)
 	if now, err = c.Wait(ctx, id, 0); err != nil || now.Done {
 		return now, err
 	}
 	for !now.Done && time.Now().Before(p.deadline) {
-		err = p.try(ctx, func() (err error) {
+		err = p.call(ctx, func() (err error) {
 			now, err = c.Wait(ctx, id, max(time.Until(p.deadline), 0))
 			return err
 		})
-		if isAway(err) {
+		if isUnavailable(err) {
 			return now, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and there is no outcome within %s", most).
 				Suggest("wait again once the hub is back: %s", a.commandLine("wait", id)).From(err)
 		}
@@ -62,8 +62,8 @@ func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, mos
 	return now, nil
 }
 
-// outcome prints the outcome, and returns a failure as an error.
-func (a *app) outcome(now parley.Awaited, most time.Duration) error {
+// printOutcome prints the outcome, and returns a failure as an error.
+func (a *app) printOutcome(now parley.Awaited, most time.Duration) error {
 	switch {
 	case !now.Done:
 		return parley.Errorf(parley.TimedOut, "there is no outcome within %s; the %s is %s", most, now.Kind, now.State).
@@ -73,7 +73,7 @@ func (a *app) outcome(now parley.Awaited, most time.Duration) error {
 	}
 	return a.printValue(now, func() {
 		if now.Kind == parley.AwaitedMessage {
-			a.answers(now.Answers)
+			a.printAnswers(now.Answers)
 			return
 		}
 		a.printText(now.Text)

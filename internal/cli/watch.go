@@ -202,7 +202,7 @@ func (w *watcher) what(e parley.Event) string {
 func (w *watcher) readAgain(ctx context.Context, id string) (parley.ConversationView, error) {
 	for {
 		view, err := w.client.Conversation(ctx, id)
-		if !isAway(err) {
+		if !isUnavailable(err) {
 			return view, err
 		}
 		select {

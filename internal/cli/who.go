@@ -28,30 +28,30 @@ func (a *app) whoCommand() *cobra.Command {
 			return printList(a, present,
 				column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
 				column[parley.Presence]{"name", func(p parley.Presence) string { return p.Name }},
-				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindOf(p.Kind, p.Access) }},
-				column[parley.Presence]{"status", func(p parley.Presence) string { return a.status(p.Status, reasonOf(p), p.SleepingUntil) }},
+				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindText(p.Kind, p.Access) }},
+				column[parley.Presence]{"status", func(p parley.Presence) string { return a.statusText(p.Status, statusReason(p), p.SleepingUntil) }},
 				column[parley.Presence]{"works on", func(p parley.Presence) string { return where.works(ctx, p.Work) }},
 				column[parley.Presence]{"awaits", func(p parley.Presence) string { return top.Awaits(p.Awaiting) }},
 				column[parley.Presence]{"runtime", func(p parley.Presence) string { return p.Runtime }},
-				column[parley.Presence]{"inbox", waiting},
-				column[parley.Presence]{"health", func(p parley.Presence) string { return health(p.Health) }},
-				column[parley.Presence]{"last seen", func(p parley.Presence) string { return a.seen(p.LastSeen) }},
+				column[parley.Presence]{"inbox", inboxText},
+				column[parley.Presence]{"health", func(p parley.Presence) string { return healthText(p.Health) }},
+				column[parley.Presence]{"last seen", func(p parley.Presence) string { return a.formatLastSeen(p.LastSeen) }},
 				column[parley.Presence]{"role", func(p parley.Presence) string { return p.Role }},
 			)
 		}),
 	}
 }
 
-// reasonOf is why somebody is halted or away, with what was said about it.
-func reasonOf(p parley.Presence) string {
+// statusReason is why somebody is halted or away, with what was said about it.
+func statusReason(p parley.Presence) string {
 	if p.Note == "" {
 		return p.Reason
 	}
 	return strings.TrimPrefix(p.Reason+": "+p.Note, ": ")
 }
 
-// waiting is how much waits for somebody: what is to be dealt with, and what is only to be known.
-func waiting(p parley.Presence) string {
+// inboxText is how much waits for somebody: what is to be dealt with, and what is only to be known.
+func inboxText(p parley.Presence) string {
 	due := p.Inbox.Waking + p.Inbox.Work
 	if p.Inbox.Quiet == 0 {
 		return strconv.Itoa(due)
@@ -71,8 +71,8 @@ func (a *app) whoamiCommand() *cobra.Command {
 				return err
 			}
 			return a.printValue(me, func() {
-				a.printFields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindOf(me.Agent.Kind, me.Agent.Access), "by", me.By,
-					"scopes", scopeWords(me.Scopes), "token", me.Token, "expires", a.maybe(me.ExpiresAt))
+				a.printFields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindText(me.Agent.Kind, me.Agent.Access), "by", me.By,
+					"scopes", scopeWords(me.Scopes), "token", me.Token, "expires", a.formatOptionalTime(me.ExpiresAt))
 			})
 		}),
 	}
