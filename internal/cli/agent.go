@@ -37,8 +37,8 @@ removed agent keeps its messages, conversations, tasks and files; from then on i
   parley agent add gendry --name GendryBot --manager arya --tier worker
   parley agent add sam --human
   parley agent add arya --reuse`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeNothing,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			n, err := settings.newAgent(ctx, a, args[0])
 			if err != nil {
@@ -109,14 +109,14 @@ func (a *app) agentSet() *cobra.Command {
 		Example: `  parley agent set arya --role editor --context-messages 50
   parley agent set arya --model gpt-5 --runs-per-hour 30
   parley agent set arya --unset manager,tier`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
 	settings.declare(a, cmd)
 	cmd.Flags().StringVar(&access, "access", "", "`level` of access of a person: owner or member")
 	cmd.Flags().StringSliceVar(&unset, "unset", nil, "reset these `settings` to their defaults")
-	complete(cmd, "access", fixed("owner", "member"))
-	complete(cmd, "unset", fixed(settingNames()...))
+	completeFlag(cmd, "access", completeWords("owner", "member"))
+	completeFlag(cmd, "unset", completeWords(settingNames()...))
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		change, err := settings.change(ctx, a)
 		if err != nil {
@@ -147,8 +147,8 @@ func (a *app) agentRemove() *cobra.Command {
 		Use:               "remove AGENT",
 		Short:             "Remove an agent; its messages stay",
 		Example:           "  parley agent remove arya\n  parley agent remove arya --yes",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
@@ -170,10 +170,10 @@ func (a *app) agentSleep() *cobra.Command {
 		Use:               "sleep AGENT",
 		Short:             "Put an agent to sleep; its messages wait until it wakes",
 		Example:           "  parley agent sleep arya --for 8h\n  parley agent sleep arya --until \"2030-01-02 07:00\"",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
-	cmd.Flags().Var(span{&length}, "for", "how long the agent sleeps, such as 8h or 2d")
+	cmd.Flags().Var(durationFlag{&length}, "for", "how long the agent sleeps, such as 8h or 2d")
 	cmd.Flags().StringVar(&until, "until", "", "`time` when the agent wakes")
 	cmd.MarkFlagsMutuallyExclusive("for", "until")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
@@ -183,7 +183,7 @@ func (a *app) agentSleep() *cobra.Command {
 		end := time.Now().Add(length)
 		if until != "" {
 			var err error
-			if end, err = parseWhen(until, time.Now()); err != nil {
+			if end, err = parseTime(until, time.Now()); err != nil {
 				return usagef(cmd, "%w", err)
 			}
 		}
@@ -201,8 +201,8 @@ func (a *app) agentWake() *cobra.Command {
 		Use:               "wake AGENT",
 		Short:             "End an agent's sleep",
 		Example:           "  parley agent wake arya",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			awake, err := c.Wake(ctx, args[0])
 			if err != nil {

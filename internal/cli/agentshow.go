@@ -19,8 +19,8 @@ func (a *app) agentShow() *cobra.Command {
 		Use:               "show AGENT",
 		Short:             "Show one participant and what it is doing",
 		Example:           "  parley agent show arya\n  parley agent show WriterBot -o json",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			view, err := c.Agent(ctx, args[0])
 			if err != nil {

@@ -35,8 +35,8 @@ func (a *app) approvalList() *cobra.Command {
 	flags.StringVar(&which.Agent, "agent", "", "list only calls by this `agent`")
 	flags.BoolVar(&which.Mine, "mine", false, "list only calls that you may decide")
 	flags.BoolVar(&all, "all", false, "also list decided calls")
-	flags.Var(number{&limit}, "limit", "list at most this `number` of approvals")
-	complete(cmd, "agent", a.agentNames)
+	flags.Var(countFlag{&limit}, "limit", "list at most this `number` of approvals")
+	completeFlag(cmd, "agent", a.completeAgents)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		if all {
 			which.State = ""
@@ -104,8 +104,8 @@ func (a *app) approvalShow() *cobra.Command {
 		Use:               "show APPROVAL",
 		Short:             "Show a request for approval in full",
 		Example:           "  parley approval show approval-7",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeApprovals, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			approval, err := c.Approval(ctx, args[0])
 			if err != nil {
@@ -147,8 +147,8 @@ func (a *app) decideCommand(verb, done, short string, approve bool) *cobra.Comma
 		Short: short,
 		Example: "  parley approval " + verb + " approval-7\n" +
 			"  parley approval " + verb + " approval-7 --note \"ask me first next time\"",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.approvalIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeApprovals, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			decided, err := c.Decide(ctx, args[0], decision)
 			if err != nil {

@@ -19,8 +19,8 @@ func (a *app) artifactPut() *cobra.Command {
 		Use:               "put FILE",
 		Short:             "Store a file and print its digest",
 		Example:           "  digest=$(parley artifact put report.pdf)\n  tar c src | parley artifact put -",
-		Args:              takes(1, 1),
-		ValidArgsFunction: files,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeFiles,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var stored parley.Artifact
 			err := a.readFrom(ctx, args[0], "storing", func(r io.Reader) (err error) {
@@ -44,8 +44,8 @@ func (a *app) artifactGet() *cobra.Command {
 		Use:               "get SHA256 [FILE]",
 		Short:             "Fetch a file by its digest",
 		Example:           "  parley artifact get $DIGEST report.pdf\n  parley artifact get $DIGEST | tar t",
-		Args:              takes(1, 2),
-		ValidArgsFunction: inTurn(nothing, files),
+		Args:              argCount(1, 2),
+		ValidArgsFunction: completeArgs(completeNothing, completeFiles),
 	}
 	declareForce(cmd, &force)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {

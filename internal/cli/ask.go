@@ -29,7 +29,7 @@ func (a *app) confirm(cmd *cobra.Command, yes bool, question string) error {
 		return nil
 	}
 	a.say("nothing was changed")
-	return quiet{exitError}
+	return silentError{exitError}
 }
 
 const maxInput = 1 << 20 // bytes of a text read from standard input

@@ -36,7 +36,7 @@ func (a *app) auditList() *cobra.Command {
 			)
 		}),
 	}
-	cmd.Flags().Var(number{&last}, "last", "list this `number` of entries")
+	cmd.Flags().Var(countFlag{&last}, "last", "list this `number` of entries")
 	return cmd
 }
 

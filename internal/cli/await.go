@@ -168,7 +168,7 @@ func (a *app) printAnswers(answers []parley.Message) {
 		if len(answers) > 1 {
 			a.printWording(parley.Own(m.From+": ").Quote(m.From, m.Content.Text))
 		} else {
-			a.printText(wordsOf(m))
+			a.printText(messageText(m))
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (a *app) backupCommand() *cobra.Command {
 creates a directory under backups in the home; a backup on another disk is safer.`,
 		Example: `  parley backup /mnt/backups/parley-monday
   parley backup -o json`,
-		Args: takes(0, 1),
+		Args: argCount(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, c, err := a.configured(cmd)
 			if err != nil {
@@ -37,7 +37,7 @@ creates a directory under backups in the home; a backup on another disk is safer
 				return err
 			}
 			stop := a.showWaiting(cmd.Context(), "making the backup")
-			made, err := a.backUp(cmd.Context(), dir, c, target)
+			made, err := a.runBackup(cmd.Context(), dir, c, target)
 			stop()
 			if err != nil {
 				return err
@@ -57,11 +57,11 @@ func backupTarget(dir home.Dir, args []string) (string, error) {
 	if err := os.MkdirAll(backups, 0o700); err != nil {
 		return "", err
 	}
-	return unused(filepath.Join(backups, time.Now().UTC().Format("20060102T150405Z"))), nil
+	return unusedName(filepath.Join(backups, time.Now().UTC().Format("20060102T150405Z"))), nil
 }
 
-// unused is a name for a new file: the one given, or with a number behind it where that is taken.
-func unused(name string) string {
+// unusedName is a name for a new file: the one given, or with a number behind it where that is taken.
+func unusedName(name string) string {
 	free := name
 	for n := 2; exists(free); n++ {
 		free = fmt.Sprintf("%s-%d", name, n)
@@ -69,14 +69,14 @@ func unused(name string) string {
 	return free
 }
 
-// backUp lets the running hub make the backup. Where none runs, it is made here.
-func (a *app) backUp(ctx context.Context, dir home.Dir, c *config.Config, target string) (parley.Backup, error) {
+// runBackup lets the running hub make the backup. Where none runs, it is made here.
+func (a *app) runBackup(ctx context.Context, dir home.Dir, c *config.Config, target string) (parley.Backup, error) {
 	_, running, err := dir.Running()
 	if err != nil {
 		return parley.Backup{}, err
 	}
 	if !running {
-		return server.Backup(ctx, a.offline(dir, c), target)
+		return server.Backup(ctx, a.offlineOptions(dir, c), target)
 	}
 	hub, err := a.newClientIn(dir)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) backUp(ctx context.Context, dir home.Dir, c *config.Config, target
 	return hub.Backup(ctx, target)
 }
 
-// offline is what is needed to work on a home without a hub.
-func (a *app) offline(dir home.Dir, c *config.Config) server.Options {
+// offlineOptions is what is needed to work on a home without a hub.
+func (a *app) offlineOptions(dir home.Dir, c *config.Config) server.Options {
 	return server.Options{Home: dir, Config: c, Log: server.NewLog(c, a.err, isTerminal(a.err))}
 }

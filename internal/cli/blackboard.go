@@ -22,32 +22,32 @@ If you run the program through a link named blackboard, it acts as this command.
 	return board
 }
 
-// place is a path of a blackboard: somebody's inbox, or a document in it.
-type place struct {
+// boardPath is a path of a blackboard: somebody's inbox, or a document in it.
+type boardPath struct {
 	agent string
 	id    string // none: all that is in the inbox
 }
 
-const whereInboxes = "write the path as AGENT/inbox/ID.json"
+const boardPathHint = "write the path as AGENT/inbox/ID.json"
 
-// placeOf reads a path of a blackboard.
-func placeOf(name string) (place, error) {
+// parseBoardPath reads a path of a blackboard.
+func parseBoardPath(name string) (boardPath, error) {
 	steps := strings.Split(strings.Trim(path.Clean("/"+name), "/"), "/")
 	switch {
 	case len(steps) < 2 || steps[1] != "inbox" || len(steps) > 3:
-		return place{}, notOnBoard(name, steps[0])
+		return boardPath{}, boardPathError(name, steps[0])
 	case len(steps) == 2:
-		return place{agent: steps[0]}, nil
+		return boardPath{agent: steps[0]}, nil
 	}
 	id, ok := strings.CutSuffix(steps[2], ".json")
 	if !ok || id == "" {
-		return place{}, parley.Errorf(parley.BadInput, "%s does not name a document", name).Suggest(whereInboxes)
+		return boardPath{}, parley.Errorf(parley.BadInput, "%s does not name a document", name).Suggest(boardPathHint)
 	}
-	return place{agent: steps[0], id: id}, nil
+	return boardPath{agent: steps[0], id: id}, nil
 }
 
-// notOnBoard says where to find what is not in an inbox.
-func notOnBoard(name, first string) error {
+// boardPathError says where to find what is not in an inbox.
+func boardPathError(name, first string) error {
 	e := parley.Errorf(parley.BadInput, "%s is not in an agent's inbox", name)
 	switch first {
 	case "shared":
@@ -57,32 +57,32 @@ func notOnBoard(name, first string) error {
 	case "inbox":
 		return e.Suggest("create a task: parley task new \"…\" --assignee gm; requests without a recipient are files in the tree of a bridge")
 	default:
-		return e.Suggest(whereInboxes + ", or AGENT/inbox/ for the whole inbox")
+		return e.Suggest(boardPathHint + ", or AGENT/inbox/ for the whole inbox")
 	}
 }
 
-// onBoard is what of a message the blackboard's format has kept.
-type onBoard struct {
+// boardMetadata is what of a message the blackboard's format has kept.
+type boardMetadata struct {
 	Document struct {
 		ID        string    `json:"id"`
 		Timestamp time.Time `json:"timestamp"`
 	} `json:"clawos"`
 }
 
-// asWritten is a message with the id and time that it has on a blackboard: those its writer gave it, or its own.
-func asWritten(m parley.Message) parley.Message {
-	var kept onBoard
+// boardMessage is a message with the id and time that it has on a blackboard: those its writer gave it, or its own.
+func boardMessage(m parley.Message) parley.Message {
+	var kept boardMetadata
 	if json.Unmarshal(m.Metadata, &kept) == nil && kept.Document.ID != "" {
 		m.ID, m.CreatedAt = kept.Document.ID, kept.Document.Timestamp
 	}
 	return m
 }
 
-func boardID(m parley.Message) string { return asWritten(m).ID }
+func boardID(m parley.Message) string { return boardMessage(m).ID }
 
-// byBoardID finds the message that somebody means by an id: one of the same trace, or by the hub's own id. None if there is
+// findByBoardID finds the message that somebody means by an id: one of the same trace, or by the hub's own id. None if there is
 // none.
-func byBoardID(ctx context.Context, c *client.Client, id, trace string) (string, error) {
+func findByBoardID(ctx context.Context, c *client.Client, id, trace string) (string, error) {
 	if trace != "" {
 		shown, err := c.Trace(ctx, trace)
 		if err != nil && parley.AsError(err).Reason != parley.NotFound {

@@ -22,12 +22,12 @@ processed/.`,
 		Example: `  parley blackboard read worker-1/inbox/
   parley blackboard read worker-1/inbox/ --ack
   parley blackboard read worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().BoolVar(&ack, "ack", false, "acknowledge the printed documents")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		at, err := placeOf(args[0])
+		at, err := parseBoardPath(args[0])
 		if err != nil {
 			return err
 		}
@@ -42,16 +42,16 @@ processed/.`,
 	return cmd
 }
 
-const mostDocuments = 500 // documents at once
+const maxDocuments = 500 // documents at once
 
-func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack bool) error {
-	peeked, err := c.Peek(ctx, mostDocuments)
+func (a *app) readBoard(ctx context.Context, c *client.Client, at boardPath, ack bool) error {
+	peeked, err := c.Peek(ctx, maxDocuments)
 	if err != nil {
 		return err
 	}
 	found := inboxItems("", peeked.Deliveries, peeked.Messages)
 	if at.id != "" {
-		if found, err = a.oneDocument(ctx, c, at, found); err != nil {
+		if found, err = a.findDocument(ctx, c, at, found); err != nil {
 			return err
 		}
 	}
@@ -76,8 +76,8 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at place, ack boo
 	return err
 }
 
-// oneDocument is the document of an inbox that has an id, from its first ones on.
-func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page []inboxItem) ([]inboxItem, error) {
+// findDocument is the document of an inbox that has an id, from its first ones on.
+func (a *app) findDocument(ctx context.Context, c *client.Client, at boardPath, page []inboxItem) ([]inboxItem, error) {
 	for after := int64(-1); len(page) > 0 && page[0].Message.Seq > after; { // a hub that cannot go on begins anew
 		for _, i := range page {
 			if boardID(i.Message) == at.id || i.Message.ID == at.id {
@@ -85,7 +85,7 @@ func (a *app) oneDocument(ctx context.Context, c *client.Client, at place, page 
 			}
 		}
 		after = page[len(page)-1].Message.Seq
-		more, err := c.PeekAfter(ctx, after, mostDocuments)
+		more, err := c.PeekAfter(ctx, after, maxDocuments)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func documentsOf(ctx context.Context, c *client.Client, list []inboxItem) ([]jso
 	}
 	documents := make([]json.RawMessage, 0, len(list))
 	for _, one := range list {
-		out, err := departing(ctx, c, one)
+		out, err := departureOf(ctx, c, one)
 		if err != nil {
 			return nil, err
 		}
@@ -136,14 +136,14 @@ func documentsOf(ctx context.Context, c *client.Client, list []inboxItem) ([]jso
 	return documents, nil
 }
 
-// departing is a message of an inbox as it would depart into a tree.
-func departing(ctx context.Context, c *client.Client, one inboxItem) (parley.Departure, error) {
-	written := asWritten(one.Message)
+// departureOf is a message of an inbox as it would depart into a tree.
+func departureOf(ctx context.Context, c *client.Client, one inboxItem) (parley.Departure, error) {
+	written := boardMessage(one.Message)
 	out := parley.Departure{
 		Name: written.ID, Message: written, Recipient: one.Delivery.Recipient, Sequence: one.Delivery.PairSeq,
 		Wakes: one.Delivery.Waking, Final: one.Message.Type == parley.TypeError,
 	}
-	answers, err := answeredBy(ctx, c, one)
+	answers, err := answeredMessageID(ctx, c, one)
 	if err == nil && answers != "" {
 		var answered parley.Shown
 		if answered, err = c.Message(ctx, answers); err == nil {
@@ -165,8 +165,8 @@ func departing(ctx context.Context, c *client.Client, one inboxItem) (parley.Dep
 	return out, nil
 }
 
-// answeredBy is the message that one answers: of the result of a task, the request that has made it.
-func answeredBy(ctx context.Context, c *client.Client, one inboxItem) (string, error) {
+// answeredMessageID is the message that one answers: of the result of a task, the request that has made it.
+func answeredMessageID(ctx context.Context, c *client.Client, one inboxItem) (string, error) {
 	if one.Message.InReplyTo != "" || one.Delivery.Purpose != parley.PurposeCallback {
 		return one.Message.InReplyTo, nil
 	}

@@ -39,7 +39,7 @@ func crowded(t *testing.T, documents int) {
 }
 
 func TestDocumentBehindManyOthersIsRead(t *testing.T) {
-	crowded(t, 2*mostDocuments+1)
+	crowded(t, 2*maxDocuments+1)
 	const last = "00000000-0000-7000-8000-000000001001"
 	var out, errs strings.Builder
 	if code := Run([]string{"blackboard", "read", "worker-1/inbox/" + last + ".json"}, strings.NewReader(""), &out, &errs); code != 0 || !strings.Contains(out.String(), last) {

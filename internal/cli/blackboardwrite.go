@@ -22,15 +22,15 @@ func (a *app) blackboardWrite() *cobra.Command {
 AGENT/inbox/ID.json. It must match the recipient and the id of the document. Writing a document again changes nothing.`,
 		Example: `  parley blackboard write worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json < request.json
   parley blackboard write worker-1/inbox/5b0c8f6e-58cb-4f0e-9ad5-3a3c8d0e2b11.json --file request.json`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().StringVar(&file, "file", file, "read the document from this `file`, or - for standard input")
-	complete(cmd, "file", files)
+	completeFlag(cmd, "file", completeFiles)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		at, err := placeOf(args[0])
+		at, err := parseBoardPath(args[0])
 		if err == nil && at.id == "" {
-			err = parley.Errorf(parley.BadInput, "%s does not name a document", args[0]).Suggest(whereInboxes)
+			err = parley.Errorf(parley.BadInput, "%s does not name a document", args[0]).Suggest(boardPathHint)
 		}
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func (a *app) readDocument(ctx context.Context, file string) (document []byte, e
 	return document, err
 }
 
-func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error {
+func (a *app) writeToBoard(ctx context.Context, at boardPath, document []byte) error {
 	arrival, err := dialect.Decode(dialect.ClawOS, document)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error
 	draft := arrival.Draft
 	draft.Direct, draft.IdempotencyKey = []string{arrival.To}, string(dialect.ClawOS)+":"+arrival.Name
 	if arrival.ReplyTo != "" {
-		if draft.InReplyTo, err = byBoardID(ctx, c, arrival.ReplyTo, draft.TraceID); err != nil {
+		if draft.InReplyTo, err = findByBoardID(ctx, c, arrival.ReplyTo, draft.TraceID); err != nil {
 			return err
 		}
 		if draft.InReplyTo == "" {
@@ -93,7 +93,7 @@ func (a *app) writeToBoard(ctx context.Context, at place, document []byte) error
 }
 
 // checkPlace refuses a document that is not what its path says, or too late.
-func checkPlace(at place, arrival parley.Arrival) error {
+func checkPlace(at boardPath, arrival parley.Arrival) error {
 	to, _ := dialect.AgentID(dialect.ClawOS, at.agent)
 	switch {
 	case arrival.To == parley.All:

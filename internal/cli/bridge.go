@@ -55,7 +55,7 @@ func bridgeState(v parley.BridgeView) string { return strings.ReplaceAll(string(
 func (a *app) bridgeArgCommand(use, short, example string, do clientFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Args: takes(1, 1), ValidArgsFunction: inTurn(a.bridgeIDs, nothing), RunE: a.withClient(do),
+		Args: argCount(1, 1), ValidArgsFunction: completeArgs(a.completeBridges, completeNothing), RunE: a.withClient(do),
 	}
 }
 
@@ -81,13 +81,13 @@ func (a *app) bridgeSet() *cobra.Command {
 		"  parley bridge set agentos-collab --agents reviewer,builder,tester\n  parley bridge set agentos-collab --channels agent-os-paper", nil)
 	cmd.Flags().StringArrayVar(&agents, "agents", nil, "replace the agents that may send through the bridge: `names` separated by commas")
 	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: replace the channels that it connects: `names` separated by commas; all: every directory in the tree")
-	complete(cmd, "agents", a.agentListNames)
-	complete(cmd, "channels", nothing)
+	completeFlag(cmd, "agents", a.completeAgentList)
+	completeFlag(cmd, "channels", completeNothing)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-		if err := noneEmpty(cmd, "agents", "channels"); err != nil {
+		if err := requireNonEmpty(cmd, "agents", "channels"); err != nil {
 			return err
 		}
-		change, changed := bridgeChange(cmd, nameList(agents...), nameList(channels...))
+		change, changed := bridgeChange(cmd, splitNames(agents...), splitNames(channels...))
 		if !changed {
 			return usagef(cmd, "nothing to change; use --agents or --channels")
 		}
@@ -132,9 +132,9 @@ func (a *app) printNotices(list []string) {
 	}
 }
 
-// bridgeIDs completes the ids of bridges.
-func (a *app) bridgeIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+// completeBridges completes the ids of bridges.
+func (a *app) completeBridges(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		bridges, _ := c.Bridges(ctx)
 		for _, b := range bridges {
 			add(b.ID, string(b.Layout)+" "+b.Root)

@@ -25,7 +25,7 @@ func TestWhatToDoAboutTheTroubleOfABridge(t *testing.T) {
 		"something that nobody has thought of":                                       "check the tree and the log of the hub",
 	} {
 		v := parley.BridgeView{Bridge: parley.Bridge{ID: "tree"}, Status: parley.BridgeStatus{Trouble: trouble}}
-		if got := (&app{program: "parley"}).remedyFor(v); got != want {
+		if got := (&app{program: "parley"}).bridgeRemedy(v); got != want {
 			t.Errorf("%q: %q, want %q", trouble, got, want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestDoctorLooksAtBridges(t *testing.T) {
 
 func TestAStoppedBridgeSaysHowToGoOn(t *testing.T) {
 	v := parley.BridgeView{Bridge: parley.Bridge{ID: "tree"}, Status: parley.BridgeStatus{Stopped: true, Trouble: ".parley/lock was removed"}}
-	what, remedy := (&app{program: "parley"}).troubled(v)
+	what, remedy := (&app{program: "parley"}).bridgeProblem(v)
 	if what != "tree is stopped: .parley/lock was removed" || !strings.HasSuffix(remedy, "parley bridge pause tree && parley bridge resume tree") {
 		t.Errorf("%q, do this: %q", what, remedy)
 	}
@@ -194,8 +194,8 @@ func TestTheEndOfALogWithALongLine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "error.log"), []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := lastLines(parley.BridgeView{Bridge: parley.Bridge{Layout: parley.LayoutInbox, Root: root}})
-	if want := []string{"first", strings.Repeat("x", lastLogWidth) + "…", "last"}; !slices.Equal(got, want) {
+	got := readLogEnd(parley.BridgeView{Bridge: parley.Bridge{Layout: parley.LayoutInbox, Root: root}})
+	if want := []string{"first", strings.Repeat("x", maxLogWidth) + "…", "last"}; !slices.Equal(got, want) {
 		t.Errorf("%d lines: %.600q", len(got), got)
 	}
 }

@@ -39,8 +39,8 @@ cannot scan the tree within 30 seconds, the command says why and exits with 5. T
   parley bridge add agentos ./collab --agents reviewer --channels agent-os-paper --replay-since 2h
   parley bridge add blackboard ~/clawos/blackboard --agents gm,worker-1 --queue-agent gm
   parley bridge add inbox /srv/bus --agents planner,coder --name bus --outside`,
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(fixed(layouts...), directories, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(completeWords(layouts...), completeDirs, completeNothing),
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&agents, "agents", nil, "agents that may send through the bridge: `names` separated by commas")
@@ -49,17 +49,17 @@ cannot scan the tree within 30 seconds, the command says why and exits with 5. T
 	flags.StringVar(&n.QueueAgent, "queue-agent", "", "blackboard: `agent` that gets requests without a recipient (default gm)")
 	flags.StringVar(&replay, "replay-since", "", "agentos: deliver messages written since this `time`, or since a duration such as 2h, instead of keeping them as history")
 	flags.BoolVar(&n.Outside, "outside", false, "run the bridge with parley bridge run, not in the hub")
-	complete(cmd, "agents", a.agentListNames)
-	complete(cmd, "queue-agent", a.agentNames)
+	completeFlag(cmd, "agents", a.completeAgentList)
+	completeFlag(cmd, "queue-agent", a.completeAgents)
 	for _, name := range []string{"name", "channels", "replay-since"} {
-		complete(cmd, name, nothing)
+		completeFlag(cmd, name, completeNothing)
 	}
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
-		if err := noneEmpty(cmd, "agents", "name", "channels", "queue-agent", "replay-since"); err != nil {
+		if err := requireNonEmpty(cmd, "agents", "name", "channels", "queue-agent", "replay-since"); err != nil {
 			return err
 		}
-		n.Layout, n.Agents, n.Channels = parley.Layout(args[0]), nameList(agents...), nameList(channels...)
-		if n.ReplaySince, err = sinceWhen(cmd, "replay-since", replay); err != nil {
+		n.Layout, n.Agents, n.Channels = parley.Layout(args[0]), splitNames(agents...), splitNames(channels...)
+		if n.ReplaySince, err = parsePastTime(cmd, "replay-since", replay); err != nil {
 			return err
 		}
 		return a.addBridge(ctx, c, n, args[1])
@@ -71,22 +71,22 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 	if err := checkLayout(n.Layout); err != nil {
 		return err
 	}
-	if n.Root, err = rootAt(dir, n.Outside); err != nil {
+	if n.Root, err = resolveRoot(dir, n.Outside); err != nil {
 		return err
 	}
 	if len(n.Agents) == 0 {
 		return parley.Errorf(parley.BadInput, "no agent is named that may send through the bridge").
-			Suggest("%s", suggestAgents(strangers(ctx, c, candidates(n.Layout, n.Root))))
+			Suggest("%s", suggestAgents(withoutHubAgents(ctx, c, candidateAgents(n.Layout, n.Root))))
 	}
-	before, _ := c.Agents(ctx)            // without them less is said
-	there := candidates(n.Layout, n.Root) // the first look may make inboxes
+	before, _ := c.Agents(ctx)                 // without them less is said
+	there := candidateAgents(n.Layout, n.Root) // the first look may make inboxes
 	v, err := c.AddBridge(ctx, n)
 	if err != nil && v.ID == "" {
 		return err
 	}
 	a.printNotices(v.Notices)
 	if !v.Outside {
-		for _, id := range notIn(there, v.Agents, before) {
+		for _, id := range missingAgents(there, v.Agents, before) {
 			a.say("%s does not live in %s yet: the tree has no inbox, no presence file and no message of this agent", id, v.Root)
 		}
 	}
@@ -97,12 +97,12 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 	if v.Outside {
 		a.say("run the bridge on the machine that has %s: %s", v.Root, a.commandLine("bridge", "run", v.ID))
 	}
-	return errors.Join(a.printDone(v, "added", v.ID, v.Root), a.firstLook(v))
+	return errors.Join(a.printDone(v, "added", v.ID, v.Root), a.firstScanError(v))
 }
 
-// firstLook says what keeps a bridge that was just added from the whole of its tree, and is an error where its first look is not
+// firstScanError says what keeps a bridge that was just added from the whole of its tree, and is an error where its first look is not
 // over: a script must not write files yet.
-func (a *app) firstLook(v parley.BridgeView) error {
+func (a *app) firstScanError(v parley.BridgeView) error {
 	late := "files that are in the tree before that scan may count as history"
 	if v.Layout != parley.LayoutAgentOS {
 		late = "files wait until the bridge scans the tree"
@@ -112,9 +112,9 @@ func (a *app) firstLook(v parley.BridgeView) error {
 		return parley.Errorf(parley.TimedOut, "%s was added, but did not finish its first scan of the tree within %g seconds: %s", v.ID, client.FirstLook.Seconds(), late).
 			Suggest("check its state: %s", a.commandLine("bridge", "show", v.ID))
 	case v.Status.Trouble != "" && !v.Status.Looked:
-		return parley.Errorf(parley.TimedOut, "%s was added, but cannot scan the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.remedyFor(v))
+		return parley.Errorf(parley.TimedOut, "%s was added, but cannot scan the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.bridgeRemedy(v))
 	case v.Status.Trouble != "":
-		a.say("note: the bridge cannot read a part of the tree: %s (%s)", v.Status.Trouble, a.remedyFor(v))
+		a.say("note: the bridge cannot read a part of the tree: %s (%s)", v.Status.Trouble, a.bridgeRemedy(v))
 	}
 	return nil
 }
@@ -127,8 +127,8 @@ func checkLayout(l parley.Layout) error {
 		Suggest("%s", parley.DidYouMean(parley.Nearest(string(l), layouts), "use one of: "+strings.Join(layouts, ", ")))
 }
 
-// rootAt is a directory by the name that it has whoever looks, and wherever from. One that is elsewhere is taken as it is said.
-func rootAt(dir string, elsewhere bool) (string, error) {
+// resolveRoot is a directory by the name that it has whoever looks, and wherever from. One that is elsewhere is taken as it is said.
+func resolveRoot(dir string, elsewhere bool) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", parley.Errorf(parley.BadInput, "cannot find %s: %w", dir, err).Suggest("give a path that begins with /")
@@ -161,14 +161,14 @@ func mustBeDirectory(path string) error {
 	}
 }
 
-// sinceWhen reads a time that was, or how long ago it was.
-func sinceWhen(cmd *cobra.Command, flag, text string) (*time.Time, error) {
+// parsePastTime reads a time that was, or how long ago it was.
+func parsePastTime(cmd *cobra.Command, flag, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
 	now := time.Now()
-	when, err := parseWhen(text, now)
-	if ago, notSpan := parseSpan(text); notSpan == nil {
+	when, err := parseTime(text, now)
+	if ago, notSpan := parseDuration(text); notSpan == nil {
 		when = now.Add(-ago)
 	}
 	if err != nil {
@@ -181,7 +181,7 @@ func sinceWhen(cmd *cobra.Command, flag, text string) (*time.Time, error) {
 	return &when, nil
 }
 
-// directories completes the names of directories.
-func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeDirs completes the names of directories.
+func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }

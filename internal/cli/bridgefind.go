@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	mostEntries    = 1000 // of a directory that is looked through for names
-	mostCandidates = 20
+	maxEntries    = 1000 // of a directory that is looked through for names
+	maxCandidates = 20
 )
 
-// candidates are the agents that a tree seems to be used by, in the order of their names. What cannot be read names nobody.
-func candidates(layout parley.Layout, dir string) (found []string) {
+// candidateAgents are the agents that a tree seems to be used by, in the order of their names. What cannot be read names nobody.
+func candidateAgents(layout parley.Layout, dir string) (found []string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil
@@ -28,28 +28,28 @@ func candidates(layout parley.Layout, dir string) (found []string) {
 	tree := root.FS()
 	switch layout {
 	case parley.LayoutAgentOS:
-		found = append(presentIn(tree), sendersIn(tree)...)
+		found = append(presenceAgents(tree), channelSenders(tree)...)
 	case parley.LayoutBlackboard:
-		for _, name := range entries(tree, ".", fs.DirEntry.IsDir) {
+		for _, name := range dirEntries(tree, ".", fs.DirEntry.IsDir) {
 			if info, err := fs.Stat(tree, path.Join(name, "inbox")); err == nil && info.IsDir() {
 				found = append(found, name)
 			}
 		}
 	case parley.LayoutInbox:
-		found = entries(tree, "state/agents", fs.DirEntry.IsDir)
+		found = dirEntries(tree, "state/agents", fs.DirEntry.IsDir)
 	}
 	slices.Sort(found)
-	return slices.DeleteFunc(slices.Compact(found), func(name string) bool { return !couldBeAgent.MatchString(name) })
+	return slices.DeleteFunc(slices.Compact(found), func(name string) bool { return !agentIDPattern.MatchString(name) })
 }
 
 var (
-	couldBeAgent = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	messageFile  = regexp.MustCompile(`^msg-\d{8}-\d{6}-(.+)-[0-9a-f]{4}\.json$`)
+	agentIDPattern     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	messageFilePattern = regexp.MustCompile(`^msg-\d{8}-\d{6}-(.+)-[0-9a-f]{4}\.json$`)
 )
 
-// presentIn are the agents with a presence file.
-func presentIn(tree fs.FS) (agents []string) {
-	for _, name := range entries(tree, "signals/presence", isFile) {
+// presenceAgents are the agents with a presence file.
+func presenceAgents(tree fs.FS) (agents []string) {
+	for _, name := range dirEntries(tree, "signals/presence", isFile) {
 		if agent, ok := strings.CutSuffix(name, ".json"); ok {
 			agents = append(agents, agent)
 		}
@@ -57,11 +57,11 @@ func presentIn(tree fs.FS) (agents []string) {
 	return agents
 }
 
-// sendersIn are the agents that the names of messages in channels say.
-func sendersIn(tree fs.FS) (agents []string) {
-	for _, channel := range entries(tree, "channels", fs.DirEntry.IsDir) {
-		for _, name := range entries(tree, path.Join("channels", channel), isFile) {
-			if parts := messageFile.FindStringSubmatch(name); parts != nil {
+// channelSenders are the agents that the names of messages in channels say.
+func channelSenders(tree fs.FS) (agents []string) {
+	for _, channel := range dirEntries(tree, "channels", fs.DirEntry.IsDir) {
+		for _, name := range dirEntries(tree, path.Join("channels", channel), isFile) {
+			if parts := messageFilePattern.FindStringSubmatch(name); parts != nil {
 				agents = append(agents, parts[1])
 			}
 		}
@@ -71,8 +71,8 @@ func sendersIn(tree fs.FS) (agents []string) {
 
 func isFile(e fs.DirEntry) bool { return e.Type().IsRegular() }
 
-// entries are names in a directory, but not all of a very large one.
-func entries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []string) {
+// dirEntries are names in a directory, but not all of a very large one.
+func dirEntries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []string) {
 	file, err := tree.Open(dir)
 	if err != nil {
 		return nil
@@ -82,7 +82,7 @@ func entries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []stri
 	if !ok {
 		return nil
 	}
-	found, _ := listed.ReadDir(mostEntries)
+	found, _ := listed.ReadDir(maxEntries)
 	for _, e := range found {
 		if which(e) {
 			names = append(names, e.Name())
@@ -91,8 +91,8 @@ func entries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []stri
 	return names
 }
 
-// strangers are those of some names that are none of the hub's own agents, of whom a tree has presence files and messages too.
-func strangers(ctx context.Context, c *client.Client, names []string) []string {
+// withoutHubAgents are those of some names that are none of the hub's own agents, of whom a tree has presence files and messages too.
+func withoutHubAgents(ctx context.Context, c *client.Client, names []string) []string {
 	agents, _ := c.Agents(ctx) // else all are suggested
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(agents, func(one parley.Agent) bool {
@@ -101,9 +101,9 @@ func strangers(ctx context.Context, c *client.Client, names []string) []string {
 	})
 }
 
-// notIn are those of some names that the hub knows as agents of trees, and of which a tree has nothing: no inbox, no presence file, no
+// missingAgents are those of some names that the hub knows as agents of trees, and of which a tree has nothing: no inbox, no presence file, no
 // message. They live in another tree, or the name is not meant.
-func notIn(there, names []string, agents []parley.Agent) (missing []string) {
+func missingAgents(there, names []string, agents []parley.Agent) (missing []string) {
 	for _, a := range agents {
 		if a.RemovedAt == nil && a.Runtime == parley.RuntimeBridge && slices.Contains(names, a.ID) && !slices.Contains(there, a.ID) {
 			missing = append(missing, a.ID)
@@ -118,8 +118,8 @@ func suggestAgents(found []string) string {
 		return "name the agents: --agents reviewer,builder"
 	}
 	more := ""
-	if len(found) > mostCandidates {
-		found, more = found[:mostCandidates], " (and there are more)"
+	if len(found) > maxCandidates {
+		found, more = found[:maxCandidates], " (and there are more)"
 	}
 	return "name the agents; the tree has: --agents " + strings.Join(found, ",") + more
 }

@@ -41,23 +41,23 @@ has the tree. The hub keeps the state of the bridge, so you can stop it and star
 }
 
 const (
-	firstPause  = time.Second // before a bridge goes on that has stopped
-	lastPause   = 4 * time.Second
-	lookForMore = 2 * time.Second // whether a bridge that is paused may go on
+	minPause   = time.Second // before a bridge goes on that has stopped
+	maxPause   = 4 * time.Second
+	pausedPoll = 2 * time.Second // whether a bridge that is paused may go on
 )
 
 // runBridge runs a bridge, again and again while the hub is away or the bridge is paused, and ends well when it is interrupted.
 func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
 	a.say("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Place())
-	shown := importing{app: a}
-	pause, told := firstPause, ""
+	shown := importProgress{app: a}
+	pause, told := minPause, ""
 	for ctx.Err() == nil {
-		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.tell, Looked: func() {
+		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.report, Looked: func() {
 			a.say("%s has scanned the tree; it delivers every file that appears from now on", v.ID)
 		}})
-		shown.end()
+		shown.endLine()
 		if err == nil && ctx.Err() == nil {
-			err = a.untilResumed(ctx, c, v.ID)
+			err = a.awaitResumed(ctx, c, v.ID)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -66,9 +66,9 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 			a.say("%s was removed", v.ID)
 			return nil
 		case err == nil:
-			pause, told = firstPause, ""
+			pause, told = minPause, ""
 			continue
-		case !passes(err):
+		case !mayRecover(err):
 			return err
 		}
 		if why := parley.AsError(err).Message; why != told { // once, however long it takes
@@ -76,19 +76,19 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 			told = why
 		}
 		sleepFor(ctx, pause)
-		pause = min(2*pause, lastPause)
+		pause = min(2*pause, maxPause)
 	}
 	return nil
 }
 
-// passes says whether what has ended a bridge may go away by itself.
-func passes(err error) bool {
+// mayRecover says whether what has ended a bridge may go away by itself.
+func mayRecover(err error) bool {
 	e := parley.AsError(err)
 	return e.Recoverable && e.Code != parley.BadInput
 }
 
-// untilResumed waits until a bridge is not paused any more. One that is gone is an error.
-func (a *app) untilResumed(ctx context.Context, c *client.Client, id string) error {
+// awaitResumed waits until a bridge is not paused any more. One that is gone is an error.
+func (a *app) awaitResumed(ctx context.Context, c *client.Client, id string) error {
 	for told := false; ; told = true {
 		v, err := c.Bridge(ctx, id)
 		if err != nil || !v.Paused {
@@ -97,7 +97,7 @@ func (a *app) untilResumed(ctx context.Context, c *client.Client, id string) err
 		if !told {
 			a.say("%s is paused; resume it: %s", id, a.commandLine("bridge", "resume", id))
 		}
-		if sleepFor(ctx, lookForMore); ctx.Err() != nil {
+		if sleepFor(ctx, pausedPoll); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -111,30 +111,30 @@ func sleepFor(ctx context.Context, length time.Duration) {
 	}
 }
 
-// importing shows how far a long import is: on a terminal on one line, elsewhere with a line now and then.
-type importing struct {
+// importProgress shows how far a long import is: on a terminal on one line, elsewhere with a line now and then.
+type importProgress struct {
 	*app
 	last time.Time
 	open bool // a line on a terminal is not ended
 }
 
-const tellEvery = 10 * time.Second
+const progressInterval = 10 * time.Second
 
-func (i *importing) tell(imported, waiting int64) {
+func (i *importProgress) report(imported, waiting int64) {
 	text := fmt.Sprintf("imported %d files, %d to go", imported, waiting)
 	switch {
 	case isTerminal(i.err):
 		_, _ = fmt.Fprint(i.err, "\r\x1b[K"+text)
 		if i.open = true; waiting == 0 {
-			i.end()
+			i.endLine()
 		}
-	case waiting == 0 || time.Since(i.last) >= tellEvery:
+	case waiting == 0 || time.Since(i.last) >= progressInterval:
 		i.say("%s", text)
 		i.last = time.Now()
 	}
 }
 
-func (i *importing) end() {
+func (i *importProgress) endLine() {
 	if i.open {
 		_, _ = fmt.Fprintln(i.err)
 	}

@@ -22,7 +22,7 @@ func (a *app) bridgeShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shown := shownBridge{v, lastLines(v)}
+			shown := shownBridge{v, readLogEnd(v)}
 			return a.printValue(shown, func() { a.showBridge(shown) })
 		})
 }
@@ -40,7 +40,7 @@ func (a *app) showBridge(v shownBridge) {
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	a.printFields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "trouble", v.Status.Trouble,
-		"do this", a.remedyFor(v.BridgeView), "runs", runs,
+		"do this", a.bridgeRemedy(v.BridgeView), "runs", runs,
 		"agents", strings.Join(v.Agents, ", "), "channels", strings.Join(v.Channels, ", "), "queue agent", v.QueueAgent,
 		"replay since", a.formatOptionalTime(v.ReplaySince), "last scan", a.formatOptionalTime(v.Status.ScannedAt),
 		"imported", number(v.Status.Imported), "pending", number(v.Status.Waiting), "exported", number(v.Status.Exported),
@@ -62,13 +62,13 @@ var bridgeLogs = map[parley.Layout]string{
 }
 
 const (
-	lastLogLines = 5
-	lastLogBytes = 1 << 20 // a line that lists what is wrong with one document may be very long
-	lastLogWidth = 400     // characters of a line that are shown
+	maxLogLines = 5
+	maxLogBytes = 1 << 20 // a line that lists what is wrong with one document may be very long
+	maxLogWidth = 400     // characters of a line that are shown
 )
 
-// lastLines is the end of a bridge's log. A tree on another machine has none here.
-func lastLines(v parley.BridgeView) []string {
+// readLogEnd is the end of a bridge's log. A tree on another machine has none here.
+func readLogEnd(v parley.BridgeView) []string {
 	root, err := os.OpenRoot(v.Root)
 	if err != nil {
 		return nil
@@ -84,8 +84,8 @@ func lastLines(v parley.BridgeView) []string {
 		return nil
 	}
 	defer func() { _ = file.Close() }()
-	from := max(info.Size()-lastLogBytes, 0)
-	raw, err := io.ReadAll(io.NewSectionReader(file, from, lastLogBytes))
+	from := max(info.Size()-maxLogBytes, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(file, from, maxLogBytes))
 	if err != nil {
 		return nil
 	}
@@ -93,12 +93,12 @@ func lastLines(v parley.BridgeView) []string {
 		raw = whole
 	}
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
-	if lines = lines[max(len(lines)-lastLogLines, 0):]; lines[0] == "" {
+	if lines = lines[max(len(lines)-maxLogLines, 0):]; lines[0] == "" {
 		return nil
 	}
 	for i, line := range lines {
-		if runes := []rune(line); len(runes) > lastLogWidth {
-			lines[i] = string(runes[:lastLogWidth]) + "…"
+		if runes := []rune(line); len(runes) > maxLogWidth {
+			lines[i] = string(runes[:maxLogWidth]) + "…"
 		}
 	}
 	return lines

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// remedies are what to do about what keeps a bridge from its work, by words of it. It goes on by itself once that is done.
-var remedies = []struct{ words, remedy string }{
+// bridgeRemedies are what to do about what keeps a bridge from its work, by words of it. It goes on by itself once that is done.
+var bridgeRemedies = []struct{ words, remedy string }{
 	{"read-only file system", "mount the tree with write permission"},
 	{"permission denied", "give the hub's user permission to read and write the tree"},
 	{"no space left", "free space on the disk"},
@@ -20,10 +20,10 @@ var remedies = []struct{ words, remedy string }{
 	{"is full", "wait until the agent has caught up, or raise its --inbox-depth"},
 }
 
-var holder = regexp.MustCompile(`another bridge is at this tree: (?:the bridge ([^\s,]+),)?`)
+var otherBridgePattern = regexp.MustCompile(`another bridge is at this tree: (?:the bridge ([^\s,]+),)?`)
 
-// remedyFor is what to do about the trouble of a bridge, if it has some.
-func (a *app) remedyFor(v parley.BridgeView) string {
+// bridgeRemedy is what to do about the trouble of a bridge, if it has some.
+func (a *app) bridgeRemedy(v parley.BridgeView) string {
 	trouble := v.Status.Trouble
 	if trouble == "" {
 		return ""
@@ -31,12 +31,12 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 	if v.Status.Stopped {
 		return "make sure that no other hub uses the tree, then resume this bridge: " + a.commandLine("bridge", "pause", v.ID) + " && " + a.commandLine("bridge", "resume", v.ID)
 	}
-	if other := holder.FindStringSubmatch(trouble); other != nil && other[1] != "" && other[1] != v.ID {
+	if other := otherBridgePattern.FindStringSubmatch(trouble); other != nil && other[1] != "" && other[1] != v.ID {
 		return "pause the other bridge, at its hub: " + a.commandLine("bridge", "pause", other[1])
 	} else if other != nil {
 		return "stop the process that the message names, or remove this bridge: " + a.commandLine("bridge", "remove", v.ID)
 	}
-	for _, r := range remedies {
+	for _, r := range bridgeRemedies {
 		if strings.Contains(trouble, r.words) {
 			return r.remedy
 		}
@@ -47,20 +47,20 @@ func (a *app) remedyFor(v parley.BridgeView) string {
 	return "check the tree and the log of the hub"
 }
 
-// troubled says what keeps a bridge from its work, and what to do about it, or nothing.
-func (a *app) troubled(v parley.BridgeView) (what, remedy string) {
+// bridgeProblem says what keeps a bridge from its work, and what to do about it, or nothing.
+func (a *app) bridgeProblem(v parley.BridgeView) (what, remedy string) {
 	switch state := bridgeState(v); {
 	case state == notRunning:
 		return v.ID + " is not running", "run it on the machine that has " + v.Root + ": " + a.commandLine("bridge", "run", v.ID)
 	case v.Status.Trouble != "" && !v.Paused:
-		return v.ID + " is " + state + ": " + v.Status.Trouble, a.remedyFor(v)
+		return v.ID + " is " + state + ": " + v.Status.Trouble, a.bridgeRemedy(v)
 	default:
 		return "", ""
 	}
 }
 
-// inStates counts bridges by what they are doing, in words.
-func inStates(bridges []parley.BridgeView) string {
+// countStates counts bridges by what they are doing, in words.
+func countStates(bridges []parley.BridgeView) string {
 	counts := map[string]int{}
 	var states []string
 	for _, v := range bridges {

@@ -30,17 +30,17 @@ standard input and prints each message as a line, until the input ends.`,
   parley chat --conv project-x "hey @arya @gendry thoughts on streaming?"
   parley chat arya -- hello
   tail -f build.log | parley chat --conv builds -o jsonl`,
-		ValidArgsFunction: a.agentNames,
+		ValidArgsFunction: a.completeAgents,
 	}
 	cmd.Flags().StringVar(&conv, "conv", "", "chat in this `conversation`")
-	complete(cmd, "conv", a.convNames)
+	completeFlag(cmd, "conv", a.completeConvs)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		names, text := splitChatArgs(args, cmd.ArgsLenAtDash(), conv != "")
 		switch {
 		case conv == "" && len(names) == 0:
 			return usagef(cmd, "AGENT is missing")
 		case len(text) > 1 || conv != "" && len(names) > 0:
-			return takes(0, 1)(cmd, args)
+			return argCount(0, 1)(cmd, args)
 		default:
 			return nil
 		}
@@ -69,7 +69,7 @@ func (a *app) suggestNewConv(ctx context.Context, c *client.Client, err error, c
 	if _, missing := c.Conversation(ctx, conv); missing == nil || parley.AsError(missing).Reason != parley.NotFound {
 		return err
 	}
-	return ifUnknown(err, "create it: %s", a.commandLine("conv", "new", shellWord(ref.Name)))
+	return suggestIfUnknown(err, "create it: %s", a.commandLine("conv", "new", shellWord(ref.Name)))
 }
 
 // splitChatArgs tells names from a text. No name has a space in it; what comes after -- (dash is how much comes

@@ -107,8 +107,8 @@ func (a *app) globalFlags(root *cobra.Command) {
 	flags.StringVar(&a.home, "home", "", "home `directory` of the hub (default $PARLEY_HOME, or ~/.parley)")
 	flags.StringVar(&a.as, "as", "", "act as this `agent` (owners only; the hub audits it)")
 	flags.VarP(&a.output, "output", "o", "output `format`: table, json or jsonl")
-	complete(root, "as", a.agentNames)
-	complete(root, "output", fixed(string(formatTable), string(formatJSON), string(formatLines)))
+	completeFlag(root, "as", a.completeAgents)
+	completeFlag(root, "output", completeWords(string(formatTable), string(formatJSON), string(formatLines)))
 }
 
 func (a *app) addCommands(root *cobra.Command) {

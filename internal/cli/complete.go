@@ -12,47 +12,47 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// names finds what could be meant by what was typed so far.
-type names = cobra.CompletionFunc
+// completer finds what could be meant by what was typed so far.
+type completer = cobra.CompletionFunc
 
 const (
 	completionTime = time.Second // nobody waits longer for a shell
 	maxCompletions = 200
 )
 
-// complete lets a flag's value be completed. A flag that does not exist is a mistake in this program.
-func complete(cmd *cobra.Command, flag string, by names) {
+// completeFlag lets a flag's value be completed. A flag that does not exist is a mistake in this program.
+func completeFlag(cmd *cobra.Command, flag string, by completer) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
 		panic(err)
 	}
 }
 
-// fixed completes from words.
-func fixed(words ...string) names {
+// completeWords completes from words.
+func completeWords(words ...string) completer {
 	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// inTurn completes each argument by its own function, and those after the last by the last.
-func inTurn(by ...names) names {
+// completeArgs completes each argument by its own function, and those after the last by the last.
+func completeArgs(by ...completer) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return by[min(len(args), len(by)-1)](cmd, args, typed)
 	}
 }
 
-// nothing completes nothing.
-func nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeNothing completes nothing.
+func completeNothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// ruleTargets completes whom a rule is about: an agent, or everybody.
-func (a *app) ruleTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	names, directive := a.agentNames(cmd, args, typed)
+// completeRuleTargets completes whom a rule is about: an agent, or everybody.
+func (a *app) completeRuleTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, directive := a.completeAgents(cmd, args, typed)
 	return append(names, parley.Anyone+"\teverybody"), directive
 }
 
-// agentNames completes the ids of agents. A hub that is away completes nothing.
-func (a *app) agentNames(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+// completeAgents completes the ids of agents. A hub that is away completes nothing.
+func (a *app) completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		agents, _ := c.Agents(ctx)
 		for _, agent := range agents {
 			if agent.Kind != parley.KindSystem { // whom nobody writes to
@@ -62,9 +62,9 @@ func (a *app) agentNames(cmd *cobra.Command, _ []string, typed string) ([]string
 	})
 }
 
-// tokenIDs completes the ids of tokens that can be revoked.
-func (a *app) tokenIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+// completeTokens completes the ids of tokens that can be revoked.
+func (a *app) completeTokens(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		tokens, _ := c.Tokens(ctx, "")
 		for _, token := range tokens {
 			if token.RevokedAt == nil {
@@ -74,9 +74,9 @@ func (a *app) tokenIDs(cmd *cobra.Command, _ []string, typed string) ([]string, 
 	})
 }
 
-// convNames completes the names of conversations.
-func (a *app) convNames(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+// completeConvs completes the names of conversations.
+func (a *app) completeConvs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Conversations(ctx, client.Conversations{All: true}, client.From{Limit: maxCompletions})
 		for _, conversation := range page.Items {
 			if conversation.Name != "" {
@@ -86,9 +86,9 @@ func (a *app) convNames(cmd *cobra.Command, _ []string, typed string) ([]string,
 	})
 }
 
-// runIDs completes the ids of runs, the newest first.
-func (a *app) runIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+// completeRuns completes the ids of runs, the newest first.
+func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: usualRuns})
 		for _, run := range page.Items {
 			add(run.ShortName(), run.Agent+" "+string(run.State))
@@ -96,9 +96,9 @@ func (a *app) runIDs(cmd *cobra.Command, _ []string, typed string) ([]string, co
 	})
 }
 
-// taskIDs completes the ids of tasks, the newest first.
-func (a *app) taskIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+// completeTasks completes the ids of tasks, the newest first.
+func (a *app) completeTasks(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Tasks(ctx, client.TasksOptions{}, client.From{Limit: maxCompletions})
 		for _, task := range page.Items {
 			add(task.ID, task.Title)
@@ -106,9 +106,9 @@ func (a *app) taskIDs(cmd *cobra.Command, _ []string, typed string) ([]string, c
 	})
 }
 
-// approvalIDs completes the ids of approvals that are not decided.
-func (a *app) approvalIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.fromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+// completeApprovals completes the ids of approvals that are not decided.
+func (a *app) completeApprovals(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: maxCompletions})
 		for _, approval := range page.Items {
 			add(approval.ShortName(), approval.Agent+" "+callText(approval))
@@ -116,17 +116,17 @@ func (a *app) approvalIDs(cmd *cobra.Command, _ []string, typed string) ([]strin
 	})
 }
 
-// agentListNames completes the last of several ids with commas between them.
-func (a *app) agentListNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+// completeAgentList completes the last of several ids with commas between them.
+func (a *app) completeAgentList(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	before := typed[:strings.LastIndexByte(typed, ',')+1]
-	found, _ := a.agentNames(cmd, args, typed[len(before):])
+	found, _ := a.completeAgents(cmd, args, typed[len(before):])
 	for i := range found {
 		found[i] = before + found[i]
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-func (a *app) fromHub(
+func (a *app) completeFromHub(
 	cmd *cobra.Command, typed string, find func(context.Context, *client.Client, func(name, about string)),
 ) (found []string, _ cobra.ShellCompDirective) {
 	c, err := a.newClient()

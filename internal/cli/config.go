@@ -22,7 +22,7 @@ func (a *app) configShow() *cobra.Command {
 		Example: `  parley config show
   PARLEY_RATE_BURST=50 parley config show -o json`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, c, err := a.configured(cmd)
 			if err != nil {
@@ -46,7 +46,7 @@ func (a *app) configPath() *cobra.Command {
 		Short:             "Print the path of the configuration file, even if the file does not exist",
 		Example:           `  $EDITOR "$(parley config path)"`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := home.Locate(a.home)
 			if err != nil {

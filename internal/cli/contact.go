@@ -65,8 +65,8 @@ Without TEXT, or with - as TEXT, the command reads the notification from standar
 // contactCommand is a command by which somebody turns to another.
 func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.Command {
 	r := contactFlags{contact: parley.Contact{Pattern: pattern}}
-	cmd.Args = afterWait(takes(1, 2))
-	cmd.ValidArgsFunction = inTurn(a.agentNames, nothing)
+	cmd.Args = afterWait(argCount(1, 2))
+	cmd.ValidArgsFunction = completeArgs(a.completeAgents, completeNothing)
 	r.declare(a, cmd)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if err := r.build(ctx, a, cmd, c, args); err != nil {
@@ -164,15 +164,15 @@ func (r *contactFlags) declare(a *app, cmd *cobra.Command) {
 	flags.StringArrayVar(&r.files, "file", nil, "`file` to send with it; repeat for several")
 	flags.StringVar(&r.contact.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key happens once")
 	flags.StringVar(&r.deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
-	flags.Var(urgency{&r.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.Var(priorityFlag{&r.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
 	flags.StringSliceVar(&r.contact.After, "after", nil, "begin after these `tasks` are completed; repeat for several")
-	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
-	complete(cmd, "after", a.taskIDs)
+	completeFlag(cmd, "priority", completeWords("low", "normal", "high", "urgent"))
+	completeFlag(cmd, "after", a.completeTasks)
 	wait := "wait this long for the answer (default " + parley.AskWait.String() + ")"
 	if r.contact.Pattern == parley.PatternDelegate {
 		wait = "wait this long for the result (without a duration: " + client.LongestContact.String() + ")"
 	}
-	flags.Var(span{&r.contact.Wait}, "wait", wait)
+	flags.Var(durationFlag{&r.contact.Wait}, "wait", wait)
 	flags.Lookup("wait").NoOptDefVal = r.defaultWait().String()
 	for _, name := range hiddenFlags[r.contact.Pattern] {
 		flags.Lookup(name).Hidden = true
@@ -195,7 +195,7 @@ func (r *contactFlags) defaultWait() time.Duration {
 
 // build completes the contact: its text, its times, and the files, which are stored first.
 func (r *contactFlags) build(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
-	if err := noneEmpty(cmd, "after"); err != nil {
+	if err := requireNonEmpty(cmd, "after"); err != nil {
 		return err
 	}
 	if r.contact.Wait > client.LongestContact {
@@ -229,7 +229,7 @@ func parseDeadline(cmd *cobra.Command, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
-	due, err := parseWhen(text, time.Now())
+	due, err := parseTime(text, time.Now())
 	if err != nil {
 		return nil, usagef(cmd, "--deadline: %w", err)
 	}

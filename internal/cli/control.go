@@ -39,11 +39,11 @@ func (a *app) controlCommand(action parley.Action, done, timeout, use, short, ex
 	var length time.Duration
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Args: takes(1, 1), ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args: argCount(1, 1), ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` that says why")
 	if timeout != "" {
-		cmd.Flags().Var(span{&length}, "timeout", timeout)
+		cmd.Flags().Var(durationFlag{&length}, "timeout", timeout)
 	}
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		command := parley.Command{Action: action, Parameters: parley.CommandParameters{Reason: reason, TimeoutMS: length.Milliseconds()}}
@@ -75,15 +75,15 @@ func (a *app) agentHealth() *cobra.Command {
 		Example: `  parley agent health
   parley agent health arya --wait=10s
   parley agent health --all -o json`,
-		Args: afterWait(takes(0, 1)), ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args: afterWait(argCount(0, 1)), ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&all, "all", false, "also list agents that reported nothing")
-	flags.Var(span{&wait}, "wait", "ask the agent now, and wait this long for its answer (without a duration: "+healthWait.String()+")")
+	flags.Var(durationFlag{&wait}, "wait", "ask the agent now, and wait this long for its answer (without a duration: "+healthWait.String()+")")
 	flags.Lookup("wait").NoOptDefVal = healthWait.String()
 	// Older scripts say --check, and --timeout for how long.
 	flags.BoolVar(&check, "check", false, "ask the agent now, and wait for its answer")
-	flags.Var(span{&timeout}, "timeout", "with --check: how long to wait")
+	flags.Var(durationFlag{&timeout}, "timeout", "with --check: how long to wait")
 	flags.Lookup("check").Hidden, flags.Lookup("timeout").Hidden = true, true
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		switch {
@@ -197,8 +197,8 @@ func (a *app) agentResumePair() *cobra.Command {
 		Use:               "resume-pair AGENT AGENT",
 		Short:             "Let two agents wake each other again after the hub stopped their loop",
 		Example:           "  parley agent resume-pair arya gendry",
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeAgents, a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			resumed, err := c.ResumePair(ctx, args[0], args[1])
 			if err != nil {

@@ -35,10 +35,10 @@ func (a *app) convNew() *cobra.Command {
   parley conv new projekt --display-name "Проект"
   parley conv new secrets --with arya --private --topic "Not for everybody"
   parley conv new standup --with arya,gendry --answers round-robin`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeNothing,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			n.Name, n.With, n.Answers = args[0], nameList(with...), parley.Answers(answers)
+			n.Name, n.With, n.Answers = args[0], splitNames(with...), parley.Answers(answers)
 			made, err := c.CreateConversation(ctx, n)
 			if err != nil {
 				return err
@@ -52,8 +52,8 @@ func (a *app) convNew() *cobra.Command {
 	cmd.Flags().StringVar(&n.DisplayName, "display-name", "", "display `name` (default: NAME)")
 	cmd.Flags().StringVar(&n.Topic, "topic", "", "`text` that says what it is about")
 	cmd.Flags().StringVar(&answers, "answers", "", "`order` of the answers when a message wakes several agents: parallel, round-robin or first")
-	complete(cmd, "with", a.agentListNames)
-	complete(cmd, "answers", fixed(answerWords...))
+	completeFlag(cmd, "with", a.completeAgentList)
+	completeFlag(cmd, "answers", completeWords(answerWords...))
 	return cmd
 }
 
@@ -154,7 +154,7 @@ func (a *app) showConv(v parley.ConversationView) {
 func (a *app) convArgCommand(use, short, example string, do clientFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Args: takes(1, 1), ValidArgsFunction: inTurn(a.convNames, nothing), RunE: a.withClient(do),
+		Args: argCount(1, 1), ValidArgsFunction: completeArgs(a.completeConvs, completeNothing), RunE: a.withClient(do),
 	}
 }
 
@@ -194,7 +194,7 @@ func (a *app) membersCommand(
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Args: takes(2, -1), ValidArgsFunction: inTurn(a.convNames, a.agentNames),
+		Args: argCount(2, -1), ValidArgsFunction: completeArgs(a.completeConvs, a.completeAgents),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			for _, agent := range args[1:] {
 				if err := do(c, ctx, args[0], agent); err != nil {

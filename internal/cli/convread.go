@@ -36,6 +36,6 @@ func (a *app) convRead() *cobra.Command {
 		})
 	cmd.Long = `Show the newest messages of a conversation, and leave them unread. "parley conv export --format markdown" writes the
 whole conversation.`
-	cmd.Flags().Var(number{&limit}, "limit", "show at most this `number` of messages")
+	cmd.Flags().Var(countFlag{&limit}, "limit", "show at most this `number` of messages")
 	return cmd
 }

@@ -17,8 +17,8 @@ func (a *app) convRename() *cobra.Command {
 		Use:               "rename CONVERSATION NAME",
 		Short:             "Rename a conversation",
 		Example:           "  parley conv rename project-x project-y\n  parley conv rename project-x \"Project Y\"",
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.convNames, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeConvs, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			change := parley.ConversationChange{Name: &args[1]}
 			if display != "" {
@@ -40,8 +40,8 @@ func (a *app) convTopic() *cobra.Command {
 		Use:               "topic CONVERSATION [TEXT]",
 		Short:             "Show or set the topic of a conversation",
 		Example:           "  parley conv topic project-x\n  parley conv topic project-x \"The report\"\n  parley conv topic project-x \"\"",
-		Args:              takes(1, 2),
-		ValidArgsFunction: inTurn(a.convNames, nothing),
+		Args:              argCount(1, 2),
+		ValidArgsFunction: completeArgs(a.completeConvs, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
 				v, err := c.Conversation(ctx, args[0])
@@ -68,8 +68,8 @@ func (a *app) convAnswers() *cobra.Command {
 		Long: `Set the order of the answers when a message wakes several agents: all at once (parallel), one after the other in the
 order of mention (round-robin), or only the first answer (first).`,
 		Example:           "  parley conv answers standup round-robin",
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.convNames, fixed(answerWords...), nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeConvs, completeWords(answerWords...), completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			answers := parley.Answers(args[1])
 			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Answers: &answers})
@@ -102,8 +102,8 @@ func (a *app) convDelete() *cobra.Command {
 		Use:               "delete CONVERSATION",
 		Short:             "Delete a conversation with all its messages",
 		Example:           "  parley conv delete project-x\n  parley conv delete project-x --yes",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.convNames, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeConvs, completeNothing),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
@@ -129,8 +129,8 @@ func (a *app) convExport() *cobra.Command {
 		Use:               "export CONVERSATION [FILE]",
 		Short:             "Export a conversation as JSON lines or Markdown",
 		Example:           "  parley conv export project-x > project-x.jsonl\n  parley conv export project-x notes.md --format markdown",
-		Args:              takes(1, 2),
-		ValidArgsFunction: inTurn(a.convNames, files),
+		Args:              argCount(1, 2),
+		ValidArgsFunction: completeArgs(a.completeConvs, completeFiles),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var lines exportLines
 			err := a.writeTo(ctx, args[1:], force, "exporting", func(w io.Writer) error {
@@ -145,6 +145,6 @@ func (a *app) convExport() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&form, "format", "jsonl", "`format`: jsonl or markdown")
 	declareForce(cmd, &force)
-	complete(cmd, "format", fixed("jsonl", "markdown"))
+	completeFlag(cmd, "format", completeWords("jsonl", "markdown"))
 	return cmd
 }

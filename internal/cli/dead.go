@@ -39,7 +39,7 @@ func (a *app) deadList() *cobra.Command {
 			)
 		}),
 	}
-	cmd.Flags().Var(number{&limit}, "limit", "list at most this `number` of dead letters (default: all)")
+	cmd.Flags().Var(countFlag{&limit}, "limit", "list at most this `number` of dead letters (default: all)")
 	return cmd
 }
 
@@ -59,8 +59,8 @@ func (a *app) deadLetterCommand(
 		Short: short,
 		Example: "  parley dead " + verb + " m1234\n" +
 			"  parley dead " + verb + " m1234 gendry",
-		Args:              takes(1, 2),
-		ValidArgsFunction: inTurn(nothing, a.agentNames, nothing),
+		Args:              argCount(1, 2),
+		ValidArgsFunction: completeArgs(completeNothing, a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
 				recipient, err := deadFor(ctx, c, args[0])

@@ -30,7 +30,7 @@ At its end the demo removes everything.`,
 		Example: `  parley demo
   parley demo --once`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "end after the show, and approve the request automatically")
 	cmd.Flags().StringVar(&addr, "addr", addr, "`address` to listen on; if it is in use, the demo takes a free port")

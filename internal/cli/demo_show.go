@@ -203,7 +203,7 @@ func (s *stage) print(ctx context.Context, m parley.Message) {
 		name = "\x1b[1;36m" + name + "\x1b[0m"
 	}
 	_, _ = fmt.Fprintf(s.out, "%s  %s  %s\n", oneLine(s.place(ctx, m.Conversation)), name, m.CreatedAt.Local().Format(time.TimeOnly))
-	for line := range strings.Lines(plain.Text(cmp.Or(m.Content.Text, body(m)))) {
+	for line := range strings.Lines(plain.Text(cmp.Or(m.Content.Text, messageBody(m)))) {
 		_, _ = fmt.Fprintln(s.out, strings.TrimRight("  "+line, " \n"))
 	}
 	_, _ = fmt.Fprintln(s.out)

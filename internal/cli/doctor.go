@@ -49,7 +49,7 @@ fix problems. The hub may be running or stopped. With --deep, doctor verifies ev
 		Example: `  parley doctor
   parley doctor --deep -o json`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "verify the checksum of every message and artifact")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -90,7 +90,7 @@ func (d *doctor) tell() error {
 	}
 	for _, f := range d.findings {
 		if f.Verdict == bad {
-			return quiet{exitError}
+			return silentError{exitError}
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 	d.checkDisk(status.DiskFree, status.DiskTotal)
 	for _, alert := range parley.GroupAlerts(status.Alerts) {
 		if alert.Name != "disk" { // which was looked at
-			d.note("alert", warn, "%s", alert.Message).Mend = d.app.remedy(alert)
+			d.note("alert", warn, "%s", alert.Message).Mend = d.app.alertRemedy(alert)
 		}
 	}
 	for _, agent := range status.UnknownClients {
@@ -56,7 +56,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 	sound := int64(0)
 	for _, v := range bridges {
-		what, remedy := d.app.troubled(v)
+		what, remedy := d.app.bridgeProblem(v)
 		switch info, err := os.Stat(v.Root); {
 		case !v.Outside && (err != nil || !info.IsDir()):
 			d.note("bridges", bad, "%s: there is no directory %s that this user can see", v.ID, v.Root).Mend = "restore the directory, or remove the bridge: " +
@@ -161,7 +161,7 @@ func (d *doctor) examineStore(ctx context.Context) error {
 	d.note("hub", fine, "the hub is not running")
 	d.note("versions", fine, "this program is parley %s (%s)", parley.Version, system())
 	tell, stop := d.app.showSteps(ctx, "verifying")
-	found, err := server.Examine(ctx, d.app.offline(d.dir, d.config), d.deep, func(r parley.CheckReport) { tell(progressOf(r)) })
+	found, err := server.Examine(ctx, d.app.offlineOptions(d.dir, d.config), d.deep, func(r parley.CheckReport) { tell(progressOf(r)) })
 	stop()
 	d.checkClock(found.Newest)
 	d.checkDisk(found.DiskFree, found.DiskTotal)

@@ -26,7 +26,7 @@ func (a *app) downCommand() *cobra.Command {
 		Example: `  parley down
   parley down --home ./hub`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := home.Locate(a.home)
 			if err != nil {

@@ -30,17 +30,17 @@ func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf(format+" (see %s --help)", append(args, cmd.CommandPath())...)}
 }
 
-// quiet is an error whose text has been printed already.
-type quiet struct{ code int }
+// silentError is an error whose text has been printed already.
+type silentError struct{ code int }
 
-func (quiet) Error() string { return "" }
+func (silentError) Error() string { return "" }
 
 // fail tells the user what went wrong, and returns the exit code.
 func (a *app) fail(ctx context.Context, err error) int {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
 		return exitInterrupted
 	}
-	if q, ok := errors.AsType[quiet](err); ok {
+	if q, ok := errors.AsType[silentError](err); ok {
 		return q.code
 	}
 	_, _ = fmt.Fprintln(a.err, a.program+":", oneLine(err.Error()))
@@ -78,8 +78,8 @@ func exitCode(err error) int {
 	}
 }
 
-// ifUnknown adds to an error about a name that nobody has what else may have been meant.
-func ifUnknown(err error, format string, args ...any) error {
+// suggestIfUnknown adds to an error about a name that nobody has what else may have been meant.
+func suggestIfUnknown(err error, format string, args ...any) error {
 	if err == nil || parley.AsError(err).Reason != parley.NotFound {
 		return err
 	}
@@ -98,7 +98,7 @@ func ifUnknown(err error, format string, args ...any) error {
 // noArgs refuses arguments, and names the command that may have been meant.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || !cmd.HasSubCommands() {
-		return takes(0, 0)(cmd, args)
+		return argCount(0, 0)(cmd, args)
 	}
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -108,14 +108,14 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("unknown command %q (%s)", args[0], hint)}
 }
 
-// takes wants at least so many arguments and at most so many; -1 is no limit.
-func takes(least, most int) cobra.PositionalArgs {
+// argCount wants at least so many arguments and at most so many; -1 is no limit.
+func argCount(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef(cmd, "%s is missing", missing(cmd, len(args)))
+			return usagef(cmd, "%s is missing", missingArgument(cmd, len(args)))
 		case most >= 0 && len(args) > most:
-			return usagef(cmd, "%q is one argument too many%s", args[most], inQuotes(cmd))
+			return usagef(cmd, "%q is one argument too many%s", args[most], quotesHint(cmd))
 		default:
 			return nil
 		}
@@ -126,7 +126,7 @@ func takes(least, most int) cobra.PositionalArgs {
 func afterWait(args cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if wait := cmd.Flags().Lookup("wait"); len(given) > 0 && wait.Changed && wait.Value.String() == wait.NoOptDefVal {
-			if last := given[len(given)-1]; isSpan(last) {
+			if last := given[len(given)-1]; isDuration(last) {
 				return usagef(cmd, "write --wait=%s", last)
 			}
 		}
@@ -134,13 +134,13 @@ func afterWait(args cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-func isSpan(text string) bool {
-	_, err := parseSpan(text)
+func isDuration(text string) bool {
+	_, err := parseDuration(text)
 	return err == nil
 }
 
-// noneEmpty refuses flags that were given with nothing in them, as an unset variable does.
-func noneEmpty(cmd *cobra.Command, names ...string) error {
+// requireNonEmpty refuses flags that were given with nothing in them, as an unset variable does.
+func requireNonEmpty(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "[]") == "" {
 			return usagef(cmd, "--%s is empty", name)
@@ -149,16 +149,16 @@ func noneEmpty(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// inQuotes is what to do where the last argument is a text, and a part of it may be too many.
-func inQuotes(cmd *cobra.Command) string {
+// quotesHint is what to do where the last argument is a text, and a part of it may be too many.
+func quotesHint(cmd *cobra.Command) string {
 	if strings.HasSuffix(strings.Trim(cmd.Use, "[]"), " TEXT") {
 		return "; put a text with spaces in quotes"
 	}
 	return ""
 }
 
-// missing is the name of the n-th argument of a command, as its usage has it.
-func missing(cmd *cobra.Command, n int) string {
+// missingArgument is the name of the n-th argument of a command, as its usage has it.
+func missingArgument(cmd *cobra.Command, n int) string {
 	names := strings.Fields(cmd.Use)[1:]
 	return strings.Trim(names[min(n, len(names)-1)], "[]….")
 }

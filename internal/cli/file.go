@@ -15,8 +15,8 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// files completes the names of files.
-func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeFiles completes the names of files.
+func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 

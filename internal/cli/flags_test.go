@@ -45,7 +45,7 @@ func TestWaitIsTheSameFlagEverywhere(t *testing.T) {
 			return
 		}
 		found[cmd.CommandPath()] = true
-		if wait.Value.Type() != "duration" || !isSpan(wait.NoOptDefVal) {
+		if wait.Value.Type() != "duration" || !isDuration(wait.NoOptDefVal) {
 			t.Errorf("%s takes --wait as a %s, and alone as %q", cmd.CommandPath(), wait.Value.Type(), wait.NoOptDefVal)
 		}
 	})

@@ -22,8 +22,8 @@ func (a *app) importAnimaCommand() *cobra.Command {
 may be running. The hub skips messages that it already has, so you can repeat the import. It adds agents that it does not
 know, without a runtime. If a text is too long for a message, the message has its beginning, and a file has the whole text.`,
 		Example:           "  parley import anima ~/.anima/conversations.db",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(files, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(completeFiles, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			hub, err := animaHub(ctx, c)
 			if err != nil {

@@ -36,10 +36,10 @@ Otherwise the hub delivers them again when the lease ends.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&peek, "peek", false, "look at the messages without taking them")
 	flags.BoolVar(&take.AtMostOnce, "at-most-once", false, "acknowledge the messages at once: the hub never delivers them again")
-	flags.Var(span{&take.Wait}, "wait", "wait this long for a message")
+	flags.Var(durationFlag{&take.Wait}, "wait", "wait this long for a message")
 	flags.Lookup("wait").NoOptDefVal = client.LongestWait.String()
-	flags.Var(number{&take.Limit}, "limit", "take at most this `number` of messages (default 20)")
-	flags.Var(span{&take.Lease}, "lease", "how long the lease lasts (default 60s)")
+	flags.Var(countFlag{&take.Limit}, "limit", "take at most this `number` of messages (default 20)")
+	flags.Var(durationFlag{&take.Lease}, "lease", "how long the lease lasts (default 60s)")
 	cmd.MarkFlagsMutuallyExclusive("peek", "at-most-once")
 	cmd.MarkFlagsMutuallyExclusive("peek", "wait")
 	cmd.MarkFlagsMutuallyExclusive("peek", "lease")
@@ -122,7 +122,7 @@ func (a *app) peekInbox(ctx context.Context, c *client.Client, limit int) error 
 
 // takeInbox takes and prints messages, which it returns.
 func (a *app) takeInbox(ctx context.Context, c *client.Client, t parley.Take) ([]parley.Message, error) {
-	taken, err := a.takeWithin(ctx, c, t)
+	taken, err := a.takeWaiting(ctx, c, t)
 	if t.Wait > 0 && isUnavailable(err) {
 		return nil, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and no message came within %s", t.Wait).
 			Suggest("check the hub: %s", a.commandLine("status")).From(err)
@@ -149,8 +149,8 @@ func (a *app) takeInbox(ctx context.Context, c *client.Client, t parley.Take) ([
 	return taken.Messages, nil
 }
 
-// takeWithin takes once there is something, with as many calls as the wait needs.
-func (a *app) takeWithin(ctx context.Context, c *client.Client, t parley.Take) (taken parley.Taken, err error) {
+// takeWaiting takes once there is something, with as many calls as the wait needs.
+func (a *app) takeWaiting(ctx context.Context, c *client.Client, t parley.Take) (taken parley.Taken, err error) {
 	if t.Wait == 0 {
 		return c.Take(ctx, t)
 	}
@@ -197,27 +197,27 @@ func (a *app) printMessage(m parley.Message) {
 		about = append(about, "requires an ack")
 	}
 	a.printWords(about...)
-	for line := range strings.Lines(body(m)) {
+	for line := range strings.Lines(messageBody(m)) {
 		_, _ = fmt.Fprintln(a.out, "  "+strings.TrimRight(plain.Text(line), "\n"))
 	}
 }
 
-// wordsOf is the text of a message. What the hub repeats of others stands as theirs.
-func wordsOf(m parley.Message) string {
+// messageText is the text of a message. What the hub repeats of others stands as theirs.
+func messageText(m parley.Message) string {
 	if m.From == parley.System {
 		return quote.Shown(m.Wording().Map(plain.Text))
 	}
 	return m.Content.Text
 }
 
-// body is what a message says, with its files named.
-func body(m parley.Message) string {
+// messageBody is what a message says, with its files named.
+func messageBody(m parley.Message) string {
 	parts := []string{}
 	payload := string(m.Payload)
 	if m.Content.Text != "" && (m.From == parley.System || m.Type == parley.TypeCommand) {
 		payload = "" // it says to programs what the text says to people
 	}
-	for _, part := range []string{wordsOf(m), m.Content.Code, payload} {
+	for _, part := range []string{messageText(m), m.Content.Code, payload} {
 		if part != "" {
 			parts = append(parts, strings.TrimRight(part, "\n"))
 		}

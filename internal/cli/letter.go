@@ -28,20 +28,20 @@ type messageFlags struct {
 
 func (l *messageFlags) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(span{&l.wait}, "wait", "wait this long for the answer and print it (without a duration: "+defaultWait.String()+")")
+	flags.Var(durationFlag{&l.wait}, "wait", "wait this long for the answer and print it (without a duration: "+defaultWait.String()+")")
 	flags.Lookup("wait").NoOptDefVal = defaultWait.String()
-	flags.Var(span{&l.timeout}, "timeout", "with --wait: how long")
+	flags.Var(durationFlag{&l.timeout}, "timeout", "with --wait: how long")
 	flags.Lookup("timeout").Hidden = true
 	flags.StringVar(&l.kind, "type", "", "message `type`: chat, request, notification, …")
-	flags.Var(urgency{&l.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.Var(span{&l.ttl}, "ttl", "how long the hub may deliver it, such as 10m")
+	flags.Var(priorityFlag{&l.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.Var(durationFlag{&l.ttl}, "ttl", "how long the hub may deliver it, such as 10m")
 	flags.StringVar(&l.deadline, "deadline", "", "`time` when an answer is due, or a duration such as 2h")
 	flags.BoolVar(&l.draft.RequiresAck, "requires-ack", false, "the recipient must acknowledge it")
 	flags.StringArrayVar(&l.files, "file", nil, "`file` to send with it; repeat for several")
 	flags.StringVar(&l.payload, "payload", "", "`JSON` object to send as the payload")
 	flags.StringVar(&l.draft.IdempotencyKey, "key", "", "idempotency `key`: the hub stores a repeated message with this key once")
-	complete(cmd, "type", fixed("chat", "request", "response", "notification", "command", "status", "result"))
-	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
+	completeFlag(cmd, "type", completeWords("chat", "request", "response", "notification", "command", "status", "result"))
+	completeFlag(cmd, "priority", completeWords("low", "normal", "high", "urgent"))
 }
 
 // textOnly says that there is nothing to send but a text.
@@ -61,9 +61,9 @@ func (l *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversati
 		return usagef(cmd, "TEXT is missing")
 	}
 	if len(args) > 2 || toConversation && len(args) == 2 {
-		return afterWait(takes(least, 2))(cmd, args)
+		return afterWait(argCount(least, 2))(cmd, args)
 	}
-	return takes(least, 2)(cmd, args)
+	return argCount(least, 2)(cmd, args)
 }
 
 // buildDraft completes the draft: its text, times and files, which are stored first.

@@ -28,7 +28,7 @@ text of messages. Owners only.`,
   parley log --trace nightly-build -o jsonl
   parley log -f`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	f.Limit = usualLines
 	cmd.Flags().StringVar(&f.Trace, "trace", "", "show only this trace; give its `id`, or the id of one of its messages or files")
@@ -36,11 +36,11 @@ text of messages. Owners only.`,
 	cmd.Flags().StringVar(&f.Status, "status", "", "show only lines with this `status`: sent, delivered, processed or failed")
 	cmd.Flags().StringVar(&since, "since", "", "show only lines since this `time`, or since a duration such as 1h")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines, until you interrupt it")
-	cmd.Flags().VarP(number{&f.Limit}, "lines", "n", "show at most this `number` of existing lines")
-	complete(cmd, "agent", a.agentNames)
-	complete(cmd, "status", fixed(parley.LogStatuses()...))
+	cmd.Flags().VarP(countFlag{&f.Limit}, "lines", "n", "show at most this `number` of existing lines")
+	completeFlag(cmd, "agent", a.completeAgents)
+	completeFlag(cmd, "status", completeWords(parley.LogStatuses()...))
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-		when, err := sinceWhen(cmd, "since", since)
+		when, err := parsePastTime(cmd, "since", since)
 		if err != nil {
 			return err
 		}

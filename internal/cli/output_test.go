@@ -128,7 +128,7 @@ func TestTodayNeedsNoDay(t *testing.T) {
 }
 
 func TestATerminalIsAsked(t *testing.T) {
-	for answer, want := range map[string]error{"y": nil, "YES": nil, "n": quiet{exitError}, "": quiet{exitError}} {
+	for answer, want := range map[string]error{"y": nil, "YES": nil, "n": silentError{exitError}, "": silentError{exitError}} {
 		a, person := terminal(t)
 		done := make(chan error, 1)
 		cmd := &cobra.Command{Use: "x"}
@@ -222,7 +222,7 @@ func TestNoFileIsReplacedUnasked(t *testing.T) {
 func TestANameThatIsTakenGetsANumber(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "backup")
 	for _, want := range []string{name, name + "-2", name + "-3"} {
-		got := unused(name)
+		got := unusedName(name)
 		if err := os.Mkdir(got, 0o700); err != nil || got != want {
 			t.Errorf("the name is %s (%v), want %s", got, err, want)
 		}

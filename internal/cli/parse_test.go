@@ -12,12 +12,12 @@ func TestDurations(t *testing.T) {
 		"90s": 90 * time.Second, "2h30m": 150 * time.Minute, "30d": 30 * 24 * time.Hour, "1d12h": 36 * time.Hour,
 		"0.5d": 12 * time.Hour, "0s": 0,
 	} {
-		if got, err := parseSpan(text); err != nil || got != want {
+		if got, err := parseDuration(text); err != nil || got != want {
 			t.Errorf("parseSpan(%q) = %s, %v; want %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "d", "-1d", "-5s", "1d-2h", "5", "1w", "NaNd", "Infd", "99999999d", "1dx", "1d2d"} {
-		if got, err := parseSpan(text); err == nil {
+		if got, err := parseDuration(text); err == nil {
 			t.Errorf("parseSpan(%q) = %s, want an error", text, got)
 		}
 	}
@@ -31,18 +31,18 @@ func TestTimes(t *testing.T) {
 		"2031-02-03 04:05":     time.Date(2031, 2, 3, 4, 5, 0, 0, time.Local),
 		"2031-02-03":           time.Date(2031, 2, 3, 0, 0, 0, 0, time.Local),
 	} {
-		if got, err := parseWhen(text, now); err != nil || !got.Equal(want) {
+		if got, err := parseTime(text, now); err != nil || !got.Equal(want) {
 			t.Errorf("parseWhen(%q) = %s, %v; want %s", text, got, err, want)
 		}
 	}
-	if got, err := parseWhen("tomorrow", now); err == nil {
+	if got, err := parseTime("tomorrow", now); err == nil {
 		t.Errorf("tomorrow is %s", got)
 	}
 }
 
 func TestPriorities(t *testing.T) {
 	var p parley.Priority
-	flag := urgency{&p}
+	flag := priorityFlag{&p}
 	for text, level := range map[string]int{"0": 0, "10": 10, "high": 8, "URGENT": 10} {
 		if err := flag.Set(text); err != nil || p.Level() != level {
 			t.Errorf("%q gives %d, %v; want %d", text, p.Level(), err, level)

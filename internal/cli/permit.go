@@ -38,8 +38,8 @@ func (a *app) permitRuleCommand(rule *parley.Permission, verb, short, example st
 		Short:             short,
 		Long:              short + ". TARGET may be *, which means every participant without a rule of its own.",
 		Example:           example,
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeAgents, a.completeRuleTargets, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			rule.Agent, rule.Target = args[0], args[1]
 			added, err := c.Permit(ctx, *rule)
@@ -77,8 +77,8 @@ func (a *app) permitList() *cobra.Command {
 		Use:               "list [AGENT]",
 		Short:             "List the rules of all agents, or of one agent",
 		Example:           "  parley permit list\n  parley permit list intern -o json",
-		Args:              takes(0, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(0, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			rules, err := c.Permissions(ctx, strings.Join(args, ""))
 			if err != nil {
@@ -103,8 +103,8 @@ func (a *app) permitRemove() *cobra.Command {
 		Use:               "remove AGENT TARGET",
 		Short:             "Remove the rules of an agent for a target",
 		Example:           "  parley permit remove intern analyst\n  parley permit remove intern \"*\" --only deny",
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.agentNames, a.ruleTargets, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeAgents, a.completeRuleTargets, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.Unpermit(ctx, args[0], args[1], parley.Effect(effect)); err != nil {
 				return err
@@ -113,7 +113,7 @@ func (a *app) permitRemove() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&effect, "only", "", "remove only the rule with this `effect`: allow or deny")
-	complete(cmd, "only", fixed(string(parley.EffectAllow), string(parley.EffectDeny)))
+	completeFlag(cmd, "only", completeWords(string(parley.EffectAllow), string(parley.EffectDeny)))
 	return cmd
 }
 
@@ -124,8 +124,8 @@ func (a *app) permitCheck() *cobra.Command {
 		Long: `Show whether an agent may contact another one, which rule decides, and every rule that the hub checked before it. The
 exit code is 3 if the agent may not contact the target, and 1 if both are the same agent.`,
 		Example:           "  parley permit check intern analyst\n  parley permit check intern analyst -o json",
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.agentNames, a.agentNames, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeAgents, a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			verdict, err := c.CheckPermission(ctx, args[0], args[1])
 			if err != nil {
@@ -135,7 +135,7 @@ exit code is 3 if the agent may not contact the target, and 1 if both are the sa
 				return err
 			}
 			if verdict.Error != nil {
-				return quiet{exitCode(verdict.Error)}
+				return silentError{exitCode(verdict.Error)}
 			}
 			return nil
 		}),

@@ -10,15 +10,17 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// places are what conversations are called, each asked for once.
-type places struct {
+// conversationTitles are what conversations are called, each asked for once.
+type conversationTitles struct {
 	client *client.Client
 	known  map[string]string
 }
 
-func newPlaces(c *client.Client) places { return places{c, map[string]string{}} }
+func newPlaces(c *client.Client) conversationTitles {
+	return conversationTitles{c, map[string]string{}}
+}
 
-func (t places) of(ctx context.Context, id string) string {
+func (t conversationTitles) of(ctx context.Context, id string) string {
 	title, known := t.known[id]
 	if !known {
 		title = id
@@ -39,7 +41,7 @@ func titleOf(v parley.ConversationView) string {
 }
 
 // works is what somebody is at: where, and for how long.
-func (t places) works(ctx context.Context, list []parley.Work) string {
+func (t conversationTitles) works(ctx context.Context, list []parley.Work) string {
 	var parts []string
 	for _, w := range list {
 		parts = append(parts, fmt.Sprintf("%s (%s, %s)", t.place(ctx, w), w.State, formatDuration(time.Since(w.Since))))
@@ -48,7 +50,7 @@ func (t places) works(ctx context.Context, list []parley.Work) string {
 }
 
 // place is where somebody is at work, as far as one may know.
-func (t places) place(ctx context.Context, w parley.Work) string {
+func (t conversationTitles) place(ctx context.Context, w parley.Work) string {
 	switch {
 	case w.Channel != "":
 		return "#" + w.Channel

@@ -17,8 +17,8 @@ func (a *app) redactCommand() *cobra.Command {
 		Long:  "Erase the content of a message: its body, its files and its entries in the search index. Its id and digest stay.",
 		Example: `  parley redact m1234 --reason "a password"
   parley redact m1234 --yes`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` for the audit log that says why")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")

@@ -16,7 +16,7 @@ func (a *app) restoreCommand() *cobra.Command {
 configuration names one. No hub may be running in the home.`,
 		Example: `  parley restore /mnt/backups/parley-monday --home ./restored
   PARLEY_STORE=postgres://parley@localhost/new parley restore /mnt/backups/parley-monday --home ./restored`,
-		Args: takes(1, 1),
+		Args: argCount(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, c, err := a.configured(cmd)
 			if err != nil {
@@ -27,7 +27,7 @@ configuration names one. No hub may be running in the home.`,
 				return err
 			}
 			stop := a.showWaiting(cmd.Context(), "restoring")
-			restored, err := server.Restore(cmd.Context(), a.offline(dir, c), from)
+			restored, err := server.Restore(cmd.Context(), a.offlineOptions(dir, c), from)
 			stop()
 			if err != nil {
 				return err

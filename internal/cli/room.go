@@ -43,7 +43,7 @@ func openRoom(ctx context.Context, c *client.Client, conversation string, names 
 	for i, name := range names {
 		agent, err := c.Agent(ctx, name)
 		if i > 0 && i == len(names)-1 {
-			err = ifUnknown(err, "put a text of one word after --: parley chat %s -- %s", strings.Join(names[:i], " "), name)
+			err = suggestIfUnknown(err, "put a text of one word after --: parley chat %s -- %s", strings.Join(names[:i], " "), name)
 		}
 		if err != nil {
 			return nil, err

@@ -22,13 +22,13 @@ func (a *app) agentRuns() *cobra.Command {
 		Example: `  parley agent runs
   parley agent runs arya --live
   parley agent runs --conv project-x --limit 100 -o jsonl`,
-		Args:              takes(0, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(0, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
 	cmd.Flags().BoolVar(&which.Live, "live", false, "list only runs that have not ended")
 	cmd.Flags().StringVar(&which.Conversation, "conv", "", "list only runs in this `conversation`")
-	cmd.Flags().Var(number{&limit}, "limit", "list at most this `number` of runs")
-	complete(cmd, "conv", a.convNames)
+	cmd.Flags().Var(countFlag{&limit}, "limit", "list at most this `number` of runs")
+	completeFlag(cmd, "conv", a.completeConvs)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		which.Agent = strings.Join(args, "")
 		runs, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Run], error) {
@@ -101,8 +101,8 @@ func (a *app) agentRun() *cobra.Command {
 		Short: "Show a run, with its outcome and its output",
 		Example: `  parley agent run run-12
   parley agent run run-12 --follow`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.runIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeRuns, completeNothing),
 	}
 	cmd.Flags().BoolVar(&follow, "follow", false, "first print its progress, until it ends")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
@@ -152,7 +152,7 @@ func triggersText(ctx context.Context, c *client.Client, triggers []string) stri
 	for _, id := range triggers {
 		words := id
 		if m, err := c.Message(ctx, id); err == nil {
-			words = m.ShortName() + " " + m.From + ": " + truncate(oneLine(body(m.Message)), 60)
+			words = m.ShortName() + " " + m.From + ": " + truncate(oneLine(messageBody(m.Message)), 60)
 		}
 		said = append(said, words)
 	}
@@ -219,8 +219,8 @@ func (a *app) agentCancel() *cobra.Command {
 		Use:               "cancel RUN",
 		Short:             "Cancel a run; the hub does not retry it",
 		Example:           "  parley agent cancel run-12 --reason \"it goes the wrong way\"",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.runIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeRuns, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			run, err := c.CancelRun(ctx, args[0], reason)
 			if err != nil {

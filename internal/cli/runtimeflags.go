@@ -28,7 +28,7 @@ type runtimeFlags struct{ config, rules string }
 func (f *runtimeFlags) declare(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.config, "runtime-config", "", "all settings of its runtime as a `JSON` object, or @file")
 	cmd.Flags().StringVar(&f.rules, "rules", "", "runtime script: `file` with rules in YAML, or - for standard input")
-	complete(cmd, "rules", files)
+	completeFlag(cmd, "rules", completeFiles)
 }
 
 // apply puts what they say into a change.

@@ -20,8 +20,8 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 		Example: `  parley search report
   parley search 'from:arya in:project-x "final draft"'
   parley search is:unanswered to:gendry --limit 5`,
-		Args:              takes(1, -1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, -1),
+		ValidArgsFunction: completeNothing,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			behind := false
 			hits, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Hit], error) {
@@ -48,6 +48,6 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 			)
 		}),
 	}
-	cmd.Flags().Var(number{&limit}, "limit", "list at most this `number` of messages")
+	cmd.Flags().Var(countFlag{&limit}, "limit", "list at most this `number` of messages")
 	return cmd
 }

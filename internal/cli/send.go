@@ -27,14 +27,14 @@ message from standard input.`,
   parley send arya "Where is the report?" --wait=5m
   parley send --conv project-x "@gendry please review" --file report.pdf
   git diff | parley send arya - --dm --priority high`,
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return l.checkArgs(cmd, args, conv != "") }
 	l.declare(cmd)
 	cmd.Flags().BoolVar(&direct, "dm", false, "send in the direct conversation with the agent")
 	cmd.Flags().StringVar(&conv, "conv", "", "send in this `conversation`; without AGENT, only mentioned participants get it")
 	cmd.MarkFlagsMutuallyExclusive("dm", "conv")
-	complete(cmd, "conv", a.convNames)
+	completeFlag(cmd, "conv", a.completeConvs)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		switch l.draft.Conversation = conv; {
 		case conv == "":
@@ -52,9 +52,9 @@ message from standard input.`,
 func (a *app) suggestConversation(err error, name string) error {
 	switch {
 	case strings.HasPrefix(name, "#"):
-		return ifUnknown(err, "to send to a conversation: %s", a.commandLine("send", "--conv", shellWord(name[1:]), `"…"`))
+		return suggestIfUnknown(err, "to send to a conversation: %s", a.commandLine("send", "--conv", shellWord(name[1:]), `"…"`))
 	case strings.Contains(name, ","):
-		return ifUnknown(err, "to send to several agents: %s", a.commandLine("chat", strings.Join(nameList(name), " "), `"…"`))
+		return suggestIfUnknown(err, "to send to several agents: %s", a.commandLine("chat", strings.Join(splitNames(name), " "), `"…"`))
 	default:
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *app) replyCommand() *cobra.Command {
 		Short: "Reply to a message",
 		Example: `  parley reply m1234 "It is on the shelf."
   echo "Done." | parley reply m1234 -`,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return l.checkArgs(cmd, args, false) }
 	l.declare(cmd)
@@ -130,7 +130,7 @@ func (a *app) printRefusals(r parley.Receipt) (err error) {
 			why = parley.Errorf(parley.Unavailable, "no reason is known").Suggest("see what happened: %s", a.commandLine("trace", d.Message))
 		}
 		_, _ = fmt.Fprintf(a.err, "%s: the message did not reach %s: %s\n", a.program, d.Recipient, oneLine(why.Error()))
-		err = quiet{exitError}
+		err = silentError{exitError}
 	}
 	return err
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// note is what send-message is to post.
-type note struct{ agent, channel, to, text string }
+// channelNote is what send-message is to post.
+type channelNote struct{ agent, channel, to, text string }
 
 func (a *app) sendMessageCommand() *cobra.Command {
-	var n note
+	var n channelNote
 	cmd := &cobra.Command{
 		Use:   "send-message",
 		Short: "Post a message in a channel as an agent, like the script send-message",
@@ -26,28 +26,28 @@ If you run the program through a link named send-message or send-message.py, it 
 		Example: `  parley send-message --agent supervisor --channel agent-os-paper --to codex --text "Please review this"
   parley send-message --agent supervisor --channel agent-os-paper --to all --text "Team announcement"`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&n.agent, "agent", "", "`agent` that posts the message")
 	flags.StringVar(&n.channel, "channel", "", "`channel` in which to post it")
 	flags.StringVar(&n.to, "to", "", "recipient: an `agent`, or all")
 	flags.StringVar(&n.text, "text", "", "`text` of the message, or - for standard input")
-	complete(cmd, "agent", a.agentNames)
-	complete(cmd, "to", a.agentNames)
-	complete(cmd, "channel", a.convNames)
-	complete(cmd, "text", nothing)
+	completeFlag(cmd, "agent", a.completeAgents)
+	completeFlag(cmd, "to", a.completeAgents)
+	completeFlag(cmd, "channel", a.completeConvs)
+	completeFlag(cmd, "text", completeNothing)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := allGiven(cmd, "agent", "channel", "to", "text"); err != nil {
+		if err := requireFlags(cmd, "agent", "channel", "to", "text"); err != nil {
 			return err
 		}
-		return a.sendNote(cmd.Context(), n)
+		return a.postNote(cmd.Context(), n)
 	}
 	return cmd
 }
 
-// allGiven wants all of these flags.
-func allGiven(cmd *cobra.Command, names ...string) error {
+// requireFlags wants all of these flags.
+func requireFlags(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
 			return usagef(cmd, "--%s is missing", name)
@@ -56,18 +56,18 @@ func allGiven(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-func (a *app) sendNote(ctx context.Context, n note) error {
+func (a *app) postNote(ctx context.Context, n channelNote) error {
 	text, err := a.readTextArg(ctx, n.text)
 	if err != nil {
 		return err
 	}
-	c, err := a.newClientAs(ctx, a.usualName(n.agent))
+	c, err := a.newClientAs(ctx, a.canonicalAgent(n.agent))
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	receipt, err := a.postDraft(ctx, c, parley.Draft{
-		Conversation: channelNamed(n.channel), Make: true, To: a.usualName(n.to), Content: parley.Content{Text: text},
+		Conversation: channelRef(n.channel), Make: true, To: a.canonicalAgent(n.to), Content: parley.Content{Text: text},
 	})
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func (a *app) sendNote(ctx context.Context, n note) error {
 	return a.printAccepted(ctx, c, receipt)
 }
 
-// usualName is an agent by the name it has now, where scripts may know an earlier one.
-func (a *app) usualName(name string) string {
+// canonicalAgent is an agent by the name it has now, where scripts may know an earlier one.
+func (a *app) canonicalAgent(name string) string {
 	id, warning := dialect.AgentID(dialect.AgentOS, name)
 	if warning != "" {
 		a.say("note: %s", warning)
@@ -84,5 +84,5 @@ func (a *app) usualName(name string) string {
 	return id
 }
 
-// channelNamed is a channel by its name, which no id is.
-func channelNamed(name string) string { return "#" + strings.TrimPrefix(name, "#") }
+// channelRef is a channel by its name, which no id is.
+func channelRef(name string) string { return "#" + strings.TrimPrefix(name, "#") }

@@ -93,22 +93,22 @@ func (s *agentFlags) declare(a *app, cmd *cobra.Command) {
 			s.flags.String(one.flag, value, one.help)
 		case int:
 			if strings.HasPrefix(one.field, "budget.") {
-				s.flags.Var(most{number{&value}}, one.flag, one.help)
+				s.flags.Var(limitFlag{countFlag{&value}}, one.flag, one.help)
 				continue
 			}
-			s.flags.Var(number{&value}, one.flag, one.help)
+			s.flags.Var(countFlag{&value}, one.flag, one.help)
 		case float64:
-			s.flags.Var(amount{&value}, one.flag, one.help)
+			s.flags.Var(amountFlag{&value}, one.flag, one.help)
 		case []string:
 			s.flags.StringArray(one.flag, value, one.help)
 		}
 	}
 	s.runtime.declare(cmd)
-	complete(cmd, "manager", a.agentNames)
-	complete(cmd, "tier", fixed("command", "pm", "worker"))
-	complete(cmd, "mode", fixed("autonomous", "supervised", "strict"))
-	complete(cmd, "runtime", fixed(runtimeNames...))
-	complete(cmd, "inbox-overflow", fixed("evict-oldest", "reject", "unbounded"))
+	completeFlag(cmd, "manager", a.completeAgents)
+	completeFlag(cmd, "tier", completeWords("command", "pm", "worker"))
+	completeFlag(cmd, "mode", completeWords("autonomous", "supervised", "strict"))
+	completeFlag(cmd, "runtime", completeWords(runtimeNames...))
+	completeFlag(cmd, "inbox-overflow", completeWords("evict-oldest", "reject", "unbounded"))
 }
 
 // change is what the flags that were given ask for.

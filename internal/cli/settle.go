@@ -17,7 +17,7 @@ func (a *app) ackCommand() *cobra.Command {
 		Short: "Acknowledge messages, or all messages of a lease",
 		Example: `  parley ack m1234
   parley ack --lease 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b`,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().StringVar(&lease, "lease", "", "`id` of the lease of the messages")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -28,9 +28,9 @@ func (a *app) ackCommand() *cobra.Command {
 	}
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		if len(args) == 0 {
-			return a.settled(c.Settle(ctx, lease, parley.Outcome{}))
+			return a.printSettled(c.Settle(ctx, lease, parley.Outcome{}))
 		}
-		return a.settled(c.Ack(ctx, lease, args...))
+		return a.printSettled(c.Ack(ctx, lease, args...))
 	})
 	return cmd
 }
@@ -43,20 +43,20 @@ func (a *app) inboxNack() *cobra.Command {
 		Short: "Return leased messages, all or some, with a reason",
 		Example: `  parley inbox nack 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --failure busy --after 30s
   parley inbox nack 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --failure final --reason "not for me"`,
-		Args:              takes(1, -1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, -1),
+		ValidArgsFunction: completeNothing,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			why.Failure = parley.Failure(failure)
 			if len(args) == 1 {
-				return a.settled(c.Settle(ctx, args[0], parley.Outcome{Trouble: &why}))
+				return a.printSettled(c.Settle(ctx, args[0], parley.Outcome{Trouble: &why}))
 			}
-			return a.settled(c.Nack(ctx, args[0], why, args[1:]...))
+			return a.printSettled(c.Nack(ctx, args[0], why, args[1:]...))
 		}),
 	}
 	cmd.Flags().StringVar(&failure, "failure", string(parley.FailureBusy), "`kind` of failure: lost, busy, server, nostart or final")
 	cmd.Flags().StringVar(&why.Reason, "reason", "", "`text` that says what went wrong")
-	cmd.Flags().Var(span{&why.After}, "after", "how long to wait before the next attempt, such as 30s")
-	complete(cmd, "failure", fixed("lost", "busy", "server", "nostart", "final"))
+	cmd.Flags().Var(durationFlag{&why.After}, "after", "how long to wait before the next attempt, such as 30s")
+	completeFlag(cmd, "failure", completeWords("lost", "busy", "server", "nostart", "final"))
 	return cmd
 }
 
@@ -66,18 +66,18 @@ func (a *app) inboxExtend() *cobra.Command {
 		Use:               "extend LEASE",
 		Short:             "Extend a lease",
 		Example:           "  parley inbox extend 0195a1b2-aaaa-7e5f-8a9b-0c1d2e3f4a5b --for 5m",
-		Args:              takes(1, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeNothing,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			return a.settled(c.Extend(ctx, args[0], length))
+			return a.printSettled(c.Extend(ctx, args[0], length))
 		}),
 	}
-	cmd.Flags().Var(span{&length}, "for", "how long the lease lasts from now")
+	cmd.Flags().Var(durationFlag{&length}, "for", "how long the lease lasts from now")
 	return cmd
 }
 
-// settled prints what has become of deliveries.
-func (a *app) settled(deliveries []parley.Delivery, err error) error {
+// printSettled prints what has become of deliveries.
+func (a *app) printSettled(deliveries []parley.Delivery, err error) error {
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ acknowledge, each with the command to run next. Alerts of one kind share a line;
   parley status --alerts
   parley status -o json`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().BoolVar(&alerts, "alerts", false, "list every alert")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -118,12 +118,12 @@ func (a *app) showAlerts(s parley.HubStatus, all bool) {
 		return
 	}
 	for _, g := range parley.GroupAlerts(s.Alerts) {
-		a.printFields("alert", g.Message, "", a.remedy(g))
+		a.printFields("alert", g.Message, "", a.alertRemedy(g))
 	}
 }
 
-// remedy is what to do about alerts of one kind.
-func (a *app) remedy(g parley.AlertGroup) string {
+// alertRemedy is what to do about alerts of one kind.
+func (a *app) alertRemedy(g parley.AlertGroup) string {
 	if g.Count > 1 {
 		return "list every alert: " + a.commandLine("status", "--alerts")
 	}
@@ -131,9 +131,9 @@ func (a *app) remedy(g parley.AlertGroup) string {
 }
 
 func (a *app) showBridges(bridges []parley.BridgeView) {
-	a.printFields("bridges", inStates(bridges))
+	a.printFields("bridges", countStates(bridges))
 	for _, v := range bridges {
-		what, remedy := a.troubled(v)
+		what, remedy := a.bridgeProblem(v)
 		a.printFields("bridge", what, "", remedy)
 	}
 }

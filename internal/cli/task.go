@@ -54,25 +54,25 @@ Without TEXT, or with - as TEXT, the command reads the text from standard input.
 		Example: `  parley task new "Prepare the Q4 report" --assignee coordinator --deadline 2d
   parley task new "Check the figures" --assignee data --parent task-100 --after task-101
   parley task new "Call the printer"`,
-		Args:              takes(0, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(0, 1),
+		ValidArgsFunction: completeNothing,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&n.Assignee, "assignee", "", "`agent` that does the task (default: you)")
 	flags.StringVar(&n.Title, "title", "", "`text` of the title")
 	flags.StringVar(&n.Parent, "parent", "", "parent `task`")
 	flags.StringVar(&n.DelegationReason, "reason", "", "`text` that says why the assignee gets the task")
-	flags.Var(urgency{&n.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.Var(priorityFlag{&n.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
 	flags.StringVar(&deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
 	flags.StringSliceVar(&n.DependsOn, "after", nil, "begin after these `tasks` are completed; repeat for several")
 	flags.StringArrayVar(&names, "file", nil, "`file` to send with it; repeat for several")
 	flags.StringVar(&n.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key creates one task")
-	complete(cmd, "assignee", a.agentNames)
-	complete(cmd, "parent", a.taskIDs)
-	complete(cmd, "after", a.taskIDs)
-	complete(cmd, "priority", fixed("low", "normal", "high", "urgent"))
+	completeFlag(cmd, "assignee", a.completeAgents)
+	completeFlag(cmd, "parent", a.completeTasks)
+	completeFlag(cmd, "after", a.completeTasks)
+	completeFlag(cmd, "priority", completeWords("low", "normal", "high", "urgent"))
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
-		if err := noneEmpty(cmd, "assignee", "parent", "after"); err != nil {
+		if err := requireNonEmpty(cmd, "assignee", "parent", "after"); err != nil {
 			return err
 		}
 		if n.Deadline, err = parseDeadline(cmd, deadline); err != nil {
@@ -122,15 +122,15 @@ is not a task, and no other list shows it. If an ask has become a task, this lis
 	flags.BoolVar(&all, "all", false, "also list tasks that have ended")
 	flags.BoolVar(&stuck, "stuck", false, "list only tasks that cannot continue without help")
 	flags.BoolVar(&asks, "asks", false, "list asks instead of tasks")
-	flags.Var(number{&limit}, "limit", "list at most this `number` of tasks")
+	flags.Var(countFlag{&limit}, "limit", "list at most this `number` of tasks")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "all")
 	cmd.MarkFlagsMutuallyExclusive("stuck", "status")
 	for _, other := range []string{"assignee", "requester", "status", "roots", "stuck"} {
 		cmd.MarkFlagsMutuallyExclusive("asks", other)
 	}
-	complete(cmd, "assignee", a.agentNames)
-	complete(cmd, "requester", a.agentNames)
-	complete(cmd, "status", fixed(taskStates...))
+	completeFlag(cmd, "assignee", a.completeAgents)
+	completeFlag(cmd, "requester", a.completeAgents)
+	completeFlag(cmd, "status", completeWords(taskStates...))
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		if asks {
 			return a.listAsks(ctx, c, client.AsksOptions{Open: !all}, limit)

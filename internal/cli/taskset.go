@@ -22,14 +22,14 @@ without --blocked says that the task continues.`,
 		Example: `  parley task progress task-101 "The first half is written" --fraction 0.5
   parley task progress task-101 --current 30 --total 120 --confidence 0.8
   parley task progress task-101 --blocked "The archive needs a key"`,
-		Args:              takes(1, 2),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              argCount(1, 2),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}
 	flags := cmd.Flags()
-	flags.Var(maybe[float64]{&p.Fraction, parseShare}, "fraction", "completed share, a `number` from 0 to 1")
-	flags.Var(maybe[int64]{&p.Current, parseCount}, "current", "`number` of completed parts")
-	flags.Var(maybe[int64]{&p.Total, parseCount}, "total", "`number` of parts in total")
-	flags.Var(maybe[float64]{&p.Confidence, parseShare}, "confidence", "your confidence, a `number` from 0 to 1")
+	flags.Var(optionalFlag[float64]{&p.Fraction, parseShare}, "fraction", "completed share, a `number` from 0 to 1")
+	flags.Var(optionalFlag[int64]{&p.Current, parseCount}, "current", "`number` of completed parts")
+	flags.Var(optionalFlag[int64]{&p.Total, parseCount}, "total", "`number` of parts in total")
+	flags.Var(optionalFlag[float64]{&p.Confidence, parseShare}, "confidence", "your confidence, a `number` from 0 to 1")
 	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`text` that says what blocks the task; repeat for several")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		if p.Message, err = a.optionalText(ctx, cmd, args[1:]); err != nil {
@@ -62,8 +62,8 @@ func (a *app) taskComplete() *cobra.Command {
 		Example: `  parley task complete task-101 "The draft is in docs/q4.md"
   parley task complete task-101 --partial --deliverable docs/q4.md --issue "No figures for May" --next "Ask finance"
   make report | parley task complete task-101 - --metric pages=12`,
-		Args:              takes(1, 2),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              argCount(1, 2),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&partial, "partial", false, "the result is partial")
@@ -105,8 +105,8 @@ func (a *app) taskFail() *cobra.Command {
 		Use:               "fail TASK REASON",
 		Short:             "Fail your task, and say why",
 		Example:           "  parley task fail task-101 \"The archive is gone\"",
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		reason, err := a.optionalText(ctx, cmd, args[1:])
@@ -124,8 +124,8 @@ func (a *app) taskCancel() *cobra.Command {
 		Use:               "cancel TASK",
 		Short:             "Cancel a task and its subtasks, and stop their runs",
 		Example:           "  parley task cancel task-100\n  parley task cancel task-100 --reason \"The meeting is off\"",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.changed(c.CancelTask(ctx, args[0], reason))
 		}),
@@ -139,8 +139,8 @@ func (a *app) taskRetry() *cobra.Command {
 		Use:               "retry TASK",
 		Short:             "Retry a failed or cancelled task",
 		Example:           "  parley task retry task-101",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.changed(c.RetryTask(ctx, args[0]))
 		}),
@@ -152,8 +152,8 @@ func (a *app) taskReassign() *cobra.Command {
 		Use:               "reassign TASK AGENT",
 		Short:             "Assign a task to another agent or person",
 		Example:           "  parley task reassign task-101 analyst",
-		Args:              takes(2, 2),
-		ValidArgsFunction: inTurn(a.taskIDs, a.agentNames, nothing),
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeArgs(a.completeTasks, a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.changed(c.ReassignTask(ctx, args[0], args[1]))
 		}),

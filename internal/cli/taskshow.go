@@ -20,8 +20,8 @@ func (a *app) taskShow() *cobra.Command {
 		Use:               "show TASK",
 		Short:             "Show a task: its progress, what it waits for, and its result",
 		Example:           "  parley task show task-101\n  parley task show task-101 -o json",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			v, err := c.Task(ctx, args[0])
 			if err != nil {

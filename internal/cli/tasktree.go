@@ -27,8 +27,8 @@ task again when the task changes.`,
 		Example: `  parley task tree
   parley task tree task-100 --watch
   parley task tree task-100 --long`,
-		Args:              takes(0, 1),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              argCount(0, 1),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}
 	cmd.Flags().BoolVar(&watch, "watch", false, "keep the trees up to date")
 	cmd.Flags().BoolVar(&long, "long", false, "also show the duration and the cost of each task")

@@ -24,8 +24,8 @@ func (a *app) tokenNew() *cobra.Command {
 		Example: `  parley token new arya
   parley token new arya --scope read --expires 30d --label dashboard
   PARLEY_TOKEN=$(parley token new arya) parley inbox`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			n.Agent = args[0]
 			for _, scope := range scopes {
@@ -39,9 +39,9 @@ func (a *app) tokenNew() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "`scopes`: read, send, decide, admin (default read,send)")
-	cmd.Flags().Var(span{&n.For}, "expires", "how long the token is valid, such as 30d (default: until you revoke it)")
+	cmd.Flags().Var(durationFlag{&n.For}, "expires", "how long the token is valid, such as 30d (default: until you revoke it)")
 	cmd.Flags().StringVar(&n.Label, "label", "", "`text` that says what the token is for")
-	complete(cmd, "scope", fixed("read", "send", "decide", "admin"))
+	completeFlag(cmd, "scope", completeWords("read", "send", "decide", "admin"))
 	return cmd
 }
 
@@ -68,8 +68,8 @@ func (a *app) tokenList() *cobra.Command {
 		Use:               "list [AGENT]",
 		Short:             "List tokens, without their secrets",
 		Example:           "  parley token list\n  parley token list arya -o json",
-		Args:              takes(0, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(0, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			tokens, err := c.Tokens(ctx, strings.Join(args, ""))
 			if err != nil {
@@ -104,8 +104,8 @@ func (a *app) tokenRevoke() *cobra.Command {
 		Use:               "revoke ID",
 		Short:             "Revoke a token at once, and close its streams",
 		Example:           "  parley token revoke 0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(a.tokenIDs, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(a.completeTokens, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if err := c.RevokeToken(ctx, args[0]); err != nil {
 				return err

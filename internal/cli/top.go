@@ -50,7 +50,7 @@ type topSource struct {
 	client *client.Client
 
 	mu     sync.Mutex // one looks at a time
-	places places
+	places conversationTitles
 	spent  map[string]spending
 	stuck  []parley.TaskView
 	asked  bool // what is stuck is known, and nothing has happened to a task since

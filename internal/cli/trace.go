@@ -31,8 +31,8 @@ more than 32 MiB of messages, the command shows the newest messages and says so.
   parley trace msg-20260225-184900-claude-9b1c
   parley trace nightly-build -o jsonl
   parley trace nightly-build --mermaid > nightly.mmd`,
-		Args:              takes(1, 1),
-		ValidArgsFunction: nothing,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a Mermaid sequence diagram")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
@@ -81,5 +81,5 @@ func traced(m parley.Shown) string {
 	if m.Ask != nil { // before the text, so that no text can say it
 		who += " (" + tracetree.Ask(*m.Ask) + ")"
 	}
-	return m.ShortName() + "  " + oneLine(who) + "  " + truncate(oneLine(body(m.Message)), 80)
+	return m.ShortName() + "  " + oneLine(who) + "  " + truncate(oneLine(messageBody(m.Message)), 80)
 }

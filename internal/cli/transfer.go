@@ -19,8 +19,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Export all agents, conversations and messages as JSON lines, which "parley import" reads. The export does not have the
 bodies of files; "parley backup" has them.`,
 		Example:           "  parley export hub.jsonl\n  parley export | gzip > hub.jsonl.gz",
-		Args:              takes(0, 1),
-		ValidArgsFunction: inTurn(files, nothing),
+		Args:              argCount(0, 1),
+		ValidArgsFunction: completeArgs(completeFiles, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var lines exportLines
 			var end exportEnd
@@ -58,8 +58,8 @@ func (a *app) importCommand() *cobra.Command {
 		Long: `Import the output of "parley export" as history, without waking anybody. The hub skips entries that it already has, so
 you can repeat an interrupted import.`,
 		Example:           "  parley import hub.jsonl\n  gunzip < hub.jsonl.gz | parley import -",
-		Args:              takes(1, 1),
-		ValidArgsFunction: inTurn(files, nothing),
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(completeFiles, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			var report parley.ImportReport
 			err := a.readFrom(ctx, args[0], "importing", func(r io.Reader) (err error) {

@@ -24,7 +24,7 @@ that is not a home, or that has other files in it. It does not remove the progra
 		Example: `  parley uninstall
   parley uninstall --home ./hub --yes`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -25,7 +25,7 @@ of the home, or in the environment.`,
   parley up --addr 127.0.0.1:0 --home ./hub
   parley up --store postgres://parley@db.example.org/parley`,
 		Args:              noArgs,
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 	}
 	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "run the hub in the background, and return when it is ready")
 	cmd.Flags().BoolVar(&detached, "detached", false, "report the start to the parent process")
@@ -33,8 +33,8 @@ of the home, or in the environment.`,
 	for _, key := range config.Keys() {
 		cmd.Flags().Var(&settingFlag{key.Default, placeholder(key.Type)}, key.Flag(), asHelp(key.Doc))
 	}
-	complete(cmd, "log-level", fixed("debug", "info", "warn", "error"))
-	complete(cmd, "log-format", fixed("auto", "text", "json"))
+	completeFlag(cmd, "log-level", completeWords("debug", "info", "warn", "error"))
+	completeFlag(cmd, "log-format", completeWords("auto", "text", "json"))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		dir, c, err := a.configured(cmd)
 		switch {

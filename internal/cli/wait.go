@@ -23,10 +23,10 @@ The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, 
 		Example: `  parley wait task-101
   parley wait m1234 --wait=10m
   parley wait approval-7 -o json`,
-		Args:              afterWait(takes(1, 1)),
-		ValidArgsFunction: inTurn(a.taskIDs, nothing),
+		Args:              afterWait(argCount(1, 1)),
+		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}
-	cmd.Flags().Var(span{&most}, "wait", "how long to wait")
+	cmd.Flags().Var(durationFlag{&most}, "wait", "how long to wait")
 	cmd.Flags().Lookup("wait").NoOptDefVal = defaultWait.String()
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		now, err := a.awaitOutcome(ctx, c, args[0], most)

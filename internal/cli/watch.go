@@ -31,9 +31,9 @@ event. As JSON, every event is one line. A table leaves out events that say litt
 	cmd.Flags().StringVar(&o.Conversation, "conv", "", "show only events in this `conversation`")
 	cmd.Flags().StringSliceVar(&o.Kinds, "kinds", nil, "show only events of these `kinds`, or of kinds that begin so: message, delivery.seen")
 	cmd.Flags().Int64Var(&o.After, "after", 0, "also show events since the event with this `number`")
-	cmd.Flags().Var(number{&limit}, "limit", "end after this `number` of events")
-	complete(cmd, "conv", a.convNames)
-	complete(cmd, "kinds", fixed(eventFamilies()...))
+	cmd.Flags().Var(countFlag{&limit}, "limit", "end after this `number` of events")
+	completeFlag(cmd, "conv", a.completeConvs)
+	completeFlag(cmd, "kinds", completeWords(eventFamilies()...))
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		if err := checkWatch(cmd, o); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (w *watcher) title(ctx context.Context, id string) string {
 // what is what an event is about: the text of a message, who did what, or what came with it.
 func (w *watcher) what(e parley.Event) string {
 	if e.Body != nil {
-		return e.Body.From + ": " + body(*e.Body)
+		return e.Body.From + ": " + messageBody(*e.Body)
 	}
 	var about []string
 	for _, part := range []string{e.Agent, e.Message, string(e.Data)} {

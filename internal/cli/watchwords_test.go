@@ -57,7 +57,7 @@ func TestWhatTheHubSaysIsSaidOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return body(m)
+		return messageBody(m)
 	}
 	for got, want := range map[string]string{
 		said(parley.System, parley.TypeError, "it failed"): "it failed",

@@ -84,8 +84,8 @@ func (a *app) signInCommand() *cobra.Command {
 		Short: "Print a link that signs a browser in once",
 		Example: `  parley sign-in
   parley sign-in sam`,
-		Args:              takes(0, 1),
-		ValidArgsFunction: inTurn(a.agentNames, nothing),
+		Args:              argCount(0, 1),
+		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			link, err := c.NewLink(ctx, strings.Join(args, ""))
 			if err != nil {
