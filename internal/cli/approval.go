@@ -22,7 +22,7 @@ func (a *app) approvalCommand() *cobra.Command {
 func (a *app) approvalList() *cobra.Command {
 	which := client.ApprovalsOptions{State: parley.ApprovalPending}
 	var all bool
-	limit := usualApprovals
+	limit := defaultApprovals
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List calls that need approval, newest first",
@@ -60,7 +60,7 @@ func (a *app) approvalList() *cobra.Command {
 	return cmd
 }
 
-const usualApprovals = 50
+const defaultApprovals = 50
 
 // callText is a call in few words.
 func callText(p parley.Approval) string {

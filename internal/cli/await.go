@@ -65,7 +65,7 @@ func (a *app) markShown(ctx context.Context, c *client.Client, messages ...parle
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	for part := range slices.Chunk(ids, mostRead) {
+	for part := range slices.Chunk(ids, maxMessagesPerCall) {
 		_, _ = c.MarkShown(ctx, part...)
 	}
 }

@@ -25,7 +25,7 @@ creates a directory under backups in the home; a backup on another disk is safer
   parley backup -o json`,
 		Args: argCount(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, c, err := a.configured(cmd)
+			dir, c, err := a.loadConfig(cmd)
 			if err != nil {
 				return err
 			}

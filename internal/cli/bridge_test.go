@@ -142,7 +142,7 @@ func TestDoctorLooksAtBridges(t *testing.T) {
 	})
 	var got []string
 	for _, f := range d.findings {
-		got = append(got, string(f.Verdict)+" "+f.Message+" ("+f.Mend+")")
+		got = append(got, string(f.Verdict)+" "+f.Message+" ("+f.Fix+")")
 	}
 	want := []string{
 		"fail gone: there is no directory " + dir + "/gone that this user can see (restore the directory, or remove the bridge: parley bridge remove gone)",

@@ -29,7 +29,7 @@ func (a *app) bridgeRun() (cmd *cobra.Command) {
 			if err := mustBeDirectory(v.Root); err != nil {
 				return err
 			}
-			_, settings, err := a.configured(cmd)
+			_, settings, err := a.loadConfig(cmd)
 			if err != nil {
 				return err
 			}

@@ -90,7 +90,7 @@ func splitChatArgs(args []string, dash int, toConversation bool) (names, text []
 
 // chat talks live: on a screen, or in lines.
 func (a *app) chat(ctx context.Context, c *client.Client, conv string, names []string) error {
-	room, err := openRoom(ctx, c, conv, names)
+	room, err := openChatRoom(ctx, c, conv, names)
 	if err != nil {
 		return a.suggestNewConv(ctx, c, err, conv)
 	}
@@ -98,7 +98,7 @@ func (a *app) chat(ctx context.Context, c *client.Client, conv string, names []s
 	if screen {
 		return chat.Run(ctx, room, a.in, a.out, os.Environ())
 	}
-	room.tell = a.printNotices
+	room.printNotices = a.printNotices
 	print := chat.PrintLine("15:04", time.Local)
 	switch {
 	case a.output != formatTable:

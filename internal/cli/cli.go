@@ -95,7 +95,7 @@ Start the hub with "parley up", add an agent with "parley agent add arya", and w
 // configureRoot gives a command what the uppermost one has.
 func (a *app) configureRoot(root *cobra.Command) {
 	root.SetUsageTemplate(usageTemplate(root))
-	root.Version = about().String()
+	root.Version = newProgramInfo().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", plainFlagError(err)) })

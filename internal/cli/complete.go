@@ -89,7 +89,7 @@ func (a *app) completeConvs(cmd *cobra.Command, _ []string, typed string) ([]str
 // completeRuns completes the ids of runs, the newest first.
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
-		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: usualRuns})
+		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: defaultRuns})
 		for _, run := range page.Items {
 			add(run.ShortName(), run.Agent+" "+string(run.State))
 		}

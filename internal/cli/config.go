@@ -24,7 +24,7 @@ func (a *app) configShow() *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: completeNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, c, err := a.configured(cmd)
+			_, c, err := a.loadConfig(cmd)
 			if err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ func (a *app) convNew() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printDone(made, append([]string{"created"}, nameWords(made)...)...)
+			return a.printDone(made, append([]string{"created"}, titleWords(made)...)...)
 		}),
 	}
 	cmd.Flags().StringArrayVar(&with, "with", nil, "members: `names` of agents separated by commas")
@@ -53,7 +53,7 @@ func (a *app) convNew() *cobra.Command {
 	cmd.Flags().StringVar(&n.Topic, "topic", "", "`text` that says what it is about")
 	cmd.Flags().StringVar(&answers, "answers", "", "`order` of the answers when a message wakes several agents: parallel, round-robin or first")
 	completeFlag(cmd, "with", a.completeAgentList)
-	completeFlag(cmd, "answers", completeWords(answerWords...))
+	completeFlag(cmd, "answers", completeWords(answerOrders...))
 	return cmd
 }
 
@@ -106,14 +106,14 @@ func convName(v parley.ConversationView, me string) string {
 		return v.Name
 	}
 	if v.Kind == parley.Ephemeral || !slices.Contains(v.Members, me) {
-		return titleOf(v)
+		return conversationTitle(v)
 	}
 	others := slices.DeleteFunc(slices.Clone(v.Members), func(id string) bool { return id == me })
 	return "@" + strings.Join(others, ",")
 }
 
-// nameWords are a conversation's title, its display name if it has one, and its id.
-func nameWords(v parley.ConversationView) []string {
+// titleWords are a conversation's title, its display name if it has one, and its id.
+func titleWords(v parley.ConversationView) []string {
 	if v.DisplayName == "" {
 		return []string{v.Title(), v.ID}
 	}

@@ -28,7 +28,7 @@ func (a *app) convRename() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printDone(renamed, append([]string{"renamed"}, nameWords(renamed)...)...)
+			return a.printDone(renamed, append([]string{"renamed"}, titleWords(renamed)...)...)
 		}),
 	}
 	cmd.Flags().StringVar(&display, "display-name", "", "display `name` (default: NAME)")
@@ -59,7 +59,7 @@ func (a *app) convTopic() *cobra.Command {
 	}
 }
 
-var answerWords = []string{string(parley.AnswersParallel), string(parley.AnswersRoundRobin), string(parley.AnswersFirst)}
+var answerOrders = []string{string(parley.AnswersParallel), string(parley.AnswersRoundRobin), string(parley.AnswersFirst)}
 
 func (a *app) convAnswers() *cobra.Command {
 	return &cobra.Command{
@@ -69,7 +69,7 @@ func (a *app) convAnswers() *cobra.Command {
 order of mention (round-robin), or only the first answer (first).`,
 		Example:           "  parley conv answers standup round-robin",
 		Args:              argCount(2, 2),
-		ValidArgsFunction: completeArgs(a.completeConvs, completeWords(answerWords...), completeNothing),
+		ValidArgsFunction: completeArgs(a.completeConvs, completeWords(answerOrders...), completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			answers := parley.Answers(args[1])
 			changed, err := c.ChangeConversation(ctx, args[0], parley.ConversationChange{Answers: &answers})
@@ -132,7 +132,7 @@ func (a *app) convExport() *cobra.Command {
 		Args:              argCount(1, 2),
 		ValidArgsFunction: completeArgs(a.completeConvs, completeFiles),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			var lines exportLines
+			var lines exportWriter
 			err := a.writeTo(ctx, args[1:], force, "exporting", func(w io.Writer) error {
 				lines.w = w
 				return c.Export(ctx, args[0], form, &lines)
@@ -140,7 +140,7 @@ func (a *app) convExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return lines.whole()
+			return lines.damageError()
 		}),
 	}
 	cmd.Flags().StringVar(&form, "format", "jsonl", "`format`: jsonl or markdown")

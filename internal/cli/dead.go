@@ -35,7 +35,7 @@ func (a *app) deadList() *cobra.Command {
 				column[parley.Delivery]{"recipient", func(d parley.Delivery) string { return d.Recipient }},
 				column[parley.Delivery]{"attempts", func(d parley.Delivery) string { return strconv.Itoa(d.Attempt) }},
 				column[parley.Delivery]{"sent", func(d parley.Delivery) string { return a.formatTime(d.AcceptedAt) }},
-				column[parley.Delivery]{"failure", failureOf},
+				column[parley.Delivery]{"failure", deliveryFailure},
 			)
 		}),
 	}
@@ -43,7 +43,7 @@ func (a *app) deadList() *cobra.Command {
 	return cmd
 }
 
-func failureOf(d parley.Delivery) string {
+func deliveryFailure(d parley.Delivery) string {
 	if d.Failure == nil {
 		return ""
 	}
@@ -63,7 +63,7 @@ func (a *app) deadLetterCommand(
 		ValidArgsFunction: completeArgs(completeNothing, a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			if len(args) == 1 {
-				recipient, err := deadFor(ctx, c, args[0])
+				recipient, err := deadRecipient(ctx, c, args[0])
 				if err != nil {
 					return err
 				}
@@ -78,8 +78,8 @@ func (a *app) deadLetterCommand(
 	}
 }
 
-// deadFor is the one recipient for whom a message is dead.
-func deadFor(ctx context.Context, c *client.Client, message string) (string, error) {
+// deadRecipient is the one recipient for whom a message is dead.
+func deadRecipient(ctx context.Context, c *client.Client, message string) (string, error) {
 	shown, err := c.Message(ctx, message)
 	if err != nil {
 		return "", err

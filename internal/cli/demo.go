@@ -54,7 +54,7 @@ func (a *app) demo(ctx context.Context, dir home.Dir, addr string, once bool) er
 	var shown error
 	perform := func(s *server.Server) {
 		show.Go(func() {
-			shown = a.perform(ctx, dir, s, once)
+			shown = a.runDemoShow(ctx, dir, s, once)
 			cancel() // the show is over, or cannot go on
 		})
 	}

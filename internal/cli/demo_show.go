@@ -20,27 +20,27 @@ import (
 	"github.com/parley-hub/parley/internal/tasktree"
 )
 
-// demoPatience is how long the show may take.
-const demoPatience = time.Minute
+// demoTimeout is how long the show may take.
+const demoTimeout = time.Minute
 
-// stage is the demo on the terminal: every message as it comes.
-type stage struct {
+// demoShow is the demo on the terminal: every message as it comes.
+type demoShow struct {
 	watcher
-	names   map[string]string // of agents
-	acts    []act             // still to come
-	where   string            // the conversation of the one that is played
-	awaited []demo.Line       // with which that ends
+	names        map[string]string // of agents
+	acts         []demoAct         // still to come
+	conversation string            // the conversation of the one that is played
+	awaitedLines []demo.Line       // with which that ends
 }
 
-// act is a part of the show: what begins it, in which conversation, and what has been said there when it is over.
-type act struct {
+// demoAct is a part of the show: what begins it, in which conversation, and what has been said there when it is over.
+type demoAct struct {
 	title string
 	begin func(context.Context) (conversation string, err error)
 	ends  []demo.Line
 }
 
-// perform makes the company, plays the show, says what to try, and shows what happens from then on.
-func (a *app) perform(ctx context.Context, dir home.Dir, hub *server.Server, once bool) error {
+// runDemoShow makes the company, plays the show, says what to try, and shows what happens from then on.
+func (a *app) runDemoShow(ctx context.Context, dir home.Dir, hub *server.Server, once bool) error {
 	// As the owner at the socket, whatever tokens the environment has for other hubs.
 	c, err := client.New(client.Options{Home: string(dir), Socket: hub.About().Socket, Source: "cli"})
 	if err != nil {
@@ -50,38 +50,38 @@ func (a *app) perform(ctx context.Context, dir home.Dir, hub *server.Server, onc
 	if err := demo.Stage(ctx, c); err != nil {
 		return err
 	}
-	s := &stage{watcher: watcher{app: a, client: c, titles: map[string]string{}}, names: map[string]string{}}
+	s := &demoShow{watcher: watcher{app: a, client: c, titles: map[string]string{}}, names: map[string]string{}}
 	for _, agent := range demo.Agents() {
 		s.names[agent.ID] = agent.Name
 	}
-	s.plan(once)
-	a.paragraph("A hub is running in %s, with six agents that follow rules: no API key, no network.", dir)
+	s.planActs(once)
+	a.printParagraph("A hub is running in %s, with six agents that follow rules: no API key, no network.", dir)
 	return s.play(ctx, func() (more bool, err error) {
 		if once {
 			return false, nil
 		}
-		return true, s.invite(ctx, dir, hub)
+		return true, s.printThingsToTry(ctx, dir, hub)
 	})
 }
 
-// plan says what is played. Who only looks on does not type an approval: it is given for them.
-func (s *stage) plan(once bool) {
+// planActs says what is played. Who only looks on does not type an approval: it is given for them.
+func (s *demoShow) planActs(once bool) {
 	for _, scene := range demo.Scenes() {
-		s.acts = append(s.acts, act{scene.Title, func(ctx context.Context) (string, error) {
+		s.acts = append(s.acts, demoAct{scene.Title, func(ctx context.Context) (string, error) {
 			receipt, err := s.client.Post(ctx, scene.Begin)
 			return receipt.Message.Conversation, err
 		}, scene.Ends})
 	}
 	if once {
-		s.acts = append(s.acts, act{"You approve it", s.approve, []demo.Line{demo.Verdict()}})
+		s.acts = append(s.acts, demoAct{"You approve it", s.approve, []demo.Line{demo.Verdict()}})
 	}
 }
 
 // play shows what is said, one act after the other. After the last it calls over, which says whether to go on.
-func (s *stage) play(ctx context.Context, over func() (more bool, err error)) error {
+func (s *demoShow) play(ctx context.Context, over func() (more bool, err error)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	late := time.AfterFunc(demoPatience, func() {
+	late := time.AfterFunc(demoTimeout, func() {
 		end(parley.Errorf(parley.TimedOut, "the demo did not finish in time").Suggest("is this machine very busy? Try again"))
 	})
 	defer late.Stop()
@@ -89,7 +89,7 @@ func (s *stage) play(ctx context.Context, over func() (more bool, err error)) er
 	if err != nil {
 		return err
 	}
-	if err := s.next(ctx); err != nil {
+	if err := s.beginNext(ctx); err != nil {
 		return err
 	}
 	which := client.EventsOptions{After: status.LastEvent, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
@@ -98,11 +98,11 @@ func (s *stage) play(ctx context.Context, over func() (more bool, err error)) er
 			continue // it connects again by itself
 		}
 		s.show(ctx, *e.Body)
-		if !s.ends(*e.Body) {
+		if !s.endsAct(*e.Body) {
 			continue
 		}
 		if len(s.acts) > 0 {
-			if err := s.next(ctx); err != nil {
+			if err := s.beginNext(ctx); err != nil {
 				return err
 			}
 			continue
@@ -115,29 +115,29 @@ func (s *stage) play(ctx context.Context, over func() (more bool, err error)) er
 	return context.Cause(ctx)
 }
 
-// next begins the next act.
-func (s *stage) next(ctx context.Context) (err error) {
+// beginNext begins the next act.
+func (s *demoShow) beginNext(ctx context.Context) (err error) {
 	now := s.acts[0]
-	s.acts, s.awaited = s.acts[1:], now.ends
-	s.paragraph("── %s ──", now.title)
-	s.where, err = now.begin(ctx)
+	s.acts, s.awaitedLines = s.acts[1:], now.ends
+	s.printParagraph("── %s ──", now.title)
+	s.conversation, err = now.begin(ctx)
 	return err
 }
 
-// ends says whether the act ends with a message.
-func (s *stage) ends(m parley.Message) bool {
-	at := slices.IndexFunc(s.awaited, func(l demo.Line) bool {
-		return l.From == m.From && m.Conversation == s.where && strings.Contains(m.Content.Text, l.Text)
+// endsAct says whether the act ends with a message.
+func (s *demoShow) endsAct(m parley.Message) bool {
+	at := slices.IndexFunc(s.awaitedLines, func(l demo.Line) bool {
+		return l.From == m.From && m.Conversation == s.conversation && strings.Contains(m.Content.Text, l.Text)
 	})
 	if at < 0 {
 		return false
 	}
-	s.awaited = slices.Delete(slices.Clone(s.awaited), at, at+1)
-	return len(s.awaited) == 0
+	s.awaitedLines = slices.Delete(slices.Clone(s.awaitedLines), at, at+1)
+	return len(s.awaitedLines) == 0
 }
 
-// pending is the call that waits for somebody's yes.
-func (s *stage) pending(ctx context.Context) (parley.Approval, error) {
+// pendingApproval is the call that waits for somebody's yes.
+func (s *demoShow) pendingApproval(ctx context.Context) (parley.Approval, error) {
 	page, err := s.client.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
 		return parley.Approval{}, cmp.Or(err, error(parley.Errorf(parley.Internal, "no call needs approval")))
@@ -145,17 +145,17 @@ func (s *stage) pending(ctx context.Context) (parley.Approval, error) {
 	return page.Items[0], nil
 }
 
-func (s *stage) approve(ctx context.Context) (conversation string, err error) {
-	approval, err := s.pending(ctx)
+func (s *demoShow) approve(ctx context.Context) (conversation string, err error) {
+	approval, err := s.pendingApproval(ctx)
 	if err == nil {
 		_, err = s.client.Decide(ctx, approval.ID, parley.Decision{Approve: true})
 	}
 	return approval.Conversation, err
 }
 
-// invite says what to try.
-func (s *stage) invite(ctx context.Context, dir home.Dir, hub *server.Server) error {
-	approval, err := s.pending(ctx)
+// printThingsToTry says what to try.
+func (s *demoShow) printThingsToTry(ctx context.Context, dir home.Dir, hub *server.Server) error {
+	approval, err := s.pendingApproval(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *stage) invite(ctx context.Context, dir home.Dir, hub *server.Server) er
 			return err
 		}
 	}
-	s.paragraph("%s", thingsToTry(dir, link, approval.ShortName()))
+	s.printParagraph("%s", thingsToTryText(dir, link, approval.ShortName()))
 	return nil
 }
 
@@ -177,7 +177,7 @@ func openTasks(p tasktree.Picture) []parley.TaskView {
 const callbackSource = "delegation_result"
 
 // show shows a message, and under it the tree of the task it is part of where that has changed by it.
-func (s *stage) show(ctx context.Context, m parley.Message) {
+func (s *demoShow) show(ctx context.Context, m parley.Message) {
 	s.print(ctx, m)
 	if m.Task == "" {
 		return
@@ -197,20 +197,20 @@ func (s *stage) show(ctx context.Context, m parley.Message) {
 }
 
 // print shows a message: where, who and when, and under it the text.
-func (s *stage) print(ctx context.Context, m parley.Message) {
+func (s *demoShow) print(ctx context.Context, m parley.Message) {
 	name := cmp.Or(s.names[m.From], m.From)
 	if s.colours() {
 		name = "\x1b[1;36m" + name + "\x1b[0m"
 	}
-	_, _ = fmt.Fprintf(s.out, "%s  %s  %s\n", oneLine(s.place(ctx, m.Conversation)), name, m.CreatedAt.Local().Format(time.TimeOnly))
+	_, _ = fmt.Fprintf(s.out, "%s  %s  %s\n", oneLine(s.placeName(ctx, m.Conversation)), name, m.CreatedAt.Local().Format(time.TimeOnly))
 	for line := range strings.Lines(plain.Text(cmp.Or(m.Content.Text, messageBody(m)))) {
 		_, _ = fmt.Fprintln(s.out, strings.TrimRight("  "+line, " \n"))
 	}
 	_, _ = fmt.Fprintln(s.out)
 }
 
-// place is the name of a channel, or who is in a conversation without one.
-func (s *stage) place(ctx context.Context, id string) string {
+// placeName is the name of a channel, or who is in a conversation without one.
+func (s *demoShow) placeName(ctx context.Context, id string) string {
 	if known, ok := s.titles[id]; ok {
 		return known
 	}
@@ -229,14 +229,14 @@ func (s *stage) place(ctx context.Context, id string) string {
 	return title
 }
 
-// paragraph says something that is no message.
-func (a *app) paragraph(format string, args ...any) {
+// printParagraph says something that is no message.
+func (a *app) printParagraph(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.err, format+"\n\n", args...)
 }
 
-// thingsToTry are commands that work while the demo runs, for another terminal.
-func thingsToTry(dir home.Dir, link, approval string) string {
-	program, path := typedAs(os.Args[0])
+// thingsToTryText are commands that work while the demo runs, for another terminal.
+func thingsToTryText(dir home.Dir, link, approval string) string {
+	program, path := programCall(os.Args[0])
 	parley := func(words string) string { return "  " + shellWord(program) + " " + words + "\n" }
 	var b strings.Builder
 	b.WriteString("Now try it yourself. In another terminal:\n\n" + path + "  export PARLEY_HOME=" + shellWord(string(dir)) + "\n")
@@ -274,8 +274,8 @@ func thingsToTry(dir home.Dir, link, approval string) string {
 	return b.String() + "\nCtrl-C ends the demo and removes everything."
 }
 
-// typedAs is how this program is called in another terminal, wherever that is, and the line that makes it so.
-func typedAs(called string) (program, export string) {
+// programCall is how this program is called in another terminal, wherever that is, and the line that makes it so.
+func programCall(called string) (program, export string) {
 	whole, err := filepath.Abs(called)
 	if filepath.Base(called) == called || err != nil {
 		return called, "" // found by the PATH

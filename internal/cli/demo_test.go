@@ -14,11 +14,11 @@ import (
 )
 
 // onStage is a stage that knows its one conversation.
-func onStage(a *app) *stage {
-	return &stage{
-		watcher: watcher{app: a, titles: map[string]string{"c": "#daily-standup"}},
-		names:   map[string]string{"databot": "DataBot"},
-		where:   "c", awaited: []demo.Line{{From: "writerbot", Text: "half"}, {From: "databot"}},
+func onStage(a *app) *demoShow {
+	return &demoShow{
+		watcher:      watcher{app: a, titles: map[string]string{"c": "#daily-standup"}},
+		names:        map[string]string{"databot": "DataBot"},
+		conversation: "c", awaitedLines: []demo.Line{{From: "writerbot", Text: "half"}, {From: "databot"}},
 	}
 }
 
@@ -56,7 +56,7 @@ func TestAnActEndsWithTheLastLine(t *testing.T) {
 		{"writerbot", "c", "By half.", false},
 	} {
 		m := parley.Message{From: said.from, Conversation: said.where, Content: parley.Content{Text: said.text}}
-		if ends := s.ends(m); ends != said.ends {
+		if ends := s.endsAct(m); ends != said.ends {
 			t.Errorf("message %d, of %s, ends the act: %v", i, said.from, ends)
 		}
 	}
@@ -129,7 +129,7 @@ func TestTypedAs(t *testing.T) {
 		"./parley":             {"parley", "  export PATH=" + shellWord(here) + ":$PATH\n"},
 		"/opt/my tools/parley": {"parley", "  export PATH='/opt/my tools':$PATH\n"},
 	} {
-		if program, export := typedAs(called); program != want[0] || export != want[1] {
+		if program, export := programCall(called); program != want[0] || export != want[1] {
 			t.Errorf("%s is typed as %q after %q, want %q", called, program, export, want)
 		}
 	}

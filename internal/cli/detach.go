@@ -16,8 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/server"
 )
 
-// report is how the start of a detached hub went.
-type report struct {
+// startReport is how the start of a detached hub went.
+type startReport struct {
 	Origin string        `json:"origin,omitempty"`
 	Error  *parley.Error `json:"error,omitempty"`
 }
@@ -25,8 +25,8 @@ type report struct {
 // reportFD is where a detached hub writes its report.
 const reportFD = 3
 
-// upDetached starts this program again, in a session of its own, and waits for its report.
-func (a *app) upDetached(cmd *cobra.Command, dir home.Dir) error {
+// startDetachedHub starts this program again, in a session of its own, and waits for its report.
+func (a *app) startDetachedHub(cmd *cobra.Command, dir home.Dir) error {
 	if err := dir.Make(); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a *app) upDetached(cmd *cobra.Command, dir home.Dir) error {
 	defer func() { _ = reports.Close() }()
 	stop := context.AfterFunc(cmd.Context(), func() { _ = child.Process.Kill() })
 	defer stop()
-	var r report
+	var r startReport
 	if err := json.NewDecoder(reports).Decode(&r); err != nil {
 		r.Error = parley.Errorf(parley.Internal, "the hub ended before it was ready: %w", err).Suggest("see %s", dir.Log())
 	}
@@ -50,7 +50,7 @@ func (a *app) upDetached(cmd *cobra.Command, dir home.Dir) error {
 		_ = child.Wait() // nothing of it is left when this ends
 		return errors.Join(cmd.Context().Err(), r.Error)
 	}
-	return a.introduceDetached(cmd.Context(), dir, r)
+	return a.printDetachedHub(cmd.Context(), dir, r)
 }
 
 func startDetached(cmd *cobra.Command, dir home.Dir, log *os.File) (*exec.Cmd, io.ReadCloser, error) {
@@ -65,7 +65,7 @@ func startDetached(cmd *cobra.Command, dir home.Dir, log *os.File) (*exec.Cmd, i
 	child := exec.Command(program, "up", "--detached", "--home", string(dir))
 	child.Args[0] = os.Args[0]
 	child.Env = os.Environ()
-	passOn(child, givenKeys(cmd))
+	passSettings(child, changedSettings(cmd))
 	child.Dir, child.Stdout, child.Stderr, child.ExtraFiles = string(dir), log, log, []*os.File{write}
 	detachProcess(child)
 	err = child.Start()
@@ -76,9 +76,9 @@ func startDetached(cmd *cobra.Command, dir home.Dir, log *os.File) (*exec.Cmd, i
 	return child, reports, nil
 }
 
-// passOn gives settings to a hub that is started. Everybody on the machine can read its command line, so
+// passSettings gives settings to a hub that is started. Everybody on the machine can read its command line, so
 // secrets are not there.
-func passOn(child *exec.Cmd, given map[string]string) {
+func passSettings(child *exec.Cmd, given map[string]string) {
 	for _, key := range config.Keys() {
 		value, ok := given[key.Name]
 		switch {
@@ -90,9 +90,9 @@ func passOn(child *exec.Cmd, given map[string]string) {
 	}
 }
 
-// introduceDetached says where the hub is. The link is asked of the hub, so that it is in no log, and goes to a terminal
+// printDetachedHub says where the hub is. The link is asked of the hub, so that it is in no log, and goes to a terminal
 // only.
-func (a *app) introduceDetached(ctx context.Context, dir home.Dir, r report) error {
+func (a *app) printDetachedHub(ctx context.Context, dir home.Dir, r startReport) error {
 	link := ""
 	if c, err := a.newClientIn(dir); err == nil && isTerminal(a.err) {
 		defer c.Close()
@@ -100,21 +100,21 @@ func (a *app) introduceDetached(ctx context.Context, dir home.Dir, r report) err
 			link = made.URL
 		}
 	}
-	a.introduce(r.Origin, link, dir.Socket(), string(dir))
+	a.printAddresses(r.Origin, link, dir.Socket(), string(dir))
 	a.say("The hub logs to %s. Stop it with: %s", dir.Log(), a.commandLine("down"))
 	return nil
 }
 
-// upReporting runs a detached hub.
-func (a *app) upReporting(ctx context.Context, dir home.Dir, c *config.Config) error {
+// runDetached runs a detached hub.
+func (a *app) runDetached(ctx context.Context, dir home.Dir, c *config.Config) error {
 	out := os.NewFile(reportFD, "report")
-	tell := func(r report) {
+	tell := func(r startReport) {
 		_ = json.NewEncoder(out).Encode(r)
 		_ = out.Close()
 	}
-	err := a.up(ctx, dir, c, func(s *server.Server) { tell(report{Origin: s.Origin()}) })
+	err := a.runHub(ctx, dir, c, func(s *server.Server) { tell(startReport{Origin: s.Origin()}) })
 	if err != nil {
-		tell(report{Error: parley.AsError(err)}) // nobody listens any more if it was running
+		tell(startReport{Error: parley.AsError(err)}) // nobody listens any more if it was running
 	}
 	return err
 }

@@ -17,9 +17,9 @@ import (
 type verdict string
 
 const (
-	fine verdict = "ok"
-	warn verdict = "warn"
-	bad  verdict = "fail"
+	verdictOK   verdict = "ok"
+	verdictWarn verdict = "warn"
+	verdictFail verdict = "fail"
 )
 
 // finding is what a check has found, and how to mend it.
@@ -27,7 +27,7 @@ type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
 	Message string  `json:"message"`
-	Mend    string  `json:"mend,omitempty"`
+	Fix     string  `json:"mend,omitempty"`
 }
 
 // doctor examines a home and the hub in it.
@@ -61,7 +61,7 @@ fix problems. The hub may be running or stopped. With --deep, doctor verifies ev
 		if err := d.examine(cmd.Context()); err != nil {
 			return err
 		}
-		return d.tell()
+		return d.print()
 	}
 	return cmd
 }
@@ -71,36 +71,36 @@ func (d *doctor) note(check string, v verdict, format string, args ...any) *find
 	return &d.findings[len(d.findings)-1]
 }
 
-// failed notes an error with what it suggests.
-func (d *doctor) failed(check string, err error) {
+// noteError notes an error with what it suggests.
+func (d *doctor) noteError(check string, err error) {
 	e := parley.AsError(err)
-	d.note(check, bad, "%s", e.Message).Mend = e.Suggestion
+	d.note(check, verdictFail, "%s", e.Message).Fix = e.Suggestion
 }
 
-// tell prints the findings. Something that fails makes the program fail.
-func (d *doctor) tell() error {
+// print prints the findings. Something that fails makes the program fail.
+func (d *doctor) print() error {
 	if d.app.output != formatTable {
 		if err := printList(d.app, d.findings); err != nil {
 			return err
 		}
 	} else {
 		for _, f := range d.findings {
-			d.app.printText(d.line(f))
+			d.app.printText(d.findingText(f))
 		}
 	}
 	for _, f := range d.findings {
-		if f.Verdict == bad {
+		if f.Verdict == verdictFail {
 			return silentError{exitError}
 		}
 	}
 	return nil
 }
 
-func (d *doctor) line(f finding) string {
+func (d *doctor) findingText(f finding) string {
 	word := fmt.Sprintf("%-4s", f.Verdict)
 	line := fmt.Sprintf("%s  %-11s  %s", word, f.Check, oneLine(f.Message))
-	if f.Mend != "" {
-		line += "\n" + strings.Repeat(" ", 19) + "fix: " + oneLine(f.Mend)
+	if f.Fix != "" {
+		line += "\n" + strings.Repeat(" ", 19) + "fix: " + oneLine(f.Fix)
 	}
 	return line
 }
@@ -112,7 +112,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	}
 	c, err := config.Load(d.dir.Config(), os.Environ(), nil)
 	if err != nil {
-		d.failed("config", err)
+		d.noteError("config", err)
 		return nil
 	}
 	d.config = c

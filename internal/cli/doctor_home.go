@@ -15,13 +15,13 @@ func (d *doctor) checkHome() bool {
 	err := d.dir.Check()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.note("home", warn, "the home %s does not exist yet", d.dir).Mend = "start a hub in it with: " + d.app.commandLine("up")
+		d.note("home", verdictWarn, "the home %s does not exist yet", d.dir).Fix = "start a hub in it with: " + d.app.commandLine("up")
 		return false
 	case err != nil:
-		d.failed("home", err)
+		d.noteError("home", err)
 		return false
 	default:
-		d.note("home", fine, "%s is private", d.dir)
+		d.note("home", verdictOK, "%s is private", d.dir)
 		return d.checkFiles()
 	}
 }
@@ -54,18 +54,18 @@ func (d *doctor) checkFiles() bool {
 	})
 	switch {
 	case err != nil:
-		d.note("files", bad, "cannot read the files of the home: %v", err).Mend = "run parley doctor as the owner of the home"
+		d.note("files", verdictFail, "cannot read the files of the home: %v", err).Fix = "run parley doctor as the owner of the home"
 	case open != "":
-		d.note("files", bad, "other users can access %s", open).Mend = "chmod -R go= " + string(d.dir)
+		d.note("files", verdictFail, "other users can access %s", open).Fix = "chmod -R go= " + string(d.dir)
 	default:
-		d.note("files", fine, "only their owner can access the files")
+		d.note("files", verdictOK, "only their owner can access the files")
 	}
 	return err == nil
 }
 
 func (d *doctor) checkConfig() {
 	for _, warning := range d.config.Warnings() {
-		d.note("config", warn, "%s", warning).Mend = "correct or unset the variable"
+		d.note("config", verdictWarn, "%s", warning).Fix = "correct or unset the variable"
 	}
 	set := 0
 	for _, value := range d.config.Values() {
@@ -74,10 +74,10 @@ func (d *doctor) checkConfig() {
 		}
 	}
 	if set == 0 {
-		d.note("config", fine, "all settings have their defaults")
+		d.note("config", verdictOK, "all settings have their defaults")
 		return
 	}
-	d.note("config", fine, "%s from the default (%s)", formatQuantity(int64(set), "setting differs", "settings differ"), d.dir.Config())
+	d.note("config", verdictOK, "%s from the default (%s)", formatQuantity(int64(set), "setting differs", "settings differ"), d.dir.Config())
 }
 
 // checkNotify looks at the secrets of the ways by which people are notified.
@@ -85,9 +85,9 @@ func (d *doctor) checkNotify() {
 	people, err := server.CheckNotify(d.config)
 	switch {
 	case err != nil:
-		d.failed("notify", err)
+		d.noteError("notify", err)
 	case people > 0:
-		d.note("notify", fine, "%s notifiers, and their secrets are private", formatQuantity(int64(people), "person has", "people have"))
+		d.note("notify", verdictOK, "%s notifiers, and their secrets are private", formatQuantity(int64(people), "person has", "people have"))
 	}
 }
 
@@ -103,11 +103,11 @@ func (d *doctor) checkClock(newest *time.Time) {
 	mend := "set the clock, and synchronize it with NTP"
 	switch {
 	case now.Before(oldestClock):
-		d.note("clock", bad, "the clock says %s, which is long ago", now.UTC().Format(time.RFC3339)).Mend = mend
+		d.note("clock", verdictFail, "the clock says %s, which is long ago", now.UTC().Format(time.RFC3339)).Fix = mend
 	case newest != nil && newest.After(now.Add(clockSlack)):
-		d.note("clock", warn, "the clock says %s, but the newest stored data is from %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Mend = mend
+		d.note("clock", verdictWarn, "the clock says %s, but the newest stored data is from %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Fix = mend
 	default:
-		d.note("clock", fine, "the clock says %s", now.UTC().Format(time.RFC3339))
+		d.note("clock", verdictOK, "the clock says %s", now.UTC().Format(time.RFC3339))
 	}
 }
 
@@ -121,10 +121,10 @@ func (d *doctor) checkDisk(free, total int64) {
 	case total == 0:
 		return // nobody knows
 	case free < max(leastDisk, total/leastDiskShare):
-		d.note("disk", warn, "%s of %s are free", formatSize(free), formatSize(total)).Mend = "free space, or set a retention; the hub cannot store anything on a full disk"
+		d.note("disk", verdictWarn, "%s of %s are free", formatSize(free), formatSize(total)).Fix = "free space, or set a retention; the hub cannot store anything on a full disk"
 	default:
-		d.note("disk", fine, "%s of %s are free", formatSize(free), formatSize(total))
+		d.note("disk", verdictOK, "%s of %s are free", formatSize(free), formatSize(total))
 	}
 }
 
-func system() string { return runtime.GOOS + "/" + runtime.GOARCH }
+func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }

@@ -29,7 +29,7 @@ func diagnosis(t *testing.T, args ...string) (code int, found map[string]finding
 func TestDoctorWithoutAHub(t *testing.T) {
 	dir := newDir(t)
 	code, found := diagnosis(t, "--home", dir)
-	if code != exitDone || found["home"].Verdict != warn || len(found) != 1 {
+	if code != exitDone || found["home"].Verdict != verdictWarn || len(found) != 1 {
 		t.Errorf("without a home: exit %d, %+v", code, found)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -37,7 +37,7 @@ func TestDoctorWithoutAHub(t *testing.T) {
 	}
 	code, found = diagnosis(t, "--home", dir, "--deep")
 	made, err := os.ReadDir(dir)
-	if code != exitDone || found["database"].Verdict != warn || err != nil || len(made) > 0 {
+	if code != exitDone || found["database"].Verdict != verdictWarn || err != nil || len(made) > 0 {
 		t.Errorf("with an empty home: exit %d, %+v, and then %v in it (%v)", code, found, made, err)
 	}
 	hub, _ := up(t, "--home", dir)
@@ -46,11 +46,11 @@ func TestDoctorWithoutAHub(t *testing.T) {
 	for _, deep := range []string{"--deep=false", "--deep"} {
 		code, found = diagnosis(t, "--home", dir, deep)
 		for _, check := range []string{"home", "files", "config", "hub", "versions", "clock", "disk", "database"} {
-			if found[check].Verdict != fine && check != "disk" { // whose room is not the test's to decide
+			if found[check].Verdict != verdictOK && check != "disk" { // whose room is not the test's to decide
 				t.Errorf("%s: %+v", check, found[check])
 			}
 		}
-		if audited := found["audit"].Verdict == fine; code != exitDone || audited != (deep == "--deep") {
+		if audited := found["audit"].Verdict == verdictOK; code != exitDone || audited != (deep == "--deep") {
 			t.Errorf("exit %d, the audit log is %+v", code, found["audit"])
 		}
 	}
@@ -62,7 +62,7 @@ func TestDoctorWithAHub(t *testing.T) {
 	t.Setenv("PARLEY_URL", "http://192.0.2.1:1") // which is not the hub in this home
 	code, found := diagnosis(t, "--home", dir, "--deep")
 	for _, check := range []string{"home", "files", "config", "hub", "versions", "socket", "address", "clock", "database", "audit"} {
-		if found[check].Verdict != fine {
+		if found[check].Verdict != verdictOK {
 			t.Errorf("%s: %+v", check, found[check])
 		}
 	}
@@ -72,7 +72,7 @@ func TestDoctorWithAHub(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "parley.sock"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if code, found = diagnosis(t, "--home", dir); code != exitError || found["socket"].Verdict != bad || found["socket"].Mend == "" {
+	if code, found = diagnosis(t, "--home", dir); code != exitError || found["socket"].Verdict != verdictFail || found["socket"].Fix == "" {
 		t.Errorf("an open socket: exit %d, %+v", code, found["socket"])
 	}
 }
@@ -90,13 +90,13 @@ func TestDoctorLooksAtNotifiers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, found := diagnosis(t, "--home", dir); code != exitDone || found["notify"].Verdict != fine {
+	if code, found := diagnosis(t, "--home", dir); code != exitDone || found["notify"].Verdict != verdictOK {
 		t.Errorf("exit %d, %+v", code, found["notify"])
 	}
 	if err := os.Chmod(secret, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, found := diagnosis(t, "--home", dir); code != exitError || found["notify"].Verdict != bad || found["notify"].Mend == "" {
+	if code, found := diagnosis(t, "--home", dir); code != exitError || found["notify"].Verdict != verdictFail || found["notify"].Fix == "" {
 		t.Errorf("an open file: exit %d, %+v", code, found["notify"])
 	}
 }
@@ -137,7 +137,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, found := diagnosis(t, "--home", dir)
-		if code != exitError || found[test.check].Verdict != bad || found[test.check].Mend == "" {
+		if code != exitError || found[test.check].Verdict != verdictFail || found[test.check].Fix == "" {
 			t.Errorf("%s: exit %d, %+v", test.name, code, found)
 		}
 		if err := test.mend(); err != nil {
@@ -153,7 +153,7 @@ func TestDoctorLooksAtTheClock(t *testing.T) {
 	behind := time.Now().Add(-time.Hour)
 	d.checkClock(&behind)
 	d.checkClock(nil)
-	if d.findings[0].Verdict != warn || d.findings[1].Verdict != fine || d.findings[2].Verdict != fine {
+	if d.findings[0].Verdict != verdictWarn || d.findings[1].Verdict != verdictOK || d.findings[2].Verdict != verdictOK {
 		t.Errorf("found %+v", d.findings)
 	}
 }
@@ -163,7 +163,7 @@ func TestDoctorLooksAtTheDisk(t *testing.T) {
 	d.checkDisk(0, 0)
 	d.checkDisk(1<<29, 1<<40)
 	d.checkDisk(1<<39, 1<<40)
-	if len(d.findings) != 2 || d.findings[0].Verdict != warn || d.findings[1].Verdict != fine {
+	if len(d.findings) != 2 || d.findings[0].Verdict != verdictWarn || d.findings[1].Verdict != verdictOK {
 		t.Errorf("found %+v", d.findings)
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	stopPatience = 30 * time.Second
-	stopPoll     = 20 * time.Millisecond
+	stopTimeout = 30 * time.Second
+	stopPoll    = 20 * time.Millisecond
 )
 
 func (a *app) downCommand() *cobra.Command {
@@ -60,7 +60,7 @@ func stopHub(ctx context.Context, dir home.Dir, h home.Hub) error {
 	if err != nil {
 		return parley.Errorf(parley.Unavailable, "cannot stop process %d: %w", h.PID, err).Suggest("stop it as the user who started it")
 	}
-	limited, cancel := context.WithTimeout(ctx, stopPatience)
+	limited, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	poll := time.NewTicker(stopPoll)
 	defer poll.Stop()
@@ -75,7 +75,7 @@ func stopHub(ctx context.Context, dir home.Dir, h home.Hub) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return parley.Errorf(parley.TimedOut, "the hub (process %d) did not stop within %s", h.PID, stopPatience).
+			return parley.Errorf(parley.TimedOut, "the hub (process %d) did not stop within %s", h.PID, stopTimeout).
 				Suggest("wait, or kill it: kill -9 %d; the hub keeps all accepted messages", h.PID)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// exportLines passes the lines of an export on. It keeps the last one, and the numbers of the messages that the hub could not
+// exportWriter passes the lines of an export on. It keeps the last one, and the numbers of the messages that the hub could not
 // export because they are damaged.
-type exportLines struct {
+type exportWriter struct {
 	w       io.Writer
 	line    []byte // the last one as far as it was written, or the beginning of a long one
 	ended   bool   // by a line break
@@ -21,26 +21,26 @@ type exportLines struct {
 	others  bool // some of these are no messages
 }
 
-// longestLine is how much of a line is kept, in bytes. The last line of an export and those about damage are shorter.
-const longestLine = 4 << 10
+// maxLineKept is how much of a line is kept, in bytes. The last line of an export and those about damage are shorter.
+const maxLineKept = 4 << 10
 
-func (l *exportLines) Write(p []byte) (int, error) {
+func (l *exportWriter) Write(p []byte) (int, error) {
 	for piece := range bytes.Lines(p) {
 		if l.ended {
 			l.line, l.ended = l.line[:0], false
 		}
-		l.line = append(l.line, piece[:min(len(piece), longestLine-len(l.line))]...)
+		l.line = append(l.line, piece[:min(len(piece), maxLineKept-len(l.line))]...)
 		if piece[len(piece)-1] == '\n' {
 			l.ended = true
-			l.look()
+			l.noteDamage()
 		}
 	}
 	return l.w.Write(p)
 }
 
-// look notes the damaged thing that a line is about, a message by its number: of a JSON line, or of one in Markdown, where
+// noteDamage notes the damaged thing that a line is about, a message by its number: of a JSON line, or of one in Markdown, where
 // all that others have written is quoted.
-func (l *exportLines) look() {
+func (l *exportWriter) noteDamage() {
 	if number, about := strings.CutPrefix(string(l.line), parley.DamagedLine); about {
 		number, _, _ = strings.Cut(strings.TrimSpace(number), " ")
 		l.damaged = append(l.damaged, number)
@@ -62,11 +62,11 @@ func (l *exportLines) look() {
 	}
 }
 
-// numbersNamed is how many damaged messages an error names.
-const numbersNamed = 20
+// maxDamageNamed is how many damaged messages an error names.
+const maxDamageNamed = 20
 
-// whole is nil unless something is damaged. It names messages by their numbers, the rest by their ids.
-func (l *exportLines) whole() error {
+// damageError is nil unless something is damaged. It names messages by their numbers, the rest by their ids.
+func (l *exportWriter) damageError() error {
 	n := len(l.damaged)
 	if n == 0 {
 		return nil
@@ -75,16 +75,16 @@ func (l *exportLines) whole() error {
 	if l.others {
 		what = formatQuantity(int64(n), "entry is", "entries are")
 	}
-	numbers := slices.Clone(l.damaged[:min(n, numbersNamed)])
-	if n > numbersNamed {
-		numbers = append(numbers, "and "+strconv.Itoa(n-numbersNamed)+" more")
+	numbers := slices.Clone(l.damaged[:min(n, maxDamageNamed)])
+	if n > maxDamageNamed {
+		numbers = append(numbers, "and "+strconv.Itoa(n-maxDamageNamed)+" more")
 	}
 	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", what,
 		strings.Join(numbers, ", ")).Suggest("the export has all others; run `parley doctor --deep`, and restore a backup to recover the damaged ones")
 }
 
-// end reads the last line of an export of the whole hub, without which it is not whole.
-func (l *exportLines) end() (exportEnd, error) {
+// readEnd reads the last line of an export of the whole hub, without which it is not whole.
+func (l *exportWriter) readEnd() (exportEnd, error) {
 	var line struct {
 		End *exportEnd `json:"end"`
 	}

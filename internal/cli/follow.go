@@ -11,8 +11,8 @@ import (
 
 // Follow reports what happens in the conversation, and what becomes of agents. Where there is no conversation
 // yet, it first waits for it to be made.
-func (r *room) Follow(ctx context.Context, report func(chat.Signal)) error {
-	if id, _ := r.place(); id == "" {
+func (r *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
+	if id, _ := r.conversation(); id == "" {
 		if err := r.awaitOpening(ctx, report); err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -27,16 +27,16 @@ func (r *room) Follow(ctx context.Context, report func(chat.Signal)) error {
 			}
 		}
 	})
-	id, _ := r.place()
+	id, _ := r.conversation()
 	return r.follow(ctx, client.EventsOptions{Conversation: id}, report, func(parley.Event) bool { return true })
 }
 
 // awaitOpening follows what conversations are made until the one of this room is among them.
-func (r *room) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
+func (r *chatRoom) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
 	opened := func(parley.Event) bool {
-		id, _ := r.place()
-		if id == "" && r.find(ctx, false) == nil {
-			id, _ = r.place()
+		id, _ := r.conversation()
+		if id == "" && r.findDirect(ctx, false) == nil {
+			id, _ = r.conversation()
 		}
 		return id == ""
 	}
@@ -45,7 +45,7 @@ func (r *room) awaitOpening(ctx context.Context, report func(chat.Signal)) error
 
 // follow reports the events of one stream as long as more of it is wanted. It ends with an error that will
 // not pass.
-func (r *room) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
+func (r *chatRoom) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
 	for e, err := range r.client.Events(ctx, o) {
 		switch last = err; {
 		case err != nil:

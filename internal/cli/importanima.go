@@ -87,14 +87,14 @@ func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hu
 	stop := a.showProgress(ctx, "importing", counted)
 	report, err = c.Import(ctx, counted)
 	stop()
-	_ = lines.CloseWithError(errSent)
+	_ = lines.CloseWithError(errHubAnswered)
 	end := <-ended
-	if errors.Is(end.err, errSent) {
+	if errors.Is(end.err, errHubAnswered) {
 		end.err = nil // nobody has listened any more: what the hub says is the reason
 	}
 	report.Notices = slices.Concat(end.Notices, report.Notices)
 	return report, end.Left, cmp.Or(end.err, err)
 }
 
-// errSent says that the hub has answered.
-var errSent = errors.New("the hub has answered")
+// errHubAnswered says that the hub has answered.
+var errHubAnswered = errors.New("the hub has answered")

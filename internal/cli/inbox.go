@@ -95,7 +95,7 @@ func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek b
 		return err
 	}
 	if inbox.More > 0 && a.output != formatJSON {
-		a.say("note: the inbox has %d more; see them: %s", inbox.More, a.commandLine("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, mostRead))))
+		a.say("note: the inbox has %d more; see them: %s", inbox.More, a.commandLine("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, maxMessagesPerCall))))
 	}
 	if !peek {
 		a.markShown(ctx, c, inbox.Messages...)

@@ -163,7 +163,7 @@ func TestADetachedHubSaysWhyItDidNotStart(t *testing.T) {
 
 func TestSecretsAreNotOnTheCommandLineOfADetachedHub(t *testing.T) {
 	cmd := exec.Command("parley")
-	passOn(cmd, map[string]string{"store": "postgres://u:canary@h/db", "addr": "127.0.0.1:0", "hosts": ""})
+	passSettings(cmd, map[string]string{"store": "postgres://u:canary@h/db", "addr": "127.0.0.1:0", "hosts": ""})
 	if args := strings.Join(cmd.Args, " "); args != "parley --addr=127.0.0.1:0 --hosts=" {
 		t.Errorf("the command line is %s", args)
 	}

@@ -30,7 +30,7 @@ text of messages. Owners only.`,
 		Args:              noArgs,
 		ValidArgsFunction: completeNothing,
 	}
-	f.Limit = usualLines
+	f.Limit = defaultLogLines
 	cmd.Flags().StringVar(&f.Trace, "trace", "", "show only this trace; give its `id`, or the id of one of its messages or files")
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "show only messages from or to this `agent`")
 	cmd.Flags().StringVar(&f.Status, "status", "", "show only lines with this `status`: sent, delivered, processed or failed")
@@ -59,7 +59,7 @@ text of messages. Owners only.`,
 	return cmd
 }
 
-const usualLines = 50
+const defaultLogLines = 50
 
 func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.LogLine) error {
 	return printList(a, lines,
@@ -68,13 +68,13 @@ func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.L
 		column[parley.LogLine]{"from", func(l parley.LogLine) string { return l.From }},
 		column[parley.LogLine]{"to", func(l parley.LogLine) string { return l.To }},
 		column[parley.LogLine]{"type", func(l parley.LogLine) string { return string(l.Type) }},
-		column[parley.LogLine]{"after", after},
-		column[parley.LogLine]{"message", func(l parley.LogLine) string { return called.of(ctx, l.MsgID) }},
+		column[parley.LogLine]{"after", latencyText},
+		column[parley.LogLine]{"message", func(l parley.LogLine) string { return called.names(ctx, l.MsgID) }},
 		column[parley.LogLine]{"trace", func(l parley.LogLine) string { return l.TraceID }},
 	)
 }
 
-func after(l parley.LogLine) string { return strconv.FormatInt(l.LatencyMS, 10) + "ms" }
+func latencyText(l parley.LogLine) string { return strconv.FormatInt(l.LatencyMS, 10) + "ms" }
 
 // followLog prints lines as they come.
 func (a *app) followLog(ctx context.Context, called messageNames, lines func(func(parley.LogLine, error) bool)) error {
@@ -83,7 +83,7 @@ func (a *app) followLog(ctx context.Context, called messageNames, lines func(fun
 			return err
 		}
 		if a.output == formatTable {
-			a.printWords(a.formatTime(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), after(l), called.of(ctx, l.MsgID), l.TraceID)
+			a.printWords(a.formatTime(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), latencyText(l), called.names(ctx, l.MsgID), l.TraceID)
 			continue
 		}
 		raw, err := json.Marshal(l)

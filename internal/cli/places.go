@@ -16,7 +16,7 @@ type conversationTitles struct {
 	known  map[string]string
 }
 
-func newPlaces(c *client.Client) conversationTitles {
+func newConversationTitles(c *client.Client) conversationTitles {
 	return conversationTitles{c, map[string]string{}}
 }
 
@@ -25,15 +25,15 @@ func (t conversationTitles) of(ctx context.Context, id string) string {
 	if !known {
 		title = id
 		if view, err := t.client.Conversation(ctx, id); err == nil {
-			title = titleOf(view)
+			title = conversationTitle(view)
 		}
 		t.known[id] = title
 	}
 	return title
 }
 
-// titleOf is what a person calls a conversation: by its name, or by who is in it.
-func titleOf(v parley.ConversationView) string {
+// conversationTitle is what a person calls a conversation: by its name, or by who is in it.
+func conversationTitle(v parley.ConversationView) string {
 	if v.Name != "" || len(v.Members) == 0 {
 		return v.Title()
 	}

@@ -18,7 +18,7 @@ configuration names one. No hub may be running in the home.`,
   PARLEY_STORE=postgres://parley@localhost/new parley restore /mnt/backups/parley-monday --home ./restored`,
 		Args: argCount(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, c, err := a.configured(cmd)
+			dir, c, err := a.loadConfig(cmd)
 			if err != nil {
 				return err
 			}

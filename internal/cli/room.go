@@ -13,31 +13,31 @@ import (
 	"github.com/parley-hub/parley/internal/chat"
 )
 
-// room is a conversation of the hub to chat in: a named one, or that of the caller and others, which may
+// chatRoom is a conversation of the hub to chat in: a named one, or that of the caller and others, which may
 // begin with its first message.
-type room struct {
+type chatRoom struct {
 	client *client.Client
 	me     parley.Agent
 	others []string // ids, where the conversation is theirs and the caller's
 
-	// tell says what the sender of a message is told besides. Nil on a screen, which shows it by itself.
-	tell func(notices []string)
+	// printNotices says what the sender of a message is told besides. Nil on a screen, which shows it by itself.
+	printNotices func(notices []string)
 
 	mu     sync.Mutex
 	id     string // of the conversation, once there is one
 	joined bool
 }
 
-// openRoom finds the conversation of a name, or of the caller and those named.
-func openRoom(ctx context.Context, c *client.Client, conversation string, names []string) (*room, error) {
+// openChatRoom finds the conversation of a name, or of the caller and those named.
+func openChatRoom(ctx context.Context, c *client.Client, conversation string, names []string) (*chatRoom, error) {
 	who, err := c.Whoami(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &room{client: c, me: who.Agent}
+	r := &chatRoom{client: c, me: who.Agent}
 	if conversation != "" {
 		view, err := c.Conversation(ctx, conversation)
-		r.enter(view.ID, view.Joined)
+		r.setConversation(view.ID, view.Joined)
 		return r, err
 	}
 	for i, name := range names {
@@ -51,15 +51,15 @@ func openRoom(ctx context.Context, c *client.Client, conversation string, names 
 		r.others = append(r.others, agent.ID)
 	}
 	for _, archived := range []bool{false, true} {
-		if err := r.find(ctx, archived); err != nil {
+		if err := r.findDirect(ctx, archived); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// find looks for the conversation of the others and the caller among the caller's own.
-func (r *room) find(ctx context.Context, archived bool) error {
+// findDirect looks for the conversation of the others and the caller among the caller's own.
+func (r *chatRoom) findDirect(ctx context.Context, archived bool) error {
 	set := parley.SetKey(append(slices.Clone(r.others), r.me.ID))
 	page := func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
 		return r.client.Conversations(ctx, client.Conversations{Archived: archived}, from)
@@ -70,46 +70,46 @@ func (r *room) find(ctx context.Context, archived bool) error {
 		}
 		direct := view.Kind == parley.DM || view.Kind == parley.Group && view.Name == ""
 		if direct && parley.SetKey(view.Members) == set {
-			r.enter(view.ID, true)
+			r.setConversation(view.ID, true)
 			return nil
 		}
 	}
 	return nil
 }
 
-func (r *room) enter(id string, joined bool) {
+func (r *chatRoom) setConversation(id string, joined bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.id, r.joined = id, joined
 }
 
-func (r *room) place() (id string, joined bool) {
+func (r *chatRoom) conversation() (id string, joined bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.id, r.joined
 }
 
 // Look says what the conversation is and who is there.
-func (r *room) Look(ctx context.Context) (scene chat.Scene, err error) {
+func (r *chatRoom) Look(ctx context.Context) (scene chat.Scene, err error) {
 	scene.Me = r.me.ID
-	id, _ := r.place()
+	id, _ := r.conversation()
 	if id == "" {
-		if err := r.find(ctx, false); err != nil {
-			return scene, away(err)
+		if err := r.findDirect(ctx, false); err != nil {
+			return scene, markAway(err)
 		}
-		id, _ = r.place()
+		id, _ = r.conversation()
 	}
 	members := append(slices.Clone(r.others), r.me.ID)
 	if id != "" {
 		if scene.Conversation, err = r.client.Conversation(ctx, id); err != nil {
-			return scene, away(err)
+			return scene, markAway(err)
 		}
-		r.enter(id, scene.Conversation.Joined)
+		r.setConversation(id, scene.Conversation.Joined)
 		members = scene.Conversation.Members
 	}
 	all, err := r.client.Who(ctx)
 	if err != nil {
-		return scene, away(err)
+		return scene, markAway(err)
 	}
 	all = slices.DeleteFunc(all, func(p parley.Presence) bool { return p.ID == r.me.ID || p.Kind == parley.KindSystem })
 	for _, p := range all {
@@ -117,15 +117,15 @@ func (r *room) Look(ctx context.Context) (scene chat.Scene, err error) {
 			scene.Present = append(scene.Present, p)
 		}
 	}
-	scene.Title, scene.Known = title(scene), scene.Present
+	scene.Title, scene.Known = roomTitle(scene), scene.Present
 	if scene.Conversation.ReadableByAll() {
 		scene.Known = all
 	}
 	return scene, nil
 }
 
-// title is what the conversation is called: its name, or who else is in it.
-func title(scene chat.Scene) string {
+// roomTitle is what the conversation is called: its name, or who else is in it.
+func roomTitle(scene chat.Scene) string {
 	if c := scene.Conversation; c.Name != "" && c.DisplayName != "" {
 		return c.Title() + " (" + c.DisplayName + ")"
 	} else if c.Name != "" {
@@ -139,8 +139,8 @@ func title(scene chat.Scene) string {
 }
 
 // Page returns messages, oldest first.
-func (r *room) Page(ctx context.Context, page parley.Page) ([]parley.Message, error) {
-	id, _ := r.place()
+func (r *chatRoom) Page(ctx context.Context, page parley.Page) ([]parley.Message, error) {
+	id, _ := r.conversation()
 	if id == "" {
 		return nil, nil
 	}
@@ -149,18 +149,18 @@ func (r *room) Page(ctx context.Context, page parley.Page) ([]parley.Message, er
 		span.After = max(page.After, 1) // the event that made the conversation came before its messages
 	}
 	list, err := r.client.History(ctx, id, span)
-	return list, away(err)
+	return list, markAway(err)
 }
 
 // Message returns a message and what has become of it.
-func (r *room) Message(ctx context.Context, id string) (parley.Shown, error) {
+func (r *chatRoom) Message(ctx context.Context, id string) (parley.Shown, error) {
 	shown, err := r.client.Message(ctx, id)
-	return shown, away(err)
+	return shown, markAway(err)
 }
 
 // Post stores a message, in this room unless it answers one.
-func (r *room) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
-	id, _ := r.place()
+func (r *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
+	id, _ := r.conversation()
 	switch {
 	case draft.InReplyTo != "":
 	case id != "":
@@ -170,42 +170,42 @@ func (r *room) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, er
 	}
 	receipt, err := r.client.Post(ctx, draft)
 	if err == nil {
-		r.enter(receipt.Message.Conversation, true)
-		if r.tell != nil {
-			r.tell(receipt.Notices)
+		r.setConversation(receipt.Message.Conversation, true)
+		if r.printNotices != nil {
+			r.printNotices(receipt.Notices)
 		}
 	}
-	return receipt, away(err)
+	return receipt, markAway(err)
 }
 
-// mostRead is how many deliveries one call can name.
-const mostRead = 500
+// maxMessagesPerCall is how many deliveries one call can name.
+const maxMessagesPerCall = 500
 
 // Read says what the caller was shown. A person has seen it, and it is settled where nothing is wanted of the person. An
 // agent has fetched and acknowledged what was delivered to it, and its cursor moves.
-func (r *room) Read(ctx context.Context, shown []parley.Message) error {
-	id, joined := r.place()
+func (r *chatRoom) Read(ctx context.Context, shown []parley.Message) error {
+	id, joined := r.conversation()
 	if !joined || len(shown) == 0 {
 		return nil
 	}
 	if r.me.Kind == parley.KindHuman {
-		for ids := range slices.Chunk(r.fromOthers(shown), mostRead) {
+		for ids := range slices.Chunk(r.fromOthers(shown), maxMessagesPerCall) {
 			if _, err := r.client.MarkShown(ctx, ids...); err != nil {
-				return away(err)
+				return markAway(err)
 			}
 		}
 		return nil
 	}
-	if ids := r.fromOthers(shown[max(0, len(shown)-mostRead):]); len(ids) > 0 && r.me.Kind == parley.KindAgent {
+	if ids := r.fromOthers(shown[max(0, len(shown)-maxMessagesPerCall):]); len(ids) > 0 && r.me.Kind == parley.KindAgent {
 		if _, err := r.client.Take(ctx, parley.Take{Only: ids, Limit: len(ids), AtMostOnce: true}); err != nil {
-			return away(err)
+			return markAway(err)
 		}
 	}
-	return away(r.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
+	return markAway(r.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
 }
 
 // fromOthers are the ids of messages that others have sent: only these can be delivered to the caller.
-func (r *room) fromOthers(list []parley.Message) (ids []string) {
+func (r *chatRoom) fromOthers(list []parley.Message) (ids []string) {
 	for _, m := range list {
 		if m.From != r.me.ID {
 			ids = append(ids, m.ID)
@@ -215,14 +215,14 @@ func (r *room) fromOthers(list []parley.Message) (ids []string) {
 }
 
 // SetTopic changes what the conversation is about.
-func (r *room) SetTopic(ctx context.Context, topic string) error {
-	id, _ := r.place()
+func (r *chatRoom) SetTopic(ctx context.Context, topic string) error {
+	id, _ := r.conversation()
 	_, err := r.client.ChangeConversation(ctx, id, parley.ConversationChange{Topic: &topic})
-	return away(err)
+	return markAway(err)
 }
 
-// away marks the errors of a hub that did not answer at all. An error that the hub has sent has no cause.
-func away(err error) error {
+// markAway marks the errors of a hub that did not answer at all. An error that the hub has sent has no cause.
+func markAway(err error) error {
 	e := parley.AsError(err)
 	if e == nil || e.Code != parley.Unavailable && e.Code != parley.TimedOut || errors.Unwrap(e) == nil {
 		return err

@@ -22,7 +22,7 @@ func TestWhoIsAway(t *testing.T) {
 		{parley.Errorf(parley.Unavailable, "the inbox is full"), false}, // the hub says so
 		{parley.Errorf(parley.NotPermitted, "the hub belongs to another user").From(cause), false},
 	} {
-		got := away(test.err)
+		got := markAway(test.err)
 		if errors.Is(got, chat.ErrAway) != test.want || parley.CodeOf(got) != parley.CodeOf(test.err) {
 			t.Errorf("away(%v) = %v", test.err, got)
 		}
@@ -36,7 +36,7 @@ func TestAChatSaysWhatItHasShownAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	r := &room{client: c, me: parley.Agent{ID: "user", Kind: parley.KindHuman}, id: "conversation", joined: true}
+	r := &chatRoom{client: c, me: parley.Agent{ID: "user", Kind: parley.KindHuman}, id: "conversation", joined: true}
 	if err := r.Read(t.Context(), []parley.Message{{ID: "m1", From: "arya"}, {ID: "m2", From: "user"}, {ID: "m3", From: "arya"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 func (a *app) agentRuns() *cobra.Command {
 	var which client.RunsOptions
-	limit := usualRuns
+	limit := defaultRuns
 	cmd := &cobra.Command{
 		Use:   "runs [AGENT]",
 		Short: "List runs, newest first",
@@ -32,13 +32,13 @@ func (a *app) agentRuns() *cobra.Command {
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		which.Agent = strings.Join(args, "")
 		runs, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Run], error) {
-			from.Limit = min(limit, mostRuns)
+			from.Limit = min(limit, maxRunsPerCall)
 			return c.Runs(ctx, which, from)
 		}), limit)
 		if err != nil {
 			return err
 		}
-		where := newPlaces(c)
+		where := newConversationTitles(c)
 		return printListWith(a, runs, column[parley.Run]{"failure", runFailure},
 			column[parley.Run]{"run", parley.Run.ShortName},
 			column[parley.Run]{"agent", func(r parley.Run) string { return r.Agent }},
@@ -54,8 +54,8 @@ func (a *app) agentRuns() *cobra.Command {
 }
 
 const (
-	usualRuns = 50
-	mostRuns  = 1000 // in one call
+	defaultRuns    = 50
+	maxRunsPerCall = 1000 // in one call
 )
 
 // runDuration is how long a run lasted, or has lasted so far. One that never came to run has been tried all the same.
@@ -131,14 +131,14 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 		Output string `json:"output,omitempty"`
 	}{v, output.String()}
 	return a.printValue(whole, func() {
-		where, called := newPlaces(c), newMessageNames(c)
+		where, called := newConversationTitles(c), newMessageNames(c)
 		a.printFields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
 			"where", where.of(ctx, v.Conversation), "conversation", v.Conversation,
 			"woken by", triggersText(ctx, c, v.Triggers), "trace", v.TraceID,
 			"attempt", strconv.Itoa(v.Attempt), "began", a.formatTime(v.CreatedAt), "started", a.formatOptionalTime(v.StartedAt),
 			"ended", a.formatOptionalTime(v.EndedAt), "took", runDuration(v.Run), "deadline", a.formatTime(v.Deadline), "session", v.Session,
 			"tokens", runTokens(v.Run), "cost", runCost(v.Run), "failure", runFailure(v.Run), "cancelled", v.Cancel,
-			"answer", called.of(ctx, v.Answer), "posted", called.of(ctx, v.Posts...))
+			"answer", called.names(ctx, v.Answer), "posted", called.names(ctx, v.Posts...))
 		if output.Len() > 0 {
 			a.printWords("")
 			a.printText(output.String())
@@ -167,19 +167,19 @@ type messageNames struct {
 
 func newMessageNames(c *client.Client) messageNames { return messageNames{c, map[string]string{}} }
 
-// of is the short names of messages. The id stands for a message that the caller may not read or that was removed.
-func (n messageNames) of(ctx context.Context, ids ...string) string {
+// names is the short names of messages. The id stands for a message that the caller may not read or that was removed.
+func (n messageNames) names(ctx context.Context, ids ...string) string {
 	var names []string
 	for _, id := range ids {
 		if n.known[id] == "" {
-			n.known[id] = n.name(ctx, id)
+			n.known[id] = n.lookup(ctx, id)
 		}
 		names = append(names, n.known[id])
 	}
 	return strings.Join(names, " ")
 }
 
-func (n messageNames) name(ctx context.Context, id string) string {
+func (n messageNames) lookup(ctx context.Context, id string) string {
 	if !parley.IsUUID(id) {
 		return id
 	}
@@ -194,7 +194,7 @@ func (n messageNames) name(ctx context.Context, id string) string {
 func (a *app) followRun(ctx context.Context, c *client.Client, id string) (parley.RunView, error) {
 	var view parley.RunView
 	for e, err := range c.Events(ctx, client.EventsOptions{Kinds: []string{"run"}}) {
-		switch said := readRun(e); {
+		switch said := parseRunEvent(e); {
 		case err != nil: // it comes back, or the loop ends
 		case e.Kind == client.EventReady || e.Kind == client.EventReset:
 		case said.Run != id:

@@ -44,7 +44,7 @@ func (f *runtimeFlags) apply(ctx context.Context, a *app, change client.AgentCha
 		return nil
 	}
 	rules, err := a.readSmallFile(ctx, f.rules)
-	setting{field: runtimeConfig + ".rules"}.apply(change, string(rules))
+	agentSetting{field: runtimeConfig + ".rules"}.apply(change, string(rules))
 	return err
 }
 

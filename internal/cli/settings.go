@@ -13,14 +13,14 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// setting is something about an agent that a flag sets. Its field in JSON is its name with _ for -, unless
+// agentSetting is something about an agent that a flag sets. Its field in JSON is its name with _ for -, unless
 // it has another; one with a dot is a field within a field.
-type setting struct {
+type agentSetting struct {
 	flag, field, help string
 	value             any // what it holds when it is not given: a string, a number or a list
 }
 
-var agentSettings = []setting{
+var agentSettings = []agentSetting{
 	{"name", "", "display `name`, one word (default: the id)", ""},
 	{"role", "", "`name` of its role, such as writer", ""},
 	{"description", "", "`text` that says what it does", ""},
@@ -47,7 +47,7 @@ var agentSettings = []setting{
 }
 
 // jsonField is the name of the setting's field.
-func (s setting) jsonField() string {
+func (s agentSetting) jsonField() string {
 	if s.field != "" {
 		return s.field
 	}
@@ -55,7 +55,7 @@ func (s setting) jsonField() string {
 }
 
 // apply sets the setting in a change.
-func (s setting) apply(change client.AgentChange, value any) {
+func (s agentSetting) apply(change client.AgentChange, value any) {
 	outer, inner, within := strings.Cut(s.jsonField(), ".")
 	if !within {
 		change[outer] = value
@@ -70,7 +70,7 @@ func (s setting) apply(change client.AgentChange, value any) {
 }
 
 // isSetIn says whether a change has the setting already.
-func (s setting) isSetIn(change client.AgentChange) bool {
+func (s agentSetting) isSetIn(change client.AgentChange) bool {
 	outer, inner, within := strings.Cut(s.jsonField(), ".")
 	value, there := change[outer]
 	if fields, ok := value.(map[string]any); ok && within {
@@ -124,7 +124,7 @@ func (s *agentFlags) change(ctx context.Context, a *app) (client.AgentChange, er
 }
 
 // value is the value of a flag. The getters fail only for flags of another kind.
-func (s *agentFlags) value(one setting) (value any) {
+func (s *agentFlags) value(one agentSetting) (value any) {
 	switch one.value.(type) {
 	case string:
 		value, _ = s.flags.GetString(one.flag)
@@ -164,7 +164,7 @@ func settingNames() (names []string) {
 // addUnset adds what shall go back to its default.
 func addUnset(cmd *cobra.Command, change client.AgentChange, unset []string) error {
 	for _, name := range unset {
-		i := slices.IndexFunc(agentSettings, func(s setting) bool { return s.flag == name || s.jsonField() == name })
+		i := slices.IndexFunc(agentSettings, func(s agentSetting) bool { return s.flag == name || s.jsonField() == name })
 		if i < 0 {
 			hint := parley.DidYouMean(parley.Nearest(name, settingNames()), "the settings have the names of the flags")
 			return usagef(cmd, "there is no setting %q; %s", name, hint)

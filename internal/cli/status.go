@@ -40,7 +40,7 @@ acknowledge, each with the command to run next. Alerts of one kind share a line;
 		}
 		bridges, _ := c.Bridges(ctx) // which only owners see
 		return a.printValue(shownStatus{status, bridges, needs}, func() {
-			a.showNeeds(needs)
+			a.printNeeds(needs)
 			a.showStatus(status)
 			a.showAlerts(status, alerts)
 			a.showBridges(bridges)
@@ -56,8 +56,8 @@ type shownStatus struct {
 	Needs   parley.Attention    `json:"needs_you"`
 }
 
-// showNeeds shows what needs the caller, each with the command to run next.
-func (a *app) showNeeds(needs parley.Attention) {
+// printNeeds shows what needs the caller, each with the command to run next.
+func (a *app) printNeeds(needs parley.Attention) {
 	if len(needs.Items) == 0 {
 		a.printWords("nothing needs you")
 	} else {
@@ -66,13 +66,13 @@ func (a *app) showNeeds(needs parley.Attention) {
 	var fields []string
 	listed := map[parley.AttentionKind]int{}
 	for _, i := range needs.Items {
-		what, next := a.need(i)
+		what, next := a.needText(i)
 		fields = append(fields, "  "+i.Name, what, "", next)
 		listed[i.Kind]++
 	}
 	for _, i := range needs.Items {
 		if more := needs.Totals[i.Kind] - listed[i.Kind]; more > 0 {
-			fields = append(fields, "", fmt.Sprintf("%d more: %s", more, a.commandLine(moreNeeds[i.Kind]...)))
+			fields = append(fields, "", fmt.Sprintf("%d more: %s", more, a.commandLine(needListCommands[i.Kind]...)))
 			listed[i.Kind] += more
 		}
 	}
@@ -83,15 +83,15 @@ func (a *app) showNeeds(needs parley.Attention) {
 	a.printWords("")
 }
 
-// moreNeeds are the commands that list all of a kind.
-var moreNeeds = map[parley.AttentionKind][]string{
+// needListCommands are the commands that list all of a kind.
+var needListCommands = map[parley.AttentionKind][]string{
 	parley.AttentionApproval: {"approval", "list", "--mine"}, parley.AttentionDeadLetter: {"dead", "list"},
 	parley.AttentionAsk: {"inbox", "--peek"}, parley.AttentionTask: {"task", "list"},
 	parley.AttentionAck: {"inbox", "--peek"}, parley.AttentionReply: {"inbox", "--peek"},
 }
 
-// need is what needs the caller, in words, and the command to run next.
-func (a *app) need(i parley.AttentionItem) (what, next string) {
+// needText is what needs the caller, in words, and the command to run next.
+func (a *app) needText(i parley.AttentionItem) (what, next string) {
 	switch i.Kind {
 	case parley.AttentionApproval:
 		return strings.TrimSuffix(i.Text, ":"), a.commandLine("approval", "approve", i.Name) + " (or: " + a.commandLine("approval", "deny", i.Name) + ")"

@@ -16,29 +16,29 @@ func (a *app) taskCommand() *cobra.Command {
 		a.taskCancel(), a.taskRetry(), a.taskReassign())
 }
 
-// task is a task as the API has it.
-type task struct {
+// taskOutput is a task as the API has it.
+type taskOutput struct {
 	parley.TaskView
 	Elapsed float64 `json:"elapsed"` // seconds
 }
 
-func asTask(v parley.TaskView) task { return task{v, v.Elapsed.Seconds()} }
+func newTaskOutput(v parley.TaskView) taskOutput { return taskOutput{v, v.Elapsed.Seconds()} }
 
-func asTasks(views []parley.TaskView) []task {
-	tasks := make([]task, len(views))
+func newTaskOutputs(views []parley.TaskView) []taskOutput {
+	tasks := make([]taskOutput, len(views))
 	for i, v := range views {
-		tasks[i] = asTask(v)
+		tasks[i] = newTaskOutput(v)
 	}
 	return tasks
 }
 
-// changed prints what was done to a task.
-func (a *app) changed(v parley.TaskView, err error) error {
+// printChangedTask prints what was done to a task.
+func (a *app) printChangedTask(v parley.TaskView, err error) error {
 	if err != nil {
 		return err
 	}
 	a.printNotices(v.Notices)
-	return a.printDone(asTask(v), string(v.Status), v.ID, v.Assignee)
+	return a.printDone(newTaskOutput(v), string(v.Status), v.ID, v.Assignee)
 }
 
 func (a *app) taskNew() *cobra.Command {
@@ -84,21 +84,21 @@ Without TEXT, or with - as TEXT, the command reads the text from standard input.
 		if n.Artifacts, err = a.storeFiles(ctx, c, names); err != nil {
 			return err
 		}
-		return a.changed(c.NewTask(ctx, n))
+		return a.printChangedTask(c.NewTask(ctx, n))
 	})
 	return cmd
 }
 
 const (
-	usualTasks = 50
-	mostTasks  = 1000 // in one call
+	defaultTasks    = 50
+	maxTasksPerCall = 1000 // in one call
 )
 
 func (a *app) taskList() *cobra.Command {
 	var which client.TasksOptions
 	var states []string
 	var all, stuck, asks bool
-	limit := usualTasks
+	limit := defaultTasks
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List tasks, newest first",
@@ -160,7 +160,7 @@ func tasksWhere(
 	ctx context.Context, c *client.Client, which client.TasksOptions, limit int, holds func(parley.TaskView) bool,
 ) (tasks []parley.TaskView, err error) {
 	page := func(ctx context.Context, from client.From) (client.Page[parley.TaskView], error) {
-		from.Limit = min(limit, mostTasks)
+		from.Limit = min(limit, maxTasksPerCall)
 		return c.Tasks(ctx, which, from)
 	}
 	for v, err := range client.All(ctx, page) {
@@ -178,21 +178,21 @@ func tasksWhere(
 }
 
 func (a *app) listTasks(views []parley.TaskView) error {
-	about := column[task]{"about", func(t task) string { return strings.Join(situation(t.TaskView), "; ") }}
-	return printListWith(a, asTasks(views), about,
-		column[task]{"task", func(t task) string { return t.ID }},
-		column[task]{"title", func(t task) string { return t.Title }},
-		column[task]{"assignee", func(t task) string { return t.Assignee }},
-		column[task]{"status", func(t task) string { return string(t.Status) }},
-		column[task]{"requester", func(t task) string { return t.Requester }},
-		column[task]{"parent", func(t task) string { return t.Parent }},
-		column[task]{"due", func(t task) string { return a.formatOptionalTime(t.Deadline) }},
-		column[task]{"took", func(t task) string { return formatDuration(t.TaskView.Elapsed) }},
-		column[task]{"cost", func(t task) string { return costOf(t.Usage) }},
+	about := column[taskOutput]{"about", func(t taskOutput) string { return strings.Join(taskSituation(t.TaskView), "; ") }}
+	return printListWith(a, newTaskOutputs(views), about,
+		column[taskOutput]{"task", func(t taskOutput) string { return t.ID }},
+		column[taskOutput]{"title", func(t taskOutput) string { return t.Title }},
+		column[taskOutput]{"assignee", func(t taskOutput) string { return t.Assignee }},
+		column[taskOutput]{"status", func(t taskOutput) string { return string(t.Status) }},
+		column[taskOutput]{"requester", func(t taskOutput) string { return t.Requester }},
+		column[taskOutput]{"parent", func(t taskOutput) string { return t.Parent }},
+		column[taskOutput]{"due", func(t taskOutput) string { return a.formatOptionalTime(t.Deadline) }},
+		column[taskOutput]{"took", func(t taskOutput) string { return formatDuration(t.TaskView.Elapsed) }},
+		column[taskOutput]{"cost", func(t taskOutput) string { return usageCost(t.Usage) }},
 	)
 }
 
-func costOf(u parley.Usage) string {
+func usageCost(u parley.Usage) string {
 	if u.Cost == 0 {
 		return ""
 	}

@@ -35,7 +35,7 @@ without --blocked says that the task continues.`,
 		if p.Message, err = a.optionalText(ctx, cmd, args[1:]); err != nil {
 			return err
 		}
-		return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Progress: &p}))
+		return a.printChangedTask(c.UpdateTask(ctx, args[0], parley.TaskChange{Progress: &p}))
 	})
 	return cmd
 }
@@ -82,7 +82,7 @@ func (a *app) taskComplete() *cobra.Command {
 		if r.Metrics, err = parseMetrics(metrics); err != nil {
 			return usagef(cmd, "--metric: %w", err)
 		}
-		return a.changed(c.UpdateTask(ctx, args[0], change))
+		return a.printChangedTask(c.UpdateTask(ctx, args[0], change))
 	})
 	return cmd
 }
@@ -113,7 +113,7 @@ func (a *app) taskFail() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.changed(c.UpdateTask(ctx, args[0], parley.TaskChange{Status: parley.TaskFailed, Reason: reason}))
+		return a.printChangedTask(c.UpdateTask(ctx, args[0], parley.TaskChange{Status: parley.TaskFailed, Reason: reason}))
 	})
 	return cmd
 }
@@ -127,7 +127,7 @@ func (a *app) taskCancel() *cobra.Command {
 		Args:              argCount(1, 1),
 		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			return a.changed(c.CancelTask(ctx, args[0], reason))
+			return a.printChangedTask(c.CancelTask(ctx, args[0], reason))
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`text` for the requester that says why")
@@ -142,7 +142,7 @@ func (a *app) taskRetry() *cobra.Command {
 		Args:              argCount(1, 1),
 		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			return a.changed(c.RetryTask(ctx, args[0]))
+			return a.printChangedTask(c.RetryTask(ctx, args[0]))
 		}),
 	}
 }
@@ -155,7 +155,7 @@ func (a *app) taskReassign() *cobra.Command {
 		Args:              argCount(2, 2),
 		ValidArgsFunction: completeArgs(a.completeTasks, a.completeAgents, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			return a.changed(c.ReassignTask(ctx, args[0], args[1]))
+			return a.printChangedTask(c.ReassignTask(ctx, args[0], args[1]))
 		}),
 	}
 }

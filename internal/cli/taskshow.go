@@ -27,13 +27,13 @@ func (a *app) taskShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printValue(asTask(v), func() { a.showTask(ctx, c, v) })
+			return a.printValue(newTaskOutput(v), func() { a.showTask(ctx, c, v) })
 		}),
 	}
 }
 
 func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView) {
-	where, called := newPlaces(c), newMessageNames(c)
+	where, called := newConversationTitles(c), newMessageNames(c)
 	place := func(conversation string) string {
 		if conversation == "" {
 			return ""
@@ -41,36 +41,36 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 		return where.of(ctx, conversation)
 	}
 	fields := []string{
-		"task", v.ID, "title", v.Title, "status", statusOf(v), "assignee", v.Assignee, "requester", v.Requester,
+		"task", v.ID, "title", v.Title, "status", taskStatus(v), "assignee", v.Assignee, "requester", v.Requester,
 		"original requester", v.OriginalRequester, "reason", v.DelegationReason, "parent", v.Parent,
 		"subtasks", strings.Join(v.Subtasks, ", "), "priority", v.Priority.String(), "deadline", a.formatOptionalTime(v.Deadline),
-		"depends on", strings.Join(v.DependsOn, ", "), "waits for", strings.Join(waitsFor(v.WaitsOn), ", "),
+		"depends on", strings.Join(v.DependsOn, ", "), "waits for", strings.Join(taskWaits(v.WaitsOn), ", "),
 	}
-	fields = append(fields, a.progressOf(v.Progress)...)
+	fields = append(fields, a.progressFields(v.Progress)...)
 	fields = append(fields,
-		"where", place(v.Conversation), "message", called.of(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
+		"where", place(v.Conversation), "message", called.names(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
 		"attempt", strconv.Itoa(v.Attempt), "requested", a.formatTime(v.CreatedAt), "started", a.formatOptionalTime(v.StartedAt), "ended", a.formatOptionalTime(v.EndedAt),
-		"took", formatDuration(v.Elapsed), "tokens", tokensOf(v.Usage), "cost", costOf(v.Usage),
-		"result goes to", place(v.CallbackTo), "callback", called.of(ctx, v.Callback))
+		"took", formatDuration(v.Elapsed), "tokens", usageTokens(v.Usage), "cost", usageCost(v.Usage),
+		"result goes to", place(v.CallbackTo), "callback", called.names(ctx, v.Callback))
 	if v.Error != nil {
 		fields = append(fields, "error", v.Error.Error())
 	}
-	a.printFields(append(fields, resultOf(v.Result)...)...)
+	a.printFields(append(fields, resultFields(v.Result)...)...)
 	if v.Result != nil && v.Result.Text != "" {
 		a.printWords("")
 		a.printWording(parley.Wording{}.Quote(v.Assignee, v.Result.Text))
 	}
 }
 
-func statusOf(v parley.TaskView) string {
+func taskStatus(v parley.TaskView) string {
 	if v.Outcome == parley.OutcomePartial {
 		return string(v.Status) + ", " + string(v.Outcome)
 	}
 	return string(v.Status)
 }
 
-// situation is what holds a task up, or how far it has come.
-func situation(v parley.TaskView) (said []string) {
+// taskSituation is what holds a task up, or how far it has come.
+func taskSituation(v parley.TaskView) (said []string) {
 	switch {
 	case v.Error != nil:
 		said = append(said, v.Error.Message)
@@ -79,14 +79,14 @@ func situation(v parley.TaskView) (said []string) {
 	case v.Progress != nil && !v.Status.Ended():
 		said = append(said, tasktree.Far(*v.Progress))
 	}
-	if waits := waitsFor(v.WaitsOn); len(waits) > 0 {
+	if waits := taskWaits(v.WaitsOn); len(waits) > 0 {
 		said = append(said, "waits for "+strings.Join(waits, ", "))
 	}
 	return said
 }
 
-// waitsFor is what a task waits for.
-func waitsFor(w parley.WaitsOn) []string {
+// taskWaits is what a task waits for.
+func taskWaits(w parley.WaitsOn) []string {
 	waits := append(slices.Clone(w.After), w.Subtasks...)
 	if w.Approval != "" {
 		waits = append(waits, w.ApprovalName())
@@ -94,8 +94,8 @@ func waitsFor(w parley.WaitsOn) []string {
 	return waits
 }
 
-// progressOf is how far a task has come, as fields.
-func (a *app) progressOf(p *parley.TaskProgress) []string {
+// progressFields is how far a task has come, as fields.
+func (a *app) progressFields(p *parley.TaskProgress) []string {
 	if p == nil {
 		return nil
 	}
@@ -106,8 +106,8 @@ func (a *app) progressOf(p *parley.TaskProgress) []string {
 	return fields
 }
 
-// resultOf is what came of a task beside a text, as fields.
-func resultOf(r *parley.TaskResult) []string {
+// resultFields is what came of a task beside a text, as fields.
+func resultFields(r *parley.TaskResult) []string {
 	if r == nil {
 		return nil
 	}
@@ -121,4 +121,4 @@ func resultOf(r *parley.TaskResult) []string {
 	}
 }
 
-func tokensOf(u parley.Usage) string { return runTokens(parley.Run{Usage: u}) }
+func usageTokens(u parley.Usage) string { return runTokens(parley.Run{Usage: u}) }

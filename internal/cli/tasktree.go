@@ -34,53 +34,53 @@ task again when the task changes.`,
 	cmd.Flags().BoolVar(&long, "long", false, "also show the duration and the cost of each task")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		source := &treeSource{client: c, task: append(args, "")[0]}
-		how := tasktree.How{Zone: a.zone(), Long: long}
+		how := tasktree.How{Zone: a.timeZone(), Long: long}
 		switch {
 		case watch && a.output == formatTable && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb":
 			last, err := tasktree.Watch(ctx, source, how, a.in, a.out, os.Environ())
-			a.drawLines(tasktree.Draw(last, how))
+			a.printTreeLines(tasktree.Draw(last, how))
 			return err
 		case watch:
-			return tasktree.Tell(ctx, source, how, a.tellLines)
+			return tasktree.Tell(ctx, source, how, a.printChangedLines)
 		}
 		picture, err := source.Look(ctx)
 		if err != nil {
 			return err
 		}
 		if a.output != formatTable {
-			return printList(a, asTasks(picture.Tasks))
+			return printList(a, newTaskOutputs(picture.Tasks))
 		}
 		if len(picture.Tasks) == 0 {
 			a.say("none")
 		}
-		a.drawLines(tasktree.Draw(picture, how))
+		a.printTreeLines(tasktree.Draw(picture, how))
 		return nil
 	})
 	return cmd
 }
 
-// zone is where clocks are read: here on a terminal, in Greenwich for programs.
-func (a *app) zone() *time.Location {
+// timeZone is where clocks are read: here on a terminal, in Greenwich for programs.
+func (a *app) timeZone() *time.Location {
 	if isTerminal(a.out) {
 		return time.Local
 	}
 	return time.UTC
 }
 
-func (a *app) drawLines(lines []tasktree.Line) {
+func (a *app) printTreeLines(lines []tasktree.Line) {
 	for _, line := range lines {
 		_, _ = fmt.Fprintln(a.out, line)
 	}
 }
 
-// tellLines prints tasks that have changed.
-func (a *app) tellLines(lines []tasktree.Line) error {
+// printChangedLines prints tasks that have changed.
+func (a *app) printChangedLines(lines []tasktree.Line) error {
 	if a.output == formatTable {
-		a.drawLines(lines)
+		a.printTreeLines(lines)
 		return nil
 	}
 	for _, line := range lines {
-		if err := a.printJSON(asTask(line.Task)); err != nil {
+		if err := a.printJSON(newTaskOutput(line.Task)); err != nil {
 			return err
 		}
 	}
@@ -92,22 +92,22 @@ type treeSource struct {
 	client *client.Client
 	task   string // none: all that are open
 
-	mu   sync.Mutex // one looks at a time
-	tops []string   // of the trees that were open: who watches wants to see how they end
+	mu    sync.Mutex // one looks at a time
+	roots []string   // of the trees that were open: who watches wants to see how they end
 }
 
-// mostOpen is how many open tasks are looked through for the tops of their trees.
-const mostOpen = 2000
+// maxOpenTasks is how many open tasks are looked through for the tops of their trees.
+const maxOpenTasks = 2000
 
 // Look returns how the tasks are.
 func (s *treeSource) Look(ctx context.Context) (tasktree.Picture, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := tasktree.Picture{At: time.Now(), Names: map[string]string{}, Sleeping: map[string]time.Time{}, Growing: s.task == ""}
-	if err := s.find(ctx); err != nil {
+	if err := s.findRoots(ctx); err != nil {
 		return p, err
 	}
-	for _, top := range s.tops {
+	for _, top := range s.roots {
 		tree, err := s.client.TaskTree(ctx, top)
 		if err != nil {
 			return p, err
@@ -124,21 +124,21 @@ func (s *treeSource) Look(ctx context.Context) (tasktree.Picture, error) {
 	return p, err
 }
 
-// find finds the tops of trees: the open tasks that are under none the caller may see.
-func (s *treeSource) find(ctx context.Context) error {
+// findRoots finds the tops of trees: the open tasks that are under none the caller may see.
+func (s *treeSource) findRoots(ctx context.Context) error {
 	if s.task != "" {
-		s.tops = []string{s.task}
+		s.roots = []string{s.task}
 		return nil
 	}
 	all := func(parley.TaskView) bool { return true }
-	open, err := tasksWhere(ctx, s.client, client.TasksOptions{Open: true}, mostOpen, all)
+	open, err := tasksWhere(ctx, s.client, client.TasksOptions{Open: true}, maxOpenTasks, all)
 	known := map[string]bool{}
 	for _, t := range open {
 		known[t.ID] = true
 	}
 	for _, t := range open {
-		if !known[t.Parent] && !slices.Contains(s.tops, t.ID) {
-			s.tops = append(s.tops, t.ID)
+		if !known[t.Parent] && !slices.Contains(s.roots, t.ID) {
+			s.roots = append(s.roots, t.ID)
 		}
 	}
 	return err

@@ -35,7 +35,7 @@ func (a *app) tokenNew() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printValue(made, func() { a.newToken(made) })
+			return a.printValue(made, func() { a.printToken(made) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "`scopes`: read, send, decide, admin (default read,send)")
@@ -45,17 +45,17 @@ func (a *app) tokenNew() *cobra.Command {
 	return cmd
 }
 
-// newToken prints the secret alone, so that it can be captured.
-func (a *app) newToken(made parley.MadeToken) {
+// printToken prints the secret alone, so that it can be captured.
+func (a *app) printToken(made parley.MadeToken) {
 	a.printWords(made.Secret)
 	until := "until you revoke it: " + a.commandLine("token", "revoke", made.ID)
 	if made.ExpiresAt != nil {
 		until = "until " + a.formatTime(*made.ExpiresAt)
 	}
-	a.say("token %s gives %s the scopes %s %s; parley does not show the secret again", made.ID, made.Agent, scopeWords(made.Scopes), until)
+	a.say("token %s gives %s the scopes %s %s; parley does not show the secret again", made.ID, made.Agent, scopeText(made.Scopes), until)
 }
 
-func scopeWords(scopes parley.Scopes) string {
+func scopeText(scopes parley.Scopes) string {
 	words := make([]string, len(scopes))
 	for i, scope := range scopes {
 		words[i] = string(scope)
@@ -79,7 +79,7 @@ func (a *app) tokenList() *cobra.Command {
 				column[parley.Token]{"id", func(t parley.Token) string { return t.ID }},
 				column[parley.Token]{"agent", func(t parley.Token) string { return t.Agent }},
 				column[parley.Token]{"kind", func(t parley.Token) string { return string(t.Kind) }},
-				column[parley.Token]{"scopes", func(t parley.Token) string { return scopeWords(t.Scopes) }},
+				column[parley.Token]{"scopes", func(t parley.Token) string { return scopeText(t.Scopes) }},
 				column[parley.Token]{"state", func(t parley.Token) string { return tokenState(t, time.Now()) }},
 				column[parley.Token]{"expires", func(t parley.Token) string { return a.formatOptionalTime(t.ExpiresAt) }},
 				column[parley.Token]{"label", func(t parley.Token) string { return t.Label }},

@@ -29,7 +29,7 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "print the view once")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-		source := &topSource{client: c, places: newPlaces(c), spent: map[string]spending{}}
+		source := &topSource{client: c, places: newConversationTitles(c), spent: map[string]spending{}}
 		if a.output == formatTable && !once && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb" {
 			return top.Run(ctx, source, a.in, a.out, os.Environ())
 		}
@@ -49,11 +49,11 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 type topSource struct {
 	client *client.Client
 
-	mu     sync.Mutex // one looks at a time
-	places conversationTitles
-	spent  map[string]spending
-	stuck  []parley.TaskView
-	asked  bool // what is stuck is known, and nothing has happened to a task since
+	mu         sync.Mutex // one looks at a time
+	places     conversationTitles
+	spent      map[string]spending
+	stuck      []parley.TaskView
+	stuckKnown bool // what is stuck is known, and nothing has happened to a task since
 }
 
 // spending is what an agent has used, as of a time.
@@ -63,11 +63,11 @@ type spending struct {
 }
 
 const (
-	mostLive     = 200
-	mostSpenders = 100              // agents whose spending is asked for
-	spentAge     = 30 * time.Second // after which it is asked for again
-	detailRuns   = 20
-	mostStuck    = 20
+	maxLiveRuns   = 200
+	maxSpenders   = 100              // agents whose spending is asked for
+	spendingAge   = 30 * time.Second // after which it is asked for again
+	detailRuns    = 20
+	maxStuckTasks = 20
 )
 
 // Look returns how everything is.
@@ -83,7 +83,7 @@ func (s *topSource) Look(ctx context.Context) (top.Picture, error) {
 	if err != nil {
 		return p, err
 	}
-	live, err := s.client.Runs(ctx, client.RunsOptions{Live: true}, client.From{Limit: mostLive})
+	live, err := s.client.Runs(ctx, client.RunsOptions{Live: true}, client.From{Limit: maxLiveRuns})
 	if err != nil {
 		return p, err
 	}
@@ -91,29 +91,29 @@ func (s *topSource) Look(ctx context.Context) (top.Picture, error) {
 	for _, run := range p.Runs {
 		p.Places[run.Conversation] = s.places.of(ctx, run.Conversation)
 	}
-	if p.Stuck, err = s.blocked(ctx); err != nil {
+	if p.Stuck, err = s.stuckTasks(ctx); err != nil {
 		return p, err
 	}
 	for _, one := range present {
-		used := s.spending(ctx, one, p.At)
+		used := s.spendingOf(ctx, one, p.At)
 		p.Agents = append(p.Agents, top.Agent{Presence: one, LastHour: used.hour, LastDay: used.day})
 	}
 	return p, ctx.Err()
 }
 
-// blocked are the tasks that cannot go on without help.
-func (s *topSource) blocked(ctx context.Context) (_ []parley.TaskView, err error) {
-	if !s.asked {
-		s.stuck, err = tasksWhere(ctx, s.client, client.TasksOptions{Open: true}, mostStuck, func(v parley.TaskView) bool { return v.Blocked() })
-		s.asked = err == nil
+// stuckTasks are the tasks that cannot go on without help.
+func (s *topSource) stuckTasks(ctx context.Context) (_ []parley.TaskView, err error) {
+	if !s.stuckKnown {
+		s.stuck, err = tasksWhere(ctx, s.client, client.TasksOptions{Open: true}, maxStuckTasks, func(v parley.TaskView) bool { return v.Blocked() })
+		s.stuckKnown = err == nil
 	}
 	return s.stuck, err
 }
 
-// spending is what an agent has used: as it was a while ago, unless something of it has ended since.
-func (s *topSource) spending(ctx context.Context, p parley.Presence, now time.Time) spending {
+// spendingOf is what an agent has used: as it was a while ago, unless something of it has ended since.
+func (s *topSource) spendingOf(ctx context.Context, p parley.Presence, now time.Time) spending {
 	known, asked := s.spent[p.ID]
-	if p.Runtime == "" || asked && now.Sub(known.at) < spentAge || !asked && len(s.spent) == mostSpenders {
+	if p.Runtime == "" || asked && now.Sub(known.at) < spendingAge || !asked && len(s.spent) == maxSpenders {
 		return known
 	}
 	view, err := s.client.Agent(ctx, p.ID)
@@ -148,7 +148,7 @@ func (s *topSource) Follow(ctx context.Context, report func(parley.Event)) (last
 			continue
 		}
 		if strings.HasPrefix(string(e.Kind), "run.") && e.Kind != parley.EventRunProgress {
-			s.stale(e.Agent)
+			s.markSpendingStale(e.Agent)
 		}
 		if e.Kind.Within("task") || e.Kind == client.EventReady {
 			s.taskChanged()
@@ -162,11 +162,11 @@ func (s *topSource) Follow(ctx context.Context, report func(parley.Event)) (last
 func (s *topSource) taskChanged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = false
+	s.stuckKnown = false
 }
 
-// stale lets the spending of an agent be asked for with the next look.
-func (s *topSource) stale(agent string) {
+// markSpendingStale lets the spending of an agent be asked for with the next look.
+func (s *topSource) markSpendingStale(agent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, asked := s.spent[agent]; asked {

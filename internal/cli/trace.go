@@ -62,14 +62,14 @@ func (a *app) showTrace(found parley.Traced) error {
 		}
 		return printList(a, found.Runs)
 	}
-	for _, line := range tracetree.Lines(found, traced) {
+	for _, line := range tracetree.Lines(found, tracedMessageText) {
 		_, _ = fmt.Fprintln(a.out, a.fit(line))
 	}
 	return nil
 }
 
-// traced is a message on one line.
-func traced(m parley.Shown) string {
+// tracedMessageText is a message on one line.
+func tracedMessageText(m parley.Shown) string {
 	var reached []string
 	for _, d := range m.Deliveries {
 		reached = append(reached, d.Recipient+" "+string(reachedState(d)))

@@ -22,14 +22,14 @@ bodies of files; "parley backup" has them.`,
 		Args:              argCount(0, 1),
 		ValidArgsFunction: completeArgs(completeFiles, completeNothing),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			var lines exportLines
+			var lines exportWriter
 			var end exportEnd
 			err := a.writeTo(ctx, args, force, "exporting", func(w io.Writer) (err error) {
 				lines.w = w
 				if err := c.ExportAll(ctx, &lines); err != nil {
 					return err
 				}
-				end, err = lines.end()
+				end, err = lines.readEnd()
 				return err
 			})
 			if err != nil {
@@ -37,7 +37,7 @@ bodies of files; "parley backup" has them.`,
 			}
 			a.say("%s, %s, %s", formatQuantity(end.Agents, "agent", "agents"),
 				formatQuantity(end.Conversations, "conversation", "conversations"), formatQuantity(end.Messages, "message", "messages"))
-			return lines.whole()
+			return lines.damageError()
 		}),
 	}
 	declareForce(cmd, &force)
@@ -80,10 +80,10 @@ func (a *app) showImported(r parley.ImportReport) error {
 	for _, notice := range r.Notices {
 		a.say("note: %s", notice)
 	}
-	return a.printValue(r, func() { a.imported(r) })
+	return a.printValue(r, func() { a.printImported(r) })
 }
 
-func (a *app) imported(r parley.ImportReport) {
+func (a *app) printImported(r parley.ImportReport) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	a.printFields("agents", number(r.Agents), "conversations", number(r.Conversations), "messages", number(r.Messages),
 		"rules", number(r.Permissions), "tasks", number(r.Tasks), "approvals", number(r.Approvals), "skipped", number(r.Skipped), "missing bodies", number(r.BodiesMissing))

@@ -12,15 +12,15 @@ func TestAnExportIsWholeWithItsEnd(t *testing.T) {
 	const end = `{"end":{"agents":1,"conversations":2,"messages":3}}`
 	for text, whole := range map[string]bool{
 		"{}\n" + end + "\n": true,
-		strings.Repeat("x", 3*longestLine) + "\n" + end + "\n": true,
+		strings.Repeat("x", 3*maxLineKept) + "\n" + end + "\n": true,
 		"{}\n{\"end\":": false,
 		"{}\n":          false,
 		"":              false,
 	} {
 		for _, size := range []int{1, 7, len(text) + 1} {
-			lines := &exportLines{w: io.Discard}
+			lines := &exportWriter{w: io.Discard}
 			_, _ = io.CopyBuffer(lines, struct{ io.Reader }{strings.NewReader(text)}, make([]byte, size))
-			got, err := lines.end()
+			got, err := lines.readEnd()
 			if whole && (err != nil || got != exportEnd{Agents: 1, Conversations: 2, Messages: 3}) || !whole && parley.CodeOf(err) != parley.DependencyFailed {
 				t.Errorf("%d bytes in pieces of %d: %+v, %v", len(text), size, got, err)
 			}
@@ -39,12 +39,12 @@ func TestAnExportNamesWhatIsDamaged(t *testing.T) {
 		"{\"damaged\":{\"what\":\"task\",\"id\":\"task-5\"}}\n{\"seq\":17,\"damage\":{}}\n":               "2 entries are damaged and could not be exported: task task-5, 17",
 		"# open\n\nDamaged: message 17 (1-2)\n\n> Damaged: message 18 (1-2)\nDamaged: message 19 (1-2)\n": "2 messages are damaged and could not be exported: 17, 19",
 		strings.Repeat("Damaged: message 5 (1-2)\n", 21):                                                  "5, and 1 more",
-		long + strings.Repeat("x", 2*longestLine) + "\"}}\nDamaged: message 17 (1-2)\n":                   "exported: 17",
+		long + strings.Repeat("x", 2*maxLineKept) + "\"}}\nDamaged: message 17 (1-2)\n":                   "exported: 17",
 	} {
 		for _, size := range []int{1, 7, len(text) + 1} {
-			lines := &exportLines{w: io.Discard}
+			lines := &exportWriter{w: io.Discard}
 			_, _ = io.CopyBuffer(lines, struct{ io.Reader }{strings.NewReader(text)}, make([]byte, size))
-			err := lines.whole()
+			err := lines.damageError()
 			if (err == nil) != (words == "") || err != nil && (parley.CodeOf(err) != parley.Internal || !strings.Contains(err.Error(), words)) {
 				t.Errorf("%q in pieces of %d: %v", text, size, err)
 			}

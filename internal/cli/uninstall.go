@@ -52,7 +52,7 @@ that is not a home, or that has other files in it. It does not remove the progra
 }
 
 func (a *app) uninstall(cmd *cobra.Command, dir home.Dir) error {
-	_, c, err := a.configured(cmd)
+	_, c, err := a.loadConfig(cmd)
 	database := err == nil && c.Store != config.SQLite
 	if err := stopIfRunning(cmd.Context(), dir); err != nil {
 		return err

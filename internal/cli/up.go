@@ -36,29 +36,29 @@ of the home, or in the environment.`,
 	completeFlag(cmd, "log-level", completeWords("debug", "info", "warn", "error"))
 	completeFlag(cmd, "log-format", completeWords("auto", "text", "json"))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		dir, c, err := a.configured(cmd)
+		dir, c, err := a.loadConfig(cmd)
 		switch {
 		case err != nil:
 			return err
 		case detach:
-			return a.upDetached(cmd, dir)
+			return a.startDetachedHub(cmd, dir)
 		case detached:
-			return a.upReporting(cmd.Context(), dir, c)
+			return a.runDetached(cmd.Context(), dir, c)
 		default:
-			return a.up(cmd.Context(), dir, c, func(s *server.Server) { a.greet(cmd.Context(), s) })
+			return a.runHub(cmd.Context(), dir, c, func(s *server.Server) { a.printStartedHub(cmd.Context(), s) })
 		}
 	}
 	return cmd
 }
 
-// configured is the home that is meant, and what is set for it: in its file, in the environment, and by the
+// loadConfig is the home that is meant, and what is set for it: in its file, in the environment, and by the
 // flags of a command that has them.
-func (a *app) configured(cmd *cobra.Command) (home.Dir, *config.Config, error) {
+func (a *app) loadConfig(cmd *cobra.Command) (home.Dir, *config.Config, error) {
 	dir, err := home.Locate(a.home)
 	if err != nil {
 		return "", nil, err
 	}
-	c, err := config.Load(dir.Config(), os.Environ(), givenKeys(cmd))
+	c, err := config.Load(dir.Config(), os.Environ(), changedSettings(cmd))
 	return dir, c, err
 }
 
@@ -72,8 +72,8 @@ func (a *app) newClientIn(dir home.Dir) (*client.Client, error) {
 	return client.New(options)
 }
 
-// givenKeys are the settings that the command line has.
-func givenKeys(cmd *cobra.Command) map[string]string {
+// changedSettings are the settings that the command line has.
+func changedSettings(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	for _, key := range config.Keys() {
 		if flag := cmd.Flags().Lookup(key.Flag()); flag != nil && flag.Changed {
@@ -83,7 +83,7 @@ func givenKeys(cmd *cobra.Command) map[string]string {
 	return given
 }
 
-func (a *app) up(ctx context.Context, dir home.Dir, c *config.Config, started func(*server.Server)) error {
+func (a *app) runHub(ctx context.Context, dir home.Dir, c *config.Config, started func(*server.Server)) error {
 	log := server.NewLog(c, a.err, isTerminal(a.err))
 	for _, warning := range c.Warnings() {
 		log.Warn(warning)
@@ -91,9 +91,9 @@ func (a *app) up(ctx context.Context, dir home.Dir, c *config.Config, started fu
 	return server.Run(ctx, server.Options{Home: dir, Config: c, Log: log}, started)
 }
 
-// greet says where the started hub is. It prints a sign-in link only to a terminal: other outputs are kept, and others may
+// printStartedHub says where the started hub is. It prints a sign-in link only to a terminal: other outputs are kept, and others may
 // read them.
-func (a *app) greet(ctx context.Context, s *server.Server) {
+func (a *app) printStartedHub(ctx context.Context, s *server.Server) {
 	link := ""
 	if isTerminal(a.err) {
 		var err error
@@ -102,12 +102,12 @@ func (a *app) greet(ctx context.Context, s *server.Server) {
 		}
 	}
 	about := s.About()
-	a.introduce(s.Origin(), link, about.Socket, about.Home)
+	a.printAddresses(s.Origin(), link, about.Socket, about.Home)
 	a.say("Stop it with Ctrl-C.")
 }
 
-// introduce says where a hub is. Without a link it says how to get one.
-func (a *app) introduce(page, link, socket, dir string) {
+// printAddresses says where a hub is. Without a link it says how to get one.
+func (a *app) printAddresses(page, link, socket, dir string) {
 	_, _ = fmt.Fprintf(a.err, `The hub is running.
   page    %s
   socket  %s

@@ -16,7 +16,7 @@ type programInfo struct {
 	System  string `json:"system"`
 }
 
-func about() programInfo { return programInfo{parley.Version, runtime.Version(), system()} }
+func newProgramInfo() programInfo { return programInfo{parley.Version, runtime.Version(), platform()} }
 
 func (p programInfo) String() string {
 	return fmt.Sprintf("parley %s (%s, %s)", p.Version, p.Go, p.System)
@@ -29,7 +29,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  parley version\n  parley version -o json",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return a.printValue(about(), func() { _, _ = fmt.Fprintln(a.out, about()) })
+			return a.printValue(newProgramInfo(), func() { _, _ = fmt.Fprintln(a.out, newProgramInfo()) })
 		},
 	}
 }

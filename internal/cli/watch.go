@@ -94,7 +94,7 @@ func (w *watcher) watch(ctx context.Context, o client.EventsOptions, limit int) 
 			w.disconnected(err)
 			continue
 		}
-		if w.connected(e) || w.output == formatTable && len(o.Kinds) == 0 && minor(e.Kind) {
+		if w.connected(e) || w.output == formatTable && len(o.Kinds) == 0 && isMinor(e.Kind) {
 			continue
 		}
 		if err := w.show(ctx, e); err != nil {
@@ -144,23 +144,23 @@ func (w *watcher) show(ctx context.Context, e parley.Event) error {
 		_, err = w.out.Write(append(plain.JSON(raw), '\n'))
 		return err
 	}
-	line := []string{w.clock(e.At), string(e.Kind)}
+	line := []string{w.formatClock(e.At), string(e.Kind)}
 	if e.Kind == parley.EventConversationChanged {
 		delete(w.titles, e.Conversation) // it may have another name now
 	}
 	if e.Conversation != "" {
 		line = append(line, w.title(ctx, e.Conversation))
 	}
-	what, known := inWords(func(id string) string { return w.title(ctx, id) }, e)
+	what, known := eventInWords(func(id string) string { return w.title(ctx, id) }, e)
 	if !known {
-		what = w.what(e)
+		what = w.eventText(e)
 	}
 	w.printWords(append(line, what)...)
 	return nil
 }
 
-// clock is the time of an event, without its day where a person looks on.
-func (w *watcher) clock(at time.Time) string {
+// formatClock is the time of an event, without its day where a person looks on.
+func (w *watcher) formatClock(at time.Time) string {
 	if isTerminal(w.out) {
 		return at.Local().Format(time.TimeOnly)
 	}
@@ -173,16 +173,16 @@ func (w *watcher) title(ctx context.Context, id string) string {
 		return title
 	}
 	title := id
-	view, err := w.readAgain(ctx, id)
+	view, err := w.readConversation(ctx, id)
 	if err == nil {
-		title = titleOf(view)
+		title = conversationTitle(view)
 	}
 	w.titles[id] = title
 	return title
 }
 
-// what is what an event is about: the text of a message, who did what, or what came with it.
-func (w *watcher) what(e parley.Event) string {
+// eventText is what an event is about: the text of a message, who did what, or what came with it.
+func (w *watcher) eventText(e parley.Event) string {
 	if e.Body != nil {
 		return e.Body.From + ": " + messageBody(*e.Body)
 	}
@@ -198,8 +198,8 @@ func (w *watcher) what(e parley.Event) string {
 	return strings.Join(about, " ")
 }
 
-// readAgain shows a conversation, once the hub is there.
-func (w *watcher) readAgain(ctx context.Context, id string) (parley.ConversationView, error) {
+// readConversation shows a conversation, once the hub is there.
+func (w *watcher) readConversation(ctx context.Context, id string) (parley.ConversationView, error) {
 	for {
 		view, err := w.client.Conversation(ctx, id)
 		if !isUnavailable(err) {

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// runNews is what an event says of a run.
-type runNews struct {
+// runEventData is what an event says of a run.
+type runEventData struct {
 	Run          string        `json:"run"`
 	Number       int64         `json:"number"`
 	Conversation string        `json:"conversation"`
@@ -20,13 +20,13 @@ type runNews struct {
 	Failure      *parley.Error `json:"failure"`
 }
 
-func readRun(e parley.Event) (news runNews) {
+func parseRunEvent(e parley.Event) (news runEventData) {
 	_ = json.Unmarshal(e.Data, &news) // what cannot be read says nothing
 	return news
 }
 
-// minor says of a kind of event that it tells a person little beside those that come with it.
-func minor(kind parley.EventKind) bool {
+// isMinor says of a kind of event that it tells a person little beside those that come with it.
+func isMinor(kind parley.EventKind) bool {
 	switch kind {
 	case parley.EventTokenCreated, parley.EventTokenRevoked, parley.EventAgentSummary, parley.EventCursorMoved,
 		parley.EventRun(parley.RunStarting), parley.EventDelivery(parley.DeliveryDelivered):
@@ -36,8 +36,8 @@ func minor(kind parley.EventKind) bool {
 	}
 }
 
-// inWords says what an event means, where its data alone would be hard to read.
-func inWords(title func(conversation string) string, e parley.Event) (string, bool) {
+// eventInWords says what an event means, where its data alone would be hard to read.
+func eventInWords(title func(conversation string) string, e parley.Event) (string, bool) {
 	switch family, rest, _ := strings.Cut(string(e.Kind), "."); {
 	case family == "run":
 		return runInWords(e, rest, title), true
@@ -61,7 +61,7 @@ func inWords(title func(conversation string) string, e parley.Event) (string, bo
 }
 
 func runInWords(e parley.Event, step string, title func(string) string) string {
-	news := readRun(e)
+	news := parseRunEvent(e)
 	if e.Kind == parley.EventRunProgress {
 		return e.Agent + ": " + news.Text
 	}

@@ -19,7 +19,7 @@ func TestDeliveriesInWords(t *testing.T) {
 		parley.DeliveryDead:      "m1 to arya is dead: E002: it is not there (install it)",
 		parley.DeliveryExpired:   "m1 to arya is expired: E002: it is not there (install it)",
 	} {
-		got, known := inWords(nil, parley.Event{Kind: parley.EventDelivery(state), Agent: "arya", Message: "m1", Data: broken})
+		got, known := eventInWords(nil, parley.Event{Kind: parley.EventDelivery(state), Agent: "arya", Message: "m1", Data: broken})
 		if got != want || !known {
 			t.Errorf("%s is %q, want %q", state, got, want)
 		}
@@ -43,7 +43,7 @@ func TestWorkInWords(t *testing.T) {
 			"arya: contact_agent analyst is executed: E002: offline (approval-7)",
 		},
 	} {
-		got, known := inWords(nil, parley.Event{Kind: test.kind, Agent: "arya", Data: json.RawMessage(test.data)})
+		got, known := eventInWords(nil, parley.Event{Kind: test.kind, Agent: "arya", Data: json.RawMessage(test.data)})
 		if got != test.want || !known {
 			t.Errorf("%s is %q, want %q", test.kind, got, test.want)
 		}

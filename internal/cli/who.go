@@ -24,7 +24,7 @@ func (a *app) whoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			where := newPlaces(c)
+			where := newConversationTitles(c)
 			return printList(a, present,
 				column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
 				column[parley.Presence]{"name", func(p parley.Presence) string { return p.Name }},
@@ -72,7 +72,7 @@ func (a *app) whoamiCommand() *cobra.Command {
 			}
 			return a.printValue(me, func() {
 				a.printFields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindText(me.Agent.Kind, me.Agent.Access), "by", me.By,
-					"scopes", scopeWords(me.Scopes), "token", me.Token, "expires", a.formatOptionalTime(me.ExpiresAt))
+					"scopes", scopeText(me.Scopes), "token", me.Token, "expires", a.formatOptionalTime(me.ExpiresAt))
 			})
 		}),
 	}
