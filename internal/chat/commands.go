@@ -18,23 +18,23 @@ var commands = []struct{ name, args, help string }{
 	{"quit", "", "leave the chat (also Ctrl-C and Ctrl-D)"},
 }
 
-// obey does what a command says.
-func (m *Model) obey(line string) tea.Cmd {
+// runCommand does what a command says.
+func (m *Model) runCommand(line string) tea.Cmd {
 	name, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
 	switch name {
 	case "help":
-		m.say(help())
+		m.showNotice(help())
 	case "who":
-		m.say(m.who())
+		m.showNotice(m.membersText())
 	case "topic":
-		return m.topic(rest)
+		return m.topicCommand(rest)
 	case "reply":
-		return m.reply(rest)
+		return m.replyCommand(rest)
 	case "quit":
 		return tea.Quit
 	default:
-		m.complain(unknownCommand(name))
+		m.showError(unknownCommand(name))
 	}
 	return nil
 }
@@ -65,23 +65,23 @@ func help() string {
 	return out.String()
 }
 
-func (m *Model) who() string {
-	if len(m.scene.Present) == 0 {
+func (m *Model) membersText() string {
+	if len(m.room.Present) == 0 {
 		return "nobody else is here"
 	}
 	var lines []string
-	for _, p := range m.scene.Present {
+	for _, p := range m.room.Present {
 		line := p.ID
 		if p.Name != "" && p.Name != p.ID {
 			line += " (" + p.Name + ")"
 		}
-		lines = append(lines, line+": "+doing(p, m.now()))
+		lines = append(lines, line+": "+participantStatus(p, m.now()))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// doing says what a participant is doing, in a few words.
-func doing(p parley.Presence, now time.Time) string {
+// participantStatus says what a participant is doing, in a few words.
+func participantStatus(p parley.Presence, now time.Time) string {
 	if p.Kind == parley.KindHuman {
 		return "person"
 	}
@@ -99,29 +99,29 @@ func doing(p parley.Presence, now time.Time) string {
 	return words
 }
 
-func (m *Model) topic(text string) tea.Cmd {
+func (m *Model) topicCommand(text string) tea.Cmd {
 	switch {
-	case m.scene.Conversation.ID == "":
-		m.complain(parley.Errorf(parley.BadInput, "the conversation does not exist before its first message").Suggest("send a message first"))
+	case m.room.Conversation.ID == "":
+		m.showError(parley.Errorf(parley.BadInput, "the conversation does not exist before its first message").Suggest("send a message first"))
 		return nil
 	case text != "":
 		return m.setTopic(text)
-	case m.scene.Conversation.Topic == "":
-		m.say("there is no topic")
+	case m.room.Conversation.Topic == "":
+		m.showNotice("there is no topic")
 	default:
-		m.say("topic: " + m.scene.Conversation.Topic)
+		m.showNotice("topic: " + m.room.Conversation.Topic)
 	}
 	return nil
 }
 
-func (m *Model) reply(text string) tea.Cmd {
-	to, found := m.timeline.lastOfOthers(m.scene.Me)
+func (m *Model) replyCommand(text string) tea.Cmd {
+	to, found := m.timeline.lastOfOthers(m.room.Me)
 	switch {
 	case text == "":
-		m.complain(parley.Errorf(parley.BadInput, "the reply is empty").Suggest("type /reply and the text"))
+		m.showError(parley.Errorf(parley.BadInput, "the reply is empty").Suggest("type /reply and the text"))
 		return nil
 	case !found:
-		m.complain(parley.Errorf(parley.BadInput, "nobody else has written here").Suggest("send the text without /reply"))
+		m.showError(parley.Errorf(parley.BadInput, "nobody else has written here").Suggest("send the text without /reply"))
 		return nil
 	default:
 		return m.post(parley.Draft{InReplyTo: to.ID, Content: parley.Content{Text: text}})

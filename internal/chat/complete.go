@@ -8,36 +8,36 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// offer is what the word before the cursor could become. Pressing the key again takes the next.
-type offer struct {
+// completion is what the word before the cursor could become. Pressing the key again takes the next.
+type completion struct {
 	words  []string
 	chosen int
 }
 
 // complete puts the next word that fits in place of the one before the cursor.
 func (m *Model) complete(step int) {
-	if len(m.offer.words) == 0 {
+	if len(m.completion.words) == 0 {
 		word := lastWord(m.input.before())
 		words := m.candidates(word)
 		if len(words) == 0 {
 			return
 		}
-		m.offer = offer{words: words}
+		m.completion = completion{words: words}
 		if step < 0 {
-			m.offer.chosen = len(words) - 1
+			m.completion.chosen = len(words) - 1
 		}
 		m.replace(word)
 		return
 	}
-	before := m.offer.words[m.offer.chosen] + " "
-	m.offer.chosen = (m.offer.chosen + step + len(m.offer.words)) % len(m.offer.words)
+	before := m.completion.words[m.completion.chosen] + " "
+	m.completion.chosen = (m.completion.chosen + step + len(m.completion.words)) % len(m.completion.words)
 	m.replace(before)
 }
 
 // replace puts the word chosen in place of one before the cursor.
 func (m *Model) replace(word string) {
-	m.input.cut(m.input.at - len(clusters(word)))
-	m.input.insert(m.offer.words[m.offer.chosen] + " ")
+	m.input.cut(m.input.cursor - len(clusters(word)))
+	m.input.insert(m.completion.words[m.completion.chosen] + " ")
 }
 
 // lastWord is the word a text ends with, which may be empty.
@@ -65,7 +65,7 @@ func (m *Model) candidates(word string) (found []string) {
 		return nil
 	}
 	begun = parley.Fold(begun)
-	for _, p := range append(slices.Clone(m.scene.Known), parley.Presence{ID: parley.All, Name: parley.All}) {
+	for _, p := range append(slices.Clone(m.room.Known), parley.Presence{ID: parley.All, Name: parley.All}) {
 		if strings.HasPrefix(p.ID, begun) || strings.HasPrefix(parley.Fold(p.Name), begun) {
 			found = append(found, "@"+p.ID)
 		}

@@ -13,54 +13,54 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// block is a message as it was drawn, with what that depends on.
-type block struct {
-	rung  string
-	above string // the id of the message above it
-	apart bool
-	rows  []string
+// drawnMessage is a message as it was drawn, with what that depends on.
+type drawnMessage struct {
+	delivery string
+	above    string // the id of the message above it
+	apart    bool
+	rows     []string
 }
 
-// neighbour is the message above another. They are apart if something of the program is between them.
-type neighbour struct {
+// previousMessage is the message above another. They are apart if something of the program is between them.
+type previousMessage struct {
 	message parley.Message
 	apart   bool
 }
 
 const (
-	indent   = "  "
-	together = 5 * time.Minute // messages of one sender within it share a heading
-	quoted   = 60              // columns of the message that is answered
-	shortID  = 12
+	indent     = "  "
+	headingGap = 5 * time.Minute // messages of one sender within it share a heading
+	quoteWidth = 60              // columns of the message that is answered
+	shortID    = 12
 )
 
 // drawMessage draws a message. What was drawn once is kept.
-func (m *Model) drawMessage(message parley.Message, above neighbour) []string {
+func (m *Model) drawMessage(message parley.Message, above previousMessage) []string {
 	rung, style := "", m.style.faint
-	if message.From == m.scene.Me {
+	if message.From == m.room.Me {
 		var bad bool
-		if rung, bad = m.ladder.rung(message.ID); bad {
+		if rung, bad = m.deliveries.summary(message.ID); bad {
 			style = m.style.bad
 		}
 	}
 	kept, ok := m.cache[message.ID]
-	if ok && kept.rung == rung && kept.above == above.message.ID && kept.apart == above.apart {
+	if ok && kept.delivery == rung && kept.above == above.message.ID && kept.apart == above.apart {
 		return kept.rows
 	}
 	rows := m.draw(message, above, rung, style)
-	m.cache[message.ID] = block{rung, above.message.ID, above.apart, rows}
+	m.cache[message.ID] = drawnMessage{rung, above.message.ID, above.apart, rows}
 	return rows
 }
 
-func (m *Model) draw(message parley.Message, above neighbour, rung string, style lipgloss.Style) (rows []string) {
+func (m *Model) draw(message parley.Message, above previousMessage, rung string, style lipgloss.Style) (rows []string) {
 	const day = "Monday 2 January 2006"
 	at := message.CreatedAt.In(m.now().Location())
 	before := above.message.CreatedAt.In(at.Location())
 	newDay := at.Format(day) != before.Format(day)
 	switch {
 	case newDay:
-		rows = append(rows, m.rule(at.Format(day)), m.heading(message, at))
-	case above.apart, above.message.From != message.From, above.message.Type != message.Type, at.Sub(before) > together, message.InReplyTo != "":
+		rows = append(rows, m.ruleLine(at.Format(day)), m.heading(message, at))
+	case above.apart, above.message.From != message.From, above.message.Type != message.Type, at.Sub(before) > headingGap, message.InReplyTo != "":
 		rows = append(rows, "", m.heading(message, at))
 	}
 	for line := range strings.SplitSeq(m.text(message), "\n") {
@@ -87,7 +87,7 @@ func (m *Model) quote(id string) string {
 	if !ok {
 		return "an earlier message"
 	}
-	return plain.Line(answered.From) + ": " + ansi.Truncate(plain.Line(answered.Content.Text), quoted, "…")
+	return plain.Line(answered.From) + ": " + ansi.Truncate(plain.Line(answered.Content.Text), quoteWidth, "…")
 }
 
 // text is what a message says, broken into lines.
@@ -127,7 +127,7 @@ func (m *Model) text(message parley.Message) string {
 // hubText is what the hub says, broken into lines. Each row of what others wrote has a mark, also where a line is broken.
 func (m *Model) hubText(message parley.Message, style lipgloss.Style) (rows []string) {
 	const mark = "| "
-	for line := range strings.SplitSeq(strings.TrimSuffix(wordsOf(message), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(messageText(message), "\n"), "\n") {
 		before := ""
 		if words, quoted := strings.CutPrefix(line+" ", mark); quoted {
 			before, line = mark, words

@@ -14,8 +14,8 @@ import (
 // editor is the box that is typed into: text with a cursor. The text is kept as what a person sees as
 // characters, so that no key cuts one in two.
 type editor struct {
-	text []string // clusters; "\n" ends a line
-	at   int      // the cursor stands before this one
+	text   []string // clusters; "\n" ends a line
+	cursor int      // the cursor stands before this one
 }
 
 func clusters(s string) (list []string) {
@@ -30,42 +30,42 @@ func clusters(s string) (list []string) {
 func (e editor) String() string { return strings.Join(e.text, "") }
 
 // before is the text in front of the cursor.
-func (e editor) before() string { return strings.Join(e.text[:e.at], "") }
+func (e editor) before() string { return strings.Join(e.text[:e.cursor], "") }
 
 func (e *editor) set(s string) {
 	e.text = clusters(plain.Text(s))
-	e.at = len(e.text)
+	e.cursor = len(e.text)
 }
 
 // insert puts text in front of the cursor. An accent joins the letter it is typed after.
 func (e *editor) insert(s string) {
 	head := clusters(e.before() + plain.Text(s))
-	e.text = append(head, e.text[e.at:]...)
-	e.at = len(head)
+	e.text = append(head, e.text[e.cursor:]...)
+	e.cursor = len(head)
 }
 
 // cut removes the text between the cursor and another place.
 func (e *editor) cut(to int) {
-	from, until := min(e.at, to), max(e.at, to)
+	from, until := min(e.cursor, to), max(e.cursor, to)
 	e.text = slices.Delete(e.text, from, until)
-	e.at = from
+	e.cursor = from
 }
 
 // key does what a key means in the box, and says whether it means anything.
 func (e *editor) key(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "left", "ctrl+b":
-		e.at = max(e.at-1, 0)
+		e.cursor = max(e.cursor-1, 0)
 	case "right", "ctrl+f":
-		e.at = min(e.at+1, len(e.text))
+		e.cursor = min(e.cursor+1, len(e.text))
 	case "home", "ctrl+a":
-		e.at = e.lineStart()
+		e.cursor = e.lineStart()
 	case "end", "ctrl+e":
-		e.at = e.lineEnd()
+		e.cursor = e.lineEnd()
 	case "alt+left", "ctrl+left", "alt+b":
-		e.at = e.wordLeft()
+		e.cursor = e.wordLeft()
 	case "alt+right", "ctrl+right", "alt+f":
-		e.at = e.wordRight()
+		e.cursor = e.wordRight()
 	default:
 		return e.change(k)
 	}
@@ -76,9 +76,9 @@ func (e *editor) key(k tea.KeyPressMsg) bool {
 func (e *editor) change(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "backspace", "ctrl+h":
-		e.cut(max(e.at-1, 0))
+		e.cut(max(e.cursor-1, 0))
 	case "delete":
-		e.cut(min(e.at+1, len(e.text)))
+		e.cut(min(e.cursor+1, len(e.text)))
 	case "ctrl+u":
 		e.cut(e.lineStart())
 	case "ctrl+k":
@@ -99,7 +99,7 @@ func (e *editor) change(k tea.KeyPressMsg) bool {
 }
 
 func (e editor) lineStart() int {
-	at := e.at
+	at := e.cursor
 	for at > 0 && e.text[at-1] != "\n" {
 		at--
 	}
@@ -107,7 +107,7 @@ func (e editor) lineStart() int {
 }
 
 func (e editor) lineEnd() int {
-	at := e.at
+	at := e.cursor
 	for at < len(e.text) && e.text[at] != "\n" {
 		at++
 	}
@@ -115,7 +115,7 @@ func (e editor) lineEnd() int {
 }
 
 func (e editor) wordLeft() int {
-	at := e.at
+	at := e.cursor
 	for at > 0 && !inWord(e.text[at-1]) {
 		at--
 	}
@@ -126,7 +126,7 @@ func (e editor) wordLeft() int {
 }
 
 func (e editor) wordRight() int {
-	at := e.at
+	at := e.cursor
 	for at < len(e.text) && !inWord(e.text[at]) {
 		at++
 	}
@@ -148,8 +148,8 @@ type layout struct {
 
 type spot struct{ row, column int }
 
-// lay breaks the text into rows of a width.
-func (e editor) lay(width int) layout {
+// layOut breaks the text into rows of a width.
+func (e editor) layOut(width int) layout {
 	var (
 		out  layout
 		line strings.Builder
@@ -183,15 +183,15 @@ func (e editor) lay(width int) layout {
 
 // vertical moves the cursor a row up (-1) or down (1). It is false at the edge.
 func (e *editor) vertical(step, width int) bool {
-	laid := e.lay(width)
-	now := laid.spots[e.at]
+	laid := e.layOut(width)
+	now := laid.spots[e.cursor]
 	row := now.row + step
 	if row < 0 || row >= len(laid.rows) {
 		return false
 	}
 	for at, s := range laid.spots {
 		if s.row == row && s.column <= now.column {
-			e.at = at
+			e.cursor = at
 		}
 	}
 	return true

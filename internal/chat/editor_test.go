@@ -43,7 +43,7 @@ func TestEditing(t *testing.T) {
 			s := newStage(t, newRoom())
 			s.tell(tea.PasteMsg{Content: test.text})
 			s.press(strings.Fields(test.keys)...)
-			if got := s.input.before() + "|" + strings.Join(s.input.text[s.input.at:], ""); got != test.want {
+			if got := s.input.before() + "|" + strings.Join(s.input.text[s.input.cursor:], ""); got != test.want {
 				t.Errorf("the box holds %q, want %q", got, test.want)
 			}
 		})

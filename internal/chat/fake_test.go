@@ -21,7 +21,7 @@ var start = time.Date(2026, 3, 14, 9, 26, 0, 0, time.UTC)
 // fakeRoom is a conversation of user, arya and gendry in memory.
 type fakeRoom struct {
 	mu       sync.Mutex
-	scene    Scene
+	scene    RoomState
 	messages []parley.Message
 	states   map[string][]parley.Delivery
 	read     int64
@@ -40,7 +40,7 @@ func newRoom() *fakeRoom {
 		ID: "gendry", Name: "gendry", Kind: parley.KindAgent, Status: parley.StatusSleeping, SleepingUntil: &until,
 	}
 	return &fakeRoom{
-		scene: Scene{
+		scene: RoomState{
 			Me: "user", Title: "#forge", Present: []parley.Presence{arya, gendry}, Known: []parley.Presence{arya, gendry},
 			Conversation: parley.ConversationView{
 				Conversation: parley.Conversation{ID: "c1", Name: "forge", Kind: parley.Channel, Topic: "swords"}, Joined: true,
@@ -72,11 +72,11 @@ func (r *fakeRoom) store(from string, d parley.Draft) parley.Message {
 	return m
 }
 
-func (r *fakeRoom) Look(context.Context) (Scene, error) {
+func (r *fakeRoom) Describe(context.Context) (RoomState, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.away {
-		return Scene{}, errAway
+		return RoomState{}, errAway
 	}
 	return r.scene, nil
 }
@@ -130,7 +130,7 @@ func (r *fakeRoom) Post(_ context.Context, d parley.Draft) (parley.Receipt, erro
 	return parley.Receipt{Message: m, Deliveries: slices.Clone(r.states[m.ID])}, nil
 }
 
-func (r *fakeRoom) Read(_ context.Context, list []parley.Message) error {
+func (r *fakeRoom) MarkShown(_ context.Context, list []parley.Message) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.away {

@@ -26,7 +26,7 @@ func TestForgedResultsStayQuotationsInConversations(t *testing.T) {
 	room := newRoom()
 	m := New(t.Context(), room, room.scene)
 	m.width = 60
-	drawn := ansi.Strip(strings.Join(m.draw(said, neighbour{}, "", m.style.faint), "\n"))
+	drawn := ansi.Strip(strings.Join(m.draw(said, previousMessage{}, "", m.style.faint), "\n"))
 	for what, text := range map[string]string{"lines": out.String(), "the screen": drawn} {
 		marked := 0
 		for line := range strings.SplitSeq(text, "\n") {

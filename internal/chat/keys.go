@@ -12,7 +12,7 @@ import (
 func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	key := k.String()
 	if key != "tab" && key != "shift+tab" {
-		m.offer = offer{}
+		m.completion = completion{}
 	}
 	switch key {
 	case "ctrl+c", "ctrl+d":
@@ -24,14 +24,14 @@ func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	case "shift+tab":
 		m.complete(-1)
 	case "pgup", "pgdown", "ctrl+home", "ctrl+end":
-		return m.turn(key)
+		return m.scrollPage(key)
 	case "up", "ctrl+p":
 		if !m.input.vertical(-1, m.inputWidth()) {
-			m.recall.back(&m.input)
+			m.history.previous(&m.input)
 		}
 	case "down", "ctrl+n":
 		if !m.input.vertical(1, m.inputWidth()) {
-			m.recall.forth(&m.input)
+			m.history.next(&m.input)
 		}
 	default:
 		m.input.key(k)
@@ -39,8 +39,8 @@ func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// turn moves through what was said. At its beginning, older messages are fetched.
-func (m *Model) turn(key string) tea.Cmd {
+// scrollPage moves through what was said. At its beginning, older messages are fetched.
+func (m *Model) scrollPage(key string) tea.Cmd {
 	page := max(m.bodyHeight()-1, 1)
 	top := max(len(m.rows())-m.bodyHeight(), 0)
 	switch key {
@@ -65,7 +65,7 @@ func (m *Model) enter() tea.Cmd {
 	if text == "" {
 		return nil
 	}
-	m.recall.keep(text)
+	m.history.add(text)
 	m.input.set("")
 	m.scroll = 0
 	command, isCommand := strings.CutPrefix(text, "/")
@@ -75,28 +75,28 @@ func (m *Model) enter() tea.Cmd {
 	case strings.HasPrefix(command, "/"): // a text that starts with a slash
 		return m.post(parley.Draft{Content: parley.Content{Text: command}})
 	default:
-		return m.obey(command)
+		return m.runCommand(command)
 	}
 }
 
 func (m *Model) post(draft parley.Draft) tea.Cmd {
-	m.outbox.put(draft, m.now())
+	m.outbox.add(draft, m.now())
 	return m.send()
 }
 
-// recall remembers what was typed.
-type recall struct {
+// inputHistory remembers what was typed.
+type inputHistory struct {
 	typed []string
 	depth int    // how far back the text in the box is; 0 is what is being typed
 	draft string // what was being typed
 }
 
-func (r *recall) keep(text string) {
+func (r *inputHistory) add(text string) {
 	r.typed = append(r.typed, text)
 	r.depth, r.draft = 0, ""
 }
 
-func (r *recall) back(e *editor) {
+func (r *inputHistory) previous(e *editor) {
 	if r.depth == len(r.typed) {
 		return
 	}
@@ -107,7 +107,7 @@ func (r *recall) back(e *editor) {
 	e.set(r.typed[len(r.typed)-r.depth])
 }
 
-func (r *recall) forth(e *editor) {
+func (r *inputHistory) next(e *editor) {
 	switch r.depth {
 	case 0:
 		return

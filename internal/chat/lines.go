@@ -27,7 +27,7 @@ type Print func(out io.Writer, m parley.Message) error
 // PrintLine writes when, who and what, times in a form, and lines after the first indented.
 func PrintLine(form string, zone *time.Location) Print {
 	return func(out io.Writer, m parley.Message) error {
-		text := strings.TrimSuffix(wordsOf(m), "\n")
+		text := strings.TrimSuffix(messageText(m), "\n")
 		if text == "" {
 			text = m.Content.Code
 		}
@@ -37,8 +37,8 @@ func PrintLine(form string, zone *time.Location) Print {
 	}
 }
 
-// wordsOf is the text of a message. What the hub repeats of others stands in lines with a mark.
-func wordsOf(m parley.Message) string {
+// messageText is the text of a message. What the hub repeats of others stands in lines with a mark.
+func messageText(m parley.Message) string {
 	if m.From == parley.System {
 		return quote.Shown(m.Wording().Map(plain.Text))
 	}
@@ -62,8 +62,8 @@ func PrintJSON(out io.Writer, m parley.Message) error {
 func Lines(ctx context.Context, room Room, in io.Reader, out io.Writer, print Print) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := lines{room: room, out: out, print: print}
-	if err := l.skip(ctx); err != nil {
+	l := lineChat{room: room, out: out, print: print}
+	if err := l.skipHistory(ctx); err != nil {
 		return err
 	}
 	typed := make(chan string)
@@ -74,18 +74,18 @@ func Lines(ctx context.Context, room Room, in io.Reader, out io.Writer, print Pr
 	}()
 	news := make(chan struct{}, 1)
 	refused := make(chan error, 1)
-	go func() { refused <- room.Follow(ctx, wakeUp(news)) }()
+	go func() { refused <- room.Follow(ctx, newsReporter(news)) }()
 	for {
 		select {
 		case line, more := <-typed:
 			if !more {
-				return errors.Join(unread, persist(ctx, l.catchUp))
+				return errors.Join(unread, retryTemporary(ctx, l.printNew))
 			}
 			if err := l.post(ctx, line); err != nil {
 				return err
 			}
 		case <-news:
-			if err := persist(ctx, l.catchUp); err != nil {
+			if err := retryTemporary(ctx, l.printNew); err != nil {
 				return err
 			}
 		case err := <-refused:
@@ -110,10 +110,10 @@ func readLines(ctx context.Context, in io.Reader, typed chan<- string) error {
 	return nil
 }
 
-// wakeUp makes a report that rings once for all news there may be.
-func wakeUp(news chan<- struct{}) func(Signal) {
+// newsReporter makes a report that rings once for all news there may be.
+func newsReporter(news chan<- struct{}) func(Signal) {
 	return func(s Signal) {
-		if s.Kind != Back && s.Event.Kind != parley.EventMessagePosted {
+		if s.Kind != Connected && s.Event.Kind != parley.EventMessagePosted {
 			return
 		}
 		select {
@@ -123,16 +123,16 @@ func wakeUp(news chan<- struct{}) func(Signal) {
 	}
 }
 
-// lines is a chat without a screen.
-type lines struct {
+// lineChat is a chat without a screen.
+type lineChat struct {
 	room  Room
 	out   io.Writer
 	print Print
 	after int64 // the last message that needs not be printed any more
 }
 
-// skip passes over what was said before.
-func (l *lines) skip(ctx context.Context) error {
+// skipHistory passes over what was said before.
+func (l *lineChat) skipHistory(ctx context.Context) error {
 	list, err := l.room.Page(ctx, parley.Page{Limit: 1})
 	for _, m := range list {
 		l.after = m.Seq
@@ -140,19 +140,19 @@ func (l *lines) skip(ctx context.Context) error {
 	return err
 }
 
-func (l *lines) post(ctx context.Context, text string) error {
+func (l *lineChat) post(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	draft := parley.Draft{Content: parley.Content{Text: text}, IdempotencyKey: uuid.NewString()}
-	return persist(ctx, func(ctx context.Context) error {
+	return retryTemporary(ctx, func(ctx context.Context) error {
 		_, err := l.room.Post(ctx, draft)
 		return err
 	})
 }
 
-// catchUp prints what has come.
-func (l *lines) catchUp(ctx context.Context) error {
+// printNew prints what has come.
+func (l *lineChat) printNew(ctx context.Context) error {
 	for {
 		list, err := l.room.Page(ctx, parley.Page{Forward: true, After: l.after, Limit: nextPage})
 		if err != nil {
@@ -167,18 +167,18 @@ func (l *lines) catchUp(ctx context.Context) error {
 		if len(list) == 0 {
 			return nil
 		}
-		if err := l.room.Read(ctx, list); err != nil {
+		if err := l.room.MarkShown(ctx, list); err != nil {
 			return err
 		}
 	}
 }
 
-// persist repeats what fails while the hub cannot be reached, or is busy.
-func persist(ctx context.Context, do func(context.Context) error) error {
+// retryTemporary repeats what fails while the hub cannot be reached, or is busy.
+func retryTemporary(ctx context.Context, do func(context.Context) error) error {
 	pause := shortPause
 	for tries := 1; ; tries++ {
 		err := do(ctx)
-		if err == nil || !passes(err) || tries >= mostTries && !errors.Is(err, ErrAway) {
+		if err == nil || !isTemporary(err) || tries >= maxAttempts && !errors.Is(err, ErrAway) {
 			return err
 		}
 		select {

@@ -12,32 +12,32 @@ import (
 
 // Model is a chat on a screen.
 type Model struct {
-	ctx   context.Context // of the program: its end ends every call
-	room  Room
-	now   func() time.Time
-	later func(time.Duration, tea.Msg) tea.Cmd
+	ctx    context.Context // of the program: its end ends every call
+	source Room
+	now    func() time.Time
+	later  func(time.Duration, tea.Msg) tea.Cmd
 
-	scene    Scene
-	timeline timeline
-	outbox   outbox
-	ladder   ladder
-	notices  []notice
-	lost     bool  // the hub cannot be reached
-	failure  error // why the chat ended
+	room       RoomState
+	timeline   timeline
+	outbox     outbox
+	deliveries deliveryStates
+	notices    []notice
+	lost       bool  // the hub cannot be reached
+	failure    error // why the chat ended
 
-	pull, look, older, read once
+	pull, look, older, read singleFlight
 	readUpTo, readTried     int64         // what the hub was told, and what it has refused or taken
 	pause                   time.Duration // before the next try
 	retrying                bool          // that pause has begun
 
-	input  editor
-	recall recall
-	offer  offer
+	input      editor
+	history    inputHistory
+	completion completion
 
 	width, height int
 	scroll        int // rows between the last one shown and the last one there is
 	style         style
-	cache         map[string]block
+	cache         map[string]drawnMessage
 }
 
 // notice is a line of the program itself. It stays below the message that was the last when it was made.
@@ -48,27 +48,27 @@ type notice struct {
 }
 
 const (
-	mostNotices  = 50
-	shortPause   = 500 * time.Millisecond
-	longPause    = 10 * time.Second
-	lookInterval = 15 * time.Second
-	mostLookups  = 20 // messages of which the rung is asked for at once
+	maxNotices      = 50
+	shortPause      = 500 * time.Millisecond
+	longPause       = 10 * time.Second
+	refreshInterval = 15 * time.Second
+	maxFetches      = 20 // messages of which the rung is asked for at once
 )
 
 // New makes a chat in a room that looks as given.
-func New(ctx context.Context, room Room, scene Scene) *Model {
+func New(ctx context.Context, room Room, scene RoomState) *Model {
 	return &Model{
-		ctx: ctx, room: room, scene: scene, now: time.Now,
-		later:  live.Later(ctx),
-		ladder: newLadder(), style: newStyle(), cache: map[string]block{},
+		ctx: ctx, source: room, room: scene, now: time.Now,
+		later:      live.Later(ctx),
+		deliveries: newDeliveryStates(), style: newStyle(), cache: map[string]drawnMessage{},
 		width: 80, height: 24, pause: shortPause,
 	}
 }
 
-// once keeps work from being done twice at a time. What is asked for meanwhile is done afterwards.
-type once struct{ busy, again bool }
+// singleFlight keeps work from being done twice at a time. What is asked for meanwhile is done afterwards.
+type singleFlight struct{ busy, again bool }
 
-func (o *once) start() bool {
+func (o *singleFlight) start() bool {
 	if o.busy {
 		o.again = true
 		return false
@@ -77,23 +77,23 @@ func (o *once) start() bool {
 	return true
 }
 
-func (o *once) done() (again bool) {
+func (o *singleFlight) done() (again bool) {
 	again = o.again
-	*o = once{}
+	*o = singleFlight{}
 	return again
 }
 
 // Init asks for the first messages.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.pullNext(), m.later(lookInterval, dueLook))
+	return tea.Batch(m.pullNext(), m.later(refreshInterval, timerRefresh))
 }
 
-// due says that a time has come.
-type due int
+// timer says that a time has come.
+type timer int
 
 const (
-	dueLook due = iota
-	dueRetry
+	timerRefresh timer = iota
+	timerRetry
 )
 
 // Update takes in what has happened.
@@ -109,69 +109,69 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.input.insert(msg.Content)
 		return m, nil
 	case Signal:
-		return m, m.hear(msg)
+		return m, m.handleSignal(msg)
 	case live.Ended:
 		m.failure = msg.Err
 		return m, tea.Quit
-	case due:
-		return m, m.fallDue(msg)
+	case timer:
+		return m, m.handleTimer(msg)
 	default:
-		return m, m.answer(msg)
+		return m, m.handleResult(msg)
 	}
 }
 
-// answer takes in the outcome of a call.
-func (m *Model) answer(msg tea.Msg) tea.Cmd {
+// handleResult takes in the outcome of a call.
+func (m *Model) handleResult(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case pageMsg:
-		return m.paged(msg)
-	case sceneMsg:
-		return m.looked(msg)
+		return m.handlePage(msg)
+	case roomMsg:
+		return m.handleRoom(msg)
 	case postedMsg:
-		return m.posted(msg)
-	case shownMsg:
-		return m.shown(msg)
+		return m.handlePosted(msg)
+	case messageMsg:
+		return m.handleMessage(msg)
 	case readMsg:
-		return m.marked(msg)
+		return m.handleRead(msg)
 	case topicMsg:
 		if msg.err != nil {
-			m.complain(msg.err)
+			m.showError(msg.err)
 		}
 	}
 	return nil
 }
 
-func (m *Model) fallDue(what due) tea.Cmd {
-	if what == dueLook {
-		return tea.Batch(m.lookAgain(), m.later(lookInterval, dueLook))
+func (m *Model) handleTimer(what timer) tea.Cmd {
+	if what == timerRefresh {
+		return tea.Batch(m.refreshRoom(), m.later(refreshInterval, timerRefresh))
 	}
 	m.retrying = false
 	return tea.Batch(m.pullNext(), m.send())
 }
 
-// say adds a line of the program's own.
-func (m *Model) say(text string) { m.add(notice{text: text}) }
+// showNotice adds a line of the program's own.
+func (m *Model) showNotice(text string) { m.addNotice(notice{text: text}) }
 
-// complain says what went wrong, and what to do.
-func (m *Model) complain(err error) {
+// showError says what went wrong, and what to do.
+func (m *Model) showError(err error) {
 	e := parley.AsError(err)
 	text := e.Message
 	if e.Suggestion != "" {
 		text += " (" + e.Suggestion + ")"
 	}
-	m.add(notice{text: text, bad: true})
+	m.addNotice(notice{text: text, bad: true})
 }
 
-func (m *Model) add(n notice) {
+func (m *Model) addNotice(n notice) {
 	n.after = m.timeline.newest()
-	m.grow(func() {
+	m.keepScroll(func() {
 		m.notices = append(m.notices, n)
-		m.notices = m.notices[max(0, len(m.notices)-mostNotices):]
+		m.notices = m.notices[max(0, len(m.notices)-maxNotices):]
 	})
 }
 
-// grow adds to what is below. What is looked at further up stays where it is.
-func (m *Model) grow(change func()) {
+// keepScroll adds to what is below. What is looked at further up stays where it is.
+func (m *Model) keepScroll(change func()) {
 	before := len(m.rows())
 	change()
 	if m.scroll > 0 {

@@ -77,7 +77,7 @@ func TestTalking(t *testing.T) {
 	s.settle()
 	s.sees("accepted")
 	s.missing("sending")
-	if len(s.outbox.letters) != 0 {
+	if len(s.outbox.messages) != 0 {
 		t.Error("a letter waits that is shown as a message")
 	}
 	step := func(agent string, state parley.DeliveryState) {
@@ -119,7 +119,7 @@ func TestConnectionLost(t *testing.T) {
 	s := newStage(t, room)
 	s.settle()
 	room.away = true
-	s.tell(Signal{Kind: Lost})
+	s.tell(Signal{Kind: Disconnected})
 	s.sees("connection lost")
 	s.types("are you there?")
 	s.press("enter")
@@ -129,7 +129,7 @@ func TestConnectionLost(t *testing.T) {
 	s.fire()
 	s.sees("are you there?", "sending", "half a thou")
 	room.away = false
-	s.tell(Signal{Kind: Back})
+	s.tell(Signal{Kind: Connected})
 	s.settle()
 	s.sees("connected again", "I was away", "are you there?", "accepted", "half a thou")
 	s.missing("sending")
@@ -147,7 +147,7 @@ func TestLostAnswer(t *testing.T) {
 	s.press("enter")
 	s.settle()
 	room.deaf = false
-	s.tell(Signal{Kind: Back})
+	s.tell(Signal{Kind: Connected})
 	s.settle()
 	s.fire()
 	if n := strings.Count(s.screen(), "once"); n != 1 || len(room.messages) != 1 {
@@ -169,7 +169,7 @@ func TestRefusedMessage(t *testing.T) {
 	room.refusal = parley.Errorf(parley.Unavailable, "the inbox is full")
 	s.press("enter")
 	s.settle()
-	for range mostTries - 1 {
+	for range maxAttempts - 1 {
 		s.missing("the inbox is full")
 		s.fire()
 	}
@@ -307,7 +307,7 @@ func TestRefusedReadingIsSaidOnce(t *testing.T) {
 	s := newStage(t, room)
 	s.settle()
 	s.sees("one", "this may not be read")
-	s.tell(dueLook)
+	s.tell(timerRefresh)
 	s.settle()
 	if n := strings.Count(s.screen(), "this may not be read"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, s.screen())
@@ -329,7 +329,7 @@ func TestReadingIsTriedAgainWhenTheHubIsBack(t *testing.T) {
 	s.settle()
 	s.missing("the hub is not running")
 	room.unread = nil
-	s.tell(dueLook)
+	s.tell(timerRefresh)
 	s.settle()
 	if room.read != room.messages[0].Seq {
 		t.Errorf("read up to %d", room.read)

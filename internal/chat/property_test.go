@@ -107,7 +107,7 @@ func (s *stage) fireOnly() {
 func (w *slowHub) settleEverything() {
 	w.comeBack()
 	w.room.deaf = false
-	for range mostTries {
+	for range maxAttempts {
 		for len(w.news) > 0 {
 			w.deliverNews()
 		}
@@ -140,8 +140,8 @@ func (w *slowHub) assertAllShown(t *rapid.T, typed int) {
 			}
 		}
 	}
-	if mine != typed || len(w.outbox.letters) != 0 {
-		t.Fatalf("%d messages were typed, %d are stored, %d wait", typed, mine, len(w.outbox.letters))
+	if mine != typed || len(w.outbox.messages) != 0 {
+		t.Fatalf("%d messages were typed, %d are stored, %d wait", typed, mine, len(w.outbox.messages))
 	}
 	if newest := w.timeline.newest(); len(w.rows()) > 0 && w.scroll == 0 && w.room.read != newest {
 		t.Fatalf("read up to %d, want %d", w.room.read, newest)

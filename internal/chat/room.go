@@ -11,8 +11,8 @@ import (
 // be made again when it is back.
 var ErrAway = errors.New("the hub cannot be reached")
 
-// passes says whether a call that failed may go better later.
-func passes(err error) bool {
+// isTemporary says whether a call that failed may go better later.
+func isTemporary(err error) bool {
 	code := parley.CodeOf(err)
 	return errors.Is(err, ErrAway) || code == parley.Unavailable || code == parley.TimedOut
 }
@@ -28,9 +28,9 @@ type Room interface {
 
 // Reader is what can be seen of a conversation.
 type Reader interface {
-	// Look says what the conversation is and who is there. The conversation of named participants has no
+	// Describe says what the conversation is and who is there. The conversation of named participants has no
 	// id before its first message.
-	Look(ctx context.Context) (Scene, error)
+	Describe(ctx context.Context) (RoomState, error)
 	// Page returns messages, oldest first; none as long as there is no conversation.
 	Page(ctx context.Context, page parley.Page) ([]parley.Message, error)
 	// Message returns one message and what has become of it.
@@ -41,14 +41,14 @@ type Reader interface {
 type Writer interface {
 	// Post stores a message. A draft that names no place goes to the room.
 	Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error)
-	// Read says that its user was shown these messages.
-	Read(ctx context.Context, shown []parley.Message) error
+	// MarkShown says that its user was shown these messages.
+	MarkShown(ctx context.Context, shown []parley.Message) error
 	// SetTopic changes what the conversation is about.
 	SetTopic(ctx context.Context, topic string) error
 }
 
-// Scene is what there is to know about a room beside its messages.
-type Scene struct {
+// RoomState is what there is to know about a room beside its messages.
+type RoomState struct {
 	Conversation parley.ConversationView
 	Title        string
 	Me           string            // the id of who chats
@@ -68,7 +68,7 @@ type SignalKind int
 
 // The kinds of signal.
 const (
-	Happened SignalKind = iota // there is an event
-	Back                       // events come from now on; there may have been others meanwhile
-	Lost                       // no events come
+	EventReceived SignalKind = iota // there is an event
+	Connected                       // events come from now on; there may have been others meanwhile
+	Disconnected                    // no events come
 )

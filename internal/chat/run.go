@@ -16,7 +16,7 @@ import (
 // Run chats on a terminal until its user leaves or the hub refuses. What was typed and may not have been
 // sent is an error that quotes it.
 func Run(ctx context.Context, room Room, in io.Reader, out io.Writer, environ []string) error {
-	scene, err := room.Look(ctx)
+	scene, err := room.Describe(ctx)
 	if err != nil {
 		return err
 	}
@@ -26,10 +26,10 @@ func Run(ctx context.Context, room Room, in io.Reader, out io.Writer, environ []
 		func(ctx context.Context, tell func(tea.Msg)) error {
 			return room.Follow(ctx, func(s Signal) { tell(s) })
 		})
-	return cmp.Or(model.failure, err, unsent(model.outbox.unsent()))
+	return cmp.Or(model.failure, err, unsentError(model.outbox.unsent()))
 }
 
-func unsent(letters []letter) error {
+func unsentError(letters []outgoing) error {
 	if len(letters) == 0 {
 		return nil
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	firstPage = 50 // what is shown at the start, and what PgUp adds
-	mostFirst = 1000
-	nextPage  = 200 // what is asked for when something has come
+	firstPage    = 50 // what is shown at the start, and what PgUp adds
+	maxFirstPage = 1000
+	nextPage     = 200 // what is asked for when something has come
 )
 
 // timeline is an unbroken part of a conversation, up to its end as far as it is known.

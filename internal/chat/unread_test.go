@@ -10,7 +10,7 @@ func TestTheFirstPageHasAllThatIsUnread(t *testing.T) {
 	for range 120 {
 		room.put("arya", "hello")
 	}
-	scene, err := room.Look(t.Context())
+	scene, err := room.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 const (
 	prompt       = "› "
-	mostInput    = 6  // rows of the box
+	maxInputRows = 6  // rows of the box
 	fullHeight   = 12 // below it, what can be done without is left out
 	hint         = "Enter sends · Alt+Enter new line · Tab completes · /help"
 	shortHint    = "/help · Tab completes"
@@ -27,9 +27,9 @@ func (m *Model) View() tea.View {
 	rows := m.rows()
 	last := max(len(rows)-m.scroll, 0)
 	shown := rows[max(last-height, 0):last]
-	lines := append(m.head(), make([]string, max(height-len(shown), 0))...)
+	lines := append(m.header(), make([]string, max(height-len(shown), 0))...)
 	lines = append(lines, shown...)
-	lines = append(lines, m.rule(m.state()))
+	lines = append(lines, m.ruleLine(m.statusLine()))
 	cursor.Y += len(lines)
 	lines = append(lines, input...)
 	if m.height >= fullHeight {
@@ -38,7 +38,7 @@ func (m *Model) View() tea.View {
 	view := tea.NewView(strings.Join(lines, "\n"))
 	view.AltScreen = true
 	view.Cursor = cursor
-	view.WindowTitle = "parley " + plain.Line(m.scene.Title)
+	view.WindowTitle = "parley " + plain.Line(m.room.Title)
 	return view
 }
 
@@ -49,23 +49,23 @@ func (m *Model) hint() string {
 	return hint
 }
 
-// head is what is always at the top: where this is, and who is there.
-func (m *Model) head() []string {
-	title := m.style.title.Render(plain.Line(m.scene.Title))
-	if topic := plain.Line(m.scene.Conversation.Topic); topic != "" {
+// header is what is always at the top: where this is, and who is there.
+func (m *Model) header() []string {
+	title := m.style.title.Render(plain.Line(m.room.Title))
+	if topic := plain.Line(m.room.Conversation.Topic); topic != "" {
 		title += m.style.faint.Render(" · " + topic)
 	}
 	lines := []string{m.fit(title)}
 	if m.height >= fullHeight {
-		lines = append(lines, m.fit(m.presence()), m.rule(""))
+		lines = append(lines, m.fit(m.presence()), m.ruleLine(""))
 	}
 	return lines
 }
 
 func (m *Model) presence() string {
 	var parts []string
-	for _, p := range m.scene.Present {
-		parts = append(parts, m.style.dot(p)+" "+plain.Line(p.ID)+m.style.faint.Render(" "+plain.Line(doing(p, m.now()))))
+	for _, p := range m.room.Present {
+		parts = append(parts, m.style.dot(p)+" "+plain.Line(p.ID)+m.style.faint.Render(" "+plain.Line(participantStatus(p, m.now()))))
 	}
 	if len(parts) == 0 {
 		return m.style.faint.Render("nobody else is here")
@@ -73,11 +73,11 @@ func (m *Model) presence() string {
 	return strings.Join(parts, m.style.faint.Render(" · "))
 }
 
-// state is what a person should know now, if anything.
-func (m *Model) state() string {
+// statusLine is what a person should know now, if anything.
+func (m *Model) statusLine() string {
 	switch {
-	case len(m.offer.words) > 1:
-		return strings.Join(m.offer.words, " ")
+	case len(m.completion.words) > 1:
+		return strings.Join(m.completion.words, " ")
 	case m.lost:
 		return "connection lost, retrying"
 	case m.older.busy:
@@ -89,8 +89,8 @@ func (m *Model) state() string {
 	}
 }
 
-// rule is a line across the screen, with a text in it.
-func (m *Model) rule(text string) string {
+// ruleLine is a line across the screen, with a text in it.
+func (m *Model) ruleLine(text string) string {
 	if text != "" {
 		text = "── " + text + " "
 	}
@@ -104,7 +104,7 @@ func (m *Model) inputWidth() int { return max(m.width-ansi.StringWidth(prompt), 
 
 // bodyHeight is how many rows there are for what is said.
 func (m *Model) bodyHeight() int {
-	input := min(len(m.input.lay(m.inputWidth()).rows), mostInput)
+	input := min(len(m.input.layOut(m.inputWidth()).rows), maxInputRows)
 	others := 2 // title, rule
 	if m.height >= fullHeight {
 		others += 3 // presence, rule, hint
@@ -114,11 +114,11 @@ func (m *Model) bodyHeight() int {
 
 // drawInput draws the box, as far as it is shown, and says where the cursor is in it.
 func (m *Model) drawInput() ([]string, *tea.Cursor) {
-	laid := m.input.lay(m.inputWidth())
-	at := laid.spots[m.input.at]
-	first := max(min(at.row-mostInput/2, len(laid.rows)-mostInput), 0)
+	laid := m.input.layOut(m.inputWidth())
+	at := laid.spots[m.input.cursor]
+	first := max(min(at.row-maxInputRows/2, len(laid.rows)-maxInputRows), 0)
 	var lines []string
-	for i, row := range laid.rows[first:min(first+mostInput, len(laid.rows))] {
+	for i, row := range laid.rows[first:min(first+maxInputRows, len(laid.rows))] {
 		mark := strings.Repeat(" ", ansi.StringWidth(prompt))
 		if first+i == 0 {
 			mark = m.style.prompt.Render(prompt)
@@ -134,7 +134,7 @@ func (m *Model) drawInput() ([]string, *tea.Cursor) {
 func (m *Model) rows() []string {
 	var (
 		rows    []string
-		above   neighbour
+		above   previousMessage
 		notices = m.notices
 	)
 	flush := func(upTo int64) {
@@ -146,13 +146,13 @@ func (m *Model) rows() []string {
 	for _, message := range m.timeline.messages {
 		flush(message.Seq - 1)
 		rows = append(rows, m.drawMessage(message, above)...)
-		above = neighbour{message: message}
+		above = previousMessage{message: message}
 	}
 	flush(m.timeline.newest())
-	for _, l := range m.outbox.letters {
-		message := parley.Message{From: m.scene.Me, CreatedAt: l.at, Content: l.draft.Content, InReplyTo: l.draft.InReplyTo, Type: parley.TypeChat}
+	for _, l := range m.outbox.messages {
+		message := parley.Message{From: m.room.Me, CreatedAt: l.at, Content: l.draft.Content, InReplyTo: l.draft.InReplyTo, Type: parley.TypeChat}
 		rows = append(rows, m.draw(message, above, "sending", m.style.faint)...)
-		above = neighbour{message: message}
+		above = previousMessage{message: message}
 	}
 	return rows
 }

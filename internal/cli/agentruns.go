@@ -47,7 +47,7 @@ func (a *app) agentRuns() *cobra.Command {
 			column[parley.Run]{"took", runDuration},
 			column[parley.Run]{"tokens", runTokens},
 			column[parley.Run]{"cost", runCost},
-			column[parley.Run]{"where", func(r parley.Run) string { return where.of(ctx, r.Conversation) }},
+			column[parley.Run]{"where", func(r parley.Run) string { return where.title(ctx, r.Conversation) }},
 		)
 	})
 	return cmd
@@ -133,7 +133,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 	return a.printValue(whole, func() {
 		where, called := newConversationTitles(c), newMessageNames(c)
 		a.printFields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
-			"where", where.of(ctx, v.Conversation), "conversation", v.Conversation,
+			"where", where.title(ctx, v.Conversation), "conversation", v.Conversation,
 			"woken by", triggersText(ctx, c, v.Triggers), "trace", v.TraceID,
 			"attempt", strconv.Itoa(v.Attempt), "began", a.formatTime(v.CreatedAt), "started", a.formatOptionalTime(v.StartedAt),
 			"ended", a.formatOptionalTime(v.EndedAt), "took", runDuration(v.Run), "deadline", a.formatTime(v.Deadline), "session", v.Session,

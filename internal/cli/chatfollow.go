@@ -49,10 +49,10 @@ func (r *chatRoom) follow(ctx context.Context, o client.EventsOptions, report fu
 	for e, err := range r.client.Events(ctx, o) {
 		switch last = err; {
 		case err != nil:
-			report(chat.Signal{Kind: chat.Lost, Err: err})
+			report(chat.Signal{Kind: chat.Disconnected, Err: err})
 			continue
 		case e.Kind == client.EventReady || e.Kind == client.EventReset:
-			report(chat.Signal{Kind: chat.Back})
+			report(chat.Signal{Kind: chat.Connected})
 		default:
 			report(chat.Signal{Event: e})
 		}

@@ -89,8 +89,8 @@ func (r *chatRoom) conversation() (id string, joined bool) {
 	return r.id, r.joined
 }
 
-// Look says what the conversation is and who is there.
-func (r *chatRoom) Look(ctx context.Context) (scene chat.Scene, err error) {
+// Describe says what the conversation is and who is there.
+func (r *chatRoom) Describe(ctx context.Context) (scene chat.RoomState, err error) {
 	scene.Me = r.me.ID
 	id, _ := r.conversation()
 	if id == "" {
@@ -125,7 +125,7 @@ func (r *chatRoom) Look(ctx context.Context) (scene chat.Scene, err error) {
 }
 
 // roomTitle is what the conversation is called: its name, or who else is in it.
-func roomTitle(scene chat.Scene) string {
+func roomTitle(scene chat.RoomState) string {
 	if c := scene.Conversation; c.Name != "" && c.DisplayName != "" {
 		return c.Title() + " (" + c.DisplayName + ")"
 	} else if c.Name != "" {
@@ -181,9 +181,9 @@ func (r *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt
 // maxMessagesPerCall is how many deliveries one call can name.
 const maxMessagesPerCall = 500
 
-// Read says what the caller was shown. A person has seen it, and it is settled where nothing is wanted of the person. An
+// MarkShown says what the caller was shown. A person has seen it, and it is settled where nothing is wanted of the person. An
 // agent has fetched and acknowledged what was delivered to it, and its cursor moves.
-func (r *chatRoom) Read(ctx context.Context, shown []parley.Message) error {
+func (r *chatRoom) MarkShown(ctx context.Context, shown []parley.Message) error {
 	id, joined := r.conversation()
 	if !joined || len(shown) == 0 {
 		return nil

@@ -37,7 +37,7 @@ func TestAChatSaysWhatItHasShownAPerson(t *testing.T) {
 	}
 	defer c.Close()
 	r := &chatRoom{client: c, me: parley.Agent{ID: "user", Kind: parley.KindHuman}, id: "conversation", joined: true}
-	if err := r.Read(t.Context(), []parley.Message{{ID: "m1", From: "arya"}, {ID: "m2", From: "user"}, {ID: "m3", From: "arya"}}); err != nil {
+	if err := r.MarkShown(t.Context(), []parley.Message{{ID: "m1", From: "arya"}, {ID: "m2", From: "user"}, {ID: "m3", From: "arya"}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(hub.asked) != 1 || hub.last() != `POST /v1/inbox/shown {"messages":["m1","m3"]}` { // and its cursor passes nothing else

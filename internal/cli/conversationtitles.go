@@ -20,7 +20,7 @@ func newConversationTitles(c *client.Client) conversationTitles {
 	return conversationTitles{c, map[string]string{}}
 }
 
-func (t conversationTitles) of(ctx context.Context, id string) string {
+func (t conversationTitles) title(ctx context.Context, id string) string {
 	title, known := t.known[id]
 	if !known {
 		title = id
@@ -40,22 +40,22 @@ func conversationTitle(v parley.ConversationView) string {
 	return strings.Join(v.Members, " ↔ ")
 }
 
-// works is what somebody is at: where, and for how long.
-func (t conversationTitles) works(ctx context.Context, list []parley.Work) string {
+// workText is what somebody is at: where, and for how long.
+func (t conversationTitles) workText(ctx context.Context, list []parley.Work) string {
 	var parts []string
 	for _, w := range list {
-		parts = append(parts, fmt.Sprintf("%s (%s, %s)", t.place(ctx, w), w.State, formatDuration(time.Since(w.Since))))
+		parts = append(parts, fmt.Sprintf("%s (%s, %s)", t.workPlace(ctx, w), w.State, formatDuration(time.Since(w.Since))))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// place is where somebody is at work, as far as one may know.
-func (t conversationTitles) place(ctx context.Context, w parley.Work) string {
+// workPlace is where somebody is at work, as far as one may know.
+func (t conversationTitles) workPlace(ctx context.Context, w parley.Work) string {
 	switch {
 	case w.Channel != "":
 		return "#" + w.Channel
 	case w.Conversation != "":
-		return t.of(ctx, w.Conversation)
+		return t.title(ctx, w.Conversation)
 	default:
 		return "elsewhere"
 	}

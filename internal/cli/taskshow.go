@@ -38,7 +38,7 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 		if conversation == "" {
 			return ""
 		}
-		return where.of(ctx, conversation)
+		return where.title(ctx, conversation)
 	}
 	fields := []string{
 		"task", v.ID, "title", v.Title, "status", taskStatus(v), "assignee", v.Assignee, "requester", v.Requester,

@@ -89,7 +89,7 @@ func (s *topSource) Look(ctx context.Context) (top.Picture, error) {
 	}
 	p.Runs = live.Items
 	for _, run := range p.Runs {
-		p.Places[run.Conversation] = s.places.of(ctx, run.Conversation)
+		p.Places[run.Conversation] = s.places.title(ctx, run.Conversation)
 	}
 	if p.Stuck, err = s.stuckTasks(ctx); err != nil {
 		return p, err

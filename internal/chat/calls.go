@@ -16,16 +16,16 @@ type (
 		list []parley.Message
 		err  error
 	}
-	sceneMsg struct {
-		scene Scene
-		err   error
+	roomMsg struct {
+		room RoomState
+		err  error
 	}
 	postedMsg struct {
 		draft   parley.Draft
 		receipt parley.Receipt
 		err     error
 	}
-	shownMsg struct {
+	messageMsg struct {
 		shown parley.Shown
 		after int // events of it that were known when it was asked for
 		err   error
@@ -37,8 +37,8 @@ type (
 	topicMsg struct{ err error }
 )
 
-// call makes a command of a call. How long it may take is the room's own affair.
-func (m *Model) call(do func(ctx context.Context) tea.Msg) tea.Cmd {
+// runCall makes a command of a call. How long it may take is the room's own affair.
+func (m *Model) runCall(do func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg { return do(m.ctx) }
 }
 
@@ -48,7 +48,7 @@ func (m *Model) pullNext() tea.Cmd {
 	}
 	next := m.timeline.next()
 	if !next.Forward { // the first page has all that is unread, as far as that is possible
-		next.Limit = min(max(next.Limit, m.scene.Conversation.Unread), mostFirst)
+		next.Limit = min(max(next.Limit, m.room.Conversation.Unread), maxFirstPage)
 	}
 	return m.page(next)
 }
@@ -62,19 +62,19 @@ func (m *Model) pullOlder() tea.Cmd {
 }
 
 func (m *Model) page(page parley.Page) tea.Cmd {
-	return m.call(func(ctx context.Context) tea.Msg {
-		list, err := m.room.Page(ctx, page)
+	return m.runCall(func(ctx context.Context) tea.Msg {
+		list, err := m.source.Page(ctx, page)
 		return pageMsg{page, list, err}
 	})
 }
 
-func (m *Model) lookAgain() tea.Cmd {
+func (m *Model) refreshRoom() tea.Cmd {
 	if !m.look.start() {
 		return nil
 	}
-	return m.call(func(ctx context.Context) tea.Msg {
-		scene, err := m.room.Look(ctx)
-		return sceneMsg{scene, err}
+	return m.runCall(func(ctx context.Context) tea.Msg {
+		scene, err := m.source.Describe(ctx)
+		return roomMsg{scene, err}
 	})
 }
 
@@ -84,34 +84,34 @@ func (m *Model) send() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return m.call(func(ctx context.Context) tea.Msg {
-		receipt, err := m.room.Post(ctx, draft)
+	return m.runCall(func(ctx context.Context) tea.Msg {
+		receipt, err := m.source.Post(ctx, draft)
 		return postedMsg{draft, receipt, err}
 	})
 }
 
-func (m *Model) fetch(id string) tea.Cmd {
-	after := m.ladder.changes[id]
-	return m.call(func(ctx context.Context) tea.Msg {
-		shown, err := m.room.Message(ctx, id)
-		return shownMsg{shown, after, err}
+func (m *Model) fetchMessage(id string) tea.Cmd {
+	after := m.deliveries.changes[id]
+	return m.runCall(func(ctx context.Context) tea.Msg {
+		shown, err := m.source.Message(ctx, id)
+		return messageMsg{shown, after, err}
 	})
 }
 
 // markRead tells the hub what was shown, once the newest is.
 func (m *Model) markRead() tea.Cmd {
-	newest, known := m.timeline.newest(), max(m.readUpTo, m.readTried, m.scene.Conversation.ReadSeq)
-	if !m.scene.Conversation.Joined || m.scroll > 0 || newest <= known || m.read.busy {
+	newest, known := m.timeline.newest(), max(m.readUpTo, m.readTried, m.room.Conversation.ReadSeq)
+	if !m.room.Conversation.Joined || m.scroll > 0 || newest <= known || m.read.busy {
 		return nil
 	}
 	m.read.start()
 	from := slices.IndexFunc(m.timeline.messages, func(one parley.Message) bool { return one.Seq > m.readUpTo })
 	list := slices.Clone(m.timeline.messages[from:])
-	return m.call(func(ctx context.Context) tea.Msg {
-		return readMsg{newest, m.room.Read(ctx, list)}
+	return m.runCall(func(ctx context.Context) tea.Msg {
+		return readMsg{newest, m.source.MarkShown(ctx, list)}
 	})
 }
 
 func (m *Model) setTopic(topic string) tea.Cmd {
-	return m.call(func(ctx context.Context) tea.Msg { return topicMsg{m.room.SetTopic(ctx, topic)} })
+	return m.runCall(func(ctx context.Context) tea.Msg { return topicMsg{m.source.SetTopic(ctx, topic)} })
 }

@@ -8,39 +8,39 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ladder knows how far messages have come on their way to each recipient.
-type ladder struct {
+// deliveryStates knows how far messages have come on their way to each recipient.
+type deliveryStates struct {
 	states  map[string]map[string]parley.DeliveryState // message, recipient
 	changes map[string]int                             // events, of each message
 }
 
-func newLadder() ladder {
-	return ladder{map[string]map[string]parley.DeliveryState{}, map[string]int{}}
+func newDeliveryStates() deliveryStates {
+	return deliveryStates{map[string]map[string]parley.DeliveryState{}, map[string]int{}}
 }
 
-// step takes in an event of a delivery.
-func (l *ladder) step(e parley.Event) {
+// applyEvent takes in an event of a delivery.
+func (l *deliveryStates) applyEvent(e parley.Event) {
 	state, ok := strings.CutPrefix(string(e.Kind), "delivery.")
 	if !ok || !parley.DeliveryState(state).Known() {
 		return
 	}
 	l.changes[e.Message]++
-	l.put(e.Message, e.Agent, parley.DeliveryState(state))
+	l.set(e.Message, e.Agent, parley.DeliveryState(state))
 }
 
-// learn takes in the deliveries of a message, as they were after so many of its events. It is false if
+// load takes in the deliveries of a message, as they were after so many of its events. It is false if
 // more has happened since: then they are old.
-func (l *ladder) learn(message string, list []parley.Delivery, after int) bool {
+func (l *deliveryStates) load(message string, list []parley.Delivery, after int) bool {
 	if l.changes[message] != after {
 		return false
 	}
 	for _, d := range list {
-		l.put(message, d.Recipient, d.State)
+		l.set(message, d.Recipient, d.State)
 	}
 	return true
 }
 
-func (l *ladder) put(message, recipient string, state parley.DeliveryState) {
+func (l *deliveryStates) set(message, recipient string, state parley.DeliveryState) {
 	if l.states[message] == nil {
 		l.states[message] = map[string]parley.DeliveryState{}
 	}
@@ -48,7 +48,7 @@ func (l *ladder) put(message, recipient string, state parley.DeliveryState) {
 }
 
 // settled says that nothing more can become of a message.
-func (l *ladder) settled(message string) bool {
+func (l *deliveryStates) settled(message string) bool {
 	for _, state := range l.states[message] {
 		if !state.Settled() || state == parley.DeliveryAcked { // an answer may follow an ack
 			return false
@@ -57,18 +57,18 @@ func (l *ladder) settled(message string) bool {
 	return len(l.states[message]) > 0
 }
 
-// ends are the states in which a message did not reach somebody.
-var ends = []parley.DeliveryState{
+// failedStates are the states in which a message did not reach somebody.
+var failedStates = []parley.DeliveryState{
 	parley.DeliveryFailed, parley.DeliveryDead, parley.DeliveryExpired, parley.DeliveryEvicted, parley.DeliveryDropped,
 }
 
-// rungs is the order in which states are named.
-var rungs = append([]parley.DeliveryState{
+// stateOrder is the order in which states are named.
+var stateOrder = append([]parley.DeliveryState{
 	parley.DeliveryAnswered, parley.DeliveryAcked, parley.DeliverySeen, parley.DeliveryDelivered, parley.DeliveryAccepted,
-}, ends...)
+}, failedStates...)
 
-// rung says in a few words how far a message has come, and whether somebody will not get it.
-func (l *ladder) rung(message string) (words string, bad bool) {
+// summary says in a few words how far a message has come, and whether somebody will not get it.
+func (l *deliveryStates) summary(message string) (words string, bad bool) {
 	states := l.states[message]
 	if len(states) == 0 {
 		return string(parley.DeliveryAccepted), false // it is for nobody in particular, and stored
@@ -76,10 +76,10 @@ func (l *ladder) rung(message string) (words string, bad bool) {
 	count := map[parley.DeliveryState]int{}
 	for _, state := range states {
 		count[state]++
-		bad = bad || slices.Contains(ends, state)
+		bad = bad || slices.Contains(failedStates, state)
 	}
 	var parts []string
-	for _, state := range rungs {
+	for _, state := range stateOrder {
 		switch {
 		case count[state] == len(states):
 			return string(state), bad

@@ -1,0 +1,190 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/plain"
+)
+
+// handleSignal takes in news from the hub.
+func (m *Model) handleSignal(s Signal) tea.Cmd {
+	switch s.Kind {
+	case Disconnected:
+		if !m.lost {
+			m.lost = true
+			m.showNotice("connection lost, retrying: the chat keeps your messages and sends each one once")
+		}
+		return nil
+	case Connected:
+		if m.lost {
+			m.lost = false
+			m.showNotice("connected again")
+		}
+		m.pause = shortPause
+		return tea.Batch(m.pullNext(), m.refreshRoom(), m.send(), m.refreshDeliveries())
+	default:
+		return m.handleEvent(s.Event)
+	}
+}
+
+func (m *Model) handleEvent(e parley.Event) tea.Cmd {
+	group, _, _ := strings.Cut(string(e.Kind), ".")
+	switch {
+	case e.Kind == parley.EventMessagePosted:
+		return m.pullNext()
+	case e.Kind == parley.EventMessageRedacted:
+		return m.fetchMessage(e.Message)
+	case e.Kind == parley.EventConversationDeleted && e.Conversation == m.room.Conversation.ID:
+		m.showError(parley.Errorf(parley.BadInput, "this conversation was deleted").Suggest("leave with /quit"))
+		return nil
+	case group == "delivery":
+		m.deliveries.applyEvent(e)
+		return nil
+	case slices.Contains([]string{"agent", "member", "conversation"}, group):
+		return m.refreshRoom()
+	default:
+		return nil
+	}
+}
+
+func (m *Model) handlePage(msg pageMsg) tea.Cmd {
+	if msg.page.Before != 0 {
+		return m.handleOlderPage(msg)
+	}
+	again := m.pull.done()
+	if msg.err != nil {
+		return m.retry(msg.err)
+	}
+	var fresh []parley.Message
+	m.keepScroll(func() {
+		fresh = m.timeline.add(msg.page, msg.list)
+		m.outbox.markArrived(fresh)
+	})
+	work := []tea.Cmd{m.markRead()}
+	if !msg.page.Forward {
+		work = append(work, m.refreshDeliveries())
+	}
+	if again || msg.page.Forward && len(fresh) > 0 && !msg.page.Last(msg.list) {
+		work = append(work, m.pullNext())
+	}
+	return tea.Batch(work...)
+}
+
+// handleOlderPage takes in older messages. Nobody asks for them again but by the key.
+func (m *Model) handleOlderPage(msg pageMsg) tea.Cmd {
+	m.older.done()
+	if msg.err != nil {
+		m.showError(msg.err)
+		return nil
+	}
+	m.timeline.add(msg.page, msg.list)
+	return m.refreshDeliveries()
+}
+
+func (m *Model) handleRoom(msg roomMsg) tea.Cmd {
+	again := m.look.done()
+	opened := false
+	if msg.err == nil {
+		opened = m.room.Conversation.ID == "" && msg.room.Conversation.ID != ""
+		m.room = msg.room
+	}
+	var work []tea.Cmd
+	if again {
+		work = append(work, m.refreshRoom())
+	}
+	if opened {
+		work = append(work, m.pullNext())
+	}
+	return tea.Batch(append(work, m.markRead())...)
+}
+
+func (m *Model) handlePosted(msg postedMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.handleRefused(msg)
+	}
+	m.outbox.markAccepted(msg.draft.IdempotencyKey, msg.receipt.Message.ID)
+	if _, shown := m.timeline.find(msg.receipt.Message.ID); shown {
+		m.outbox.markArrived([]parley.Message{msg.receipt.Message})
+	}
+	var work []tea.Cmd
+	if !m.deliveries.load(msg.receipt.Message.ID, msg.receipt.Deliveries, 0) {
+		work = append(work, m.fetchMessage(msg.receipt.Message.ID))
+	}
+	for _, text := range msg.receipt.Notices {
+		m.showNotice(text)
+	}
+	m.pause = shortPause
+	work = append(work, m.pullNext(), m.send())
+	if !m.room.Conversation.Joined {
+		work = append(work, m.refreshRoom()) // by writing one joins, or opens the conversation
+	}
+	return tea.Batch(work...)
+}
+
+func (m *Model) handleRefused(msg postedMsg) tea.Cmd {
+	if !m.outbox.markRefused(msg.draft.IdempotencyKey, msg.err) {
+		return m.retry(msg.err)
+	}
+	m.showError(msg.err)
+	m.showNotice("this message was not sent; Up brings it back: " + plain.Line(msg.draft.Content.Text))
+	return m.send()
+}
+
+func (m *Model) handleMessage(msg messageMsg) tea.Cmd {
+	if msg.err != nil {
+		return nil // it is asked for again when the connection is back
+	}
+	if !m.deliveries.load(msg.shown.ID, msg.shown.Deliveries, msg.after) {
+		return m.fetchMessage(msg.shown.ID)
+	}
+	if there, ok := m.timeline.find(msg.shown.ID); ok {
+		*there = msg.shown.Message
+		delete(m.cache, there.ID)
+	}
+	return nil
+}
+
+// refreshDeliveries asks what has become of the newest messages of one's own of which more may be to come.
+func (m *Model) refreshDeliveries() tea.Cmd {
+	var work []tea.Cmd
+	for _, message := range slices.Backward(m.timeline.messages) {
+		if message.From == m.room.Me && !m.deliveries.settled(message.ID) && len(work) < maxFetches {
+			work = append(work, m.fetchMessage(message.ID))
+		}
+	}
+	return tea.Batch(work...)
+}
+
+func (m *Model) handleRead(msg readMsg) tea.Cmd {
+	m.read.done()
+	m.readTried = msg.upTo
+	switch {
+	case msg.err == nil:
+		m.readUpTo = max(m.readUpTo, msg.upTo)
+	case isTemporary(msg.err):
+		m.readTried = 0
+		return nil // it is tried again with the next look
+	default:
+		m.showError(msg.err)
+	}
+	return m.markRead()
+}
+
+// retry tries again after a pause, each time a longer one, what may go better then.
+func (m *Model) retry(err error) tea.Cmd {
+	if !isTemporary(err) {
+		m.showError(err)
+		return nil
+	}
+	if m.retrying {
+		return nil
+	}
+	m.retrying = true
+	pause := max(m.pause, parley.AsError(err).RetryAfter)
+	m.pause = min(2*m.pause, longPause)
+	return m.later(pause, timerRetry)
+}
