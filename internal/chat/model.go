@@ -59,7 +59,7 @@ const (
 func New(ctx context.Context, room Room, scene RoomState) *Model {
 	return &Model{
 		ctx: ctx, source: room, room: scene, now: time.Now,
-		later:      live.Later(ctx),
+		later:      live.Delayer(ctx),
 		deliveries: newDeliveryStates(), style: newStyle(), cache: map[string]drawnMessage{},
 		width: 80, height: 24, pause: shortPause,
 	}
@@ -110,7 +110,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case Signal:
 		return m, m.handleSignal(msg)
-	case live.Ended:
+	case live.FollowEnded:
 		m.failure = msg.Err
 		return m, tea.Quit
 	case timer:

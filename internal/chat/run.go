@@ -21,7 +21,7 @@ func Run(ctx context.Context, room Room, in io.Reader, out io.Writer, environ []
 		return err
 	}
 	var model *Model
-	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Instead: "read and write lines instead: parley chat … | cat"},
+	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Alternative: "read and write lines instead: parley chat … | cat"},
 		func(ctx context.Context) tea.Model { model = New(ctx, room, scene); return model },
 		func(ctx context.Context, tell func(tea.Msg)) error {
 			return room.Follow(ctx, func(s Signal) { tell(s) })

@@ -37,7 +37,7 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 		"id", v.ID, "name", v.Name, "uuid", v.UUID, "kind", kindText(v.Kind, v.Access),
 		"status", a.statusText(v.Status, v.Reason, v.SleepingUntil), "halted", a.haltText(v.Stopped, v.Paused),
 		"sleeping until", a.formatOptionalTime(v.SleepingUntil), "last seen", a.formatOptionalTime(v.LastSeen),
-		"works on", newConversationTitles(c).workText(ctx, v.Work), "awaits", top.Awaits(v.Awaiting), "health", healthText(v.Health),
+		"works on", newConversationTitles(c).workText(ctx, v.Work), "awaits", top.AwaitedText(v.Awaiting), "health", healthText(v.Health),
 		"inbox", strconv.Itoa(v.Inbox.Waking+v.Inbox.Work) + " waking, " + strconv.Itoa(v.Inbox.Quiet) + " quiet",
 		"role", v.Role, "description", v.Description, "skills", strings.Join(v.Skills, ", "), "guardrails", v.Guardrails,
 		"tier", string(v.Tier), "manager", v.Manager,

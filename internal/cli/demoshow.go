@@ -47,7 +47,7 @@ func (a *app) runDemoShow(ctx context.Context, dir home.Dir, hub *server.Server,
 		return err
 	}
 	defer c.Close()
-	if err := demo.Stage(ctx, c); err != nil {
+	if err := demo.SetUp(ctx, c); err != nil {
 		return err
 	}
 	s := &demoShow{watcher: watcher{app: a, client: c, titles: map[string]string{}}, names: map[string]string{}}
@@ -66,14 +66,14 @@ func (a *app) runDemoShow(ctx context.Context, dir home.Dir, hub *server.Server,
 
 // planActs says what is played. Who only looks on does not type an approval: it is given for them.
 func (s *demoShow) planActs(once bool) {
-	for _, scene := range demo.Scenes() {
+	for _, scene := range demo.Acts() {
 		s.acts = append(s.acts, demoAct{scene.Title, func(ctx context.Context) (string, error) {
 			receipt, err := s.client.Post(ctx, scene.Begin)
 			return receipt.Message.Conversation, err
 		}, scene.Ends})
 	}
 	if once {
-		s.acts = append(s.acts, demoAct{"You approve it", s.approve, []demo.Line{demo.Verdict()}})
+		s.acts = append(s.acts, demoAct{"You approve it", s.approve, []demo.Line{demo.ApprovedLine()}})
 	}
 }
 
@@ -169,7 +169,7 @@ func (s *demoShow) printThingsToTry(ctx context.Context, dir home.Dir, hub *serv
 	return nil
 }
 
-func openTasks(p tasktree.Picture) []parley.TaskView {
+func openTasks(p tasktree.Snapshot) []parley.TaskView {
 	return slices.DeleteFunc(slices.Clone(p.Tasks), func(t parley.TaskView) bool { return t.Status.Ended() })
 }
 
@@ -186,11 +186,11 @@ func (s *demoShow) show(ctx context.Context, m parley.Message) {
 	if err != nil {
 		return // it is gone, and so is what there would be to show
 	}
-	picture, err := (&treeSource{client: s.client, task: task.Root}).Look(ctx)
+	picture, err := (&treeSource{client: s.client, task: task.Root}).Load(ctx)
 	if err != nil || !picture.Ended() && (m.Source != callbackSource || len(openTasks(picture)) == 1) {
 		return // where the root alone is open, it ends with what comes next
 	}
-	for _, line := range tasktree.Draw(picture, tasktree.How{Zone: time.Local}) {
+	for _, line := range tasktree.Draw(picture, tasktree.Options{Zone: time.Local}) {
 		_, _ = fmt.Fprintf(s.out, "  %s\n", line)
 	}
 	_, _ = fmt.Fprintln(s.out)

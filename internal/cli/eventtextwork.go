@@ -21,7 +21,7 @@ func taskInWords(e parley.Event, step string) string {
 	words := news.Task + ` "` + news.Title + `" (` + e.Agent + ")"
 	switch {
 	case e.Kind == parley.EventTaskProgress && news.Progress != nil:
-		far := tasktree.Far(*news.Progress)
+		far := tasktree.ProgressText(*news.Progress)
 		if blockers := news.Progress.Blockers; len(blockers) > 0 {
 			far = "blocked: " + strings.Join(blockers, ", ")
 		}

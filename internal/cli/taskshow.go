@@ -77,7 +77,7 @@ func taskSituation(v parley.TaskView) (said []string) {
 	case v.Blocked():
 		said = append(said, "blocked: "+strings.Join(v.Progress.Blockers, ", "))
 	case v.Progress != nil && !v.Status.Ended():
-		said = append(said, tasktree.Far(*v.Progress))
+		said = append(said, tasktree.ProgressText(*v.Progress))
 	}
 	if waits := taskWaits(v.WaitsOn); len(waits) > 0 {
 		said = append(said, "waits for "+strings.Join(waits, ", "))
@@ -99,7 +99,7 @@ func (a *app) progressFields(p *parley.TaskProgress) []string {
 	if p == nil {
 		return nil
 	}
-	fields := []string{"progress", strings.TrimPrefix(tasktree.Far(*p)+", "+a.formatTime(p.At), ", "), "blocked by", strings.Join(p.Blockers, ", ")}
+	fields := []string{"progress", strings.TrimPrefix(tasktree.ProgressText(*p)+", "+a.formatTime(p.At), ", "), "blocked by", strings.Join(p.Blockers, ", ")}
 	if p.Confidence != nil {
 		fields = append(fields, "confidence", fmt.Sprintf("%.0f %%", *p.Confidence*100))
 	}

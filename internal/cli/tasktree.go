@@ -34,16 +34,16 @@ task again when the task changes.`,
 	cmd.Flags().BoolVar(&long, "long", false, "also show the duration and the cost of each task")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		source := &treeSource{client: c, task: append(args, "")[0]}
-		how := tasktree.How{Zone: a.timeZone(), Long: long}
+		how := tasktree.Options{Zone: a.timeZone(), Long: long}
 		switch {
 		case watch && a.output == formatTable && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb":
 			last, err := tasktree.Watch(ctx, source, how, a.in, a.out, os.Environ())
 			a.printTreeLines(tasktree.Draw(last, how))
 			return err
 		case watch:
-			return tasktree.Tell(ctx, source, how, a.printChangedLines)
+			return tasktree.PrintChanges(ctx, source, how, a.printChangedLines)
 		}
-		picture, err := source.Look(ctx)
+		picture, err := source.Load(ctx)
 		if err != nil {
 			return err
 		}
@@ -99,11 +99,11 @@ type treeSource struct {
 // maxOpenTasks is how many open tasks are looked through for the tops of their trees.
 const maxOpenTasks = 2000
 
-// Look returns how the tasks are.
-func (s *treeSource) Look(ctx context.Context) (tasktree.Picture, error) {
+// Load returns how the tasks are.
+func (s *treeSource) Load(ctx context.Context) (tasktree.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := tasktree.Picture{At: time.Now(), Names: map[string]string{}, Sleeping: map[string]time.Time{}, Growing: s.task == ""}
+	p := tasktree.Snapshot{At: time.Now(), Names: map[string]string{}, Sleeping: map[string]time.Time{}, Growing: s.task == ""}
 	if err := s.findRoots(ctx); err != nil {
 		return p, err
 	}

@@ -33,7 +33,7 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 		if a.output == formatTable && !once && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb" {
 			return top.Run(ctx, source, a.in, a.out, os.Environ())
 		}
-		picture, err := source.Look(ctx)
+		picture, err := source.Load(ctx)
 		if err != nil {
 			return err
 		}
@@ -70,11 +70,11 @@ const (
 	maxStuckTasks = 20
 )
 
-// Look returns how everything is.
-func (s *topSource) Look(ctx context.Context) (top.Picture, error) {
+// Load returns how everything is.
+func (s *topSource) Load(ctx context.Context) (top.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := top.Picture{At: time.Now(), Hub: s.client.Place(), Agents: []top.Agent{}, Places: map[string]string{}}
+	p := top.Snapshot{At: time.Now(), Hub: s.client.Place(), Agents: []top.Agent{}, Places: map[string]string{}}
 	var err error
 	if p.Status, err = s.client.Status(ctx); err != nil {
 		return p, err

@@ -41,7 +41,7 @@ more than 32 MiB of messages, the command shows the newest messages and says so.
 			return err
 		}
 		if found.Cut && (mermaid || a.output != formatTable) { // the tree says it itself
-			a.say("note: %s", tracetree.Cut(found))
+			a.say("note: %s", tracetree.CutText(found))
 		}
 		if mermaid {
 			_, err = fmt.Fprint(a.out, tracetree.Mermaid(found))
@@ -79,7 +79,7 @@ func tracedMessageText(m parley.Shown) string {
 		who += " → " + strings.Join(reached, ", ")
 	}
 	if m.Ask != nil { // before the text, so that no text can say it
-		who += " (" + tracetree.Ask(*m.Ask) + ")"
+		who += " (" + tracetree.AskText(*m.Ask) + ")"
 	}
 	return m.ShortName() + "  " + oneLine(who) + "  " + truncate(oneLine(messageBody(m.Message)), 80)
 }

@@ -31,7 +31,7 @@ func (a *app) whoCommand() *cobra.Command {
 				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindText(p.Kind, p.Access) }},
 				column[parley.Presence]{"status", func(p parley.Presence) string { return a.statusText(p.Status, statusReason(p), p.SleepingUntil) }},
 				column[parley.Presence]{"works on", func(p parley.Presence) string { return where.workText(ctx, p.Work) }},
-				column[parley.Presence]{"awaits", func(p parley.Presence) string { return top.Awaits(p.Awaiting) }},
+				column[parley.Presence]{"awaits", func(p parley.Presence) string { return top.AwaitedText(p.Awaiting) }},
 				column[parley.Presence]{"runtime", func(p parley.Presence) string { return p.Runtime }},
 				column[parley.Presence]{"inbox", inboxText},
 				column[parley.Presence]{"health", func(p parley.Presence) string { return healthText(p.Health) }},

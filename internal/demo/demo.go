@@ -22,34 +22,34 @@ const (
 // Agents are who works there, managers before those they manage.
 func Agents() []parley.NewAgent {
 	return []parley.NewAgent{
-		employee("coordinatorbot", "CoordinatorBot", parley.Profile{
+		newAgent("coordinatorbot", "CoordinatorBot", parley.Profile{
 			Role: "coordinator", Description: "Assigns work and collects the results.",
 			Skills: []string{"planning", "standups"}, Tier: parley.TierPM,
 		}),
-		employee("analystbot", "AnalystBot", parley.Profile{
+		newAgent("analystbot", "AnalystBot", parley.Profile{
 			Role: "analyst", Description: "Compares figures and explains them.",
 			Skills: []string{"competitors", "pricing", "trends"}, Manager: "coordinatorbot",
 		}),
-		employee("senioranalystbot", "SeniorAnalystBot", parley.Profile{
+		newAgent("senioranalystbot", "SeniorAnalystBot", parley.Profile{
 			Role: "senior analyst", Description: "Reviews analyses.",
 			Skills: []string{"reviews"}, Manager: "coordinatorbot",
 		}),
-		employee("databot", "DataBot", parley.Profile{
+		newAgent("databot", "DataBot", parley.Profile{
 			Role: "data engineer", Description: "Answers questions about figures.",
 			Skills: []string{"revenue", "queries"}, Tier: parley.TierWorker, Manager: "coordinatorbot",
 		}),
-		employee("writerbot", "WriterBot", parley.Profile{
+		newAgent("writerbot", "WriterBot", parley.Profile{
 			Role: "writer", Description: "Writes texts, slowly.",
 			Skills: []string{"blog posts", "summaries"}, Tier: parley.TierWorker, Manager: "coordinatorbot",
 		}),
-		employee("internbot", "InternBot", parley.Profile{
+		newAgent("internbot", "InternBot", parley.Profile{
 			Role: "intern", Description: "Is new, and needs approval to ask others.",
 			Skills: []string{"coffee"}, Tier: parley.TierWorker, Manager: parley.Owner, Mode: parley.ModeSupervised,
 		}),
 	}
 }
 
-func employee(id, name string, p parley.Profile) parley.NewAgent {
+func newAgent(id, name string, p parley.Profile) parley.NewAgent {
 	text, err := rules.ReadFile("rules/" + id + ".yaml")
 	if err != nil {
 		panic(err) // it is part of the program
@@ -65,8 +65,8 @@ type Hub interface {
 	CreateConversation(ctx context.Context, n parley.NewConversation) (parley.ConversationView, error)
 }
 
-// Stage puts everybody in their place.
-func Stage(ctx context.Context, h Hub) error {
+// SetUp puts everybody in their place.
+func SetUp(ctx context.Context, h Hub) error {
 	var everybody []string
 	for _, agent := range Agents() {
 		if _, err := h.AddAgent(ctx, agent); err != nil {

@@ -44,7 +44,7 @@ func (c *company) CreateConversation(_ context.Context, n parley.NewConversation
 
 func TestEverybodyIsInBothChannels(t *testing.T) {
 	c := &company{channels: map[string][]string{}}
-	if err := Stage(t.Context(), c); err != nil {
+	if err := SetUp(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.agents) != 6 || len(c.channels) != 2 {
@@ -69,7 +69,7 @@ func (r room) Conversations(context.Context, parley.ListFilter) ([]parley.Conver
 
 func TestWhatEverybodySays(t *testing.T) {
 	for _, tt := range []struct{ agent, channel, text, says string }{
-		{"coordinatorbot", Standup, Scenes()[0].Begin.Content.Text, "Good morning team! @WriterBot @AnalystBot @DataBot — what are you working on today?"},
+		{"coordinatorbot", Standup, Acts()[0].Begin.Content.Text, "Good morning team! @WriterBot @AnalystBot @DataBot — what are you working on today?"},
 		{"writerbot", Standup, "what are you working on today?", "Working on the Q4 blog post draft (delegated by CoordinatorBot). Should have it ready by noon."},
 		{"analystbot", Standup, "what are you working on today?", "Finishing up the competitor analysis. Running final comparisons on pricing data."},
 		{"databot", Standup, "what are you working on today?", "Idle at the moment. Available for data queries if anyone needs me."},

@@ -15,14 +15,14 @@ import (
 
 // Terminal is where something is shown.
 type Terminal struct {
-	In      io.Reader
-	Out     io.Writer
-	Environ []string
-	Instead string // what to do where it cannot be shown
+	In          io.Reader
+	Out         io.Writer
+	Environ     []string
+	Alternative string // what to do where it cannot be shown
 }
 
-// Ended tells a model that what it follows has ended, and why.
-type Ended struct{ Err error }
+// FollowEnded tells a model that what it follows has ended, and why.
+type FollowEnded struct{ Err error }
 
 // Run shows a model until it quits or its user leaves, and meanwhile follows something that it is told of. Both end
 // with the context that they are given.
@@ -32,20 +32,20 @@ func Run(ctx context.Context, t Terminal, model func(context.Context) tea.Model,
 	var following sync.WaitGroup
 	following.Go(func() {
 		if err := follow(ctx, program.Send); ctx.Err() == nil {
-			program.Send(Ended{err})
+			program.Send(FollowEnded{err})
 		}
 	})
 	_, err := program.Run()
 	cancel()
 	following.Wait()
 	if err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled) {
-		return parley.Errorf(parley.Internal, "the terminal failed: %w", err).Suggest("%s", t.Instead)
+		return parley.Errorf(parley.Internal, "the terminal failed: %w", err).Suggest("%s", t.Alternative)
 	}
 	return nil
 }
 
-// Later makes commands that tell a model something after a while, and nothing once the context has ended.
-func Later(ctx context.Context) func(time.Duration, tea.Msg) tea.Cmd {
+// Delayer makes commands that tell a model something after a while, and nothing once the context has ended.
+func Delayer(ctx context.Context) func(time.Duration, tea.Msg) tea.Cmd {
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return func() tea.Msg {
 			select {

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// Picture is how tasks are at a moment.
-type Picture struct {
+// Snapshot is how tasks are at a moment.
+type Snapshot struct {
 	At       time.Time
 	Tasks    []parley.TaskView    // of one tree or several, in any order
 	Names    map[string]string    // of participants, by their ids
@@ -21,15 +21,15 @@ type Picture struct {
 }
 
 // Ended says that nothing more will happen, unless somebody retries a task.
-func (p Picture) Ended() bool {
+func (p Snapshot) Ended() bool {
 	return !p.Growing && !slices.ContainsFunc(p.Tasks, func(t parley.TaskView) bool { return !t.Status.Ended() })
 }
 
-// How is how a drawing is made.
-type How struct {
-	Zone *time.Location
-	Long bool // also how long each task took, and what it cost
-	Wide int  // how many columns there are: titles give way to the rest; 0: as many as it takes
+// Options is how a drawing is made.
+type Options struct {
+	Zone  *time.Location
+	Long  bool // also how long each task took, and what it cost
+	Width int  // how many columns there are: titles give way to the rest; 0: as many as it takes
 }
 
 // Line is a task as it is drawn.
@@ -42,7 +42,7 @@ type Line struct {
 func (l Line) String() string { return l.Branch + l.Text }
 
 // Draw draws each tree from its top down, those on one level by their numbers.
-func Draw(p Picture, how How) []Line {
+func Draw(p Snapshot, how Options) []Line {
 	d := drawing{p, how, map[string][]parley.TaskView{}}
 	known := map[string]bool{}
 	for _, t := range p.Tasks {
@@ -53,24 +53,24 @@ func Draw(p Picture, how How) []Line {
 		if !known[above] {
 			above = "" // it is there, but not to be seen here
 		}
-		d.under[above] = append(d.under[above], t)
+		d.children[above] = append(d.children[above], t)
 	}
-	return d.level(nil, "", 0)
+	return d.drawLevel(nil, "", 0)
 }
 
 // drawing is a picture while it is drawn.
 type drawing struct {
-	picture Picture
-	how     How
-	under   map[string][]parley.TaskView
+	snapshot Snapshot
+	options  Options
+	children map[string][]parley.TaskView
 }
 
-func (d drawing) level(lines []Line, above string, depth int) []Line {
-	tasks := d.under[above]
+func (d drawing) drawLevel(lines []Line, above string, depth int) []Line {
+	tasks := d.children[above]
 	slices.SortStableFunc(tasks, func(a, b parley.TaskView) int { return byNumber(a.ID, b.ID) })
 	for _, t := range tasks {
 		lines = append(lines, Line{t, branch(depth), d.text(t, branch(depth))})
-		lines = d.level(lines, t.ID, depth+1)
+		lines = d.drawLevel(lines, t.ID, depth+1)
 	}
 	return lines
 }
@@ -92,29 +92,29 @@ func branch(depth int) string {
 
 func (d drawing) text(t parley.TaskView, branch string) string {
 	before, after := t.ID+`: "`, `" (`+d.name(t.Assignee)+") — "+state(t)
-	if about := d.about(t); about != "" {
+	if about := d.details(t); about != "" {
 		after += "  (" + about + ")"
 	}
-	if d.how.Long {
-		after += "  " + d.spent(t)
+	if d.options.Long {
+		after += "  " + d.spentText(t)
 	}
 	before, after = plain.Line(before), plain.Line(after)
 	return before + d.fit(plain.Line(t.Title), ansi.StringWidth(branch+before+after)) + after
 }
 
-// leastTitle is what is left of a title however little room there is.
-const leastTitle = 12
+// minTitle is what is left of a title however little room there is.
+const minTitle = 12
 
 // fit cuts a title so that what stands around it can be seen.
 func (d drawing) fit(title string, around int) string {
-	if d.how.Wide == 0 {
+	if d.options.Width == 0 {
 		return title
 	}
-	return ansi.Truncate(title, max(d.how.Wide-around, leastTitle), "…")
+	return ansi.Truncate(title, max(d.options.Width-around, minTitle), "…")
 }
 
 func (d drawing) name(id string) string {
-	if name := d.picture.Names[id]; name != "" {
+	if name := d.snapshot.Names[id]; name != "" {
 		return name
 	}
 	return id

@@ -34,7 +34,7 @@ func view(id, parent, title, assignee string, status parley.TaskState, more ...f
 	return t
 }
 
-func draw(p Picture, how How) string {
+func draw(p Snapshot, how Options) string {
 	var text strings.Builder
 	for _, line := range Draw(p, how) {
 		text.WriteString(line.String() + "\n")
@@ -45,17 +45,17 @@ func draw(p Picture, how How) string {
 var names = map[string]string{"coordinator": "CoordinatorBot", "writer": "WriterBot", "data": "DataBot", "analyst": "AnalystBot"}
 
 func TestTheTreeOfTheSpecification(t *testing.T) {
-	p := Picture{At: moment, Names: names, Tasks: []parley.TaskView{
+	p := Snapshot{At: moment, Names: names, Tasks: []parley.TaskView{
 		view("task-100", "", "Prepare Q4 report", "coordinator", parley.TaskActive),
 		view("task-101", "task-100", "Draft blog post", "writer", parley.TaskCompleted),
 	}}
 	want := `task-100: "Prepare Q4 report" (CoordinatorBot) — ACTIVE
   └── task-101: "Draft blog post" (WriterBot) — COMPLETED ✓  (finished 10:37)
 `
-	if got := draw(p, How{Zone: time.UTC}); got != want {
+	if got := draw(p, Options{Zone: time.UTC}); got != want {
 		t.Errorf("drawn as\n%s\nwant\n%s", got, want)
 	}
-	if got := draw(p, How{Zone: time.FixedZone("", 2*60*60)}); !strings.Contains(got, "(finished 12:37)") {
+	if got := draw(p, Options{Zone: time.FixedZone("", 2*60*60)}); !strings.Contains(got, "(finished 12:37)") {
 		t.Errorf("elsewhere it is drawn as\n%s", got)
 	}
 }
@@ -83,8 +83,8 @@ func TestEveryStateIsDrawn(t *testing.T) {
 		"CANCELLED  (it is off)": view("t", "", "", "", parley.TaskCancelled,
 			func(t *parley.TaskView) { t.Error = parley.Errorf(parley.Unavailable, "cancelled: it is off") }),
 	} {
-		p := Picture{At: moment, Tasks: []parley.TaskView{task}, Sleeping: map[string]time.Time{"sleeper": moment.Add(time.Hour)}}
-		if got, _ := strings.CutPrefix(draw(p, How{Zone: time.UTC}), `t: "" (`+task.Assignee+`) — `); got != want+"\n" {
+		p := Snapshot{At: moment, Tasks: []parley.TaskView{task}, Sleeping: map[string]time.Time{"sleeper": moment.Add(time.Hour)}}
+		if got, _ := strings.CutPrefix(draw(p, Options{Zone: time.UTC}), `t: "" (`+task.Assignee+`) — `); got != want+"\n" {
 			t.Errorf("drawn as %q, want %q", got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func progress(p parley.TaskProgress) func(*parley.TaskView) {
 }
 
 func TestDeepTreesAndSeveral(t *testing.T) {
-	p := Picture{At: moment, Names: names, Tasks: []parley.TaskView{
+	p := Snapshot{At: moment, Names: names, Tasks: []parley.TaskView{
 		view("task-7", "", "Another", "writer", parley.TaskQueued),
 		view("task-11", "task-9", "Deeper", "data", parley.TaskActive),
 		view("task-12", "task-11", "Deepest", "data", parley.TaskActive),
@@ -110,27 +110,27 @@ task-8: "Of somebody else's" (WriterBot) — ACTIVE  10m0s, $0.50
           └── task-12: "Deepest" (DataBot) — ACTIVE  10m0s
   └── task-10: "Second" (DataBot) — ACTIVE  10m0s
 `
-	if got := draw(p, How{Zone: time.UTC, Long: true}); got != want {
+	if got := draw(p, Options{Zone: time.UTC, Long: true}); got != want {
 		t.Errorf("drawn as\n%s\nwant\n%s", got, want)
 	}
 }
 
 // TestTitlesGiveWay: on a narrow screen a title is cut, so that the state can be seen.
 func TestTitlesGiveWay(t *testing.T) {
-	p := Picture{At: moment, Names: names, Tasks: []parley.TaskView{
+	p := Snapshot{At: moment, Names: names, Tasks: []parley.TaskView{
 		view("task-1", "", "Prepare the report about the fourth quarter", "coordinator", parley.TaskActive),
 		view("task-2", "task-1", "Draft", "writer", parley.TaskCompleted),
 	}}
 	want := `task-1: "Prepare the report about the…" (CoordinatorBot) — ACTIVE
   └── task-2: "Draft" (WriterBot) — COMPLETED ✓  (finished 10:37)
 `
-	if got := draw(p, How{Zone: time.UTC, Wide: 65}); got != want {
+	if got := draw(p, Options{Zone: time.UTC, Width: 65}); got != want {
 		t.Errorf("drawn as\n%s\nwant\n%s", got, want)
 	}
 	want = `task-1: "Prepare the…" (CoordinatorBot) — ACTIVE
   └── task-2: "Draft" (WriterBot) — COMPLETED ✓  (finished 10:37)
 `
-	if got := draw(p, How{Zone: time.UTC, Wide: 10}); got != want {
+	if got := draw(p, Options{Zone: time.UTC, Width: 10}); got != want {
 		t.Errorf("on hardly anything it is drawn as\n%s\nwant\n%s", got, want)
 	}
 }
@@ -140,7 +140,7 @@ func TestWhatIsDrawnStaysOnItsLine(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		hostile := rapid.StringOf(rapid.SampledFrom([]rune("a\n\r\t\x1b[2J\u2028\u202e└─"))).Draw(r, "title")
 		task := view("task-1", "", hostile, hostile, parley.TaskActive, progress(parley.TaskProgress{Message: hostile}))
-		text := draw(Picture{At: moment, Tasks: []parley.TaskView{task}}, How{Zone: time.UTC})
+		text := draw(Snapshot{At: moment, Tasks: []parley.TaskView{task}}, Options{Zone: time.UTC})
 		if strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\x1b\r\u202e\u2028") {
 			r.Errorf("drawn as %q", text)
 		}
@@ -148,7 +148,7 @@ func TestWhatIsDrawnStaysOnItsLine(t *testing.T) {
 }
 
 func TestATreeEndsWithItsLastTask(t *testing.T) {
-	p := Picture{Tasks: []parley.TaskView{view("task-1", "", "", "", parley.TaskFailed), view("task-2", "task-1", "", "", parley.TaskActive)}}
+	p := Snapshot{Tasks: []parley.TaskView{view("task-1", "", "", "", parley.TaskFailed), view("task-2", "task-1", "", "", parley.TaskActive)}}
 	if p.Ended() {
 		t.Error("a tree with an active task has ended")
 	}

@@ -16,14 +16,14 @@ import (
 
 // model is trees on a screen.
 type model struct {
-	ctx    context.Context // of the program: its end ends every call
-	source Source
-	how    How
-	later  func(time.Duration, tea.Msg) tea.Cmd
+	ctx     context.Context // of the program: its end ends every call
+	source  Source
+	options Options
+	later   func(time.Duration, tea.Msg) tea.Cmd
 
-	picture Picture
-	lost    error // why the hub cannot be reached
-	failure error // why the view has ended
+	snapshot Snapshot
+	lost     error // why the hub cannot be reached
+	failure  error // why the view has ended
 
 	looking, again bool // a look is under way, and another is wanted
 	soon           bool // one is due in a moment
@@ -33,27 +33,27 @@ type model struct {
 }
 
 const (
-	lookInterval = 5 * time.Second        // what changes by itself: how long something takes, who wakes
-	soonAfter    = 100 * time.Millisecond // what happens at once is looked at together
+	refreshInterval = 5 * time.Second        // what changes by itself: how long something takes, who wakes
+	soonAfter       = 100 * time.Millisecond // what happens at once is looked at together
 )
 
-func newModel(ctx context.Context, source Source, how How, first Picture) *model {
-	return &model{ctx: ctx, source: source, how: how, later: live.Later(ctx), picture: first, width: 80, height: 24}
+func newModel(ctx context.Context, source Source, how Options, first Snapshot) *model {
+	return &model{ctx: ctx, source: source, options: how, later: live.Delayer(ctx), snapshot: first, width: 80, height: 24}
 }
 
 // What the model is told beside keys.
 type (
-	changedMsg struct{} // something may have
-	soonMsg    struct{}
-	againMsg   struct{}
-	lookMsg    struct {
-		picture Picture
-		err     error
+	changedMsg  struct{} // something may have
+	soonMsg     struct{}
+	refreshMsg  struct{}
+	snapshotMsg struct {
+		snapshot Snapshot
+		err      error
 	}
 )
 
 // Init looks at once, for what has happened since the first look, and then again and again.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.look(), m.later(lookInterval, againMsg{})) }
+func (m *model) Init() tea.Cmd { return tea.Batch(m.refresh(), m.later(refreshInterval, refreshMsg{})) }
 
 // Update takes in what has happened.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -63,23 +63,23 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.press(msg.String())
 	case changedMsg:
-		return m, m.lookSoon()
+		return m, m.refreshSoon()
 	case soonMsg:
 		m.soon = false
-		return m, m.look()
-	case againMsg:
-		return m, tea.Batch(m.look(), m.later(lookInterval, againMsg{}))
-	case lookMsg:
-		return m, m.looked(msg)
-	case live.Ended:
+		return m, m.refresh()
+	case refreshMsg:
+		return m, tea.Batch(m.refresh(), m.later(refreshInterval, refreshMsg{}))
+	case snapshotMsg:
+		return m, m.handleSnapshot(msg)
+	case live.FollowEnded:
 		m.failure = msg.Err
 		return m, tea.Quit
 	}
 	return m, nil
 }
 
-// lookSoon looks in a moment, together with what else happens until then.
-func (m *model) lookSoon() tea.Cmd {
+// refreshSoon looks in a moment, together with what else happens until then.
+func (m *model) refreshSoon() tea.Cmd {
 	if m.soon {
 		return nil
 	}
@@ -87,24 +87,24 @@ func (m *model) lookSoon() tea.Cmd {
 	return m.later(soonAfter, soonMsg{})
 }
 
-// look asks how the tasks are, once at a time.
-func (m *model) look() tea.Cmd {
+// refresh asks how the tasks are, once at a time.
+func (m *model) refresh() tea.Cmd {
 	if m.looking {
 		m.again = true
 		return nil
 	}
 	m.looking = true
 	return func() tea.Msg {
-		picture, err := m.source.Look(m.ctx)
-		return lookMsg{picture, err}
+		picture, err := m.source.Load(m.ctx)
+		return snapshotMsg{picture, err}
 	}
 }
 
-func (m *model) looked(msg lookMsg) tea.Cmd {
+func (m *model) handleSnapshot(msg snapshotMsg) tea.Cmd {
 	m.looking = false
 	if m.lost = msg.err; msg.err == nil {
-		m.picture = msg.picture
-		if msg.picture.Ended() {
+		m.snapshot = msg.snapshot
+		if msg.snapshot.Ended() {
 			return tea.Quit
 		}
 	}
@@ -112,7 +112,7 @@ func (m *model) looked(msg lookMsg) tea.Cmd {
 		return nil
 	}
 	m.again = false
-	return m.lookSoon()
+	return m.refreshSoon()
 }
 
 func (m *model) press(key string) tea.Cmd {
@@ -130,32 +130,32 @@ func (m *model) press(key string) tea.Cmd {
 	case "home", "g":
 		m.top = 0
 	case "end", "G":
-		m.top = len(m.picture.Tasks)
+		m.top = len(m.snapshot.Tasks)
 	}
 	return nil
 }
 
 // View draws the screen: as much of the trees as there is room for, and a foot.
 func (m *model) View() tea.View {
-	how := m.how
-	how.Wide = m.width
-	drawn, room := Draw(m.picture, how), max(m.height-1, 0)
+	how := m.options
+	how.Width = m.width
+	drawn, room := Draw(m.snapshot, how), max(m.height-1, 0)
 	m.top = max(min(m.top, len(drawn)-room), 0)
 	var lines []string
 	for _, line := range drawn[m.top:min(m.top+room, len(drawn))] {
 		text := ansi.Truncate(line.String(), m.width, "…")
-		lines = append(lines, look(line.Task).Render(text))
+		lines = append(lines, taskStyle(line.Task).Render(text))
 	}
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	view := tea.NewView(strings.Join(append(lines, m.foot(len(drawn), room)), "\n"))
+	view := tea.NewView(strings.Join(append(lines, m.footer(len(drawn), room)), "\n"))
 	view.AltScreen = true
 	view.WindowTitle = "parley task tree"
 	return view
 }
 
-func (m *model) foot(all, room int) string {
+func (m *model) footer(all, room int) string {
 	style, text := lipgloss.NewStyle().Faint(true), "q quits"
 	switch {
 	case m.lost != nil:
@@ -168,8 +168,8 @@ func (m *model) foot(all, room int) string {
 	return style.Render(ansi.Truncate(text, m.width, "…"))
 }
 
-// look is how a task looks, in the sixteen colours that every terminal has.
-func look(t parley.TaskView) lipgloss.Style {
+// taskStyle is how a task looks, in the sixteen colours that every terminal has.
+func taskStyle(t parley.TaskView) lipgloss.Style {
 	style := lipgloss.NewStyle()
 	switch {
 	case t.Status == parley.TaskCompleted:

@@ -27,15 +27,15 @@ var columns = []struct {
 	rank int
 }{
 	{column{"AGENT", false, func(a Agent, _ time.Time) string { return a.ID }}, 0},
-	{column{"STATUS", false, func(a Agent, now time.Time) string { return status(a.Presence, now) }}, 1},
+	{column{"STATUS", false, func(a Agent, now time.Time) string { return statusText(a.Presence, now) }}, 1},
 	{column{"INBOX", true, func(a Agent, _ time.Time) string { return strconv.Itoa(a.Inbox.Waking + a.Inbox.Work) }}, 2},
-	{column{"LIVE", true, func(a Agent, _ time.Time) string { return number(int64(len(a.Work))) }}, 3},
-	{column{"RUNS/H", true, func(a Agent, _ time.Time) string { return number(int64(a.LastHour.Runs)) }}, 5},
-	{column{"TOKENS/D", true, func(a Agent, _ time.Time) string { return short(a.LastDay.InputTokens + a.LastDay.OutputTokens) }}, 6},
-	{column{"COST/D", true, func(a Agent, _ time.Time) string { return dollars(a.LastDay.Cost) }}, 7},
-	{column{"SEEN", true, func(a Agent, now time.Time) string { return since(a.LastSeen, now) }}, 8},
+	{column{"LIVE", true, func(a Agent, _ time.Time) string { return formatCount(int64(len(a.Work))) }}, 3},
+	{column{"RUNS/H", true, func(a Agent, _ time.Time) string { return formatCount(int64(a.LastHour.Runs)) }}, 5},
+	{column{"TOKENS/D", true, func(a Agent, _ time.Time) string { return formatShort(a.LastDay.InputTokens + a.LastDay.OutputTokens) }}, 6},
+	{column{"COST/D", true, func(a Agent, _ time.Time) string { return formatDollars(a.LastDay.Cost) }}, 7},
+	{column{"SEEN", true, func(a Agent, now time.Time) string { return formatSince(a.LastSeen, now) }}, 8},
 	{column{"RUNTIME", false, func(a Agent, _ time.Time) string { return a.Runtime }}, 9},
-	{column{"WORKS ON", false, busy}, 4},
+	{column{"WORKS ON", false, workOrWaitText}, 4},
 }
 
 const gap = 2 // columns of space between two
@@ -51,15 +51,15 @@ func table(agents []Agent, now time.Time, width int) (lines []string) {
 			}
 		}
 		// What a row says last may be cut, its head not.
-		if lines = lay(chosen, agents, now); width == 0 || ansi.StringWidth(lines[0]) <= width {
+		if lines = tableLines(chosen, agents, now); width == 0 || ansi.StringWidth(lines[0]) <= width {
 			return lines
 		}
 	}
 	return lines
 }
 
-// lay puts the cells of columns under each other.
-func lay(chosen []column, agents []Agent, now time.Time) []string {
+// tableLines puts the cells of columns under each other.
+func tableLines(chosen []column, agents []Agent, now time.Time) []string {
 	lines := make([]string, 1+len(agents))
 	for i, c := range chosen {
 		cells := []string{c.title}
@@ -89,28 +89,28 @@ func lay(chosen []column, agents []Agent, now time.Time) []string {
 	return lines
 }
 
-// status is what somebody is doing, with the reason where there is one.
-func status(p parley.Presence, now time.Time) string {
+// statusText is what somebody is doing, with the reason where there is one.
+func statusText(p parley.Presence, now time.Time) string {
 	words := strings.ReplaceAll(p.Status, "_", " ")
 	if p.Reason != "" {
 		words += " (" + p.Reason + ")"
 	}
 	if p.Status == parley.StatusSleeping && p.SleepingUntil != nil {
-		words += " " + lasting(p.SleepingUntil.Sub(now))
+		words += " " + formatDuration(p.SleepingUntil.Sub(now))
 	}
 	return words
 }
 
-// busy is what somebody is at, or waits for.
-func busy(a Agent, now time.Time) string {
+// workOrWaitText is what somebody is at, or waits for.
+func workOrWaitText(a Agent, now time.Time) string {
 	if len(a.Work) == 0 {
-		return Awaits(a.Awaiting)
+		return AwaitedText(a.Awaiting)
 	}
-	return works(a.Work, now)
+	return workText(a.Work, now)
 }
 
-// Awaits is what somebody waits for, as far as one may know.
-func Awaits(w parley.Awaiting) string {
+// AwaitedText is what somebody waits for, as far as one may know.
+func AwaitedText(w parley.Awaiting) string {
 	waits := slices.Clone(w.DelegationIDs)
 	if w.ApprovalID != "" {
 		waits = append(waits, w.ApprovalName())
@@ -118,8 +118,8 @@ func Awaits(w parley.Awaiting) string {
 	return strings.Join(waits, ", ")
 }
 
-// works is where somebody is at work, and for how long.
-func works(list []parley.Work, now time.Time) string {
+// workText is where somebody is at work, and for how long.
+func workText(list []parley.Work, now time.Time) string {
 	var parts []string
 	for _, w := range list {
 		where := "elsewhere"
@@ -128,20 +128,20 @@ func works(list []parley.Work, now time.Time) string {
 		} else if w.Conversation != "" {
 			where = "direct"
 		}
-		parts = append(parts, where+" "+lasting(now.Sub(w.Since)))
+		parts = append(parts, where+" "+formatDuration(now.Sub(w.Since)))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func since(t *time.Time, now time.Time) string {
+func formatSince(t *time.Time, now time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return lasting(now.Sub(*t))
+	return formatDuration(now.Sub(*t))
 }
 
-// lasting is a time in one unit.
-func lasting(d time.Duration) string {
+// formatDuration is a time in one unit.
+func formatDuration(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%dd", d/(24*time.Hour))
@@ -154,27 +154,27 @@ func lasting(d time.Duration) string {
 	}
 }
 
-// number is a count, of which 0 says nothing.
-func number(n int64) string {
+// formatCount is a count, of which 0 says nothing.
+func formatCount(n int64) string {
 	if n == 0 {
 		return ""
 	}
 	return strconv.FormatInt(n, 10)
 }
 
-// short is a large count in few characters.
-func short(n int64) string {
+// formatShort is a large count in few characters.
+func formatShort(n int64) string {
 	switch {
 	case n >= 1e6:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
 	case n >= 1e4:
 		return fmt.Sprintf("%.0fk", float64(n)/1e3)
 	default:
-		return number(n)
+		return formatCount(n)
 	}
 }
 
-func dollars(amount float64) string {
+func formatDollars(amount float64) string {
 	if amount == 0 {
 		return ""
 	}

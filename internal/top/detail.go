@@ -29,7 +29,7 @@ func (m *Model) drawDetail(rows int) []string {
 		lines = append(lines, m.rule("runs"))
 	}
 	for _, run := range m.detail.Runs {
-		lines = append(lines, m.drawPast(run))
+		lines = append(lines, m.drawEndedRun(run))
 	}
 	return lines[:min(len(lines), max(rows, 0))]
 }
@@ -39,21 +39,21 @@ func (m *Model) fields(v parley.AgentView) [][2]string {
 	return [][2]string{
 		{"name", v.Name},
 		{"role", v.Role},
-		{"status", status(parley.Presence{Status: v.Status, Reason: v.Reason, SleepingUntil: v.SleepingUntil}, now)},
-		{"halted", halted(v)},
-		{"works on", works(v.Work, now)},
-		{"awaits", Awaits(v.Awaiting)},
+		{"status", statusText(parley.Presence{Status: v.Status, Reason: v.Reason, SleepingUntil: v.SleepingUntil}, now)},
+		{"halted", haltText(v)},
+		{"works on", workText(v.Work, now)},
+		{"awaits", AwaitedText(v.Awaiting)},
 		{"runtime", v.Runtime},
 		{"inbox", fmt.Sprintf("%d waking, %d quiet", v.Inbox.Waking+v.Inbox.Work, v.Inbox.Quiet)},
-		{"last hour", spent(v.LastHour, v.Budget.RunsPerHour)},
-		{"last day", spent(v.LastDay, 0) + caps(v.Budget)},
-		{"health", health(v.Health, now)},
-		{"last seen", since(v.LastSeen, now)},
+		{"last hour", spentText(v.LastHour, v.Budget.RunsPerHour)},
+		{"last day", spentText(v.LastDay, 0) + capsText(v.Budget)},
+		{"health", healthText(v.Health, now)},
+		{"last seen", formatSince(v.LastSeen, now)},
 	}
 }
 
-// halted is why an agent starts no runs, if somebody wanted that.
-func halted(v parley.AgentView) string {
+// haltText is why an agent starts no runs, if somebody wanted that.
+func haltText(v parley.AgentView) string {
 	what, halt := "stopped", v.Stopped
 	if halt == nil {
 		what, halt = "paused", v.Paused
@@ -64,7 +64,7 @@ func halted(v parley.AgentView) string {
 	return strings.TrimSuffix(what+" by "+halt.By+": "+halt.Reason, ": ")
 }
 
-func spent(s *parley.Spent, most int) string {
+func spentText(s *parley.Spent, most int) string {
 	if s == nil {
 		return ""
 	}
@@ -72,41 +72,41 @@ func spent(s *parley.Spent, most int) string {
 	if most > 0 {
 		text += fmt.Sprintf(" of %d", most)
 	}
-	if used := short(s.InputTokens + s.OutputTokens); used != "" {
+	if used := formatShort(s.InputTokens + s.OutputTokens); used != "" {
 		text += ", " + used + " tokens"
 	}
 	if s.Cost > 0 {
-		text += ", " + dollars(s.Cost)
+		text += ", " + formatDollars(s.Cost)
 	}
 	return text
 }
 
-// caps are what an agent may spend in a day.
-func caps(b parley.Budget) (text string) {
+// capsText are what an agent may spend in a day.
+func capsText(b parley.Budget) (text string) {
 	if b.TokensPerDay > 0 {
-		text += " of " + short(b.TokensPerDay) + " tokens"
+		text += " of " + formatShort(b.TokensPerDay) + " tokens"
 	}
 	if b.CostPerDay > 0 {
-		text += " of " + dollars(b.CostPerDay)
+		text += " of " + formatDollars(b.CostPerDay)
 	}
 	return text
 }
 
-func health(h *parley.Health, now time.Time) string {
+func healthText(h *parley.Health, now time.Time) string {
 	if h == nil {
 		return ""
 	}
-	return h.Health + ", " + lasting(now.Sub(h.At)) + " ago"
+	return h.Health + ", " + formatDuration(now.Sub(h.At)) + " ago"
 }
 
-// drawPast draws a run in a line: when, how it went, how long it took, and why it failed.
-func (m *Model) drawPast(r parley.Run) string {
+// drawEndedRun draws a run in a line: when, how it went, how long it took, and why it failed.
+func (m *Model) drawEndedRun(r parley.Run) string {
 	text := r.CreatedAt.Local().Format(time.TimeOnly) + " " + r.ShortName() + " " + string(r.State)
 	if r.StartedAt != nil && r.EndedAt != nil {
 		text += " " + r.EndedAt.Sub(*r.StartedAt).Round(10*time.Millisecond).String()
 	}
-	text += why(r.Failure)
-	if says := m.says[r.ID]; says != "" {
+	text += failureText(r.Failure)
+	if says := m.progress[r.ID]; says != "" {
 		text += "  " + says
 	}
 	return ansi.Truncate(plain.Line(text), m.width, "…")

@@ -11,7 +11,7 @@ import (
 
 // press does what a key means.
 func (m *Model) press(key string) tea.Cmd {
-	m.notice = line{}
+	m.notice = newsLine{}
 	switch key {
 	case "q", "ctrl+c", "ctrl+d":
 		return tea.Quit
@@ -21,7 +21,7 @@ func (m *Model) press(key string) tea.Cmd {
 		}
 		m.detail = nil
 	case "enter":
-		return m.open()
+		return m.toggleDetail()
 	case "p":
 		return m.pause()
 	case "s":
@@ -32,31 +32,31 @@ func (m *Model) press(key string) tea.Cmd {
 	case "down", "j":
 		m.move(1)
 	case "pgup":
-		m.move(-m.layout().agents)
+		m.move(-m.sections().agents)
 	case "pgdown":
-		m.move(m.layout().agents)
+		m.move(m.sections().agents)
 	case "home", "g":
-		m.move(-len(m.picture.Agents))
+		m.move(-len(m.snapshot.Agents))
 	case "end", "G":
-		m.move(len(m.picture.Agents))
+		m.move(len(m.snapshot.Agents))
 	}
 	return nil
 }
 
-// open shows more of the agent that is selected, or all again.
-func (m *Model) open() tea.Cmd {
-	chosen, ok := m.chosen()
+// toggleDetail shows more of the agent that is selected, or all again.
+func (m *Model) toggleDetail() tea.Cmd {
+	chosen, ok := m.selectedAgent()
 	if m.detail != nil || !ok {
 		m.detail = nil
 		return nil
 	}
 	m.detail = &Detail{View: parley.AgentView{Agent: parley.Agent{ID: chosen.ID}}}
-	return m.lookCloser(chosen.ID)
+	return m.loadDetail(chosen.ID)
 }
 
 // pause pauses the agent that is selected, or ends its pause. One at work does not look paused: so it is asked for.
 func (m *Model) pause() tea.Cmd {
-	chosen, ok := m.chosen()
+	chosen, ok := m.selectedAgent()
 	if !ok {
 		return nil
 	}
@@ -73,29 +73,29 @@ func (m *Model) pause() tea.Cmd {
 	}
 }
 
-// chosen is the agent that is selected.
-func (m *Model) chosen() (Agent, bool) {
+// selectedAgent is the agent that is selected.
+func (m *Model) selectedAgent() (Agent, bool) {
 	if at := m.position(); at >= 0 {
-		return m.picture.Agents[at], true
+		return m.snapshot.Agents[at], true
 	}
 	return Agent{}, false
 }
 
 // position is where the selected agent is in the list. Where it is gone, the first is selected.
 func (m *Model) position() int {
-	at := slices.IndexFunc(m.picture.Agents, func(a Agent) bool { return a.ID == m.selected })
-	if at < 0 && len(m.picture.Agents) > 0 {
+	at := slices.IndexFunc(m.snapshot.Agents, func(a Agent) bool { return a.ID == m.selected })
+	if at < 0 && len(m.snapshot.Agents) > 0 {
 		return 0
 	}
 	return at
 }
 
 func (m *Model) move(by int) {
-	if m.detail != nil || len(m.picture.Agents) == 0 {
+	if m.detail != nil || len(m.snapshot.Agents) == 0 {
 		return
 	}
-	to := min(max(m.position()+by, 0), len(m.picture.Agents)-1)
-	m.selected = m.picture.Agents[to].ID
+	to := min(max(m.position()+by, 0), len(m.snapshot.Agents)-1)
+	m.selected = m.snapshot.Agents[to].ID
 }
 
 // order is by what agents are sorted.
@@ -125,7 +125,7 @@ func rank(a Agent) int {
 }
 
 func (m *Model) sort() {
-	slices.SortStableFunc(m.picture.Agents, func(a, b Agent) int {
+	slices.SortStableFunc(m.snapshot.Agents, func(a, b Agent) int {
 		return cmp.Or(orders[m.order].compare(a, b), cmp.Compare(a.ID, b.ID))
 	})
 }

@@ -12,7 +12,7 @@ import (
 
 // listed are the agents as the screen has them.
 func listed(m *Model) (ids []string) {
-	for _, a := range m.picture.Agents {
+	for _, a := range m.snapshot.Agents {
 		ids = append(ids, a.ID)
 	}
 	return ids
@@ -38,19 +38,19 @@ func TestSorting(t *testing.T) {
 func TestTheSelectionStaysWithItsAgent(t *testing.T) {
 	m := newModel(t, newHub())
 	do(m, key("down"))
-	if chosen, _ := m.chosen(); chosen.ID != "gendry" {
+	if chosen, _ := m.selectedAgent(); chosen.ID != "gendry" {
 		t.Fatalf("%s is selected", chosen.ID)
 	}
 	do(m, key("s"), key("s"))
-	if chosen, _ := m.chosen(); chosen.ID != "gendry" || m.position() != 0 {
+	if chosen, _ := m.selectedAgent(); chosen.ID != "gendry" || m.position() != 0 {
 		t.Errorf("%s is selected, at %d", chosen.ID, m.position())
 	}
 	do(m, key("up"), key("k"))
-	if chosen, _ := m.chosen(); chosen.ID != "gendry" {
+	if chosen, _ := m.selectedAgent(); chosen.ID != "gendry" {
 		t.Errorf("above the first is %s", chosen.ID)
 	}
 	do(m, key("G"), key("j"))
-	if chosen, _ := m.chosen(); chosen.ID != "user" {
+	if chosen, _ := m.selectedAgent(); chosen.ID != "user" {
 		t.Errorf("below the last is %s", chosen.ID)
 	}
 }
@@ -97,7 +97,7 @@ func TestWhatHappensAtOnceIsLookedAtOnce(t *testing.T) {
 	m := newModel(t, newHub())
 	waits := do(m, happened(parley.EventRun(parley.RunRunning), "arya", nil))
 	waits = append(waits, do(m, happened(parley.EventRun(parley.RunSucceeded), "arya", nil))...)
-	if !slices.Equal(waits, []tea.Msg{dueSoon}) {
+	if !slices.Equal(waits, []tea.Msg{timerSoon}) {
 		t.Errorf("it waits for %v", waits)
 	}
 	if more := do(m, happened(parley.EventRunProgress, "arya", map[string]string{"run": "r1", "text": "x"})); len(more) > 0 {

@@ -18,15 +18,15 @@ type Model struct {
 	now    func() time.Time
 	later  func(time.Duration, tea.Msg) tea.Cmd
 
-	picture  Picture
-	messages rate
-	runs     rate
-	ended    int64             // runs that have ended since the view was opened
-	says     map[string]string // the last line of live runs
-	news     []line
-	lost     error // why the hub cannot be reached
-	failure  error // why the view has ended
-	notice   line  // what came of the last key
+	snapshot     Snapshot
+	messages     rate
+	runs         rate
+	ended        int64             // runs that have ended since the view was opened
+	progress     map[string]string // the last line of live runs
+	recentEvents []newsLine
+	lost         error    // why the hub cannot be reached
+	failure      error    // why the view has ended
+	notice       newsLine // what came of the last key
 
 	looking, again bool // a look is under way, and another is wanted
 	soon           bool // one is due in a moment
@@ -39,35 +39,35 @@ type Model struct {
 	style         style
 }
 
-// line is something that has happened.
-type line struct {
+// newsLine is something that has happened.
+type newsLine struct {
 	at   time.Time
 	text string
 	bad  bool
 }
 
 const (
-	lookInterval = 2 * time.Second
-	soonAfter    = 200 * time.Millisecond // what happens at once is looked at together
-	mostNews     = 50
+	refreshInterval = 2 * time.Second
+	soonAfter       = 200 * time.Millisecond // what happens at once is looked at together
+	maxRecentEvents = 50
 )
 
 // New makes a view that begins with a picture.
-func New(ctx context.Context, source Source, first Picture) *Model {
+func New(ctx context.Context, source Source, first Snapshot) *Model {
 	m := &Model{
-		ctx: ctx, source: source, now: time.Now, later: live.Later(ctx),
-		says: map[string]string{}, style: newStyle(), width: 80, height: 24,
+		ctx: ctx, source: source, now: time.Now, later: live.Delayer(ctx),
+		progress: map[string]string{}, style: newStyle(), width: 80, height: 24,
 	}
-	m.take(first)
+	m.setSnapshot(first)
 	return m
 }
 
 // What the model is told beside keys and events.
 type (
-	due     int
-	lookMsg struct {
-		picture Picture
-		err     error
+	timer       int
+	snapshotMsg struct {
+		snapshot Snapshot
+		err      error
 	}
 	detailMsg struct {
 		detail Detail
@@ -80,12 +80,12 @@ type (
 )
 
 const (
-	dueLook due = iota
-	dueSoon
+	timerRefresh timer = iota
+	timerSoon
 )
 
 // Init begins to look again and again.
-func (m *Model) Init() tea.Cmd { return m.later(lookInterval, dueLook) }
+func (m *Model) Init() tea.Cmd { return m.later(refreshInterval, timerRefresh) }
 
 // Update takes in what has happened.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -96,113 +96,113 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.press(msg.String())
 	case parley.Event:
-		return m, m.hear(msg)
-	case live.Ended:
+		return m, m.handleEvent(msg)
+	case live.FollowEnded:
 		m.failure = msg.Err
 		return m, tea.Quit
-	case due:
-		return m, m.fallDue(msg)
+	case timer:
+		return m, m.handleTimer(msg)
 	default:
-		return m, m.answer(msg)
+		return m, m.handleResult(msg)
 	}
 }
 
-// answer takes in the outcome of a call.
-func (m *Model) answer(msg tea.Msg) tea.Cmd {
+// handleResult takes in the outcome of a call.
+func (m *Model) handleResult(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case lookMsg:
-		return m.looked(msg)
+	case snapshotMsg:
+		return m.handleSnapshot(msg)
 	case detailMsg:
 		if msg.err != nil {
-			m.complain(msg.err)
+			m.showError(msg.err)
 		} else if m.detail != nil && m.detail.View.ID == msg.detail.View.ID {
 			m.detail = &msg.detail
 		}
 	case commandMsg:
 		if msg.err != nil {
-			m.complain(msg.err)
+			m.showError(msg.err)
 			return nil
 		}
-		m.notice = line{text: msg.done}
-		return m.look()
+		m.notice = newsLine{text: msg.done}
+		return m.refresh()
 	}
 	return nil
 }
 
-func (m *Model) fallDue(what due) tea.Cmd {
-	if what == dueSoon {
+func (m *Model) handleTimer(what timer) tea.Cmd {
+	if what == timerSoon {
 		m.soon = false
-		return m.look()
+		return m.refresh()
 	}
-	return tea.Batch(m.look(), m.later(lookInterval, dueLook))
+	return tea.Batch(m.refresh(), m.later(refreshInterval, timerRefresh))
 }
 
-// look asks how everything is, once at a time.
-func (m *Model) look() tea.Cmd {
+// refresh asks how everything is, once at a time.
+func (m *Model) refresh() tea.Cmd {
 	if m.looking {
 		m.again = true
 		return nil
 	}
 	m.looking = true
 	look := func() tea.Msg {
-		picture, err := m.source.Look(m.ctx)
-		return lookMsg{picture, err}
+		picture, err := m.source.Load(m.ctx)
+		return snapshotMsg{picture, err}
 	}
 	if m.detail == nil {
 		return look
 	}
-	return tea.Batch(look, m.lookCloser(m.detail.View.ID))
+	return tea.Batch(look, m.loadDetail(m.detail.View.ID))
 }
 
-// lookCloser asks for more of one agent.
-func (m *Model) lookCloser(agent string) tea.Cmd {
+// loadDetail asks for more of one agent.
+func (m *Model) loadDetail(agent string) tea.Cmd {
 	return func() tea.Msg {
 		detail, err := m.source.Detail(m.ctx, agent)
 		return detailMsg{detail, err}
 	}
 }
 
-func (m *Model) looked(msg lookMsg) tea.Cmd {
+func (m *Model) handleSnapshot(msg snapshotMsg) tea.Cmd {
 	m.looking = false
 	if m.lost = msg.err; msg.err == nil {
-		m.take(msg.picture)
+		m.setSnapshot(msg.snapshot)
 	}
 	if !m.again {
 		return nil
 	}
 	m.again = false
-	return m.lookSoon()
+	return m.refreshSoon()
 }
 
-// lookSoon looks in a moment, together with what else happens until then.
-func (m *Model) lookSoon() tea.Cmd {
+// refreshSoon looks in a moment, together with what else happens until then.
+func (m *Model) refreshSoon() tea.Cmd {
 	if m.soon {
 		return nil
 	}
 	m.soon = true
-	return m.later(soonAfter, dueSoon)
+	return m.later(soonAfter, timerSoon)
 }
 
-// take makes a picture the one that is shown.
-func (m *Model) take(p Picture) {
+// setSnapshot makes a picture the one that is shown.
+func (m *Model) setSnapshot(p Snapshot) {
 	p.Agents = slices.DeleteFunc(p.Agents, func(a Agent) bool { return a.Kind == parley.KindSystem })
-	m.picture = p
+	m.snapshot = p
 	m.messages.add(p.At, p.Status.Messages)
 	m.runs.add(p.At, m.ended)
-	for id := range m.says {
+	for id := range m.progress {
 		if !slices.ContainsFunc(p.Runs, func(r parley.Run) bool { return r.ID == id }) {
-			delete(m.says, id)
+			delete(m.progress, id)
 		}
 	}
 	m.sort()
 }
 
-// complain says what went wrong, and what to do.
-func (m *Model) complain(err error) {
+// showError says what went wrong, and what to do.
+func (m *Model) showError(err error) {
 	e := parley.AsError(err)
 	text := e.Message
 	if e.Suggestion != "" {
 		text += " (" + e.Suggestion + ")"
 	}
-	m.notice = line{text: text, bad: true}
+	m.notice = newsLine{text: text, bad: true}
 }

@@ -16,12 +16,12 @@ import (
 
 // Run shows a hub on a terminal until its user leaves or the hub refuses.
 func Run(ctx context.Context, source Source, in io.Reader, out io.Writer, environ []string) error {
-	first, err := source.Look(ctx)
+	first, err := source.Load(ctx)
 	if err != nil {
 		return err
 	}
 	var model *Model
-	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Instead: "print it once instead: parley top --once"},
+	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Alternative: "print it once instead: parley top --once"},
 		func(ctx context.Context) tea.Model { model = New(ctx, source, first); return model },
 		func(ctx context.Context, tell func(tea.Msg)) error {
 			return source.Follow(ctx, func(e parley.Event) { tell(e) })
@@ -30,7 +30,7 @@ func Run(ctx context.Context, source Source, in io.Reader, out io.Writer, enviro
 }
 
 // Print writes a picture as plain text, as wide as it needs.
-func Print(w io.Writer, p Picture) error {
+func Print(w io.Writer, p Snapshot) error {
 	m := New(context.Background(), nil, p)
 	var text strings.Builder
 	s := p.Status
@@ -38,14 +38,14 @@ func Print(w io.Writer, p Picture) error {
 	for _, alert := range parley.GroupAlerts(s.Alerts) {
 		fmt.Fprintln(&text, plain.Line(alert.Message))
 	}
-	for _, one := range table(m.picture.Agents, p.At, 0) {
+	for _, one := range table(m.snapshot.Agents, p.At, 0) {
 		fmt.Fprintln(&text, one)
 	}
 	for _, task := range p.Stuck {
-		fmt.Fprintln(&text, stuck(task))
+		fmt.Fprintln(&text, stuckText(task))
 	}
 	for _, r := range p.Runs {
-		fmt.Fprintln(&text, plain.Line(fmt.Sprintf("%s  %s  %s  %s  %s", r.ShortName(), r.Agent, r.State, lasting(p.At.Sub(r.CreatedAt)), p.Places[r.Conversation])))
+		fmt.Fprintln(&text, plain.Line(fmt.Sprintf("%s  %s  %s  %s  %s", r.ShortName(), r.Agent, r.State, formatDuration(p.At.Sub(r.CreatedAt)), p.Places[r.Conversation])))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

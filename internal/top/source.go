@@ -9,8 +9,8 @@ import (
 
 // Source is a hub that is looked at.
 type Source interface {
-	// Look returns how everything is.
-	Look(ctx context.Context) (Picture, error)
+	// Load returns how everything is.
+	Load(ctx context.Context) (Snapshot, error)
 	// Detail returns more of one agent, with its newest runs.
 	Detail(ctx context.Context, agent string) (Detail, error)
 	// Follow reports events until the context ends or the hub refuses. Lost connections come back by themselves.
@@ -19,8 +19,8 @@ type Source interface {
 	Command(ctx context.Context, agent string, c parley.Command) error
 }
 
-// Picture is how everything is at a moment.
-type Picture struct {
+// Snapshot is how everything is at a moment.
+type Snapshot struct {
 	At     time.Time         `json:"at"`
 	Hub    string            `json:"hub"` // where it is
 	Status parley.HubStatus  `json:"status"`

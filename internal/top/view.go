@@ -38,12 +38,12 @@ func (m *Model) View() tea.View {
 
 // header is how the hub is: where it is, and how much goes on.
 func (m *Model) header() []string {
-	s := m.picture.Status
-	title := m.style.title.Render("parley top") + m.style.faint.Render(" · "+plain.Line(m.picture.Hub)+" · "+m.picture.At.Local().Format(time.TimeOnly))
+	s := m.snapshot.Status
+	title := m.style.title.Render("parley top") + m.style.faint.Render(" · "+plain.Line(m.snapshot.Hub)+" · "+m.snapshot.At.Local().Format(time.TimeOnly))
 	if m.lost != nil {
 		title = m.style.title.Render("parley top") + m.style.bad.Render(" · connection lost, retrying")
 	}
-	counts := fmt.Sprintf("%d live · %d open deliveries", len(m.picture.Runs), s.OpenDeliveries)
+	counts := fmt.Sprintf("%d live · %d open deliveries", len(m.snapshot.Runs), s.OpenDeliveries)
 	if s.DeadLetters > 0 {
 		counts += " · " + m.style.bad.Render(fmt.Sprintf("%d dead letters", s.DeadLetters))
 	}
@@ -55,41 +55,41 @@ func (m *Model) header() []string {
 	return lines
 }
 
-// parts is how many rows each part of the screen has, without its head.
-type parts struct{ agents, stuck, runs, news int }
+// sectionRows is how many rows each part of the screen has, without its head.
+type sectionRows struct{ agents, stuck, runs, news int }
 
-// layout shares the rows: agents get what the others leave, and at least a third.
-func (m *Model) layout() parts {
+// sections shares the rows: agents get what the others leave, and at least a third.
+func (m *Model) sections() sectionRows {
 	left := m.height - len(m.header()) - 2 // the head of the table, the foot of the screen
-	p := parts{stuck: min(len(m.picture.Stuck), left/4), runs: min(len(m.picture.Runs), left/3), news: min(len(m.news), left/4)}
+	p := sectionRows{stuck: min(len(m.snapshot.Stuck), left/4), runs: min(len(m.snapshot.Runs), left/3), news: min(len(m.recentEvents), left/4)}
 	for _, rows := range []*int{&p.stuck, &p.runs, &p.news} {
 		if *rows > 0 {
 			left-- // its rule
 		}
 		left -= *rows
 	}
-	p.agents = max(min(left, len(m.picture.Agents)), 1)
+	p.agents = max(min(left, len(m.snapshot.Agents)), 1)
 	return p
 }
 
 func (m *Model) body() []string {
-	p := m.layout()
+	p := m.sections()
 	lines := m.drawAgents(p.agents)
 	if p.stuck > 0 {
 		lines = append(lines, m.rule("stuck"))
-		for _, task := range m.picture.Stuck[:p.stuck] {
-			lines = append(lines, m.style.bad.Render(m.fit(stuck(task))))
+		for _, task := range m.snapshot.Stuck[:p.stuck] {
+			lines = append(lines, m.style.bad.Render(m.fit(stuckText(task))))
 		}
 	}
 	if p.runs > 0 {
 		lines = append(lines, m.rule("live runs"))
-		for _, run := range m.picture.Runs[:p.runs] {
+		for _, run := range m.snapshot.Runs[:p.runs] {
 			lines = append(lines, m.drawRun(run))
 		}
 	}
 	if p.news > 0 {
 		lines = append(lines, m.rule("recent events"))
-		for _, one := range m.news[len(m.news)-p.news:] {
+		for _, one := range m.recentEvents[len(m.recentEvents)-p.news:] {
 			lines = append(lines, m.drawLine(one))
 		}
 	}
@@ -98,12 +98,12 @@ func (m *Model) body() []string {
 
 // drawAgents draws the table, as far as it is shown: the selected one is always among them.
 func (m *Model) drawAgents(rows int) []string {
-	drawn := table(m.picture.Agents, m.now(), m.width)
+	drawn := table(m.snapshot.Agents, m.now(), m.width)
 	lines := []string{m.style.head.Render(m.fit(drawn[0]))}
 	at := m.position()
-	first := max(min(at-rows/2, len(m.picture.Agents)-rows), 0)
-	for i := first; i < min(first+rows, len(m.picture.Agents)); i++ {
-		text, look := m.fit(drawn[i+1]), m.style.of(m.picture.Agents[i].Status)
+	first := max(min(at-rows/2, len(m.snapshot.Agents)-rows), 0)
+	for i := first; i < min(first+rows, len(m.snapshot.Agents)); i++ {
+		text, look := m.fit(drawn[i+1]), m.style.of(m.snapshot.Agents[i].Status)
 		if i == at {
 			text += strings.Repeat(" ", max(m.width-ansi.StringWidth(text), 0))
 			look = m.style.chosen
@@ -113,22 +113,22 @@ func (m *Model) drawAgents(rows int) []string {
 	return lines
 }
 
-// stuck is a task that cannot go on: whose it is, and why.
-func stuck(t parley.TaskView) string {
+// stuckText is a task that cannot go on: whose it is, and why.
+func stuckText(t parley.TaskView) string {
 	return plain.Line(fmt.Sprintf("%s %s %q blocked: %s", t.ID, t.Assignee, t.Title, strings.Join(t.Progress.Blockers, ", ")))
 }
 
 // drawRun draws a live run: whose, where, for how long, and what it says.
 func (m *Model) drawRun(r parley.Run) string {
-	text := fmt.Sprintf("%s %s %s %s", r.ShortName(), r.Agent, lasting(m.now().Sub(r.CreatedAt)), r.State)
-	if place := m.picture.Places[r.Conversation]; place != "" {
+	text := fmt.Sprintf("%s %s %s %s", r.ShortName(), r.Agent, formatDuration(m.now().Sub(r.CreatedAt)), r.State)
+	if place := m.snapshot.Places[r.Conversation]; place != "" {
 		text += " " + place
 	}
-	says := m.style.faint.Render(plain.Line(m.says[r.ID]))
+	says := m.style.faint.Render(plain.Line(m.progress[r.ID]))
 	return m.fit(plain.Line(text) + "  " + says)
 }
 
-func (m *Model) drawLine(l line) string {
+func (m *Model) drawLine(l newsLine) string {
 	text := plain.Line(l.text)
 	if l.bad {
 		text = m.style.bad.Render(text)

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write what is kept in files anew")
 
 // newModel is a view whose clock stands still and whose waits are over when a test says so.
 func newModel(t testing.TB, h *hub) *Model {
-	first, _ := h.Look(t.Context())
+	first, _ := h.Load(t.Context())
 	m := New(t.Context(), h, first)
 	m.now = func() time.Time { return moment }
 	m.later = func(_ time.Duration, msg tea.Msg) tea.Cmd { return func() tea.Msg { return waited{msg} } }
@@ -181,12 +181,12 @@ func TestALostHubIsShownAndComesBack(t *testing.T) {
 	h := newHub()
 	m := newModel(t, h)
 	h.away = errors.New("away")
-	do(m, dueLook)
+	do(m, timerRefresh)
 	if got := screen(m); !strings.Contains(got, "connection lost") || !strings.Contains(got, "arya") {
 		t.Errorf("it shows\n%s", got)
 	}
 	h.away = nil
-	do(m, dueLook)
+	do(m, timerRefresh)
 	if got := screen(m); strings.Contains(got, "connection lost") {
 		t.Errorf("it shows\n%s", got)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const mostShown = 60 // characters of a text
+const maxTextShown = 60 // characters of a text
 
 // Mermaid is a trace as a Mermaid sequence diagram: an arrow for each way of a message, dashed for an answer and crossed
 // for a failure, with a note of how it went, and one for each run. Whatever a text contains, it stays one label.
@@ -22,16 +22,16 @@ func Mermaid(t parley.Traced) string {
 		}
 	}
 	if t.Cut && len(t.Items) > 0 {
-		d.note(t.Items[0].From, Cut(t))
+		d.note(t.Items[0].From, CutText(t))
 	}
 	runs := byTrigger(t)
-	for _, r := range runs[notShown] {
-		d.note(r.Agent, Run(r.Run))
+	for _, r := range runs[otherTrigger] {
+		d.note(r.Agent, RunText(r.Run))
 	}
 	for _, m := range t.Items {
 		d.message(m)
 		for _, r := range runs[m.ID] {
-			d.note(r.Agent, Run(r.Run))
+			d.note(r.Agent, RunText(r.Run))
 		}
 	}
 	return d.b.String()
@@ -56,11 +56,11 @@ func (d *diagram) message(m parley.Shown) {
 		d.note(m.From, string(m.Type)+" "+shorten(m.Content.Text))
 	}
 	if m.Ask != nil {
-		d.note(m.From, Ask(*m.Ask))
+		d.note(m.From, AskText(*m.Ask))
 	}
 	for _, way := range m.Deliveries {
 		fmt.Fprintf(&d.b, "    %s%s%s: %s\n", d.names[m.From], arrow(m, way), d.names[way.Recipient], says)
-		d.note(way.Recipient, Way(way))
+		d.note(way.Recipient, DeliveryText(way))
 	}
 }
 
@@ -86,8 +86,8 @@ func arrow(m parley.Shown, d parley.Delivery) string {
 }
 
 func shorten(text string) string {
-	if runes := []rune(strings.Join(strings.Fields(text), " ")); len(runes) > mostShown {
-		return string(runes[:mostShown]) + "…"
+	if runes := []rune(strings.Join(strings.Fields(text), " ")); len(runes) > maxTextShown {
+		return string(runes[:maxTextShown]) + "…"
 	}
 	return strings.Join(strings.Fields(text), " ")
 }

@@ -102,7 +102,7 @@ func TestAsksAreShown(t *testing.T) {
 		"ask answered after 4.0s, task-7": {State: parley.WaitAnswered, Since: began, EndedAt: later(4015), Task: "task-7"},
 		"ask failed after 12ms":           {State: parley.WaitFailed, Since: began, EndedAt: later(12)},
 	} {
-		if got := Ask(state); got != want {
+		if got := AskText(state); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		trace := conversed()

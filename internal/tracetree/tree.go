@@ -20,9 +20,9 @@ type node struct {
 // what they have posted, and its other answers. say is the line of a message. Of a trace that was cut the first line says so.
 func Lines(t parley.Traced, say func(parley.Shown) string) (lines []string) {
 	if t.Cut {
-		lines = append(lines, Cut(t))
+		lines = append(lines, CutText(t))
 	}
-	for _, top := range grow(t, say) {
+	for _, top := range buildTree(t, say) {
 		lines = top.draw(lines, "", "")
 	}
 	return lines
@@ -40,21 +40,21 @@ func (n *node) draw(lines []string, first, rest string) []string {
 	return lines
 }
 
-// grow puts each message below the run that has posted it, or else below the message it answers; each run below the way
+// buildTree puts each message below the run that has posted it, or else below the message it answers; each run below the way
 // by which it was woken. What belongs to nothing that is known stands at the top. Everything hangs on something older, so
 // that there is no circle.
-func grow(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
+func buildTree(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 	messages, ways := map[string]*node{}, map[string]*node{}
 	posters := map[string]*node{}
 	runs := byTrigger(t)
 	draw := func(r parley.RunView) *node {
-		run := &node{line: Run(r.Run)}
+		run := &node{line: RunText(r.Run)}
 		for _, post := range r.Posts {
 			posters[post] = run
 		}
 		return run
 	}
-	for _, r := range runs[notShown] {
+	for _, r := range runs[otherTrigger] {
 		tops = append(tops, draw(r))
 	}
 	for _, m := range t.Items {
@@ -69,7 +69,7 @@ func grow(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 		}
 		messages[m.ID] = n
 		for _, d := range m.Deliveries {
-			way := &node{line: d.Recipient + "  " + Way(d)}
+			way := &node{line: d.Recipient + "  " + DeliveryText(d)}
 			n.below = append(n.below, way)
 			ways[m.ID+" "+d.Recipient] = way
 		}
@@ -84,8 +84,8 @@ func grow(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 	return tops
 }
 
-// notShown is in the place of a trigger that is of another trace, or not for the reader.
-const notShown = ""
+// otherTrigger is in the place of a trigger that is of another trace, or not for the reader.
+const otherTrigger = ""
 
 // byTrigger are the runs by the newest of the messages shown that has woken each.
 func byTrigger(t parley.Traced) map[string][]parley.RunView {
@@ -95,7 +95,7 @@ func byTrigger(t parley.Traced) map[string][]parley.RunView {
 	}
 	runs := map[string][]parley.RunView{}
 	for _, r := range t.Runs {
-		newest := notShown
+		newest := otherTrigger
 		for _, trigger := range r.Triggers {
 			if shown[trigger] {
 				newest = trigger
@@ -106,18 +106,18 @@ func byTrigger(t parley.Traced) map[string][]parley.RunView {
 	return runs
 }
 
-// Cut says that a trace has more messages than are shown.
-func Cut(t parley.Traced) string {
+// CutText says that a trace has more messages than are shown.
+func CutText(t parley.Traced) string {
 	return fmt.Sprintf("only the newest %d messages are shown, the trace has more", len(t.Items))
 }
 
-// Way is how a delivery went: each rung with how long it took to get there.
-func Way(d parley.Delivery) string {
+// DeliveryText is how a delivery went: each rung with how long it took to get there.
+func DeliveryText(d parley.Delivery) string {
 	var steps []string
 	at := d.AcceptedAt
 	step := func(name string, to *time.Time) {
 		if to != nil {
-			steps = append(steps, name+" "+lasting(to.Sub(at)))
+			steps = append(steps, name+" "+formatDuration(to.Sub(at)))
 			at = *to
 		}
 	}
@@ -136,11 +136,11 @@ func Way(d parley.Delivery) string {
 	return strings.Join(steps, ", ")
 }
 
-// Ask is the state of an ask in words: how long it took, and which task it has become.
-func Ask(a parley.AskState) string {
+// AskText is the state of an ask in words: how long it took, and which task it has become.
+func AskText(a parley.AskState) string {
 	words := "ask " + string(a.State)
 	if a.EndedAt != nil {
-		words += " after " + lasting(a.EndedAt.Sub(a.Since))
+		words += " after " + formatDuration(a.EndedAt.Sub(a.Since))
 	}
 	if a.Task != "" {
 		words += ", " + a.Task
@@ -148,15 +148,15 @@ func Ask(a parley.AskState) string {
 	return words
 }
 
-// Run is a run on one line.
-func Run(r parley.Run) string {
+// RunText is a run on one line.
+func RunText(r parley.Run) string {
 	words := []string{r.ShortName() + " of " + r.Agent, string(r.State)}
 	if r.EndedAt != nil {
 		began := r.CreatedAt
 		if r.StartedAt != nil {
 			began = *r.StartedAt
 		}
-		words = append(words, lasting(r.EndedAt.Sub(began)))
+		words = append(words, formatDuration(r.EndedAt.Sub(began)))
 	}
 	if n := r.InputTokens + r.OutputTokens; n > 0 {
 		words = append(words, fmt.Sprintf("%d tokens", n))
@@ -167,8 +167,8 @@ func Run(r parley.Run) string {
 	return strings.Join(words, ", ")
 }
 
-// lasting is a time in units that a person can compare.
-func lasting(d time.Duration) string {
+// formatDuration is a time in units that a person can compare.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())

@@ -16,30 +16,30 @@ import (
 
 // Source is a hub whose tasks are looked at.
 type Source interface {
-	// Look returns how the tasks are.
-	Look(ctx context.Context) (Picture, error)
+	// Load returns how the tasks are.
+	Load(ctx context.Context) (Snapshot, error)
 	// Follow reports that something may have changed, until the context ends or the hub refuses. Lost connections
 	// come back by themselves.
 	Follow(ctx context.Context, report func()) error
 }
 
 // Watch shows trees on a terminal until they have ended or their user leaves, and returns how they were last.
-func Watch(ctx context.Context, source Source, how How, in io.Reader, out io.Writer, environ []string) (Picture, error) {
-	first, err := source.Look(ctx)
+func Watch(ctx context.Context, source Source, how Options, in io.Reader, out io.Writer, environ []string) (Snapshot, error) {
+	first, err := source.Load(ctx)
 	if err != nil || first.Ended() {
 		return first, err
 	}
 	var m *model
-	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Instead: "draw it once instead, without --watch"},
+	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Alternative: "draw it once instead, without --watch"},
 		func(ctx context.Context) tea.Model { m = newModel(ctx, source, how, first); return m },
 		func(ctx context.Context, tell func(tea.Msg)) error {
 			return source.Follow(ctx, func() { tell(changedMsg{}) })
 		})
-	return m.picture, cmp.Or(m.failure, err)
+	return m.snapshot, cmp.Or(m.failure, err)
 }
 
-// Tell writes trees, and then each task that has changed, until they have ended.
-func Tell(ctx context.Context, source Source, how How, write func([]Line) error) error {
+// PrintChanges writes trees, and then each task that has changed, until they have ended.
+func PrintChanges(ctx context.Context, source Source, how Options, write func([]Line) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	changed, refused := make(chan struct{}, 1), make(chan error, 1)
 	var following sync.WaitGroup
@@ -55,18 +55,18 @@ func Tell(ctx context.Context, source Source, how How, write func([]Line) error)
 	})
 	told := map[string]string{}
 	for {
-		picture, err := source.Look(ctx)
+		picture, err := source.Load(ctx)
 		if err != nil && parley.CodeOf(err) != parley.Unavailable || err != nil && len(told) == 0 {
 			return err
 		}
 		if err == nil {
-			if err := write(news(Draw(picture, how), told)); err != nil || picture.Ended() {
+			if err := write(changedLines(Draw(picture, how), told)); err != nil || picture.Ended() {
 				return err
 			}
 		}
 		var again <-chan time.Time // none: what comes next is reported
 		if err != nil {
-			again = time.After(lookInterval)
+			again = time.After(refreshInterval)
 		}
 		select {
 		case <-changed:
@@ -77,8 +77,8 @@ func Tell(ctx context.Context, source Source, how How, write func([]Line) error)
 	}
 }
 
-// news are the lines that were not told before as they are now.
-func news(lines []Line, told map[string]string) (fresh []Line) {
+// changedLines are the lines that were not told before as they are now.
+func changedLines(lines []Line, told map[string]string) (fresh []Line) {
 	for _, line := range lines {
 		if told[line.Task.ID] != line.Text {
 			told[line.Task.ID] = line.Text

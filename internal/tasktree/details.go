@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// about is what there is to say of a task beside its state: how it ended, what it waits for, how far it is.
-func (d drawing) about(t parley.TaskView) string {
+// details is what there is to say of a task beside its state: how it ended, what it waits for, how far it is.
+func (d drawing) details(t parley.TaskView) string {
 	var said []string
 	switch t.Status {
 	case parley.TaskCompleted:
@@ -31,7 +31,7 @@ func (d drawing) finished(t parley.TaskView) (said []string) {
 		said = append(said, string(t.Outcome))
 	}
 	if t.EndedAt != nil {
-		said = append(said, "finished "+d.clock(*t.EndedAt))
+		said = append(said, "finished "+d.formatTime(*t.EndedAt))
 	}
 	return said
 }
@@ -54,8 +54,8 @@ func (d drawing) queued(t parley.TaskView) (said []string) {
 	if len(t.WaitsOn.After) > 0 {
 		return []string{"waits for " + strings.Join(t.WaitsOn.After, ", ")}
 	}
-	if until, asleep := d.picture.Sleeping[t.Assignee]; asleep {
-		return []string{"due when it wakes, " + d.clock(until)}
+	if until, asleep := d.snapshot.Sleeping[t.Assignee]; asleep {
+		return []string{"due when it wakes, " + d.formatTime(until)}
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func active(t parley.TaskView) (said []string) {
 	case t.Blocked():
 		said = append(said, "blocked: "+strings.Join(t.Progress.Blockers, ", "))
 	case t.Progress != nil:
-		if far := Far(*t.Progress); far != "" {
+		if far := ProgressText(*t.Progress); far != "" {
 			said = append(said, far)
 		}
 	}
@@ -75,8 +75,8 @@ func active(t parley.TaskView) (said []string) {
 	return said
 }
 
-// Far is how far a task has come, in words.
-func Far(p parley.TaskProgress) string {
+// ProgressText is how far a task has come, in words.
+func ProgressText(p parley.TaskProgress) string {
 	var share string
 	switch {
 	case p.Fraction != nil:
@@ -89,18 +89,18 @@ func Far(p parley.TaskProgress) string {
 	return strings.Trim(share+": "+p.Message, ": ")
 }
 
-// clock is a time of the day, with its date where that is another.
-func (d drawing) clock(at time.Time) string {
-	at, now := at.In(d.how.Zone), d.picture.At.In(d.how.Zone)
+// formatTime is a time of the day, with its date where that is another.
+func (d drawing) formatTime(at time.Time) string {
+	at, now := at.In(d.options.Zone), d.snapshot.At.In(d.options.Zone)
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return at.Format("15:04")
 	}
 	return at.Format("2006-01-02 15:04")
 }
 
-// spent is how long a task took, or has taken so far, and what it cost.
-func (d drawing) spent(t parley.TaskView) string {
-	end := d.picture.At
+// spentText is how long a task took, or has taken so far, and what it cost.
+func (d drawing) spentText(t parley.TaskView) string {
+	end := d.snapshot.At
 	if t.EndedAt != nil {
 		end = *t.EndedAt
 	}

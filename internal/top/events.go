@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// news is what the events that are shown say.
-type news struct {
+// eventData is what the events that are shown say.
+type eventData struct {
 	Run       string        `json:"run"`
 	Text      string        `json:"text"`
 	Failure   *parley.Error `json:"failure"`
@@ -19,13 +19,13 @@ type news struct {
 	Exchanges int           `json:"exchanges"`
 }
 
-// hear takes in an event.
-func (m *Model) hear(e parley.Event) tea.Cmd {
-	var said news
+// handleEvent takes in an event.
+func (m *Model) handleEvent(e parley.Event) tea.Cmd {
+	var said eventData
 	_ = json.Unmarshal(e.Data, &said) // what cannot be read says nothing
 	if e.Kind == parley.EventRunProgress {
 		if text := lastLine(said.Text); text != "" {
-			m.says[said.Run] = text
+			m.progress[said.Run] = text
 		}
 		return nil
 	}
@@ -34,21 +34,21 @@ func (m *Model) hear(e parley.Event) tea.Cmd {
 		m.ended++
 	case parley.EventRun(parley.RunFailed), parley.EventRun(parley.RunLost):
 		m.ended++
-		m.tell(e, true, e.Agent+" "+strings.TrimPrefix(string(e.Kind), "run.")+why(said.Failure))
+		m.addRecentEvent(e, true, e.Agent+" "+strings.TrimPrefix(string(e.Kind), "run.")+failureText(said.Failure))
 	case parley.EventLoopOpened:
-		m.tell(e, true, fmt.Sprintf("%s woke each other %d times in a row; the hub holds further wake-ups", strings.Join(said.Agents, " and "), said.Exchanges))
+		m.addRecentEvent(e, true, fmt.Sprintf("%s woke each other %d times in a row; the hub holds further wake-ups", strings.Join(said.Agents, " and "), said.Exchanges))
 	case parley.EventLoopClosed:
-		m.tell(e, false, strings.Join(said.Agents, " and ")+" may wake each other again")
+		m.addRecentEvent(e, false, strings.Join(said.Agents, " and ")+" may wake each other again")
 	}
-	return m.lookSoon()
+	return m.refreshSoon()
 }
 
-func (m *Model) tell(e parley.Event, bad bool, text string) {
-	m.news = append(m.news, line{e.At, text, bad})
-	m.news = m.news[max(0, len(m.news)-mostNews):]
+func (m *Model) addRecentEvent(e parley.Event, bad bool, text string) {
+	m.recentEvents = append(m.recentEvents, newsLine{e.At, text, bad})
+	m.recentEvents = m.recentEvents[max(0, len(m.recentEvents)-maxRecentEvents):]
 }
 
-func why(failure *parley.Error) string {
+func failureText(failure *parley.Error) string {
 	if failure == nil {
 		return ""
 	}

@@ -2,8 +2,8 @@ package demo
 
 import "github.com/parley-hub/parley"
 
-// Scene is a part of the show: what begins it, and what has been said when it is over.
-type Scene struct {
+// Act is a part of the show: what begins it, and what has been said when it is over.
+type Act struct {
 	Title string
 	Begin parley.Draft
 	Ends  []Line // in any order
@@ -15,9 +15,9 @@ type Line struct {
 	Text string // a part of it
 }
 
-// Scenes are the parts of the show, in their order. At the end of the last one InternBot waits for somebody's yes.
-func Scenes() []Scene {
-	return []Scene{
+// Acts are the parts of the show, in their order. At the end of the last one InternBot waits for somebody's yes.
+func Acts() []Act {
+	return []Act{
 		{
 			"A standup: the mentioned agents answer",
 			parley.Draft{Conversation: Standup, Content: parley.Content{Text: "Good morning! @CoordinatorBot please start the standup."}},
@@ -25,25 +25,25 @@ func Scenes() []Scene {
 		},
 		{
 			"A report: three delegations, and their results come back one by one",
-			direct("coordinatorbot", "Prepare Q4 report"),
+			directDraft("coordinatorbot", "Prepare Q4 report"),
 			[]Line{{"coordinatorbot", "here is the Q4 report"}},
 		},
 		{
 			"A question: CoordinatorBot asks AnalystBot, and AnalystBot asks DataBot",
-			direct("coordinatorbot", "How is the market?"),
+			directDraft("coordinatorbot", "How is the market?"),
 			[]Line{{"coordinatorbot", "Response from AnalystBot"}},
 		},
 		{
 			"An approval: InternBot needs approval to ask",
-			direct("internbot", "Have your analysis validated."),
+			directDraft("internbot", "Have your analysis validated."),
 			[]Line{{"internbot", parley.HeldText}, {parley.System, "InternBot wants to contact"}},
 		},
 	}
 }
 
-// Verdict is what InternBot says once its call was approved.
-func Verdict() Line { return Line{"internbot", "validated"} }
+// ApprovedLine is what InternBot says once its call was approved.
+func ApprovedLine() Line { return Line{"internbot", "validated"} }
 
-func direct(agent, text string) parley.Draft {
+func directDraft(agent, text string) parley.Draft {
 	return parley.Draft{Direct: []string{agent}, Content: parley.Content{Text: text}}
 }

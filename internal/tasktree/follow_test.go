@@ -19,7 +19,7 @@ import (
 // hub is a hub that a test makes up.
 type hub struct {
 	mu      sync.Mutex
-	picture Picture
+	picture Snapshot
 	away    error
 	changed chan struct{}
 	refusal chan error
@@ -27,7 +27,7 @@ type hub struct {
 
 func newHub(tasks ...parley.TaskView) *hub {
 	return &hub{
-		picture: Picture{At: moment, Names: names, Tasks: tasks}, changed: make(chan struct{}), refusal: make(chan error),
+		picture: Snapshot{At: moment, Names: names, Tasks: tasks}, changed: make(chan struct{}), refusal: make(chan error),
 	}
 }
 
@@ -39,7 +39,7 @@ func (h *hub) report(change func()) {
 	h.changed <- struct{}{}
 }
 
-func (h *hub) Look(context.Context) (Picture, error) {
+func (h *hub) Load(context.Context) (Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.picture
@@ -62,7 +62,7 @@ func (h *hub) Follow(ctx context.Context, report func()) error {
 
 // ended is how a watch has ended.
 type ended struct {
-	picture Picture
+	picture Snapshot
 	err     error
 }
 
@@ -72,7 +72,7 @@ func watch(t *testing.T, h *hub, columns, rows int) (*screentest.Terminal, <-cha
 	term, tty := screentest.Open(t, columns, rows)
 	done := make(chan ended, 1)
 	go func() {
-		picture, err := Watch(t.Context(), h, How{Zone: time.UTC}, tty, tty, []string{"TERM=xterm-256color"})
+		picture, err := Watch(t.Context(), h, Options{Zone: time.UTC}, tty, tty, []string{"TERM=xterm-256color"})
 		done <- ended{picture, err}
 		_ = tty.Close()
 	}()
@@ -151,7 +151,7 @@ func TestAWatchThatIsRefused(t *testing.T) {
 		t.Errorf("ends with %v, want %v", got.err, refused)
 	}
 	h.away = refused
-	if _, err := Watch(t.Context(), h, How{Zone: time.UTC}, nil, nil, nil); !errors.Is(err, refused) {
+	if _, err := Watch(t.Context(), h, Options{Zone: time.UTC}, nil, nil, nil); !errors.Is(err, refused) {
 		t.Errorf("begins with %v, want %v", err, refused)
 	}
 }
@@ -160,7 +160,7 @@ func TestAWatchThatIsRefused(t *testing.T) {
 func tell(ctx context.Context, h *hub) (lines <-chan string, done <-chan error) {
 	out, over := make(chan string), make(chan error, 1)
 	go func() {
-		over <- Tell(ctx, h, How{Zone: time.UTC}, func(fresh []Line) error {
+		over <- PrintChanges(ctx, h, Options{Zone: time.UTC}, func(fresh []Line) error {
 			for _, line := range fresh {
 				out <- line.String()
 			}
