@@ -16,27 +16,27 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// line is a line of an export, as far as a conversation store has anything for it.
-type line struct {
-	Parley       string          `json:"parley,omitempty"`
-	Version      int             `json:"version,omitempty"`
-	Agent        *parley.Agent   `json:"agent,omitempty"`
-	Conversation *conversation   `json:"conversation,omitempty"`
-	Message      *parley.Message `json:"message,omitempty"`
-	End          *end            `json:"end,omitempty"`
+// exportLine is a line of an export, as far as a conversation store has anything for it.
+type exportLine struct {
+	Parley       string              `json:"parley,omitempty"`
+	Version      int                 `json:"version,omitempty"`
+	Agent        *parley.Agent       `json:"agent,omitempty"`
+	Conversation *exportConversation `json:"conversation,omitempty"`
+	Message      *parley.Message     `json:"message,omitempty"`
+	End          *exportEnd          `json:"end,omitempty"`
 }
 
-type conversation struct {
+type exportConversation struct {
 	parley.Conversation
-	Members []member `json:"members"`
+	Members []exportMember `json:"members"`
 }
 
-type member struct {
+type exportMember struct {
 	Agent    string    `json:"agent"`
 	JoinedAt time.Time `json:"joined_at"`
 }
 
-type end struct {
+type exportEnd struct {
 	Agents        int `json:"agents"`
 	Conversations int `json:"conversations"`
 	Messages      int `json:"messages"`
@@ -47,15 +47,15 @@ const exportVersion = 2
 
 // reader reads one database and writes lines.
 type reader struct {
-	db    *sql.DB
-	out   *json.Encoder
-	have  *known
-	rooms map[string]*room // by their ids there
-	order []*room          // the oldest first
-	end   end
-	empty int      // messages that say nothing
-	left  []string // why messages could not be taken
-	store func(context.Context, io.Reader) (parley.Artifact, error)
+	db            *sql.DB
+	out           *json.Encoder
+	hub           *hubState
+	conversations map[string]*sourceConversation // by their ids there
+	order         []*sourceConversation          // the oldest first
+	end           exportEnd
+	empty         int      // messages that say nothing
+	skipped       []string // why messages could not be taken
+	store         func(context.Context, io.Reader) (parley.Artifact, error)
 }
 
 // Hub is what conversations are for.
@@ -69,29 +69,29 @@ type Hub struct {
 // Exported is what became of a database besides its lines.
 type Exported struct {
 	Notices []string
-	Left    []string // why each message was left out that says something
+	Skipped []string // why each message was left out that says something
 }
 
 // Export writes the conversations of a database as the lines of an export. E003 for what is no such database.
 func Export(ctx context.Context, file string, to Hub, w io.Writer) (done Exported, err error) {
-	db, leave, err := open(ctx, file)
+	db, leave, err := openCopy(ctx, file)
 	if err != nil {
 		return done, err
 	}
 	defer leave()
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	r := &reader{db: db, out: out, have: newKnown(to), rooms: map[string]*room{}, store: to.Store}
-	for _, step := range []func(context.Context) error{r.readRooms, r.writeHeader, r.writeAgents, r.writeRooms, r.writeMessages} {
+	r := &reader{db: db, out: out, hub: newHubState(to), conversations: map[string]*sourceConversation{}, store: to.Store}
+	for _, step := range []func(context.Context) error{r.readConversations, r.writeHeader, r.writeAgents, r.writeConversations, r.writeMessages} {
 		if err := step(ctx); err != nil {
 			return done, err
 		}
 	}
-	return Exported{r.notices(), r.left}, out.Encode(line{End: &r.end})
+	return Exported{r.notices(), r.skipped}, out.Encode(exportLine{End: &r.end})
 }
 
 func (r *reader) writeHeader(context.Context) error {
-	return r.out.Encode(line{Parley: "export", Version: exportVersion})
+	return r.out.Encode(exportLine{Parley: "export", Version: exportVersion})
 }
 
 func (r *reader) notices() (list []string) {
@@ -106,8 +106,8 @@ func (r *reader) notices() (list []string) {
 	return list
 }
 
-// unreadable says that a database is not what it should be.
-func unreadable(err error) error {
+// readError says that a database is not what it should be.
+func readError(err error) error {
 	if own, ok := err.(*parley.Error); ok { //nolint:errorlint // what it wraps is not for the user
 		return own
 	}

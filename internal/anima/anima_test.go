@@ -44,13 +44,13 @@ func made(t *testing.T, statements ...string) string {
 }
 
 // exported are the lines of a database.
-func exported(t *testing.T, file string, have ...parley.ConversationView) (lines []line) {
+func exported(t *testing.T, file string, have ...parley.ConversationView) (lines []exportLine) {
 	t.Helper()
 	lines, _ = exportedTo(t, file, Hub{Conversations: have})
 	return lines
 }
 
-func exportedTo(t *testing.T, file string, to Hub) (lines []line, done Exported) {
+func exportedTo(t *testing.T, file string, to Hub) (lines []exportLine, done Exported) {
 	t.Helper()
 	var out bytes.Buffer
 	done, err := Export(context.Background(), file, to, &out)
@@ -58,7 +58,7 @@ func exportedTo(t *testing.T, file string, to Hub) (lines []line, done Exported)
 		t.Fatal(err)
 	}
 	for text := range strings.Lines(out.String()) {
-		var l line
+		var l exportLine
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func exportedTo(t *testing.T, file string, to Hub) (lines []line, done Exported)
 }
 
 // told is what lines say, in short.
-func told(lines []line) (words []string) {
+func told(lines []exportLine) (words []string) {
 	names := map[string]string{}
 	for _, l := range lines {
 		switch {
@@ -219,7 +219,7 @@ func TestTextThatIsTooLongIsKeptBesideItsMessage(t *testing.T) {
 	if diff := cmp.Diff([]int{600_000}, kept); diff != "" {
 		t.Errorf("what is kept (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"message 2 of 400000 bytes: it is too large"}, done.Left); diff != "" {
+	if diff := cmp.Diff([]string{"message 2 of 400000 bytes: it is too large"}, done.Skipped); diff != "" {
 		t.Errorf("what is left out (-want +got):\n%s", diff)
 	}
 }
@@ -280,11 +280,11 @@ func TestAnyNameBecomesAnID(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"all", "parley", "Arya", "-", "é", strings.Repeat("x", 99)})).Draw(t, "name")
-		id := agentID(name)
+		id := newAgentID(name)
 		if err := parley.CheckID(id); err != nil {
 			t.Fatalf("%q becomes %q: %v", name, id, err)
 		}
-		if id != agentID(name) {
+		if id != newAgentID(name) {
 			t.Fatal("it is another one each time")
 		}
 	})

@@ -34,21 +34,21 @@ type origin struct {
 func (r *reader) writeMessages(ctx context.Context) error {
 	before := time.Time{}
 	return r.each(ctx, messageTable, func(row []any) error {
-		words := text(row[2])
-		if words == "" || text(row[1]) == "" {
+		words := textOf(row[2])
+		if words == "" || textOf(row[1]) == "" {
 			r.empty++
 			return nil
 		}
 		content, err := r.content(ctx, words)
 		if err != nil && parley.CodeOf(err) == parley.BadInput {
-			r.left = append(r.left, fmt.Sprintf("message %s of %d bytes: %s", text(row[3]), len(words), parley.AsError(err).Message))
+			r.skipped = append(r.skipped, fmt.Sprintf("message %s of %d bytes: %s", textOf(row[3]), len(words), parley.AsError(err).Message))
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		room := r.rooms[text(row[0])]
-		at := present(moment(row[5], time.Time{}), before, room.created)
+		room := r.conversations[textOf(row[0])]
+		at := firstKnown(parseTime(row[5], time.Time{}), before, room.created)
 		before = at
 		m, err := r.message(room, row, words, at)
 		if err != nil {
@@ -56,7 +56,7 @@ func (r *reader) writeMessages(ctx context.Context) error {
 		}
 		m.Content = content
 		r.end.Messages++
-		return r.out.Encode(line{Message: &m})
+		return r.out.Encode(exportLine{Message: &m})
 	})
 }
 
@@ -74,26 +74,26 @@ func (r *reader) content(ctx context.Context, words string) (parley.Content, err
 	return parley.Content{Text: begin + "…", Artifacts: []parley.Artifact{whole}}, nil
 }
 
-func (r *reader) message(o *room, row []any, words string, at time.Time) (parley.Message, error) {
-	from := text(row[1])
-	mentions, whole := o.mentioned(r.have.agent, row[4])
+func (r *reader) message(o *sourceConversation, row []any, words string, at time.Time) (parley.Message, error) {
+	from := textOf(row[1])
+	mentions, whole := o.mentioned(r.hub.agentID, row[4])
 	was := origin{ID: row[3], Conversation: o.id, From: from}
 	if !whole {
-		was.Mentions = text(row[4])
+		was.Mentions = textOf(row[4])
 	}
 	if raw, ok := was.ID.([]byte); ok {
-		was.ID = text(raw)
+		was.ID = textOf(raw)
 	}
 	metadata, err := json.Marshal(map[string]origin{"anima": was})
 	return parley.Message{
-		ID: newID(at, "message", o.id, fmt.Sprint(was.ID), from, words), Conversation: o.there.ID, From: r.have.agent(from),
+		ID: newID(at, "message", o.id, fmt.Sprint(was.ID), from, words), Conversation: o.target.ID, From: r.hub.agentID(from),
 		Mentions: mentions, Type: parley.TypeChat, CreatedAt: at, Metadata: metadata, Source: "anima",
 	}, err
 }
 
 // mentioned are those of a list of mentions who take part, and whether that is all there is to know of it.
-func (o *room) mentioned(idOf func(string) string, value any) (ids []string, whole bool) {
-	raw := text(value)
+func (o *sourceConversation) mentioned(idOf func(string) string, value any) (ids []string, whole bool) {
+	raw := textOf(value)
 	if raw == "" {
 		return nil, true
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// open opens a private copy of a database: not even a lock is left beside the original, and it may be on a disk that cannot be
+// openCopy opens a private copy of a database: not even a lock is left beside the original, and it may be on a disk that cannot be
 // written to. What a writer has not put into the file itself yet, beside it, belongs to it.
-func open(ctx context.Context, file string) (db *sql.DB, leave func(), err error) {
-	if err := check(file); err != nil {
+func openCopy(ctx context.Context, file string) (db *sql.DB, leave func(), err error) {
+	if err := checkFile(file); err != nil {
 		return nil, nil, err
 	}
 	dir, err := os.MkdirTemp("", "parley-anima-")
@@ -39,15 +39,15 @@ func open(ctx context.Context, file string) (db *sql.DB, leave func(), err error
 	}
 	if err != nil {
 		remove()
-		return nil, nil, unreadable(err)
+		return nil, nil, readError(err)
 	}
 	return db, func() { _ = db.Close(); remove() }, nil
 }
 
-var magic = []byte("SQLite format 3\x00")
+var sqliteHeader = []byte("SQLite format 3\x00")
 
-// check looks at a file before anything waits for it.
-func check(file string) error {
+// checkFile looks at a file before anything waits for it.
+func checkFile(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,45 +55,45 @@ func check(file string) error {
 	case err != nil:
 		return parley.Errorf(parley.BadInput, "cannot read %s: %w", file, err).Suggest("check its permissions")
 	case !info.Mode().IsRegular():
-		return noDatabase(file)
+		return notDatabaseError(file)
 	}
 	opened, err := os.Open(file)
 	if err != nil {
 		return parley.Errorf(parley.BadInput, "cannot read %s: %w", file, err).Suggest("check its permissions")
 	}
 	defer func() { _ = opened.Close() }()
-	begin := make([]byte, len(magic))
-	if _, err := io.ReadFull(opened, begin); err != nil || !bytes.Equal(begin, magic) {
-		return noDatabase(file)
+	begin := make([]byte, len(sqliteHeader))
+	if _, err := io.ReadFull(opened, begin); err != nil || !bytes.Equal(begin, sqliteHeader) {
+		return notDatabaseError(file)
 	}
 	return nil
 }
 
-func noDatabase(file string) error {
+func notDatabaseError(file string) error {
 	return parley.Errorf(parley.BadInput, "%s is not a SQLite database", file).Suggest("give the conversations.db of Anima")
 }
 
-// tries is how often a database that is being written to is copied.
-const tries = 5
+// maxCopies is how often a database that is being written to is copied.
+const maxCopies = 5
 
 // copyAll copies a database with what lies beside it. If it was written to meanwhile it is copied again.
 func copyAll(from, to string) error {
-	for range tries {
-		before := states(from)
+	for range maxCopies {
+		before := fileStates(from)
 		for _, suffix := range []string{"", "-wal", "-journal"} {
 			if err := copyFile(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
 				return parley.Errorf(parley.BadInput, "cannot copy %s: %w", from+suffix, err).Suggest("check its permissions, and the free space for temporary files")
 			}
 		}
-		if states(from) == before {
+		if fileStates(from) == before {
 			return nil
 		}
 	}
 	return parley.Errorf(parley.Unavailable, "another program is writing to %s", from).Suggest("stop Anima, and repeat the import")
 }
 
-// states is what shows that a file has changed.
-func states(file string) (list [3]struct {
+// fileStates is what shows that a file has changed.
+func fileStates(file string) (list [3]struct {
 	size int64
 	at   time.Time
 },

@@ -26,8 +26,8 @@ type table struct {
 }
 
 var (
-	roomTable   = table{"conversations", []column{{"id"}, {"name", "title"}, {"created_at", "created"}, {"updated_at", "updated"}}, 1, "1"}
-	memberTable = table{"participants", []column{{"conv_id", "conversation_id"}, {"agent", "name"}, {"joined_at", "joined"}}, 2, "1, 2"}
+	conversationTable = table{"conversations", []column{{"id"}, {"name", "title"}, {"created_at", "created"}, {"updated_at", "updated"}}, 1, "1"}
+	memberTable       = table{"participants", []column{{"conv_id", "conversation_id"}, {"agent", "name"}, {"joined_at", "joined"}}, 2, "1, 2"}
 	// The order of messages is the one in which they were added.
 	messageTable = table{"messages", []column{
 		{"conv_id", "conversation_id"}, {"from_agent", "from", "sender"}, {"content", "text"}, {"id"}, {"mentions"}, {"created_at", "timestamp"},
@@ -44,7 +44,7 @@ func (t table) query(ctx context.Context, db *sql.DB) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	there, err := texts(ctx, db, "SELECT name FROM pragma_table_info(?)", t.name)
+	there, err := queryStrings(ctx, db, "SELECT name FROM pragma_table_info(?)", t.name)
 	if err != nil {
 		return "", err
 	}
@@ -63,7 +63,7 @@ func (t table) query(ctx context.Context, db *sql.DB) (string, error) {
 	return "SELECT " + strings.Join(chosen, ", ") + " FROM " + t.name + " ORDER BY " + t.order, nil
 }
 
-func texts(ctx context.Context, db *sql.DB, query string, args ...any) (list []string, err error) {
+func queryStrings(ctx context.Context, db *sql.DB, query string, args ...any) (list []string, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -86,11 +86,11 @@ func (r *reader) each(ctx context.Context, t table, fn func(row []any) error) er
 		return nil
 	}
 	if err != nil {
-		return unreadable(err)
+		return readError(err)
 	}
 	rows, err := r.db.QueryContext(ctx, query)
 	if err != nil {
-		return unreadable(err)
+		return readError(err)
 	}
 	defer func() { _ = rows.Close() }()
 	row, into := make([]any, len(t.columns)), make([]any, len(t.columns))
@@ -99,20 +99,20 @@ func (r *reader) each(ctx context.Context, t table, fn func(row []any) error) er
 	}
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
-			return unreadable(err)
+			return readError(err)
 		}
 		if err := fn(row); err != nil {
 			return err
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return unreadable(err)
+		return readError(err)
 	}
 	return nil
 }
 
-// text is a value as text, in which what no hub takes is replaced.
-func text(value any) string {
+// textOf is a value as text, in which what no hub takes is replaced.
+func textOf(value any) string {
 	var raw string
 	switch v := value.(type) {
 	case nil:
@@ -127,9 +127,9 @@ func text(value any) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(raw, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// moment is a time: seconds or milliseconds since 1970, which are told apart by their size, or words. What is none is
+// parseTime is a time: seconds or milliseconds since 1970, which are told apart by their size, or words. What is none is
 // otherwise.
-func moment(value any, otherwise time.Time) time.Time {
+func parseTime(value any, otherwise time.Time) time.Time {
 	var n float64
 	switch v := value.(type) {
 	case int64:
@@ -139,7 +139,7 @@ func moment(value any, otherwise time.Time) time.Time {
 	case time.Time:
 		return v.UTC().Truncate(time.Millisecond)
 	default:
-		words := text(v)
+		words := textOf(v)
 		for _, layout := range []string{time.RFC3339Nano, time.DateTime} {
 			if t, err := time.Parse(layout, words); err == nil {
 				return t.UTC().Truncate(time.Millisecond)

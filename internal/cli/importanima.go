@@ -93,7 +93,7 @@ func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hu
 		end.err = nil // nobody has listened any more: what the hub says is the reason
 	}
 	report.Notices = slices.Concat(end.Notices, report.Notices)
-	return report, end.Left, cmp.Or(end.err, err)
+	return report, end.Skipped, cmp.Or(end.err, err)
 }
 
 // errHubAnswered says that the hub has answered.

@@ -17,7 +17,7 @@ const SQLite = "sqlite"
 const prefix = "PARLEY_"
 
 // Variables that begin like those of keys and are something else.
-var otherVariables = []string{"PARLEY_HOME", "PARLEY_TOKEN", "PARLEY_URL", "PARLEY_RUN", "PARLEY_MESSAGE", "PARLEY_CONVERSATION", "PARLEY_TASK", "PARLEY_FROM", "PARLEY_TEST_POSTGRES"}
+var unrelatedVariables = []string{"PARLEY_HOME", "PARLEY_TOKEN", "PARLEY_URL", "PARLEY_RUN", "PARLEY_MESSAGE", "PARLEY_CONVERSATION", "PARLEY_TASK", "PARLEY_FROM", "PARLEY_TEST_POSTGRES"}
 
 // Config is everything that is set.
 type Config struct {
@@ -161,8 +161,8 @@ type Value struct {
 	Source string `json:"source"`
 }
 
-// given is a value that a source gives to a key.
-type given struct{ text, source string }
+// sourcedValue is a value that a source gives to a key.
+type sourcedValue struct{ text, source string }
 
 // Load reads all sources. The file may be absent; the environment is as of os.Environ, and flags are by the
 // names of their keys. The error says which source is wrong, and how to mend it.
@@ -175,7 +175,7 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 	c := &Config{Runtimes: read.sections[runtimes].text, Providers: read.sections[providers].text, Notify: read.sections[notify].text}
 	fromEnviron := c.readEnviron(environ)
 	for _, key := range keys {
-		value := given{key.Default, "default"}
+		value := sourcedValue{key.Default, "default"}
 		if found, ok := fromFile[key.Name]; ok {
 			value = found
 		}
@@ -183,7 +183,7 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 			value = found
 		}
 		if text, ok := flags[key.Name]; ok {
-			value = given{text, "--" + key.Flag()}
+			value = sourcedValue{text, "--" + key.Flag()}
 		}
 		if err := c.set(key, value); err != nil {
 			return nil, err
@@ -197,7 +197,7 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 	return c, nil
 }
 
-func (c *Config) set(key Key, value given) error {
+func (c *Config) set(key Key, value sourcedValue) error {
 	if err := key.read(c, value.text); err != nil {
 		return parley.Errorf(parley.BadInput, "the setting %s (%s) is not valid: %w", key.Name, value.source, err).
 			Suggest("%s: %s", key.Name, strings.ReplaceAll(key.Type, "`", ""))
@@ -211,21 +211,21 @@ func (c *Config) set(key Key, value given) error {
 
 // readEnviron finds the variables that set keys. An empty one sets nothing. One that nearly is such a variable
 // is a warning only: the environment is shared with others.
-func (c *Config) readEnviron(environ []string) map[string]given {
+func (c *Config) readEnviron(environ []string) map[string]sourcedValue {
 	byVariable, names := map[string]string{}, []string{}
 	for _, key := range keys {
 		byVariable[key.Variable()] = key.Name
 		names = append(names, key.Variable())
 	}
-	found := map[string]given{}
+	found := map[string]sourcedValue{}
 	for _, entry := range environ {
 		variable, text, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(variable, prefix) || slices.Contains(otherVariables, variable) {
+		if !strings.HasPrefix(variable, prefix) || slices.Contains(unrelatedVariables, variable) {
 			continue
 		}
 		if key, known := byVariable[variable]; known {
 			if text != "" {
-				found[key] = given{text, variable}
+				found[key] = sourcedValue{text, variable}
 			}
 		} else if near := parley.Nearest(variable, names); len(near) > 0 {
 			c.warnings = append(c.warnings, "the variable "+variable+" is not a setting: "+parley.DidYouMean(near, ""))

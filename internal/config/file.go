@@ -15,17 +15,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// largestFile bounds what is parsed.
-const largestFile = 1 << 20
+// maxFileSize bounds what is parsed.
+const maxFileSize = 1 << 20
 
 // readFile reads what config.yaml sets. Maps within maps are the parts of a key's name.
 func readFile(path string) (file, error) {
-	f := file{path: path, found: map[string]given{}, sections: map[string]section{}}
+	f := file{path: path, found: map[string]sourcedValue{}, sections: map[string]section{}}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	}
-	if err == nil && info.Size() > largestFile {
+	if err == nil && info.Size() > maxFileSize {
 		err = errors.New("the file is too large")
 	}
 	if err == nil {
@@ -42,17 +42,17 @@ func readFile(path string) (file, error) {
 type file struct {
 	path     string
 	text     []byte
-	found    map[string]given
+	found    map[string]sourcedValue
 	sections map[string]section
 }
 
 func (f file) parse() error {
 	parsed, err := parser.ParseBytes(f.text, 0)
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {
-		return f.wrong(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
+		return f.errorAt(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
 	}
 	if err != nil {
-		return f.wrong(1, "%v", err)
+		return f.errorAt(1, "%v", err)
 	}
 	for _, doc := range parsed.Docs {
 		if err := f.walk("", doc.Body); err != nil {
@@ -62,7 +62,7 @@ func (f file) parse() error {
 	return nil
 }
 
-func (f file) wrong(line int, format string, args ...any) *parley.Error {
+func (f file) errorAt(line int, format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, "%s:%d: %s", f.path, line, fmt.Sprintf(format, args...)).
 		Suggest("see docs/configuration.md")
 }
@@ -84,11 +84,11 @@ func (f file) walk(name string, node ast.Node) error {
 	case *ast.MappingValueNode:
 		return f.walkValue(name, n)
 	default:
-		return f.wrong(lineOf(node), "%s must have settings such as addr: 127.0.0.1:7717", orFile(name))
+		return f.errorAt(lineOf(node), "%s must have settings such as addr: 127.0.0.1:7717", nameOrFile(name))
 	}
 }
 
-func orFile(name string) string {
+func nameOrFile(name string) string {
 	if name == "" {
 		return "the file"
 	}
@@ -98,47 +98,47 @@ func orFile(name string) string {
 func (f file) walkValue(under string, value *ast.MappingValueNode) error {
 	part, ok := value.Key.(*ast.StringNode)
 	if !ok {
-		return f.wrong(lineOf(value.Key), "%s is not the name of a setting", value.Key)
+		return f.errorAt(lineOf(value.Key), "%s is not the name of a setting", value.Key)
 	}
 	name := strings.TrimPrefix(under+"."+part.Value, ".")
 	if slices.Contains(sections, name) {
 		return f.keepSection(name, value)
 	}
-	if key, known := find(name); known {
+	if key, known := findKey(name); known {
 		return f.setKey(key, value.Value)
 	}
 	if !isPartOfKey(name) {
-		return f.unknown(lineOf(value.Key), name)
+		return f.unknownSetting(lineOf(value.Key), name)
 	}
 	return f.walk(name, value.Value)
 }
 
-func (f file) unknown(line int, name string) error {
+func (f file) unknownSetting(line int, name string) error {
 	names := slices.Clone(sections)
 	for _, key := range keys {
 		names = append(names, key.Name)
 	}
-	return f.wrong(line, "unknown setting %q", name).
+	return f.errorAt(line, "unknown setting %q", name).
 		Suggest("%s", parley.DidYouMean(parley.Nearest(name, names), "see docs/configuration.md for all settings"))
 }
 
 func (f file) setKey(key Key, node ast.Node) error {
 	if _, twice := f.found[key.Name]; twice { // rate: {burst: 1} and rate.burst: 2
-		return f.wrong(lineOf(node), "%s is set twice", key.Name)
+		return f.errorAt(lineOf(node), "%s is set twice", key.Name)
 	}
-	text, ok := scalar(node)
+	text, ok := scalarText(node)
 	if !ok && key.isList {
-		text, ok = list(node)
+		text, ok = listText(node)
 	}
 	if !ok {
-		return f.wrong(lineOf(node), "%s must be one value (%s)", key.Name, strings.ReplaceAll(key.Type, "`", ""))
+		return f.errorAt(lineOf(node), "%s must be one value (%s)", key.Name, strings.ReplaceAll(key.Type, "`", ""))
 	}
-	f.found[key.Name] = given{text, fmt.Sprintf("%s:%d", f.path, lineOf(node))}
+	f.found[key.Name] = sourcedValue{text, fmt.Sprintf("%s:%d", f.path, lineOf(node))}
 	return nil
 }
 
-// scalar is the text of a plain value, as it is written. Aliases, tags and nothing are none.
-func scalar(node ast.Node) (string, bool) {
+// scalarText is the text of a plain value, as it is written. Aliases, tags and nothing are none.
+func scalarText(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
 		return n.Value, true
@@ -149,14 +149,14 @@ func scalar(node ast.Node) (string, bool) {
 	}
 }
 
-func list(node ast.Node) (string, bool) {
+func listText(node ast.Node) (string, bool) {
 	sequence, ok := node.(*ast.SequenceNode)
 	if !ok {
 		return "", false
 	}
 	var texts []string
 	for _, one := range sequence.Values {
-		text, ok := scalar(one)
+		text, ok := scalarText(one)
 		if !ok || strings.Contains(text, ",") {
 			return "", false
 		}
@@ -165,7 +165,7 @@ func list(node ast.Node) (string, bool) {
 	return strings.Join(texts, ","), true
 }
 
-func find(name string) (Key, bool) {
+func findKey(name string) (Key, bool) {
 	for _, key := range keys {
 		if key.Name == name {
 			return key, true

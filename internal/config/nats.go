@@ -16,7 +16,7 @@ func natsAddress(text string) (string, error) {
 		if text != "" && (err != nil || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) || u.Hostname() == "") {
 			return "", errors.New("it is not a URL like nats://host:4222")
 		}
-		if text != "" && ambiguous(u) {
+		if text != "" && hasUnescapedAt(u) {
 			return "", errUnescaped
 		}
 	}
@@ -28,7 +28,7 @@ func hideUsers(text string) string {
 	servers := strings.Split(text, ",")
 	for i, one := range servers {
 		u, err := url.Parse(strings.TrimSpace(one))
-		if err != nil || ambiguous(u) {
+		if err != nil || hasUnescapedAt(u) {
 			return "hidden"
 		}
 		if _, has := u.User.Password(); u.User != nil && !has {
@@ -39,10 +39,10 @@ func hideUsers(text string) string {
 	return strings.Join(servers, ",")
 }
 
-var natsToken = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var natsNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func natsName(text string) (string, error) {
-	if !natsToken.MatchString(text) {
+	if !natsNamePattern.MatchString(text) {
 		return "", fmt.Errorf("%q is not a name of letters, digits, _ and -", text)
 	}
 	return text, nil

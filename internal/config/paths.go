@@ -10,7 +10,7 @@ import (
 
 // directories reads absolute paths. ~ is the home directory of the hub's user.
 func directories(text string) (list []string, err error) {
-	given, err := each(text, func(dir string) error {
+	given, err := splitList(text, func(dir string) error {
 		if dir != "~" && !strings.HasPrefix(dir, "~/") && !filepath.IsAbs(dir) {
 			return fmt.Errorf("%q is not an absolute path, nor one that begins with ~/", dir)
 		}
@@ -35,7 +35,7 @@ var (
 )
 
 func variables(text string) ([]string, error) {
-	return each(text, func(name string) error {
+	return splitList(text, func(name string) error {
 		if !variablePattern.MatchString(name) {
 			return fmt.Errorf("%q is not the name of a variable, like MY_KEY or AWS_*", name)
 		}
@@ -44,7 +44,7 @@ func variables(text string) ([]string, error) {
 }
 
 func programNames(text string) ([]string, error) {
-	return each(text, func(name string) error {
+	return splitList(text, func(name string) error {
 		if !programName.MatchString(name) {
 			return fmt.Errorf("%q is not the name of a program, like my-agent", name)
 		}

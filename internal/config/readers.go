@@ -15,8 +15,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// into makes a reader that parses a text and puts it where it belongs.
-func into[T any](where func(*Config) *T, parse func(string) (T, error)) func(*Config, string) error {
+// setField makes a reader that parses a text and puts it where it belongs.
+func setField[T any](where func(*Config) *T, parse func(string) (T, error)) func(*Config, string) error {
 	return func(c *Config, text string) (err error) {
 		*where(c), err = parse(text)
 		return err
@@ -123,7 +123,7 @@ func storeAddress(text string) (string, error) {
 	if err != nil || !slices.Contains([]string{"postgres", "postgresql"}, u.Scheme) {
 		return "", fmt.Errorf("it is neither sqlite nor a URL like postgres://user:password@host/database")
 	}
-	if ambiguous(u) {
+	if hasUnescapedAt(u) {
 		return "", errUnescaped
 	}
 	return text, nil
@@ -131,9 +131,9 @@ func storeAddress(text string) (string, error) {
 
 var errUnescaped = errors.New("it has an @ after its host: in a password, write / as %2F, ? as %3F and # as %23")
 
-// ambiguous says whether a URL has an @ after its host. Then a password with / ? or # in it was cut short, and its rest
+// hasUnescapedAt says whether a URL has an @ after its host. Then a password with / ? or # in it was cut short, and its rest
 // would be read as a path.
-func ambiguous(u *url.URL) bool {
+func hasUnescapedAt(u *url.URL) bool {
 	return strings.Contains(u.Path+u.RawQuery+u.Fragment, "@")
 }
 
@@ -141,7 +141,7 @@ func ambiguous(u *url.URL) bool {
 // apart, it hides the whole address.
 func hidePassword(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || ambiguous(u) {
+	if err != nil || hasUnescapedAt(u) {
 		return "hidden"
 	}
 	query, err := url.ParseQuery(u.RawQuery)
@@ -157,7 +157,7 @@ func hidePassword(text string) string {
 }
 
 func hostNames(text string) ([]string, error) {
-	return each(text, func(name string) error {
+	return splitList(text, func(name string) error {
 		if !isHost(name) {
 			return fmt.Errorf("%q is not a host name like hub.example.org", name)
 		}
@@ -170,9 +170,9 @@ func isHost(name string) bool {
 	return err == nil && cmp.Or(u.Host, "/") == name && u.Hostname() != ""
 }
 
-// places are hosts, addresses and networks.
-func places(text string) ([]string, error) {
-	return each(text, func(place string) error {
+// networkPlaces are hosts, addresses and networks.
+func networkPlaces(text string) ([]string, error) {
+	return splitList(text, func(place string) error {
 		_, notNetwork := netip.ParsePrefix(place)
 		_, notAddress := netip.ParseAddr(place)
 		if notNetwork != nil && notAddress != nil && !isHost(place) {
@@ -182,8 +182,8 @@ func places(text string) ([]string, error) {
 	})
 }
 
-// each splits a list and checks what is in it.
-func each(text string, check func(string) error) ([]string, error) {
+// splitList splits a list and checks what is in it.
+func splitList(text string, check func(string) error) ([]string, error) {
 	var list []string
 	for one := range strings.SplitSeq(text, ",") {
 		if one = strings.TrimSpace(one); one == "" {

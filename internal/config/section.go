@@ -27,7 +27,7 @@ type section struct {
 func (f file) keepSection(name string, value *ast.MappingValueNode) error {
 	line := lineOf(value.Key)
 	if _, twice := f.sections[name]; twice {
-		return f.wrong(line, "%s is set twice", name)
+		return f.errorAt(line, "%s is set twice", name)
 	}
 	kept := section{source: fmt.Sprintf("%s:%d", f.path, line)}
 	switch v := value.Value.(type) {
@@ -37,11 +37,11 @@ func (f file) keepSection(name string, value *ast.MappingValueNode) error {
 			kept.names = append(kept.names, all.Key().String())
 		}
 	default:
-		return f.wrong(line, "%s must have names, each with settings below it", name)
+		return f.errorAt(line, "%s must have names, each with settings below it", name)
 	}
 	text, ok := f.cut(line, name)
 	if !ok {
-		return f.wrong(line, "cannot read %s here", name).Suggest("write %s on a line of its own, without braces around it", name)
+		return f.errorAt(line, "cannot read %s here", name).Suggest("write %s on a line of its own, without braces around it", name)
 	}
 	kept.text = text
 	f.sections[name] = kept
@@ -60,7 +60,7 @@ func (f file) cut(line int, name string) ([]byte, bool) {
 	text = append(text, bytes.Repeat([]byte(" "), len(before)+1)...)
 	text = append(text, head[len(before)+1:]...)
 	for _, next := range lines[line:] {
-		if !belongs(next, indent(head)) {
+		if !isPartOfSection(next, indentation(head)) {
 			break
 		}
 		text = append(text, next...)
@@ -68,10 +68,10 @@ func (f file) cut(line int, name string) ([]byte, bool) {
 	return text, true
 }
 
-// belongs says whether a line is part of what began so far in: it is further in, says nothing, or only closes.
-func belongs(line []byte, in int) bool {
+// isPartOfSection says whether a line is part of what began so far in: it is further in, says nothing, or only closes.
+func isPartOfSection(line []byte, in int) bool {
 	says := bytes.TrimSpace(line)
-	return len(says) == 0 || indent(line) > in || bytes.ContainsAny(says[:1], "#}]")
+	return len(says) == 0 || indentation(line) > in || bytes.ContainsAny(says[:1], "#}]")
 }
 
-func indent(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
+func indentation(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }

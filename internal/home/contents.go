@@ -12,7 +12,7 @@ import (
 )
 
 // What a hub puts into its home.
-var contents = []string{
+var hubFiles = []string{
 	"run", "config.yaml", "store", "node", "agents", "log", "audit.head", "parley.db", "artifacts", "backups", "parley.lock", "parley.mark", "parley.head",
 	"parley.unchecked", "parley.sock",
 }
@@ -24,13 +24,13 @@ func (d Dir) Contents() (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(d.run("hub.lock")); err != nil {
+	if _, err := os.Stat(d.runFile("hub.lock")); err != nil {
 		return nil, parley.Errorf(parley.BadInput, "%s is not the home of a hub", d).Suggest("name the home with --home")
 	}
 	var others []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
-		if !isOurs(entry.Name()) {
+		if !isHubFile(entry.Name()) {
 			others = append(others, entry.Name())
 		}
 	}
@@ -41,9 +41,9 @@ func (d Dir) Contents() (names []string, err error) {
 	return names, nil
 }
 
-// isOurs also knows the files that SQLite and unfinished writes put beside others.
-func isOurs(name string) bool {
-	return slices.ContainsFunc(contents, func(known string) bool {
+// isHubFile also knows the files that SQLite and unfinished writes put beside others.
+func isHubFile(name string) bool {
+	return slices.ContainsFunc(hubFiles, func(known string) bool {
 		rest, found := strings.CutPrefix(name, known)
 		return found && slices.Contains([]string{"", "-wal", "-shm", "-journal", ".tmp", ".restoring"}, rest)
 	})

@@ -9,4 +9,4 @@ import (
 
 func lockFile(*os.File, bool) error { return errors.ErrUnsupported }
 
-func isGone(int) bool { return false }
+func hasEnded(int) bool { return false }

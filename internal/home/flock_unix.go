@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isGone says that a process has ended.
-func isGone(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// hasEnded says that a process has ended.
+func hasEnded(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // lockFile takes a lock for itself alone, or one that only shuts out such. It does not wait.
 func lockFile(file *os.File, alone bool) error {

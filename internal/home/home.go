@@ -41,10 +41,10 @@ func Locate(given string) (Dir, error) {
 func (d Dir) Config() string { return filepath.Join(string(d), "config.yaml") }
 
 // Log is where a hub without a terminal logs to.
-func (d Dir) Log() string { return d.run("hub.log") }
+func (d Dir) Log() string { return d.runFile("hub.log") }
 
-// largestLog is how large a log may be at the start of a hub.
-const largestLog = 16 << 20
+// maxLogSize is how large a log may be at the start of a hub.
+const maxLogSize = 16 << 20
 
 // Messages is where the message log is.
 func (d Dir) Messages() string { return filepath.Join(string(d), "log") }
@@ -52,7 +52,7 @@ func (d Dir) Messages() string { return filepath.Join(string(d), "log") }
 // OpenLog opens the log to add to it. One that has grown large is kept as hub.log.old, in place of the one
 // that was kept before.
 func (d Dir) OpenLog() (*os.File, error) {
-	if info, err := os.Stat(d.Log()); err == nil && info.Size() > largestLog {
+	if info, err := os.Stat(d.Log()); err == nil && info.Size() > maxLogSize {
 		if err := os.Rename(d.Log(), d.Log()+".old"); err != nil {
 			return nil, err
 		}
@@ -60,16 +60,16 @@ func (d Dir) OpenLog() (*os.File, error) {
 	return os.OpenFile(d.Log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
-func (d Dir) run(name string) string { return filepath.Join(string(d), "run", name) }
+func (d Dir) runFile(name string) string { return filepath.Join(string(d), "run", name) }
 
 // Make makes the directory where there is none, for its owner alone, and refuses one that others may enter.
 func (d Dir) Make() error {
-	err := makeDurably(string(d))
+	err := mkdirDurably(string(d))
 	if err == nil {
 		err = d.Check()
 	}
 	if err == nil {
-		err = makeDurably(d.run(""))
+		err = mkdirDurably(d.runFile(""))
 	}
 	if _, explained := errors.AsType[*parley.Error](err); err == nil || explained {
 		return err
@@ -77,12 +77,12 @@ func (d Dir) Make() error {
 	return parley.Errorf(parley.Unavailable, "cannot create the home %s: %w", d, err).Suggest("choose another home with --home")
 }
 
-// makeDurably makes a directory and those above it where they are missing, and syncs what they are named in:
+// mkdirDurably makes a directory and those above it where they are missing, and syncs what they are named in:
 // a new directory could be lost with all that is in it.
-func makeDurably(dir string) error {
+func mkdirDurably(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
-		if err := makeDurably(filepath.Dir(dir)); err != nil {
+		if err := mkdirDurably(filepath.Dir(dir)); err != nil {
 			return err
 		}
 		err = os.Mkdir(dir, 0o700)
@@ -113,13 +113,13 @@ func (d Dir) Check() error {
 	if !info.IsDir() {
 		return parley.Errorf(parley.BadInput, "the home %s is not a directory", d).Suggest("choose another home with --home")
 	}
-	return private(string(d), info)
+	return checkPrivate(string(d), info)
 }
 
 // CheckMade refuses a home in a place where others can put things too, unless this user has made it: it is there
 // itself, not a link to another one, and root's only if it is root's.
 func (d Dir) CheckMade() error {
-	for _, path := range []string{string(d), d.run("")} {
+	for _, path := range []string{string(d), d.runFile("")} {
 		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) && path != string(d) {
 			continue // no hub has been started in it yet
@@ -127,20 +127,20 @@ func (d Dir) CheckMade() error {
 		if err != nil {
 			return err
 		}
-		if !info.IsDir() || !made(info) {
+		if !info.IsDir() || !isMadeByUser(info) {
 			return parley.Errorf(parley.BadInput, "this user did not create the directory %s", path).Suggest("choose another home with --home")
 		}
 	}
 	return d.Check()
 }
 
-// private refuses what group or world may use, or another user owns.
-func private(path string, info fs.FileInfo) error {
+// checkPrivate refuses what group or world may use, or another user owns.
+func checkPrivate(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return parley.Errorf(parley.BadInput, "other users can enter %s (mode %04o); it has all messages", path, mode).
 			Suggest("chmod 700 %s", path)
 	}
-	if !mine(info) {
+	if !isOwnedByUser(info) {
 		return parley.Errorf(parley.BadInput, "%s belongs to another user", path).Suggest("choose another home with --home, or run the hub as its owner")
 	}
 	return nil

@@ -57,7 +57,7 @@ func TestANewHomeIsItsOwnersAlone(t *testing.T) {
 	if err := d.Make(); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{string(d), d.run("")} {
+	for _, dir := range []string{string(d), d.runFile("")} {
 		info, err := os.Stat(dir)
 		if err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%s: %v, %v", dir, info.Mode(), err)
@@ -102,11 +102,11 @@ func TestALargeLogIsMovedAside(t *testing.T) {
 		if info, err := log.Stat(); err != nil || info.Size() != 0 || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
-		if err := errors.Join(log.Truncate(largestLog+1), log.Close()); err != nil {
+		if err := errors.Join(log.Truncate(maxLogSize+1), log.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if info, err := os.Stat(d.Log() + ".old"); err != nil || info.Size() <= largestLog {
+	if info, err := os.Stat(d.Log() + ".old"); err != nil || info.Size() <= maxLogSize {
 		t.Errorf("the old one is not kept: %v", err)
 	}
 }

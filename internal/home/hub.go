@@ -27,25 +27,25 @@ func (l *Lock) Announce(h Hub) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(l.dir.run("address"), []byte(h.Address+"\n")); err != nil {
+	if err := replaceFile(l.dir.runFile("address"), []byte(h.Address+"\n")); err != nil {
 		return err
 	}
-	return replace(l.dir.run("hub.json"), append(text, '\n'))
+	return replaceFile(l.dir.runFile("hub.json"), append(text, '\n'))
 }
 
 // retract removes what Announce wrote.
 func (l *Lock) retract() error {
 	var errs []error
 	for _, name := range []string{"hub.json", "address"} {
-		if err := os.Remove(l.dir.run(name)); !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(l.dir.runFile(name)); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// replace puts a file in its place whole: a reader finds the old text or the new one.
-func replace(path string, text []byte) error {
+// replaceFile puts a file in its place whole: a reader finds the old text or the new one.
+func replaceFile(path string, text []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -60,9 +60,9 @@ func replace(path string, text []byte) error {
 	return err
 }
 
-// announced reads run/hub.json. The zero value is that of a hub that has not written it yet.
-func (d Dir) announced() (h Hub) {
-	text, err := os.ReadFile(d.run("hub.json"))
+// readAnnouncement reads run/hub.json. The zero value is that of a hub that has not written it yet.
+func (d Dir) readAnnouncement() (h Hub) {
+	text, err := os.ReadFile(d.runFile("hub.json"))
 	if err != nil || json.Unmarshal(text, &h) != nil {
 		return Hub{}
 	}
@@ -71,16 +71,16 @@ func (d Dir) announced() (h Hub) {
 
 // Running finds the hub that runs in this home. What a hub that was killed has left is nobody.
 func (d Dir) Running() (h Hub, running bool, err error) {
-	held, err := isLocked(d.run("hub.lock"))
+	held, err := isLocked(d.runFile("hub.lock"))
 	if err != nil || !held {
 		return Hub{}, false, err
 	}
-	return d.announced(), true, nil
+	return d.readAnnouncement(), true, nil
 }
 
-// inUse says who has the home.
-func (d Dir) inUse() error {
-	who, h := "a hub that is starting, or another command", d.announced()
+// inUseError says who has the home.
+func (d Dir) inUseError() error {
+	who, h := "a hub that is starting, or another command", d.readAnnouncement()
 	if h.PID != 0 {
 		who = fmt.Sprintf("a hub (process %d, since %s, at %s)", h.PID, h.StartedAt.Local().Format("2006-01-02 15:04:05"), h.Address)
 	}

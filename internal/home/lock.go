@@ -20,20 +20,20 @@ var errHeld = errors.New("locked by another process")
 // One who asks whether a hub runs holds the lock for a moment, and so may what a hub was starting when it was
 // killed, until it is another program. Who wants to keep it tries again.
 const (
-	lockTries = 20
-	abandoned = 400 // tries, where the hub that had it is gone
-	lockPause = 5 * time.Millisecond
+	lockAttempts          = 20
+	abandonedLockAttempts = 400 // tries, where the hub that had it is gone
+	lockPause             = 5 * time.Millisecond
 )
 
 // Acquire takes the lock of a home that exists. It ends with the process, or by Release. E002 with who has it
 // (Conflict) if another process does.
 func (d Dir) Acquire() (*Lock, error) {
-	file, err := os.OpenFile(d.run("hub.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(d.runFile("hub.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, d.noLock(err)
+		return nil, d.lockError(err)
 	}
-	for n := range abandoned {
-		if err = lockFile(file, true); !errors.Is(err, errHeld) || n >= lockTries && !isGone(d.announced().PID) {
+	for n := range abandonedLockAttempts {
+		if err = lockFile(file, true); !errors.Is(err, errHeld) || n >= lockAttempts && !hasEnded(d.readAnnouncement().PID) {
 			break
 		}
 		time.Sleep(lockPause)
@@ -46,12 +46,12 @@ func (d Dir) Acquire() (*Lock, error) {
 	}
 	_ = file.Close()
 	if errors.Is(err, errHeld) {
-		return nil, d.inUse()
+		return nil, d.inUseError()
 	}
-	return nil, d.noLock(err)
+	return nil, d.lockError(err)
 }
 
-func (d Dir) noLock(err error) error {
+func (d Dir) lockError(err error) error {
 	return parley.Errorf(parley.Unavailable, "cannot lock the home %s: %w", d, err).
 		Suggest("check its permissions and the free space on its disk, or choose another home with --home")
 }

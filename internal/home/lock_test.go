@@ -41,13 +41,13 @@ func TestOneHubHasAHome(t *testing.T) {
 	if found, running, err := d.Running(); err != nil || !running || found != hub {
 		t.Errorf("found %+v, %v, %v", found, running, err)
 	}
-	if text, err := os.ReadFile(d.run("address")); err != nil || string(text) != "127.0.0.1:7717\n" {
+	if text, err := os.ReadFile(d.runFile("address")); err != nil || string(text) != "127.0.0.1:7717\n" {
 		t.Errorf("the address is %q, %v", text, err)
 	}
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(d.run("*")); len(left) != 1 || filepath.Base(left[0]) != "hub.lock" {
+	if left, _ := filepath.Glob(d.runFile("*")); len(left) != 1 || filepath.Base(left[0]) != "hub.lock" {
 		t.Errorf("left behind: %q", left)
 	}
 	if err := acquire(t, d).Release(); err != nil {
@@ -74,7 +74,7 @@ func TestWhatAKilledHubLeftIsNobody(t *testing.T) {
 
 func TestOneWhoAsksDoesNotShutOut(t *testing.T) {
 	d := newHome(t)
-	asking, err := os.Create(d.run("hub.lock"))
+	asking, err := os.Create(d.runFile("hub.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestLongPathsMoveToTheRuntimeDirectory(t *testing.T) {
 		t.Errorf("a directory others may enter: %v", err)
 	}
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	if path := d.Socket(); !strings.HasPrefix(path, "/tmp/parley-") || len(path) > longestSocket {
+	if path := d.Socket(); !strings.HasPrefix(path, "/tmp/parley-") || len(path) > maxSocketPath {
 		t.Errorf("without a runtime directory the socket is %s", path)
 	}
 }

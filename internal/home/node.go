@@ -49,11 +49,11 @@ func (l *Lock) Node() (string, error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	name := hex.EncodeToString(random[:])
-	return name, withoutRoom(l.dir, replaceDurably(path, []byte(name+"\n")))
+	return name, explainFullDisk(l.dir, replaceDurably(path, []byte(name+"\n")))
 }
 
-// withoutRoom turns an error whose cause is a full disk into one that says so.
-func withoutRoom(dir Dir, err error) error {
+// explainFullDisk turns an error whose cause is a full disk into one that says so.
+func explainFullDisk(dir Dir, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}

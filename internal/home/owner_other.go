@@ -4,6 +4,6 @@ package home
 
 import "io/fs"
 
-func mine(fs.FileInfo) bool { return true }
+func isOwnedByUser(fs.FileInfo) bool { return true }
 
-func made(fs.FileInfo) bool { return true }
+func isMadeByUser(fs.FileInfo) bool { return true }

@@ -9,7 +9,7 @@ import (
 // reserveSize is the room that a hub needs to start: for the index of its write-ahead log, its lock and what it announces.
 const reserveSize = 1 << 20
 
-func (d Dir) reserve() string { return d.run("reserve") }
+func (d Dir) reserve() string { return d.runFile("reserve") }
 
 // FreeReserve frees the room that FillReserve keeps, so that a hub can start on a full disk.
 func (l *Lock) FreeReserve() error {

@@ -13,20 +13,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// longestSocket is what every system has room for in the address of a socket.
-const longestSocket = 100
+// maxSocketPath is what every system has room for in the address of a socket.
+const maxSocketPath = 100
 
 // Socket is the path of the hub's socket: in the home, or, where that path is too long for a socket, in a
 // directory of this user under a name made from the home.
 func (d Dir) Socket() string {
 	inside := filepath.Join(string(d), "parley.sock")
-	if len(inside) <= longestSocket {
+	if len(inside) <= maxSocketPath {
 		return inside
 	}
 	digest := sha256.Sum256([]byte(d))
 	name := hex.EncodeToString(digest[:8]) + ".sock"
 	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) {
-		if path := filepath.Join(runtime, "parley", name); len(path) <= longestSocket {
+		if path := filepath.Join(runtime, "parley", name); len(path) <= maxSocketPath {
 			return path
 		}
 	}
@@ -79,10 +79,10 @@ func privateDir(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	if !made(info) {
+	if !isMadeByUser(info) {
 		return fmt.Errorf("another user created %s", dir)
 	}
-	return private(dir, info)
+	return checkPrivate(dir, info)
 }
 
 // removeSocket removes a socket that is left, and nothing else.

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// mostMarks is how many accents one letter may carry. No language needs more, and a tower of them runs
+// maxMarks is how many accents one letter may carry. No language needs more, and a tower of them runs
 // over the lines above.
-const mostMarks = 8
+const maxMarks = 8
 
 // Text keeps lines apart and makes everything else printable. Tabs become spaces.
 func Text(s string) string { return clean(s, "\n") }
@@ -41,7 +41,7 @@ func JSON(raw []byte) []byte {
 }
 
 // unprintable holds for what would be shown as something else. Line ends are those between values.
-func unprintable(r rune) bool { return r != '\n' && r != utf8.RuneError && shown(r) != r }
+func unprintable(r rune) bool { return r != '\n' && r != utf8.RuneError && visibleRune(r) != r }
 
 func clean(s, newline string) string {
 	if printable(s) {
@@ -53,7 +53,7 @@ func clean(s, newline string) string {
 	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
 		if !unicode.Is(unicode.M, r) {
 			marks = 0
-		} else if marks++; marks > mostMarks {
+		} else if marks++; marks > maxMarks {
 			continue
 		}
 		switch r {
@@ -62,7 +62,7 @@ func clean(s, newline string) string {
 		case '\t':
 			out.WriteString("    ")
 		default:
-			out.WriteRune(shown(r))
+			out.WriteRune(visibleRune(r))
 		}
 	}
 	return out.String()
@@ -78,8 +78,8 @@ func printable(s string) bool {
 	return true
 }
 
-// shown is what stands for a character: itself, or a picture of what it would have done.
-func shown(r rune) rune {
+// visibleRune is what stands for a character: itself, or a picture of what it would have done.
+func visibleRune(r rune) rune {
 	const pictures, picturedDelete = '\u2400', '\u2421'
 	switch {
 	case r < ' ':

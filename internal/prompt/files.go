@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const mostFile = 64 << 10 // bytes of an identity file that an agent is given
+const maxFileSize = 64 << 10 // bytes of an identity file that an agent is given
 
 // Files reads the identity files in an agent's directory: those there are. It is fine if there is no
 // directory. E003 if one of them is no regular file: a link could lead anywhere.
@@ -67,18 +67,18 @@ func read(root *os.Root, name string) (string, error) {
 	if !os.SameFile(info, opened) {
 		return "", errors.New("it was replaced meanwhile")
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostFile+1))
-	return cut(string(text), name), err
+	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	return limitText(string(text), name), err
 }
 
-// cut makes a text valid, and shortens one that is too long.
-func cut(text, name string) string {
-	if len(text) <= mostFile {
+// limitText makes a text valid, and shortens one that is too long.
+func limitText(text, name string) string {
+	if len(text) <= maxFileSize {
 		return strings.ToValidUTF8(text, "\uFFFD")
 	}
-	end := mostFile
-	for end > mostFile-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	end := maxFileSize
+	for end > maxFileSize-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return strings.ToValidUTF8(text[:end], "\uFFFD") + fmt.Sprintf("\n(%s goes on; only its first %d KiB are shown)", name, mostFile>>10)
+	return strings.ToValidUTF8(text[:end], "\uFFFD") + fmt.Sprintf("\n(%s goes on; only its first %d KiB are shown)", name, maxFileSize>>10)
 }

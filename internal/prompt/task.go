@@ -27,13 +27,13 @@ func (b *builder) task() string {
 	if t.Deadline != nil {
 		fmt.Fprintf(&lines, "It is due %s.\n", quote.Time(*t.Deadline))
 	}
-	lines.WriteString(progress(t.Progress))
-	lines.WriteString(open(t.WaitsOn))
+	lines.WriteString(progressText(t.Progress))
+	lines.WriteString(openWorkText(t.WaitsOn))
 	return lines.String()
 }
 
-// progress is how far the task has come by the agent's own word.
-func progress(p *parley.TaskProgress) string {
+// progressText is how far the task has come by the agent's own word.
+func progressText(p *parley.TaskProgress) string {
 	if p == nil {
 		return ""
 	}
@@ -56,8 +56,8 @@ func progress(p *parley.TaskProgress) string {
 	return "You have said how it goes: " + strings.Join(said, ", ") + ".\n"
 }
 
-// open is what others are at for the task. The agent is told that it has nothing to do about it.
-func open(w parley.WaitsOn) string {
+// openWorkText is what others are at for the task. The agent is told that it has nothing to do about it.
+func openWorkText(w parley.WaitsOn) string {
 	if len(w.Subtasks) == 0 && w.Approval == "" {
 		return "Your final text is its result.\n"
 	}
@@ -77,23 +77,23 @@ func open(w parley.WaitsOn) string {
 	return lines.String()
 }
 
-// given is what the task was given: the request that began it, and the results it depends on. A session that goes
+// givenPieces is what the task was given: the request that began it, and the results it depends on. A session that goes
 // on has had it.
-func (b *builder) given() (list []piece) {
+func (b *builder) givenPieces() (list []piece) {
 	if b.Task == nil || b.Resumed {
 		return nil
 	}
 	if b.Request != nil {
-		list = append(list, b.message(*b.Request))
+		list = append(list, b.messagePiece(*b.Request))
 	}
 	for _, t := range b.Needed {
-		list = append(list, resultOf(t))
+		list = append(list, resultPiece(t))
 	}
 	return list
 }
 
-// resultOf is what came of a task that this one comes after. Nothing else of that one is for the agent to see.
-func resultOf(t parley.Task) piece {
+// resultPiece is what came of a task that this one comes after. Nothing else of that one is for the agent to see.
+func resultPiece(t parley.Task) piece {
 	head, text := "result of "+quote.Word(t.ID)+":\n", ""
 	if t.Result != nil {
 		text = t.Result.Text

@@ -100,7 +100,7 @@ func body(m parley.Message, limit int) string {
 	total := 0
 	for i := range parts {
 		parts[i].words = parts[i].words.Map(Clean)
-		total += cost(parts[i].words.Text, parts[i].marks)
+		total += blockSize(parts[i].words.Text, parts[i].marks)
 	}
 	var out strings.Builder
 	for _, p := range parts {
@@ -110,7 +110,7 @@ func body(m parley.Message, limit int) string {
 		out.WriteString(p.label)
 		share := 0
 		if limit > 0 {
-			share = max(1, limit*cost(p.words.Text, p.marks)/total)
+			share = max(1, limit*blockSize(p.words.Text, p.marks)/total)
 		}
 		out.WriteString(render(p.words, p.marks, share))
 	}

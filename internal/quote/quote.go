@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	prefix  = "| "
-	mostRow = 200 // characters of foreign text shown within a line
+	prefix    = "| "
+	maxInline = 200 // characters of foreign text shown within a line
 )
 
 // Clean is a text with one sort of line end and without what nobody can see.
@@ -34,15 +34,15 @@ func clean(r rune) rune {
 	case '\t', '\u200c', '\u200d': // the joiners are part of words in some scripts, and of emoji
 		return r
 	default:
-		if hidden(r) {
+		if isInvisible(r) {
 			return -1
 		}
 		return r
 	}
 }
 
-// hidden holds for control and format characters, and for those that a text can be smuggled in.
-func hidden(r rune) bool {
+// isInvisible holds for control and format characters, and for those that a text can be smuggled in.
+func isInvisible(r rune) bool {
 	const firstSelector, lastSelector = '\U000e0100', '\U000e01ef'
 	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
 		return false
@@ -64,7 +64,7 @@ func block(cleaned string, marks int) string {
 		return ""
 	}
 	var out strings.Builder
-	out.Grow(cost(cleaned, marks))
+	out.Grow(blockSize(cleaned, marks))
 	full := strings.Repeat(prefix, marks)
 	bare := strings.TrimSuffix(full, " ")
 	for line := range strings.SplitSeq(cleaned, "\n") {
@@ -79,8 +79,8 @@ func block(cleaned string, marks int) string {
 
 // Inline is a foreign text within a line: shortened, in quotation marks, with escapes.
 func Inline(s string) string {
-	if utf8.RuneCountInString(s) > mostRow {
-		s = string([]rune(s)[:mostRow]) + "…"
+	if utf8.RuneCountInString(s) > maxInline {
+		s = string([]rune(s)[:maxInline]) + "…"
 	}
 	return strconv.Quote(s)
 }
@@ -96,14 +96,14 @@ func Word(s string) string {
 	return Inline(s)
 }
 
-// cost is how many bytes the block of a clean text has, or a little less.
-func cost(cleaned string, marks int) int {
+// blockSize is how many bytes the block of a clean text has, or a little less.
+func blockSize(cleaned string, marks int) int {
 	return len(cleaned) + marks*len(prefix)*(strings.Count(cleaned, "\n")+1)
 }
 
 // shorten leaves out the middle of a clean text.
 func shorten(s string, marks, most int) string {
-	if cost(s, marks) <= most {
+	if blockSize(s, marks) <= most {
 		return block(s, marks)
 	}
 	first := head(s, marks, most/2)
@@ -114,7 +114,7 @@ func shorten(s string, marks, most int) string {
 // head is the longest beginning of a clean text with a block of at most so many bytes.
 func head(s string, marks, most int) string {
 	for i, r := range s {
-		if most -= width(r, marks); most < 0 {
+		if most -= runeSize(r, marks); most < 0 {
 			return s[:i]
 		}
 	}
@@ -125,7 +125,7 @@ func head(s string, marks, most int) string {
 func tail(s string, marks, most int) string {
 	for i := len(s); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:i])
-		if most -= width(r, marks); most < 0 {
+		if most -= runeSize(r, marks); most < 0 {
 			return s[i:]
 		}
 		i -= size
@@ -133,7 +133,7 @@ func tail(s string, marks, most int) string {
 	return s
 }
 
-func width(r rune, marks int) int {
+func runeSize(r rune, marks int) int {
 	if r == '\n' {
 		return 1 + marks*len(prefix)
 	}

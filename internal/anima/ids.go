@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const longest = 64 // characters of an id or a name
+const maxIDLength = 64 // characters of an id or a name
 
 // slug makes a text fit for an id or a name, as well as it goes.
 func slug(words string) string {
@@ -24,24 +24,24 @@ func slug(words string) string {
 		return '-'
 	}
 	made := strings.TrimLeft(strings.Map(fits, strings.ToLower(words)), "-_")
-	return strings.TrimRight(made[:min(longest, len(made))], "-")
+	return strings.TrimRight(made[:min(maxIDLength, len(made))], "-")
 }
 
-// marked is a name with a mark that no other name has.
-func marked(name, of string) string {
+// withSuffix is a name with a mark that no other name has.
+func withSuffix(name, of string) string {
 	sum := sha256.Sum256([]byte(of))
 	const mark = 5
-	return strings.TrimPrefix(name[:min(longest-mark, len(name))]+"-"+hex.EncodeToString(sum[:2]), "-")
+	return strings.TrimPrefix(name[:min(maxIDLength-mark, len(name))]+"-"+hex.EncodeToString(sum[:2]), "-")
 }
 
-// agentID is the id of somebody here. It depends on nothing but the name there, so that it is the same whenever more is imported.
-func agentID(name string) string {
+// newAgentID is the id of somebody here. It depends on nothing but the name there, so that it is the same whenever more is imported.
+func newAgentID(name string) string {
 	if strings.EqualFold(name, parley.Owner) {
 		return parley.Owner
 	}
 	id := slug(name)
 	if id != strings.ToLower(name) || parley.CheckID(id) != nil {
-		id = marked(id, name)
+		id = withSuffix(id, name)
 	}
 	return id
 }

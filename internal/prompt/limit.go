@@ -21,13 +21,13 @@ func (b *builder) messages() (history, given, triggers string) {
 	if limit := b.Agent.ContextTokens; limit > 0 {
 		room = limit * bytesPerToken
 	}
-	all := b.given()
+	all := b.givenPieces()
 	first := len(all)
 	for _, m := range b.Triggers {
-		all = append(all, b.message(m))
+		all = append(all, b.messagePiece(m))
 	}
 	shorter := make([]string, len(all))
-	for i, share := range shares(all, room) {
+	for i, share := range divideRoom(all, room) {
 		shorter[i] = all[i].whole
 		if len(shorter[i]) > share {
 			shorter[i] = all[i].short(share)
@@ -37,7 +37,7 @@ func (b *builder) messages() (history, given, triggers string) {
 	if given != "" {
 		given = "It was given:\n" + given
 	}
-	shown, left := b.voices.Fit(b.past(), max(0, room-len(given)-len(triggers)))
+	shown, left := b.voices.Fit(b.history(), max(0, room-len(given)-len(triggers)))
 	if left > 0 {
 		history = fmt.Sprintf("(%d older messages left out)\n", left)
 	}
@@ -50,12 +50,12 @@ type piece struct {
 	short func(most int) string
 }
 
-func (b *builder) message(m parley.Message) piece {
+func (b *builder) messagePiece(m parley.Message) piece {
 	return piece{b.voices.Message(m), func(most int) string { return b.voices.Short(m, most) }}
 }
 
-// shares divides room among pieces. What a small one does not need, the larger ones get.
-func shares(pieces []piece, room int) []int {
+// divideRoom divides room among pieces. What a small one does not need, the larger ones get.
+func divideRoom(pieces []piece, room int) []int {
 	order := make([]int, len(pieces))
 	for i := range pieces {
 		order[i] = i
@@ -69,8 +69,8 @@ func shares(pieces []piece, room int) []int {
 	return shares
 }
 
-// past is the history without what is shown elsewhere.
-func (b *builder) past() []parley.Message {
+// history is the history without what is shown elsewhere.
+func (b *builder) history() []parley.Message {
 	elsewhere := map[string]bool{}
 	for _, m := range slices.Concat(b.Triggers, b.Earlier) {
 		elsewhere[m.ID] = true

@@ -14,7 +14,7 @@ func Wording(w parley.Wording) string { return render(w.Map(Clean), 0, 0) }
 // Shown is a text of the hub's as the command line prints it: as Wording has it, but a single line of somebody else that
 // ends a line of the hub's stays there, as in "Response from DataBot: yes". Nothing behind it can be forged.
 func Shown(w parley.Wording) string {
-	r := rendering{ends: true}
+	r := renderer{quotesEndLines: true}
 	return r.render(w.Map(Clean).Parts(), 0, 0)
 }
 
@@ -34,42 +34,42 @@ func render(w parley.Wording, marks, limit int) string {
 	foreign := 0
 	for _, p := range parts {
 		if p.Quoted {
-			foreign += cost(p.Text, marks+1)
+			foreign += blockSize(p.Text, marks+1)
 		} else {
 			hubs.WriteString(p.Text)
 		}
 	}
 	own := hubs.String()
 	if foreign == 0 {
-		return fitted(own, marks, limit)
+		return renderLimited(own, marks, limit)
 	}
 	left := 0
 	if limit > 0 {
-		left = max(1, limit-cost(own, marks))
+		left = max(1, limit-blockSize(own, marks))
 	}
-	r := rendering{marks: marks}
+	r := renderer{marks: marks}
 	return r.render(parts, left, foreign)
 }
 
-func fitted(cleaned string, marks, limit int) string {
+func renderLimited(cleaned string, marks, limit int) string {
 	if limit == 0 {
 		return block(cleaned, marks)
 	}
 	return shorten(cleaned, marks, limit)
 }
 
-// rendering is a wording on its way into lines.
-type rendering struct {
-	marks  int
-	out    strings.Builder
-	line   string // the hub's words that are not written yet
-	behind bool   // lines of others come right before
-	ends   bool   // a line of the hub's may end in words of others
+// renderer is a wording on its way into lines.
+type renderer struct {
+	marks          int
+	out            strings.Builder
+	line           string // the hub's words that are not written yet
+	afterQuote     bool   // lines of others come right before
+	quotesEndLines bool   // a line of the hub's may end in words of others
 }
 
 // render puts the parts of a clean wording into lines. With a limit, words of others have so many bytes of all that they
 // would need.
-func (r *rendering) render(parts []parley.Part, limit, needed int) string {
+func (r *renderer) render(parts []parley.Part, limit, needed int) string {
 	for i, p := range parts {
 		next := ""
 		if i+1 < len(parts) {
@@ -77,38 +77,38 @@ func (r *rendering) render(parts []parley.Part, limit, needed int) string {
 		}
 		switch {
 		case !p.Quoted:
-			r.own(p.Text)
-		case r.inline(p.Text, next), r.ends && r.end(p.Text, next):
+			r.addOwn(p.Text)
+		case r.appendInline(p.Text, next), r.quotesEndLines && r.appendAtLineEnd(p.Text, next):
 		case limit > 0:
-			r.quote(p, limit*cost(p.Text, r.marks+1)/needed)
+			r.addQuote(p, limit*blockSize(p.Text, r.marks+1)/needed)
 		default:
-			r.quote(p, 0)
+			r.addQuote(p, 0)
 		}
 	}
 	r.flush()
 	return r.out.String()
 }
 
-// own adds words of the hub. Lines of others have ended the line before.
-func (r *rendering) own(text string) {
-	if r.behind {
+// addOwn adds words of the hub. Lines of others have ended the line before.
+func (r *renderer) addOwn(text string) {
+	if r.afterQuote {
 		text = strings.TrimPrefix(text, "\n")
 	}
-	r.line, r.behind = r.line+text, false
+	r.line, r.afterQuote = r.line+text, false
 }
 
 // flush writes the hub's words. A line that others' words end is ended here.
-func (r *rendering) flush() {
+func (r *renderer) flush() {
 	r.out.WriteString(block(strings.TrimSuffix(strings.TrimRight(r.line, " "), "\n"), r.marks))
 	r.line = ""
 }
 
-// inline puts words of others into a line of the hub's, in quotation marks with escapes, if the line goes on behind
+// appendInline puts words of others into a line of the hub's, in quotation marks with escapes, if the line goes on behind
 // them and they are short.
-func (r *rendering) inline(text, next string) bool {
+func (r *renderer) appendInline(text, next string) bool {
 	atStart := r.line == "" || strings.HasSuffix(r.line, "\n")
 	atEnd := next == "" || strings.HasPrefix(next, "\n")
-	if atEnd || atStart && !strings.HasPrefix(next, " ") || strings.Contains(text, "\n") || utf8.RuneCountInString(text) > mostRow {
+	if atEnd || atStart && !strings.HasPrefix(next, " ") || strings.Contains(text, "\n") || utf8.RuneCountInString(text) > maxInline {
 		return false
 	}
 	words := strconv.Quote(text)
@@ -119,8 +119,8 @@ func (r *rendering) inline(text, next string) bool {
 	return true
 }
 
-// end leaves words of others at the end of a line of the hub's, if they are no more than that line.
-func (r *rendering) end(text, next string) bool {
+// appendAtLineEnd leaves words of others at the end of a line of the hub's, if they are no more than that line.
+func (r *renderer) appendAtLineEnd(text, next string) bool {
 	atStart := r.line == "" || strings.HasSuffix(r.line, "\n")
 	atEnd := next == "" || strings.HasPrefix(next, "\n")
 	if atStart || !atEnd || strings.Contains(text, "\n") {
@@ -130,13 +130,13 @@ func (r *rendering) end(text, next string) bool {
 	return true
 }
 
-// quote puts words of others into lines of their own, under one that says whose they are.
-func (r *rendering) quote(p parley.Part, limit int) {
+// addQuote puts words of others into lines of their own, under one that says whose they are.
+func (r *renderer) addQuote(p parley.Part, limit int) {
 	r.flush()
 	who := "which others may have written:\n"
 	if p.By != "" {
 		who = "written by " + Word(p.By) + ":\n"
 	}
-	r.out.WriteString(who + fitted(p.Text, r.marks+1, limit))
-	r.behind = true
+	r.out.WriteString(who + renderLimited(p.Text, r.marks+1, limit))
+	r.afterQuote = true
 }

@@ -1,0 +1,223 @@
+package anima
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/parley-hub/parley"
+)
+
+// sourceConversation is a conversation of the database, and what it is in the hub.
+type sourceConversation struct {
+	id      string // there
+	name    string
+	created time.Time
+	updated time.Time
+	members map[string]time.Time // by their ids here, with when they have come
+	target  parley.Conversation
+	exists  bool // the hub has it
+	notice  string
+}
+
+// hubState is what the hub has, and what is added to it.
+type hubState struct {
+	agents map[string]string // ids by what they are called, folded
+	ids    map[string]bool
+	names  map[string]bool
+	sets   map[string]string // ids by members
+	added  map[string]bool   // of these sets
+}
+
+func newHubState(hub Hub) *hubState {
+	k := &hubState{agents: map[string]string{}, ids: map[string]bool{}, names: map[string]bool{}, sets: map[string]string{}, added: map[string]bool{}}
+	for _, a := range hub.Agents {
+		if a.Kind != parley.KindSystem {
+			k.agents[parley.Fold(a.ID)], k.agents[parley.Fold(a.Name)] = a.ID, a.ID
+		}
+	}
+	for _, c := range hub.Conversations {
+		k.ids[c.ID] = true
+		switch {
+		case c.Name != "":
+			k.names[c.Name] = true
+		case c.Kind == parley.DM || c.Kind == parley.Group:
+			k.sets[parley.SetKey(c.Members)] = c.ID
+		}
+	}
+	return k
+}
+
+// agentID is the id here of somebody there: of who is called so in the hub, or a new one.
+func (k *hubState) agentID(name string) string {
+	if id, there := k.agents[parley.Fold(name)]; there {
+		return id
+	}
+	return newAgentID(name)
+}
+
+// readConversations reads conversations, and who has taken part in each: by the list of participants, and by what was said.
+func (r *reader) readConversations(ctx context.Context) error {
+	if _, err := messageTable.query(ctx, r.db); err != nil {
+		return readError(noMessagesError(err))
+	}
+	err := r.each(ctx, conversationTable, func(row []any) error {
+		created := parseTime(row[2], time.Time{})
+		room := r.conversation(textOf(row[0]), created)
+		room.name, room.created, room.updated = textOf(row[1]), created, parseTime(row[3], created)
+		return nil
+	})
+	if err == nil {
+		err = r.each(ctx, memberTable, func(row []any) error {
+			r.conversation(textOf(row[0]), time.Time{}).join(r.hub.agentID, textOf(row[1]), parseTime(row[2], time.Time{}))
+			return nil
+		})
+	}
+	if err == nil {
+		err = r.each(ctx, messageTable, func(row []any) error {
+			at := parseTime(row[5], time.Time{})
+			room := r.conversation(textOf(row[0]), at)
+			room.created = firstKnown(room.created, at)
+			room.join(r.hub.agentID, textOf(row[1]), at)
+			room.updated = latest(room.updated, at)
+			return nil
+		})
+	}
+	r.order = slices.SortedFunc(maps.Values(r.conversations), func(a, b *sourceConversation) int {
+		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.id, b.id))
+	})
+	return err
+}
+
+func noMessagesError(err error) error {
+	if err == parley.ErrNotFound { //nolint:errorlint // it is the error itself
+		return parley.Errorf(parley.BadInput, "the database has no table messages").Suggest("give the conversations.db of Anima")
+	}
+	return err
+}
+
+// conversation is a conversation by its id there. One that no table lists begins with the first message.
+func (r *reader) conversation(id string, at time.Time) *sourceConversation {
+	if found, ok := r.conversations[id]; ok {
+		return found
+	}
+	made := &sourceConversation{id: id, created: at, members: map[string]time.Time{}}
+	r.conversations[id] = made
+	return made
+}
+
+func (o *sourceConversation) join(idOf func(string) string, name string, at time.Time) {
+	if name == "" {
+		return
+	}
+	id := idOf(name)
+	if _, in := o.members[id]; !in {
+		o.members[id] = at
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// writeAgents writes everybody who takes part. Who is in the hub already stays as it is there.
+func (r *reader) writeAgents(context.Context) error {
+	since := map[string]time.Time{}
+	for _, room := range r.order {
+		for id, at := range room.members {
+			if at = firstKnown(at, room.created); since[id].IsZero() || at.Before(since[id]) {
+				since[id] = at
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(since)) {
+		if id == parley.Owner {
+			continue
+		}
+		r.end.Agents++
+		at := since[id]
+		a := parley.Agent{ID: id, UUID: newID(at, "agent", id), Name: id, Kind: parley.KindAgent, CreatedAt: at, UpdatedAt: at, Profile: parley.DefaultProfile()}
+		if err := r.out.Encode(exportLine{Agent: &a}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstKnown is the first of some times that is known. What has none is from the beginning of time.
+func firstKnown(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Unix(0, 0).UTC()
+}
+
+func (r *reader) writeConversations(context.Context) error {
+	for _, room := range r.order {
+		r.hub.assignTarget(room)
+		if room.exists {
+			continue
+		}
+		r.end.Conversations++
+		c := exportConversation{Conversation: room.target, Members: []exportMember{}}
+		for _, id := range slices.Sorted(maps.Keys(room.members)) {
+			c.Members = append(c.Members, exportMember{id, firstKnown(room.members[id], room.target.CreatedAt)})
+		}
+		if err := r.out.Encode(exportLine{Conversation: &c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assignTarget decides what a conversation is here. Nothing is opened to more readers than it had: what has a name is a private
+// channel. Without a name it is the DM or the group of its members, of which there is one; a further one of two is ephemeral, as
+// a single question is, and of more a channel.
+func (k *hubState) assignTarget(o *sourceConversation) {
+	created := firstKnown(o.created)
+	ids := slices.Sorted(maps.Keys(o.members))
+	o.target = parley.Conversation{
+		ID: newID(created, "conversation", o.id), Kind: parley.Channel, Visibility: parley.Private, CreatedBy: parley.Owner,
+		CreatedAt: created, UpdatedAt: latest(created, o.updated),
+	}
+	o.exists = k.ids[o.target.ID]
+	set := parley.SetKey(ids)
+	other, taken := k.sets[set]
+	switch unnamed := o.name == "" && len(ids) > 1; {
+	case o.exists:
+	case unnamed && taken && !k.added[set]:
+		o.target.ID, o.exists = other, true
+		o.notice = fmt.Sprintf("conversation %q was added to the conversation of %v in the hub", o.id, ids)
+	case unnamed && !taken:
+		o.target.Kind = parley.Group
+		if len(ids) == 2 {
+			o.target.Kind = parley.DM
+		}
+		k.sets[set], k.added[set] = o.target.ID, true
+	case unnamed && len(ids) == 2:
+		o.target.Kind, o.target.ArchivedAt = parley.Ephemeral, &o.target.UpdatedAt
+	default:
+		o.target.Name = k.freeName(cmp.Or(slug(o.name), slug("anima-"+o.id), "anima"), o.target.ID)
+		if o.target.Name != o.name {
+			o.target.Topic = o.name
+			o.notice = fmt.Sprintf("conversation %q is #%s in the hub", cmp.Or(o.name, o.id), o.target.Name)
+		}
+	}
+}
+
+// freeName is a name that nobody has.
+func (k *hubState) freeName(name, id string) string {
+	if k.names[name] || parley.CheckChannelName(name) != nil {
+		name = withSuffix(name, id)
+	}
+	k.names[name] = true
+	return name
+}
