@@ -94,7 +94,7 @@ func (a *app) agentList() *cobra.Command {
 	}
 }
 
-// kindText is a participant's kind, or what a person may do.
+// kindText returns the kind of a participant, or the access level of a person.
 func kindText(kind parley.Kind, access parley.Access) string {
 	return cmp.Or(string(access), string(kind))
 }

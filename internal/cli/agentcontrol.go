@@ -33,7 +33,8 @@ func (a *app) agentResume() *cobra.Command {
 	return a.controlCommand(parley.ActionResume, "resumed", "", "resume AGENT", "Resume a paused agent", "  parley agent resume arya")
 }
 
-// controlCommand is a command that tells an agent something. Where there is a text about a time, it may be given one.
+// controlCommand returns a command that sends an agent a control message. If timeout is not empty, it is the help of a
+// flag --timeout.
 func (a *app) controlCommand(action parley.Action, done, timeout, use, short, example string) *cobra.Command {
 	var reason string
 	var length time.Duration
@@ -59,7 +60,7 @@ func (a *app) controlCommand(action parley.Action, done, timeout, use, short, ex
 	return cmd
 }
 
-// noteStopped says of an agent that was resumed that it is switched off, which is another thing than a pause.
+// noteStopped prints that a resumed agent is still stopped. Resuming ends only a pause.
 func (a *app) noteStopped(ctx context.Context, c *client.Client, agent string) {
 	if view, err := c.Agent(ctx, agent); err == nil && view.Stopped != nil {
 		a.say("note: %s is still stopped; start it with: %s", view.ID, a.commandLine("agent", "start", view.ID))
@@ -109,7 +110,7 @@ func (a *app) agentHealth() *cobra.Command {
 
 const healthWait = 30 * time.Second
 
-// printHealths lists what agents have said of themselves.
+// printHealths lists the health that agents reported.
 func (a *app) printHealths(ctx context.Context, c *client.Client, all bool) error {
 	present, err := c.Who(ctx)
 	if err != nil {
@@ -152,7 +153,7 @@ func (a *app) showHealth(v parley.AgentView) {
 		"uptime", uptimeText(*v.Health), "reported", a.formatTime(v.Health.At), "metrics", string(v.Health.Metrics))
 }
 
-// checkHealth asks an agent how it is, and waits until it has said so.
+// checkHealth asks an agent for its health, and waits until the agent has reported it.
 func checkHealth(ctx context.Context, c *client.Client, agent string, timeout time.Duration) error {
 	view, err := c.Agent(ctx, agent)
 	if err != nil {
@@ -177,7 +178,7 @@ func checkHealth(ctx context.Context, c *client.Client, agent string, timeout ti
 	return noHealthError(view.ID, timeout)
 }
 
-// answerGrace is what the hub has to say that nobody has answered.
+// answerGrace is how much longer than the timeout the command waits for the hub to say that the agent did not answer.
 const answerGrace = 2 * time.Second
 
 func healthAnswerError(agent string, answer parley.Message, timeout time.Duration) error {

@@ -13,11 +13,11 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// agentSetting is something about an agent that a flag sets. Its field in JSON is its name with _ for -, unless
-// it has another; one with a dot is a field within a field.
+// agentSetting is a property of an agent that a flag sets. Its JSON field is the name of the flag with _ for -, unless
+// field names another; a field with a dot is within another object.
 type agentSetting struct {
 	flag, field, help string
-	value             any // what it holds when it is not given: a string, a number or a list
+	value             any // the value without the flag: a string, a number or a list
 }
 
 var agentSettings = []agentSetting{
@@ -46,7 +46,7 @@ var agentSettings = []agentSetting{
 	{"protocol", "protocols", "`name` of a protocol that it speaks; repeat for several", []string(nil)},
 }
 
-// jsonField is the name of the setting's field.
+// jsonField returns the name of the JSON field.
 func (s agentSetting) jsonField() string {
 	if s.field != "" {
 		return s.field
@@ -54,7 +54,7 @@ func (s agentSetting) jsonField() string {
 	return strings.ReplaceAll(s.flag, "-", "_")
 }
 
-// apply sets the setting in a change.
+// apply sets the field in a change.
 func (s agentSetting) apply(change client.AgentChange, value any) {
 	outer, inner, within := strings.Cut(s.jsonField(), ".")
 	if !within {
@@ -69,7 +69,7 @@ func (s agentSetting) apply(change client.AgentChange, value any) {
 	fields[inner] = value
 }
 
-// isSetIn says whether a change has the setting already.
+// isSetIn reports whether a change already has the field.
 func (s agentSetting) isSetIn(change client.AgentChange) bool {
 	outer, inner, within := strings.Cut(s.jsonField(), ".")
 	value, there := change[outer]
@@ -79,7 +79,7 @@ func (s agentSetting) isSetIn(change client.AgentChange) bool {
 	return there
 }
 
-// agentFlags are the flags of one command line that set something about an agent.
+// agentFlags are the flags of one command line that set properties of an agent.
 type agentFlags struct {
 	flags   *pflag.FlagSet
 	runtime runtimeFlags
@@ -111,7 +111,7 @@ func (s *agentFlags) declare(a *app, cmd *cobra.Command) {
 	completeFlag(cmd, "inbox-overflow", completeWords("evict-oldest", "reject", "unbounded"))
 }
 
-// change is what the flags that were given ask for.
+// change returns the change that the given flags ask for.
 func (s *agentFlags) change(ctx context.Context, a *app) (client.AgentChange, error) {
 	change := client.AgentChange{}
 	err := s.runtime.apply(ctx, a, change)
@@ -123,7 +123,7 @@ func (s *agentFlags) change(ctx context.Context, a *app) (client.AgentChange, er
 	return change, err
 }
 
-// value is the value of a flag. The getters fail only for flags of another kind.
+// value returns the value of a flag. The getters fail only for flags of another type.
 func (s *agentFlags) value(one agentSetting) (value any) {
 	switch one.value.(type) {
 	case string:
@@ -138,7 +138,7 @@ func (s *agentFlags) value(one agentSetting) (value any) {
 	return value
 }
 
-// newAgent is an agent as the flags describe it. What is said of a runtime may say which one it is.
+// newAgent returns an agent as the flags describe it. Runtime settings may imply the runtime.
 func (s *agentFlags) newAgent(ctx context.Context, a *app, id string) (n parley.NewAgent, err error) {
 	change, err := s.change(ctx, a)
 	if err != nil {
@@ -161,7 +161,7 @@ func settingNames() (names []string) {
 	return names
 }
 
-// addUnset adds what shall go back to its default.
+// addUnset adds to a change the settings that return to their defaults.
 func addUnset(cmd *cobra.Command, change client.AgentChange, unset []string) error {
 	for _, name := range unset {
 		i := slices.IndexFunc(agentSettings, func(s agentSetting) bool { return s.flag == name || s.jsonField() == name })

@@ -58,7 +58,8 @@ const (
 	maxRunsPerCall = 1000 // in one call
 )
 
-// runDuration is how long a run lasted, or has lasted so far. One that never came to run has been tried all the same.
+// runDuration returns how long a run lasted, or has lasted so far. For a run that never started, it counts from its
+// creation.
 func runDuration(r parley.Run) string {
 	start, end := r.CreatedAt, time.Now()
 	if r.StartedAt != nil {
@@ -120,7 +121,7 @@ func (a *app) agentRun() *cobra.Command {
 	return cmd
 }
 
-// showRun prints a run. Of its output a table has the text, JSON a field.
+// showRun prints a run. A table has its output as text, JSON as a field.
 func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) error {
 	var output strings.Builder
 	if err := c.RunOutput(ctx, v.ID, &output); err != nil {
@@ -146,7 +147,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 	})
 }
 
-// triggersText is who has said what to begin a run, as far as one may know.
+// triggersText returns the messages that triggered a run, as far as the caller may read them.
 func triggersText(ctx context.Context, c *client.Client, triggers []string) string {
 	var said []string
 	for _, id := range triggers {
@@ -159,7 +160,7 @@ func triggersText(ctx context.Context, c *client.Client, triggers []string) stri
 	return strings.Join(said, ", ")
 }
 
-// messageNames finds the short names of messages. It asks the hub once for each message.
+// messageNames returns the short names of messages. It asks the hub once for each message.
 type messageNames struct {
 	client *client.Client
 	known  map[string]string // by id
@@ -167,7 +168,8 @@ type messageNames struct {
 
 func newMessageNames(c *client.Client) messageNames { return messageNames{c, map[string]string{}} }
 
-// names is the short names of messages. The id stands for a message that the caller may not read or that was removed.
+// names returns the short names of messages. It returns the id of a message that the caller may not read, or that was
+// removed.
 func (n messageNames) names(ctx context.Context, ids ...string) string {
 	var names []string
 	for _, id := range ids {
@@ -190,12 +192,12 @@ func (n messageNames) lookup(ctx context.Context, id string) string {
 	return m.ShortName()
 }
 
-// followRun prints what a run says until it has ended, and returns it as it is then.
+// followRun prints the progress of a run until the run has ended, and returns the run.
 func (a *app) followRun(ctx context.Context, c *client.Client, id string) (parley.RunView, error) {
 	var view parley.RunView
 	for e, err := range c.Events(ctx, client.EventsOptions{Kinds: []string{"run"}}) {
 		switch said := parseRunEvent(e); {
-		case err != nil: // it comes back, or the loop ends
+		case err != nil: // the stream reconnects, or the loop ends
 		case e.Kind == client.EventReady || e.Kind == client.EventReset:
 		case said.Run != id:
 			continue

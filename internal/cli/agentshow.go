@@ -42,7 +42,7 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 		"role", v.Role, "description", v.Description, "skills", strings.Join(v.Skills, ", "), "guardrails", v.Guardrails,
 		"tier", string(v.Tier), "manager", v.Manager,
 	}
-	if v.Kind != parley.KindHuman { // nobody runs a person
+	if v.Kind != parley.KindHuman { // people have no runtime
 		fields = append(fields,
 			"mode", string(v.Mode), "runtime", v.Runtime, "runtime config", config,
 			"context messages", strconv.Itoa(v.ContextMessages),
@@ -58,7 +58,7 @@ func (a *app) showAgent(ctx context.Context, c *client.Client, v parley.AgentVie
 	}
 }
 
-// inboxDepth is how much an inbox holds, and what happens beyond.
+// inboxDepth returns the depth of an inbox and its overflow policy.
 func inboxDepth(p parley.Profile) string {
 	if !p.Bounded() {
 		return string(parley.OverflowUnbounded)
@@ -66,7 +66,8 @@ func inboxDepth(p parley.Profile) string {
 	return strconv.Itoa(p.InboxDepth) + ", " + string(p.InboxOverflow)
 }
 
-// splitRules is what an agent's runtime is told, on one line, and its rules, which have many.
+// splitRules splits the runtime configuration of an agent into its rules, which have many lines, and the rest on one
+// line.
 func splitRules(config json.RawMessage) (rest, rules string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(config, &fields) != nil || json.Unmarshal(fields["rules"], &rules) != nil {
@@ -75,11 +76,11 @@ func splitRules(config json.RawMessage) (rest, rules string) {
 	if delete(fields, "rules"); len(fields) == 0 {
 		return "", rules
 	}
-	raw, _ := json.Marshal(fields) // it was read a moment ago
+	raw, _ := json.Marshal(fields) // this JSON was just parsed
 	return string(raw), rules
 }
 
-// lastRun is how an agent's newest run went, as far as one may know.
+// lastRun describes the newest run of an agent. It returns nothing if the caller may not read runs.
 func lastRun(ctx context.Context, c *client.Client, v parley.AgentView) string {
 	page, err := c.Runs(ctx, client.RunsOptions{Agent: v.ID}, client.From{Limit: 1})
 	if v.Runtime == "" || err != nil || len(page.Items) == 0 {
@@ -89,7 +90,7 @@ func lastRun(ctx context.Context, c *client.Client, v parley.AgentView) string {
 	return strings.TrimSpace(run.ShortName() + " " + string(run.State) + " " + runFailure(run))
 }
 
-// statusText is what somebody is doing, with the reason where there is one. Who is away may be asleep as well.
+// statusText returns a status with its reason, if it has one. An agent that is away may be asleep as well.
 func (a *app) statusText(word, reason string, asleep *time.Time) string {
 	if reason != "" {
 		word += " (" + reason + ")"

@@ -60,9 +60,10 @@ func (a *app) approvalList() *cobra.Command {
 	return cmd
 }
 
+// defaultApprovals is how many approvals the list has without --limit.
 const defaultApprovals = 50
 
-// callText is a call in few words.
+// callText describes a held call in a few words.
 func callText(p parley.Approval) string {
 	var call struct {
 		Action  string         `json:"action"`
@@ -70,8 +71,8 @@ func callText(p parley.Approval) string {
 		Text    string         `json:"text"`
 		Content parley.Content `json:"content"` // of a post
 	}
-	_ = json.Unmarshal(p.Call.Args, &call)                                          // other calls have neither
-	if p.Call.Tool == "make_conversation" || p.Call.Tool == "update_conversation" { // the request says it in words
+	_ = json.Unmarshal(p.Call.Args, &call)                                          // other calls have none of these fields
+	if p.Call.Tool == "make_conversation" || p.Call.Tool == "update_conversation" { // the summary has the text
 		first, _, _ := strings.Cut(p.Summary, "\n")
 		_, wants, _ := strings.Cut(strings.TrimSuffix(first, ":"), " wants to ")
 		return wants
@@ -83,7 +84,7 @@ func callText(p parley.Approval) string {
 	return what
 }
 
-// approvalState is the state of a call; of one that was approved, and refused when it was made, with that.
+// approvalState returns the state of an approval. It also says that an approved call was refused.
 func approvalState(p parley.Approval) string {
 	if p.Refused() {
 		return string(p.State) + " (refused)"
@@ -91,7 +92,7 @@ func approvalState(p parley.Approval) string {
 	return string(p.State)
 }
 
-// deciderText is who has decided about a call, or is to.
+// deciderText returns the participant that decided about a call, or that is to decide.
 func deciderText(p parley.Approval) string {
 	if p.DecidedBy != "" {
 		return p.DecidedBy
@@ -116,7 +117,7 @@ func (a *app) approvalShow() *cobra.Command {
 	}
 }
 
-// showApproval shows a request as whoever decides was asked, and how it stands.
+// showApproval prints the request as the approver got it, and the state of the approval.
 func (a *app) showApproval(p parley.Approval) {
 	a.printText(p.Summary)
 	a.printWords("")
@@ -139,7 +140,7 @@ func (a *app) showApproval(p parley.Approval) {
 	}
 }
 
-// decideCommand is a command that answers a request for an approval.
+// decideCommand returns a command that approves or denies a call.
 func (a *app) decideCommand(verb, done, short string, approve bool) *cobra.Command {
 	decision := parley.Decision{Approve: approve}
 	cmd := &cobra.Command{

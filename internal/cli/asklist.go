@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// listAsks prints asks, the newest first.
+// listAsks prints asks, newest first.
 func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksOptions, limit int) error {
 	page := func(ctx context.Context, from client.From) (client.Page[parley.AskView], error) {
 		from.Limit = min(limit+1, maxTasksPerCall)

@@ -10,14 +10,14 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// answeredMessage is what a message that was waited for has come to.
+// answeredMessage is the JSON output of a message whose answers the command waited for.
 type answeredMessage struct {
 	parley.Receipt
 	Answers []parley.Message `json:"answers"`
 }
 
-// awaitAnswer waits until a message is answered and prints the answers. That it was not answered in time is an
-// error which says how far it has come.
+// awaitAnswer waits for the answers to a message and prints them. If an answer is missing at the end of the timeout, it
+// returns an error with the state of the delivery.
 func (a *app) awaitAnswer(ctx context.Context, c *client.Client, r parley.Receipt, timeout time.Duration) error {
 	if !slices.ContainsFunc(r.Deliveries, isWaking) {
 		return parley.Errorf(parley.BadInput, "the message is stored, but it wakes no participant that could answer").
@@ -44,7 +44,7 @@ func (a *app) awaitAnswer(ctx context.Context, c *client.Client, r parley.Receip
 	for _, d := range got.Deliveries {
 		if d.Waking && d.Answer == "" {
 			if d.State.Settled() || d.State == parley.DeliveryDead {
-				a.markShown(ctx, c, r.Message) // the error repeats what the hub has told the sender
+				a.markShown(ctx, c, r.Message) // the error has the text of the hub's message to the sender
 			}
 			if run, err := c.Run(ctx, d.Run); d.Run != "" && err == nil {
 				d.Run = run.ShortName() // for the hint
@@ -59,7 +59,8 @@ func (a *app) awaitAnswer(ctx context.Context, c *client.Client, r parley.Receip
 	return nil
 }
 
-// markShown tells the hub what was printed. If that fails, the messages stay in the inbox; what was printed counts.
+// markShown tells the hub which messages the command printed. If the call fails, the messages stay in the inbox, which
+// does no harm.
 func (a *app) markShown(ctx context.Context, c *client.Client, messages ...parley.Message) {
 	var ids []string
 	for _, m := range messages {
@@ -70,6 +71,7 @@ func (a *app) markShown(ctx context.Context, c *client.Client, messages ...parle
 	}
 }
 
+// isWaking reports whether a delivery wakes its recipient.
 func isWaking(d parley.Delivery) bool { return d.Waking }
 
 // waiter waits for the answers to a message.
@@ -77,15 +79,15 @@ type waiter struct {
 	*app
 	client        *client.Client
 	deadline      time.Time
-	notedAttempts map[string]int // failed ones of each recipient that were told of
+	notedAttempts map[string]int // the last attempt of each recipient that was printed
 }
 
-// answerPoll is how often it is looked whether an answer can still come: a try that fails, or a run that ends
-// without one, is nothing that a call which waits for an answer returns for.
+// answerPoll is how often the waiter checks whether an answer can still come. The call that waits for an answer does
+// not return when an attempt fails, or when a run ends without an answer.
 const answerPoll = time.Second
 
-// collectAnswers waits for the deliveries of a message to be answered or to end, until the deadline, and reads the
-// answers.
+// collectAnswers waits until the deliveries of a message are answered or have ended, or until the deadline. Then it
+// reads the answers.
 func (w waiter) collectAnswers(ctx context.Context, r parley.Receipt) (answeredMessage, error) {
 	got := answeredMessage{Receipt: r, Answers: []parley.Message{}}
 	for more := true; more; {
@@ -111,7 +113,7 @@ func (w waiter) collectAnswers(ctx context.Context, r parley.Receipt) (answeredM
 	return got, nil
 }
 
-// mayBeAnswered says that an answer may still come: not from a run that has ended.
+// mayBeAnswered reports whether an answer to a delivery may still come. A run that has ended sends none.
 func (w waiter) mayBeAnswered(ctx context.Context, d parley.Delivery) bool {
 	switch {
 	case !d.Waking || d.AnsweredAt != nil:
@@ -125,7 +127,7 @@ func (w waiter) mayBeAnswered(ctx context.Context, d parley.Delivery) bool {
 	return err != nil || run.State.Live()
 }
 
-// noteFailedAttempts says once of each try that has failed why, and that there will be another.
+// noteFailedAttempts prints once for each failed attempt why it failed, and that the hub retries.
 func (w waiter) noteFailedAttempts(deliveries []parley.Delivery) {
 	for _, d := range deliveries {
 		if d.Open() && d.Failure != nil && d.Attempt > w.notedAttempts[d.Recipient] {
@@ -135,7 +137,7 @@ func (w waiter) noteFailedAttempts(deliveries []parley.Delivery) {
 	}
 }
 
-// unansweredError says how far a delivery has come without an answer.
+// unansweredError returns the error for a delivery without an answer. It says how far the delivery got.
 func (a *app) unansweredError(d parley.Delivery, timeout time.Duration) error {
 	look := a.commandLine("trace", d.ShortName())
 	if d.Run != "" {
@@ -154,7 +156,7 @@ func (a *app) unansweredError(d parley.Delivery, timeout time.Duration) error {
 	}
 }
 
-// failureCode is the code of a delivery that has failed: only what was not delivered in time has timed out.
+// failureCode returns the error code of a failed delivery. Only an expired delivery has timed out.
 func failureCode(d parley.Delivery) parley.Code {
 	if d.State == parley.DeliveryExpired {
 		return parley.TimedOut
@@ -162,7 +164,7 @@ func failureCode(d parley.Delivery) parley.Code {
 	return parley.DependencyFailed
 }
 
-// printAnswers prints texts; where there are several, with who wrote them.
+// printAnswers prints the texts of answers. If there are several, it also prints the senders.
 func (a *app) printAnswers(answers []parley.Message) {
 	for _, m := range answers {
 		if len(answers) > 1 {

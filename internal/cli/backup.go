@@ -60,7 +60,7 @@ func backupTarget(dir home.Dir, args []string) (string, error) {
 	return unusedName(filepath.Join(backups, time.Now().UTC().Format("20060102T150405Z"))), nil
 }
 
-// unusedName is a name for a new file: the one given, or with a number behind it where that is taken.
+// unusedName returns the name, or the name with a number behind it if a file with the name exists.
 func unusedName(name string) string {
 	free := name
 	for n := 2; exists(free); n++ {
@@ -69,7 +69,7 @@ func unusedName(name string) string {
 	return free
 }
 
-// runBackup lets the running hub make the backup. Where none runs, it is made here.
+// runBackup lets the running hub make the backup. Without a running hub, this process makes it.
 func (a *app) runBackup(ctx context.Context, dir home.Dir, c *config.Config, target string) (parley.Backup, error) {
 	_, running, err := dir.Running()
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) runBackup(ctx context.Context, dir home.Dir, c *config.Config, tar
 	return hub.Backup(ctx, target)
 }
 
-// offlineOptions is what is needed to work on a home without a hub.
+// offlineOptions returns the options to work on a home without a hub.
 func (a *app) offlineOptions(dir home.Dir, c *config.Config) server.Options {
 	return server.Options{Home: dir, Config: c, Log: server.NewLog(c, a.err, isTerminal(a.err))}
 }

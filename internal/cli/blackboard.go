@@ -22,15 +22,15 @@ If you run the program through a link named blackboard, it acts as this command.
 	return board
 }
 
-// boardPath is a path of a blackboard: somebody's inbox, or a document in it.
+// boardPath is a path of a blackboard: the inbox of an agent, or a document in it.
 type boardPath struct {
 	agent string
-	id    string // none: all that is in the inbox
+	id    string // empty: the whole inbox
 }
 
 const boardPathHint = "write the path as AGENT/inbox/ID.json"
 
-// parseBoardPath reads a path of a blackboard.
+// parseBoardPath parses a path of a blackboard. E003 if the path is not in an inbox.
 func parseBoardPath(name string) (boardPath, error) {
 	steps := strings.Split(strings.Trim(path.Clean("/"+name), "/"), "/")
 	switch {
@@ -46,7 +46,7 @@ func parseBoardPath(name string) (boardPath, error) {
 	return boardPath{agent: steps[0], id: id}, nil
 }
 
-// boardPathError says where to find what is not in an inbox.
+// boardPathError returns the error for a path outside of all inboxes. It says where to find what the path names.
 func boardPathError(name, first string) error {
 	e := parley.Errorf(parley.BadInput, "%s is not in an agent's inbox", name)
 	switch first {
@@ -61,7 +61,7 @@ func boardPathError(name, first string) error {
 	}
 }
 
-// boardMetadata is what of a message the blackboard's format has kept.
+// boardMetadata is the part of a message's metadata that keeps its blackboard document.
 type boardMetadata struct {
 	Document struct {
 		ID        string    `json:"id"`
@@ -69,7 +69,8 @@ type boardMetadata struct {
 	} `json:"clawos"`
 }
 
-// boardMessage is a message with the id and time that it has on a blackboard: those its writer gave it, or its own.
+// boardMessage returns a message with the id and the time that it has on a blackboard: those of its document, or else
+// its own.
 func boardMessage(m parley.Message) parley.Message {
 	var kept boardMetadata
 	if json.Unmarshal(m.Metadata, &kept) == nil && kept.Document.ID != "" {
@@ -78,10 +79,11 @@ func boardMessage(m parley.Message) parley.Message {
 	return m
 }
 
+// boardID returns the id that a message has on a blackboard.
 func boardID(m parley.Message) string { return boardMessage(m).ID }
 
-// findByBoardID finds the message that somebody means by an id: one of the same trace, or by the hub's own id. None if there is
-// none.
+// findByBoardID returns the hub's id of the message with an id on a blackboard: one of the same trace, or one with that
+// id in the hub. It returns an empty id if there is none.
 func findByBoardID(ctx context.Context, c *client.Client, id, trace string) (string, error) {
 	if trace != "" {
 		shown, err := c.Trace(ctx, trace)

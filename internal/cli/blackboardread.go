@@ -42,7 +42,8 @@ processed/.`,
 	return cmd
 }
 
-const maxDocuments = 500 // documents at once
+// maxDocuments is how many documents one call reads.
+const maxDocuments = 500 // documents in one call
 
 func (a *app) readBoard(ctx context.Context, c *client.Client, at boardPath, ack bool) error {
 	peeked, err := c.Peek(ctx, maxDocuments)
@@ -76,9 +77,10 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at boardPath, ack
 	return err
 }
 
-// findDocument is the document of an inbox that has an id, from its first ones on.
+// findDocument finds the document with an id in an inbox, page by page, beginning with the given page. E003 (NotFound)
+// if the inbox does not have it.
 func (a *app) findDocument(ctx context.Context, c *client.Client, at boardPath, page []inboxItem) ([]inboxItem, error) {
-	for after := int64(-1); len(page) > 0 && page[0].Message.Seq > after; { // a hub that cannot go on begins anew
+	for after := int64(-1); len(page) > 0 && page[0].Message.Seq > after; { // a hub that cannot continue after a message begins again with the first
 		for _, i := range page {
 			if boardID(i.Message) == at.id || i.Message.ID == at.id {
 				return []inboxItem{i}, nil
@@ -97,7 +99,7 @@ func (a *app) findDocument(ctx context.Context, c *client.Client, at boardPath, 
 
 func (a *app) printDocuments(documents []json.RawMessage, one bool) error {
 	if a.output == formatTable {
-		a.output = formatJSON // it is what documents are
+		a.output = formatJSON // documents are JSON
 	}
 	if a.output == formatJSON && !one {
 		return a.printJSON(documents)
@@ -110,7 +112,7 @@ func (a *app) printDocuments(documents []json.RawMessage, one bool) error {
 	return nil
 }
 
-// documentsOf writes messages of an inbox as documents.
+// documentsOf encodes the messages of an inbox as documents.
 func documentsOf(ctx context.Context, c *client.Client, list []inboxItem) ([]json.RawMessage, error) {
 	agents, err := c.Agents(ctx)
 	if err != nil {
@@ -136,7 +138,7 @@ func documentsOf(ctx context.Context, c *client.Client, list []inboxItem) ([]jso
 	return documents, nil
 }
 
-// departureOf is a message of an inbox as it would depart into a tree.
+// departureOf returns a message of an inbox as a bridge would export it to a tree.
 func departureOf(ctx context.Context, c *client.Client, one inboxItem) (parley.Departure, error) {
 	written := boardMessage(one.Message)
 	out := parley.Departure{
@@ -165,7 +167,8 @@ func departureOf(ctx context.Context, c *client.Client, one inboxItem) (parley.D
 	return out, nil
 }
 
-// answeredMessageID is the message that one answers: of the result of a task, the request that has made it.
+// answeredMessageID returns the id of the message that a message answers. For the result of a task, that is the request
+// that created the task.
 func answeredMessageID(ctx context.Context, c *client.Client, one inboxItem) (string, error) {
 	if one.Message.InReplyTo != "" || one.Delivery.Purpose != parley.PurposeCallback {
 		return one.Message.InReplyTo, nil

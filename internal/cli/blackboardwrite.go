@@ -92,7 +92,7 @@ func (a *app) writeToBoard(ctx context.Context, at boardPath, document []byte) e
 	return a.printAccepted(ctx, c, receipt)
 }
 
-// checkPlace refuses a document that is not what its path says, or too late.
+// checkPlace refuses a document that does not match its path, or that has expired.
 func checkPlace(at boardPath, arrival parley.Arrival) error {
 	to, _ := dialect.AgentID(dialect.ClawOS, at.agent)
 	switch {
@@ -111,7 +111,7 @@ func checkPlace(at boardPath, arrival parley.Arrival) error {
 	}
 }
 
-// checkTier refuses a document that claims another tier for its sender than it has.
+// checkTier refuses a document that claims another tier than its sender has.
 func checkTier(ctx context.Context, c *client.Client, arrival parley.Arrival) error {
 	if arrival.FromTier == "" {
 		return nil

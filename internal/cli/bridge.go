@@ -48,10 +48,10 @@ func (a *app) bridgeList() *cobra.Command {
 
 const notRunning = "not running"
 
-// bridgeState is what a bridge is doing, in a word or two.
+// bridgeState returns the state of a bridge in words.
 func bridgeState(v parley.BridgeView) string { return strings.ReplaceAll(string(v.Doing()), "_", " ") }
 
-// bridgeArgCommand is a command about one bridge and nothing else.
+// bridgeArgCommand returns a command whose only argument is a bridge.
 func (a *app) bridgeArgCommand(use, short, example string, do clientFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -59,7 +59,7 @@ func (a *app) bridgeArgCommand(use, short, example string, do clientFunc) *cobra
 	}
 }
 
-// bridgePauseCommand is a command that lets a bridge do nothing, or go on.
+// bridgePauseCommand returns the command that pauses or resumes a bridge.
 func (a *app) bridgePauseCommand(verb, done string, paused bool) *cobra.Command {
 	short := "Pause a bridge; its files wait"
 	if !paused {
@@ -125,7 +125,7 @@ func (a *app) bridgeRemove() *cobra.Command {
 		})
 }
 
-// printNotices tells what else has come of something.
+// printNotices prints what the hub says besides the result of a call.
 func (a *app) printNotices(list []string) {
 	for _, notice := range list {
 		a.say("note: %s", notice)

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// layouts are how trees may be laid out, as somebody may type it.
+// layouts are the layouts of trees, as the user types them.
 var layouts = []string{string(parley.LayoutAgentOS), string(parley.LayoutBlackboard), string(parley.LayoutInbox)}
 
 func (a *app) bridgeAdd() *cobra.Command {
@@ -78,8 +78,8 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 		return parley.Errorf(parley.BadInput, "no agent is named that may send through the bridge").
 			Suggest("%s", suggestAgents(withoutHubAgents(ctx, c, candidateAgents(n.Layout, n.Root))))
 	}
-	before, _ := c.Agents(ctx)                 // without them less is said
-	there := candidateAgents(n.Layout, n.Root) // the first look may make inboxes
+	before, _ := c.Agents(ctx)                 // on an error, fewer notes are printed
+	there := candidateAgents(n.Layout, n.Root) // the first scan may create inboxes
 	v, err := c.AddBridge(ctx, n)
 	if err != nil && v.ID == "" {
 		return err
@@ -90,7 +90,7 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 			a.say("%s does not live in %s yet: the tree has no inbox, no presence file and no message of this agent", id, v.Root)
 		}
 	}
-	if err != nil { // it was interrupted, or the hub has gone away
+	if err != nil { // the user interrupted the command, or the hub is unavailable
 		a.say("%s was added, but may not have scanned the tree yet; check its state: %s", v.ID, a.commandLine("bridge", "show", v.ID))
 		return err
 	}
@@ -100,8 +100,8 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 	return errors.Join(a.printDone(v, "added", v.ID, v.Root), a.firstScanError(v))
 }
 
-// firstScanError says what keeps a bridge that was just added from the whole of its tree, and is an error where its first look is not
-// over: a script must not write files yet.
+// firstScanError prints what keeps a new bridge from parts of its tree. It returns an error if the first scan is not
+// finished, because a script must not write files yet.
 func (a *app) firstScanError(v parley.BridgeView) error {
 	late := "files that are in the tree before that scan may count as history"
 	if v.Layout != parley.LayoutAgentOS {
@@ -127,7 +127,8 @@ func checkLayout(l parley.Layout) error {
 		Suggest("%s", parley.DidYouMean(parley.Nearest(string(l), layouts), "use one of: "+strings.Join(layouts, ", ")))
 }
 
-// resolveRoot is a directory by the name that it has whoever looks, and wherever from. One that is elsewhere is taken as it is said.
+// resolveRoot returns the absolute path of a directory without symbolic links. A directory on another machine stays as
+// given.
 func resolveRoot(dir string, elsewhere bool) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -161,7 +162,7 @@ func mustBeDirectory(path string) error {
 	}
 }
 
-// parsePastTime reads a time that was, or how long ago it was.
+// parsePastTime parses a time in the past, or how long ago it was.
 func parsePastTime(cmd *cobra.Command, flag, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	maxEntries    = 1000 // of a directory that is looked through for names
+	maxEntries    = 1000 // entries read from one directory
 	maxCandidates = 20
 )
 
-// candidateAgents are the agents that a tree seems to be used by, in the order of their names. What cannot be read names nobody.
+// candidateAgents returns the agents that seem to use a tree, sorted by name. It skips what it cannot read.
 func candidateAgents(layout parley.Layout, dir string) (found []string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -47,7 +47,7 @@ var (
 	messageFilePattern = regexp.MustCompile(`^msg-\d{8}-\d{6}-(.+)-[0-9a-f]{4}\.json$`)
 )
 
-// presenceAgents are the agents with a presence file.
+// presenceAgents returns the agents with a presence file.
 func presenceAgents(tree fs.FS) (agents []string) {
 	for _, name := range dirEntries(tree, "signals/presence", isFile) {
 		if agent, ok := strings.CutSuffix(name, ".json"); ok {
@@ -57,7 +57,7 @@ func presenceAgents(tree fs.FS) (agents []string) {
 	return agents
 }
 
-// channelSenders are the agents that the names of messages in channels say.
+// channelSenders returns the agents that the names of message files in channels have.
 func channelSenders(tree fs.FS) (agents []string) {
 	for _, channel := range dirEntries(tree, "channels", fs.DirEntry.IsDir) {
 		for _, name := range dirEntries(tree, path.Join("channels", channel), isFile) {
@@ -71,7 +71,8 @@ func channelSenders(tree fs.FS) (agents []string) {
 
 func isFile(e fs.DirEntry) bool { return e.Type().IsRegular() }
 
-// dirEntries are names in a directory, but not all of a very large one.
+// dirEntries returns the names in a directory for which which returns true. It reads only the first entries of a very
+// large directory.
 func dirEntries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []string) {
 	file, err := tree.Open(dir)
 	if err != nil {
@@ -91,9 +92,10 @@ func dirEntries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []s
 	return names
 }
 
-// withoutHubAgents are those of some names that are none of the hub's own agents, of whom a tree has presence files and messages too.
+// withoutHubAgents returns the names that are not agents of the hub itself. A tree has presence files and messages of
+// those too.
 func withoutHubAgents(ctx context.Context, c *client.Client, names []string) []string {
-	agents, _ := c.Agents(ctx) // else all are suggested
+	agents, _ := c.Agents(ctx) // on an error, all names are suggested
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(agents, func(one parley.Agent) bool {
 			return one.ID == name && one.RemovedAt == nil && one.Runtime != parley.RuntimeBridge
@@ -101,8 +103,8 @@ func withoutHubAgents(ctx context.Context, c *client.Client, names []string) []s
 	})
 }
 
-// missingAgents are those of some names that the hub knows as agents of trees, and of which a tree has nothing: no inbox, no presence file, no
-// message. They live in another tree, or the name is not meant.
+// missingAgents returns the names of agents that live in trees, according to the hub, but of which this tree has
+// nothing: no inbox, no presence file, no message. They live in another tree, or the name is a mistake.
 func missingAgents(there, names []string, agents []parley.Agent) (missing []string) {
 	for _, a := range agents {
 		if a.RemovedAt == nil && a.Runtime == parley.RuntimeBridge && slices.Contains(names, a.ID) && !slices.Contains(there, a.ID) {
@@ -112,7 +114,7 @@ func missingAgents(there, names []string, agents []parley.Agent) (missing []stri
 	return missing
 }
 
-// suggestAgents says how to name those who may speak.
+// suggestAgents returns the hint that says how to name the agents of a bridge.
 func suggestAgents(found []string) string {
 	if len(found) == 0 {
 		return "name the agents: --agents reviewer,builder"

@@ -9,7 +9,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// bridgeRemedies are what to do about what keeps a bridge from its work, by words of it. It goes on by itself once that is done.
+// bridgeRemedies say what to do about the problem of a bridge, by words of the problem. The bridge then continues by
+// itself.
 var bridgeRemedies = []struct{ words, remedy string }{
 	{"read-only file system", "mount the tree with write permission"},
 	{"permission denied", "give the hub's user permission to read and write the tree"},
@@ -22,7 +23,7 @@ var bridgeRemedies = []struct{ words, remedy string }{
 
 var otherBridgePattern = regexp.MustCompile(`another bridge is at this tree: (?:the bridge ([^\s,]+),)?`)
 
-// bridgeRemedy is what to do about the trouble of a bridge, if it has some.
+// bridgeRemedy returns what to do about the problem of a bridge. It returns nothing if the bridge has no problem.
 func (a *app) bridgeRemedy(v parley.BridgeView) string {
 	trouble := v.Status.Trouble
 	if trouble == "" {
@@ -47,7 +48,8 @@ func (a *app) bridgeRemedy(v parley.BridgeView) string {
 	return "check the tree and the log of the hub"
 }
 
-// bridgeProblem says what keeps a bridge from its work, and what to do about it, or nothing.
+// bridgeProblem returns what keeps a bridge from working and what to do about it. It returns nothing if the bridge
+// works.
 func (a *app) bridgeProblem(v parley.BridgeView) (what, remedy string) {
 	switch state := bridgeState(v); {
 	case state == notRunning:
@@ -59,7 +61,7 @@ func (a *app) bridgeProblem(v parley.BridgeView) (what, remedy string) {
 	}
 }
 
-// countStates counts bridges by what they are doing, in words.
+// countStates returns how many bridges are in which state, in words.
 func countStates(bridges []parley.BridgeView) string {
 	counts := map[string]int{}
 	var states []string

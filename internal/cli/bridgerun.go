@@ -41,12 +41,13 @@ has the tree. The hub keeps the state of the bridge, so you can stop it and star
 }
 
 const (
-	minPause   = time.Second // before a bridge goes on that has stopped
+	minPause   = time.Second // before a stopped bridge starts again
 	maxPause   = 4 * time.Second
-	pausedPoll = 2 * time.Second // whether a bridge that is paused may go on
+	pausedPoll = 2 * time.Second // how often a paused bridge checks whether it was resumed
 )
 
-// runBridge runs a bridge, again and again while the hub is away or the bridge is paused, and ends well when it is interrupted.
+// runBridge runs a bridge until the user interrupts it. It starts the bridge again while the hub is unavailable or the
+// bridge is paused.
 func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
 	a.say("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Place())
 	shown := importProgress{app: a}
@@ -71,7 +72,7 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 		case !mayRecover(err):
 			return err
 		}
-		if why := parley.AsError(err).Message; why != told { // once, however long it takes
+		if why := parley.AsError(err).Message; why != told { // print each reason once
 			a.say("%s; retrying until it works", why)
 			told = why
 		}
@@ -81,13 +82,13 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 	return nil
 }
 
-// mayRecover says whether what has ended a bridge may go away by itself.
+// mayRecover reports whether the error that ended a bridge may go away by itself.
 func mayRecover(err error) bool {
 	e := parley.AsError(err)
 	return e.Recoverable && e.Code != parley.BadInput
 }
 
-// awaitResumed waits until a bridge is not paused any more. One that is gone is an error.
+// awaitResumed waits until a bridge is not paused any more. It returns an error if the bridge was removed.
 func (a *app) awaitResumed(ctx context.Context, c *client.Client, id string) error {
 	for told := false; ; told = true {
 		v, err := c.Bridge(ctx, id)
@@ -103,7 +104,7 @@ func (a *app) awaitResumed(ctx context.Context, c *client.Client, id string) err
 	}
 }
 
-// sleepFor waits.
+// sleepFor waits for a duration, or until the context ends.
 func sleepFor(ctx context.Context, length time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -111,11 +112,11 @@ func sleepFor(ctx context.Context, length time.Duration) {
 	}
 }
 
-// importProgress shows how far a long import is: on a terminal on one line, elsewhere with a line now and then.
+// importProgress shows the progress of a long import: on a terminal on one line, elsewhere as a line now and then.
 type importProgress struct {
 	*app
 	last time.Time
-	open bool // a line on a terminal is not ended
+	open bool // the line on the terminal has no line end yet
 }
 
 const progressInterval = 10 * time.Second

@@ -27,7 +27,7 @@ func (a *app) bridgeShow() *cobra.Command {
 		})
 }
 
-// shownBridge is a bridge with the end of its log, where that is on this machine.
+// shownBridge is the JSON output of a bridge, with the end of its log if the log is on this machine.
 type shownBridge struct {
 	parley.BridgeView
 	Log []string `json:"log,omitempty"`
@@ -54,7 +54,7 @@ func (a *app) showBridge(v shownBridge) {
 	}
 }
 
-// bridgeLogs is where bridges write a line for what they refuse.
+// bridgeLogs are the files in which bridges log the files that they refuse.
 var bridgeLogs = map[parley.Layout]string{
 	parley.LayoutAgentOS:    "logs/parley.log",
 	parley.LayoutBlackboard: ".parley/bridge.log",
@@ -63,11 +63,11 @@ var bridgeLogs = map[parley.Layout]string{
 
 const (
 	maxLogLines = 5
-	maxLogBytes = 1 << 20 // a line that lists what is wrong with one document may be very long
-	maxLogWidth = 400     // characters of a line that are shown
+	maxLogBytes = 1 << 20 // a line that lists all issues of a document may be very long
+	maxLogWidth = 400     // characters shown of a line
 )
 
-// readLogEnd is the end of a bridge's log. A tree on another machine has none here.
+// readLogEnd returns the last lines of a bridge's log. It returns none if the tree is on another machine.
 func readLogEnd(v parley.BridgeView) []string {
 	root, err := os.OpenRoot(v.Root)
 	if err != nil {
@@ -76,7 +76,7 @@ func readLogEnd(v parley.BridgeView) []string {
 	defer func() { _ = root.Close() }()
 	name := bridgeLogs[v.Layout]
 	info, err := root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() { // a pipe would hold us up
+	if err != nil || !info.Mode().IsRegular() { // reading a pipe would block
 		return nil
 	}
 	file, err := root.Open(name)

@@ -8,7 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// budgetFields is what an agent has used, and how much it may. Without runs and caps there is nothing to say.
+// budgetFields returns what an agent has used and its caps, as fields. It returns none for an agent without runs and
+// caps.
 func budgetFields(v parley.AgentView) []string {
 	hour, day := cmp.Or(v.LastHour, &parley.Spent{}), cmp.Or(v.LastDay, &parley.Spent{})
 	tokens := day.InputTokens + day.OutputTokens
@@ -27,7 +28,7 @@ func budgetFields(v parley.AgentView) []string {
 	return fields
 }
 
-// formatCap is a cap, or nothing where there is none.
+// formatCap returns a cap, or nothing if there is no cap.
 func formatCap[N int | int64 | float64](n N, form string) string {
 	if n == 0 {
 		return ""
@@ -35,7 +36,7 @@ func formatCap[N int | int64 | float64](n N, form string) string {
 	return fmt.Sprintf(form, n)
 }
 
-// formatDollars is an amount of money: small ones with more digits.
+// formatDollars formats an amount of money, with more digits if the amount is small.
 func formatDollars(amount float64) string {
 	if amount > 0 && amount < 0.1 {
 		return fmt.Sprintf("$%.4f", amount)
@@ -43,7 +44,7 @@ func formatDollars(amount float64) string {
 	return fmt.Sprintf("$%.2f", amount)
 }
 
-// healthText is what somebody has said of itself.
+// healthText returns the health that an agent reported.
 func healthText(h *parley.Health) string {
 	if h == nil {
 		return ""
@@ -57,7 +58,7 @@ func healthText(h *parley.Health) string {
 
 func formatAgo(t time.Time) string { return formatDuration(max(time.Since(t), 0)) + " ago" }
 
-// haltText is why an agent starts no runs, if somebody wanted that.
+// haltText says by whom, when and why an agent was stopped or paused. It returns nothing if it was not.
 func (a *app) haltText(stopped, paused *parley.Halt) string {
 	what, halt := "stopped", stopped
 	if halt == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// channelNote is what send-message is to post.
+// channelNote is what send-message posts.
 type channelNote struct{ agent, channel, to, text string }
 
 func (a *app) sendMessageCommand() *cobra.Command {
@@ -46,7 +46,7 @@ If you run the program through a link named send-message or send-message.py, it 
 	return cmd
 }
 
-// requireFlags wants all of these flags.
+// requireFlags requires that all of these flags are given.
 func requireFlags(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
@@ -75,7 +75,7 @@ func (a *app) postNote(ctx context.Context, n channelNote) error {
 	return a.printAccepted(ctx, c, receipt)
 }
 
-// canonicalAgent is an agent by the name it has now, where scripts may know an earlier one.
+// canonicalAgent returns the present name of an agent that scripts may know by an earlier one.
 func (a *app) canonicalAgent(name string) string {
 	id, warning := dialect.AgentID(dialect.AgentOS, name)
 	if warning != "" {
@@ -84,5 +84,5 @@ func (a *app) canonicalAgent(name string) string {
 	return id
 }
 
-// channelRef is a channel by its name, which no id is.
+// channelRef returns a reference to a channel by its name, which cannot be an id.
 func channelRef(name string) string { return "#" + strings.TrimPrefix(name, "#") }

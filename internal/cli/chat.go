@@ -57,7 +57,7 @@ standard input and prints each message as a line, until the input ends.`,
 	return cmd
 }
 
-// suggestNewConv adds to the error of a call that named a conversation how to make it, if there is none of that name.
+// suggestNewConv adds to the error of a call that named a missing conversation how to create that conversation.
 func (a *app) suggestNewConv(ctx context.Context, c *client.Client, err error, conv string) error {
 	if err == nil || conv == "" || parley.AsError(err).Reason != parley.NotFound {
 		return err
@@ -72,8 +72,8 @@ func (a *app) suggestNewConv(ctx context.Context, c *client.Client, err error, c
 	return suggestIfUnknown(err, "create it: %s", a.commandLine("conv", "new", shellWord(ref.Name)))
 }
 
-// splitChatArgs tells names from a text. No name has a space in it; what comes after -- (dash is how much comes
-// before it, or -1), and whatever is given with a conversation, is text.
+// splitChatArgs splits the arguments of chat into names and a text. A name has no space in it. Everything after -- is
+// text (dash is the number of arguments before it, or -1), and so is everything that follows --conv.
 func splitChatArgs(args []string, dash int, toConversation bool) (names, text []string) {
 	last := len(args) - 1
 	switch {
@@ -88,7 +88,7 @@ func splitChatArgs(args []string, dash int, toConversation bool) (names, text []
 	}
 }
 
-// chat talks live: on a screen, or in lines.
+// chat runs a live chat: on a screen, or line by line.
 func (a *app) chat(ctx context.Context, c *client.Client, conv string, names []string) error {
 	room, err := openChatRoom(ctx, c, conv, names)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/chat"
 )
 
-// Follow reports what happens in the conversation, and what becomes of agents. Where there is no conversation
-// yet, it first waits for it to be made.
+// Follow reports the events of the conversation, and those of agents. If the conversation does not exist yet, it first
+// waits for it.
 func (r *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
 	if id, _ := r.conversation(); id == "" {
 		if err := r.awaitOpening(ctx, report); err != nil || ctx.Err() != nil {
@@ -31,7 +31,7 @@ func (r *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
 	return r.follow(ctx, client.EventsOptions{Conversation: id}, report, func(parley.Event) bool { return true })
 }
 
-// awaitOpening follows what conversations are made until the one of this room is among them.
+// awaitOpening waits until the conversation of this room has been created.
 func (r *chatRoom) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
 	opened := func(parley.Event) bool {
 		id, _ := r.conversation()
@@ -43,8 +43,7 @@ func (r *chatRoom) awaitOpening(ctx context.Context, report func(chat.Signal)) e
 	return r.follow(ctx, client.EventsOptions{Kinds: []string{string(parley.EventConversationCreated), "agent"}}, report, opened)
 }
 
-// follow reports the events of one stream as long as more of it is wanted. It ends with an error that will
-// not pass.
+// follow reports the events of one stream as long as more returns true. It returns the last error of the stream.
 func (r *chatRoom) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
 	for e, err := range r.client.Events(ctx, o) {
 		switch last = err; {

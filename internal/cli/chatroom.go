@@ -13,22 +13,22 @@ import (
 	"github.com/parley-hub/parley/internal/chat"
 )
 
-// chatRoom is a conversation of the hub to chat in: a named one, or that of the caller and others, which may
-// begin with its first message.
+// chatRoom is a conversation of the hub for package chat: a named conversation, or the one of the caller and others,
+// which may not exist before its first message.
 type chatRoom struct {
 	client *client.Client
 	me     parley.Agent
-	others []string // ids, where the conversation is theirs and the caller's
+	others []string // ids of the other members, if the conversation has no name
 
-	// printNotices says what the sender of a message is told besides. Nil on a screen, which shows it by itself.
+	// printNotices prints the notices for the sender of a message. It is nil on a screen, which shows them itself.
 	printNotices func(notices []string)
 
 	mu     sync.Mutex
-	id     string // of the conversation, once there is one
+	id     string // of the conversation; empty before its first message
 	joined bool
 }
 
-// openChatRoom finds the conversation of a name, or of the caller and those named.
+// openChatRoom finds a conversation by its name, or the one of the caller and the named agents.
 func openChatRoom(ctx context.Context, c *client.Client, conversation string, names []string) (*chatRoom, error) {
 	who, err := c.Whoami(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func openChatRoom(ctx context.Context, c *client.Client, conversation string, na
 	return r, nil
 }
 
-// findDirect looks for the conversation of the others and the caller among the caller's own.
+// findDirect searches the caller's conversations for the one of the caller and the others.
 func (r *chatRoom) findDirect(ctx context.Context, archived bool) error {
 	set := parley.SetKey(append(slices.Clone(r.others), r.me.ID))
 	page := func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
@@ -89,7 +89,7 @@ func (r *chatRoom) conversation() (id string, joined bool) {
 	return r.id, r.joined
 }
 
-// Describe says what the conversation is and who is there.
+// Describe returns the conversation and the presence of its members.
 func (r *chatRoom) Describe(ctx context.Context) (scene chat.RoomState, err error) {
 	scene.Me = r.me.ID
 	id, _ := r.conversation()
@@ -124,7 +124,7 @@ func (r *chatRoom) Describe(ctx context.Context) (scene chat.RoomState, err erro
 	return scene, nil
 }
 
-// roomTitle is what the conversation is called: its name, or who else is in it.
+// roomTitle returns the name of the conversation, or the names of its other members.
 func roomTitle(scene chat.RoomState) string {
 	if c := scene.Conversation; c.Name != "" && c.DisplayName != "" {
 		return c.Title() + " (" + c.DisplayName + ")"
@@ -152,13 +152,13 @@ func (r *chatRoom) Page(ctx context.Context, page parley.Page) ([]parley.Message
 	return list, markAway(err)
 }
 
-// Message returns a message and what has become of it.
+// Message returns a message and its deliveries.
 func (r *chatRoom) Message(ctx context.Context, id string) (parley.Shown, error) {
 	shown, err := r.client.Message(ctx, id)
 	return shown, markAway(err)
 }
 
-// Post stores a message, in this room unless it answers one.
+// Post stores a message, in this room unless the message replies to another one.
 func (r *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
 	id, _ := r.conversation()
 	switch {
@@ -178,11 +178,11 @@ func (r *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt
 	return receipt, markAway(err)
 }
 
-// maxMessagesPerCall is how many deliveries one call can name.
+// maxMessagesPerCall is how many messages one call can name.
 const maxMessagesPerCall = 500
 
-// MarkShown says what the caller was shown. A person has seen it, and it is settled where nothing is wanted of the person. An
-// agent has fetched and acknowledged what was delivered to it, and its cursor moves.
+// MarkShown tells the hub which messages the caller was shown. For a person, the hub marks them as seen, and settles
+// those that need no action. For an agent, it takes and acknowledges them, and moves the read cursor.
 func (r *chatRoom) MarkShown(ctx context.Context, shown []parley.Message) error {
 	id, joined := r.conversation()
 	if !joined || len(shown) == 0 {
@@ -204,7 +204,7 @@ func (r *chatRoom) MarkShown(ctx context.Context, shown []parley.Message) error 
 	return markAway(r.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
 }
 
-// fromOthers are the ids of messages that others have sent: only these can be delivered to the caller.
+// fromOthers returns the ids of the messages that others sent. Only these can be delivered to the caller.
 func (r *chatRoom) fromOthers(list []parley.Message) (ids []string) {
 	for _, m := range list {
 		if m.From != r.me.ID {
@@ -214,14 +214,15 @@ func (r *chatRoom) fromOthers(list []parley.Message) (ids []string) {
 	return ids
 }
 
-// SetTopic changes what the conversation is about.
+// SetTopic changes the topic of the conversation.
 func (r *chatRoom) SetTopic(ctx context.Context, topic string) error {
 	id, _ := r.conversation()
 	_, err := r.client.ChangeConversation(ctx, id, parley.ConversationChange{Topic: &topic})
 	return markAway(err)
 }
 
-// markAway marks the errors of a hub that did not answer at all. An error that the hub has sent has no cause.
+// markAway adds chat.ErrAway to the errors of a hub that did not answer at all. An error that the hub sent has no
+// cause.
 func markAway(err error) error {
 	e := parley.AsError(err)
 	if e == nil || e.Code != parley.Unavailable && e.Code != parley.TimedOut || errors.Unwrap(e) == nil {

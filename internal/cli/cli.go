@@ -1,4 +1,4 @@
-// Package cli is the command line: what a person types, and what comes back. Data goes to standard
+// Package cli is the command line: the commands of parley, their flags, and what they print. Data goes to standard
 // output, everything else to standard error.
 package cli
 
@@ -20,24 +20,24 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 
-	program string // by which name it was called
+	program string // the name by which the program was called
 
 	home   string
 	as     string
 	output format
 
-	started bool // a command runs: the command line could be understood
+	started bool // a command has started: the command line was valid
 }
 
-// Run runs one command line and returns the exit code. The first INT or TERM ends the command's context, the
-// second the process.
+// Run runs one command line and returns the exit code. The first INT or TERM signal ends the command's context, the
+// second ends the process.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return RunAs(programName, args, stdin, stdout, stderr)
 }
 
 const programName = "parley"
 
-// RunAs is Run for a program that was called by another name, as a link to it may have.
+// RunAs is Run for a program that was called by another name, such as that of a link to it.
 func RunAs(program string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -59,7 +59,7 @@ func RunAs(program string, args []string, stdin io.Reader, stdout, stderr io.Wri
 	return a.fail(ctx, err)
 }
 
-// markStart notes when a command starts to run.
+// markStart makes each command note that it has started.
 func (a *app) markStart(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -92,7 +92,7 @@ Start the hub with "parley up", add an agent with "parley agent add arya", and w
 	return root
 }
 
-// configureRoot gives a command what the uppermost one has.
+// configureRoot gives a command the version, the usage and the flags of a root command.
 func (a *app) configureRoot(root *cobra.Command) {
 	root.SetUsageTemplate(usageTemplate(root))
 	root.Version = newProgramInfo().String()
@@ -137,7 +137,7 @@ func addGroup(root *cobra.Command, id string, commands ...*cobra.Command) {
 	root.AddCommand(commands...)
 }
 
-// parentCommand is a command that only has others below it.
+// parentCommand returns a command that only has subcommands.
 func (a *app) parentCommand(use, short string, below ...*cobra.Command) *cobra.Command {
 	menu := &cobra.Command{
 		Use:   use,
@@ -161,15 +161,15 @@ func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 const parentExamples = 5
 
-// parentAnnotation is on menus, which help shows without a usage of their own.
+// parentAnnotation marks parent commands. Their help has no usage line of their own.
 const parentAnnotation = "menu"
 
-// usageTemplate is cobra's template without the line that a menu has no use for.
+// usageTemplate returns cobra's template without the line that a parent command does not need.
 func usageTemplate(root *cobra.Command) string {
 	return strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+parentAnnotation+`"))}}`, 1)
 }
 
-// commandLine is a command line to suggest, for the hub that is meant here.
+// commandLine returns a command line to suggest, for the same hub.
 func (a *app) commandLine(words ...string) string {
 	if a.home != "" {
 		words = append([]string{"--home", a.home}, words...)
@@ -177,7 +177,7 @@ func (a *app) commandLine(words ...string) string {
 	return "parley " + strings.Join(words, " ")
 }
 
-// newClient is the client of the hub that is meant.
+// newClient returns a client of the hub that the flags and the environment name.
 func (a *app) newClient() (*client.Client, error) {
 	options, err := client.Find(a.home)
 	if err != nil {
@@ -187,10 +187,10 @@ func (a *app) newClient() (*client.Client, error) {
 	return client.New(options)
 }
 
-// clientFunc is what a command does with the hub.
+// clientFunc is the part of a command that calls the hub.
 type clientFunc func(ctx context.Context, c *client.Client, args []string) error
 
-// withClient makes a command's function of what it does with the hub.
+// withClient returns the function of a command that calls do with a client, and closes the client afterwards.
 func (a *app) withClient(do clientFunc) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.newClient()

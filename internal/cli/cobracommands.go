@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addCobraCommands makes those that the library brings along. Like the others they have examples, and refuse
-// a word they do not know.
+// addCobraCommands adds the commands that cobra provides. Like all others, they have examples and refuse unknown words.
 func addCobraCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -28,7 +27,7 @@ func addCobraCommands(root *cobra.Command) {
 	}
 }
 
-// completionExamples is how each shell reads its completion.
+// completionExamples show how each shell loads its completion.
 var completionExamples = map[string]string{
 	"bash":       "  source <(parley completion bash)",
 	"zsh":        "  source <(parley completion zsh)",

@@ -12,27 +12,27 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// completer finds what could be meant by what was typed so far.
+// completer completes what the user has typed so far.
 type completer = cobra.CompletionFunc
 
 const (
-	completionTime = time.Second // nobody waits longer for a shell
+	completionTime = time.Second // a shell must not wait longer
 	maxCompletions = 200
 )
 
-// completeFlag lets a flag's value be completed. A flag that does not exist is a mistake in this program.
+// completeFlag registers the completer of a flag. It panics if the flag does not exist.
 func completeFlag(cmd *cobra.Command, flag string, by completer) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
 		panic(err)
 	}
 }
 
-// completeWords completes from words.
+// completeWords completes from a fixed list of words.
 func completeWords(words ...string) completer {
 	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeArgs completes each argument by its own function, and those after the last by the last.
+// completeArgs completes each argument with its own completer, and further arguments with the last one.
 func completeArgs(by ...completer) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return by[min(len(args), len(by)-1)](cmd, args, typed)
@@ -44,18 +44,18 @@ func completeNothing(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeRuleTargets completes whom a rule is about: an agent, or everybody.
+// completeRuleTargets completes the target of a rule: an agent, or "*" for everybody.
 func (a *app) completeRuleTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	names, directive := a.completeAgents(cmd, args, typed)
 	return append(names, parley.Anyone+"\teverybody"), directive
 }
 
-// completeAgents completes the ids of agents. A hub that is away completes nothing.
+// completeAgents completes the ids of agents. It completes nothing if the hub does not answer.
 func (a *app) completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		agents, _ := c.Agents(ctx)
 		for _, agent := range agents {
-			if agent.Kind != parley.KindSystem { // whom nobody writes to
+			if agent.Kind != parley.KindSystem { // nobody writes to the system participant
 				add(agent.ID, agent.Role)
 			}
 		}
@@ -86,7 +86,7 @@ func (a *app) completeConvs(cmd *cobra.Command, _ []string, typed string) ([]str
 	})
 }
 
-// completeRuns completes the ids of runs, the newest first.
+// completeRuns completes the ids of runs, newest first.
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: defaultRuns})
@@ -96,7 +96,7 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]stri
 	})
 }
 
-// completeTasks completes the ids of tasks, the newest first.
+// completeTasks completes the ids of tasks, newest first.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Tasks(ctx, client.TasksOptions{}, client.From{Limit: maxCompletions})
@@ -106,7 +106,7 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, typed string) ([]str
 	})
 }
 
-// completeApprovals completes the ids of approvals that are not decided.
+// completeApprovals completes the ids of pending approvals.
 func (a *app) completeApprovals(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
 		page, _ := c.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: maxCompletions})
@@ -116,7 +116,7 @@ func (a *app) completeApprovals(cmd *cobra.Command, _ []string, typed string) ([
 	})
 }
 
-// completeAgentList completes the last of several ids with commas between them.
+// completeAgentList completes the last of several ids separated by commas.
 func (a *app) completeAgentList(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	before := typed[:strings.LastIndexByte(typed, ',')+1]
 	found, _ := a.completeAgents(cmd, args, typed[len(before):])
@@ -126,6 +126,7 @@ func (a *app) completeAgentList(cmd *cobra.Command, args []string, typed string)
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
+// completeFromHub completes with the names that find reads from the hub and passes to add.
 func (a *app) completeFromHub(
 	cmd *cobra.Command, typed string, find func(context.Context, *client.Client, func(name, about string)),
 ) (found []string, _ cobra.ShellCompDirective) {

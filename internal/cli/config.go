@@ -90,7 +90,7 @@ func placeholder(kind string) string {
 // documentLink matches a link of the documentation to one of its pages.
 var documentLink = regexp.MustCompile(`\[([^]]+)\]\([^)]*\)`)
 
-// asHelp turns a sentence of the documentation into the help of a flag.
+// asHelp turns the documentation of a setting into the help of its flag.
 func asHelp(doc string) string {
 	text := documentLink.ReplaceAllString(doc, "docs/$1")
 	text = strings.TrimSuffix(strings.ReplaceAll(text, "`", ""), ".")

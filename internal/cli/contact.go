@@ -62,7 +62,7 @@ Without TEXT, or with - as TEXT, the command reads the notification from standar
 	})
 }
 
-// contactCommand is a command by which somebody turns to another.
+// contactCommand returns the command ask, delegate or notify.
 func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.Command {
 	r := contactFlags{contact: parley.Contact{Pattern: pattern}}
 	cmd.Args = afterWait(argCount(1, 2))
@@ -85,7 +85,8 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 	return cmd
 }
 
-// contact makes a contact. If the contact waits, it first prints the stored id, and prints once if the hub is away.
+// contact makes a contact. If the contact waits, it first prints the id of the contact, and prints once that the hub is
+// unavailable.
 func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
 	stop, away, told := func() {}, false, false
 	defer func() { stop() }()
@@ -123,14 +124,14 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 	return contacted, err
 }
 
-// pastTense is the past tense of each pattern; the name of the agent follows.
+// pastTense is the past tense of each pattern, which precedes the name of the agent.
 var pastTense = map[parley.Pattern]string{parley.PatternAsk: "asked", parley.PatternDelegate: "delegated to"}
 
-// noteNextStep says how to wait again for a contact without an outcome, or where to see what happened.
+// noteNextStep says how to continue to wait for a contact without an outcome, or where to see what happened.
 func (a *app) noteNextStep(ctx context.Context, contacted parley.Contacted, err error) {
 	id := contacted.ShortName()
 	switch {
-	case client.Away(err): // which says it itself
+	case client.Away(err): // the error already says how to wait
 	case id != "" && (ctx.Err() != nil || contacted.Outcome == parley.ContactLate):
 		a.say("note: the request goes on; wait for it with: %s", a.commandLine("wait", id))
 	case contacted.Task != "":
@@ -142,7 +143,7 @@ func (a *app) noteNextStep(ctx context.Context, contacted parley.Contacted, err 
 	}
 }
 
-// lateResultError says of work whose result was waited for that it did not come in time.
+// lateResultError returns the error for delegated work whose result did not come in time.
 func (a *app) lateResultError(c parley.Contact, contacted parley.Contacted) error {
 	if c.Wait == 0 || c.Pattern != parley.PatternDelegate || contacted.Outcome == parley.ContactAnswered {
 		return nil
@@ -179,13 +180,14 @@ func (r *contactFlags) declare(a *app, cmd *cobra.Command) {
 	}
 }
 
-// hiddenFlags are the flags that a pattern does not take. They are not shown; the hub says which pattern takes them.
+// hiddenFlags are the flags that a pattern does not take. Help does not show them; the hub says which pattern takes
+// them.
 var hiddenFlags = map[parley.Pattern][]string{
 	parley.PatternAsk:    {"priority", "after"},
 	parley.PatternNotify: {"priority", "after", "deadline", "wait"},
 }
 
-// defaultWait is how long is waited where no time is said.
+// defaultWait returns how long the command waits if --wait has no value.
 func (r *contactFlags) defaultWait() time.Duration {
 	if r.contact.Pattern == parley.PatternAsk {
 		return parley.AskWait
@@ -193,7 +195,7 @@ func (r *contactFlags) defaultWait() time.Duration {
 	return client.LongestContact
 }
 
-// build completes the contact: its text, its times, and the files, which are stored first.
+// build completes the contact with its text, its times and its files. It first stores the files.
 func (r *contactFlags) build(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
 	if err := requireNonEmpty(cmd, "after"); err != nil {
 		return err
@@ -212,7 +214,7 @@ func (r *contactFlags) build(ctx context.Context, a *app, cmd *cobra.Command, c 
 	return err
 }
 
-// textOrStdin is the text of a command, or what standard input holds.
+// textOrStdin returns the text argument of a command, or else standard input.
 func (a *app) textOrStdin(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
 	switch {
 	case len(args) > 0:
@@ -224,7 +226,7 @@ func (a *app) textOrStdin(ctx context.Context, cmd *cobra.Command, args []string
 	}
 }
 
-// parseDeadline reads a deadline, if there is one.
+// parseDeadline parses a deadline. It returns nil for an empty text.
 func parseDeadline(cmd *cobra.Command, text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
@@ -237,7 +239,7 @@ func parseDeadline(cmd *cobra.Command, text string) (*time.Time, error) {
 	return &due, nil
 }
 
-// printHeld says that a call was not made yet, and who lets it be made. That is no failure.
+// printHeld prints that a call waits for an approval, and who decides. That is not a failure.
 func (a *app) printHeld(held *parley.Held) error {
 	approval := held.Approval
 	a.say("%s: %s decides (see the request: %s)", approval.ShortName(), approvalDecider(approval), a.commandLine("approval", "show", approval.ShortName()))
@@ -248,10 +250,10 @@ func (a *app) printHeld(held *parley.Held) error {
 	return a.printValue(answer, func() { a.printWords(held.Error()) })
 }
 
-// approvalDecider is who decides about a call.
+// approvalDecider returns who decides about a call.
 func approvalDecider(approval parley.Approval) string { return cmp.Or(approval.Decider, "an owner") }
 
-// handleHeld is the error of a command; that its call waits for an approval is none.
+// handleHeld passes on the error of a command, unless the error only says that the call waits for an approval.
 func (a *app) handleHeld(err error) error {
 	if held, ok := errors.AsType[*parley.Held](err); ok {
 		return a.printHeld(held)

@@ -99,8 +99,8 @@ func (a *app) convColumns(me string) []column[parley.ConversationView] {
 	}
 }
 
-// convName is how a list shows a conversation, and how every command takes it: its name, @ and who else is in it, or who is in it
-// where that does not tell it from others.
+// convName returns the name under which a list shows a conversation, and which every command accepts: its name, or @
+// and its other members, or all its members if the caller is not one of them.
 func convName(v parley.ConversationView, me string) string {
 	if v.Name != "" {
 		return v.Name
@@ -112,7 +112,7 @@ func convName(v parley.ConversationView, me string) string {
 	return "@" + strings.Join(others, ",")
 }
 
-// titleWords are a conversation's title, its display name if it has one, and its id.
+// titleWords returns the title of a conversation, its display name if it has one, and its id.
 func titleWords(v parley.ConversationView) []string {
 	if v.DisplayName == "" {
 		return []string{v.Title(), v.ID}
@@ -150,7 +150,7 @@ func (a *app) showConv(v parley.ConversationView) {
 		"updated", a.formatTime(v.UpdatedAt), "archived", a.formatOptionalTime(v.ArchivedAt))
 }
 
-// convArgCommand is a command about one conversation and nothing else.
+// convArgCommand returns a command whose only argument is a conversation.
 func (a *app) convArgCommand(use, short, example string, do clientFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -188,7 +188,7 @@ func (a *app) convRemove() *cobra.Command {
 		"removed", (*client.Client).RemoveMember)
 }
 
-// membersCommand is a command that does the same with each of several agents.
+// membersCommand returns a command that calls do for each of several agents.
 func (a *app) membersCommand(
 	use, short, example, done string, do func(c *client.Client, ctx context.Context, ref, agent string) error,
 ) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// conversationTitles are what conversations are called, each asked for once.
+// conversationTitles returns the titles of conversations. It asks the hub once for each conversation.
 type conversationTitles struct {
 	client *client.Client
 	known  map[string]string
@@ -32,7 +32,7 @@ func (t conversationTitles) title(ctx context.Context, id string) string {
 	return title
 }
 
-// conversationTitle is what a person calls a conversation: by its name, or by who is in it.
+// conversationTitle returns the name of a conversation, or its members if it has no name.
 func conversationTitle(v parley.ConversationView) string {
 	if v.Name != "" || len(v.Members) == 0 {
 		return v.Title()
@@ -40,7 +40,7 @@ func conversationTitle(v parley.ConversationView) string {
 	return strings.Join(v.Members, " ↔ ")
 }
 
-// workText is what somebody is at: where, and for how long.
+// workText returns where an agent works, and for how long.
 func (t conversationTitles) workText(ctx context.Context, list []parley.Work) string {
 	var parts []string
 	for _, w := range list {
@@ -49,7 +49,7 @@ func (t conversationTitles) workText(ctx context.Context, list []parley.Work) st
 	return strings.Join(parts, ", ")
 }
 
-// workPlace is where somebody is at work, as far as one may know.
+// workPlace returns where an agent works, or "elsewhere" if the caller may not know.
 func (t conversationTitles) workPlace(ctx context.Context, w parley.Work) string {
 	switch {
 	case w.Channel != "":

@@ -50,7 +50,7 @@ func deliveryFailure(d parley.Delivery) string {
 	return d.Failure.Message
 }
 
-// deadLetterCommand is a command about one dead letter.
+// deadLetterCommand returns a command about one dead letter.
 func (a *app) deadLetterCommand(
 	verb, short string, do func(c *client.Client, ctx context.Context, message, recipient string) (parley.Delivery, error),
 ) *cobra.Command {
@@ -78,7 +78,8 @@ func (a *app) deadLetterCommand(
 	}
 }
 
-// deadRecipient is the one recipient for whom a message is dead.
+// deadRecipient returns the only recipient for which a message is a dead letter. E003 if there is none, or more than
+// one.
 func deadRecipient(ctx context.Context, c *client.Client, message string) (string, error) {
 	shown, err := c.Message(ctx, message)
 	if err != nil {

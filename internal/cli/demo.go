@@ -46,7 +46,7 @@ At its end the demo removes everything.`,
 	return cmd
 }
 
-// demo runs the hub with the show in front of it.
+// demo runs a hub and plays the show on it.
 func (a *app) demo(ctx context.Context, dir home.Dir, addr string, once bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,7 +55,7 @@ func (a *app) demo(ctx context.Context, dir home.Dir, addr string, once bool) er
 	perform := func(s *server.Server) {
 		show.Go(func() {
 			shown = a.runDemoShow(ctx, dir, s, once)
-			cancel() // the show is over, or cannot go on
+			cancel() // the show is over, or failed
 		})
 	}
 	err := a.demoHub(ctx, dir, addr, perform)
@@ -65,12 +65,12 @@ func (a *app) demo(ctx context.Context, dir home.Dir, addr string, once bool) er
 	cancel()
 	show.Wait()
 	if errors.Is(shown, context.Canceled) {
-		shown = nil // it was interrupted, as it should be
+		shown = nil // the user interrupted the demo
 	}
 	return errors.Join(err, shown)
 }
 
-// demoHub runs a hub that only has what the demo sets: neither files nor the environment of the user.
+// demoHub runs a hub with the settings of the demo only. It ignores the files and the environment of the user.
 func (a *app) demoHub(ctx context.Context, dir home.Dir, addr string, started func(*server.Server)) error {
 	c, err := config.Load(dir.Config(), nil, map[string]string{"addr": addr, "log.level": "error"})
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *app) demoHub(ctx context.Context, dir home.Dir, addr string, started fu
 	return server.Run(ctx, server.Options{Home: dir, Config: c, Log: log, Grace: -1}, started)
 }
 
-// demoPrefix begins the names of the homes of demos. The process that has made one follows.
+// demoPrefix begins the names of the homes of demos. The id of the process that created the home follows.
 const demoPrefix = "parley-demo-"
 
 func newDemoHome() (home.Dir, error) {
@@ -91,8 +91,8 @@ func newDemoHome() (home.Dir, error) {
 	return home.Locate(path)
 }
 
-// removeStaleDemos removes what demos have left that were killed. What cannot be removed stays: it is not
-// what the user asked for.
+// removeStaleDemos removes the homes of demos that were killed. It ignores errors, because the user did not ask for
+// this.
 func removeStaleDemos() {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), demoPrefix+"*"))
 	for _, path := range found {
@@ -101,18 +101,18 @@ func removeStaleDemos() {
 			continue
 		}
 		dir := home.Dir(path)
-		if dir.CheckMade() != nil { // it is somebody else's, or leads elsewhere
+		if dir.CheckMade() != nil { // it belongs to another user, or is a link
 			continue
 		}
 		if lock, err := dir.Acquire(); err == nil {
 			_ = lock.Remove()
 		} else {
-			_ = os.Remove(path) // one in which no hub was started yet
+			_ = os.Remove(path) // a home in which no hub was started
 		}
 	}
 }
 
-// isAlive says whether there is a process with this number.
+// isAlive reports whether a process with this id exists.
 func isAlive(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {

@@ -23,23 +23,24 @@ import (
 // demoTimeout is how long the show may take.
 const demoTimeout = time.Minute
 
-// demoShow is the demo on the terminal: every message as it comes.
+// demoShow prints the show on the terminal, each message as it comes.
 type demoShow struct {
 	watcher
-	names        map[string]string // of agents
-	acts         []demoAct         // still to come
-	conversation string            // the conversation of the one that is played
-	awaitedLines []demo.Line       // with which that ends
+	names        map[string]string // names of agents by id
+	acts         []demoAct         // the acts that follow
+	conversation string            // the conversation of the present act
+	awaitedLines []demo.Line       // the lines that end the present act
 }
 
-// demoAct is a part of the show: what begins it, in which conversation, and what has been said there when it is over.
+// demoAct is a part of the show: its title, the function that begins it and returns its conversation, and the lines
+// that end it.
 type demoAct struct {
 	title string
 	begin func(context.Context) (conversation string, err error)
 	ends  []demo.Line
 }
 
-// runDemoShow makes the company, plays the show, says what to try, and shows what happens from then on.
+// runDemoShow creates the agents, plays the show, prints things to try, and prints messages from then on.
 func (a *app) runDemoShow(ctx context.Context, dir home.Dir, hub *server.Server, once bool) error {
 	// As the owner at the socket, whatever tokens the environment has for other hubs.
 	c, err := client.New(client.Options{Home: string(dir), Socket: hub.About().Socket, Source: "cli"})
@@ -64,7 +65,7 @@ func (a *app) runDemoShow(ctx context.Context, dir home.Dir, hub *server.Server,
 	})
 }
 
-// planActs says what is played. Who only looks on does not type an approval: it is given for them.
+// planActs plans the acts. With --once there is nobody to approve the request, so the show approves it.
 func (s *demoShow) planActs(once bool) {
 	for _, scene := range demo.Acts() {
 		s.acts = append(s.acts, demoAct{scene.Title, func(ctx context.Context) (string, error) {
@@ -77,7 +78,7 @@ func (s *demoShow) planActs(once bool) {
 	}
 }
 
-// play shows what is said, one act after the other. After the last it calls over, which says whether to go on.
+// play prints messages, one act after the other. After the last act it calls over, which reports whether to continue.
 func (s *demoShow) play(ctx context.Context, over func() (more bool, err error)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -95,7 +96,7 @@ func (s *demoShow) play(ctx context.Context, over func() (more bool, err error))
 	which := client.EventsOptions{After: status.LastEvent, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
 	for e, err := range s.client.Events(ctx, which) {
 		if err != nil || e.Body == nil {
-			continue // it connects again by itself
+			continue // the stream reconnects by itself
 		}
 		s.show(ctx, *e.Body)
 		if !s.endsAct(*e.Body) {
@@ -124,7 +125,7 @@ func (s *demoShow) beginNext(ctx context.Context) (err error) {
 	return err
 }
 
-// endsAct says whether the act ends with a message.
+// endsAct reports whether a message ends the act.
 func (s *demoShow) endsAct(m parley.Message) bool {
 	at := slices.IndexFunc(s.awaitedLines, func(l demo.Line) bool {
 		return l.From == m.From && m.Conversation == s.conversation && strings.Contains(m.Content.Text, l.Text)
@@ -136,7 +137,7 @@ func (s *demoShow) endsAct(m parley.Message) bool {
 	return len(s.awaitedLines) == 0
 }
 
-// pendingApproval is the call that waits for somebody's yes.
+// pendingApproval returns the oldest pending approval.
 func (s *demoShow) pendingApproval(ctx context.Context) (parley.Approval, error) {
 	page, err := s.client.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
@@ -153,14 +154,14 @@ func (s *demoShow) approve(ctx context.Context) (conversation string, err error)
 	return approval.Conversation, err
 }
 
-// printThingsToTry says what to try.
+// printThingsToTry prints commands for the user to try.
 func (s *demoShow) printThingsToTry(ctx context.Context, dir home.Dir, hub *server.Server) error {
 	approval, err := s.pendingApproval(ctx)
 	if err != nil {
 		return err
 	}
 	link := ""
-	if isTerminal(s.err) { // elsewhere it would be kept, for others to read
+	if isTerminal(s.err) { // a log would keep the link where others can read it
 		if link, err = hub.SignInLink(ctx); err != nil {
 			return err
 		}
@@ -169,14 +170,15 @@ func (s *demoShow) printThingsToTry(ctx context.Context, dir home.Dir, hub *serv
 	return nil
 }
 
+// openTasks returns the tasks that have not ended.
 func openTasks(p tasktree.Snapshot) []parley.TaskView {
 	return slices.DeleteFunc(slices.Clone(p.Tasks), func(t parley.TaskView) bool { return t.Status.Ended() })
 }
 
-// callbackSource is the door of messages that bring the result of a delegation.
+// callbackSource is the source of messages that bring the result of a delegation.
 const callbackSource = "delegation_result"
 
-// show shows a message, and under it the tree of the task it is part of where that has changed by it.
+// show prints a message. If the message changed the tree of its task, it also prints the tree.
 func (s *demoShow) show(ctx context.Context, m parley.Message) {
 	s.print(ctx, m)
 	if m.Task == "" {
@@ -184,11 +186,11 @@ func (s *demoShow) show(ctx context.Context, m parley.Message) {
 	}
 	task, err := s.client.Task(ctx, m.Task)
 	if err != nil {
-		return // it is gone, and so is what there would be to show
+		return // the task was removed
 	}
 	picture, err := (&treeSource{client: s.client, task: task.Root}).Load(ctx)
 	if err != nil || !picture.Ended() && (m.Source != callbackSource || len(openTasks(picture)) == 1) {
-		return // where the root alone is open, it ends with what comes next
+		return // if only the root is open, the next message ends it
 	}
 	for _, line := range tasktree.Draw(picture, tasktree.Options{Zone: time.Local}) {
 		_, _ = fmt.Fprintf(s.out, "  %s\n", line)
@@ -196,7 +198,7 @@ func (s *demoShow) show(ctx context.Context, m parley.Message) {
 	_, _ = fmt.Fprintln(s.out)
 }
 
-// print shows a message: where, who and when, and under it the text.
+// print prints the place, the sender and the time of a message, and below them its text.
 func (s *demoShow) print(ctx context.Context, m parley.Message) {
 	name := cmp.Or(s.names[m.From], m.From)
 	if s.colours() {
@@ -209,7 +211,7 @@ func (s *demoShow) print(ctx context.Context, m parley.Message) {
 	_, _ = fmt.Fprintln(s.out)
 }
 
-// placeName is the name of a channel, or who is in a conversation without one.
+// placeName returns the name of a channel, or the members of a conversation without a name.
 func (s *demoShow) placeName(ctx context.Context, id string) string {
 	if known, ok := s.titles[id]; ok {
 		return known
@@ -229,19 +231,19 @@ func (s *demoShow) placeName(ctx context.Context, id string) string {
 	return title
 }
 
-// printParagraph says something that is no message.
+// printParagraph prints a paragraph on standard error, followed by an empty line.
 func (a *app) printParagraph(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.err, format+"\n\n", args...)
 }
 
-// thingsToTryText are commands that work while the demo runs, for another terminal.
+// thingsToTryText returns commands to type in another terminal while the demo runs.
 func thingsToTryText(dir home.Dir, link, approval string) string {
 	program, path := programCall(os.Args[0])
 	parley := func(words string) string { return "  " + shellWord(program) + " " + words + "\n" }
 	var b strings.Builder
 	b.WriteString("Now try it yourself. In another terminal:\n\n" + path + "  export PARLEY_HOME=" + shellWord(string(dir)) + "\n")
 	if os.Getenv("PARLEY_URL") != "" || os.Getenv("PARLEY_TOKEN") != "" {
-		b.WriteString("  unset PARLEY_URL PARLEY_TOKEN\n") // they would lead to another hub
+		b.WriteString("  unset PARLEY_URL PARLEY_TOKEN\n") // these variables would name another hub
 	}
 	for _, part := range []struct {
 		what     string
@@ -274,7 +276,7 @@ func thingsToTryText(dir home.Dir, link, approval string) string {
 	return b.String() + "\nCtrl-C ends the demo and removes everything."
 }
 
-// programCall is how this program is called in another terminal, wherever that is, and the line that makes it so.
+// programCall returns how to call this program in another terminal, and the line that extends the PATH for it.
 func programCall(called string) (program, export string) {
 	whole, err := filepath.Abs(called)
 	if filepath.Base(called) == called || err != nil {
@@ -285,7 +287,7 @@ func programCall(called string) (program, export string) {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./~+-]+$`)
 
-// shellWord is a text as one word of a shell.
+// shellWord quotes a text as one word of a shell.
 func shellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text

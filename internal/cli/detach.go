@@ -16,16 +16,16 @@ import (
 	"github.com/parley-hub/parley/internal/server"
 )
 
-// startReport is how the start of a detached hub went.
+// startReport says how the start of a detached hub went.
 type startReport struct {
 	Origin string        `json:"origin,omitempty"`
 	Error  *parley.Error `json:"error,omitempty"`
 }
 
-// reportFD is where a detached hub writes its report.
+// reportFD is the file descriptor to which a detached hub writes its report.
 const reportFD = 3
 
-// startDetachedHub starts this program again, in a session of its own, and waits for its report.
+// startDetachedHub starts this program again in a session of its own, and waits for its report.
 func (a *app) startDetachedHub(cmd *cobra.Command, dir home.Dir) error {
 	if err := dir.Make(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *app) startDetachedHub(cmd *cobra.Command, dir home.Dir) error {
 		r.Error = parley.Errorf(parley.Internal, "the hub ended before it was ready: %w", err).Suggest("see %s", dir.Log())
 	}
 	if r.Error != nil {
-		_ = child.Wait() // nothing of it is left when this ends
+		_ = child.Wait() // wait, so that no process is left
 		return errors.Join(cmd.Context().Err(), r.Error)
 	}
 	return a.printDetachedHub(cmd.Context(), dir, r)
@@ -76,8 +76,8 @@ func startDetached(cmd *cobra.Command, dir home.Dir, log *os.File) (*exec.Cmd, i
 	return child, reports, nil
 }
 
-// passSettings gives settings to a hub that is started. Everybody on the machine can read its command line, so
-// secrets are not there.
+// passSettings passes settings to the hub that is started. Secrets go through the environment, because every user of
+// the machine can read the command line.
 func passSettings(child *exec.Cmd, given map[string]string) {
 	for _, key := range config.Keys() {
 		value, ok := given[key.Name]
@@ -90,8 +90,8 @@ func passSettings(child *exec.Cmd, given map[string]string) {
 	}
 }
 
-// printDetachedHub says where the hub is. The link is asked of the hub, so that it is in no log, and goes to a terminal
-// only.
+// printDetachedHub prints where the hub is. It asks the hub for a sign-in link, so that no log has the link, and prints
+// the link only on a terminal.
 func (a *app) printDetachedHub(ctx context.Context, dir home.Dir, r startReport) error {
 	link := ""
 	if c, err := a.newClientIn(dir); err == nil && isTerminal(a.err) {
@@ -105,7 +105,7 @@ func (a *app) printDetachedHub(ctx context.Context, dir home.Dir, r startReport)
 	return nil
 }
 
-// runDetached runs a detached hub.
+// runDetached runs a detached hub, and reports its start to the parent process.
 func (a *app) runDetached(ctx context.Context, dir home.Dir, c *config.Config) error {
 	out := os.NewFile(reportFD, "report")
 	tell := func(r startReport) {
@@ -114,7 +114,7 @@ func (a *app) runDetached(ctx context.Context, dir home.Dir, c *config.Config) e
 	}
 	err := a.runHub(ctx, dir, c, func(s *server.Server) { tell(startReport{Origin: s.Origin()}) })
 	if err != nil {
-		tell(startReport{Error: parley.AsError(err)}) // nobody listens any more if it was running
+		tell(startReport{Error: parley.AsError(err)}) // the parent has stopped reading if the hub was running
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/home"
 )
 
-// verdict is how a finding is to be taken.
+// verdict is the result of a check.
 type verdict string
 
 const (
@@ -22,7 +22,7 @@ const (
 	verdictFail verdict = "fail"
 )
 
-// finding is what a check has found, and how to mend it.
+// finding is what a check found, and how to fix it.
 type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
@@ -30,7 +30,7 @@ type finding struct {
 	Fix     string  `json:"mend,omitempty"`
 }
 
-// doctor examines a home and the hub in it.
+// doctor checks a home and the hub in it.
 type doctor struct {
 	app      *app
 	deep     bool
@@ -71,13 +71,13 @@ func (d *doctor) note(check string, v verdict, format string, args ...any) *find
 	return &d.findings[len(d.findings)-1]
 }
 
-// noteError notes an error with what it suggests.
+// noteError adds an error and its suggestion as a finding.
 func (d *doctor) noteError(check string, err error) {
 	e := parley.AsError(err)
 	d.note(check, verdictFail, "%s", e.Message).Fix = e.Suggestion
 }
 
-// print prints the findings. Something that fails makes the program fail.
+// print prints the findings. It returns an error if a check failed.
 func (d *doctor) print() error {
 	if d.app.output != formatTable {
 		if err := printList(d.app, d.findings); err != nil {
@@ -105,7 +105,7 @@ func (d *doctor) findingText(f finding) string {
 	return line
 }
 
-// examine makes all checks. What depends on something that is missing is left out.
+// examine runs all checks. It skips a check if something that the check needs is missing.
 func (d *doctor) examine(ctx context.Context) error {
 	if !d.checkHome() {
 		return nil

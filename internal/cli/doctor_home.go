@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/server"
 )
 
-// checkHome says whether there is a home to look into.
+// checkHome checks the home, and reports whether there is one to examine.
 func (d *doctor) checkHome() bool {
 	err := d.dir.Check()
 	switch {
@@ -26,14 +26,15 @@ func (d *doctor) checkHome() bool {
 	}
 }
 
-// checkFiles looks for files of the hub that others may read. The bodies of artifacts are in a directory nobody else
-// enters, and too many to look at. People write config.yaml and the files in agents with an editor, which makes them readable
-// by all: that is no danger in a home that only its owner can enter, and checkHome has made sure of that.
+// checkFiles searches for files of the hub that other users can access. It skips the bodies of artifacts: they are
+// many, and in a directory that nobody else can enter. It also skips config.yaml and the files in agents: people write
+// them with an editor, which makes them readable by all. That is no danger in a home that only its owner can enter,
+// which checkHome has checked.
 func (d *doctor) checkFiles() bool {
 	open := ""
 	err := filepath.WalkDir(string(d.dir), func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was a file of a moment
+			return nil // the file was removed meanwhile
 		}
 		if err != nil {
 			return err
@@ -80,7 +81,7 @@ func (d *doctor) checkConfig() {
 	d.note("config", verdictOK, "%s from the default (%s)", formatQuantity(int64(set), "setting differs", "settings differ"), d.dir.Config())
 }
 
-// checkNotify looks at the secrets of the ways by which people are notified.
+// checkNotify checks the secrets of notifiers.
 func (d *doctor) checkNotify() {
 	people, err := server.CheckNotify(d.config)
 	switch {
@@ -91,13 +92,13 @@ func (d *doctor) checkNotify() {
 	}
 }
 
-// A clock before this, which is older than the program, is wrong.
+// oldestClock is older than the program. A clock before it is wrong.
 var oldestClock = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// clockSlack is how far the clock may be behind what is stored.
+// clockSlack is how far the clock may be behind the stored data.
 const clockSlack = 5 * time.Second
 
-// checkClock compares the clock with the newest thing that is stored.
+// checkClock compares the clock with the newest stored data.
 func (d *doctor) checkClock(newest *time.Time) {
 	now := time.Now()
 	mend := "set the clock, and synchronize it with NTP"
@@ -119,7 +120,7 @@ const (
 func (d *doctor) checkDisk(free, total int64) {
 	switch {
 	case total == 0:
-		return // nobody knows
+		return // the size is unknown
 	case free < max(leastDisk, total/leastDiskShare):
 		d.note("disk", verdictWarn, "%s of %s are free", formatSize(free), formatSize(total)).Fix = "free space, or set a retention; the hub cannot store anything on a full disk"
 	default:

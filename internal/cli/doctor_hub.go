@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/server"
 )
 
-// examineHub asks the hub that runs.
+// examineHub checks a running hub.
 func (d *doctor) examineHub(ctx context.Context) error {
 	hub, err := d.app.newClientIn(d.dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 	d.checkClock(newestTime(ctx, hub))
 	d.checkDisk(status.DiskFree, status.DiskTotal)
 	for _, alert := range parley.GroupAlerts(status.Alerts) {
-		if alert.Name != "disk" { // which was looked at
+		if alert.Name != "disk" { // checkDisk has reported it
 			d.note("alert", verdictWarn, "%s", alert.Message).Fix = d.app.alertRemedy(alert)
 		}
 	}
@@ -52,7 +52,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 	return nil
 }
 
-// checkBridges looks whether the tree of each bridge is there, and how it gets on.
+// checkBridges checks the tree and the state of each bridge.
 func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 	sound := int64(0)
 	for _, v := range bridges {
@@ -96,7 +96,7 @@ func (d *doctor) checkSocket(path string) {
 	}
 }
 
-// checkAddress makes sure that what answers at the address is the hub.
+// checkAddress checks that the hub, and no other program, answers at its address.
 func (d *doctor) checkAddress(ctx context.Context, address string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -117,7 +117,7 @@ func (d *doctor) checkAddress(ctx context.Context, address string) {
 	d.note("address", verdictOK, "http://%s answers", address)
 }
 
-// newestTime is when the newest thing happened that the caller may see, if that is known.
+// newestTime returns the time of the newest conversation that the caller may see, or nil if it is unknown.
 func newestTime(ctx context.Context, hub *client.Client) *time.Time {
 	page, err := hub.Conversations(ctx, client.Conversations{All: true}, client.From{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
@@ -126,7 +126,8 @@ func newestTime(ctx context.Context, hub *client.Client) *time.Time {
 	return &page.Items[0].UpdatedAt
 }
 
-// checkDatabase lets the hub verify everything where that is asked for. It has looked at the structure itself.
+// checkDatabase lets the hub verify everything with --deep. Without it there is nothing to do, because the hub has
+// checked the structure itself.
 func (d *doctor) checkDatabase(ctx context.Context, kind string, hub *client.Client) {
 	if !d.deep {
 		d.note("database", verdictOK, "%s, in use by the hub; --deep verifies everything in it", kind)
@@ -156,7 +157,7 @@ func checkProgressText(r parley.CheckReport) string {
 	return formatQuantity(r.Messages, "message", "messages") + ", " + formatQuantity(r.Artifacts, "artifact", "artifacts")
 }
 
-// examineStore opens what a hub that does not run has stored.
+// examineStore opens the store of a hub that is not running.
 func (d *doctor) examineStore(ctx context.Context) error {
 	d.note("hub", verdictOK, "the hub is not running")
 	d.note("versions", verdictOK, "this program is parley %s (%s)", parley.Version, platform())

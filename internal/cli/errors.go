@@ -22,20 +22,20 @@ const (
 	exitInterrupted     = 130
 )
 
-// usageError is a command line that cannot be understood.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
-// usagef makes one that says where to read on.
+// usagef returns a usageError that names the help of the command.
 func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf(format+" (see %s --help)", append(args, cmd.CommandPath())...)}
 }
 
-// silentError is an error whose text has been printed already.
+// silentError ends the program with an exit code, after its text has been printed.
 type silentError struct{ code int }
 
 func (silentError) Error() string { return "" }
 
-// fail tells the user what went wrong, and returns the exit code.
+// fail prints an error, and returns the exit code.
 func (a *app) fail(ctx context.Context, err error) int {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
 		return exitInterrupted
@@ -48,7 +48,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 	return exitCode(err)
 }
 
-// listIssues shows all that is wrong with a payload, where the sentence names only the first.
+// listIssues lists all issues of a payload. The error names only the first.
 func (a *app) listIssues(err error) {
 	e, ok := errors.AsType[*parley.Error](err)
 	if !ok || e.Validation == nil || len(e.Validation.Issues) < 2 {
@@ -78,7 +78,7 @@ func exitCode(err error) int {
 	}
 }
 
-// suggestIfUnknown adds to an error about a name that nobody has what else may have been meant.
+// suggestIfUnknown adds a hint to an error about an unknown name.
 func suggestIfUnknown(err error, format string, args ...any) error {
 	if err == nil || parley.AsError(err).Reason != parley.NotFound {
 		return err
@@ -95,7 +95,7 @@ func suggestIfUnknown(err error, format string, args ...any) error {
 	return &e
 }
 
-// noArgs refuses arguments, and names the command that may have been meant.
+// noArgs refuses arguments. If a command has subcommands, it suggests the one that may be meant.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || !cmd.HasSubCommands() {
 		return argCount(0, 0)(cmd, args)
@@ -108,7 +108,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("unknown command %q (%s)", args[0], hint)}
 }
 
-// argCount wants at least so many arguments and at most so many; -1 is no limit.
+// argCount requires at least and at most so many arguments; -1 is no limit.
 func argCount(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -122,7 +122,7 @@ func argCount(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// afterWait refuses a time that follows --wait and is meant as its value, and what the command itself refuses.
+// afterWait refuses a duration that follows --wait as an argument of its own, and then checks the arguments.
 func afterWait(args cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if wait := cmd.Flags().Lookup("wait"); len(given) > 0 && wait.Changed && wait.Value.String() == wait.NoOptDefVal {
@@ -139,7 +139,7 @@ func isDuration(text string) bool {
 	return err == nil
 }
 
-// requireNonEmpty refuses flags that were given with nothing in them, as an unset variable does.
+// requireNonEmpty refuses flags that are given but empty, as with an unset variable.
 func requireNonEmpty(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "[]") == "" {
@@ -149,7 +149,7 @@ func requireNonEmpty(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// quotesHint is what to do where the last argument is a text, and a part of it may be too many.
+// quotesHint returns the hint for too many arguments of a command whose last argument is a text.
 func quotesHint(cmd *cobra.Command) string {
 	if strings.HasSuffix(strings.Trim(cmd.Use, "[]"), " TEXT") {
 		return "; put a text with spaces in quotes"
@@ -157,7 +157,7 @@ func quotesHint(cmd *cobra.Command) string {
 	return ""
 }
 
-// missingArgument is the name of the n-th argument of a command, as its usage has it.
+// missingArgument returns the name of the n-th argument in the usage of a command.
 func missingArgument(cmd *cobra.Command, n int) string {
 	names := strings.Fields(cmd.Use)[1:]
 	return strings.Trim(names[min(n, len(names)-1)], "[]….")

@@ -9,23 +9,23 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// runEventData is what an event says of a run.
+// runEventData is the data of an event about a run.
 type runEventData struct {
 	Run          string        `json:"run"`
 	Number       int64         `json:"number"`
 	Conversation string        `json:"conversation"`
 	Runtime      string        `json:"runtime"`
-	Text         string        `json:"text"`   // what it says meanwhile
-	Cancel       string        `json:"cancel"` // why it was ended
+	Text         string        `json:"text"`   // progress
+	Cancel       string        `json:"cancel"` // why it was cancelled
 	Failure      *parley.Error `json:"failure"`
 }
 
 func parseRunEvent(e parley.Event) (news runEventData) {
-	_ = json.Unmarshal(e.Data, &news) // what cannot be read says nothing
+	_ = json.Unmarshal(e.Data, &news) // unknown data gives an empty value
 	return news
 }
 
-// isMinor says of a kind of event that it tells a person little beside those that come with it.
+// isMinor reports whether a kind of event says little to a person that other events do not.
 func isMinor(kind parley.EventKind) bool {
 	switch kind {
 	case parley.EventTokenCreated, parley.EventTokenRevoked, parley.EventAgentSummary, parley.EventCursorMoved,
@@ -36,7 +36,7 @@ func isMinor(kind parley.EventKind) bool {
 	}
 }
 
-// eventInWords says what an event means, where its data alone would be hard to read.
+// eventInWords describes an event if its data alone would be hard to read.
 func eventInWords(title func(conversation string) string, e parley.Event) (string, bool) {
 	switch family, rest, _ := strings.Cut(string(e.Kind), "."); {
 	case family == "run":
@@ -94,7 +94,7 @@ func deliveryInWords(e parley.Event, state parley.DeliveryState) string {
 	case state.Settled() && state != parley.DeliveryAcked && state != parley.DeliveryAnswered, state == parley.DeliveryDead:
 		words = message + " to " + e.Agent + " is " + string(state)
 	default:
-		return words // what went wrong before does not matter now
+		return words // an earlier failure does not matter now
 	}
 	if news.Failure != nil {
 		words += ": " + news.Failure.Error()

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/tasktree"
 )
 
-// taskInWords says what has become of a task.
+// taskInWords describes an event about a task.
 func taskInWords(e parley.Event, step string) string {
 	var news struct {
 		Task     string               `json:"task"`
@@ -33,7 +33,7 @@ func taskInWords(e parley.Event, step string) string {
 	}
 }
 
-// approvalInWords says what has become of a call that needs an approval.
+// approvalInWords describes an event about an approval.
 func approvalInWords(e parley.Event, step string) string {
 	var news struct {
 		Approval string        `json:"approval"`

@@ -44,7 +44,7 @@ bodies of files; "parley backup" has them.`,
 	return cmd
 }
 
-// exportEnd is what the last line of an export counts.
+// exportEnd has the counts of the last line of an export.
 type exportEnd struct {
 	Agents        int64 `json:"agents"`
 	Conversations int64 `json:"conversations"`

@@ -11,17 +11,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// exportWriter passes the lines of an export on. It keeps the last one, and the numbers of the messages that the hub could not
-// export because they are damaged.
+// exportWriter passes on the lines of an export. It keeps the last line, and the numbers of the messages that the hub
+// could not export because they are damaged.
 type exportWriter struct {
 	w       io.Writer
-	line    []byte // the last one as far as it was written, or the beginning of a long one
-	ended   bool   // by a line break
+	line    []byte // the last line as written so far, or the beginning of a long line
+	ended   bool   // the last line has its line end
 	damaged []string
-	others  bool // some of these are no messages
+	others  bool // some damaged entries are not messages
 }
 
-// maxLineKept is how much of a line is kept, in bytes. The last line of an export and those about damage are shorter.
+// maxLineKept is how much of a line is kept, in bytes. The last line of an export and lines about damage are shorter.
 const maxLineKept = 4 << 10
 
 func (l *exportWriter) Write(p []byte) (int, error) {
@@ -38,8 +38,8 @@ func (l *exportWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// noteDamage notes the damaged thing that a line is about, a message by its number: of a JSON line, or of one in Markdown, where
-// all that others have written is quoted.
+// noteDamage notes the damaged entry that a line names, a message by its number. The line is JSON, or Markdown, in
+// which the export quotes everything that participants wrote.
 func (l *exportWriter) noteDamage() {
 	if number, about := strings.CutPrefix(string(l.line), parley.DamagedLine); about {
 		number, _, _ = strings.Cut(strings.TrimSpace(number), " ")
@@ -65,7 +65,8 @@ func (l *exportWriter) noteDamage() {
 // maxDamageNamed is how many damaged messages an error names.
 const maxDamageNamed = 20
 
-// damageError is nil unless something is damaged. It names messages by their numbers, the rest by their ids.
+// damageError returns an error that lists the damaged entries: messages by their numbers, others by their ids. It
+// returns nil if there are none.
 func (l *exportWriter) damageError() error {
 	n := len(l.damaged)
 	if n == 0 {
@@ -83,7 +84,7 @@ func (l *exportWriter) damageError() error {
 		strings.Join(numbers, ", ")).Suggest("the export has all others; run `parley doctor --deep`, and restore a backup to recover the damaged ones")
 }
 
-// readEnd reads the last line of an export of the whole hub, without which it is not whole.
+// readEnd parses the last line of an export of the whole hub. An export without it is incomplete.
 func (l *exportWriter) readEnd() (exportEnd, error) {
 	var line struct {
 		End *exportEnd `json:"end"`

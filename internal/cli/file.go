@@ -20,7 +20,7 @@ func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// writeTo lets write fill the file named, or standard output. A file is there only when all of it is.
+// writeTo lets write fill the named file, or standard output. The file appears only when it is complete.
 func (a *app) writeTo(ctx context.Context, name []string, force bool, doing string, write func(io.Writer) error) error {
 	counted := &counter{}
 	defer a.showProgress(ctx, doing, counted)()
@@ -36,7 +36,7 @@ func (a *app) writeTo(ctx context.Context, name []string, force bool, doing stri
 	if err != nil {
 		return cannotWrite(name[0], err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // nothing once it is renamed
+	defer func() { _ = os.Remove(file.Name()) }() // does nothing after the rename
 	counted.w = file
 	if err := errors.Join(write(counted), file.Close()); err != nil {
 		return err
@@ -48,11 +48,11 @@ func (a *app) writeTo(ctx context.Context, name []string, force bool, doing stri
 	return nil
 }
 
-// checkReplace refuses a name that is taken.
+// checkReplace refuses the name of an existing file, unless force is set.
 func checkReplace(name string, force bool) error {
 	switch info, err := os.Stat(name); {
 	case err != nil:
-		return nil // what else is wrong with it shows when it is written
+		return nil // writing reports any other error
 	case !info.Mode().IsRegular():
 		return parley.Errorf(parley.BadInput, "%s is not a file", name).Suggest("name a file, or - for standard output")
 	case !force:
@@ -67,12 +67,12 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// declareForce declares the flag that lets a file be replaced.
+// declareForce declares the flag --force, which allows to replace a file.
 func declareForce(cmd *cobra.Command, force *bool) {
 	cmd.Flags().BoolVar(force, "force", false, "replace FILE if it exists")
 }
 
-// plainOutput is standard output for what others have written: a terminal gets it without what could do it harm.
+// plainOutput returns standard output for the text of others. On a terminal, it replaces control characters.
 func (a *app) plainOutput() io.WriteCloser {
 	if isTerminal(a.out) {
 		return &plainWriter{w: a.out}
@@ -85,10 +85,10 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// plainWriter writes whole lines, so that no character is looked at in pieces.
+// plainWriter replaces control characters in whole lines, so that it never splits a character.
 type plainWriter struct {
 	w    io.Writer
-	rest []byte // of a line that has not ended
+	rest []byte // the line that has not ended yet
 }
 
 func (t *plainWriter) Write(p []byte) (int, error) {
@@ -99,7 +99,7 @@ func (t *plainWriter) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Close writes what is left.
+// Close writes the last line if it has no line end.
 func (t *plainWriter) Close() error {
 	_, err := io.WriteString(t.w, plain.Text(string(t.rest)))
 	return err
@@ -109,7 +109,7 @@ func cannotWrite(name string, err error) error {
 	return parley.Errorf(parley.BadInput, "cannot write %s: %w", name, withoutPath(err)).Suggest("choose another file")
 }
 
-// readFrom lets read have what a file holds, or with - standard input.
+// readFrom lets read process a file, or standard input if the name is "-".
 func (a *app) readFrom(ctx context.Context, name, doing string, read func(io.Reader) error) error {
 	counted := &counter{r: a.stdin(ctx)}
 	if name != "-" {
@@ -137,7 +137,7 @@ func openFile(name string) (*os.File, error) {
 	return file, nil
 }
 
-// withoutPath is why the system refused, without the path, which the sentence has already.
+// withoutPath returns the cause of a path error. The message around it already has the path.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// durationFlag is a flag for a duration, also in days: 90s, 2h30m, 30d.
+// durationFlag is a flag for a duration, which may have days: 90s, 2h30m, 30d.
 type durationFlag struct{ d *time.Duration }
 
 func (s durationFlag) String() string {
@@ -35,7 +35,7 @@ func (s durationFlag) Type() string { return "duration" }
 
 var errDuration = errors.New("write a duration such as 90s, 2h30m or 30d")
 
-// parseDuration reads a duration, which may begin with days.
+// parseDuration parses a duration, which may begin with days.
 func parseDuration(text string) (time.Duration, error) {
 	rest, whole := text, time.Duration(0)
 	if days, after, found := strings.Cut(text, "d"); found {
@@ -55,7 +55,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return whole + part, nil
 }
 
-// splitNames are names with commas between them.
+// splitNames splits lists of names separated by commas.
 func splitNames(lists ...string) (names []string) {
 	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
@@ -67,7 +67,7 @@ func splitNames(lists ...string) (names []string) {
 	return names
 }
 
-// countFlag is a flag for a number from 1 on.
+// countFlag is a flag for a number of 1 or more.
 type countFlag struct{ n *int }
 
 func (n countFlag) String() string {
@@ -88,7 +88,7 @@ func (n countFlag) Set(text string) error {
 
 func (n countFlag) Type() string { return "int" }
 
-// limitFlag is a flag for a number that is not to be exceeded; 0 is no limit.
+// limitFlag is a flag for a limit; 0 is no limit.
 type limitFlag struct{ countFlag }
 
 func (m limitFlag) Set(text string) error {
@@ -100,7 +100,7 @@ func (m limitFlag) Set(text string) error {
 	return nil
 }
 
-// amountFlag is a flag for a number that may have a fraction and is not below 0, like a sum of money.
+// amountFlag is a flag for a number of 0 or more that may have a fraction, such as an amount of money.
 type amountFlag struct{ n *float64 }
 
 func (a amountFlag) String() string {
@@ -130,8 +130,8 @@ var expectedValues = map[string]string{
 	"stringSlice": "write words with commas between them, without quotation marks inside",
 }
 
-// plainFlagError says what to write instead of a refused value, where the library would repeat the words of Go's parser.
-// Flags of our own say it themselves.
+// plainFlagError replaces the words of Go's parser in an error of the library by what to write instead. Flags of this
+// package already say it.
 func plainFlagError(err error) error {
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
@@ -146,7 +146,7 @@ func plainFlagError(err error) error {
 	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %s", bad.GetValue(), bad.GetFlag().Name, expected)
 }
 
-// parseTime reads a time, or how long from now it is.
+// parseTime parses a time, or how long from now it is.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	if d, err := parseDuration(text); err == nil {
 		return now.Add(d), nil
@@ -180,7 +180,7 @@ func (u priorityFlag) Set(text string) error {
 
 func (u priorityFlag) Type() string { return "priority" }
 
-// optionalFlag is a flag for something that may be left out.
+// optionalFlag is a flag for a value that may be missing.
 type optionalFlag[T any] struct {
 	value **T
 	parse func(string) (T, error)
@@ -193,7 +193,7 @@ func (m optionalFlag[T]) String() string {
 	return fmt.Sprint(**m.value)
 }
 
-// Set reads it.
+// Set parses the value.
 func (m optionalFlag[T]) Set(text string) error {
 	value, err := m.parse(text)
 	if err == nil {
@@ -202,10 +202,10 @@ func (m optionalFlag[T]) Set(text string) error {
 	return err
 }
 
-// Type names it in help.
+// Type returns the placeholder that help shows.
 func (m optionalFlag[T]) Type() string { return "number" }
 
-// parseShare reads a part of a whole.
+// parseShare parses a number from 0 to 1.
 func parseShare(text string) (float64, error) {
 	share, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(share >= 0 && share <= 1) {

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// hubRetry waits for a hub that is away, until a deadline.
+// hubRetry repeats calls while the hub is unavailable, until a deadline.
 type hubRetry struct {
 	app      *app
 	deadline time.Time
@@ -20,7 +20,7 @@ func (a *app) newHubRetry(most time.Duration) *hubRetry {
 
 const retryPause = 300 * time.Millisecond
 
-// call makes a call again as long as the hub is away and the deadline ahead, and says once that it does.
+// call repeats a call while the hub is unavailable and the deadline has not passed. It prints once that it retries.
 func (p *hubRetry) call(ctx context.Context, call func() error) error {
 	for {
 		err := call()
@@ -39,4 +39,5 @@ func (p *hubRetry) call(ctx context.Context, call func() error) error {
 	}
 }
 
+// isUnavailable reports whether an error says that the hub is unavailable.
 func isUnavailable(err error) bool { return parley.CodeOf(err) == parley.Unavailable }

@@ -43,7 +43,7 @@ know, without a runtime. If a text is too long for a message, the message has it
 	}
 }
 
-// animaHub is what the hub has of what an import looks for.
+// animaHub returns what the hub has, as the import needs it.
 func animaHub(ctx context.Context, c *client.Client) (hub anima.Hub, err error) {
 	hub.Store = c.PutArtifact
 	if hub.Agents, err = c.Agents(ctx); err == nil {
@@ -52,7 +52,7 @@ func animaHub(ctx context.Context, c *client.Client) (hub anima.Hub, err error) 
 	return hub, err
 }
 
-// allConversations are those that the hub has.
+// allConversations returns all conversations of the hub.
 func allConversations(ctx context.Context, c *client.Client) ([]parley.ConversationView, error) {
 	var list []parley.ConversationView
 	for _, archived := range []bool{false, true} {
@@ -70,7 +70,8 @@ func allConversations(ctx context.Context, c *client.Client) ([]parley.Conversat
 	return list, nil
 }
 
-// importAnima reads the database and sends what is in it at the same time. left is why messages were not taken.
+// importAnima reads the database and sends its content to the hub at the same time. skipped says why messages were not
+// imported.
 func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hub anima.Hub) (report parley.ImportReport, left []string, err error) {
 	type exported struct {
 		anima.Exported
@@ -90,11 +91,11 @@ func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hu
 	_ = lines.CloseWithError(errHubAnswered)
 	end := <-ended
 	if errors.Is(end.err, errHubAnswered) {
-		end.err = nil // nobody has listened any more: what the hub says is the reason
+		end.err = nil // the hub answered before the end: its error is the cause
 	}
 	report.Notices = slices.Concat(end.Notices, report.Notices)
 	return report, end.Skipped, cmp.Or(end.err, err)
 }
 
-// errHubAnswered says that the hub has answered.
+// errHubAnswered ends the export when the hub has answered.
 var errHubAnswered = errors.New("the hub has answered")

@@ -65,7 +65,7 @@ Otherwise the hub delivers them again when the lease ends.`,
 	return cmd
 }
 
-// inboxItem is one message of an inbox, for a JSON line.
+// inboxItem is the JSON line of a message in an inbox.
 type inboxItem struct {
 	Lease    string          `json:"lease,omitempty"`
 	Delivery parley.Delivery `json:"delivery"`
@@ -80,7 +80,7 @@ func inboxItems(lease string, deliveries []parley.Delivery, messages []parley.Me
 	return list
 }
 
-// readInbox prints a person's inbox, the newest message first.
+// readInbox prints a person's inbox, newest message first.
 func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek bool) error {
 	inbox, err := c.PeekNewest(ctx, 0, limit)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *app) peekInbox(ctx context.Context, c *client.Client, limit int) error 
 	return nil
 }
 
-// takeInbox takes and prints messages, which it returns.
+// takeInbox takes messages, prints them and returns them.
 func (a *app) takeInbox(ctx context.Context, c *client.Client, t parley.Take) ([]parley.Message, error) {
 	taken, err := a.takeWaiting(ctx, c, t)
 	if t.Wait > 0 && isUnavailable(err) {
@@ -149,7 +149,7 @@ func (a *app) takeInbox(ctx context.Context, c *client.Client, t parley.Take) ([
 	return taken.Messages, nil
 }
 
-// takeWaiting takes once there is something, with as many calls as the wait needs.
+// takeWaiting takes messages as soon as there are some, with as many calls as the wait needs.
 func (a *app) takeWaiting(ctx context.Context, c *client.Client, t parley.Take) (taken parley.Taken, err error) {
 	if t.Wait == 0 {
 		return c.Take(ctx, t)
@@ -184,7 +184,7 @@ func (a *app) printItems(list []inboxItem) error {
 	return nil
 }
 
-// printMessage prints a message for a person: a line about it, and what it says.
+// printMessage prints a message for a person: a line about it, and its content.
 func (a *app) printMessage(m parley.Message) {
 	about := []string{m.ShortName(), "from " + m.From, a.formatTime(m.CreatedAt)}
 	if m.Type != parley.TypeChat {
@@ -202,7 +202,7 @@ func (a *app) printMessage(m parley.Message) {
 	}
 }
 
-// messageText is the text of a message. What the hub repeats of others stands as theirs.
+// messageText returns the text of a message. In a message of the hub, it marks the words of others.
 func messageText(m parley.Message) string {
 	if m.From == parley.System {
 		return quote.Shown(m.Wording().Map(plain.Text))
@@ -210,12 +210,12 @@ func messageText(m parley.Message) string {
 	return m.Content.Text
 }
 
-// messageBody is what a message says, with its files named.
+// messageBody returns the content of a message, with the names of its files.
 func messageBody(m parley.Message) string {
 	parts := []string{}
 	payload := string(m.Payload)
 	if m.Content.Text != "" && (m.From == parley.System || m.Type == parley.TypeCommand) {
-		payload = "" // it says to programs what the text says to people
+		payload = "" // the payload repeats the text for programs
 	}
 	for _, part := range []string{messageText(m), m.Content.Code, payload} {
 		if part != "" {

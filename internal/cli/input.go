@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// confirm asks on a terminal whether something that cannot be undone is meant. Elsewhere --yes must say so.
+// confirm asks on a terminal whether the user means something that cannot be undone. Without a terminal, the user must
+// give --yes.
 func (a *app) confirm(cmd *cobra.Command, yes bool, question string) error {
 	if yes {
 		return nil
@@ -32,9 +33,10 @@ func (a *app) confirm(cmd *cobra.Command, yes bool, question string) error {
 	return silentError{exitError}
 }
 
-const maxInput = 1 << 20 // bytes of a text read from standard input
+// maxInput is the most text, in bytes, that a command reads from standard input.
+const maxInput = 1 << 20 // bytes
 
-// readTextArg is a text from the command line, or with - what standard input holds.
+// readTextArg returns a text of the command line, or standard input if the text is "-".
 func (a *app) readTextArg(ctx context.Context, text string) (_ string, err error) {
 	if text == "-" {
 		if text, err = a.readStdinText(ctx); err != nil {
@@ -47,6 +49,7 @@ func (a *app) readTextArg(ctx context.Context, text string) (_ string, err error
 	return text, nil
 }
 
+// readStdinText reads a text from standard input. On a terminal it first says how to end the text.
 func (a *app) readStdinText(ctx context.Context) (string, error) {
 	if isTerminal(a.in) {
 		a.say("type the message; end it with Ctrl-D")

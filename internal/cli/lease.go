@@ -76,7 +76,7 @@ func (a *app) inboxExtend() *cobra.Command {
 	return cmd
 }
 
-// printSettled prints what has become of deliveries.
+// printSettled prints the states of deliveries after a call that settled them.
 func (a *app) printSettled(deliveries []parley.Delivery, err error) error {
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.L
 
 func latencyText(l parley.LogLine) string { return strconv.FormatInt(l.LatencyMS, 10) + "ms" }
 
-// followLog prints lines as they come.
+// followLog prints log lines as they come.
 func (a *app) followLog(ctx context.Context, called messageNames, lines func(func(parley.LogLine, error) bool)) error {
 	for l, err := range lines {
 		if err != nil {

@@ -23,7 +23,7 @@ type messageFlags struct {
 	deadline string
 	ttl      time.Duration
 	wait     time.Duration // for the answer; 0: not at all
-	timeout  time.Duration // older scripts say how long by this flag
+	timeout  time.Duration // older scripts give the duration with this flag
 }
 
 func (l *messageFlags) declare(cmd *cobra.Command) {
@@ -44,11 +44,11 @@ func (l *messageFlags) declare(cmd *cobra.Command) {
 	completeFlag(cmd, "priority", completeWords("low", "normal", "high", "urgent"))
 }
 
-// textOnly says that there is nothing to send but a text.
+// textOnly reports whether the message has nothing but a text.
 func (l *messageFlags) textOnly() bool { return len(l.files) == 0 && l.payload == "" }
 
-// checkArgs wants somebody and a text. A message with something else in it needs no text, and one to a
-// conversation needs nobody.
+// checkArgs requires a recipient and a text. A message with files or a payload needs no text, and a message to a
+// conversation needs no recipient.
 func (l *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversation bool) error {
 	least := 2
 	if toConversation {
@@ -66,7 +66,7 @@ func (l *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversati
 	return argCount(least, 2)(cmd, args)
 }
 
-// buildDraft completes the draft: its text, times and files, which are stored first.
+// buildDraft completes the draft with its text, its times and its files. It first stores the files.
 func (l *messageFlags) buildDraft(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
 	if cmd.Flags().Changed("timeout") {
 		if l.wait == 0 {
@@ -92,7 +92,7 @@ func (l *messageFlags) buildDraft(ctx context.Context, a *app, cmd *cobra.Comman
 	return err
 }
 
-// storeFiles hands in files.
+// storeFiles stores files as artifacts.
 func (a *app) storeFiles(ctx context.Context, c *client.Client, names []string) (artifacts []parley.Artifact, err error) {
 	for _, name := range names {
 		if err := parley.CheckArtifactName(filepath.Base(name)); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/parley-hub/parley/internal/quote"
 )
 
-// format is how data is printed.
+// format is the output format.
 type format string
 
 const (
@@ -26,7 +26,7 @@ const (
 	formatLines format = "jsonl"
 )
 
-// String, Set and Type make it the value of a flag.
+// String, Set and Type implement pflag.Value.
 func (f *format) String() string { return string(*f) }
 
 // Set accepts one of the formats.
@@ -40,26 +40,26 @@ func (f *format) Set(s string) error {
 	}
 }
 
-// Type names it in help.
+// Type returns the placeholder that help shows.
 func (f *format) Type() string { return "format" }
 
-// isTerminal says whether a stream is a terminal.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// colours says whether standard output may be coloured.
+// colours reports whether standard output may have colours.
 func (a *app) colours() bool {
 	return isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// say tells the user something that is not data.
+// say prints a line for the user on standard error: something that is not data.
 func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(a.err, oneLine(fmt.Sprintf(format, args...)))
 }
 
-// printJSON prints a value as JSON: on one line, or for a person.
+// printJSON prints a value as JSON, indented unless the format is JSON lines.
 func (a *app) printJSON(value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -74,7 +74,7 @@ func (a *app) printJSON(value any) error {
 	return err
 }
 
-// printValue prints a value, as JSON or by the function given.
+// printValue prints a value as JSON, or calls print for a table.
 func (a *app) printValue(value any, print func()) error {
 	if a.output != formatTable {
 		return a.printJSON(value)
@@ -83,17 +83,17 @@ func (a *app) printValue(value any, print func()) error {
 	return nil
 }
 
-// printDone prints what was done to what: a word and names, or the value as JSON.
+// printDone prints what was done: words in a table, the value as JSON.
 func (a *app) printDone(value any, words ...string) error {
 	return a.printValue(value, func() { a.printWords(words...) })
 }
 
-// printAction prints what was done to something of which nothing else is to be said.
+// printAction prints a past action and its subject, if the hub returned nothing else.
 func (a *app) printAction(word, subject string) error {
 	return a.printDone(map[string]string{word: subject}, word, subject)
 }
 
-// printWords prints words on one line, apart from each other.
+// printWords prints words on one line, two spaces apart.
 func (a *app) printWords(words ...string) {
 	clean := make([]string, len(words))
 	for i, word := range words {
@@ -102,7 +102,7 @@ func (a *app) printWords(words ...string) {
 	_, _ = fmt.Fprintln(a.out, strings.Join(clean, "  "))
 }
 
-// printText prints a text of somebody else: to a terminal without what could do it harm.
+// printText prints a text of others. On a terminal, it replaces control characters.
 func (a *app) printText(text string) {
 	if isTerminal(a.out) {
 		text = plain.Text(text)
@@ -110,10 +110,10 @@ func (a *app) printText(text string) {
 	_, _ = io.WriteString(a.out, strings.TrimRight(text, "\n")+"\n")
 }
 
-// printWording prints a text of the hub's. What others wrote in it stands as theirs.
+// printWording prints a text of the hub. It marks the words of others in it.
 func (a *app) printWording(w parley.Wording) { a.printText(quote.Shown(w)) }
 
-// formatTime writes a time: local on a terminal, UTC for programs.
+// formatTime formats a time: local time on a terminal, UTC for programs.
 func (a *app) formatTime(t time.Time) string {
 	if isTerminal(a.out) {
 		return t.Local().Format(time.DateTime)
@@ -121,7 +121,7 @@ func (a *app) formatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// formatPastTime writes a time that was: without its day on a terminal, if that is today.
+// formatPastTime formats a time in the past. On a terminal, it omits today's date.
 func (a *app) formatPastTime(t time.Time) string {
 	if isTerminal(a.out) && t.Local().Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
 		return t.Local().Format(time.TimeOnly)
@@ -129,7 +129,8 @@ func (a *app) formatPastTime(t time.Time) string {
 	return a.formatTime(t)
 }
 
-// formatFutureTime writes a time to come: without its day on a terminal, where that is clear.
+// formatFutureTime formats a time in the future. On a terminal, it omits the date if the time is less than 20 hours
+// ahead.
 func (a *app) formatFutureTime(t time.Time) string {
 	if isTerminal(a.out) && time.Until(t) < 20*time.Hour {
 		return t.Local().Format("15:04")
@@ -137,7 +138,7 @@ func (a *app) formatFutureTime(t time.Time) string {
 	return a.formatTime(t)
 }
 
-// formatLastSeen writes when somebody was last there, if that is known.
+// formatLastSeen formats when a participant was last seen, or returns nothing if that is unknown.
 func (a *app) formatLastSeen(t *time.Time) string {
 	if t == nil {
 		return ""
@@ -145,7 +146,7 @@ func (a *app) formatLastSeen(t *time.Time) string {
 	return a.formatPastTime(*t)
 }
 
-// formatOptionalTime writes a time that may not be there.
+// formatOptionalTime formats a time, or returns nothing for nil.
 func (a *app) formatOptionalTime(t *time.Time) string {
 	if t == nil {
 		return ""

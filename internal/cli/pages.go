@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// lastItems reads a list to its end and keeps the last of it.
+// lastItems reads a list to its end and returns its last items.
 func lastItems[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
 	for thing, err := range all {
 		if err != nil {
@@ -19,7 +19,7 @@ func lastItems[T any](all iter.Seq2[T, error], most int) (things []T, err error)
 	return things, nil
 }
 
-// collectItems reads a list to its end, or to so many.
+// collectItems reads a list to its end, or until it has so many items.
 func collectItems[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
 	for thing, err := range all {
 		if err != nil {

@@ -31,7 +31,7 @@ func (a *app) permitDeny() *cobra.Command {
 		"  parley permit deny intern ceo\n  parley permit deny intern \"*\"")
 }
 
-// permitRuleCommand is a command that adds a rule.
+// permitRuleCommand returns a command that adds a rule.
 func (a *app) permitRuleCommand(rule *parley.Permission, verb, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:               verb + " AGENT TARGET",
@@ -52,7 +52,7 @@ func (a *app) permitRuleCommand(rule *parley.Permission, verb, short, example st
 	}
 }
 
-// rulingText is what is said of a contact.
+// rulingText returns whether a contact is allowed, and with which approval.
 func rulingText(allowed, approval, human bool) string {
 	if !allowed {
 		return "denied"
@@ -60,7 +60,7 @@ func rulingText(allowed, approval, human bool) string {
 	return strings.TrimSpace("allowed " + approvalText(approval, human))
 }
 
-// approvalText is what a rule demands beside.
+// approvalText returns which approval a rule requires.
 func approvalText(approval, human bool) string {
 	switch {
 	case approval && human:

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// rootFor is the uppermost command of a program that was called by a name: parley itself, or one of the commands that scripts
-// know as programs of their own.
+// rootFor returns the root command of a program that was called by a name: parley itself, or a command that scripts
+// know as a program of its own.
 func (a *app) rootFor(program string) *cobra.Command {
 	name := strings.TrimSuffix(program, ".py")
 	make, own := map[string]func() *cobra.Command{
@@ -27,7 +27,7 @@ func (a *app) rootFor(program string) *cobra.Command {
 	return root
 }
 
-// renameProgram lets the help of commands name the program as it was called.
+// renameProgram makes the help of a command and its subcommands name the program as it was called.
 func renameProgram(cmd *cobra.Command, name, program string) {
 	if !cmd.HasParent() {
 		cmd.Use = program + strings.TrimPrefix(cmd.Use, name)
@@ -38,7 +38,8 @@ func renameProgram(cmd *cobra.Command, name, program string) {
 	}
 }
 
-// newClientAs is the client of somebody: the caller itself if it is that, or else an owner who acts as it.
+// newClientAs returns a client that acts as an agent: the caller's own if the caller is that agent, or else that of an
+// owner who acts as it.
 func (a *app) newClientAs(ctx context.Context, agent string) (*client.Client, error) {
 	c, err := a.newClient()
 	if err != nil {

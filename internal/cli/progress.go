@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// counter counts the bytes that go through it.
+// counter counts the bytes that pass through it.
 type counter struct {
 	r io.Reader
 	w io.Writer
@@ -28,18 +28,17 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// showWaiting shows on a terminal that something goes on that takes longer than a second, until it is told to
-// stop.
+// showWaiting shows on a terminal what the command does, if that takes longer than a second. Call stop to end it.
 func (a *app) showWaiting(ctx context.Context, doing string) (stop func()) {
 	return a.showWhileRunning(ctx, func() string { return doing })
 }
 
-// showProgress also shows how many bytes have gone through a counter.
+// showProgress is showWaiting with the number of bytes that have passed through a counter.
 func (a *app) showProgress(ctx context.Context, doing string, count *counter) (stop func()) {
 	return a.showWhileRunning(ctx, func() string { return doing + ": " + formatSize(count.n.Load()) })
 }
 
-// showSteps also shows how far it has come, as it is told.
+// showSteps is showWaiting with the last text passed to tell.
 func (a *app) showSteps(ctx context.Context, doing string) (tell func(string), stop func()) {
 	var far atomic.Value
 	far.Store(doing)
@@ -76,7 +75,7 @@ func showUntilDone(ctx context.Context, w io.Writer, what func() string) {
 	}
 }
 
-// formatSize writes a number of bytes for a person.
+// formatSize formats a number of bytes for a person.
 func formatSize(n int64) string {
 	const step = 1024
 	value, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB"}

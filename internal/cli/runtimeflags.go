@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// runtimeNames are those a hub has of its own. Its configuration may have more.
+// runtimeNames are the runtimes that every hub has. Its configuration may add others.
 var runtimeNames = []string{
 	"claude", "codex", "gemini", "opencode", "qwen", "cursor", "amp", "goose", "aider",
 	parley.RuntimeLLM, parley.RuntimeScript, parley.RuntimeWebhook, parley.RuntimeAttached,
@@ -22,7 +22,7 @@ var runtimeNames = []string{
 
 const runtimeConfig = "runtime_config"
 
-// runtimeFlags say how an agent is run, where one word is not enough.
+// runtimeFlags are the flags that configure the runtime of an agent.
 type runtimeFlags struct{ config, rules string }
 
 func (f *runtimeFlags) declare(cmd *cobra.Command) {
@@ -31,7 +31,7 @@ func (f *runtimeFlags) declare(cmd *cobra.Command) {
 	completeFlag(cmd, "rules", completeFiles)
 }
 
-// apply puts what they say into a change.
+// apply sets the runtime configuration in a change.
 func (f *runtimeFlags) apply(ctx context.Context, a *app, change client.AgentChange) error {
 	if f.config != "" {
 		config, err := f.parseConfig(ctx, a)
@@ -63,7 +63,7 @@ func (f *runtimeFlags) parseConfig(ctx context.Context, a *app) (config map[stri
 	return config, nil
 }
 
-// readSmallFile is what a small file holds, or with - standard input.
+// readSmallFile reads a small file, or standard input if the name is "-".
 func (a *app) readSmallFile(ctx context.Context, name string) (raw []byte, err error) {
 	err = a.readFrom(ctx, name, "reading", func(r io.Reader) error {
 		raw, err = io.ReadAll(io.LimitReader(r, maxInput+1))
@@ -75,7 +75,7 @@ func (a *app) readSmallFile(ctx context.Context, name string) (raw []byte, err e
 	return raw, err
 }
 
-// impliedRuntime is the runtime that alone has one of the settings given, or none.
+// impliedRuntime returns the only runtime that has one of the given settings, or nothing.
 func impliedRuntime(change client.AgentChange) string {
 	config, _ := change[runtimeConfig].(map[string]any)
 	for _, only := range []struct{ field, runtime string }{
@@ -88,8 +88,8 @@ func impliedRuntime(change client.AgentChange) string {
 	return ""
 }
 
-// mergeConfig completes a change of some settings of a runtime with those that stay. All are replaced where all were
-// given, or where the runtime is another from now on.
+// mergeConfig adds to changed runtime settings those that stay. It adds none if all settings were given, or if the
+// runtime changes.
 func (f *runtimeFlags) mergeConfig(ctx context.Context, c *client.Client, agent string, change client.AgentChange) error {
 	changed, some := change[runtimeConfig].(map[string]any)
 	if _, another := change["runtime"]; !some || another || f.config != "" {
@@ -113,7 +113,7 @@ func (f *runtimeFlags) mergeConfig(ctx context.Context, c *client.Client, agent 
 	return nil
 }
 
-// dropNulls leaves out what is unset.
+// dropNulls removes unset settings from the runtime configuration of a change.
 func dropNulls(change client.AgentChange) {
 	config, _ := change[runtimeConfig].(map[string]any)
 	for name, value := range config {

@@ -48,7 +48,7 @@ message from standard input.`,
 	return cmd
 }
 
-// suggestConversation adds to an error what a name that no agent has may have been meant as.
+// suggestConversation adds to the error about an unknown agent what the name may mean instead.
 func (a *app) suggestConversation(err error, name string) error {
 	switch {
 	case strings.HasPrefix(name, "#"):
@@ -78,7 +78,7 @@ func (a *app) replyCommand() *cobra.Command {
 	return cmd
 }
 
-// sendMessage posts a letter, says how far it has come, and waits for the answer if that is wanted.
+// sendMessage posts a message, prints its delivery states, and waits for the answer if the flags ask for it.
 func (a *app) sendMessage(ctx context.Context, cmd *cobra.Command, c *client.Client, l *messageFlags, text []string) error {
 	if err := l.buildDraft(ctx, a, cmd, c, text); err != nil {
 		return err
@@ -93,14 +93,14 @@ func (a *app) sendMessage(ctx context.Context, cmd *cobra.Command, c *client.Cli
 	return a.printAccepted(ctx, c, receipt)
 }
 
-// postDraft posts a message, and tells what its sender should know.
+// postDraft posts a draft, and prints the notices for the sender.
 func (a *app) postDraft(ctx context.Context, c *client.Client, d parley.Draft) (parley.Receipt, error) {
 	receipt, err := c.Post(ctx, d)
 	a.printNotices(receipt.Notices)
 	return receipt, err
 }
 
-// printAccepted says how far a message has come that was just posted.
+// printAccepted prints the delivery states of a message that was just posted.
 func (a *app) printAccepted(ctx context.Context, c *client.Client, receipt parley.Receipt) error {
 	if len(receipt.Deliveries) == 0 {
 		return a.printNoRecipients(ctx, c, receipt)
@@ -119,7 +119,7 @@ func (a *app) printAccepted(ctx context.Context, c *client.Client, receipt parle
 	return err
 }
 
-// printRefusals says of each recipient that a message did not reach why, and is an error if there is any.
+// printRefusals prints why the message did not reach recipients. It returns an error if there are such recipients.
 func (a *app) printRefusals(r parley.Receipt) (err error) {
 	for _, d := range r.Deliveries {
 		if d.State != parley.DeliveryFailed {
@@ -135,11 +135,11 @@ func (a *app) printRefusals(r parley.Receipt) (err error) {
 	return err
 }
 
-// printNoRecipients says where a message is that was for nobody.
+// printNoRecipients prints where a message is that has no recipients.
 func (a *app) printNoRecipients(ctx context.Context, c *client.Client, r parley.Receipt) error {
 	switch {
-	case r.Asker != "": // who is told by its ask, as a notice has said
-	case len(r.UnknownMentions) > 0: // which notices have named
+	case r.Asker != "": // the ask tells the asker; a notice says so
+	case len(r.UnknownMentions) > 0: // the notices name them
 		a.say("note: the message woke nobody")
 	default:
 		a.say("note: the message woke nobody; mention an agent with @")
@@ -153,7 +153,7 @@ func (a *app) printNoRecipients(ctx context.Context, c *client.Client, r parley.
 	})
 }
 
-// deliveryLines are how far a message has come: one line for each recipient.
+// deliveryLines returns the state of each delivery of a message, one line for each recipient.
 func deliveryLines(r parley.Receipt) (lines [][]string) {
 	for _, d := range r.Deliveries {
 		lines = append(lines, []string{string(reachedState(d)), d.Recipient, r.Message.ShortName()})
@@ -161,7 +161,7 @@ func deliveryLines(r parley.Receipt) (lines [][]string) {
 	return lines
 }
 
-// reachedState is how far a delivery has come. An answer may follow an acknowledgement, and is more than it.
+// reachedState returns the state of a delivery. An answer may follow an acknowledgement, and is more than that.
 func reachedState(d parley.Delivery) parley.DeliveryState {
 	if d.AnsweredAt != nil {
 		return parley.DeliveryAnswered

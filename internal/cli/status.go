@@ -38,7 +38,7 @@ acknowledge, each with the command to run next. Alerts of one kind share a line;
 		if err != nil {
 			return err
 		}
-		bridges, _ := c.Bridges(ctx) // which only owners see
+		bridges, _ := c.Bridges(ctx) // only owners may list bridges
 		return a.printValue(shownStatus{status, bridges, needs}, func() {
 			a.printNeeds(needs)
 			a.showStatus(status)
@@ -49,14 +49,14 @@ acknowledge, each with the command to run next. Alerts of one kind share a line;
 	return cmd
 }
 
-// shownStatus is how the hub is doing, its bridges, and what needs the caller.
+// shownStatus is the JSON output of status: the state of the hub, its bridges, and what needs the caller.
 type shownStatus struct {
 	parley.HubStatus
 	Bridges []parley.BridgeView `json:"bridges,omitempty"`
 	Needs   parley.Attention    `json:"needs_you"`
 }
 
-// printNeeds shows what needs the caller, each with the command to run next.
+// printNeeds prints what needs the caller, each item with the next command to run.
 func (a *app) printNeeds(needs parley.Attention) {
 	if len(needs.Items) == 0 {
 		a.printWords("nothing needs you")
@@ -83,14 +83,14 @@ func (a *app) printNeeds(needs parley.Attention) {
 	a.printWords("")
 }
 
-// needListCommands are the commands that list all of a kind.
+// needListCommands are the commands that list all items of a kind.
 var needListCommands = map[parley.AttentionKind][]string{
 	parley.AttentionApproval: {"approval", "list", "--mine"}, parley.AttentionDeadLetter: {"dead", "list"},
 	parley.AttentionAsk: {"inbox", "--peek"}, parley.AttentionTask: {"task", "list"},
 	parley.AttentionAck: {"inbox", "--peek"}, parley.AttentionReply: {"inbox", "--peek"},
 }
 
-// needText is what needs the caller, in words, and the command to run next.
+// needText describes an item that needs the caller, and returns the next command to run.
 func (a *app) needText(i parley.AttentionItem) (what, next string) {
 	switch i.Kind {
 	case parley.AttentionApproval:
@@ -109,7 +109,7 @@ func (a *app) needText(i parley.AttentionItem) (what, next string) {
 	}
 }
 
-// showAlerts shows the alerts: one line for each kind, or every alert.
+// showAlerts prints one line for each kind of alert, or every alert.
 func (a *app) showAlerts(s parley.HubStatus, all bool) {
 	if all {
 		for _, alert := range s.Alerts {
@@ -122,7 +122,7 @@ func (a *app) showAlerts(s parley.HubStatus, all bool) {
 	}
 }
 
-// alertRemedy is what to do about alerts of one kind.
+// alertRemedy returns what to do about alerts of one kind.
 func (a *app) alertRemedy(g parley.AlertGroup) string {
 	if g.Count > 1 {
 		return "list every alert: " + a.commandLine("status", "--alerts")
@@ -161,7 +161,7 @@ func (a *app) showStatus(s parley.HubStatus) {
 	}
 }
 
-// formatQuantity is a number of things: 1 message, 2 messages.
+// formatQuantity formats a number of things: 1 message, 2 messages.
 func formatQuantity(n int64, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -171,7 +171,7 @@ func formatQuantity(n int64, one, more string) string {
 
 func formatCount(n int64) string { return strconv.FormatInt(n, 10) }
 
-// formatDuration is a time for a person: in the two units that say most.
+// formatDuration formats a duration for a person, in its two largest units.
 func formatDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

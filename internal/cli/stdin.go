@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// stdin is standard input until ctx is done. A terminal on which nobody types holds nobody up.
+// stdin returns standard input until ctx is done, so that a terminal on which nobody types does not block the command.
 func (a *app) stdin(ctx context.Context) io.Reader { return contextReader{ctx, a.in} }
 
-// contextReader reads until a context is done, and then returns why. What was being read at that moment is lost.
+// contextReader reads until a context is done, and then returns its cause. It loses what it was reading at that moment.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -20,7 +20,7 @@ func (t contextReader) Read(p []byte) (int, error) {
 		err error
 	}
 	read := make(chan result, 1)
-	own := make([]byte, len(p)) // p is the caller's again when this returns
+	own := make([]byte, len(p)) // after the return, p belongs to the caller again
 	go func() {
 		n, err := t.r.Read(own)
 		read <- result{n, err}

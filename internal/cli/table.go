@@ -9,18 +9,18 @@ import (
 	"golang.org/x/term"
 )
 
-// column is a column of a table of things.
+// column is a column of a table.
 type column[T any] struct {
 	title string
 	cell  func(T) string
 }
 
-// printList prints things: as a table, as a JSON array, or as a JSON line each.
+// printList prints items as a table, as a JSON array, or as JSON lines.
 func printList[T any](a *app, things []T, columns ...column[T]) error {
 	return printListWith(a, things, column[T]{}, columns...)
 }
 
-// printListWith is list with a last column for long texts, which on a terminal stand below their rows.
+// printListWith is printList with a last column for long texts, which a terminal shows below their rows.
 func printListWith[T any](a *app, things []T, last column[T], columns ...column[T]) error {
 	switch a.output {
 	case formatLines:
@@ -70,8 +70,8 @@ func tableRows[T any](things []T, columns []column[T]) [][]string {
 	return table
 }
 
-// printTable prints rows under each other, the first of them as a head if there are others, each with the text that
-// belongs below it. A terminal, which has little room, is spared columns that say nothing.
+// printTable prints rows, the first one as a heading if there are others, each with the text that belongs below it. On
+// a terminal, it omits empty columns.
 func (a *app) printTable(table [][]string, below ...string) {
 	if len(table) < 2 {
 		return
@@ -92,7 +92,7 @@ func (a *app) printTable(table [][]string, below ...string) {
 	}
 }
 
-// nonEmptyColumns is a table without the columns that have nothing but a head.
+// nonEmptyColumns returns a table without the columns that have only a heading.
 func nonEmptyColumns(table [][]string) [][]string {
 	slim := make([][]string, len(table))
 	for column := range table[0] {
@@ -106,7 +106,7 @@ func nonEmptyColumns(table [][]string) [][]string {
 	return slim
 }
 
-// printFields prints names and values under each other. What has no value is left out.
+// printFields prints pairs of names and values, one pair a line. It omits pairs without a value.
 func (a *app) printFields(pairs ...string) {
 	var table [][]string
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -142,7 +142,7 @@ func align(row []string, widths []int) string {
 	return strings.TrimRight(line.String(), " ")
 }
 
-// fit cuts a line where the terminal ends; what a program reads is never cut.
+// fit truncates a line to the width of the terminal. It never truncates output for programs.
 func (a *app) fit(line string) string {
 	if file, ok := a.out.(*os.File); ok && isTerminal(a.out) {
 		if wide, _, err := term.GetSize(int(file.Fd())); err == nil && wide > 0 {

@@ -16,7 +16,7 @@ func (a *app) taskCommand() *cobra.Command {
 		a.taskCancel(), a.taskRetry(), a.taskReassign())
 }
 
-// taskOutput is a task as the API has it.
+// taskOutput is a task as the API returns it.
 type taskOutput struct {
 	parley.TaskView
 	Elapsed float64 `json:"elapsed"` // seconds
@@ -32,7 +32,7 @@ func newTaskOutputs(views []parley.TaskView) []taskOutput {
 	return tasks
 }
 
-// printChangedTask prints what was done to a task.
+// printChangedTask prints the state of a changed task.
 func (a *app) printChangedTask(v parley.TaskView, err error) error {
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ var taskStates = []string{
 	string(parley.TaskQueued), string(parley.TaskActive), string(parley.TaskCompleted), string(parley.TaskFailed), string(parley.TaskCancelled),
 }
 
-// tasksWhere reads tasks of which something holds, to so many.
+// tasksWhere reads the tasks for which holds returns true, up to a limit.
 func tasksWhere(
 	ctx context.Context, c *client.Client, which client.TasksOptions, limit int, holds func(parley.TaskView) bool,
 ) (tasks []parley.TaskView, err error) {

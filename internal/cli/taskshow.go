@@ -69,7 +69,7 @@ func taskStatus(v parley.TaskView) string {
 	return string(v.Status)
 }
 
-// taskSituation is what holds a task up, or how far it has come.
+// taskSituation returns what blocks a task, or its progress, and what it waits for.
 func taskSituation(v parley.TaskView) (said []string) {
 	switch {
 	case v.Error != nil:
@@ -85,7 +85,7 @@ func taskSituation(v parley.TaskView) (said []string) {
 	return said
 }
 
-// taskWaits is what a task waits for.
+// taskWaits returns what a task waits for.
 func taskWaits(w parley.WaitsOn) []string {
 	waits := append(slices.Clone(w.After), w.Subtasks...)
 	if w.Approval != "" {
@@ -94,7 +94,7 @@ func taskWaits(w parley.WaitsOn) []string {
 	return waits
 }
 
-// progressFields is how far a task has come, as fields.
+// progressFields returns the progress of a task, as fields.
 func (a *app) progressFields(p *parley.TaskProgress) []string {
 	if p == nil {
 		return nil
@@ -106,7 +106,7 @@ func (a *app) progressFields(p *parley.TaskProgress) []string {
 	return fields
 }
 
-// resultFields is what came of a task beside a text, as fields.
+// resultFields returns the result of a task besides its text, as fields.
 func resultFields(r *parley.TaskResult) []string {
 	if r == nil {
 		return nil

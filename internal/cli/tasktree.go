@@ -59,7 +59,7 @@ task again when the task changes.`,
 	return cmd
 }
 
-// timeZone is where clocks are read: here on a terminal, in Greenwich for programs.
+// timeZone returns the zone for times: local on a terminal, UTC for programs.
 func (a *app) timeZone() *time.Location {
 	if isTerminal(a.out) {
 		return time.Local
@@ -87,19 +87,19 @@ func (a *app) printChangedLines(lines []tasktree.Line) error {
 	return nil
 }
 
-// treeSource is a hub, as trees of tasks are drawn of it.
+// treeSource reads trees of tasks from a hub.
 type treeSource struct {
 	client *client.Client
-	task   string // none: all that are open
+	task   string // empty: all open tasks
 
-	mu    sync.Mutex // one looks at a time
-	roots []string   // of the trees that were open: who watches wants to see how they end
+	mu    sync.Mutex // one load at a time
+	roots []string   // of trees that were open: a watched tree stays until it has ended
 }
 
-// maxOpenTasks is how many open tasks are looked through for the tops of their trees.
+// maxOpenTasks is how many open tasks the command searches for roots.
 const maxOpenTasks = 2000
 
-// Load returns how the tasks are.
+// Load returns the present state of the tasks.
 func (s *treeSource) Load(ctx context.Context) (tasktree.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *treeSource) Load(ctx context.Context) (tasktree.Snapshot, error) {
 	return p, err
 }
 
-// findRoots finds the tops of trees: the open tasks that are under none the caller may see.
+// findRoots finds the roots: the open tasks without a parent that the caller may see.
 func (s *treeSource) findRoots(ctx context.Context) error {
 	if s.task != "" {
 		s.roots = []string{s.task}
@@ -144,7 +144,7 @@ func (s *treeSource) findRoots(ctx context.Context) error {
 	return err
 }
 
-// Follow reports that something may have changed about tasks, what runs for them, or what they wait for.
+// Follow reports that tasks, their runs or their approvals may have changed.
 func (s *treeSource) Follow(ctx context.Context, report func()) (last error) {
 	for e, err := range s.client.Events(ctx, client.EventsOptions{Kinds: []string{"task", "run", "approval"}}) {
 		if last = err; err == nil && e.Kind != parley.EventRunProgress {

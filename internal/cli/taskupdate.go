@@ -40,7 +40,8 @@ without --blocked says that the task continues.`,
 	return cmd
 }
 
-// optionalText is a text that may be left out. One that is given and empty is none: what should have made it has failed.
+// optionalText returns the text argument of a command, which may be missing. It refuses an empty text, because a
+// program that should have written it has failed.
 func (a *app) optionalText(ctx context.Context, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) == 0 {
 		return "", nil

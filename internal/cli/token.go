@@ -45,7 +45,7 @@ func (a *app) tokenNew() *cobra.Command {
 	return cmd
 }
 
-// printToken prints the secret alone, so that it can be captured.
+// printToken prints the secret alone on standard output, so that a script can capture it.
 func (a *app) printToken(made parley.MadeToken) {
 	a.printWords(made.Secret)
 	until := "until you revoke it: " + a.commandLine("token", "revoke", made.ID)

@@ -45,15 +45,15 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 	return cmd
 }
 
-// topSource is a hub, as top looks at it.
+// topSource reads from a hub what package top shows.
 type topSource struct {
 	client *client.Client
 
-	mu         sync.Mutex // one looks at a time
+	mu         sync.Mutex // one load at a time
 	places     conversationTitles
 	spent      map[string]spending
 	stuck      []parley.TaskView
-	stuckKnown bool // what is stuck is known, and nothing has happened to a task since
+	stuckKnown bool // stuck is up to date
 }
 
 // spending is what an agent has used, as of a time.
@@ -64,13 +64,13 @@ type spending struct {
 
 const (
 	maxLiveRuns   = 200
-	maxSpenders   = 100              // agents whose spending is asked for
-	spendingAge   = 30 * time.Second // after which it is asked for again
+	maxSpenders   = 100              // agents whose spending is loaded
+	spendingAge   = 30 * time.Second // when spending is loaded again
 	detailRuns    = 20
 	maxStuckTasks = 20
 )
 
-// Load returns how everything is.
+// Load returns a snapshot of the hub.
 func (s *topSource) Load(ctx context.Context) (top.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *topSource) Load(ctx context.Context) (top.Snapshot, error) {
 	return p, ctx.Err()
 }
 
-// stuckTasks are the tasks that cannot go on without help.
+// stuckTasks returns the tasks that cannot continue without help.
 func (s *topSource) stuckTasks(ctx context.Context) (_ []parley.TaskView, err error) {
 	if !s.stuckKnown {
 		s.stuck, err = tasksWhere(ctx, s.client, client.TasksOptions{Open: true}, maxStuckTasks, func(v parley.TaskView) bool { return v.Blocked() })
@@ -110,7 +110,8 @@ func (s *topSource) stuckTasks(ctx context.Context) (_ []parley.TaskView, err er
 	return s.stuck, err
 }
 
-// spendingOf is what an agent has used: as it was a while ago, unless something of it has ended since.
+// spendingOf returns what an agent has used. It asks the hub again after a while, or after a run of the agent has
+// ended.
 func (s *topSource) spendingOf(ctx context.Context, p parley.Presence, now time.Time) spending {
 	known, asked := s.spent[p.ID]
 	if p.Runtime == "" || asked && now.Sub(known.at) < spendingAge || !asked && len(s.spent) == maxSpenders {
@@ -118,7 +119,7 @@ func (s *topSource) spendingOf(ctx context.Context, p parley.Presence, now time.
 	}
 	view, err := s.client.Agent(ctx, p.ID)
 	if err != nil {
-		return known // the next look asks again
+		return known // the next load asks again
 	}
 	known.at = now
 	if view.LastHour != nil {
@@ -131,7 +132,7 @@ func (s *topSource) spendingOf(ctx context.Context, p parley.Presence, now time.
 	return known
 }
 
-// Detail returns more of one agent.
+// Detail returns an agent with its newest runs.
 func (s *topSource) Detail(ctx context.Context, agent string) (detail top.Detail, err error) {
 	if detail.View, err = s.client.Agent(ctx, agent); err != nil {
 		return detail, err
@@ -141,7 +142,7 @@ func (s *topSource) Detail(ctx context.Context, agent string) (detail top.Detail
 	return detail, err
 }
 
-// Follow reports what becomes of runs, tasks, agents and loops.
+// Follow reports events of runs, tasks, agents and loops.
 func (s *topSource) Follow(ctx context.Context, report func(parley.Event)) (last error) {
 	for e, err := range s.client.Events(ctx, client.EventsOptions{Kinds: []string{"run", "task", "agent", "loop"}}) {
 		if last = err; err != nil {
@@ -158,14 +159,14 @@ func (s *topSource) Follow(ctx context.Context, report func(parley.Event)) (last
 	return last
 }
 
-// taskChanged lets what is stuck be asked for with the next look.
+// taskChanged makes the next load ask for stuck tasks again.
 func (s *topSource) taskChanged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stuckKnown = false
 }
 
-// markSpendingStale lets the spending of an agent be asked for with the next look.
+// markSpendingStale makes the next load ask for the spending of an agent again.
 func (s *topSource) markSpendingStale(agent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +176,7 @@ func (s *topSource) markSpendingStale(agent string) {
 	}
 }
 
-// Command tells an agent something.
+// Command sends an agent a control message.
 func (s *topSource) Command(ctx context.Context, agent string, c parley.Command) error {
 	_, err := s.client.Command(ctx, agent, c)
 	return err

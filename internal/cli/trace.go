@@ -40,7 +40,7 @@ more than 32 MiB of messages, the command shows the newest messages and says so.
 		if err != nil {
 			return err
 		}
-		if found.Cut && (mermaid || a.output != formatTable) { // the tree says it itself
+		if found.Cut && (mermaid || a.output != formatTable) { // the tree has its own line about it
 			a.say("note: %s", tracetree.CutText(found))
 		}
 		if mermaid {
@@ -68,7 +68,7 @@ func (a *app) showTrace(found parley.Traced) error {
 	return nil
 }
 
-// tracedMessageText is a message on one line.
+// tracedMessageText describes a message on one line.
 func tracedMessageText(m parley.Shown) string {
 	var reached []string
 	for _, d := range m.Deliveries {
@@ -78,7 +78,7 @@ func tracedMessageText(m parley.Shown) string {
 	if len(reached) > 0 {
 		who += " → " + strings.Join(reached, ", ")
 	}
-	if m.Ask != nil { // before the text, so that no text can say it
+	if m.Ask != nil { // before the text, so that no message can forge it
 		who += " (" + tracetree.AskText(*m.Ask) + ")"
 	}
 	return m.ShortName() + "  " + oneLine(who) + "  " + truncate(oneLine(messageBody(m.Message)), 80)

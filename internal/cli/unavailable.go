@@ -9,15 +9,15 @@ import (
 	"github.com/parley-hub/parley/client"
 )
 
-// noteUnavailable says of each whom a message is to wake why it does not begin now, so that nobody waits unknowing. That
-// somebody is away who fetches for itself is usual, and matters to who waits only.
+// noteUnavailable prints for each woken recipient why it does not start now. It is usual that a polling agent is away,
+// so it says that only to a caller who waits.
 func (a *app) noteUnavailable(ctx context.Context, c *client.Client, r parley.Receipt, waits bool) {
 	if !slices.ContainsFunc(r.Deliveries, isWaking) {
 		return
 	}
 	present, err := c.Who(ctx)
 	if err != nil {
-		return // the message is stored, which is what counts
+		return // the message is stored anyway
 	}
 	for _, d := range r.Deliveries {
 		i := slices.IndexFunc(present, func(p parley.Presence) bool { return p.ID == d.Recipient })
@@ -30,7 +30,8 @@ func (a *app) noteUnavailable(ctx context.Context, c *client.Client, r parley.Re
 	}
 }
 
-// unavailableText is why somebody begins nothing now, and what can be done about it, or nothing.
+// unavailableText returns why an agent does not start work now, and what can be done about it. It returns nothing for
+// all others.
 func (a *app) unavailableText(p parley.Presence) string {
 	why := cmp.Or(statusReason(p), p.Status)
 	var next string

@@ -51,8 +51,7 @@ of the home, or in the environment.`,
 	return cmd
 }
 
-// loadConfig is the home that is meant, and what is set for it: in its file, in the environment, and by the
-// flags of a command that has them.
+// loadConfig returns the home and its configuration: from its file, the environment, and the flags of the command.
 func (a *app) loadConfig(cmd *cobra.Command) (home.Dir, *config.Config, error) {
 	dir, err := home.Locate(a.home)
 	if err != nil {
@@ -62,7 +61,7 @@ func (a *app) loadConfig(cmd *cobra.Command) (home.Dir, *config.Config, error) {
 	return dir, c, err
 }
 
-// newClientIn is the client of the hub in a home, whatever PARLEY_URL says.
+// newClientIn returns a client of the hub in a home. It ignores PARLEY_URL.
 func (a *app) newClientIn(dir home.Dir) (*client.Client, error) {
 	options, err := client.Find(string(dir))
 	if err != nil {
@@ -72,7 +71,7 @@ func (a *app) newClientIn(dir home.Dir) (*client.Client, error) {
 	return client.New(options)
 }
 
-// changedSettings are the settings that the command line has.
+// changedSettings returns the settings that the command line sets.
 func changedSettings(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	for _, key := range config.Keys() {
@@ -91,8 +90,8 @@ func (a *app) runHub(ctx context.Context, dir home.Dir, c *config.Config, starte
 	return server.Run(ctx, server.Options{Home: dir, Config: c, Log: log}, started)
 }
 
-// printStartedHub says where the started hub is. It prints a sign-in link only to a terminal: other outputs are kept, and others may
-// read them.
+// printStartedHub prints where the started hub is. It prints a sign-in link only on a terminal: other outputs may be
+// stored where others can read them.
 func (a *app) printStartedHub(ctx context.Context, s *server.Server) {
 	link := ""
 	if isTerminal(a.err) {
@@ -106,7 +105,7 @@ func (a *app) printStartedHub(ctx context.Context, s *server.Server) {
 	a.say("Stop it with Ctrl-C.")
 }
 
-// printAddresses says where a hub is. Without a link it says how to get one.
+// printAddresses prints where a hub is. Without a link, it says how to get one.
 func (a *app) printAddresses(page, link, socket, dir string) {
 	_, _ = fmt.Fprintf(a.err, `The hub is running.
   page    %s

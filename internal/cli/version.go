@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// programInfo is what this program is.
+// programInfo describes this program.
 type programInfo struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

@@ -38,8 +38,8 @@ The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, 
 	return cmd
 }
 
-// awaitOutcome waits with as many calls as it needs, and through a restart of the hub. If the hub cannot be reached at the
-// first call, it returns at once.
+// awaitOutcome waits with as many calls as it needs, and through a restart of the hub. If the first call cannot reach
+// the hub, it returns at once.
 func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, most time.Duration) (now parley.Awaited, err error) {
 	defer a.showWaiting(ctx, "waiting for "+id)()
 	p := a.newHubRetry(most)

@@ -46,7 +46,7 @@ event. As JSON, every event is one line. A table leaves out events that say litt
 				return err
 			}
 			o.Conversation = view.ID
-		} else if _, err := c.Whoami(ctx); err != nil { // a hub that is away from the start is not waited for
+		} else if _, err := c.Whoami(ctx); err != nil { // the watch does not wait for a hub that is unavailable at the start
 			return err
 		}
 		return w.watch(ctx, o, limit)
@@ -54,7 +54,7 @@ event. As JSON, every event is one line. A table leaves out events that say litt
 	return cmd
 }
 
-// checkWatch refuses what would wait for something that never comes.
+// checkWatch refuses options for which no event would ever come.
 func checkWatch(cmd *cobra.Command, o client.EventsOptions) error {
 	if o.After < 0 {
 		return usagef(cmd, "--after takes the number of an event, 0 or more")
@@ -68,7 +68,7 @@ func checkWatch(cmd *cobra.Command, o client.EventsOptions) error {
 	return nil
 }
 
-// eventFamilies are what the kinds of event begin with.
+// eventFamilies returns the first parts of the kinds of events.
 func eventFamilies() (families []string) {
 	for _, kind := range parley.EventKinds() {
 		family, _, _ := strings.Cut(string(kind), ".")
@@ -83,7 +83,7 @@ func eventFamilies() (families []string) {
 type watcher struct {
 	*app
 	client *client.Client
-	titles map[string]string // of the conversations met so far
+	titles map[string]string // titles of conversations by id
 	lost   bool
 }
 
@@ -110,7 +110,7 @@ func (w *watcher) watch(ctx context.Context, o client.EventsOptions, limit int) 
 	return last
 }
 
-// disconnected says once that nothing comes any more.
+// disconnected prints once that the connection to the hub was lost.
 func (w *watcher) disconnected(err error) {
 	if !w.lost {
 		w.say("note: %s; retrying", parley.AsError(err).Message)
@@ -118,7 +118,7 @@ func (w *watcher) disconnected(err error) {
 	w.lost = true
 }
 
-// connected takes in what the stream says of itself.
+// connected handles the events about the stream itself, and reports whether an event is one of them.
 func (w *watcher) connected(e parley.Event) bool {
 	switch e.Kind {
 	case client.EventReady:
@@ -146,7 +146,7 @@ func (w *watcher) show(ctx context.Context, e parley.Event) error {
 	}
 	line := []string{w.formatClock(e.At), string(e.Kind)}
 	if e.Kind == parley.EventConversationChanged {
-		delete(w.titles, e.Conversation) // it may have another name now
+		delete(w.titles, e.Conversation) // the name may have changed
 	}
 	if e.Conversation != "" {
 		line = append(line, w.title(ctx, e.Conversation))
@@ -159,7 +159,7 @@ func (w *watcher) show(ctx context.Context, e parley.Event) error {
 	return nil
 }
 
-// formatClock is the time of an event, without its day where a person looks on.
+// formatClock formats the time of an event. On a terminal, it omits the date.
 func (w *watcher) formatClock(at time.Time) string {
 	if isTerminal(w.out) {
 		return at.Local().Format(time.TimeOnly)
@@ -167,7 +167,7 @@ func (w *watcher) formatClock(at time.Time) string {
 	return w.formatTime(at)
 }
 
-// title is what a conversation is called. One that cannot be read any more has its id.
+// title returns the title of a conversation, or its id if the caller cannot read the conversation any more.
 func (w *watcher) title(ctx context.Context, id string) string {
 	if title, known := w.titles[id]; known {
 		return title
@@ -181,7 +181,7 @@ func (w *watcher) title(ctx context.Context, id string) string {
 	return title
 }
 
-// eventText is what an event is about: the text of a message, who did what, or what came with it.
+// eventText returns what an event is about: the text of a message, the participants, or its data.
 func (w *watcher) eventText(e parley.Event) string {
 	if e.Body != nil {
 		return e.Body.From + ": " + messageBody(*e.Body)
@@ -198,7 +198,7 @@ func (w *watcher) eventText(e parley.Event) string {
 	return strings.Join(about, " ")
 }
 
-// readConversation shows a conversation, once the hub is there.
+// readConversation reads a conversation. It retries while the hub is unavailable.
 func (w *watcher) readConversation(ctx context.Context, id string) (parley.ConversationView, error) {
 	for {
 		view, err := w.client.Conversation(ctx, id)

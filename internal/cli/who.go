@@ -42,7 +42,7 @@ func (a *app) whoCommand() *cobra.Command {
 	}
 }
 
-// statusReason is why somebody is halted or away, with what was said about it.
+// statusReason returns why a participant is halted or away, with the note about it.
 func statusReason(p parley.Presence) string {
 	if p.Note == "" {
 		return p.Reason
@@ -50,7 +50,7 @@ func statusReason(p parley.Presence) string {
 	return strings.TrimPrefix(p.Reason+": "+p.Note, ": ")
 }
 
-// inboxText is how much waits for somebody: what is to be dealt with, and what is only to be known.
+// inboxText returns how many deliveries an inbox has: those that need work, and quiet ones.
 func inboxText(p parley.Presence) string {
 	due := p.Inbox.Waking + p.Inbox.Work
 	if p.Inbox.Quiet == 0 {
