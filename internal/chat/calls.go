@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// The outcomes of calls.
+// The results of calls.
 type (
 	pageMsg struct {
 		page parley.Page
@@ -27,7 +27,7 @@ type (
 	}
 	messageMsg struct {
 		shown parley.Shown
-		after int // events of it that were known when it was asked for
+		after int // the number of its events when the call began
 		err   error
 	}
 	readMsg struct {
@@ -37,7 +37,7 @@ type (
 	topicMsg struct{ err error }
 )
 
-// runCall makes a command of a call. How long it may take is the room's own affair.
+// runCall returns a command that makes a call. The room limits how long the call may take.
 func (m *Model) runCall(do func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg { return do(m.ctx) }
 }
@@ -47,7 +47,7 @@ func (m *Model) pullNext() tea.Cmd {
 		return nil
 	}
 	next := m.timeline.next()
-	if !next.Forward { // the first page has all that is unread, as far as that is possible
+	if !next.Forward { // the first page has all unread messages, up to a limit
 		next.Limit = min(max(next.Limit, m.room.Conversation.Unread), maxFirstPage)
 	}
 	return m.page(next)
@@ -78,7 +78,7 @@ func (m *Model) refreshRoom() tea.Cmd {
 	})
 }
 
-// send sends the next letter, unless one is on its way.
+// send sends the next message of the outbox, unless one is being sent.
 func (m *Model) send() tea.Cmd {
 	draft, ok := m.outbox.next()
 	if !ok {
@@ -98,7 +98,7 @@ func (m *Model) fetchMessage(id string) tea.Cmd {
 	})
 }
 
-// markRead tells the hub what was shown, once the newest is.
+// markRead tells the hub which messages were shown, if the newest one is on the screen.
 func (m *Model) markRead() tea.Cmd {
 	newest, known := m.timeline.newest(), max(m.readUpTo, m.readTried, m.room.Conversation.ReadSeq)
 	if !m.room.Conversation.Joined || m.scroll > 0 || newest <= known || m.read.busy {

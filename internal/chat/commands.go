@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// commands are what can be typed after a slash.
+// commands are the commands that the user can type after a slash.
 var commands = []struct{ name, args, help string }{
 	{"help", "", "show this help"},
 	{"who", "", "list the members and what they are doing"},
@@ -18,7 +18,7 @@ var commands = []struct{ name, args, help string }{
 	{"quit", "", "leave the chat (also Ctrl-C and Ctrl-D)"},
 }
 
-// runCommand does what a command says.
+// runCommand runs a command.
 func (m *Model) runCommand(line string) tea.Cmd {
 	name, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
@@ -80,7 +80,7 @@ func (m *Model) membersText() string {
 	return strings.Join(lines, "\n")
 }
 
-// participantStatus says what a participant is doing, in a few words.
+// participantStatus describes what a participant is doing, in a few words.
 func participantStatus(p parley.Presence, now time.Time) string {
 	if p.Kind == parley.KindHuman {
 		return "person"

@@ -8,13 +8,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// completion is what the word before the cursor could become. Pressing the key again takes the next.
+// completion has the words that can complete the word before the cursor. Pressing the key again takes the next one.
 type completion struct {
 	words  []string
 	chosen int
 }
 
-// complete puts the next word that fits in place of the one before the cursor.
+// complete replaces the word before the cursor by the next completion.
 func (m *Model) complete(step int) {
 	if len(m.completion.words) == 0 {
 		word := lastWord(m.input.before())
@@ -34,13 +34,13 @@ func (m *Model) complete(step int) {
 	m.replace(before)
 }
 
-// replace puts the word chosen in place of one before the cursor.
+// replace replaces a word before the cursor by the chosen completion.
 func (m *Model) replace(word string) {
 	m.input.cut(m.input.cursor - len(clusters(word)))
 	m.input.insert(m.completion.words[m.completion.chosen] + " ")
 }
 
-// lastWord is the word a text ends with, which may be empty.
+// lastWord returns the last word of a text, which may be empty.
 func lastWord(text string) string {
 	at := strings.LastIndexAny(text, " \n\t(,;:")
 	_, size := utf8.DecodeRuneInString(text[max(at, 0):])
@@ -50,7 +50,7 @@ func lastWord(text string) string {
 	return text[at+size:]
 }
 
-// candidates are the mentions a word could become, or, at the start of the text, the commands.
+// candidates returns the mentions that complete a word or, at the start of the text, the commands.
 func (m *Model) candidates(word string) (found []string) {
 	if begun, ok := strings.CutPrefix(word, "/"); ok && m.input.before() == word {
 		for _, c := range commands {

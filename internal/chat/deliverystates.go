@@ -8,17 +8,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// deliveryStates knows how far messages have come on their way to each recipient.
+// deliveryStates has the delivery states of messages, by recipient.
 type deliveryStates struct {
-	states  map[string]map[string]parley.DeliveryState // message, recipient
-	changes map[string]int                             // events, of each message
+	states  map[string]map[string]parley.DeliveryState // by message and recipient
+	changes map[string]int                             // number of events by message
 }
 
 func newDeliveryStates() deliveryStates {
 	return deliveryStates{map[string]map[string]parley.DeliveryState{}, map[string]int{}}
 }
 
-// applyEvent takes in an event of a delivery.
+// applyEvent applies an event of a delivery.
 func (l *deliveryStates) applyEvent(e parley.Event) {
 	state, ok := strings.CutPrefix(string(e.Kind), "delivery.")
 	if !ok || !parley.DeliveryState(state).Known() {
@@ -28,8 +28,8 @@ func (l *deliveryStates) applyEvent(e parley.Event) {
 	l.set(e.Message, e.Agent, parley.DeliveryState(state))
 }
 
-// load takes in the deliveries of a message, as they were after so many of its events. It is false if
-// more has happened since: then they are old.
+// load sets the deliveries of a message, as they were after a number of its events. It returns false if there were more
+// events since, because then the deliveries are outdated.
 func (l *deliveryStates) load(message string, list []parley.Delivery, after int) bool {
 	if l.changes[message] != after {
 		return false
@@ -47,7 +47,7 @@ func (l *deliveryStates) set(message, recipient string, state parley.DeliverySta
 	l.states[message][recipient] = state
 }
 
-// settled says that nothing more can become of a message.
+// settled reports whether all deliveries of a message have reached their last state.
 func (l *deliveryStates) settled(message string) bool {
 	for _, state := range l.states[message] {
 		if !state.Settled() || state == parley.DeliveryAcked { // an answer may follow an ack
@@ -57,21 +57,21 @@ func (l *deliveryStates) settled(message string) bool {
 	return len(l.states[message]) > 0
 }
 
-// failedStates are the states in which a message did not reach somebody.
+// failedStates are the states of messages that did not reach a recipient.
 var failedStates = []parley.DeliveryState{
 	parley.DeliveryFailed, parley.DeliveryDead, parley.DeliveryExpired, parley.DeliveryEvicted, parley.DeliveryDropped,
 }
 
-// stateOrder is the order in which states are named.
+// stateOrder is the order of states in a summary.
 var stateOrder = append([]parley.DeliveryState{
 	parley.DeliveryAnswered, parley.DeliveryAcked, parley.DeliverySeen, parley.DeliveryDelivered, parley.DeliveryAccepted,
 }, failedStates...)
 
-// summary says in a few words how far a message has come, and whether somebody will not get it.
+// summary returns the states of a message in a few words, and reports whether a delivery failed.
 func (l *deliveryStates) summary(message string) (words string, bad bool) {
 	states := l.states[message]
 	if len(states) == 0 {
-		return string(parley.DeliveryAccepted), false // it is for nobody in particular, and stored
+		return string(parley.DeliveryAccepted), false // a message without recipients is stored
 	}
 	count := map[parley.DeliveryState]int{}
 	for _, state := range states {

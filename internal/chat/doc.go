@@ -1,11 +1,10 @@
-// Package chat is a conversation on a terminal: what was said, what comes, and a line to type on. Off a
-// terminal it reads lines and prints lines.
+// Package chat shows one conversation on a terminal: earlier messages, new messages, and an input box. Without a
+// terminal, it reads lines and prints lines.
 //
-// Messages are pulled. Whatever says that something may have happened (an event, a connection that is back)
-// leads to one question, "what is there after the last message I have?", and the answers are shown in
-// their order. So nothing is shown twice and nothing is missed, whatever becomes of the connection. What is
-// typed goes through an outbox that sends one message at a time, each under a key of its own until the hub has said
-// yes or no.
+// The chat pulls messages. An event, or a new connection, leads to one request: the messages after the last one that
+// the chat has. The chat shows them in their order. So it shows no message twice and misses none, whatever happens to
+// the connection. Sent messages go through an outbox, which sends one message at a time, under an idempotency key that
+// stays the same until the hub accepts or refuses the message.
 //
-// The model and its view are values without I/O; commands made from a Room do the rest.
+// The model and its view are values without I/O. Commands that call a Room do the I/O.
 package chat

@@ -13,15 +13,15 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// drawnMessage is a message as it was drawn, with what that depends on.
+// drawnMessage caches the rows of a message, with everything on which they depend.
 type drawnMessage struct {
 	delivery string
-	above    string // the id of the message above it
+	above    string // id of the message above it
 	apart    bool
 	rows     []string
 }
 
-// previousMessage is the message above another. They are apart if something of the program is between them.
+// previousMessage is the message above another one. They are apart if a notice is between them.
 type previousMessage struct {
 	message parley.Message
 	apart   bool
@@ -29,12 +29,12 @@ type previousMessage struct {
 
 const (
 	indent     = "  "
-	headingGap = 5 * time.Minute // messages of one sender within it share a heading
-	quoteWidth = 60              // columns of the message that is answered
+	headingGap = 5 * time.Minute // messages of one sender within this time share a heading
+	quoteWidth = 60              // columns of the quoted message
 	shortID    = 12
 )
 
-// drawMessage draws a message. What was drawn once is kept.
+// drawMessage returns the rows of a message, from the cache if they are up to date.
 func (m *Model) drawMessage(message parley.Message, above previousMessage) []string {
 	rung, style := "", m.style.faint
 	if message.From == m.room.Me {
@@ -69,7 +69,7 @@ func (m *Model) draw(message parley.Message, above previousMessage, rung string,
 	return m.attach(rows, rung, style)
 }
 
-// heading says who wrote when, what as, and in answer to what.
+// heading returns the sender, the time and the type of a message, and the message that it answers.
 func (m *Model) heading(message parley.Message, at time.Time) string {
 	line := m.style.name(message.From).Render(plain.Line(message.From)) + m.style.faint.Render(" "+at.Format("15:04"))
 	if message.Type != parley.TypeChat {
@@ -81,7 +81,7 @@ func (m *Model) heading(message parley.Message, at time.Time) string {
 	return m.fit(line)
 }
 
-// quote is the beginning of a message that is answered.
+// quote returns the beginning of the message that is answered.
 func (m *Model) quote(id string) string {
 	answered, ok := m.timeline.find(id)
 	if !ok {
@@ -90,7 +90,7 @@ func (m *Model) quote(id string) string {
 	return plain.Line(answered.From) + ": " + ansi.Truncate(plain.Line(answered.Content.Text), quoteWidth, "…")
 }
 
-// text is what a message says, broken into lines.
+// text returns the content of a message, broken into lines.
 func (m *Model) text(message parley.Message) string {
 	var parts []string
 	add := func(text string, style lipgloss.Style) {
@@ -124,7 +124,8 @@ func (m *Model) text(message parley.Message) string {
 	return strings.Join(parts, "\n")
 }
 
-// hubText is what the hub says, broken into lines. Each row of what others wrote has a mark, also where a line is broken.
+// hubText returns a message of the hub, broken into lines. Each row with words of others has a mark, also after a line
+// break.
 func (m *Model) hubText(message parley.Message, style lipgloss.Style) (rows []string) {
 	const mark = "| "
 	for line := range strings.SplitSeq(strings.TrimSuffix(messageText(message), "\n"), "\n") {
@@ -139,11 +140,11 @@ func (m *Model) hubText(message parley.Message, style lipgloss.Style) (rows []st
 	return rows
 }
 
-// wrap makes a text harmless and breaks it into rows that have room for the indent and what else stands before each.
+// wrap replaces control characters and breaks a text into rows that leave room for the indent and for before.
 func (m *Model) wrap(text, before string) iter.Seq[string] {
 	width := max(m.width-len(indent)-len(before), 2)
 	text = ansi.Wrap(plain.Text(text), width, "")
-	return strings.SplitSeq(ansi.Hardwrap(text, width, true), "\n") // Wrap lets wide characters stand out
+	return strings.SplitSeq(ansi.Hardwrap(text, width, true), "\n") // Wrap lets wide characters exceed the width
 }
 
 func artifact(a parley.Artifact) string {
@@ -153,7 +154,7 @@ func artifact(a parley.Artifact) string {
 	return fmt.Sprintf("[artifact %s, %d bytes, %.*s…]", plain.Line(a.Name), a.Size, shortID, plain.Line(a.SHA256))
 }
 
-// attach puts the rung of a message at the right of its last row, or below it.
+// attach puts the delivery state of a message to the right of its last row, or below it.
 func (m *Model) attach(rows []string, rung string, style lipgloss.Style) []string {
 	if rung == "" {
 		return rows

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// editor is the box that is typed into: text with a cursor. The text is kept as what a person sees as
-// characters, so that no key cuts one in two.
+// editor is the input box: a text with a cursor. It keeps the text as grapheme clusters, so that no key splits a
+// character.
 type editor struct {
 	text   []string // clusters; "\n" ends a line
 	cursor int      // the cursor stands before this one
@@ -29,7 +29,7 @@ func clusters(s string) (list []string) {
 
 func (e editor) String() string { return strings.Join(e.text, "") }
 
-// before is the text in front of the cursor.
+// before returns the text before the cursor.
 func (e editor) before() string { return strings.Join(e.text[:e.cursor], "") }
 
 func (e *editor) set(s string) {
@@ -37,21 +37,21 @@ func (e *editor) set(s string) {
 	e.cursor = len(e.text)
 }
 
-// insert puts text in front of the cursor. An accent joins the letter it is typed after.
+// insert inserts text before the cursor. An accent combines with the letter before it.
 func (e *editor) insert(s string) {
 	head := clusters(e.before() + plain.Text(s))
 	e.text = append(head, e.text[e.cursor:]...)
 	e.cursor = len(head)
 }
 
-// cut removes the text between the cursor and another place.
+// cut removes the text between the cursor and another position.
 func (e *editor) cut(to int) {
 	from, until := min(e.cursor, to), max(e.cursor, to)
 	e.text = slices.Delete(e.text, from, until)
 	e.cursor = from
 }
 
-// key does what a key means in the box, and says whether it means anything.
+// key handles a key, and reports whether the key has a meaning in the box.
 func (e *editor) key(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "left", "ctrl+b":
@@ -72,7 +72,7 @@ func (e *editor) key(k tea.KeyPressMsg) bool {
 	return true
 }
 
-// change does what a key that changes the text means.
+// change handles a key that changes the text.
 func (e *editor) change(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "backspace", "ctrl+h":
@@ -140,7 +140,7 @@ func inWord(cluster string) bool {
 	return strings.IndexFunc(cluster, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) == 0
 }
 
-// layout is text broken into rows, and where the cursor is when it stands before each cluster, or at the end.
+// layout is text broken into rows, with the positions of the cursor before each cluster and at the end.
 type layout struct {
 	rows  []string
 	spots []spot
@@ -173,7 +173,7 @@ func (e editor) layOut(width int) layout {
 		line.WriteString(cluster)
 		used += wide
 	}
-	if used >= width { // the cursor needs a place behind the last character
+	if used >= width { // the cursor needs a column behind the last character
 		end()
 	}
 	out.spots = append(out.spots, spot{len(out.rows), used})
@@ -181,7 +181,7 @@ func (e editor) layOut(width int) layout {
 	return out
 }
 
-// vertical moves the cursor a row up (-1) or down (1). It is false at the edge.
+// vertical moves the cursor a row up (-1) or down (1). It returns false if there is no such row.
 func (e *editor) vertical(step, width int) bool {
 	laid := e.layOut(width)
 	now := laid.spots[e.cursor]

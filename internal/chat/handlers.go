@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// handleSignal takes in news from the hub.
+// handleSignal handles a signal of the room.
 func (m *Model) handleSignal(s Signal) tea.Cmd {
 	switch s.Kind {
 	case Disconnected:
@@ -74,7 +74,7 @@ func (m *Model) handlePage(msg pageMsg) tea.Cmd {
 	return tea.Batch(work...)
 }
 
-// handleOlderPage takes in older messages. Nobody asks for them again but by the key.
+// handleOlderPage adds older messages. Only the user asks for them again after an error.
 func (m *Model) handleOlderPage(msg pageMsg) tea.Cmd {
 	m.older.done()
 	if msg.err != nil {
@@ -120,7 +120,7 @@ func (m *Model) handlePosted(msg postedMsg) tea.Cmd {
 	m.pause = shortPause
 	work = append(work, m.pullNext(), m.send())
 	if !m.room.Conversation.Joined {
-		work = append(work, m.refreshRoom()) // by writing one joins, or opens the conversation
+		work = append(work, m.refreshRoom()) // the first message joins or creates the conversation
 	}
 	return tea.Batch(work...)
 }
@@ -136,7 +136,7 @@ func (m *Model) handleRefused(msg postedMsg) tea.Cmd {
 
 func (m *Model) handleMessage(msg messageMsg) tea.Cmd {
 	if msg.err != nil {
-		return nil // it is asked for again when the connection is back
+		return nil // a new connection loads it again
 	}
 	if !m.deliveries.load(msg.shown.ID, msg.shown.Deliveries, msg.after) {
 		return m.fetchMessage(msg.shown.ID)
@@ -148,7 +148,7 @@ func (m *Model) handleMessage(msg messageMsg) tea.Cmd {
 	return nil
 }
 
-// refreshDeliveries asks what has become of the newest messages of one's own of which more may be to come.
+// refreshDeliveries loads the deliveries of the user's newest messages that have not settled.
 func (m *Model) refreshDeliveries() tea.Cmd {
 	var work []tea.Cmd
 	for _, message := range slices.Backward(m.timeline.messages) {
@@ -167,14 +167,14 @@ func (m *Model) handleRead(msg readMsg) tea.Cmd {
 		m.readUpTo = max(m.readUpTo, msg.upTo)
 	case isTemporary(msg.err):
 		m.readTried = 0
-		return nil // it is tried again with the next look
+		return nil // the next refresh retries
 	default:
 		m.showError(msg.err)
 	}
 	return m.markRead()
 }
 
-// retry tries again after a pause, each time a longer one, what may go better then.
+// retry repeats work after a pause if the error is temporary. Each pause is longer than the one before.
 func (m *Model) retry(err error) tea.Cmd {
 	if !isTemporary(err) {
 		m.showError(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// press does what a key means.
+// press handles a key.
 func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	key := k.String()
 	if key != "tab" && key != "shift+tab" {
@@ -39,7 +39,7 @@ func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// scrollPage moves through what was said. At its beginning, older messages are fetched.
+// scrollPage scrolls the messages by a page. At the first message, it loads older ones.
 func (m *Model) scrollPage(key string) tea.Cmd {
 	page := max(m.bodyHeight()-1, 1)
 	top := max(len(m.rows())-m.bodyHeight(), 0)
@@ -59,7 +59,7 @@ func (m *Model) scrollPage(key string) tea.Cmd {
 	return m.markRead()
 }
 
-// enter obeys a command, or sends what was typed.
+// enter runs a command, or sends a message.
 func (m *Model) enter() tea.Cmd {
 	text := strings.TrimSpace(m.input.String())
 	if text == "" {
@@ -84,11 +84,11 @@ func (m *Model) post(draft parley.Draft) tea.Cmd {
 	return m.send()
 }
 
-// inputHistory remembers what was typed.
+// inputHistory keeps earlier input.
 type inputHistory struct {
 	typed []string
-	depth int    // how far back the text in the box is; 0 is what is being typed
-	draft string // what was being typed
+	depth int    // how far back the text in the box is; 0 is the unsent text
+	draft string // the unsent text
 }
 
 func (r *inputHistory) add(text string) {

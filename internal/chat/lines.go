@@ -18,13 +18,14 @@ import (
 	"github.com/parley-hub/parley/internal/quote"
 )
 
-// maxLine bounds one line of input; a message is smaller.
+// maxLine is the longest line of input. A message is shorter.
 const maxLine = 1 << 20
 
-// Print writes one message.
+// Print prints one message.
 type Print func(out io.Writer, m parley.Message) error
 
-// PrintLine writes when, who and what, times in a form, and lines after the first indented.
+// PrintLine returns a Print for lines: the time in a format, the sender and the text. It indents the text after its
+// first line.
 func PrintLine(form string, zone *time.Location) Print {
 	return func(out io.Writer, m parley.Message) error {
 		text := strings.TrimSuffix(messageText(m), "\n")
@@ -37,7 +38,7 @@ func PrintLine(form string, zone *time.Location) Print {
 	}
 }
 
-// messageText is the text of a message. What the hub repeats of others stands in lines with a mark.
+// messageText returns the text of a message. In a message of the hub, it marks the words of others.
 func messageText(m parley.Message) string {
 	if m.From == parley.System {
 		return quote.Shown(m.Wording().Map(plain.Text))
@@ -45,7 +46,7 @@ func messageText(m parley.Message) string {
 	return m.Content.Text
 }
 
-// PrintJSON writes a message as one line of JSON.
+// PrintJSON prints a message as one line of JSON.
 func PrintJSON(out io.Writer, m parley.Message) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -57,8 +58,8 @@ func PrintJSON(out io.Writer, m parley.Message) error {
 	return err
 }
 
-// Lines posts each line it reads and prints what is said from now on, until there are no more lines. Then
-// it prints what has come by then.
+// Lines posts each line that it reads, and prints new messages, until the input ends. Then it prints the messages that
+// have come by then.
 func Lines(ctx context.Context, room Room, in io.Reader, out io.Writer, print Print) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -67,7 +68,7 @@ func Lines(ctx context.Context, room Room, in io.Reader, out io.Writer, print Pr
 		return err
 	}
 	typed := make(chan string)
-	var unread error // why no more could be read; set before the channel is closed
+	var unread error // why the input ended; set before the channel is closed
 	go func() {
 		defer close(typed)
 		unread = readLines(ctx, in, typed)
@@ -110,7 +111,7 @@ func readLines(ctx context.Context, in io.Reader, typed chan<- string) error {
 	return nil
 }
 
-// newsReporter makes a report that rings once for all news there may be.
+// newsReporter returns a function that reports signals of new messages on a channel, once for any number of them.
 func newsReporter(news chan<- struct{}) func(Signal) {
 	return func(s Signal) {
 		if s.Kind != Connected && s.Event.Kind != parley.EventMessagePosted {
@@ -128,10 +129,10 @@ type lineChat struct {
 	room  Room
 	out   io.Writer
 	print Print
-	after int64 // the last message that needs not be printed any more
+	after int64 // seq of the last printed message
 }
 
-// skipHistory passes over what was said before.
+// skipHistory skips earlier messages.
 func (l *lineChat) skipHistory(ctx context.Context) error {
 	list, err := l.room.Page(ctx, parley.Page{Limit: 1})
 	for _, m := range list {
@@ -151,7 +152,7 @@ func (l *lineChat) post(ctx context.Context, text string) error {
 	})
 }
 
-// printNew prints what has come.
+// printNew prints new messages.
 func (l *lineChat) printNew(ctx context.Context) error {
 	for {
 		list, err := l.room.Page(ctx, parley.Page{Forward: true, After: l.after, Limit: nextPage})
@@ -173,7 +174,7 @@ func (l *lineChat) printNew(ctx context.Context) error {
 	}
 }
 
-// retryTemporary repeats what fails while the hub cannot be reached, or is busy.
+// retryTemporary repeats a call while the hub is unavailable or busy.
 func retryTemporary(ctx context.Context, do func(context.Context) error) error {
 	pause := shortPause
 	for tries := 1; ; tries++ {

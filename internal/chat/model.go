@@ -12,7 +12,7 @@ import (
 
 // Model is a chat on a screen.
 type Model struct {
-	ctx    context.Context // of the program: its end ends every call
+	ctx    context.Context // of the program; its end cancels every call
 	source Room
 	now    func() time.Time
 	later  func(time.Duration, tea.Msg) tea.Cmd
@@ -22,25 +22,25 @@ type Model struct {
 	outbox     outbox
 	deliveries deliveryStates
 	notices    []notice
-	lost       bool  // the hub cannot be reached
+	lost       bool  // the connection to the hub is lost
 	failure    error // why the chat ended
 
 	pull, look, older, read singleFlight
-	readUpTo, readTried     int64         // what the hub was told, and what it has refused or taken
-	pause                   time.Duration // before the next try
-	retrying                bool          // that pause has begun
+	readUpTo, readTried     int64         // the seq that the hub has, and the last one that it accepted or refused
+	pause                   time.Duration // before the next attempt
+	retrying                bool          // the pause has begun
 
 	input      editor
 	history    inputHistory
 	completion completion
 
 	width, height int
-	scroll        int // rows between the last one shown and the last one there is
+	scroll        int // rows below the last shown row
 	style         style
 	cache         map[string]drawnMessage
 }
 
-// notice is a line of the program itself. It stays below the message that was the last when it was made.
+// notice is a line from the program itself. It stays below the message that was the last one when it was added.
 type notice struct {
 	after int64
 	text  string
@@ -52,10 +52,10 @@ const (
 	shortPause      = 500 * time.Millisecond
 	longPause       = 10 * time.Second
 	refreshInterval = 15 * time.Second
-	maxFetches      = 20 // messages of which the rung is asked for at once
+	maxFetches      = 20 // messages whose deliveries are loaded at once
 )
 
-// New makes a chat in a room that looks as given.
+// New returns a chat in a room with the given state.
 func New(ctx context.Context, room Room, scene RoomState) *Model {
 	return &Model{
 		ctx: ctx, source: room, room: scene, now: time.Now,
@@ -65,7 +65,7 @@ func New(ctx context.Context, room Room, scene RoomState) *Model {
 	}
 }
 
-// singleFlight keeps work from being done twice at a time. What is asked for meanwhile is done afterwards.
+// singleFlight keeps work from running twice at a time. If the work is requested meanwhile, it runs again afterwards.
 type singleFlight struct{ busy, again bool }
 
 func (o *singleFlight) start() bool {
@@ -83,12 +83,12 @@ func (o *singleFlight) done() (again bool) {
 	return again
 }
 
-// Init asks for the first messages.
+// Init loads the first messages.
 func (m *Model) Init() tea.Cmd {
 	return tea.Batch(m.pullNext(), m.later(refreshInterval, timerRefresh))
 }
 
-// timer says that a time has come.
+// timer is a message to the model that a time has come.
 type timer int
 
 const (
@@ -96,7 +96,7 @@ const (
 	timerRetry
 )
 
-// Update takes in what has happened.
+// Update handles a message to the model.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -120,7 +120,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 }
 
-// handleResult takes in the outcome of a call.
+// handleResult handles the result of a call.
 func (m *Model) handleResult(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case pageMsg:
@@ -149,10 +149,10 @@ func (m *Model) handleTimer(what timer) tea.Cmd {
 	return tea.Batch(m.pullNext(), m.send())
 }
 
-// showNotice adds a line of the program's own.
+// showNotice adds a notice.
 func (m *Model) showNotice(text string) { m.addNotice(notice{text: text}) }
 
-// showError says what went wrong, and what to do.
+// showError adds an error and its suggestion as a notice.
 func (m *Model) showError(err error) {
 	e := parley.AsError(err)
 	text := e.Message
@@ -170,7 +170,7 @@ func (m *Model) addNotice(n notice) {
 	})
 }
 
-// keepScroll adds to what is below. What is looked at further up stays where it is.
+// keepScroll makes a change at the bottom. If the user has scrolled up, the rows on the screen stay.
 func (m *Model) keepScroll(change func()) {
 	before := len(m.rows())
 	change()

@@ -10,23 +10,24 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// maxAttempts is how often a message is sent to a hub that answers that it cannot take it now. While the hub
-// cannot be reached, nothing counts.
+// maxAttempts is how often the chat sends a message to a hub that refuses it for now. Attempts that do not reach the
+// hub do not count.
 const maxAttempts = 5
 
-// outbox is what was typed and has not been seen in the conversation yet. It goes out one message at a
-// time, in order.
+// outbox has the messages that the user sent and that are not in the conversation yet. It sends one message at a time,
+// in order.
 type outbox struct {
 	messages []outgoing
 	sending  bool
-	attempts int // failed ones, of the first letter that waits
+	attempts int // failed attempts to send the first unsent message
 }
 
-// outgoing is a message on its way. Its key makes sure that it is stored once, however often it is sent.
+// outgoing is a message in the outbox. With its idempotency key, the hub stores it once, however often the chat sends
+// it.
 type outgoing struct {
 	draft parley.Draft
 	at    time.Time
-	id    string // of the message, once the hub has said yes
+	id    string // id of the message, after the hub has accepted it
 }
 
 func (o *outbox) add(draft parley.Draft, now time.Time) {
@@ -34,7 +35,7 @@ func (o *outbox) add(draft parley.Draft, now time.Time) {
 	o.messages = append(o.messages, outgoing{draft: draft, at: now})
 }
 
-// next is what to send now, if anything.
+// next returns the draft to send now, if there is one.
 func (o *outbox) next() (parley.Draft, bool) {
 	waiting := slices.IndexFunc(o.messages, func(l outgoing) bool { return l.id == "" })
 	if o.sending || waiting < 0 {
@@ -44,7 +45,7 @@ func (o *outbox) next() (parley.Draft, bool) {
 	return o.messages[waiting].draft, true
 }
 
-// markAccepted notes that the hub has stored a letter.
+// markAccepted notes that the hub has stored a message.
 func (o *outbox) markAccepted(key, id string) {
 	o.sending, o.attempts = false, 0
 	for i := range o.messages {
@@ -54,7 +55,7 @@ func (o *outbox) markAccepted(key, id string) {
 	}
 }
 
-// markRefused notes that a letter was not stored, as far as is known. If that is final, the letter is taken out.
+// markRefused notes that the hub has probably not stored a message. If that is final, it removes the message.
 func (o *outbox) markRefused(key string, err error) (final bool) {
 	o.sending = false
 	if errors.Is(err, ErrAway) {
@@ -68,7 +69,8 @@ func (o *outbox) markRefused(key string, err error) (final bool) {
 	return true
 }
 
-// markArrived takes out the letters that are shown as messages. One of unknown fate has been stored, then.
+// markArrived removes the messages that the conversation shows. A message of unknown fate that the conversation shows
+// has been stored.
 func (o *outbox) markArrived(list []parley.Message) {
 	for _, m := range list {
 		o.remove(func(l outgoing) bool {
@@ -79,7 +81,7 @@ func (o *outbox) markArrived(list []parley.Message) {
 
 func (o *outbox) remove(which func(outgoing) bool) { o.messages = slices.DeleteFunc(o.messages, which) }
 
-// unsent are the letters nobody knows to be stored.
+// unsent returns the messages that the hub has not confirmed.
 func (o *outbox) unsent() []outgoing {
 	return slices.DeleteFunc(slices.Clone(o.messages), func(l outgoing) bool { return l.id != "" })
 }

@@ -7,68 +7,68 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ErrAway is among the causes of an error of a Room when the hub could not be reached. The same call may
-// be made again when it is back.
+// ErrAway is a cause of a Room's error if the hub could not be reached. The same call may be repeated when the hub is
+// back.
 var ErrAway = errors.New("the hub cannot be reached")
 
-// isTemporary says whether a call that failed may go better later.
+// isTemporary reports whether a failed call may succeed later.
 func isTemporary(err error) bool {
 	code := parley.CodeOf(err)
 	return errors.Is(err, ErrAway) || code == parley.Unavailable || code == parley.TimedOut
 }
 
-// Room is one conversation of a hub, as one participant uses it.
+// Room is one conversation of a hub, for one participant.
 type Room interface {
 	Reader
 	Writer
-	// Follow reports what happens, and whether the hub can be reached, until the context ends or the hub
-	// refuses. It connects again by itself.
+	// Follow reports events, and whether the hub can be reached, until the context ends or the hub refuses. It
+	// reconnects by itself.
 	Follow(ctx context.Context, report func(Signal)) error
 }
 
-// Reader is what can be seen of a conversation.
+// Reader reads a conversation.
 type Reader interface {
-	// Describe says what the conversation is and who is there. The conversation of named participants has no
-	// id before its first message.
+	// Describe returns the conversation and the presence of its members. A conversation that names only its members
+	// has no id before its first message.
 	Describe(ctx context.Context) (RoomState, error)
-	// Page returns messages, oldest first; none as long as there is no conversation.
+	// Page returns messages, oldest first. It returns none if the conversation does not exist yet.
 	Page(ctx context.Context, page parley.Page) ([]parley.Message, error)
-	// Message returns one message and what has become of it.
+	// Message returns one message and its deliveries.
 	Message(ctx context.Context, id string) (parley.Shown, error)
 }
 
-// Writer is what can be done in a conversation.
+// Writer changes a conversation.
 type Writer interface {
-	// Post stores a message. A draft that names no place goes to the room.
+	// Post stores a message. It posts a draft without a conversation to the room.
 	Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error)
-	// MarkShown says that its user was shown these messages.
+	// MarkShown tells the hub that the user was shown these messages.
 	MarkShown(ctx context.Context, shown []parley.Message) error
-	// SetTopic changes what the conversation is about.
+	// SetTopic changes the topic of the conversation.
 	SetTopic(ctx context.Context, topic string) error
 }
 
-// RoomState is what there is to know about a room beside its messages.
+// RoomState describes a room, without its messages.
 type RoomState struct {
 	Conversation parley.ConversationView
 	Title        string
-	Me           string            // the id of who chats
-	Present      []parley.Presence // who takes part, without the one who chats
-	Known        []parley.Presence // who may be mentioned
+	Me           string            // id of the user
+	Present      []parley.Presence // the members, without the user
+	Known        []parley.Presence // the participants that the user may mention
 }
 
-// Signal is news from a hub.
+// Signal is news from the hub.
 type Signal struct {
 	Kind  SignalKind
-	Event parley.Event // with Happened
-	Err   error        // with Lost: why
+	Event parley.Event // for EventReceived
+	Err   error        // for Disconnected: the reason
 }
 
-// SignalKind says what a signal is about.
+// SignalKind is the kind of a signal.
 type SignalKind int
 
 // The kinds of signal.
 const (
-	EventReceived SignalKind = iota // there is an event
-	Connected                       // events come from now on; there may have been others meanwhile
-	Disconnected                    // no events come
+	EventReceived SignalKind = iota // Event has an event
+	Connected                       // events come from now on; some may have been missed
+	Disconnected                    // the connection is lost
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// Run chats on a terminal until its user leaves or the hub refuses. What was typed and may not have been
-// sent is an error that quotes it.
+// Run shows a chat on a terminal until the user leaves or the hub refuses. If messages may not have been sent, it
+// returns an error that quotes them.
 func Run(ctx context.Context, room Room, in io.Reader, out io.Writer, environ []string) error {
 	scene, err := room.Describe(ctx)
 	if err != nil {

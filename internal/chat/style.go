@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// style is how things look. It uses the sixteen colours that every terminal has and its owner has chosen.
+// style has the looks of the screen. It uses the sixteen colours that every terminal has and its user has chosen.
 type style struct {
 	title, faint, text, code, notice, bad, prompt lipgloss.Style
 	names                                         []lipgloss.Style
@@ -30,7 +30,7 @@ func newStyle() style {
 	return s
 }
 
-// name is the look of a participant's name, always the same.
+// name returns the style of a participant's name, which is always the same.
 func (s style) name(id string) lipgloss.Style {
 	if id == parley.System {
 		return s.bad
@@ -40,7 +40,7 @@ func (s style) name(id string) lipgloss.Style {
 	return s.names[hash.Sum32()%uint32(len(s.names))]
 }
 
-// dot stands before a participant and shows at a glance whether it is there.
+// dot returns the mark before a participant that shows its status.
 func (s style) dot(p parley.Presence) string {
 	switch p.Status {
 	case parley.StatusOffline:

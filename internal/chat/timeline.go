@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	firstPage    = 50 // what is shown at the start, and what PgUp adds
+	firstPage    = 50 // messages shown at the start, and added by PgUp
 	maxFirstPage = 1000
-	nextPage     = 200 // what is asked for when something has come
+	nextPage     = 200 // messages loaded after an event
 )
 
-// timeline is an unbroken part of a conversation, up to its end as far as it is known.
+// timeline is a part of a conversation without gaps, up to the newest known message.
 type timeline struct {
 	messages []parley.Message
-	byID     map[string]int64 // the seq of each
-	complete bool             // there is nothing before it
+	byID     map[string]int64 // seq by id
+	complete bool             // there are no messages before it
 }
 
-// next is the page that follows what is there.
+// next returns the page after the messages.
 func (t *timeline) next() parley.Page {
 	if len(t.messages) == 0 {
 		return parley.Page{Limit: firstPage}
@@ -27,7 +27,7 @@ func (t *timeline) next() parley.Page {
 	return parley.Page{Forward: true, After: t.newest(), Limit: nextPage}
 }
 
-// older is the page that goes before what is there.
+// older returns the page before the messages.
 func (t *timeline) older() parley.Page {
 	return parley.Page{Before: t.messages[0].Seq, Limit: firstPage}
 }
@@ -39,7 +39,7 @@ func (t *timeline) newest() int64 {
 	return t.messages[len(t.messages)-1].Seq
 }
 
-// add takes in the answer to next or older, and returns what is new at the end.
+// add adds a page that next or older asked for, and returns the new messages at the end.
 func (t *timeline) add(page parley.Page, list []parley.Message) (fresh []parley.Message) {
 	if page.Forward || len(t.messages) == 0 {
 		if !page.Forward {
@@ -66,7 +66,7 @@ func (t *timeline) note(list []parley.Message) {
 	}
 }
 
-// find returns a message that is shown.
+// find returns a message of the timeline.
 func (t *timeline) find(id string) (*parley.Message, bool) {
 	seq, ok := t.byID[id]
 	if !ok {
@@ -76,7 +76,7 @@ func (t *timeline) find(id string) (*parley.Message, bool) {
 	return &t.messages[i], ok
 }
 
-// lastOfOthers is the newest message that somebody else wrote.
+// lastOfOthers returns the newest message of another participant.
 func (t *timeline) lastOfOthers(me string) (parley.Message, bool) {
 	for _, m := range slices.Backward(t.messages) {
 		if m.From != me && m.From != parley.System {

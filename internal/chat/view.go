@@ -13,8 +13,8 @@ import (
 
 const (
 	prompt       = "› "
-	maxInputRows = 6  // rows of the box
-	fullHeight   = 12 // below it, what can be done without is left out
+	maxInputRows = 6  // rows of the input box
+	fullHeight   = 12 // on a lower screen, some lines are omitted
 	hint         = "Enter sends · Alt+Enter new line · Tab completes · /help"
 	shortHint    = "/help · Tab completes"
 	narrowBorder = 60
@@ -49,7 +49,7 @@ func (m *Model) hint() string {
 	return hint
 }
 
-// header is what is always at the top: where this is, and who is there.
+// header returns the top lines: the title and the members.
 func (m *Model) header() []string {
 	title := m.style.title.Render(plain.Line(m.room.Title))
 	if topic := plain.Line(m.room.Conversation.Topic); topic != "" {
@@ -73,7 +73,7 @@ func (m *Model) presence() string {
 	return strings.Join(parts, m.style.faint.Render(" · "))
 }
 
-// statusLine is what a person should know now, if anything.
+// statusLine returns what the user should know now, if anything.
 func (m *Model) statusLine() string {
 	switch {
 	case len(m.completion.words) > 1:
@@ -89,7 +89,7 @@ func (m *Model) statusLine() string {
 	}
 }
 
-// ruleLine is a line across the screen, with a text in it.
+// ruleLine returns a line across the screen with a text in it.
 func (m *Model) ruleLine(text string) string {
 	if text != "" {
 		text = "── " + text + " "
@@ -102,7 +102,7 @@ func (m *Model) fit(line string) string { return ansi.Truncate(line, m.width, "�
 
 func (m *Model) inputWidth() int { return max(m.width-ansi.StringWidth(prompt), 2) }
 
-// bodyHeight is how many rows there are for what is said.
+// bodyHeight returns the number of rows for messages.
 func (m *Model) bodyHeight() int {
 	input := min(len(m.input.layOut(m.inputWidth()).rows), maxInputRows)
 	others := 2 // title, rule
@@ -112,7 +112,7 @@ func (m *Model) bodyHeight() int {
 	return max(m.height-others-input, 1)
 }
 
-// drawInput draws the box, as far as it is shown, and says where the cursor is in it.
+// drawInput draws the visible part of the input box, and returns the position of the cursor in it.
 func (m *Model) drawInput() ([]string, *tea.Cursor) {
 	laid := m.input.layOut(m.inputWidth())
 	at := laid.spots[m.input.cursor]
@@ -130,7 +130,7 @@ func (m *Model) drawInput() ([]string, *tea.Cursor) {
 	return lines, cursor
 }
 
-// rows is everything that was said, and what waits to be.
+// rows returns the rows of all messages, notices and unsent messages.
 func (m *Model) rows() []string {
 	var (
 		rows    []string

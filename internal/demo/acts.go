@@ -2,20 +2,20 @@ package demo
 
 import "github.com/parley-hub/parley"
 
-// Act is a part of the show: what begins it, and what has been said when it is over.
+// Act is a part of the show: the message that begins it, and the lines that end it.
 type Act struct {
 	Title string
 	Begin parley.Draft
 	Ends  []Line // in any order
 }
 
-// Line is something that somebody says.
+// Line is a message that an agent sends.
 type Line struct {
 	From string
-	Text string // a part of it
+	Text string // a part of the text
 }
 
-// Acts are the parts of the show, in their order. At the end of the last one InternBot waits for somebody's yes.
+// Acts returns the parts of the show, in order. At the end of the last act, InternBot waits for an approval.
 func Acts() []Act {
 	return []Act{
 		{
@@ -41,7 +41,7 @@ func Acts() []Act {
 	}
 }
 
-// ApprovedLine is what InternBot says once its call was approved.
+// ApprovedLine is what InternBot says after the approval of its call.
 func ApprovedLine() Line { return Line{"internbot", "validated"} }
 
 func directDraft(agent, text string) parley.Draft {

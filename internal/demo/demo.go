@@ -1,5 +1,5 @@
-// Package demo is the small company that parley demo shows: who works there, by which rules, and in which
-// channels. They are the agents of the inter-agent communication protocol's examples.
+// Package demo has the agents that parley demo shows, with their rules, their channels and the acts of the show. They
+// are the agents of the examples of the inter-agent communication protocol.
 package demo
 
 import (
@@ -19,7 +19,7 @@ const (
 	Project = "project-alpha"
 )
 
-// Agents are who works there, managers before those they manage.
+// Agents returns the agents, managers before their reports.
 func Agents() []parley.NewAgent {
 	return []parley.NewAgent{
 		newAgent("coordinatorbot", "CoordinatorBot", parley.Profile{
@@ -52,20 +52,20 @@ func Agents() []parley.NewAgent {
 func newAgent(id, name string, p parley.Profile) parley.NewAgent {
 	text, err := rules.ReadFile("rules/" + id + ".yaml")
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the file is part of the program
 	}
 	p.Runtime = parley.RuntimeScript
-	p.RuntimeConfig, _ = json.Marshal(map[string]string{"rules": string(text)}) // a string always is JSON
+	p.RuntimeConfig, _ = json.Marshal(map[string]string{"rules": string(text)}) // encoding a string does not fail
 	return parley.NewAgent{ID: id, Name: name, Profile: p}
 }
 
-// Hub is where the company is made.
+// Hub is where the demo creates its agents and channels.
 type Hub interface {
 	AddAgent(ctx context.Context, n parley.NewAgent) (parley.Agent, error)
 	CreateConversation(ctx context.Context, n parley.NewConversation) (parley.ConversationView, error)
 }
 
-// SetUp puts everybody in their place.
+// SetUp creates the agents and the channels.
 func SetUp(ctx context.Context, h Hub) error {
 	var everybody []string
 	for _, agent := range Agents() {

@@ -1,4 +1,4 @@
-// Package live is what everything that is live on a terminal has in common.
+// Package live runs live views on a terminal.
 package live
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Terminal is where something is shown.
+// Terminal is where a view is shown.
 type Terminal struct {
 	In          io.Reader
 	Out         io.Writer
 	Environ     []string
-	Alternative string // what to do where it cannot be shown
+	Alternative string // what to do if the terminal fails
 }
 
-// FollowEnded tells a model that what it follows has ended, and why.
+// FollowEnded tells a model that following the hub has ended, and why.
 type FollowEnded struct{ Err error }
 
-// Run shows a model until it quits or its user leaves, and meanwhile follows something that it is told of. Both end
-// with the context that they are given.
+// Run shows a model until it quits or the user leaves, and meanwhile runs follow, which sends messages to the model.
+// Both end with their context.
 func Run(ctx context.Context, t Terminal, model func(context.Context) tea.Model, follow func(ctx context.Context, tell func(tea.Msg)) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	program := tea.NewProgram(model(ctx), tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(t.Out), tea.WithEnvironment(t.Environ))
@@ -44,7 +44,8 @@ func Run(ctx context.Context, t Terminal, model func(context.Context) tea.Model,
 	return nil
 }
 
-// Delayer makes commands that tell a model something after a while, and nothing once the context has ended.
+// Delayer returns a function that makes commands which send a message to a model after a delay. They send nothing after
+// the context has ended.
 func Delayer(ctx context.Context) func(time.Duration, tea.Msg) tea.Cmd {
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return func() tea.Msg {

@@ -1,5 +1,5 @@
-// Package plain makes text of strangers harmless for a terminal: what it prints moves no cursor, changes
-// no colour, reorders nothing, and hides nothing.
+// Package plain makes the text of others harmless for a terminal: the text cannot move the cursor, change a colour,
+// reorder text or hide text.
 package plain
 
 import (
@@ -11,18 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many accents one letter may carry. No language needs more, and a tower of them runs
-// over the lines above.
+// maxMarks is how many accents one letter may have. No language needs more, and more would cover the lines above.
 const maxMarks = 8
 
-// Text keeps lines apart and makes everything else printable. Tabs become spaces.
+// Text replaces everything that is not printable, except line ends. Tabs become spaces.
 func Text(s string) string { return clean(s, "\n") }
 
-// Line is Text in one line.
+// Line is Text on one line.
 func Line(s string) string { return clean(s, " ") }
 
-// JSON writes what is not printable in a JSON text as escapes, which mean the same. Encoders leave some of
-// it as it is.
+// JSON writes unprintable characters of a JSON text as escapes with the same meaning. Encoders leave some of them
+// unescaped.
 func JSON(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, unprintable) {
 		return raw
@@ -40,7 +39,8 @@ func JSON(raw []byte) []byte {
 	return out.Bytes()
 }
 
-// unprintable holds for what would be shown as something else. Line ends are those between values.
+// unprintable reports whether a terminal would show a character as something else. A line end in JSON is between
+// values, so it is printable.
 func unprintable(r rune) bool { return r != '\n' && r != utf8.RuneError && visibleRune(r) != r }
 
 func clean(s, newline string) string {
@@ -68,7 +68,7 @@ func clean(s, newline string) string {
 	return out.String()
 }
 
-// printable holds for most text, of which nothing must be changed.
+// printable reports whether a text needs no change, as most texts do.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= utf8.RuneSelf || s[i] == 0x7f {
@@ -78,7 +78,7 @@ func printable(s string) bool {
 	return true
 }
 
-// visibleRune is what stands for a character: itself, or a picture of what it would have done.
+// visibleRune returns the character to show: the character itself, or a picture of a control character.
 func visibleRune(r rune) rune {
 	const pictures, picturedDelete = '\u2400', '\u2421'
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// details is what there is to say of a task beside its state: how it ended, what it waits for, how far it is.
+// details returns what there is to say of a task besides its state: how it ended, what it waits for, or its progress.
 func (d drawing) details(t parley.TaskView) string {
 	var said []string
 	switch t.Status {
@@ -41,7 +41,7 @@ func failed(t parley.TaskView) []string {
 		return nil
 	}
 	why := t.Error.Message
-	if rest, said := strings.CutPrefix(why, string(t.Status)); said { // the state has that word already
+	if rest, said := strings.CutPrefix(why, string(t.Status)); said { // the state already has that word
 		why = strings.TrimPrefix(rest, ": ")
 	}
 	if why == "" {
@@ -75,7 +75,7 @@ func active(t parley.TaskView) (said []string) {
 	return said
 }
 
-// ProgressText is how far a task has come, in words.
+// ProgressText describes the progress of a task.
 func ProgressText(p parley.TaskProgress) string {
 	var share string
 	switch {
@@ -89,7 +89,7 @@ func ProgressText(p parley.TaskProgress) string {
 	return strings.Trim(share+": "+p.Message, ": ")
 }
 
-// formatTime is a time of the day, with its date where that is another.
+// formatTime formats a time of the day, with its date unless that is today.
 func (d drawing) formatTime(at time.Time) string {
 	at, now := at.In(d.options.Zone), d.snapshot.At.In(d.options.Zone)
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -98,7 +98,7 @@ func (d drawing) formatTime(at time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// spentText is how long a task took, or has taken so far, and what it cost.
+// spentText returns the duration of a task so far, and its cost.
 func (d drawing) spentText(t parley.TaskView) string {
 	end := d.snapshot.At
 	if t.EndedAt != nil {

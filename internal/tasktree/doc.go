@@ -1,5 +1,5 @@
-// Package tasktree draws trees of tasks: once as text, live on a terminal, or as lines that tell each change.
+// Package tasktree draws trees of tasks: once as text, live on a terminal, or as a line for each change.
 //
-// A drawing is a function of what was looked at, without I/O. Who watches is told by events that something has
-// happened; what, is looked at again.
+// Drawing is a function of a snapshot, without I/O. Events only say that something has changed; then the package loads
+// a new snapshot.
 package tasktree

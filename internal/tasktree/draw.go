@@ -11,37 +11,37 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// Snapshot is how tasks are at a moment.
+// Snapshot is the state of tasks at a moment.
 type Snapshot struct {
 	At       time.Time
 	Tasks    []parley.TaskView    // of one tree or several, in any order
-	Names    map[string]string    // of participants, by their ids
-	Sleeping map[string]time.Time // until when those sleep who do, by their ids
+	Names    map[string]string    // of participants, by id
+	Sleeping map[string]time.Time // end of the sleep of sleeping agents, by id
 	Growing  bool                 // further trees may come
 }
 
-// Ended says that nothing more will happen, unless somebody retries a task.
+// Ended reports whether all tasks have ended and no further tree may come.
 func (p Snapshot) Ended() bool {
 	return !p.Growing && !slices.ContainsFunc(p.Tasks, func(t parley.TaskView) bool { return !t.Status.Ended() })
 }
 
-// Options is how a drawing is made.
+// Options says how to draw trees.
 type Options struct {
 	Zone  *time.Location
 	Long  bool // also how long each task took, and what it cost
-	Width int  // how many columns there are: titles give way to the rest; 0: as many as it takes
+	Width int  // columns of the screen, to which titles are cut; 0: unlimited
 }
 
 // Line is a task as it is drawn.
 type Line struct {
 	Task   parley.TaskView
-	Branch string // what stands before it
+	Branch string // the branches before the text
 	Text   string
 }
 
 func (l Line) String() string { return l.Branch + l.Text }
 
-// Draw draws each tree from its top down, those on one level by their numbers.
+// Draw draws each tree from its root down. Tasks on one level are in the order of their numbers.
 func Draw(p Snapshot, how Options) []Line {
 	d := drawing{p, how, map[string][]parley.TaskView{}}
 	known := map[string]bool{}
@@ -51,14 +51,14 @@ func Draw(p Snapshot, how Options) []Line {
 	for _, t := range p.Tasks {
 		above := t.Parent
 		if !known[above] {
-			above = "" // it is there, but not to be seen here
+			above = "" // the parent is not in the snapshot
 		}
 		d.children[above] = append(d.children[above], t)
 	}
 	return d.drawLevel(nil, "", 0)
 }
 
-// drawing is a picture while it is drawn.
+// drawing is a snapshot while it is drawn.
 type drawing struct {
 	snapshot Snapshot
 	options  Options
@@ -102,10 +102,10 @@ func (d drawing) text(t parley.TaskView, branch string) string {
 	return before + d.fit(plain.Line(t.Title), ansi.StringWidth(branch+before+after)) + after
 }
 
-// minTitle is what is left of a title however little room there is.
+// minTitle is the shortest width to which a title is cut.
 const minTitle = 12
 
-// fit cuts a title so that what stands around it can be seen.
+// fit cuts a title so that everything around it is visible.
 func (d drawing) fit(title string, around int) string {
 	if d.options.Width == 0 {
 		return title

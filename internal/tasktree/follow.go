@@ -14,16 +14,16 @@ import (
 	"github.com/parley-hub/parley/internal/live"
 )
 
-// Source is a hub whose tasks are looked at.
+// Source is a hub whose tasks are drawn.
 type Source interface {
-	// Load returns how the tasks are.
+	// Load returns a snapshot of the tasks.
 	Load(ctx context.Context) (Snapshot, error)
-	// Follow reports that something may have changed, until the context ends or the hub refuses. Lost connections
-	// come back by themselves.
+	// Follow reports that something may have changed, until the context ends or the hub refuses. It reconnects by
+	// itself.
 	Follow(ctx context.Context, report func()) error
 }
 
-// Watch shows trees on a terminal until they have ended or their user leaves, and returns how they were last.
+// Watch shows trees on a terminal until they have ended or the user leaves, and returns the last snapshot.
 func Watch(ctx context.Context, source Source, how Options, in io.Reader, out io.Writer, environ []string) (Snapshot, error) {
 	first, err := source.Load(ctx)
 	if err != nil || first.Ended() {
@@ -38,7 +38,7 @@ func Watch(ctx context.Context, source Source, how Options, in io.Reader, out io
 	return m.snapshot, cmp.Or(m.failure, err)
 }
 
-// PrintChanges writes trees, and then each task that has changed, until they have ended.
+// PrintChanges writes trees, and then each task that has changed, until the trees have ended.
 func PrintChanges(ctx context.Context, source Source, how Options, write func([]Line) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	changed, refused := make(chan struct{}, 1), make(chan error, 1)
@@ -49,7 +49,7 @@ func PrintChanges(ctx context.Context, source Source, how Options, write func([]
 		refused <- source.Follow(ctx, func() {
 			select {
 			case changed <- struct{}{}:
-			default: // a look is due anyway
+			default: // a load is due anyway
 			}
 		})
 	})
@@ -64,7 +64,7 @@ func PrintChanges(ctx context.Context, source Source, how Options, write func([]
 				return err
 			}
 		}
-		var again <-chan time.Time // none: what comes next is reported
+		var again <-chan time.Time // nil: the next change is reported
 		if err != nil {
 			again = time.After(refreshInterval)
 		}
@@ -77,7 +77,7 @@ func PrintChanges(ctx context.Context, source Source, how Options, write func([]
 	}
 }
 
-// changedLines are the lines that were not told before as they are now.
+// changedLines returns the lines that differ from those printed before.
 func changedLines(lines []Line, told map[string]string) (fresh []Line) {
 	for _, line := range lines {
 		if told[line.Task.ID] != line.Text {

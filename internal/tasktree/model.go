@@ -14,9 +14,9 @@ import (
 	"github.com/parley-hub/parley/internal/live"
 )
 
-// model is trees on a screen.
+// model shows trees on a screen.
 type model struct {
-	ctx     context.Context // of the program: its end ends every call
+	ctx     context.Context // of the program; its end cancels every call
 	source  Source
 	options Options
 	later   func(time.Duration, tea.Msg) tea.Cmd
@@ -25,25 +25,25 @@ type model struct {
 	lost     error // why the hub cannot be reached
 	failure  error // why the view has ended
 
-	looking, again bool // a look is under way, and another is wanted
-	soon           bool // one is due in a moment
+	looking, again bool // a load is running, and another one is requested
+	soon           bool // a load is due in a moment
 
 	top           int // the first line that is shown
 	width, height int
 }
 
 const (
-	refreshInterval = 5 * time.Second        // what changes by itself: how long something takes, who wakes
-	soonAfter       = 100 * time.Millisecond // what happens at once is looked at together
+	refreshInterval = 5 * time.Second        // durations and sleeping agents change without an event
+	soonAfter       = 100 * time.Millisecond // changes within this time cause one load
 )
 
 func newModel(ctx context.Context, source Source, how Options, first Snapshot) *model {
 	return &model{ctx: ctx, source: source, options: how, later: live.Delayer(ctx), snapshot: first, width: 80, height: 24}
 }
 
-// What the model is told beside keys.
+// Messages to the model besides keys.
 type (
-	changedMsg  struct{} // something may have
+	changedMsg  struct{} // something may have changed
 	soonMsg     struct{}
 	refreshMsg  struct{}
 	snapshotMsg struct {
@@ -52,10 +52,10 @@ type (
 	}
 )
 
-// Init looks at once, for what has happened since the first look, and then again and again.
+// Init refreshes at once, for changes since the first snapshot, and starts the refresh timer.
 func (m *model) Init() tea.Cmd { return tea.Batch(m.refresh(), m.later(refreshInterval, refreshMsg{})) }
 
-// Update takes in what has happened.
+// Update handles a message to the model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -78,7 +78,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// refreshSoon looks in a moment, together with what else happens until then.
+// refreshSoon refreshes after a moment, once for all changes until then.
 func (m *model) refreshSoon() tea.Cmd {
 	if m.soon {
 		return nil
@@ -87,7 +87,7 @@ func (m *model) refreshSoon() tea.Cmd {
 	return m.later(soonAfter, soonMsg{})
 }
 
-// refresh asks how the tasks are, once at a time.
+// refresh loads a snapshot. Only one load runs at a time.
 func (m *model) refresh() tea.Cmd {
 	if m.looking {
 		m.again = true
@@ -135,7 +135,7 @@ func (m *model) press(key string) tea.Cmd {
 	return nil
 }
 
-// View draws the screen: as much of the trees as there is room for, and a foot.
+// View draws the screen: as much of the trees as fits, and a footer.
 func (m *model) View() tea.View {
 	how := m.options
 	how.Width = m.width
@@ -168,7 +168,7 @@ func (m *model) footer(all, room int) string {
 	return style.Render(ansi.Truncate(text, m.width, "…"))
 }
 
-// taskStyle is how a task looks, in the sixteen colours that every terminal has.
+// taskStyle returns the style of a task, in the sixteen colours that every terminal has.
 func taskStyle(t parley.TaskView) lipgloss.Style {
 	style := lipgloss.NewStyle()
 	switch {

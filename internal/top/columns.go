@@ -13,15 +13,15 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// column is one of the table of agents.
+// column is a column of the table of agents.
 type column struct {
 	title string
-	right bool // its cells end at the same place
+	right bool // aligns its cells to the right
 	cell  func(a Agent, now time.Time) string
 }
 
-// columns are all there are, in the order in which they are shown. rank says which are shown where not all fit: the
-// smaller ones.
+// columns are all columns, in the order in which they are shown. If not all fit, those with the smallest ranks are
+// shown.
 var columns = []struct {
 	column
 	rank int
@@ -40,7 +40,7 @@ var columns = []struct {
 
 const gap = 2 // columns of space between two
 
-// table is the head and the rows of agents, with as many columns as fit. A width of 0 is any.
+// table returns the heading and the rows of agents, with as many columns as fit. A width of 0 is unlimited.
 func table(agents []Agent, now time.Time, width int) (lines []string) {
 	var chosen []column
 	for most := len(columns); most > 0; most-- {
@@ -50,7 +50,7 @@ func table(agents []Agent, now time.Time, width int) (lines []string) {
 				chosen = append(chosen, c.column)
 			}
 		}
-		// What a row says last may be cut, its head not.
+		// The last column may be cut, but not its heading.
 		if lines = tableLines(chosen, agents, now); width == 0 || ansi.StringWidth(lines[0]) <= width {
 			return lines
 		}
@@ -58,7 +58,7 @@ func table(agents []Agent, now time.Time, width int) (lines []string) {
 	return lines
 }
 
-// tableLines puts the cells of columns under each other.
+// tableLines aligns the cells of columns.
 func tableLines(chosen []column, agents []Agent, now time.Time) []string {
 	lines := make([]string, 1+len(agents))
 	for i, c := range chosen {
@@ -89,7 +89,7 @@ func tableLines(chosen []column, agents []Agent, now time.Time) []string {
 	return lines
 }
 
-// statusText is what somebody is doing, with the reason where there is one.
+// statusText returns a status, with its reason if it has one.
 func statusText(p parley.Presence, now time.Time) string {
 	words := strings.ReplaceAll(p.Status, "_", " ")
 	if p.Reason != "" {
@@ -101,7 +101,7 @@ func statusText(p parley.Presence, now time.Time) string {
 	return words
 }
 
-// workOrWaitText is what somebody is at, or waits for.
+// workOrWaitText returns what an agent works on, or what it waits for.
 func workOrWaitText(a Agent, now time.Time) string {
 	if len(a.Work) == 0 {
 		return AwaitedText(a.Awaiting)
@@ -109,7 +109,7 @@ func workOrWaitText(a Agent, now time.Time) string {
 	return workText(a.Work, now)
 }
 
-// AwaitedText is what somebody waits for, as far as one may know.
+// AwaitedText returns what an agent waits for, as far as the caller may know.
 func AwaitedText(w parley.Awaiting) string {
 	waits := slices.Clone(w.DelegationIDs)
 	if w.ApprovalID != "" {
@@ -118,7 +118,7 @@ func AwaitedText(w parley.Awaiting) string {
 	return strings.Join(waits, ", ")
 }
 
-// workText is where somebody is at work, and for how long.
+// workText returns where an agent works, and for how long.
 func workText(list []parley.Work, now time.Time) string {
 	var parts []string
 	for _, w := range list {
@@ -140,7 +140,7 @@ func formatSince(t *time.Time, now time.Time) string {
 	return formatDuration(now.Sub(*t))
 }
 
-// formatDuration is a time in one unit.
+// formatDuration formats a duration in one unit.
 func formatDuration(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d >= 48*time.Hour:
@@ -154,7 +154,7 @@ func formatDuration(d time.Duration) string {
 	}
 }
 
-// formatCount is a count, of which 0 says nothing.
+// formatCount formats a count, and returns nothing for 0.
 func formatCount(n int64) string {
 	if n == 0 {
 		return ""
@@ -162,7 +162,7 @@ func formatCount(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// formatShort is a large count in few characters.
+// formatShort formats a large count in few characters.
 func formatShort(n int64) string {
 	switch {
 	case n >= 1e6:

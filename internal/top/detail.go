@@ -11,9 +11,9 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-const labels = 10 // columns of the names of fields
+const labels = 10 // width of the names of fields
 
-// drawDetail draws more of one agent in so many rows.
+// drawDetail draws the details of one agent in a number of rows.
 func (m *Model) drawDetail(rows int) []string {
 	v := m.detail.View
 	lines := []string{m.rule(plain.Line(v.ID))}
@@ -52,7 +52,7 @@ func (m *Model) fields(v parley.AgentView) [][2]string {
 	}
 }
 
-// haltText is why an agent starts no runs, if somebody wanted that.
+// haltText returns by whom and why an agent was stopped or paused.
 func haltText(v parley.AgentView) string {
 	what, halt := "stopped", v.Stopped
 	if halt == nil {
@@ -81,7 +81,7 @@ func spentText(s *parley.Spent, most int) string {
 	return text
 }
 
-// capsText are what an agent may spend in a day.
+// capsText returns the caps of an agent for a day.
 func capsText(b parley.Budget) (text string) {
 	if b.TokensPerDay > 0 {
 		text += " of " + formatShort(b.TokensPerDay) + " tokens"
@@ -99,7 +99,7 @@ func healthText(h *parley.Health, now time.Time) string {
 	return h.Health + ", " + formatDuration(now.Sub(h.At)) + " ago"
 }
 
-// drawEndedRun draws a run in a line: when, how it went, how long it took, and why it failed.
+// drawEndedRun draws a run on one line: its start, its state, its duration and its failure.
 func (m *Model) drawEndedRun(r parley.Run) string {
 	text := r.CreatedAt.Local().Format(time.TimeOnly) + " " + r.ShortName() + " " + string(r.State)
 	if r.StartedAt != nil && r.EndedAt != nil {

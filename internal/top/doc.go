@@ -1,6 +1,6 @@
-// Package top is a live view of a hub on a terminal: who is there, what runs, how much of it, and what went wrong
-// lately. Off a terminal it is printed once.
+// Package top shows a hub live on a terminal: its agents, its runs, their rates, and recent failures. Without a
+// terminal, it prints one snapshot.
 //
-// The picture is pulled, all of it, every two seconds and soon after something has happened. Events only add what no
-// question can answer: what a run says, and what has just failed. The model and its view are values without I/O.
+// The model loads a whole snapshot every two seconds, and soon after an event. Events add only what no request returns:
+// the progress of runs, and what has just failed. The model and its view are values without I/O.
 package top

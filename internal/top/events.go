@@ -10,19 +10,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// eventData is what the events that are shown say.
+// eventData is the data of the events that the view shows.
 type eventData struct {
 	Run       string        `json:"run"`
 	Text      string        `json:"text"`
 	Failure   *parley.Error `json:"failure"`
-	Agents    []string      `json:"agents"` // of a loop
+	Agents    []string      `json:"agents"` // for a loop
 	Exchanges int           `json:"exchanges"`
 }
 
-// handleEvent takes in an event.
+// handleEvent handles an event.
 func (m *Model) handleEvent(e parley.Event) tea.Cmd {
 	var said eventData
-	_ = json.Unmarshal(e.Data, &said) // what cannot be read says nothing
+	_ = json.Unmarshal(e.Data, &said) // unknown data gives an empty value
 	if e.Kind == parley.EventRunProgress {
 		if text := lastLine(said.Text); text != "" {
 			m.progress[said.Run] = text

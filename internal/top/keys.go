@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// press does what a key means.
+// press handles a key.
 func (m *Model) press(key string) tea.Cmd {
 	m.notice = newsLine{}
 	switch key {
@@ -43,7 +43,7 @@ func (m *Model) press(key string) tea.Cmd {
 	return nil
 }
 
-// toggleDetail shows more of the agent that is selected, or all again.
+// toggleDetail shows the details of the selected agent, or all agents again.
 func (m *Model) toggleDetail() tea.Cmd {
 	chosen, ok := m.selectedAgent()
 	if m.detail != nil || !ok {
@@ -54,7 +54,8 @@ func (m *Model) toggleDetail() tea.Cmd {
 	return m.loadDetail(chosen.ID)
 }
 
-// pause pauses the agent that is selected, or ends its pause. One at work does not look paused: so it is asked for.
+// pause pauses the selected agent, or resumes it. It asks the hub first, because the status of a working agent does not
+// show a pause.
 func (m *Model) pause() tea.Cmd {
 	chosen, ok := m.selectedAgent()
 	if !ok {
@@ -73,7 +74,7 @@ func (m *Model) pause() tea.Cmd {
 	}
 }
 
-// selectedAgent is the agent that is selected.
+// selectedAgent returns the selected agent.
 func (m *Model) selectedAgent() (Agent, bool) {
 	if at := m.position(); at >= 0 {
 		return m.snapshot.Agents[at], true
@@ -81,7 +82,7 @@ func (m *Model) selectedAgent() (Agent, bool) {
 	return Agent{}, false
 }
 
-// position is where the selected agent is in the list. Where it is gone, the first is selected.
+// position returns the index of the selected agent. If that agent was removed, the first one is selected.
 func (m *Model) position() int {
 	at := slices.IndexFunc(m.snapshot.Agents, func(a Agent) bool { return a.ID == m.selected })
 	if at < 0 && len(m.snapshot.Agents) > 0 {
@@ -98,7 +99,7 @@ func (m *Model) move(by int) {
 	m.selected = m.snapshot.Agents[to].ID
 }
 
-// order is by what agents are sorted.
+// order is the sort order of agents.
 type order int
 
 var orders = []struct {
@@ -112,7 +113,7 @@ var orders = []struct {
 	{"cost", func(a, b Agent) int { return cmp.Compare(b.LastDay.Cost, a.LastDay.Cost) }},
 }
 
-// rank puts those first who are busy, and people last.
+// rank sorts busy agents first, and people last.
 func rank(a Agent) int {
 	at := slices.Index([]string{
 		parley.StatusWorking, parley.StatusAwaitingApproval, parley.StatusAwaitingDelegation, parley.StatusIdle, parley.StatusSleeping,

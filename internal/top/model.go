@@ -13,7 +13,7 @@ import (
 
 // Model is the view on a screen.
 type Model struct {
-	ctx    context.Context // of the program: its end ends every call
+	ctx    context.Context // of the program; its end cancels every call
 	source Source
 	now    func() time.Time
 	later  func(time.Duration, tea.Msg) tea.Cmd
@@ -21,15 +21,15 @@ type Model struct {
 	snapshot     Snapshot
 	messages     rate
 	runs         rate
-	ended        int64             // runs that have ended since the view was opened
-	progress     map[string]string // the last line of live runs
+	ended        int64             // runs that have ended since the start of the view
+	progress     map[string]string // last line of progress by run
 	recentEvents []newsLine
 	lost         error    // why the hub cannot be reached
 	failure      error    // why the view has ended
-	notice       newsLine // what came of the last key
+	notice       newsLine // the result of the last key
 
-	looking, again bool // a look is under way, and another is wanted
-	soon           bool // one is due in a moment
+	looking, again bool // a load is running, and another one is requested
+	soon           bool // a load is due in a moment
 
 	order    order
 	selected string // the id of an agent
@@ -39,7 +39,7 @@ type Model struct {
 	style         style
 }
 
-// newsLine is something that has happened.
+// newsLine is a recent event.
 type newsLine struct {
 	at   time.Time
 	text string
@@ -48,11 +48,11 @@ type newsLine struct {
 
 const (
 	refreshInterval = 2 * time.Second
-	soonAfter       = 200 * time.Millisecond // what happens at once is looked at together
+	soonAfter       = 200 * time.Millisecond // events within this time cause one load
 	maxRecentEvents = 50
 )
 
-// New makes a view that begins with a picture.
+// New returns a view that begins with a snapshot.
 func New(ctx context.Context, source Source, first Snapshot) *Model {
 	m := &Model{
 		ctx: ctx, source: source, now: time.Now, later: live.Delayer(ctx),
@@ -62,7 +62,7 @@ func New(ctx context.Context, source Source, first Snapshot) *Model {
 	return m
 }
 
-// What the model is told beside keys and events.
+// Messages to the model besides keys and events.
 type (
 	timer       int
 	snapshotMsg struct {
@@ -84,10 +84,10 @@ const (
 	timerSoon
 )
 
-// Init begins to look again and again.
+// Init starts the refresh timer.
 func (m *Model) Init() tea.Cmd { return m.later(refreshInterval, timerRefresh) }
 
-// Update takes in what has happened.
+// Update handles a message to the model.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -107,7 +107,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 }
 
-// handleResult takes in the outcome of a call.
+// handleResult handles the result of a call.
 func (m *Model) handleResult(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case snapshotMsg:
@@ -137,7 +137,7 @@ func (m *Model) handleTimer(what timer) tea.Cmd {
 	return tea.Batch(m.refresh(), m.later(refreshInterval, timerRefresh))
 }
 
-// refresh asks how everything is, once at a time.
+// refresh loads a snapshot. Only one load runs at a time.
 func (m *Model) refresh() tea.Cmd {
 	if m.looking {
 		m.again = true
@@ -154,7 +154,7 @@ func (m *Model) refresh() tea.Cmd {
 	return tea.Batch(look, m.loadDetail(m.detail.View.ID))
 }
 
-// loadDetail asks for more of one agent.
+// loadDetail loads the details of one agent.
 func (m *Model) loadDetail(agent string) tea.Cmd {
 	return func() tea.Msg {
 		detail, err := m.source.Detail(m.ctx, agent)
@@ -174,7 +174,7 @@ func (m *Model) handleSnapshot(msg snapshotMsg) tea.Cmd {
 	return m.refreshSoon()
 }
 
-// refreshSoon looks in a moment, together with what else happens until then.
+// refreshSoon refreshes after a moment, once for all events until then.
 func (m *Model) refreshSoon() tea.Cmd {
 	if m.soon {
 		return nil
@@ -183,7 +183,7 @@ func (m *Model) refreshSoon() tea.Cmd {
 	return m.later(soonAfter, timerSoon)
 }
 
-// setSnapshot makes a picture the one that is shown.
+// setSnapshot makes a snapshot the one that is shown.
 func (m *Model) setSnapshot(p Snapshot) {
 	p.Agents = slices.DeleteFunc(p.Agents, func(a Agent) bool { return a.Kind == parley.KindSystem })
 	m.snapshot = p
@@ -197,7 +197,7 @@ func (m *Model) setSnapshot(p Snapshot) {
 	m.sort()
 }
 
-// showError says what went wrong, and what to do.
+// showError shows an error and its suggestion.
 func (m *Model) showError(err error) {
 	e := parley.AsError(err)
 	text := e.Message

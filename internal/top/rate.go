@@ -2,10 +2,10 @@ package top
 
 import "time"
 
-// window is over how long rates are taken.
+// window is the time over which rates are computed.
 const window = 10 * time.Second
 
-// rate is how fast a count grows.
+// rate computes how fast a count grows.
 type rate struct{ samples []sample }
 
 type sample struct {
@@ -13,7 +13,7 @@ type sample struct {
 	count int64
 }
 
-// add notes a count. One that is smaller than before is another hub's: what was before it is forgotten.
+// add adds a sample. A smaller count than before comes from another hub, so earlier samples are dropped.
 func (r *rate) add(at time.Time, count int64) {
 	if n := len(r.samples); n > 0 && (count < r.samples[n-1].count || at.Before(r.samples[n-1].at)) {
 		r.samples = nil
@@ -24,7 +24,7 @@ func (r *rate) add(at time.Time, count int64) {
 	}
 }
 
-// perSecond is the rate over the window, or 0 where not enough is known.
+// perSecond returns the rate over the window, or 0 without enough samples.
 func (r *rate) perSecond() float64 {
 	if len(r.samples) < 2 {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// Run shows a hub on a terminal until its user leaves or the hub refuses.
+// Run shows a hub on a terminal until the user leaves or the hub refuses.
 func Run(ctx context.Context, source Source, in io.Reader, out io.Writer, environ []string) error {
 	first, err := source.Load(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func Run(ctx context.Context, source Source, in io.Reader, out io.Writer, enviro
 	return cmp.Or(model.failure, err)
 }
 
-// Print writes a picture as plain text, as wide as it needs.
+// Print prints a snapshot as plain text, as wide as it needs.
 func Print(w io.Writer, p Snapshot) error {
 	m := New(context.Background(), nil, p)
 	var text strings.Builder

@@ -7,27 +7,27 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Source is a hub that is looked at.
+// Source is a hub that the view reads.
 type Source interface {
-	// Load returns how everything is.
+	// Load returns a snapshot of the hub.
 	Load(ctx context.Context) (Snapshot, error)
-	// Detail returns more of one agent, with its newest runs.
+	// Detail returns one agent with its newest runs.
 	Detail(ctx context.Context, agent string) (Detail, error)
-	// Follow reports events until the context ends or the hub refuses. Lost connections come back by themselves.
+	// Follow reports events until the context ends or the hub refuses. It reconnects by itself.
 	Follow(ctx context.Context, report func(parley.Event)) error
-	// Command tells an agent something.
+	// Command sends an agent a control message.
 	Command(ctx context.Context, agent string, c parley.Command) error
 }
 
-// Snapshot is how everything is at a moment.
+// Snapshot is the state of a hub at a moment.
 type Snapshot struct {
 	At     time.Time         `json:"at"`
-	Hub    string            `json:"hub"` // where it is
+	Hub    string            `json:"hub"` // its address
 	Status parley.HubStatus  `json:"status"`
 	Agents []Agent           `json:"agents"`
-	Runs   []parley.Run      `json:"runs"`            // live ones, the newest first
+	Runs   []parley.Run      `json:"runs"`            // live runs, newest first
 	Stuck  []parley.TaskView `json:"stuck,omitempty"` // tasks that cannot go on without help
-	Places map[string]string `json:"-"`               // what the conversations are called that they are in
+	Places map[string]string `json:"-"`               // titles of the conversations of runs, by id
 }
 
 // Agent is a participant with what it has used.
@@ -37,7 +37,7 @@ type Agent struct {
 	LastDay  parley.Spent `json:"last_day"`
 }
 
-// Detail is more of one agent.
+// Detail is one agent with its newest runs.
 type Detail struct {
 	View parley.AgentView
 	Runs []parley.Run

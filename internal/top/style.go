@@ -6,7 +6,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// style is how things look, in the sixteen colours that every terminal has.
+// style has the looks of the screen, in the sixteen colours that every terminal has.
 type style struct {
 	title, faint, good, busy, bad, head, chosen lipgloss.Style
 }
@@ -20,7 +20,7 @@ func newStyle() style {
 	}
 }
 
-// of is how a status looks.
+// of returns the style of a status.
 func (s style) of(status string) lipgloss.Style {
 	switch status {
 	case parley.StatusOffline, parley.StatusSleeping:

@@ -36,7 +36,7 @@ func (m *Model) View() tea.View {
 	return view
 }
 
-// header is how the hub is: where it is, and how much goes on.
+// header returns the top lines: the hub, its counts and rates, and its alerts.
 func (m *Model) header() []string {
 	s := m.snapshot.Status
 	title := m.style.title.Render("parley top") + m.style.faint.Render(" · "+plain.Line(m.snapshot.Hub)+" · "+m.snapshot.At.Local().Format(time.TimeOnly))
@@ -55,16 +55,16 @@ func (m *Model) header() []string {
 	return lines
 }
 
-// sectionRows is how many rows each part of the screen has, without its head.
+// sectionRows is the number of rows of each section of the screen, without its heading.
 type sectionRows struct{ agents, stuck, runs, news int }
 
-// sections shares the rows: agents get what the others leave, and at least a third.
+// sections distributes the rows. Agents get the rows that the other sections leave, but at least a third.
 func (m *Model) sections() sectionRows {
-	left := m.height - len(m.header()) - 2 // the head of the table, the foot of the screen
+	left := m.height - len(m.header()) - 2 // the heading of the table, the footer of the screen
 	p := sectionRows{stuck: min(len(m.snapshot.Stuck), left/4), runs: min(len(m.snapshot.Runs), left/3), news: min(len(m.recentEvents), left/4)}
 	for _, rows := range []*int{&p.stuck, &p.runs, &p.news} {
 		if *rows > 0 {
-			left-- // its rule
+			left-- // its heading
 		}
 		left -= *rows
 	}
@@ -96,7 +96,7 @@ func (m *Model) body() []string {
 	return lines
 }
 
-// drawAgents draws the table, as far as it is shown: the selected one is always among them.
+// drawAgents draws the visible part of the table, which always has the selected agent.
 func (m *Model) drawAgents(rows int) []string {
 	drawn := table(m.snapshot.Agents, m.now(), m.width)
 	lines := []string{m.style.head.Render(m.fit(drawn[0]))}
@@ -113,12 +113,12 @@ func (m *Model) drawAgents(rows int) []string {
 	return lines
 }
 
-// stuckText is a task that cannot go on: whose it is, and why.
+// stuckText describes a task that cannot continue: its assignee, its title and its blockers.
 func stuckText(t parley.TaskView) string {
 	return plain.Line(fmt.Sprintf("%s %s %q blocked: %s", t.ID, t.Assignee, t.Title, strings.Join(t.Progress.Blockers, ", ")))
 }
 
-// drawRun draws a live run: whose, where, for how long, and what it says.
+// drawRun draws a live run: its agent, its place, its duration and its progress.
 func (m *Model) drawRun(r parley.Run) string {
 	text := fmt.Sprintf("%s %s %s %s", r.ShortName(), r.Agent, formatDuration(m.now().Sub(r.CreatedAt)), r.State)
 	if place := m.snapshot.Places[r.Conversation]; place != "" {
@@ -152,7 +152,7 @@ func (m *Model) footer() string {
 	return m.style.faint.Render(m.fit(text + orders[m.order].name))
 }
 
-// rule is a line across the screen, with a text in it.
+// rule returns a line across the screen with a text in it.
 func (m *Model) rule(text string) string {
 	text = ansi.Truncate("── "+text+" ", m.width, "…")
 	return m.style.faint.Render(text + strings.Repeat("─", max(m.width-ansi.StringWidth(text), 0)))

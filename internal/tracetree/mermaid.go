@@ -10,8 +10,8 @@ import (
 
 const maxTextShown = 60 // characters of a text
 
-// Mermaid is a trace as a Mermaid sequence diagram: an arrow for each way of a message, dashed for an answer and crossed
-// for a failure, with a note of how it went, and one for each run. Whatever a text contains, it stays one label.
+// Mermaid returns a trace as a Mermaid sequence diagram. Each delivery is an arrow, dashed for an answer and crossed
+// for a failure, with a note about its states. Each run is a note. No text of a message can break out of its label.
 func Mermaid(t parley.Traced) string {
 	d := diagram{names: map[string]string{}}
 	d.b.WriteString("sequenceDiagram\n")
@@ -37,7 +37,7 @@ func Mermaid(t parley.Traced) string {
 	return d.b.String()
 }
 
-// diagram is one that is being written. Participants have names that are the diagram's own.
+// diagram is a diagram being written. It gives participants names of its own.
 type diagram struct {
 	b     strings.Builder
 	names map[string]string
@@ -64,7 +64,7 @@ func (d *diagram) message(m parley.Shown) {
 	}
 }
 
-// note stands at a participant; of one that has none the diagram says nothing.
+// note adds a note over a participant, if the diagram has that participant.
 func (d *diagram) note(at, text string) {
 	if d.names[at] != "" {
 		fmt.Fprintf(&d.b, "    Note over %s: %s\n", d.names[at], label(text))
@@ -92,8 +92,8 @@ func shorten(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// label writes a text so that it has no meaning for Mermaid: all but letters, digits and a few signs are written by
-// their numbers. One that is empty would end the line too early.
+// label escapes a text for Mermaid: everything except letters, digits and a few signs becomes a number. An empty label
+// would end the line too early, so it becomes "-".
 func label(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "�") {

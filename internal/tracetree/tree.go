@@ -1,5 +1,5 @@
-// Package tracetree draws a trace: what was said, how far each message came and how long that took, and the runs in
-// between. As a tree for people, and as a Mermaid sequence diagram. Pure functions.
+// Package tracetree draws a trace, with its messages, their delivery states and times, and its runs: as a tree for
+// people, and as a Mermaid sequence diagram. It consists of pure functions.
 package tracetree
 
 import (
@@ -10,14 +10,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// node is a line of a tree with what is below it.
+// node is a line of a tree, with the nodes below it.
 type node struct {
 	line  string
 	below []*node
 }
 
-// Lines are the lines of a trace as a tree. Below each message are its ways to its recipients, the runs it has woken with
-// what they have posted, and its other answers. say is the line of a message. Of a trace that was cut the first line says so.
+// Lines returns a trace as the lines of a tree. Below each message are its deliveries, the runs that it woke with the
+// messages that they posted, and its other answers. say returns the line of a message. If the trace was cut, the first
+// line says so.
 func Lines(t parley.Traced, say func(parley.Shown) string) (lines []string) {
 	if t.Cut {
 		lines = append(lines, CutText(t))
@@ -40,9 +41,9 @@ func (n *node) draw(lines []string, first, rest string) []string {
 	return lines
 }
 
-// buildTree puts each message below the run that has posted it, or else below the message it answers; each run below the way
-// by which it was woken. What belongs to nothing that is known stands at the top. Everything hangs on something older, so
-// that there is no circle.
+// buildTree puts each message below the run that posted it, or else below the message that it answers, and each run
+// below the delivery that woke it. Everything else is at the top. A node is always below an older one, so there is no
+// cycle.
 func buildTree(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 	messages, ways := map[string]*node{}, map[string]*node{}
 	posters := map[string]*node{}
@@ -84,10 +85,10 @@ func buildTree(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 	return tops
 }
 
-// otherTrigger is in the place of a trigger that is of another trace, or not for the reader.
+// otherTrigger stands for a trigger that is of another trace, or that the reader may not read.
 const otherTrigger = ""
 
-// byTrigger are the runs by the newest of the messages shown that has woken each.
+// byTrigger groups the runs by the newest shown message that woke each of them.
 func byTrigger(t parley.Traced) map[string][]parley.RunView {
 	shown := map[string]bool{}
 	for _, m := range t.Items {
@@ -106,12 +107,12 @@ func byTrigger(t parley.Traced) map[string][]parley.RunView {
 	return runs
 }
 
-// CutText says that a trace has more messages than are shown.
+// CutText says that a trace has more messages than those shown.
 func CutText(t parley.Traced) string {
 	return fmt.Sprintf("only the newest %d messages are shown, the trace has more", len(t.Items))
 }
 
-// DeliveryText is how a delivery went: each rung with how long it took to get there.
+// DeliveryText returns the states of a delivery, each with the time that it took to reach it.
 func DeliveryText(d parley.Delivery) string {
 	var steps []string
 	at := d.AcceptedAt
@@ -136,7 +137,7 @@ func DeliveryText(d parley.Delivery) string {
 	return strings.Join(steps, ", ")
 }
 
-// AskText is the state of an ask in words: how long it took, and which task it has become.
+// AskText describes the state of an ask, with its duration and its task.
 func AskText(a parley.AskState) string {
 	words := "ask " + string(a.State)
 	if a.EndedAt != nil {
@@ -148,7 +149,7 @@ func AskText(a parley.AskState) string {
 	return words
 }
 
-// RunText is a run on one line.
+// RunText describes a run on one line.
 func RunText(r parley.Run) string {
 	words := []string{r.ShortName() + " of " + r.Agent, string(r.State)}
 	if r.EndedAt != nil {
@@ -167,7 +168,7 @@ func RunText(r parley.Run) string {
 	return strings.Join(words, ", ")
 }
 
-// formatDuration is a time in units that a person can compare.
+// formatDuration formats a duration in units that a person can compare.
 func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Second:
