@@ -1,6 +1,6 @@
-// Package anima reads the conversation store of S2, a SQLite database, and writes what is in it as the lines that a hub
-// imports. Ids are derived from what they stand for, so that repeating it adds only what is new. The database may be a draft of
-// that schema: what is missing is made up for, what is foreign is left alone, and the file is never written to.
+// Package anima reads the conversation store of Anima (S2), a SQLite database, and writes its content as the lines of
+// an export. It derives ids from what they identify, so that a repeated import adds only what is new. The database may
+// have a draft of the schema: the package fills in missing columns, ignores unknown ones, and never writes to the file.
 package anima
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// exportLine is a line of an export, as far as a conversation store has anything for it.
+// exportLine is a line of an export, with the fields that a conversation store can fill.
 type exportLine struct {
 	Parley       string              `json:"parley,omitempty"`
 	Version      int                 `json:"version,omitempty"`
@@ -42,37 +42,37 @@ type exportEnd struct {
 	Messages      int `json:"messages"`
 }
 
-// exportVersion is the version of the lines that are written.
+// exportVersion is the version of the export lines.
 const exportVersion = 2
 
-// reader reads one database and writes lines.
+// reader reads one database and writes export lines.
 type reader struct {
 	db            *sql.DB
 	out           *json.Encoder
 	hub           *hubState
-	conversations map[string]*sourceConversation // by their ids there
-	order         []*sourceConversation          // the oldest first
+	conversations map[string]*sourceConversation // by id in the database
+	order         []*sourceConversation          // oldest first
 	end           exportEnd
-	empty         int      // messages that say nothing
-	skipped       []string // why messages could not be taken
+	empty         int      // number of messages without a text
+	skipped       []string // why messages were left out
 	store         func(context.Context, io.Reader) (parley.Artifact, error)
 }
 
-// Hub is what conversations are for.
+// Hub is the state of the hub that imports the lines.
 type Hub struct {
-	Conversations []parley.ConversationView // there are: what two or more have said to each other goes where they talk already
-	Agents        []parley.Agent            // by their ids and names
-	// Store keeps a text that is too long for a message. E003 if it is too long for that too.
+	Conversations []parley.ConversationView // an unnamed conversation goes to the one that its members already have
+	Agents        []parley.Agent            // found by id and name
+	// Store stores a text that is too long for a message. E003 if the text is too long for an artifact too.
 	Store func(context.Context, io.Reader) (parley.Artifact, error)
 }
 
-// Exported is what became of a database besides its lines.
+// Exported says what Export left out or changed.
 type Exported struct {
 	Notices []string
-	Skipped []string // why each message was left out that says something
+	Skipped []string // why each message with a text was left out
 }
 
-// Export writes the conversations of a database as the lines of an export. E003 for what is no such database.
+// Export writes the conversations of a database as the lines of an export. E003 if the file is not such a database.
 func Export(ctx context.Context, file string, to Hub, w io.Writer) (done Exported, err error) {
 	db, leave, err := openCopy(ctx, file)
 	if err != nil {
@@ -106,9 +106,9 @@ func (r *reader) notices() (list []string) {
 	return list
 }
 
-// readError says that a database is not what it should be.
+// readError returns the error for a database that cannot be read.
 func readError(err error) error {
-	if own, ok := err.(*parley.Error); ok { //nolint:errorlint // what it wraps is not for the user
+	if own, ok := err.(*parley.Error); ok { //nolint:errorlint // the user must not see what it wraps
 		return own
 	}
 	return parley.Errorf(parley.BadInput, "cannot read the database: %w", err).

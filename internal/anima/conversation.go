@@ -11,25 +11,25 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// sourceConversation is a conversation of the database, and what it is in the hub.
+// sourceConversation is a conversation of the database, with its conversation in the hub.
 type sourceConversation struct {
-	id      string // there
+	id      string // in the database
 	name    string
 	created time.Time
 	updated time.Time
-	members map[string]time.Time // by their ids here, with when they have come
+	members map[string]time.Time // when members joined, by id in the hub
 	target  parley.Conversation
-	exists  bool // the hub has it
+	exists  bool // the hub already has it
 	notice  string
 }
 
-// hubState is what the hub has, and what is added to it.
+// hubState is what the hub has, and what the export adds to it.
 type hubState struct {
-	agents map[string]string // ids by what they are called, folded
+	agents map[string]string // ids by folded name
 	ids    map[string]bool
 	names  map[string]bool
-	sets   map[string]string // ids by members
-	added  map[string]bool   // of these sets
+	sets   map[string]string // ids of conversations by members
+	added  map[string]bool   // sets that the export added
 }
 
 func newHubState(hub Hub) *hubState {
@@ -51,7 +51,7 @@ func newHubState(hub Hub) *hubState {
 	return k
 }
 
-// agentID is the id here of somebody there: of who is called so in the hub, or a new one.
+// agentID returns the id in the hub of a name in the database: that of the agent with this name, or a new one.
 func (k *hubState) agentID(name string) string {
 	if id, there := k.agents[parley.Fold(name)]; there {
 		return id
@@ -59,7 +59,7 @@ func (k *hubState) agentID(name string) string {
 	return newAgentID(name)
 }
 
-// readConversations reads conversations, and who has taken part in each: by the list of participants, and by what was said.
+// readConversations reads conversations and their members, both from the list of participants and from the messages.
 func (r *reader) readConversations(ctx context.Context) error {
 	if _, err := messageTable.query(ctx, r.db); err != nil {
 		return readError(noMessagesError(err))
@@ -99,7 +99,8 @@ func noMessagesError(err error) error {
 	return err
 }
 
-// conversation is a conversation by its id there. One that no table lists begins with the first message.
+// conversation returns a conversation by its id in the database. A conversation that is not in the table begins with
+// its first message.
 func (r *reader) conversation(id string, at time.Time) *sourceConversation {
 	if found, ok := r.conversations[id]; ok {
 		return found
@@ -126,7 +127,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// writeAgents writes everybody who takes part. Who is in the hub already stays as it is there.
+// writeAgents writes all members. The import does not change an agent that the hub already has.
 func (r *reader) writeAgents(context.Context) error {
 	since := map[string]time.Time{}
 	for _, room := range r.order {
@@ -150,7 +151,7 @@ func (r *reader) writeAgents(context.Context) error {
 	return nil
 }
 
-// firstKnown is the first of some times that is known. What has none is from the beginning of time.
+// firstKnown returns the first time that is known, or the beginning of Unix time.
 func firstKnown(times ...time.Time) time.Time {
 	for _, t := range times {
 		if !t.IsZero() {
@@ -178,9 +179,9 @@ func (r *reader) writeConversations(context.Context) error {
 	return nil
 }
 
-// assignTarget decides what a conversation is here. Nothing is opened to more readers than it had: what has a name is a private
-// channel. Without a name it is the DM or the group of its members, of which there is one; a further one of two is ephemeral, as
-// a single question is, and of more a channel.
+// assignTarget decides which conversation of the hub a conversation becomes. It must not get more readers than it had.
+// With a name, it becomes a private channel. Without a name, it becomes the only DM or group of its members. Further
+// conversations of the same members become ephemeral if there are two members, and channels if there are more.
 func (k *hubState) assignTarget(o *sourceConversation) {
 	created := firstKnown(o.created)
 	ids := slices.Sorted(maps.Keys(o.members))
@@ -213,7 +214,7 @@ func (k *hubState) assignTarget(o *sourceConversation) {
 	}
 }
 
-// freeName is a name that nobody has.
+// freeName returns a name that no conversation has.
 func (k *hubState) freeName(name, id string) string {
 	if k.names[name] || parley.CheckChannelName(name) != nil {
 		name = withSuffix(name, id)

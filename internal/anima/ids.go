@@ -15,7 +15,7 @@ import (
 
 const maxIDLength = 64 // characters of an id or a name
 
-// slug makes a text fit for an id or a name, as well as it goes.
+// slug turns a text into an id or a name.
 func slug(words string) string {
 	fits := func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -27,14 +27,14 @@ func slug(words string) string {
 	return strings.TrimRight(made[:min(maxIDLength, len(made))], "-")
 }
 
-// withSuffix is a name with a mark that no other name has.
+// withSuffix returns a name with a suffix derived from of, which makes it unique.
 func withSuffix(name, of string) string {
 	sum := sha256.Sum256([]byte(of))
 	const mark = 5
 	return strings.TrimPrefix(name[:min(maxIDLength-mark, len(name))]+"-"+hex.EncodeToString(sum[:2]), "-")
 }
 
-// newAgentID is the id of somebody here. It depends on nothing but the name there, so that it is the same whenever more is imported.
+// newAgentID derives the id of an agent from its name alone, so that later imports give it the same id.
 func newAgentID(name string) string {
 	if strings.EqualFold(name, parley.Owner) {
 		return parley.Owner
@@ -46,7 +46,7 @@ func newAgentID(name string) string {
 	return id
 }
 
-// newID is an id for something of a moment, which depends on nothing but what it is made from.
+// newID derives an id from a time and from parts.
 func newID(at time.Time, parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {

@@ -11,23 +11,23 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// What a message of a hub takes unless it is told otherwise.
+// The default limits of a hub.
 var (
 	longestText  = parley.DefaultLimits().Body
 	mostMentions = parley.DefaultLimits().Mentions
 )
 
 const (
-	shownText = 16 << 10 // bytes of a text that is too long: the whole of it is an artifact
+	shownText = 16 << 10 // bytes of a long text that the message shows
 	wholeText = "message.txt"
 )
 
-// origin is what is kept of a message as it was.
+// origin is the original data of a message, which its metadata keeps.
 type origin struct {
 	ID           any    `json:"id"`
 	Conversation string `json:"conversation"`
 	From         string `json:"from"`
-	Mentions     string `json:"mentions,omitempty"` // where they are not all in the message
+	Mentions     string `json:"mentions,omitempty"` // the original list, if the message does not have all of it
 }
 
 // writeMessages writes messages in their order.
@@ -60,7 +60,8 @@ func (r *reader) writeMessages(ctx context.Context) error {
 	})
 }
 
-// content is what a message says here. Of what is too long its beginning is shown, and the whole is kept beside it.
+// content returns the content of a message. If the text is too long, the message has its beginning, and an artifact has
+// all of it.
 func (r *reader) content(ctx context.Context, words string) (parley.Content, error) {
 	if len(words) <= longestText {
 		return parley.Content{Text: words}, nil
@@ -70,7 +71,7 @@ func (r *reader) content(ctx context.Context, words string) (parley.Content, err
 		return parley.Content{}, err
 	}
 	whole.Name, whole.MediaType = wholeText, "text/plain; charset=utf-8"
-	begin := strings.ToValidUTF8(words[:shownText], "") // a character may be cut in two
+	begin := strings.ToValidUTF8(words[:shownText], "") // the cut may split a character
 	return parley.Content{Text: begin + "…", Artifacts: []parley.Artifact{whole}}, nil
 }
 
@@ -91,7 +92,7 @@ func (r *reader) message(o *sourceConversation, row []any, words string, at time
 	}, err
 }
 
-// mentioned are those of a list of mentions who take part, and whether that is all there is to know of it.
+// mentioned returns the members in a list of mentions, and reports whether the list has nothing else.
 func (o *sourceConversation) mentioned(idOf func(string) string, value any) (ids []string, whole bool) {
 	raw := textOf(value)
 	if raw == "" {

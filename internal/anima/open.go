@@ -15,8 +15,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// openCopy opens a private copy of a database: not even a lock is left beside the original, and it may be on a disk that cannot be
-// written to. What a writer has not put into the file itself yet, beside it, belongs to it.
+// openCopy opens a private copy of a database, with the files beside it that have recent writes. It leaves no lock
+// beside the original, which may be on a read-only disk.
 func openCopy(ctx context.Context, file string) (db *sql.DB, leave func(), err error) {
 	if err := checkFile(file); err != nil {
 		return nil, nil, err
@@ -31,7 +31,7 @@ func openCopy(ctx context.Context, file string) (db *sql.DB, leave func(), err e
 		remove()
 		return nil, nil, err
 	}
-	// The schema is a stranger's: what it defines is not trusted to call anything.
+	// The schema is not trusted: it must not call functions.
 	address := url.URL{Scheme: "file", Opaque: url.PathEscape(copied), RawQuery: "_pragma=trusted_schema(0)&_pragma=cell_size_check(1)"}
 	if db, err = sql.Open("sqlite", address.String()); err == nil {
 		db.SetMaxOpenConns(1)
@@ -46,7 +46,7 @@ func openCopy(ctx context.Context, file string) (db *sql.DB, leave func(), err e
 
 var sqliteHeader = []byte("SQLite format 3\x00")
 
-// checkFile looks at a file before anything waits for it.
+// checkFile checks that a file is a SQLite database, before anything else opens it.
 func checkFile(file string) error {
 	info, err := os.Stat(file)
 	switch {
@@ -73,10 +73,11 @@ func notDatabaseError(file string) error {
 	return parley.Errorf(parley.BadInput, "%s is not a SQLite database", file).Suggest("give the conversations.db of Anima")
 }
 
-// maxCopies is how often a database that is being written to is copied.
+// maxCopies is how often the package copies a database that another program is writing to.
 const maxCopies = 5
 
-// copyAll copies a database with what lies beside it. If it was written to meanwhile it is copied again.
+// copyAll copies a database with the files beside it. If another program writes to them meanwhile, it copies them
+// again.
 func copyAll(from, to string) error {
 	for range maxCopies {
 		before := fileStates(from)
@@ -92,7 +93,7 @@ func copyAll(from, to string) error {
 	return parley.Errorf(parley.Unavailable, "another program is writing to %s", from).Suggest("stop Anima, and repeat the import")
 }
 
-// fileStates is what shows that a file has changed.
+// fileStates returns the sizes and times of the files, which show whether they have changed.
 func fileStates(file string) (list [3]struct {
 	size int64
 	at   time.Time
@@ -109,7 +110,7 @@ func fileStates(file string) (list [3]struct {
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
-		_ = os.Remove(to) // of an earlier try
+		_ = os.Remove(to) // left by an earlier copy
 		return err
 	}
 	defer func() { _ = in.Close() }()

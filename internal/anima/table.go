@@ -14,27 +14,28 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// column is a column that may have several names, and may be missing.
+// column has the possible names of a column, which may be missing.
 type column []string
 
-// table is a table with the columns that are read of it.
+// table is a table with the columns to read.
 type table struct {
 	name    string
 	columns []column
-	needed  int // the first so many columns must be there
+	needed  int // number of columns, from the first, that must exist
 	order   string
 }
 
 var (
 	conversationTable = table{"conversations", []column{{"id"}, {"name", "title"}, {"created_at", "created"}, {"updated_at", "updated"}}, 1, "1"}
 	memberTable       = table{"participants", []column{{"conv_id", "conversation_id"}, {"agent", "name"}, {"joined_at", "joined"}}, 2, "1, 2"}
-	// The order of messages is the one in which they were added.
+	// Messages are in the order in which they were added.
 	messageTable = table{"messages", []column{
 		{"conv_id", "conversation_id"}, {"from_agent", "from", "sender"}, {"content", "text"}, {"id"}, {"mentions"}, {"created_at", "timestamp"},
 	}, 3, "rowid"}
 )
 
-// query is the statement that reads the columns, NULL for those that are not there. ErrNotFound if there is no such table.
+// query returns the statement that reads the columns, with NULL for missing ones. ErrNotFound if the table does not
+// exist.
 func (t table) query(ctx context.Context, db *sql.DB) (string, error) {
 	var kind string
 	err := db.QueryRowContext(ctx, "SELECT type FROM sqlite_schema WHERE name = ? AND type = 'table'", t.name).Scan(&kind)
@@ -79,7 +80,7 @@ func queryStrings(ctx context.Context, db *sql.DB, query string, args ...any) (l
 	return list, rows.Err()
 }
 
-// each reads the rows of a table. A table that is not there has none.
+// each calls fn for the rows of a table. A missing table has no rows.
 func (r *reader) each(ctx context.Context, t table, fn func(row []any) error) error {
 	query, err := t.query(ctx, r.db)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -111,7 +112,7 @@ func (r *reader) each(ctx context.Context, t table, fn func(row []any) error) er
 	return nil
 }
 
-// textOf is a value as text, in which what no hub takes is replaced.
+// textOf returns a value as text, and replaces characters that a hub refuses.
 func textOf(value any) string {
 	var raw string
 	switch v := value.(type) {
@@ -127,8 +128,8 @@ func textOf(value any) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(raw, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// parseTime is a time: seconds or milliseconds since 1970, which are told apart by their size, or words. What is none is
-// otherwise.
+// parseTime parses a time: words, or seconds or milliseconds since 1970, which differ in size. It returns otherwise for
+// anything else.
 func parseTime(value any, otherwise time.Time) time.Time {
 	var n float64
 	switch v := value.(type) {

@@ -1,6 +1,6 @@
-// Package config is what a hub can be told. One table has every key with its type, its default and a line of
-// documentation. A value comes from the default, the file config.yaml of the home, the environment or a flag,
-// in rising order, and knows from which.
+// Package config has the settings of a hub. One table has every key with its type, its default and its documentation. A
+// value comes from the default, config.yaml in the home, the environment or a flag, each of which overrides the ones
+// before it. Each value keeps its source.
 package config
 
 import (
@@ -16,24 +16,24 @@ const SQLite = "sqlite"
 
 const prefix = "PARLEY_"
 
-// Variables that begin like those of keys and are something else.
+// unrelatedVariables begin like the variables of settings, but are something else.
 var unrelatedVariables = []string{"PARLEY_HOME", "PARLEY_TOKEN", "PARLEY_URL", "PARLEY_RUN", "PARLEY_MESSAGE", "PARLEY_CONVERSATION", "PARLEY_TASK", "PARLEY_FROM", "PARLEY_TEST_POSTGRES"}
 
-// Config is everything that is set.
+// Config has the values of all settings.
 type Config struct {
 	Addr      string
 	Store     string
 	OwnerAuth string
-	Clients   []string // programs that are clients of agents, beside the known ones
+	Clients   []string // programs that are clients of agents, in addition to the known ones
 	Hosts     []string
-	PublicURL string // of the hub for browsers; none: its own address
+	PublicURL string // the hub's URL for browsers; empty: its own address
 	NATS      NATS
 	Log       Log
 	Limits    parley.Limits
-	Rate      Rate // of changes
+	Rate      Rate // limits changes
 	Reads     Rate
 	Calls     Calls
-	Stored    int64 // bytes of the artifacts that one agent has stored; 0: without limit
+	Stored    int64 // bytes of the artifacts of one agent; 0: no limit
 
 	Connections Connections
 
@@ -48,16 +48,16 @@ type Config struct {
 	Alerts      Alerts
 	Traces      Traces
 
-	// Runtimes, Providers and Notify are the sections of these names, each as YAML that says by name what there is. What
-	// stood before it in the file is left blank, so that its lines and columns are those of the file.
+	// Runtimes, Providers and Notify are the sections with these names, each as YAML. Blanks replace everything before a
+	// section, so that its lines and columns are those of the file.
 	Runtimes, Providers, Notify []byte
 
 	values   []Value
 	warnings []string
 }
 
-// NATS is the server that everything is published to, how the hub and it know each other, and what its stream keeps. What is
-// empty or 0 is none.
+// NATS is the server to which the hub publishes messages, the credentials, and the limits of the stream. An empty or 0
+// value means none.
 type NATS struct {
 	URL, Hub      string
 	NKey, Creds   string
@@ -66,53 +66,54 @@ type NATS struct {
 	Bytes         int64
 }
 
-// Log is what is logged, and how.
+// Log is the level and format of the log, and the message log.
 type Log struct {
 	Level, Format string
 	Messages      Messages
 }
 
-// Messages is how much of the message log is kept.
+// Messages limits the message log.
 type Messages struct {
-	Size  int64 // of one file; 0: there is none
+	Size  int64 // bytes of one file; 0: no message log
 	Files int
 }
 
-// Alerts are what is too much, and for how long. What is 0 is not looked at.
+// Alerts has the thresholds of alerts and their durations. A threshold of 0 is off.
 type Alerts struct {
 	Write, Read, Latency time.Duration
-	Depth, Errors        float64 // per cent
+	Depth, Errors        float64 // percent
 	After, Clear         time.Duration
 }
 
-// Traces is where traces go.
+// Traces is where the hub sends traces.
 type Traces struct {
 	Endpoint string
 	Headers  map[string]string
 }
 
-// Rate is how often one agent may do something.
+// Rate limits how often one agent may do something.
 type Rate struct {
-	PerSecond float64 // 0: without limit
+	PerSecond float64 // 0: no limit
 	Burst     int
 }
 
-// Calls is what one participant may have under way at once, and AllStreams what all may. 0: without limit.
+// Calls limits the concurrent calls of one participant; AllStreams limits the streams of all participants. 0 means no
+// limit.
 type Calls struct {
 	Reads, Searches, Changes, Waits, Streams, Uploads, Downloads int
 	AllStreams                                                   int
 }
 
-// Connections is how many connections over TCP the hub takes, and how many of them from one address.
+// Connections limits TCP connections in total and from one address.
 type Connections struct {
 	Total, Address int
 }
 
-// Retention is how long and how much is kept. What is 0 does not limit.
+// Retention limits how long and how much the hub keeps. 0 means no limit.
 type Retention struct {
 	Messages, Artifacts Keep
 	Events              time.Duration
-	Runs                time.Duration // of their output
+	Runs                time.Duration // retention of their output
 }
 
 // Keep limits by age and by size.
@@ -121,51 +122,51 @@ type Keep struct {
 	Bytes int64
 }
 
-// Runs bounds what agents do when they are woken.
+// Runs limits the runs of agents.
 type Runs struct {
-	Total    int           // at once, of all agents
-	Deadline time.Duration // of one
-	Grace    time.Duration // between asking one to end and killing it
-	Output   int64         // bytes of one that are read
-	Dirs     []string      // where programs may work, each with what is in it
-	Env      []string      // names of variables that agents may be given; * at the end stands for any rest
+	Total    int           // concurrent runs of all agents
+	Deadline time.Duration // of one run
+	Grace    time.Duration // between the request to end and the kill
+	Output   int64         // bytes read of the output of one run
+	Dirs     []string      // directories in which programs may work
+	Env      []string      // names of variables that agents may get; * at the end matches any rest
 }
 
-// Loops says when agents that wake each other are stopped.
+// Loops says when the hub stops agents that wake each other.
 type Loops struct {
 	Exchanges int           // in a row
-	Quiet     time.Duration // after which they are forgotten
-	Hops      int           // of one chain of automatic messages
+	Quiet     time.Duration // after which wake-ups are forgotten
+	Hops      int           // automatic messages in one chain
 }
 
-// Approvals says how long requests for approvals wait. What is 0 never comes.
+// Approvals says when requests for approval expire, and when the hub reminds approvers. 0 means never.
 type Approvals struct {
 	Expire time.Duration
 	Remind time.Duration
 }
 
-// Ask bounds what it is to ask an agent.
+// Ask limits asks.
 type Ask struct {
 	Wait  time.Duration // for the answer
 	Slots int           // open asks to one agent
-	Depth int           // asks that are nested in each other
+	Depth int           // nested asks
 }
 
-// Webhook is where webhooks may lead beside public addresses.
+// Webhook has the places that webhooks may call besides public addresses.
 type Webhook struct{ Allow []string }
 
-// Value is the value of a key, and where it comes from.
+// Value is the value of a key and its source.
 type Value struct {
 	Key    string `json:"key"`
-	Value  string `json:"value"` // without secrets
+	Value  string `json:"value"` // the value, without secrets
 	Source string `json:"source"`
 }
 
-// sourcedValue is a value that a source gives to a key.
+// sourcedValue is the text that a source gives to a key.
 type sourcedValue struct{ text, source string }
 
-// Load reads all sources. The file may be absent; the environment is as of os.Environ, and flags are by the
-// names of their keys. The error says which source is wrong, and how to mend it.
+// Load reads all sources. The file may be missing; environ has the form of os.Environ, and flags have the names of
+// keys. The error names the wrong source and says how to fix it.
 func Load(file string, environ []string, flags map[string]string) (*Config, error) {
 	read, err := readFile(file)
 	if err != nil {
@@ -209,8 +210,8 @@ func (c *Config) set(key Key, value sourcedValue) error {
 	return nil
 }
 
-// readEnviron finds the variables that set keys. An empty one sets nothing. One that nearly is such a variable
-// is a warning only: the environment is shared with others.
+// readEnviron finds the variables that set keys. An empty variable sets nothing. A variable that resembles one of them
+// gives only a warning, because other programs use the environment too.
 func (c *Config) readEnviron(environ []string) map[string]sourcedValue {
 	byVariable, names := map[string]string{}, []string{}
 	for _, key := range keys {
@@ -234,9 +235,9 @@ func (c *Config) readEnviron(environ []string) map[string]sourcedValue {
 	return found
 }
 
-// Values are all keys with their values, in the order of the table, and of the sections that are there the names in
-// them.
+// Values returns all keys with their values, in the order of the table, followed by the sections of the file with the
+// names in them.
 func (c *Config) Values() []Value { return slices.Clone(c.values) }
 
-// Warnings are sentences about what was passed over.
+// Warnings returns sentences about variables that were ignored.
 func (c *Config) Warnings() []string { return slices.Clone(c.warnings) }

@@ -15,10 +15,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// maxFileSize bounds what is parsed.
+// maxFileSize is the largest configuration file, in bytes.
 const maxFileSize = 1 << 20
 
-// readFile reads what config.yaml sets. Maps within maps are the parts of a key's name.
+// readFile reads the settings in config.yaml. Nested maps are the parts of a key's name.
 func readFile(path string) (file, error) {
 	f := file{path: path, found: map[string]sourcedValue{}, sections: map[string]section{}}
 	info, err := os.Stat(path)
@@ -69,7 +69,7 @@ func (f file) errorAt(line int, format string, args ...any) *parley.Error {
 
 func lineOf(n ast.Node) int { return n.GetToken().Position.Line }
 
-// walk reads what is under a name.
+// walk reads the settings below a name.
 func (f file) walk(name string, node ast.Node) error {
 	switch n := node.(type) {
 	case nil, *ast.CommentGroupNode:
@@ -137,7 +137,7 @@ func (f file) setKey(key Key, node ast.Node) error {
 	return nil
 }
 
-// scalarText is the text of a plain value, as it is written. Aliases, tags and nothing are none.
+// scalarText returns the text of a plain value as it is written. It returns false for an alias, a tag or null.
 func scalarText(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:

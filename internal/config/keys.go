@@ -8,30 +8,30 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Key is one thing that can be set.
+// Key is one setting.
 type Key struct {
 	Name    string
-	Type    string // what is written there, for people
+	Type    string // description of the values, for people
 	Default string
 	Doc     string
 
 	read   func(c *Config, text string) error
-	hide   func(text string) string // what may be shown of a secret
+	hide   func(text string) string // returns the part of a secret that may be shown
 	isList bool
 }
 
-// Variable is the name of the environment variable that sets it.
+// Variable returns the name of the environment variable that sets the key.
 func (k Key) Variable() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
-// Flag is the name of the flag that sets it, without dashes.
+// Flag returns the name of the flag that sets the key, without dashes.
 func (k Key) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.Name) }
 
-// Secret says whether its value may hold a password.
+// Secret reports whether the value may have a password.
 func (k Key) Secret() bool { return k.hide != nil }
 
-// hubKeys are those of what a hub does.
+// hubKeys are the settings of what a hub does.
 var hubKeys = []Key{
 	{
 		Name: "addr", Type: "host:port", Default: "127.0.0.1:7717",
@@ -267,5 +267,5 @@ var hubKeys = []Key{
 
 var keys = slices.Concat(hubKeys, loadKeys, observeKeys)
 
-// Keys are all things that can be set, in the order in which they are shown.
+// Keys returns all settings, in the order in which they are shown.
 func Keys() []Key { return slices.Clone(keys) }

@@ -45,7 +45,7 @@ var loadKeys = []Key{
 	},
 }
 
-// atOnce is a key that bounds concurrent calls.
+// atOnce returns a key that limits concurrent calls.
 func atOnce(name, otherwise, doc string, field func(*Config) *int) Key {
 	return Key{
 		Name: name, Type: "number", Default: otherwise, Doc: "How many " + doc + "; 0 means no limit.",

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// observeKeys are those of what a hub says of itself.
+// observeKeys are the settings of logs, alerts and traces.
 var observeKeys = []Key{
 	{
 		Name: "log.messages.size", Type: "size or `off`", Default: "16MiB",

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// natsAddress does not quote what it refuses: it may hold a password.
+// natsAddress checks the URLs of NATS servers. Its errors do not quote the text, because it may have a password.
 func natsAddress(text string) (string, error) {
 	for one := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
@@ -23,7 +23,7 @@ func natsAddress(text string) (string, error) {
 	return text, nil
 }
 
-// hideUsers hides passwords, and users without one: those are tokens.
+// hideUsers hides passwords, and users without a password, because those are tokens.
 func hideUsers(text string) string {
 	servers := strings.Split(text, ",")
 	for i, one := range servers {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// directories reads absolute paths. ~ is the home directory of the hub's user.
+// directories parses absolute paths. ~ is the home directory of the hub's user.
 func directories(text string) (list []string, err error) {
 	given, err := splitList(text, func(dir string) error {
 		if dir != "~" && !strings.HasPrefix(dir, "~/") && !filepath.IsAbs(dir) {
@@ -20,7 +20,7 @@ func directories(text string) (list []string, err error) {
 		if rest, found := strings.CutPrefix(dir, "~"); found {
 			home, err := os.UserHomeDir()
 			if err != nil {
-				continue // nobody has one: then nothing is in it
+				continue // without a home directory, ~ contains nothing
 			}
 			dir = filepath.Join(home, rest)
 		}

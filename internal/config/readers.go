@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// setField makes a reader that parses a text and puts it where it belongs.
+// setField returns a function that parses a text and sets a field of the configuration.
 func setField[T any](where func(*Config) *T, parse func(string) (T, error)) func(*Config, string) error {
 	return func(c *Config, text string) (err error) {
 		*where(c), err = parse(text)
@@ -105,7 +105,7 @@ func address(text string) (string, error) {
 	return text, nil
 }
 
-// origin is a URL that ends after its host.
+// origin checks a URL that ends after its host.
 func origin(text string) (string, error) {
 	u, err := url.Parse(text)
 	if text != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || text != u.Scheme+"://"+u.Host) {
@@ -114,7 +114,7 @@ func origin(text string) (string, error) {
 	return text, nil
 }
 
-// storeAddress does not quote what it refuses: it may hold a password.
+// storeAddress checks the address of the store. Its errors do not quote the text, because it may have a password.
 func storeAddress(text string) (string, error) {
 	if text == SQLite {
 		return text, nil
@@ -131,14 +131,14 @@ func storeAddress(text string) (string, error) {
 
 var errUnescaped = errors.New("it has an @ after its host: in a password, write / as %2F, ? as %3F and # as %23")
 
-// hasUnescapedAt says whether a URL has an @ after its host. Then a password with / ? or # in it was cut short, and its rest
-// would be read as a path.
+// hasUnescapedAt reports whether a URL has an @ after its host. In that case, an unescaped / ? or # has cut the
+// password, and its rest would be read as a path.
 func hasUnescapedAt(u *url.URL) bool {
 	return strings.Contains(u.Path+u.RawQuery+u.Fragment, "@")
 }
 
-// hidePassword shows an address without its password, whatever characters the password has. If the two cannot be told
-// apart, it hides the whole address.
+// hidePassword returns an address without its password, whatever characters the password has. If it cannot find the end
+// of the password, it hides the whole address.
 func hidePassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || hasUnescapedAt(u) {
@@ -150,7 +150,7 @@ func hidePassword(text string) string {
 	}
 	for key := range query {
 		if strings.Contains(strings.ToLower(key), "password") {
-			u.RawQuery, u.Fragment, u.RawFragment = "password=xxxxx", "", "" // the others may be the rest of it
+			u.RawQuery, u.Fragment, u.RawFragment = "password=xxxxx", "", "" // other parameters may be the rest of the password
 		}
 	}
 	return u.Redacted()
@@ -170,7 +170,7 @@ func isHost(name string) bool {
 	return err == nil && cmp.Or(u.Host, "/") == name && u.Hostname() != ""
 }
 
-// networkPlaces are hosts, addresses and networks.
+// networkPlaces parses hosts, addresses and networks.
 func networkPlaces(text string) ([]string, error) {
 	return splitList(text, func(place string) error {
 		_, notNetwork := netip.ParsePrefix(place)
@@ -182,7 +182,7 @@ func networkPlaces(text string) ([]string, error) {
 	})
 }
 
-// splitList splits a list and checks what is in it.
+// splitList splits a list at commas and checks each item.
 func splitList(text string, check func(string) error) ([]string, error) {
 	var list []string
 	for one := range strings.SplitSeq(text, ",") {
@@ -197,7 +197,7 @@ func splitList(text string, check func(string) error) ([]string, error) {
 	return list, nil
 }
 
-// tierPairs reads pairs like command-pm. An empty list lets no tier contact another.
+// tierPairs parses pairs such as command-pm. With an empty list, no tier may contact another.
 func tierPairs(text string) (parley.Tiers, error) {
 	known := []parley.Tier{parley.TierCommand, parley.TierPM, parley.TierWorker}
 	pairs := parley.Tiers{}
@@ -215,7 +215,7 @@ func tierPairs(text string) (parley.Tiers, error) {
 	return pairs, nil
 }
 
-// shortOrOff is a limit that may be shorter than a second.
+// shortOrOff parses a limit that may be shorter than a second.
 func shortOrOff(text string) (time.Duration, error) {
 	if text == off {
 		return 0, nil
@@ -238,7 +238,7 @@ func percentOrOff(text string) (float64, error) {
 	return n, nil
 }
 
-// webAddress does not quote what it refuses: it may hold a password.
+// webAddress checks a web URL. Its errors do not quote the text, because it may have a password.
 func webAddress(text string) (string, error) {
 	u, err := url.Parse(text)
 	if text != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "") {
@@ -247,7 +247,7 @@ func webAddress(text string) (string, error) {
 	return text, nil
 }
 
-// headers are those of HTTP, each with its value behind an equals sign. They may be secret.
+// headers parses HTTP headers of the form name=value. Its errors do not quote them, because they may be secret.
 func headers(text string) (map[string]string, error) {
 	found := map[string]string{}
 	for one := range strings.SplitSeq(text, ",") {

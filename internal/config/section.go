@@ -7,7 +7,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// The sections that are free below: what is in them is for those who know what there can be.
+// The sections whose content other packages parse.
 const (
 	runtimes  = "runtimes"
 	providers = "providers"
@@ -16,14 +16,14 @@ const (
 
 var sections = []string{runtimes, providers, notify}
 
-// section is a part of the file that is handed on as it is.
+// section is a part of the file that other packages parse.
 type section struct {
 	names  []string
 	source string
 	text   []byte
 }
 
-// keepSection keeps what is below a name. Each part of it has a name of its own.
+// keepSection keeps the text below a name. Each part of a section has a name of its own.
 func (f file) keepSection(name string, value *ast.MappingValueNode) error {
 	line := lineOf(value.Key)
 	if _, twice := f.sections[name]; twice {
@@ -48,7 +48,7 @@ func (f file) keepSection(name string, value *ast.MappingValueNode) error {
 	return nil
 }
 
-// cut is the file with everything blanked that does not belong to the section whose name begins a line.
+// cut returns the file with blanks in place of everything outside of the section that begins on a line.
 func (f file) cut(line int, name string) ([]byte, bool) {
 	lines := bytes.SplitAfter(f.text, []byte("\n"))
 	head := lines[line-1]
@@ -68,7 +68,8 @@ func (f file) cut(line int, name string) ([]byte, bool) {
 	return text, true
 }
 
-// isPartOfSection says whether a line is part of what began so far in: it is further in, says nothing, or only closes.
+// isPartOfSection reports whether a line belongs to the section with a given indentation: it is indented more, is empty
+// or a comment, or closes a bracket.
 func isPartOfSection(line []byte, in int) bool {
 	says := bytes.TrimSpace(line)
 	return len(says) == 0 || indentation(line) > in || bytes.ContainsAny(says[:1], "#}]")

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// off is how a limit that does not limit is written.
+// off is the value that switches a limit off.
 const off = "off"
 
 const day = 24 * time.Hour
 
-// ParseDuration reads a duration as time.ParseDuration does, with days too: 30d, 1d12h, 90s.
+// ParseDuration parses a duration like time.ParseDuration, but also with days: 30d, 1d12h, 90s.
 func ParseDuration(text string) (time.Duration, error) {
 	rest := text
 	var days int64
@@ -35,7 +35,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return whole + part, nil
 }
 
-// The longer unit first: B ends all of them.
+// sizeUnits has longer units first, because B ends all of them.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
@@ -53,7 +53,7 @@ var sizeUnits = []struct {
 	{"", 1},
 }
 
-// ParseSize reads a number of bytes: 1048576, 256KiB, 10GB.
+// ParseSize parses a number of bytes: 1048576, 256KiB, 10GB.
 func ParseSize(text string) (int64, error) {
 	for _, unit := range sizeUnits {
 		number, found := strings.CutSuffix(text, unit.name)

@@ -10,14 +10,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// AuditHead is the file that keeps the head of the audit log outside the database. Who restores an older
-// database removes it: it would say that the log was cut.
+// AuditHead is the file that keeps the head of the audit log outside the database. When a user restores an older
+// database, the restore removes the file, because it would report missing entries.
 type AuditHead struct{ path string }
 
-// AuditHead is the file of this home.
+// AuditHead returns the file of this home.
 func (d Dir) AuditHead() AuditHead { return AuditHead{filepath.Join(string(d), "audit.head")} }
 
-// Load returns what was saved last, or zeros if nothing was.
+// Load returns the saved head, or a zero value if none was saved.
 func (a AuditHead) Load() (head parley.AuditHead, err error) {
 	text, err := os.ReadFile(a.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func (a AuditHead) Load() (head parley.AuditHead, err error) {
 	return head, nil
 }
 
-// Save keeps a head, durably: a crash leaves it or the one before.
+// Save saves a head durably. After a crash, the file has this head or the previous one.
 func (a AuditHead) Save(head parley.AuditHead) error {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a AuditHead) Save(head parley.AuditHead) error {
 	return replaceDurably(a.path, append(text, '\n'))
 }
 
-// replaceDurably puts a file in its place: a crash leaves it or the one before.
+// replaceDurably writes a file durably. After a crash, the file has the new text or the old one.
 func replaceDurably(path string, text []byte) error {
 	temporary := path + ".tmp"
 	if err := writeDurably(temporary, text); err != nil {
@@ -54,7 +54,7 @@ func replaceDurably(path string, text []byte) error {
 	return renameDurably(temporary, path)
 }
 
-// renameDurably gives something another name in its directory, in the place of what has that name.
+// renameDurably renames a file within its directory, and replaces a file of the new name.
 func renameDurably(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -66,7 +66,7 @@ func renameDurably(from, to string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Remove forgets the head that was kept, if one was.
+// Remove removes the saved head, if there is one.
 func (a AuditHead) Remove() error {
 	if err := os.Remove(a.path); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -11,14 +11,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// What a hub puts into its home.
+// hubFiles are the names that a hub creates in its home.
 var hubFiles = []string{
 	"run", "config.yaml", "store", "node", "agents", "log", "audit.head", "parley.db", "artifacts", "backups", "parley.lock", "parley.mark", "parley.head",
 	"parley.unchecked", "parley.sock",
 }
 
-// Contents are the names of what is in a home. A directory that is no home, or has something else in it, is
-// refused: it is not the hub's to remove.
+// Contents returns the names in a home. It refuses a directory that is not a home, or that has other files, because
+// those are not the hub's to remove.
 func (d Dir) Contents() (names []string, err error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
@@ -41,7 +41,8 @@ func (d Dir) Contents() (names []string, err error) {
 	return names, nil
 }
 
-// isHubFile also knows the files that SQLite and unfinished writes put beside others.
+// isHubFile reports whether a name belongs to the hub, including the files that SQLite and unfinished writes put beside
+// others.
 func isHubFile(name string) bool {
 	return slices.ContainsFunc(hubFiles, func(known string) bool {
 		rest, found := strings.CutPrefix(name, known)
@@ -49,13 +50,13 @@ func isHubFile(name string) bool {
 	})
 }
 
-// Remove removes the home with everything in it, which Contents has listed, and the lock with it.
+// Remove removes the home with everything that Contents lists, and the lock.
 func (l *Lock) Remove() error {
 	names, err := l.dir.Contents()
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(names, func(a, b string) int { // the lock last
+	slices.SortFunc(names, func(a, b string) int { // removes the lock last
 		return strings.Compare(fmt.Sprint(a == "run", a), fmt.Sprint(b == "run", b))
 	})
 	for _, name := range names {

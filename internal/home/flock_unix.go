@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// hasEnded says that a process has ended.
+// hasEnded reports whether a process has ended.
 func hasEnded(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// lockFile takes a lock for itself alone, or one that only shuts out such. It does not wait.
+// lockFile takes an exclusive lock, or a shared one that only excludes exclusive locks. It does not wait.
 func lockFile(file *os.File, alone bool) error {
 	how := syscall.LOCK_SH
 	if alone {

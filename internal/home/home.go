@@ -1,5 +1,5 @@
-// Package home is the directory a hub lives in: where it is, who may read it, which hub runs in it, and the
-// files by which others find that hub.
+// Package home is the directory of a hub: its path, its permissions, the hub that runs in it, and the files by which
+// clients find that hub.
 package home
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Dir is a home directory, by its absolute path.
+// Dir is the absolute path of a home.
 type Dir string
 
-// Locate is the home that is meant: the one given, else that of PARLEY_HOME, else ~/.parley. It need not exist.
+// Locate returns the given home, else that of PARLEY_HOME, else ~/.parley. The directory need not exist.
 func Locate(given string) (Dir, error) {
 	if given == "" {
 		given = os.Getenv("PARLEY_HOME")
@@ -37,20 +37,19 @@ func Locate(given string) (Dir, error) {
 	return Dir(path), nil
 }
 
-// Config is the path of the configuration file.
+// Config returns the path of the configuration file.
 func (d Dir) Config() string { return filepath.Join(string(d), "config.yaml") }
 
-// Log is where a hub without a terminal logs to.
+// Log returns the path of the log of a hub without a terminal.
 func (d Dir) Log() string { return d.runFile("hub.log") }
 
-// maxLogSize is how large a log may be at the start of a hub.
+// maxLogSize is the largest log to which a starting hub appends.
 const maxLogSize = 16 << 20
 
-// Messages is where the message log is.
+// Messages returns the directory of the message log.
 func (d Dir) Messages() string { return filepath.Join(string(d), "log") }
 
-// OpenLog opens the log to add to it. One that has grown large is kept as hub.log.old, in place of the one
-// that was kept before.
+// OpenLog opens the log to append to it. It first renames a large log to hub.log.old, which replaces the previous one.
 func (d Dir) OpenLog() (*os.File, error) {
 	if info, err := os.Stat(d.Log()); err == nil && info.Size() > maxLogSize {
 		if err := os.Rename(d.Log(), d.Log()+".old"); err != nil {
@@ -62,7 +61,8 @@ func (d Dir) OpenLog() (*os.File, error) {
 
 func (d Dir) runFile(name string) string { return filepath.Join(string(d), "run", name) }
 
-// Make makes the directory where there is none, for its owner alone, and refuses one that others may enter.
+// Make creates the directory, accessible only to its owner, if it does not exist. It refuses a directory that other
+// users may enter.
 func (d Dir) Make() error {
 	err := mkdirDurably(string(d))
 	if err == nil {
@@ -77,8 +77,8 @@ func (d Dir) Make() error {
 	return parley.Errorf(parley.Unavailable, "cannot create the home %s: %w", d, err).Suggest("choose another home with --home")
 }
 
-// mkdirDurably makes a directory and those above it where they are missing, and syncs what they are named in:
-// a new directory could be lost with all that is in it.
+// mkdirDurably creates a directory and its missing parents. It syncs the parents, because a crash could otherwise lose
+// a new directory with everything in it.
 func mkdirDurably(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
@@ -100,8 +100,8 @@ func mkdirDurably(dir string) error {
 	return errors.Join(parent.Sync(), parent.Close())
 }
 
-// Check refuses a home that others may enter or that belongs to somebody else. One that does not exist is
-// an error that wraps fs.ErrNotExist.
+// Check refuses a home that other users may enter, or that belongs to another user. If the home does not exist, the
+// error wraps fs.ErrNotExist.
 func (d Dir) Check() error {
 	info, err := os.Stat(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,8 +116,8 @@ func (d Dir) Check() error {
 	return checkPrivate(string(d), info)
 }
 
-// CheckMade refuses a home in a place where others can put things too, unless this user has made it: it is there
-// itself, not a link to another one, and root's only if it is root's.
+// CheckMade refuses a home in a place where other users can create files too, unless this user has created the home: it
+// must be a directory, not a link, and must belong to root only if this user is root.
 func (d Dir) CheckMade() error {
 	for _, path := range []string{string(d), d.runFile("")} {
 		info, err := os.Lstat(path)
@@ -134,7 +134,7 @@ func (d Dir) CheckMade() error {
 	return d.Check()
 }
 
-// checkPrivate refuses what group or world may use, or another user owns.
+// checkPrivate refuses a directory that group or world may use, or that another user owns.
 func checkPrivate(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return parley.Errorf(parley.BadInput, "other users can enter %s (mode %04o); it has all messages", path, mode).

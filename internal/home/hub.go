@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Hub is what a running hub says of itself, in run/hub.json.
+// Hub is what a running hub announces in run/hub.json.
 type Hub struct {
 	PID       int       `json:"pid"`
 	Address   string    `json:"address"`
@@ -21,7 +21,7 @@ type Hub struct {
 	Version   string    `json:"version"`
 }
 
-// Announce writes where a hub can be reached: run/hub.json, and the address alone in run/address.
+// Announce writes how to reach the hub: run/hub.json, and the address alone in run/address.
 func (l *Lock) Announce(h Hub) error {
 	text, err := json.MarshalIndent(h, "", "  ")
 	if err != nil {
@@ -33,7 +33,7 @@ func (l *Lock) Announce(h Hub) error {
 	return replaceFile(l.dir.runFile("hub.json"), append(text, '\n'))
 }
 
-// retract removes what Announce wrote.
+// retract removes the files that Announce wrote.
 func (l *Lock) retract() error {
 	var errs []error
 	for _, name := range []string{"hub.json", "address"} {
@@ -44,7 +44,7 @@ func (l *Lock) retract() error {
 	return errors.Join(errs...)
 }
 
-// replaceFile puts a file in its place whole: a reader finds the old text or the new one.
+// replaceFile replaces a file at once: a reader finds the old text or the new one.
 func replaceFile(path string, text []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -60,7 +60,7 @@ func replaceFile(path string, text []byte) error {
 	return err
 }
 
-// readAnnouncement reads run/hub.json. The zero value is that of a hub that has not written it yet.
+// readAnnouncement reads run/hub.json. It returns a zero value if the hub has not written it yet.
 func (d Dir) readAnnouncement() (h Hub) {
 	text, err := os.ReadFile(d.runFile("hub.json"))
 	if err != nil || json.Unmarshal(text, &h) != nil {
@@ -69,7 +69,7 @@ func (d Dir) readAnnouncement() (h Hub) {
 	return h
 }
 
-// Running finds the hub that runs in this home. What a hub that was killed has left is nobody.
+// Running finds the hub that runs in this home. It ignores what a killed hub has left.
 func (d Dir) Running() (h Hub, running bool, err error) {
 	held, err := isLocked(d.runFile("hub.lock"))
 	if err != nil || !held {
@@ -78,7 +78,7 @@ func (d Dir) Running() (h Hub, running bool, err error) {
 	return d.readAnnouncement(), true, nil
 }
 
-// inUseError says who has the home.
+// inUseError returns an error that says which process has the home.
 func (d Dir) inUseError() error {
 	who, h := "a hub that is starting, or another command", d.readAnnouncement()
 	if h.PID != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Lock is the right to run in a home. One process at a time has it, whatever it stores its messages in.
+// Lock is the right to run a hub in a home. One process at a time has it, whatever its store is.
 type Lock struct {
 	dir  Dir
 	file *os.File
@@ -17,16 +17,16 @@ type Lock struct {
 // errHeld says that another process has the lock.
 var errHeld = errors.New("locked by another process")
 
-// One who asks whether a hub runs holds the lock for a moment, and so may what a hub was starting when it was
-// killed, until it is another program. Who wants to keep it tries again.
+// A process that checks whether a hub runs has the lock for a moment. So may a child of a killed hub, until it executes
+// another program. Acquire therefore makes several attempts.
 const (
 	lockAttempts          = 20
-	abandonedLockAttempts = 400 // tries, where the hub that had it is gone
+	abandonedLockAttempts = 400 // attempts if the hub that had the lock has ended
 	lockPause             = 5 * time.Millisecond
 )
 
-// Acquire takes the lock of a home that exists. It ends with the process, or by Release. E002 with who has it
-// (Conflict) if another process does.
+// Acquire takes the lock of a home that exists. The process keeps it until Release or its end. E002 (Conflict) with the
+// other process if that has the lock.
 func (d Dir) Acquire() (*Lock, error) {
 	file, err := os.OpenFile(d.runFile("hub.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -40,7 +40,7 @@ func (d Dir) Acquire() (*Lock, error) {
 	}
 	if err == nil {
 		l := &Lock{d, file}
-		if err = l.retract(); err == nil { // a killed hub may have left what names another process by now
+		if err = l.retract(); err == nil { // the announcement of a killed hub may name another process by now
 			return l, nil
 		}
 	}
@@ -56,11 +56,11 @@ func (d Dir) lockError(err error) error {
 		Suggest("check its permissions and the free space on its disk, or choose another home with --home")
 }
 
-// Release removes what was announced and gives the home back. The file stays: removing it would race with
-// one who has just opened it.
+// Release removes the announcement and releases the lock. The lock file stays: to remove it would race with a process
+// that has just opened it.
 func (l *Lock) Release() error { return errors.Join(l.retract(), l.file.Close()) }
 
-// isLocked says whether a process has a lock, without keeping it.
+// isLocked reports whether a process has a lock.
 func isLocked(path string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -13,14 +13,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Agents is where the directories of agents are. It need not exist.
+// Agents returns the directory of the agents' directories. It need not exist.
 func (d Dir) Agents() string { return filepath.Join(string(d), "agents") }
 
-// Agent is the directory of one agent, which need not exist.
+// Agent returns the directory of one agent. It need not exist.
 func (d Dir) Agent(id string) string { return filepath.Join(d.Agents(), id) }
 
-// SetAgentAside renames the directory of a removed agent, so that an agent that takes its id does not find it: agents/arya
-// becomes agents/arya~removed, or the next name of that form that is free.
+// SetAgentAside renames the directory of a removed agent, so that a new agent with its id does not get it: agents/arya
+// becomes agents/arya~removed, or the next free name of that form.
 func (d Dir) SetAgentAside(id string) error {
 	if _, err := os.Lstat(d.Agent(id)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -35,8 +35,8 @@ func (d Dir) SetAgentAside(id string) error {
 	}
 }
 
-// Node is the name of what runs in this home, among all that share its store: made once, kept in the file node.
-// Whoever runs here next finds by it what was left.
+// Node returns the name of this home among all hubs that share its store. It is created once and kept in the file node.
+// By this name, the next hub in the home finds what the previous one left.
 func (l *Lock) Node() (string, error) {
 	path := filepath.Join(string(l.dir), "node")
 	text, err := os.ReadFile(path)
@@ -52,7 +52,7 @@ func (l *Lock) Node() (string, error) {
 	return name, explainFullDisk(l.dir, replaceDurably(path, []byte(name+"\n")))
 }
 
-// explainFullDisk turns an error whose cause is a full disk into one that says so.
+// explainFullDisk turns an error that a full disk caused into one that says so.
 func explainFullDisk(dir Dir, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// isOwnedByUser says whether a file belongs to this user. To root everything does.
+// isOwnedByUser reports whether a file belongs to this user. Every file belongs to root.
 func isOwnedByUser(info fs.FileInfo) bool { return isMadeByUser(info) || os.Geteuid() == 0 }
 
-// isMadeByUser says whether this user, and no other, has made a file.
+// isMadeByUser reports whether this user, and no other, owns a file.
 func isMadeByUser(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()

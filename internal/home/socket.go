@@ -13,11 +13,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// maxSocketPath is what every system has room for in the address of a socket.
+// maxSocketPath is the longest path of a socket that every system supports.
 const maxSocketPath = 100
 
-// Socket is the path of the hub's socket: in the home, or, where that path is too long for a socket, in a
-// directory of this user under a name made from the home.
+// Socket returns the path of the hub's socket: in the home or, if that path is too long, in a directory of this user
+// under a name derived from the home.
 func (d Dir) Socket() string {
 	inside := filepath.Join(string(d), "parley.sock")
 	if len(inside) <= maxSocketPath {
@@ -33,12 +33,12 @@ func (d Dir) Socket() string {
 	return filepath.Join("/tmp", fmt.Sprintf("parley-%d", os.Getuid()), name)
 }
 
-// Listen makes the socket. What a killed hub has left of it is removed: nobody else runs while this lock is
-// held. The directory lets nobody else in, so that there is no moment in which others could connect.
+// Listen creates the socket. It removes the socket of a killed hub, which is safe while this process has the lock.
+// Nobody else can enter the directory, so nobody can connect before the permissions of the socket are set.
 func (l *Lock) Listen() (net.Listener, error) {
 	path := l.dir.Socket()
 	var err error
-	if dir := filepath.Dir(path); dir != string(l.dir) { // which was looked at when it was made
+	if dir := filepath.Dir(path); dir != string(l.dir) { // Make has already checked the home
 		err = privateDir(dir)
 	}
 	var listener net.Listener
@@ -66,8 +66,8 @@ func listenAt(path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// privateDir makes sure that a directory exists, is no link, and is this user's alone. It is where others can
-// make one too: root must not put its socket where somebody else can put another in its place.
+// privateDir makes sure that a directory exists, is not a link, and belongs to this user alone. Other users can create
+// files in its parent: root must not put its socket where another user could replace it.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -85,7 +85,7 @@ func privateDir(dir string) error {
 	return checkPrivate(dir, info)
 }
 
-// removeSocket removes a socket that is left, and nothing else.
+// removeSocket removes a socket, but no other file.
 func removeSocket(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

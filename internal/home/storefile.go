@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// StoreFile is the file that names the store of a home.
+// StoreFile returns the path of the file that names the store of the home.
 func (d Dir) StoreFile() string { return filepath.Join(string(d), "store") }
 
-// Store names the store that has the messages of this home, or is empty if the home has none yet. If the file is
-// missing or empty, a database in the home is the store.
+// Store returns the name of the store that has the messages of this home, or an empty name if the home has none yet. If
+// the file is missing or empty, a database in the home is the store.
 func (d Dir) Store() (string, error) {
 	text, err := os.ReadFile(d.StoreFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func (d Dir) Store() (string, error) {
 // KeepStore writes the name of the store durably into the home. The next start compares it with the configuration.
 func (l *Lock) KeepStore(name string) error {
 	if kept, err := os.ReadFile(l.dir.StoreFile()); err == nil && string(kept) == name+"\n" {
-		return nil // a full disk has no room for the same again
+		return nil // the file is up to date, and a full disk could not store it again
 	}
 	return replaceDurably(l.dir.StoreFile(), []byte(name+"\n"))
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const maxFileSize = 64 << 10 // bytes of an identity file that an agent is given
+const maxFileSize = 64 << 10 // bytes of an identity file in a prompt
 
-// Files reads the identity files in an agent's directory: those there are. It is fine if there is no
-// directory. E003 if one of them is no regular file: a link could lead anywhere.
+// Files reads the identity files in an agent's directory. The directory and each file may be missing. E003 if a file is
+// not a regular file, because a link could lead anywhere.
 func Files(dir string) ([]parley.IdentityFile, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,8 +45,8 @@ func unreadable(what string, err error) error {
 		Suggest("make it a regular file that the hub may read, or remove it")
 }
 
-// read returns the text of a file. What was a regular file when looked at may be another thing when it is
-// opened; so that thing is looked at too, and opening it waits for nobody.
+// read returns the text of a file. Another file may replace it between the check and the opening, so read checks the
+// opened file too, and opens it without blocking.
 func read(root *os.Root, name string) (string, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -71,7 +71,7 @@ func read(root *os.Root, name string) (string, error) {
 	return limitText(string(text), name), err
 }
 
-// limitText makes a text valid, and shortens one that is too long.
+// limitText makes a text valid UTF-8, and shortens it if it is too long.
 func limitText(text, name string) string {
 	if len(text) <= maxFileSize {
 		return strings.ToValidUTF8(text, "\uFFFD")

@@ -10,12 +10,12 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// bytesPerToken is what a token of English text has on average. In other scripts the same bytes may be up to
-// twice as many tokens: a limit is an estimate.
+// bytesPerToken is the average size of a token of English text. In other scripts, the same bytes may be twice as many
+// tokens, so a limit is an estimate.
 const bytesPerToken = 4
 
-// messages are the history, what the task was given, and the triggers, cut to the agent's limit of tokens: first
-// the oldest of the history goes, at last the others are shortened. None of these is left out.
+// messages returns the history, what the task was given, and the triggers, cut to the agent's limit of tokens. It first
+// drops the oldest messages of the history, and then shortens the other parts. It never drops those.
 func (b *builder) messages() (history, given, triggers string) {
 	room := math.MaxInt
 	if limit := b.Agent.ContextTokens; limit > 0 {
@@ -44,7 +44,7 @@ func (b *builder) messages() (history, given, triggers string) {
 	return history + strings.Join(shown, ""), given, triggers
 }
 
-// piece is something that is shown whole, or shortened where there is no room.
+// piece is a text that is shown whole, or shortened if it does not fit.
 type piece struct {
 	whole string
 	short func(most int) string
@@ -54,7 +54,7 @@ func (b *builder) messagePiece(m parley.Message) piece {
 	return piece{b.voices.Message(m), func(most int) string { return b.voices.Short(m, most) }}
 }
 
-// divideRoom divides room among pieces. What a small one does not need, the larger ones get.
+// divideRoom divides space among pieces. Larger pieces get what smaller ones do not need.
 func divideRoom(pieces []piece, room int) []int {
 	order := make([]int, len(pieces))
 	for i := range pieces {
@@ -69,7 +69,7 @@ func divideRoom(pieces []piece, room int) []int {
 	return shares
 }
 
-// history is the history without what is shown elsewhere.
+// history returns the history without the messages that other sections show.
 func (b *builder) history() []parley.Message {
 	elsewhere := map[string]bool{}
 	for _, m := range slices.Concat(b.Triggers, b.Earlier) {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/quote"
 )
 
-// task is the work that a run is part of, and what becomes of it when the run ends.
+// task describes the task of the run, and what happens to it when the run ends.
 func (b *builder) task() string {
 	t := b.Task
 	if t == nil {
@@ -32,7 +32,7 @@ func (b *builder) task() string {
 	return lines.String()
 }
 
-// progressText is how far the task has come by the agent's own word.
+// progressText returns the progress that the agent reported.
 func progressText(p *parley.TaskProgress) string {
 	if p == nil {
 		return ""
@@ -56,7 +56,7 @@ func progressText(p *parley.TaskProgress) string {
 	return "You have said how it goes: " + strings.Join(said, ", ") + ".\n"
 }
 
-// openWorkText is what others are at for the task. The agent is told that it has nothing to do about it.
+// openWorkText says which work of others the task waits for, and that the agent need not act on it.
 func openWorkText(w parley.WaitsOn) string {
 	if len(w.Subtasks) == 0 && w.Approval == "" {
 		return "Your final text is its result.\n"
@@ -77,8 +77,8 @@ func openWorkText(w parley.WaitsOn) string {
 	return lines.String()
 }
 
-// givenPieces is what the task was given: the request that began it, and the results it depends on. A session that goes
-// on has had it.
+// givenPieces returns what the task was given: the request that created it, and the results on which it depends. A
+// resumed session already has them.
 func (b *builder) givenPieces() (list []piece) {
 	if b.Task == nil || b.Resumed {
 		return nil
@@ -92,14 +92,14 @@ func (b *builder) givenPieces() (list []piece) {
 	return list
 }
 
-// resultPiece is what came of a task that this one comes after. Nothing else of that one is for the agent to see.
+// resultPiece returns the result of a task on which this task depends. The agent may see nothing else of that task.
 func resultPiece(t parley.Task) piece {
 	head, text := "result of "+quote.Word(t.ID)+":\n", ""
 	if t.Result != nil {
 		text = t.Result.Text
 		rest := *t.Result
 		if rest.Text, rest.Payload = "", nil; len(rest.Deliverables)+len(rest.Metrics)+len(rest.Issues)+len(rest.NextSteps) > 0 {
-			more, _ := json.Marshal(rest) // texts and numbers; a number that JSON has no form for is never stored
+			more, _ := json.Marshal(rest) // encoding texts and numbers does not fail: the hub stores no number that JSON cannot encode
 			text += "\n" + string(more)
 		}
 	}

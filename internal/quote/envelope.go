@@ -9,20 +9,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Person is what is shown of a participant.
+// Person is what an envelope shows of a participant.
 type Person struct {
 	Name string
 	Kind parley.Kind
 	Role string
 }
 
-// Voices are those whose messages are shown, and to whom.
+// Voices are the participants in messages, and the reader of the messages.
 type Voices struct {
-	Self  string // the id of the one to whom
+	Self  string // the id of the reader
 	Known map[string]Person
 }
 
-// Who names a participant: its id, which nobody else has, and what it calls itself.
+// Who names a participant: its unique id, and its name.
 func (v Voices) Who(id string) string {
 	if id == v.Self {
 		return Word(id) + " (you)"
@@ -42,11 +42,10 @@ func (v Voices) Who(id string) string {
 	return who + " (" + kind + ")"
 }
 
-// Message is a message in its envelope.
+// Message returns a message in its envelope.
 func (v Voices) Message(m parley.Message) string { return v.Envelope(m, body(m, 0)) }
 
-// Short is a message in an envelope of about so many bytes at most: what is left out is left out in the
-// middle, and said.
+// Short returns a message in an envelope of about most bytes. It says how much it left out in the middle.
 func (v Voices) Short(m parley.Message, most int) string {
 	whole := v.Message(m)
 	if len(whole) <= most {
@@ -55,7 +54,7 @@ func (v Voices) Short(m parley.Message, most int) string {
 	return v.Envelope(m, body(m, max(1, most-len(v.Envelope(m, "")))))
 }
 
-// Envelope puts lines that are quoted already into the envelope of a message.
+// Envelope puts quoted lines into the envelope of a message.
 func (v Voices) Envelope(m parley.Message, quoted string) string {
 	var head strings.Builder
 	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), v.Who(m.From), Time(m.CreatedAt), Word(string(m.Type)))
@@ -71,18 +70,18 @@ func (v Voices) Envelope(m parley.Message, quoted string) string {
 	return head.String() + " ---\n" + quoted + "--- end ---\n"
 }
 
-// Time is a moment as models are shown it.
+// Time formats a time for models.
 func Time(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// part is something that a message says.
+// part is a part of a message's content.
 type part struct {
 	label string
 	words parley.Wording
-	marks int // before the lines that the sender of the message wrote
+	marks int // number of marks before words of the sender
 }
 
-// body is everything a message says. With a limit each part is cut to its share of it. Of the hub's own messages only
-// the text has words of the hub; everything else in them may come from others.
+// body returns the whole content of a message. With a limit, it cuts each part to its share. In the hub's own messages,
+// only the text has words of the hub; everything else may come from others.
 func body(m parley.Message, limit int) string {
 	if m.RedactedAt != nil {
 		return "(redacted)\n"
@@ -129,8 +128,7 @@ func artifacts(list []parley.Artifact) string {
 	return strings.Join(lines, "\n")
 }
 
-// Fit is the last of some messages, oldest first, as many as have room in so many bytes, and how many of the
-// oldest have none.
+// Fit returns the newest messages that fit into most bytes, oldest first, and the number of older ones that do not fit.
 func (v Voices) Fit(messages []parley.Message, most int) (shown []string, left int) {
 	for i, m := range slices.Backward(messages) {
 		text := v.Message(m)

@@ -1,12 +1,12 @@
-// Package quote shows models and people what participants wrote, so that it cannot be mistaken for anything else.
+// Package quote shows models and people what participants wrote, so that they cannot mistake it for anything else.
 //
-// Every line that a participant had a hand in begins with "| ", and every other place that shows a word of
-// theirs has it in quotation marks with escapes. So no text can forge the end of its envelope or a heading,
-// which never begin so. Line ends of every sort are made one, and what nobody can see is dropped: models
-// read it all the same.
+// Every line with words of a participant begins with "| ". Everywhere else, words of participants are in quotation
+// marks with escapes. So no text can forge the end of its envelope or a heading, which never begin like that. The
+// package turns all sorts of line ends into one, and drops invisible characters, because models read them.
 //
-// The hub's own messages repeat what participants wrote: results, reasons, notes. There a second mark, "| | ", and a line
-// that says who wrote it set these words apart from the hub's. What the hub has not marked as its own has both marks.
+// The hub's own messages repeat what participants wrote: results, reasons, notes. A second mark, "| | ", and a line
+// that names the writer separate these words from those of the hub. Text that the hub has not marked as its own has
+// both marks.
 package quote
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const (
 	prefix    = "| "
-	maxInline = 200 // characters of foreign text shown within a line
+	maxInline = 200 // characters of a text of others within a line
 )
 
-// Clean is a text with one sort of line end and without what nobody can see.
+// Clean returns a text with one sort of line end and without invisible characters.
 func Clean(s string) string {
 	return strings.Map(clean, strings.ReplaceAll(s, "\r\n", "\n"))
 }
@@ -41,7 +41,7 @@ func clean(r rune) rune {
 	}
 }
 
-// isInvisible holds for control and format characters, and for those that a text can be smuggled in.
+// isInvisible reports whether a character is a control or format character, or one that can hide text.
 func isInvisible(r rune) bool {
 	const firstSelector, lastSelector = '\U000e0100', '\U000e01ef'
 	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
@@ -51,14 +51,13 @@ func isInvisible(r rune) bool {
 		r >= firstSelector && r <= lastSelector
 }
 
-// Block is a text in lines of its own. An empty text has none.
+// Block returns a text as quoted lines. An empty text has no lines.
 func Block(s string) string { return block(Clean(s), 1) }
 
-// Short is a text in lines of its own of about so many bytes at most, as Block is for all of it: what is left out is
-// left out in the middle, and said.
+// Short is Block with about most bytes. It says how much it left out in the middle.
 func Short(s string, most int) string { return shorten(Clean(s), 1, most) }
 
-// block puts so many marks before each line of a clean text.
+// block puts marks before each line of a clean text.
 func block(cleaned string, marks int) string {
 	if cleaned == "" {
 		return ""
@@ -77,7 +76,7 @@ func block(cleaned string, marks int) string {
 	return out.String()
 }
 
-// Inline is a foreign text within a line: shortened, in quotation marks, with escapes.
+// Inline returns a text of others for use within a line: shortened, in quotation marks, with escapes.
 func Inline(s string) string {
 	if utf8.RuneCountInString(s) > maxInline {
 		s = string([]rune(s)[:maxInline]) + "…"
@@ -85,7 +84,7 @@ func Inline(s string) string {
 	return strconv.Quote(s)
 }
 
-// Word is an identifier as it is, if it is one.
+// Word returns an identifier unchanged, and any other text as Inline does.
 func Word(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
@@ -96,7 +95,7 @@ func Word(s string) string {
 	return Inline(s)
 }
 
-// blockSize is how many bytes the block of a clean text has, or a little less.
+// blockSize returns the size of a block in bytes, or a little less.
 func blockSize(cleaned string, marks int) int {
 	return len(cleaned) + marks*len(prefix)*(strings.Count(cleaned, "\n")+1)
 }
@@ -111,7 +110,7 @@ func shorten(s string, marks, most int) string {
 	return block(first, marks) + fmt.Sprintf("(%d bytes left out)\n", len(s)-len(first)-len(last)) + block(last, marks)
 }
 
-// head is the longest beginning of a clean text with a block of at most so many bytes.
+// head returns the longest beginning of a clean text whose block has at most most bytes.
 func head(s string, marks, most int) string {
 	for i, r := range s {
 		if most -= runeSize(r, marks); most < 0 {
@@ -121,7 +120,7 @@ func head(s string, marks, most int) string {
 	return s
 }
 
-// tail is the longest end of a clean text with a block of at most so many bytes.
+// tail returns the longest end of a clean text whose block has at most most bytes.
 func tail(s string, marks, most int) string {
 	for i := len(s); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:i])

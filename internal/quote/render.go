@@ -8,17 +8,18 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Wording is a text of the hub's as a tool returns it: the hub's words as they are, those of others in lines with a mark.
+// Wording returns a text of the hub as a tool shows it: the hub's words unchanged, and those of others in marked lines.
 func Wording(w parley.Wording) string { return render(w.Map(Clean), 0, 0) }
 
-// Shown is a text of the hub's as the command line prints it: as Wording has it, but a single line of somebody else that
-// ends a line of the hub's stays there, as in "Response from DataBot: yes". Nothing behind it can be forged.
+// Shown returns a text of the hub as the command line prints it. It differs from Wording in one case: words of others
+// that fit on one line and end a line of the hub stay there, as in "Response from DataBot: yes". Nothing behind them
+// can be forged.
 func Shown(w parley.Wording) string {
 	r := renderer{quotesEndLines: true}
 	return r.render(w.Map(Clean).Parts(), 0, 0)
 }
 
-// Snippet is a part of the text of a message, of which nobody knows any more who wrote which part.
+// Snippet returns a part of a message's text of which the writer is not known any more.
 func Snippet(m parley.Message, text string) string {
 	if m.From == parley.System {
 		return render(parley.Wording{}.Quote("", Clean(text)), 1, 0)
@@ -26,8 +27,8 @@ func Snippet(m parley.Message, text string) string {
 	return Block(text)
 }
 
-// render puts a clean wording into lines with so many marks, and one more before the words of others. With a limit it
-// has about so many bytes; the words of others are shortened for it first.
+// render puts marks before the lines of a clean wording, and one more before the words of others. With a limit, the
+// result has about limit bytes; it shortens the words of others first.
 func render(w parley.Wording, marks, limit int) string {
 	parts := w.Parts()
 	var hubs strings.Builder
@@ -58,17 +59,17 @@ func renderLimited(cleaned string, marks, limit int) string {
 	return shorten(cleaned, marks, limit)
 }
 
-// renderer is a wording on its way into lines.
+// renderer renders a wording into lines.
 type renderer struct {
 	marks          int
 	out            strings.Builder
-	line           string // the hub's words that are not written yet
-	afterQuote     bool   // lines of others come right before
-	quotesEndLines bool   // a line of the hub's may end in words of others
+	line           string // words of the hub that are not written yet
+	afterQuote     bool   // a quote is directly before
+	quotesEndLines bool   // words of others may end a line of the hub
 }
 
-// render puts the parts of a clean wording into lines. With a limit, words of others have so many bytes of all that they
-// would need.
+// render renders the parts of a clean wording. With a limit, the words of others get their share of limit bytes; needed
+// is how many they would need.
 func (r *renderer) render(parts []parley.Part, limit, needed int) string {
 	for i, p := range parts {
 		next := ""
@@ -89,7 +90,7 @@ func (r *renderer) render(parts []parley.Part, limit, needed int) string {
 	return r.out.String()
 }
 
-// addOwn adds words of the hub. Lines of others have ended the line before.
+// addOwn adds words of the hub. A quote has already ended the line before.
 func (r *renderer) addOwn(text string) {
 	if r.afterQuote {
 		text = strings.TrimPrefix(text, "\n")
@@ -97,14 +98,14 @@ func (r *renderer) addOwn(text string) {
 	r.line, r.afterQuote = r.line+text, false
 }
 
-// flush writes the hub's words. A line that others' words end is ended here.
+// flush writes the words of the hub, and ends a line that a quote follows.
 func (r *renderer) flush() {
 	r.out.WriteString(block(strings.TrimSuffix(strings.TrimRight(r.line, " "), "\n"), r.marks))
 	r.line = ""
 }
 
-// appendInline puts words of others into a line of the hub's, in quotation marks with escapes, if the line goes on behind
-// them and they are short.
+// appendInline puts short words of others into a line of the hub, in quotation marks with escapes, if the line
+// continues after them.
 func (r *renderer) appendInline(text, next string) bool {
 	atStart := r.line == "" || strings.HasSuffix(r.line, "\n")
 	atEnd := next == "" || strings.HasPrefix(next, "\n")
@@ -119,7 +120,7 @@ func (r *renderer) appendInline(text, next string) bool {
 	return true
 }
 
-// appendAtLineEnd leaves words of others at the end of a line of the hub's, if they are no more than that line.
+// appendAtLineEnd leaves words of others at the end of a line of the hub, if they have no line end.
 func (r *renderer) appendAtLineEnd(text, next string) bool {
 	atStart := r.line == "" || strings.HasSuffix(r.line, "\n")
 	atEnd := next == "" || strings.HasPrefix(next, "\n")
@@ -130,7 +131,7 @@ func (r *renderer) appendAtLineEnd(text, next string) bool {
 	return true
 }
 
-// addQuote puts words of others into lines of their own, under one that says whose they are.
+// addQuote puts words of others into lines of their own, below a line that names the writer.
 func (r *renderer) addQuote(p parley.Part, limit int) {
 	r.flush()
 	who := "which others may have written:\n"
