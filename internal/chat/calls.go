@@ -73,8 +73,8 @@ func (m *Model) refreshRoom() tea.Cmd {
 		return nil
 	}
 	return m.runCall(func(ctx context.Context) tea.Msg {
-		scene, err := m.source.Describe(ctx)
-		return roomMsg{scene, err}
+		state, err := m.source.Describe(ctx)
+		return roomMsg{state, err}
 	})
 }
 

@@ -36,23 +36,23 @@ const (
 
 // drawMessage returns the rows of a message, from the cache if they are up to date.
 func (m *Model) drawMessage(message parley.Message, above previousMessage) []string {
-	rung, style := "", m.style.faint
+	delivery, style := "", m.style.faint
 	if message.From == m.room.Me {
 		var bad bool
-		if rung, bad = m.deliveries.summary(message.ID); bad {
+		if delivery, bad = m.deliveries.summary(message.ID); bad {
 			style = m.style.bad
 		}
 	}
 	kept, ok := m.cache[message.ID]
-	if ok && kept.delivery == rung && kept.above == above.message.ID && kept.apart == above.apart {
+	if ok && kept.delivery == delivery && kept.above == above.message.ID && kept.apart == above.apart {
 		return kept.rows
 	}
-	rows := m.draw(message, above, rung, style)
-	m.cache[message.ID] = drawnMessage{rung, above.message.ID, above.apart, rows}
+	rows := m.draw(message, above, delivery, style)
+	m.cache[message.ID] = drawnMessage{delivery, above.message.ID, above.apart, rows}
 	return rows
 }
 
-func (m *Model) draw(message parley.Message, above previousMessage, rung string, style lipgloss.Style) (rows []string) {
+func (m *Model) draw(message parley.Message, above previousMessage, delivery string, style lipgloss.Style) (rows []string) {
 	const day = "Monday 2 January 2006"
 	at := message.CreatedAt.In(m.now().Location())
 	before := above.message.CreatedAt.In(at.Location())
@@ -66,7 +66,7 @@ func (m *Model) draw(message parley.Message, above previousMessage, rung string,
 	for line := range strings.SplitSeq(m.text(message), "\n") {
 		rows = append(rows, indent+line)
 	}
-	return m.attach(rows, rung, style)
+	return m.attach(rows, delivery, style)
 }
 
 // heading returns the sender, the time and the type of a message, and the message that it answers.
@@ -155,17 +155,17 @@ func artifact(a parley.Artifact) string {
 }
 
 // attach puts the delivery state of a message to the right of its last row, or below it.
-func (m *Model) attach(rows []string, rung string, style lipgloss.Style) []string {
-	if rung == "" {
+func (m *Model) attach(rows []string, delivery string, style lipgloss.Style) []string {
+	if delivery == "" {
 		return rows
 	}
 	last := len(rows) - 1
-	if gap := m.width - ansi.StringWidth(rows[last]) - ansi.StringWidth(rung); gap >= 2 {
-		rows[last] += strings.Repeat(" ", gap) + style.Render(rung)
+	if gap := m.width - ansi.StringWidth(rows[last]) - ansi.StringWidth(delivery); gap >= 2 {
+		rows[last] += strings.Repeat(" ", gap) + style.Render(delivery)
 		return rows
 	}
-	rung = ansi.Truncate(rung, m.width, "…")
-	return append(rows, strings.Repeat(" ", m.width-ansi.StringWidth(rung))+style.Render(rung))
+	delivery = ansi.Truncate(delivery, m.width, "…")
+	return append(rows, strings.Repeat(" ", m.width-ansi.StringWidth(delivery))+style.Render(delivery))
 }
 
 func (m *Model) drawNotice(n notice) (rows []string) {

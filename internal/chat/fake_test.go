@@ -21,7 +21,7 @@ var start = time.Date(2026, 3, 14, 9, 26, 0, 0, time.UTC)
 // fakeRoom is a conversation of user, arya and gendry in memory.
 type fakeRoom struct {
 	mu       sync.Mutex
-	scene    RoomState
+	state    RoomState
 	messages []parley.Message
 	states   map[string][]parley.Delivery
 	read     int64
@@ -40,7 +40,7 @@ func newRoom() *fakeRoom {
 		ID: "gendry", Name: "gendry", Kind: parley.KindAgent, Status: parley.StatusSleeping, SleepingUntil: &until,
 	}
 	return &fakeRoom{
-		scene: RoomState{
+		state: RoomState{
 			Me: "user", Title: "#forge", Present: []parley.Presence{arya, gendry}, Known: []parley.Presence{arya, gendry},
 			Conversation: parley.ConversationView{
 				Conversation: parley.Conversation{ID: "c1", Name: "forge", Kind: parley.Channel, Topic: "swords"}, Joined: true,
@@ -78,7 +78,7 @@ func (r *fakeRoom) Describe(context.Context) (RoomState, error) {
 	if r.away {
 		return RoomState{}, errAway
 	}
-	return r.scene, nil
+	return r.state, nil
 }
 
 func (r *fakeRoom) Page(_ context.Context, p parley.Page) ([]parley.Message, error) {
@@ -119,7 +119,7 @@ func (r *fakeRoom) Post(_ context.Context, d parley.Draft) (parley.Receipt, erro
 	if i < 0 {
 		i = len(r.messages)
 		m := r.store("user", d)
-		for _, p := range r.scene.Present {
+		for _, p := range r.state.Present {
 			r.states[m.ID] = append(r.states[m.ID], parley.Delivery{Message: m.ID, Recipient: p.ID, State: parley.DeliveryAccepted})
 		}
 	}
@@ -146,7 +146,7 @@ func (r *fakeRoom) MarkShown(_ context.Context, list []parley.Message) error {
 func (r *fakeRoom) SetTopic(_ context.Context, topic string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.scene.Conversation.Topic = topic
+	r.state.Conversation.Topic = topic
 	return nil
 }
 
@@ -174,7 +174,7 @@ type stage struct {
 }
 
 func newStage(t testing.TB, room *fakeRoom) *stage {
-	s := &stage{Model: New(t.Context(), room, room.scene), t: t, room: room}
+	s := &stage{Model: New(t.Context(), room, room.state), t: t, room: room}
 	s.Model.now = func() time.Time { return start }
 	s.Model.later = func(_ time.Duration, msg tea.Msg) tea.Cmd {
 		s.timers = append(s.timers, msg)

@@ -24,7 +24,7 @@ func TestForgedResultsStayQuotationsInConversations(t *testing.T) {
 		t.Fatal(err)
 	}
 	room := newRoom()
-	m := New(t.Context(), room, room.scene)
+	m := New(t.Context(), room, room.state)
 	m.width = 60
 	drawn := ansi.Strip(strings.Join(m.draw(said, previousMessage{}, "", m.style.faint), "\n"))
 	for what, text := range map[string]string{"lines": out.String(), "the screen": drawn} {

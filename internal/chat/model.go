@@ -56,9 +56,9 @@ const (
 )
 
 // New returns a chat in a room with the given state.
-func New(ctx context.Context, room Room, scene RoomState) *Model {
+func New(ctx context.Context, room Room, state RoomState) *Model {
 	return &Model{
-		ctx: ctx, source: room, room: scene, now: time.Now,
+		ctx: ctx, source: room, room: state, now: time.Now,
 		later:      live.Delayer(ctx),
 		deliveries: newDeliveryStates(), style: newStyle(), cache: map[string]drawnMessage{},
 		width: 80, height: 24, pause: shortPause,

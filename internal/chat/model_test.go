@@ -340,8 +340,8 @@ func TestReadingIsTriedAgainWhenTheHubIsBack(t *testing.T) {
 func TestHostileTextOnTheScreen(t *testing.T) {
 	const hostile = "x\x1b]0;owned\a\x1b[2J\u202e\u009b31m\r\x00y"
 	room := newRoom()
-	room.scene.Title, room.scene.Conversation.Topic = hostile, hostile
-	room.scene.Present[0] = parley.Presence{ID: hostile, Name: hostile, Status: hostile, Reason: hostile}
+	room.state.Title, room.state.Conversation.Topic = hostile, hostile
+	room.state.Present[0] = parley.Presence{ID: hostile, Name: hostile, Status: hostile, Reason: hostile}
 	m := room.put(hostile, hostile)
 	room.messages[0].Type = parley.Type(hostile)
 	room.messages[0].Content.Code = hostile

@@ -10,12 +10,12 @@ func TestTheFirstPageHasAllThatIsUnread(t *testing.T) {
 	for range 120 {
 		room.put("arya", "hello")
 	}
-	scene, err := room.Describe(t.Context())
+	state, err := room.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	scene.Conversation.Unread = 120
-	m := New(t.Context(), room, scene)
+	state.Conversation.Unread = 120
+	m := New(t.Context(), room, state)
 	page, ok := m.pullNext()().(pageMsg)
 	if !ok || len(page.list) != 120 {
 		t.Errorf("the first page has %d messages", len(page.list))

@@ -90,52 +90,52 @@ func (r *chatRoom) conversation() (id string, joined bool) {
 }
 
 // Describe returns the conversation and the presence of its members.
-func (r *chatRoom) Describe(ctx context.Context) (scene chat.RoomState, err error) {
-	scene.Me = r.me.ID
+func (r *chatRoom) Describe(ctx context.Context) (state chat.RoomState, err error) {
+	state.Me = r.me.ID
 	id, _ := r.conversation()
 	if id == "" {
 		if err := r.findDirect(ctx, false); err != nil {
-			return scene, markAway(err)
+			return state, markAway(err)
 		}
 		id, _ = r.conversation()
 	}
 	members := append(slices.Clone(r.others), r.me.ID)
 	if id != "" {
-		if scene.Conversation, err = r.client.Conversation(ctx, id); err != nil {
-			return scene, markAway(err)
+		if state.Conversation, err = r.client.Conversation(ctx, id); err != nil {
+			return state, markAway(err)
 		}
-		r.setConversation(id, scene.Conversation.Joined)
-		members = scene.Conversation.Members
+		r.setConversation(id, state.Conversation.Joined)
+		members = state.Conversation.Members
 	}
 	all, err := r.client.Who(ctx)
 	if err != nil {
-		return scene, markAway(err)
+		return state, markAway(err)
 	}
 	all = slices.DeleteFunc(all, func(p parley.Presence) bool { return p.ID == r.me.ID || p.Kind == parley.KindSystem })
 	for _, p := range all {
 		if slices.Contains(members, p.ID) {
-			scene.Present = append(scene.Present, p)
+			state.Present = append(state.Present, p)
 		}
 	}
-	scene.Title, scene.Known = roomTitle(scene), scene.Present
-	if scene.Conversation.ReadableByAll() {
-		scene.Known = all
+	state.Title, state.Known = roomTitle(state), state.Present
+	if state.Conversation.ReadableByAll() {
+		state.Known = all
 	}
-	return scene, nil
+	return state, nil
 }
 
 // roomTitle returns the name of the conversation, or the names of its other members.
-func roomTitle(scene chat.RoomState) string {
-	if c := scene.Conversation; c.Name != "" && c.DisplayName != "" {
+func roomTitle(state chat.RoomState) string {
+	if c := state.Conversation; c.Name != "" && c.DisplayName != "" {
 		return c.Title() + " (" + c.DisplayName + ")"
 	} else if c.Name != "" {
 		return c.Title()
 	}
 	var names []string
-	for _, p := range scene.Present {
+	for _, p := range state.Present {
 		names = append(names, p.ID)
 	}
-	return cmp.Or(strings.Join(names, ", "), scene.Conversation.Title())
+	return cmp.Or(strings.Join(names, ", "), state.Conversation.Title())
 }
 
 // Page returns messages, oldest first.

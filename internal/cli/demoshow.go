@@ -67,11 +67,11 @@ func (a *app) runDemoShow(ctx context.Context, dir home.Dir, hub *server.Server,
 
 // planActs plans the acts. With --once there is nobody to approve the request, so the show approves it.
 func (s *demoShow) planActs(once bool) {
-	for _, scene := range demo.Acts() {
-		s.acts = append(s.acts, demoAct{scene.Title, func(ctx context.Context) (string, error) {
-			receipt, err := s.client.Post(ctx, scene.Begin)
+	for _, act := range demo.Acts() {
+		s.acts = append(s.acts, demoAct{act.Title, func(ctx context.Context) (string, error) {
+			receipt, err := s.client.Post(ctx, act.Begin)
 			return receipt.Message.Conversation, err
-		}, scene.Ends})
+		}, act.Ends})
 	}
 	if once {
 		s.acts = append(s.acts, demoAct{"You approve it", s.approve, []demo.Line{demo.ApprovedLine()}})
@@ -188,11 +188,11 @@ func (s *demoShow) show(ctx context.Context, m parley.Message) {
 	if err != nil {
 		return // the task was removed
 	}
-	picture, err := (&treeSource{client: s.client, task: task.Root}).Load(ctx)
-	if err != nil || !picture.Ended() && (m.Source != callbackSource || len(openTasks(picture)) == 1) {
+	snapshot, err := (&treeSource{client: s.client, task: task.Root}).Load(ctx)
+	if err != nil || !snapshot.Ended() && (m.Source != callbackSource || len(openTasks(snapshot)) == 1) {
 		return // if only the root is open, the next message ends it
 	}
-	for _, line := range tasktree.Draw(picture, tasktree.Options{Zone: time.Local}) {
+	for _, line := range tasktree.Draw(snapshot, tasktree.Options{Zone: time.Local}) {
 		_, _ = fmt.Fprintf(s.out, "  %s\n", line)
 	}
 	_, _ = fmt.Fprintln(s.out)

@@ -34,26 +34,26 @@ task again when the task changes.`,
 	cmd.Flags().BoolVar(&long, "long", false, "also show the duration and the cost of each task")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		source := &treeSource{client: c, task: append(args, "")[0]}
-		how := tasktree.Options{Zone: a.timeZone(), Long: long}
+		options := tasktree.Options{Zone: a.timeZone(), Long: long}
 		switch {
 		case watch && a.output == formatTable && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb":
-			last, err := tasktree.Watch(ctx, source, how, a.in, a.out, os.Environ())
-			a.printTreeLines(tasktree.Draw(last, how))
+			last, err := tasktree.Watch(ctx, source, options, a.in, a.out, os.Environ())
+			a.printTreeLines(tasktree.Draw(last, options))
 			return err
 		case watch:
-			return tasktree.PrintChanges(ctx, source, how, a.printChangedLines)
+			return tasktree.PrintChanges(ctx, source, options, a.printChangedLines)
 		}
-		picture, err := source.Load(ctx)
+		snapshot, err := source.Load(ctx)
 		if err != nil {
 			return err
 		}
 		if a.output != formatTable {
-			return printList(a, newTaskOutputs(picture.Tasks))
+			return printList(a, newTaskOutputs(snapshot.Tasks))
 		}
-		if len(picture.Tasks) == 0 {
+		if len(snapshot.Tasks) == 0 {
 			a.say("none")
 		}
-		a.printTreeLines(tasktree.Draw(picture, how))
+		a.printTreeLines(tasktree.Draw(snapshot, options))
 		return nil
 	})
 	return cmd

@@ -33,14 +33,14 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 		if a.output == formatTable && !once && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb" {
 			return top.Run(ctx, source, a.in, a.out, os.Environ())
 		}
-		picture, err := source.Load(ctx)
+		snapshot, err := source.Load(ctx)
 		if err != nil {
 			return err
 		}
 		if a.output != formatTable {
-			return a.printJSON(picture)
+			return a.printJSON(snapshot)
 		}
-		return top.Print(a.out, picture)
+		return top.Print(a.out, snapshot)
 	})
 	return cmd
 }

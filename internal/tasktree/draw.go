@@ -28,7 +28,7 @@ func (p Snapshot) Ended() bool {
 // Options says how to draw trees.
 type Options struct {
 	Zone  *time.Location
-	Long  bool // also how long each task took, and what it cost
+	Long  bool // also show how long each task took, and what it cost
 	Width int  // columns of the screen, to which titles are cut; 0: unlimited
 }
 
@@ -42,8 +42,8 @@ type Line struct {
 func (l Line) String() string { return l.Branch + l.Text }
 
 // Draw draws each tree from its root down. Tasks on one level are in the order of their numbers.
-func Draw(p Snapshot, how Options) []Line {
-	d := drawing{p, how, map[string][]parley.TaskView{}}
+func Draw(p Snapshot, options Options) []Line {
+	d := drawing{p, options, map[string][]parley.TaskView{}}
 	known := map[string]bool{}
 	for _, t := range p.Tasks {
 		known[t.ID] = true

@@ -34,9 +34,9 @@ func view(id, parent, title, assignee string, status parley.TaskState, more ...f
 	return t
 }
 
-func draw(p Snapshot, how Options) string {
+func draw(p Snapshot, options Options) string {
 	var text strings.Builder
-	for _, line := range Draw(p, how) {
+	for _, line := range Draw(p, options) {
 		text.WriteString(line.String() + "\n")
 	}
 	return text.String()

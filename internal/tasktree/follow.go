@@ -24,14 +24,14 @@ type Source interface {
 }
 
 // Watch shows trees on a terminal until they have ended or the user leaves, and returns the last snapshot.
-func Watch(ctx context.Context, source Source, how Options, in io.Reader, out io.Writer, environ []string) (Snapshot, error) {
+func Watch(ctx context.Context, source Source, options Options, in io.Reader, out io.Writer, environ []string) (Snapshot, error) {
 	first, err := source.Load(ctx)
 	if err != nil || first.Ended() {
 		return first, err
 	}
 	var m *model
 	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Alternative: "draw it once instead, without --watch"},
-		func(ctx context.Context) tea.Model { m = newModel(ctx, source, how, first); return m },
+		func(ctx context.Context) tea.Model { m = newModel(ctx, source, options, first); return m },
 		func(ctx context.Context, tell func(tea.Msg)) error {
 			return source.Follow(ctx, func() { tell(changedMsg{}) })
 		})
@@ -39,7 +39,7 @@ func Watch(ctx context.Context, source Source, how Options, in io.Reader, out io
 }
 
 // PrintChanges writes trees, and then each task that has changed, until the trees have ended.
-func PrintChanges(ctx context.Context, source Source, how Options, write func([]Line) error) error {
+func PrintChanges(ctx context.Context, source Source, options Options, write func([]Line) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	changed, refused := make(chan struct{}, 1), make(chan error, 1)
 	var following sync.WaitGroup
@@ -55,12 +55,12 @@ func PrintChanges(ctx context.Context, source Source, how Options, write func([]
 	})
 	told := map[string]string{}
 	for {
-		picture, err := source.Load(ctx)
+		snapshot, err := source.Load(ctx)
 		if err != nil && parley.CodeOf(err) != parley.Unavailable || err != nil && len(told) == 0 {
 			return err
 		}
 		if err == nil {
-			if err := write(changedLines(Draw(picture, how), told)); err != nil || picture.Ended() {
+			if err := write(changedLines(Draw(snapshot, options), told)); err != nil || snapshot.Ended() {
 				return err
 			}
 		}

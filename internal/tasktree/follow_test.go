@@ -18,16 +18,16 @@ import (
 
 // hub is a hub that a test makes up.
 type hub struct {
-	mu      sync.Mutex
-	picture Snapshot
-	away    error
-	changed chan struct{}
-	refusal chan error
+	mu       sync.Mutex
+	snapshot Snapshot
+	away     error
+	changed  chan struct{}
+	refusal  chan error
 }
 
 func newHub(tasks ...parley.TaskView) *hub {
 	return &hub{
-		picture: Snapshot{At: moment, Names: names, Tasks: tasks}, changed: make(chan struct{}), refusal: make(chan error),
+		snapshot: Snapshot{At: moment, Names: names, Tasks: tasks}, changed: make(chan struct{}), refusal: make(chan error),
 	}
 }
 
@@ -42,7 +42,7 @@ func (h *hub) report(change func()) {
 func (h *hub) Load(context.Context) (Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := h.picture
+	p := h.snapshot
 	p.Tasks = append([]parley.TaskView(nil), p.Tasks...)
 	return p, h.away
 }
@@ -62,8 +62,8 @@ func (h *hub) Follow(ctx context.Context, report func()) error {
 
 // ended is how a watch has ended.
 type ended struct {
-	picture Snapshot
-	err     error
+	snapshot Snapshot
+	err      error
 }
 
 // watch shows a hub on a terminal. What it returns tells how that ended.
@@ -72,8 +72,8 @@ func watch(t *testing.T, h *hub, columns, rows int) (*screentest.Terminal, <-cha
 	term, tty := screentest.Open(t, columns, rows)
 	done := make(chan ended, 1)
 	go func() {
-		picture, err := Watch(t.Context(), h, Options{Zone: time.UTC}, tty, tty, []string{"TERM=xterm-256color"})
-		done <- ended{picture, err}
+		snapshot, err := Watch(t.Context(), h, Options{Zone: time.UTC}, tty, tty, []string{"TERM=xterm-256color"})
+		done <- ended{snapshot, err}
 		_ = tty.Close()
 	}()
 	return term, done
@@ -91,22 +91,22 @@ func TestATreeOnATerminalUntilItsEnd(t *testing.T) {
 	h := report()
 	term, done := watch(t, h, 100, 10)
 	term.Await(`task-100: "Prepare Q4 report" (CoordinatorBot) — ACTIVE`, `  └── task-101: "Draft blog post" (WriterBot) — ACTIVE`, "q quits")
-	h.report(func() { h.picture.Tasks[1].Progress = &parley.TaskProgress{Fraction: of(0.5), Message: "half of it"} })
+	h.report(func() { h.snapshot.Tasks[1].Progress = &parley.TaskProgress{Fraction: of(0.5), Message: "half of it"} })
 	term.Await("(50 %: half of it)")
 	h.report(func() { h.away = errors.New("away") })
 	term.Await("connection lost, retrying")
 	h.report(func() { h.away = nil })
 	term.Until("the hub again", func(screen string) bool { return !strings.Contains(screen, "connection lost") })
 	h.report(func() {
-		h.picture.Tasks = append(h.picture.Tasks, view("task-102", "task-100", "Pull revenue data", "data", parley.TaskActive))
+		h.snapshot.Tasks = append(h.snapshot.Tasks, view("task-102", "task-100", "Pull revenue data", "data", parley.TaskActive))
 	})
 	term.Await("task-102")
 	h.report(func() {
-		for i := range h.picture.Tasks {
-			h.picture.Tasks[i].Status = parley.TaskCompleted
+		for i := range h.snapshot.Tasks {
+			h.snapshot.Tasks[i].Status = parley.TaskCompleted
 		}
 	})
-	if got := <-done; got.err != nil || !got.picture.Ended() || len(got.picture.Tasks) != 3 {
+	if got := <-done; got.err != nil || !got.snapshot.Ended() || len(got.snapshot.Tasks) != 3 {
 		t.Errorf("ends with %v", got)
 	}
 }
@@ -125,7 +125,7 @@ func TestLeavingATree(t *testing.T) {
 func TestATreeThatIsHigherThanTheScreen(t *testing.T) {
 	h := newHub(view("task-1", "", "All of it", "coordinator", parley.TaskActive))
 	for i := range 20 {
-		h.picture.Tasks = append(h.picture.Tasks, view(fmt.Sprintf("task-%d", i+2), "task-1", "A part", "writer", parley.TaskActive))
+		h.snapshot.Tasks = append(h.snapshot.Tasks, view(fmt.Sprintf("task-%d", i+2), "task-1", "A part", "writer", parley.TaskActive))
 	}
 	term, done := watch(t, h, 60, 6)
 	term.Await("1–5 of 21 tasks", "task-5")
@@ -184,11 +184,11 @@ func TestChangesAreTold(t *testing.T) {
 	next(`task-100: "Prepare Q4 report" (CoordinatorBot) — ACTIVE`)
 	next(`  └── task-101: "Draft blog post" (WriterBot) — ACTIVE`)
 	h.report(func() {
-		h.picture.Tasks[1] = view("task-101", "task-100", "Draft blog post", "writer", parley.TaskCompleted)
+		h.snapshot.Tasks[1] = view("task-101", "task-100", "Draft blog post", "writer", parley.TaskCompleted)
 	})
 	next(`  └── task-101: "Draft blog post" (WriterBot) — COMPLETED ✓  (finished 10:37)`)
 	h.report(func() { h.away = parley.Errorf(parley.Unavailable, "away") })
-	h.report(func() { h.away = nil; h.picture.Tasks[0].Status = parley.TaskFailed })
+	h.report(func() { h.away = nil; h.snapshot.Tasks[0].Status = parley.TaskFailed })
 	next(`task-100: "Prepare Q4 report" (CoordinatorBot) — FAILED ✗`)
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -204,11 +204,11 @@ func TestALookThatFailedIsMadeAgain(t *testing.T) {
 		<-lines
 		h.report(func() {
 			h.away = parley.Errorf(parley.Unavailable, "restarting")
-			h.picture.Tasks = h.picture.Tasks[:1]
+			h.snapshot.Tasks = h.snapshot.Tasks[:1]
 		})
 		synctest.Wait()
 		h.mu.Lock()
-		h.away, h.picture.Tasks[0].Status = nil, parley.TaskFailed
+		h.away, h.snapshot.Tasks[0].Status = nil, parley.TaskFailed
 		h.mu.Unlock()
 		if got, want := <-lines, `task-100: "Prepare Q4 report" (CoordinatorBot) — FAILED ✗`; got != want {
 			t.Errorf("it says %q, want %q", got, want)

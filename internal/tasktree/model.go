@@ -37,8 +37,8 @@ const (
 	soonAfter       = 100 * time.Millisecond // changes within this time cause one load
 )
 
-func newModel(ctx context.Context, source Source, how Options, first Snapshot) *model {
-	return &model{ctx: ctx, source: source, options: how, later: live.Delayer(ctx), snapshot: first, width: 80, height: 24}
+func newModel(ctx context.Context, source Source, options Options, first Snapshot) *model {
+	return &model{ctx: ctx, source: source, options: options, later: live.Delayer(ctx), snapshot: first, width: 80, height: 24}
 }
 
 // Messages to the model besides keys.
@@ -95,8 +95,8 @@ func (m *model) refresh() tea.Cmd {
 	}
 	m.looking = true
 	return func() tea.Msg {
-		picture, err := m.source.Load(m.ctx)
-		return snapshotMsg{picture, err}
+		snapshot, err := m.source.Load(m.ctx)
+		return snapshotMsg{snapshot, err}
 	}
 }
 
@@ -137,9 +137,9 @@ func (m *model) press(key string) tea.Cmd {
 
 // View draws the screen: as much of the trees as fits, and a footer.
 func (m *model) View() tea.View {
-	how := m.options
-	how.Width = m.width
-	drawn, room := Draw(m.snapshot, how), max(m.height-1, 0)
+	options := m.options
+	options.Width = m.width
+	drawn, room := Draw(m.snapshot, options), max(m.height-1, 0)
 	m.top = max(min(m.top, len(drawn)-room), 0)
 	var lines []string
 	for _, line := range drawn[m.top:min(m.top+room, len(drawn))] {

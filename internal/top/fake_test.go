@@ -15,7 +15,7 @@ var moment = time.Date(2030, 1, 2, 10, 0, 0, 0, time.Local)
 // hub is a hub that a test makes up.
 type hub struct {
 	mu       sync.Mutex
-	picture  Snapshot
+	snapshot Snapshot
 	detail   Detail
 	away     error
 	refused  error // commands
@@ -30,7 +30,7 @@ func newHub() *hub {
 	seen := moment.Add(-3 * time.Minute)
 	work := []parley.Work{{Run: "r1", State: parley.RunRunning, Since: moment.Add(-75 * time.Second), Conversation: "c1", Channel: "project-alpha"}}
 	asleep := moment.Add(2 * time.Hour)
-	h.picture = Snapshot{
+	h.snapshot = Snapshot{
 		At: moment, Hub: "127.0.0.1:7717",
 		Status: parley.HubStatus{Totals: parley.Totals{Messages: 100, OpenDeliveries: 4, DeadLetters: 1}},
 		Agents: []Agent{
@@ -79,7 +79,7 @@ func (h *hub) with(change func()) {
 func (h *hub) Load(context.Context) (Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := h.picture
+	p := h.snapshot
 	p.Agents = slices.Clone(p.Agents)
 	return p, h.away
 }

@@ -145,8 +145,8 @@ func (m *Model) refresh() tea.Cmd {
 	}
 	m.looking = true
 	look := func() tea.Msg {
-		picture, err := m.source.Load(m.ctx)
-		return snapshotMsg{picture, err}
+		snapshot, err := m.source.Load(m.ctx)
+		return snapshotMsg{snapshot, err}
 	}
 	if m.detail == nil {
 		return look

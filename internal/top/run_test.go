@@ -33,7 +33,7 @@ func TestOnATerminal(t *testing.T) {
 	term.Await("parley top", "AGENT", "arya", "#project-alpha", "q quits")
 	h.events <- happened(parley.EventRunProgress, "arya", map[string]string{"run": "r1", "text": "Comparing the numbers"})
 	term.Await("Comparing the numbers")
-	h.with(func() { h.picture.Agents[3].Status = parley.StatusWorking })
+	h.with(func() { h.snapshot.Agents[3].Status = parley.StatusWorking })
 	h.events <- happened(parley.EventAgentPresence, "hodor", nil)
 	term.Await("hodor   working")
 	term.Type("jp")

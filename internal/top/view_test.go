@@ -122,9 +122,9 @@ func TestScreens(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	h := newHub()
-	h.picture.Status.Alerts = []parley.Alert{{Message: "the disk is nearly full"}}
+	h.snapshot.Status.Alerts = []parley.Alert{{Message: "the disk is nearly full"}}
 	var b strings.Builder
-	if err := Print(&b, h.picture); err != nil {
+	if err := Print(&b, h.snapshot); err != nil {
 		t.Fatal(err)
 	}
 	kept(t, filepath.Join("testdata", "print.golden"), b.String())
@@ -151,7 +151,7 @@ func TestNothingIsWiderThanTheScreen(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHub()
 		for range rapid.IntRange(0, 30).Draw(rt, "agents") {
-			h.picture.Agents = append(h.picture.Agents, Agent{Presence: parley.Presence{
+			h.snapshot.Agents = append(h.snapshot.Agents, Agent{Presence: parley.Presence{
 				ID: rapid.String().Draw(rt, "id"), Kind: parley.KindAgent, Status: parley.StatusIdle, Reason: rapid.String().Draw(rt, "reason"),
 			}})
 		}
