@@ -119,7 +119,7 @@ func (a *app) printHealths(ctx context.Context, c *client.Client, all bool) erro
 	present = slices.DeleteFunc(present, func(p parley.Presence) bool {
 		return p.Kind != parley.KindAgent || p.Health == nil && !all
 	})
-	said := func(what func(h parley.Health) string) func(parley.Presence) string {
+	fromHealth := func(what func(h parley.Health) string) func(parley.Presence) string {
 		return func(p parley.Presence) string {
 			if p.Health == nil {
 				return ""
@@ -130,10 +130,10 @@ func (a *app) printHealths(ctx context.Context, c *client.Client, all bool) erro
 	return printList(a, present,
 		column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
 		column[parley.Presence]{"status", func(p parley.Presence) string { return a.statusText(p.Status, p.Reason, p.SleepingUntil) }},
-		column[parley.Presence]{"health", said(func(h parley.Health) string { return h.Health })},
-		column[parley.Presence]{"uptime", said(uptimeText)},
-		column[parley.Presence]{"reported", said(func(h parley.Health) string { return a.formatTime(h.At) })},
-		column[parley.Presence]{"metrics", said(func(h parley.Health) string { return string(h.Metrics) })},
+		column[parley.Presence]{"health", fromHealth(func(h parley.Health) string { return h.Health })},
+		column[parley.Presence]{"uptime", fromHealth(uptimeText)},
+		column[parley.Presence]{"reported", fromHealth(func(h parley.Health) string { return a.formatTime(h.At) })},
+		column[parley.Presence]{"metrics", fromHealth(func(h parley.Health) string { return string(h.Metrics) })},
 	)
 }
 

@@ -149,15 +149,15 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 
 // triggersText returns the messages that triggered a run, as far as the caller may read them.
 func triggersText(ctx context.Context, c *client.Client, triggers []string) string {
-	var said []string
+	var texts []string
 	for _, id := range triggers {
 		words := id
 		if m, err := c.Message(ctx, id); err == nil {
 			words = m.ShortName() + " " + m.From + ": " + truncate(oneLine(messageBody(m.Message)), 60)
 		}
-		said = append(said, words)
+		texts = append(texts, words)
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // messageNames returns the short names of messages. It asks the hub once for each message.
@@ -196,13 +196,13 @@ func (n messageNames) lookup(ctx context.Context, id string) string {
 func (a *app) followRun(ctx context.Context, c *client.Client, id string) (parley.RunView, error) {
 	var view parley.RunView
 	for e, err := range c.Events(ctx, client.EventsOptions{Kinds: []string{"run"}}) {
-		switch said := parseRunEvent(e); {
+		switch data := parseRunEvent(e); {
 		case err != nil: // the stream reconnects, or the loop ends
 		case e.Kind == client.EventReady || e.Kind == client.EventReset:
-		case said.Run != id:
+		case data.Run != id:
 			continue
 		case e.Kind == parley.EventRunProgress:
-			a.printText(said.Text)
+			a.printText(data.Text)
 			continue
 		}
 		if err == nil {

@@ -51,7 +51,7 @@ const (
 func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
 	a.say("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Place())
 	shown := importProgress{app: a}
-	pause, told := minPause, ""
+	pause, printed := minPause, ""
 	for ctx.Err() == nil {
 		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.report, Looked: func() {
 			a.say("%s has scanned the tree; it delivers every file that appears from now on", v.ID)
@@ -67,14 +67,14 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 			a.say("%s was removed", v.ID)
 			return nil
 		case err == nil:
-			pause, told = minPause, ""
+			pause, printed = minPause, ""
 			continue
 		case !mayRecover(err):
 			return err
 		}
-		if why := parley.AsError(err).Message; why != told { // print each reason once
+		if why := parley.AsError(err).Message; why != printed { // print each reason once
 			a.say("%s; retrying until it works", why)
-			told = why
+			printed = why
 		}
 		sleepFor(ctx, pause)
 		pause = min(2*pause, maxPause)
@@ -90,12 +90,12 @@ func mayRecover(err error) bool {
 
 // awaitResumed waits until a bridge is not paused any more. It returns an error if the bridge was removed.
 func (a *app) awaitResumed(ctx context.Context, c *client.Client, id string) error {
-	for told := false; ; told = true {
+	for printed := false; ; printed = true {
 		v, err := c.Bridge(ctx, id)
 		if err != nil || !v.Paused {
 			return err
 		}
-		if !told {
+		if !printed {
 			a.say("%s is paused; resume it: %s", id, a.commandLine("bridge", "resume", id))
 		}
 		if sleepFor(ctx, pausedPoll); ctx.Err() != nil {

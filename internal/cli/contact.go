@@ -88,7 +88,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 // contact makes a contact. If the contact waits, it first prints the id of the contact, and prints once that the hub is
 // unavailable.
 func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
-	stop, away, told := func() {}, false, false
+	stop, away, printed := func() {}, false, false
 	defer func() { stop() }()
 	waits := contact.Wait > 0 || contact.Pattern == parley.PatternAsk
 	question, since := "", int64(0)
@@ -102,7 +102,7 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 			question = made.Message
 			a.say("%s %s: %s", pastTense[contact.Pattern], made.Agent, made.ShortName())
 			a.printNotices(made.Notices)
-			told = true
+			printed = true
 			wait()
 		},
 		Away: func(err error) {
@@ -118,7 +118,7 @@ func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Cont
 		wait()
 	}
 	contacted, err := c.ContactWith(ctx, contact, options)
-	if !told {
+	if !printed {
 		a.printNotices(contacted.Notices)
 	}
 	return contacted, err

@@ -11,7 +11,7 @@ import (
 type hubRetry struct {
 	app      *app
 	deadline time.Time
-	told     bool
+	printed  bool
 }
 
 func (a *app) newHubRetry(most time.Duration) *hubRetry {
@@ -27,9 +27,9 @@ func (p *hubRetry) call(ctx context.Context, call func() error) error {
 		if !isUnavailable(err) || !time.Now().Before(p.deadline) {
 			return err
 		}
-		if !p.told {
+		if !p.printed {
 			p.app.say("note: %s; retrying", parley.AsError(err).Message)
-			p.told = true
+			p.printed = true
 		}
 		select {
 		case <-time.After(min(retryPause, time.Until(p.deadline))):

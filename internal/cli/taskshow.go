@@ -70,19 +70,19 @@ func taskStatus(v parley.TaskView) string {
 }
 
 // taskSituation returns what blocks a task, or its progress, and what it waits for.
-func taskSituation(v parley.TaskView) (said []string) {
+func taskSituation(v parley.TaskView) (parts []string) {
 	switch {
 	case v.Error != nil:
-		said = append(said, v.Error.Message)
+		parts = append(parts, v.Error.Message)
 	case v.Blocked():
-		said = append(said, "blocked: "+strings.Join(v.Progress.Blockers, ", "))
+		parts = append(parts, "blocked: "+strings.Join(v.Progress.Blockers, ", "))
 	case v.Progress != nil && !v.Status.Ended():
-		said = append(said, tasktree.ProgressText(*v.Progress))
+		parts = append(parts, tasktree.ProgressText(*v.Progress))
 	}
 	if waits := taskWaits(v.WaitsOn); len(waits) > 0 {
-		said = append(said, "waits for "+strings.Join(waits, ", "))
+		parts = append(parts, "waits for "+strings.Join(waits, ", "))
 	}
-	return said
+	return parts
 }
 
 // taskWaits returns what a task waits for.

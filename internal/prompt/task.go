@@ -37,23 +37,23 @@ func progressText(p *parley.TaskProgress) string {
 	if p == nil {
 		return ""
 	}
-	var said []string
+	var parts []string
 	if p.Fraction != nil {
-		said = append(said, fmt.Sprintf("%.0f %%", math.Floor(100**p.Fraction)))
+		parts = append(parts, fmt.Sprintf("%.0f %%", math.Floor(100**p.Fraction)))
 	}
 	if p.Current != nil && p.Total != nil {
-		said = append(said, fmt.Sprintf("%d of %d", *p.Current, *p.Total))
+		parts = append(parts, fmt.Sprintf("%d of %d", *p.Current, *p.Total))
 	}
 	if p.Message != "" {
-		said = append(said, quote.Inline(p.Message))
+		parts = append(parts, quote.Inline(p.Message))
 	}
 	for _, blocker := range p.Blockers {
-		said = append(said, "blocked: "+quote.Inline(blocker))
+		parts = append(parts, "blocked: "+quote.Inline(blocker))
 	}
-	if len(said) == 0 {
+	if len(parts) == 0 {
 		return ""
 	}
-	return "You have said how it goes: " + strings.Join(said, ", ") + ".\n"
+	return "You have said how it goes: " + strings.Join(parts, ", ") + ".\n"
 }
 
 // openWorkText says which work of others the task waits for, and that the agent need not act on it.

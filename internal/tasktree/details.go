@@ -12,28 +12,28 @@ import (
 
 // details returns what there is to say of a task besides its state: how it ended, what it waits for, or its progress.
 func (d drawing) details(t parley.TaskView) string {
-	var said []string
+	var parts []string
 	switch t.Status {
 	case parley.TaskCompleted:
-		said = d.finished(t)
+		parts = d.finished(t)
 	case parley.TaskFailed, parley.TaskCancelled:
-		said = failed(t)
+		parts = failed(t)
 	case parley.TaskQueued:
-		said = d.queued(t)
+		parts = d.queued(t)
 	default:
-		said = active(t)
+		parts = active(t)
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(parts, "; ")
 }
 
-func (d drawing) finished(t parley.TaskView) (said []string) {
+func (d drawing) finished(t parley.TaskView) (parts []string) {
 	if t.Outcome == parley.OutcomePartial {
-		said = append(said, string(t.Outcome))
+		parts = append(parts, string(t.Outcome))
 	}
 	if t.EndedAt != nil {
-		said = append(said, "finished "+d.formatTime(*t.EndedAt))
+		parts = append(parts, "finished "+d.formatTime(*t.EndedAt))
 	}
-	return said
+	return parts
 }
 
 func failed(t parley.TaskView) []string {
@@ -41,7 +41,7 @@ func failed(t parley.TaskView) []string {
 		return nil
 	}
 	why := t.Error.Message
-	if rest, said := strings.CutPrefix(why, string(t.Status)); said { // the state already has that word
+	if rest, found := strings.CutPrefix(why, string(t.Status)); found { // the state already has that word
 		why = strings.TrimPrefix(rest, ": ")
 	}
 	if why == "" {
@@ -50,7 +50,7 @@ func failed(t parley.TaskView) []string {
 	return []string{why}
 }
 
-func (d drawing) queued(t parley.TaskView) (said []string) {
+func (d drawing) queued(t parley.TaskView) (parts []string) {
 	if len(t.WaitsOn.After) > 0 {
 		return []string{"waits for " + strings.Join(t.WaitsOn.After, ", ")}
 	}
@@ -60,19 +60,19 @@ func (d drawing) queued(t parley.TaskView) (said []string) {
 	return nil
 }
 
-func active(t parley.TaskView) (said []string) {
+func active(t parley.TaskView) (parts []string) {
 	switch {
 	case t.Blocked():
-		said = append(said, "blocked: "+strings.Join(t.Progress.Blockers, ", "))
+		parts = append(parts, "blocked: "+strings.Join(t.Progress.Blockers, ", "))
 	case t.Progress != nil:
 		if far := ProgressText(*t.Progress); far != "" {
-			said = append(said, far)
+			parts = append(parts, far)
 		}
 	}
 	if t.WaitsOn.Approval != "" {
-		said = append(said, "awaiting approval "+t.WaitsOn.Approval)
+		parts = append(parts, "awaiting approval "+t.WaitsOn.Approval)
 	}
-	return said
+	return parts
 }
 
 // ProgressText describes the progress of a task.

@@ -53,14 +53,14 @@ func PrintChanges(ctx context.Context, source Source, options Options, write fun
 			}
 		})
 	})
-	told := map[string]string{}
+	printed := map[string]string{}
 	for {
 		snapshot, err := source.Load(ctx)
-		if err != nil && parley.CodeOf(err) != parley.Unavailable || err != nil && len(told) == 0 {
+		if err != nil && parley.CodeOf(err) != parley.Unavailable || err != nil && len(printed) == 0 {
 			return err
 		}
 		if err == nil {
-			if err := write(changedLines(Draw(snapshot, options), told)); err != nil || snapshot.Ended() {
+			if err := write(changedLines(Draw(snapshot, options), printed)); err != nil || snapshot.Ended() {
 				return err
 			}
 		}
@@ -78,10 +78,10 @@ func PrintChanges(ctx context.Context, source Source, options Options, write fun
 }
 
 // changedLines returns the lines that differ from those printed before.
-func changedLines(lines []Line, told map[string]string) (fresh []Line) {
+func changedLines(lines []Line, printed map[string]string) (fresh []Line) {
 	for _, line := range lines {
-		if told[line.Task.ID] != line.Text {
-			told[line.Task.ID] = line.Text
+		if printed[line.Task.ID] != line.Text {
+			printed[line.Task.ID] = line.Text
 			fresh = append(fresh, line)
 		}
 	}

@@ -21,11 +21,11 @@ type eventData struct {
 
 // handleEvent handles an event.
 func (m *Model) handleEvent(e parley.Event) tea.Cmd {
-	var said eventData
-	_ = json.Unmarshal(e.Data, &said) // unknown data gives an empty value
+	var data eventData
+	_ = json.Unmarshal(e.Data, &data) // unknown data gives an empty value
 	if e.Kind == parley.EventRunProgress {
-		if text := lastLine(said.Text); text != "" {
-			m.progress[said.Run] = text
+		if text := lastLine(data.Text); text != "" {
+			m.progress[data.Run] = text
 		}
 		return nil
 	}
@@ -34,11 +34,11 @@ func (m *Model) handleEvent(e parley.Event) tea.Cmd {
 		m.ended++
 	case parley.EventRun(parley.RunFailed), parley.EventRun(parley.RunLost):
 		m.ended++
-		m.addRecentEvent(e, true, e.Agent+" "+strings.TrimPrefix(string(e.Kind), "run.")+failureText(said.Failure))
+		m.addRecentEvent(e, true, e.Agent+" "+strings.TrimPrefix(string(e.Kind), "run.")+failureText(data.Failure))
 	case parley.EventLoopOpened:
-		m.addRecentEvent(e, true, fmt.Sprintf("%s woke each other %d times in a row; the hub holds further wake-ups", strings.Join(said.Agents, " and "), said.Exchanges))
+		m.addRecentEvent(e, true, fmt.Sprintf("%s woke each other %d times in a row; the hub holds further wake-ups", strings.Join(data.Agents, " and "), data.Exchanges))
 	case parley.EventLoopClosed:
-		m.addRecentEvent(e, false, strings.Join(said.Agents, " and ")+" may wake each other again")
+		m.addRecentEvent(e, false, strings.Join(data.Agents, " and ")+" may wake each other again")
 	}
 	return m.refreshSoon()
 }
