@@ -35,11 +35,11 @@ func (b *builder) messages() (history, given, triggers string) {
 	}
 	given, triggers = strings.Join(shorter[:first], ""), strings.Join(shorter[first:], "")
 	if given != "" {
-		given = "It was given:\n" + given
+		given = "You were given:\n" + given
 	}
 	shown, left := b.voices.Fit(b.history(), max(0, room-len(given)-len(triggers)))
 	if left > 0 {
-		history = fmt.Sprintf("(%d older messages left out)\n", left)
+		history = fmt.Sprintf("(%d older messages are left out)\n", left)
 	}
 	return history + strings.Join(shown, ""), given, triggers
 }

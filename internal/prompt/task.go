@@ -17,12 +17,12 @@ func (b *builder) task() string {
 		return ""
 	}
 	var lines strings.Builder
-	fmt.Fprintf(&lines, "You are at %s %s, which %s wants of you.\n", quote.Word(t.ID), quote.Inline(t.Title), b.voices.Who(t.Requester))
+	fmt.Fprintf(&lines, "You work on %s %s, requested by %s.\n", quote.Word(t.ID), quote.Inline(t.Title), b.voices.Who(t.Requester))
 	if t.OriginalRequester != "" && t.OriginalRequester != t.Requester {
-		fmt.Fprintf(&lines, "It is part of something that %s wants.\n", quote.Word(t.OriginalRequester))
+		fmt.Fprintf(&lines, "It is part of a request by %s.\n", quote.Word(t.OriginalRequester))
 	}
 	if t.DelegationReason != "" {
-		lines.WriteString("why you:\n" + quote.Block(t.DelegationReason))
+		lines.WriteString("reason for the assignment:\n" + quote.Block(t.DelegationReason))
 	}
 	if t.Deadline != nil {
 		fmt.Fprintf(&lines, "It is due %s.\n", quote.Time(*t.Deadline))
@@ -53,7 +53,7 @@ func progressText(p *parley.TaskProgress) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "You have said how it goes: " + strings.Join(parts, ", ") + ".\n"
+	return "Your last report of progress: " + strings.Join(parts, ", ") + ".\n"
 }
 
 // openWorkText says which work of others the task waits for, and that the agent need not act on it.
@@ -67,12 +67,12 @@ func openWorkText(w parley.WaitsOn) string {
 		for _, id := range w.Subtasks {
 			words = append(words, quote.Word(id))
 		}
-		fmt.Fprintf(&lines, "Others are still at %s for you.\n", strings.Join(words, ", "))
+		fmt.Fprintf(&lines, "Other agents still work on %s for you.\n", strings.Join(words, ", "))
 	}
 	if w.Approval != "" {
-		fmt.Fprintf(&lines, "A call of yours waits for approval %s.\n", quote.Word(w.Approval))
+		fmt.Fprintf(&lines, "A call of yours waits for the approval %s.\n", quote.Word(w.Approval))
 	}
-	lines.WriteString("What comes of that wakes you by itself, in this task: do not wait for it and do not ask for it. " +
+	lines.WriteString("Their outcome wakes you by itself, in this task: do not wait for it and do not ask for it. " +
 		"If there is nothing else to do, end; the task stays open.\n")
 	return lines.String()
 }
