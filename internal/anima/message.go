@@ -13,8 +13,8 @@ import (
 
 // The default limits of a hub.
 var (
-	longestText  = parley.DefaultLimits().Body
-	mostMentions = parley.DefaultLimits().Mentions
+	maxText     = parley.DefaultLimits().Body
+	maxMentions = parley.DefaultLimits().Mentions
 )
 
 const (
@@ -63,7 +63,7 @@ func (r *reader) writeMessages(ctx context.Context) error {
 // content returns the content of a message. If the text is too long, the message has its beginning, and an artifact has
 // all of it.
 func (r *reader) content(ctx context.Context, words string) (parley.Content, error) {
-	if len(words) <= longestText {
+	if len(words) <= maxText {
 		return parley.Content{Text: words}, nil
 	}
 	whole, err := r.store(ctx, strings.NewReader(words))
@@ -108,7 +108,7 @@ func (o *sourceConversation) mentioned(idOf func(string) string, value any) (ids
 		_, in := o.members[id]
 		switch {
 		case slices.Contains(ids, id):
-		case in && len(ids) < mostMentions:
+		case in && len(ids) < maxMentions:
 			ids = append(ids, id)
 		default:
 			whole = false

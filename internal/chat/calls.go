@@ -50,7 +50,7 @@ func (m *Model) pullNext() tea.Cmd {
 	if !next.Forward { // the first page has all unread messages, up to a limit
 		next.Limit = min(max(next.Limit, m.room.Conversation.Unread), maxFirstPage)
 	}
-	return m.page(next)
+	return m.loadPage(next)
 }
 
 func (m *Model) pullOlder() tea.Cmd {
@@ -58,10 +58,10 @@ func (m *Model) pullOlder() tea.Cmd {
 		return nil
 	}
 	m.older.start()
-	return m.page(m.timeline.older())
+	return m.loadPage(m.timeline.older())
 }
 
-func (m *Model) page(page parley.Page) tea.Cmd {
+func (m *Model) loadPage(page parley.Page) tea.Cmd {
 	return m.runCall(func(ctx context.Context) tea.Msg {
 		list, err := m.source.Page(ctx, page)
 		return pageMsg{page, list, err}

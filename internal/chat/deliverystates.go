@@ -47,8 +47,8 @@ func (l *deliveryStates) set(message, recipient string, state parley.DeliverySta
 	l.states[message][recipient] = state
 }
 
-// settled reports whether all deliveries of a message have reached their last state.
-func (l *deliveryStates) settled(message string) bool {
+// isSettled reports whether all deliveries of a message have reached their last state.
+func (l *deliveryStates) isSettled(message string) bool {
 	for _, state := range l.states[message] {
 		if !state.Settled() || state == parley.DeliveryAcked { // an answer may follow an ack
 			return false

@@ -152,7 +152,7 @@ func (m *Model) handleMessage(msg messageMsg) tea.Cmd {
 func (m *Model) refreshDeliveries() tea.Cmd {
 	var work []tea.Cmd
 	for _, message := range slices.Backward(m.timeline.messages) {
-		if message.From == m.room.Me && !m.deliveries.settled(message.ID) && len(work) < maxFetches {
+		if message.From == m.room.Me && !m.deliveries.isSettled(message.ID) && len(work) < maxFetches {
 			work = append(work, m.fetchMessage(message.ID))
 		}
 	}

@@ -48,16 +48,16 @@ func (t *timeline) add(page parley.Page, list []parley.Message) (fresh []parley.
 		newest := t.newest()
 		fresh = slices.DeleteFunc(slices.Clone(list), func(m parley.Message) bool { return m.Seq <= newest })
 		t.messages = append(t.messages, fresh...)
-		t.note(fresh)
+		t.indexByID(fresh)
 		return fresh
 	}
 	t.complete = page.Last(list)
 	t.messages = append(slices.Clone(list), t.messages...)
-	t.note(list)
+	t.indexByID(list)
 	return nil
 }
 
-func (t *timeline) note(list []parley.Message) {
+func (t *timeline) indexByID(list []parley.Message) {
 	if t.byID == nil {
 		t.byID = map[string]int64{}
 	}

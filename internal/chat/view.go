@@ -33,7 +33,7 @@ func (m *Model) View() tea.View {
 	cursor.Y += len(lines)
 	lines = append(lines, input...)
 	if m.height >= fullHeight {
-		lines = append(lines, m.style.faint.Render(m.fit(m.hint())))
+		lines = append(lines, m.style.faint.Render(m.fit(m.hintLine())))
 	}
 	view := tea.NewView(strings.Join(lines, "\n"))
 	view.AltScreen = true
@@ -42,7 +42,7 @@ func (m *Model) View() tea.View {
 	return view
 }
 
-func (m *Model) hint() string {
+func (m *Model) hintLine() string {
 	if m.width < narrowBorder {
 		return shortHint
 	}
@@ -57,12 +57,12 @@ func (m *Model) header() []string {
 	}
 	lines := []string{m.fit(title)}
 	if m.height >= fullHeight {
-		lines = append(lines, m.fit(m.presence()), m.ruleLine(""))
+		lines = append(lines, m.fit(m.presenceLine()), m.ruleLine(""))
 	}
 	return lines
 }
 
-func (m *Model) presence() string {
+func (m *Model) presenceLine() string {
 	var parts []string
 	for _, p := range m.room.Present {
 		parts = append(parts, m.style.dot(p)+" "+plain.Line(p.ID)+m.style.faint.Render(" "+plain.Line(participantStatus(p, m.now()))))

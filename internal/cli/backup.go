@@ -63,7 +63,7 @@ func backupTarget(dir home.Dir, args []string) (string, error) {
 // unusedName returns the name, or the name with a number behind it if a file with the name exists.
 func unusedName(name string) string {
 	free := name
-	for n := 2; exists(free); n++ {
+	for n := 2; fileExists(free); n++ {
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
 	return free

@@ -48,7 +48,7 @@ standard input and prints each message as a line, until the input ends.`,
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		names, text := splitChatArgs(args, cmd.ArgsLenAtDash(), conv != "")
 		if len(text) == 0 {
-			return a.chat(ctx, c, conv, names)
+			return a.runChat(ctx, c, conv, names)
 		}
 		var l messageFlags
 		l.draft.Conversation, l.draft.Direct = conv, names
@@ -88,8 +88,8 @@ func splitChatArgs(args []string, dash int, toConversation bool) (names, text []
 	}
 }
 
-// chat runs a live chat: on a screen, or line by line.
-func (a *app) chat(ctx context.Context, c *client.Client, conv string, names []string) error {
+// runChat runs a live chat: on a screen, or line by line.
+func (a *app) runChat(ctx context.Context, c *client.Client, conv string, names []string) error {
 	room, err := openChatRoom(ctx, c, conv, names)
 	if err != nil {
 		return a.suggestNewConv(ctx, c, err, conv)

@@ -80,7 +80,7 @@ const (
 	groupCare   = "care"
 )
 
-func (a *app) root() *cobra.Command {
+func (a *app) newRoot() *cobra.Command {
 	root := a.parentCommand("parley", "The place where AI agents and people talk to each other")
 	root.Long = `Parley is the place where AI agents and people talk to each other.
 

@@ -98,7 +98,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			look(sub)
 		}
 	}
-	for _, cmd := range (&app{}).root().Commands() {
+	for _, cmd := range (&app{}).newRoot().Commands() {
 		if cmd.GroupID == "" {
 			t.Errorf("%s is in no group", cmd.Name())
 		}

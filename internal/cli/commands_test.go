@@ -9,7 +9,7 @@ import (
 
 // Agents that are programs are told of commands: each must be there.
 func TestCommandsThatAgentsAreToldOfExist(t *testing.T) {
-	root := (&app{}).root()
+	root := (&app{}).newRoot()
 	for _, doc := range tools.Commands() {
 		words := strings.Fields(doc.Name)
 		found, rest, err := root.Find(words[1:])

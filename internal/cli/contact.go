@@ -72,7 +72,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 		if err := r.build(ctx, a, cmd, c, args); err != nil {
 			return err
 		}
-		contacted, err := a.contact(ctx, c, r.contact)
+		contacted, err := a.makeContact(ctx, c, r.contact)
 		if err != nil {
 			a.noteNextStep(ctx, contacted, err)
 			return err
@@ -85,9 +85,9 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 	return cmd
 }
 
-// contact makes a contact. If the contact waits, it first prints the id of the contact, and prints once that the hub is
+// makeContact makes a contact. If the contact waits, it first prints the id of the contact, and prints once that the hub is
 // unavailable.
-func (a *app) contact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
+func (a *app) makeContact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
 	stop, away, printed := func() {}, false, false
 	defer func() { stop() }()
 	waits := contact.Wait > 0 || contact.Pattern == parley.PatternAsk

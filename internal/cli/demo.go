@@ -40,14 +40,14 @@ At its end the demo removes everything.`,
 		if err != nil {
 			return err
 		}
-		err = a.demo(cmd.Context(), dir, addr, once)
+		err = a.runDemo(cmd.Context(), dir, addr, once)
 		return errors.Join(err, os.RemoveAll(string(dir)))
 	}
 	return cmd
 }
 
-// demo runs a hub and plays the show on it.
-func (a *app) demo(ctx context.Context, dir home.Dir, addr string, once bool) error {
+// runDemo runs a hub and plays the show on it.
+func (a *app) runDemo(ctx context.Context, dir home.Dir, addr string, once bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var show sync.WaitGroup

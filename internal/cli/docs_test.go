@@ -35,7 +35,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			texts[file] = string(text)
 		}
 	}
-	each((&app{}).root(), func(cmd *cobra.Command) { texts[cmd.CommandPath()+" --help"] = cmd.Example })
+	each((&app{}).newRoot(), func(cmd *cobra.Command) { texts[cmd.CommandPath()+" --help"] = cmd.Example })
 	read := 0
 	for where, text := range texts {
 		for _, found := range typed.FindAllStringSubmatch(text, -1) {
@@ -63,7 +63,7 @@ func canBeTyped(words []string) error {
 	for i, word := range words {
 		words[i], _, _ = strings.Cut(word, "|")
 	}
-	cmd, rest, err := (&app{}).root().Find(words)
+	cmd, rest, err := (&app{}).newRoot().Find(words)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ fix problems. The hub may be running or stopped. With --deep, doctor verifies ev
 	return cmd
 }
 
-func (d *doctor) note(check string, v verdict, format string, args ...any) *finding {
+func (d *doctor) addFinding(check string, v verdict, format string, args ...any) *finding {
 	d.findings = append(d.findings, finding{Check: check, Verdict: v, Message: fmt.Sprintf(format, args...)})
 	return &d.findings[len(d.findings)-1]
 }
@@ -74,7 +74,7 @@ func (d *doctor) note(check string, v verdict, format string, args ...any) *find
 // noteError adds an error and its suggestion as a finding.
 func (d *doctor) noteError(check string, err error) {
 	e := parley.AsError(err)
-	d.note(check, verdictFail, "%s", e.Message).Fix = e.Suggestion
+	d.addFinding(check, verdictFail, "%s", e.Message).Fix = e.Suggestion
 }
 
 // print prints the findings. It returns an error if a check failed.

@@ -15,13 +15,13 @@ func (d *doctor) checkHome() bool {
 	err := d.dir.Check()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.note("home", verdictWarn, "the home %s does not exist yet", d.dir).Fix = "start a hub in it with: " + d.app.commandLine("up")
+		d.addFinding("home", verdictWarn, "the home %s does not exist yet", d.dir).Fix = "start a hub in it with: " + d.app.commandLine("up")
 		return false
 	case err != nil:
 		d.noteError("home", err)
 		return false
 	default:
-		d.note("home", verdictOK, "%s is private", d.dir)
+		d.addFinding("home", verdictOK, "%s is private", d.dir)
 		return d.checkFiles()
 	}
 }
@@ -55,18 +55,18 @@ func (d *doctor) checkFiles() bool {
 	})
 	switch {
 	case err != nil:
-		d.note("files", verdictFail, "cannot read the files of the home: %v", err).Fix = "run parley doctor as the owner of the home"
+		d.addFinding("files", verdictFail, "cannot read the files of the home: %v", err).Fix = "run parley doctor as the owner of the home"
 	case open != "":
-		d.note("files", verdictFail, "other users can access %s", open).Fix = "chmod -R go= " + string(d.dir)
+		d.addFinding("files", verdictFail, "other users can access %s", open).Fix = "chmod -R go= " + string(d.dir)
 	default:
-		d.note("files", verdictOK, "only their owner can access the files")
+		d.addFinding("files", verdictOK, "only their owner can access the files")
 	}
 	return err == nil
 }
 
 func (d *doctor) checkConfig() {
 	for _, warning := range d.config.Warnings() {
-		d.note("config", verdictWarn, "%s", warning).Fix = "correct or unset the variable"
+		d.addFinding("config", verdictWarn, "%s", warning).Fix = "correct or unset the variable"
 	}
 	set := 0
 	for _, value := range d.config.Values() {
@@ -75,10 +75,10 @@ func (d *doctor) checkConfig() {
 		}
 	}
 	if set == 0 {
-		d.note("config", verdictOK, "all settings have their defaults")
+		d.addFinding("config", verdictOK, "all settings have their defaults")
 		return
 	}
-	d.note("config", verdictOK, "%s from the default (%s)", formatQuantity(int64(set), "setting differs", "settings differ"), d.dir.Config())
+	d.addFinding("config", verdictOK, "%s from the default (%s)", formatQuantity(int64(set), "setting differs", "settings differ"), d.dir.Config())
 }
 
 // checkNotify checks the secrets of notifiers.
@@ -88,7 +88,7 @@ func (d *doctor) checkNotify() {
 	case err != nil:
 		d.noteError("notify", err)
 	case people > 0:
-		d.note("notify", verdictOK, "%s notifiers, and their secrets are private", formatQuantity(int64(people), "person has", "people have"))
+		d.addFinding("notify", verdictOK, "%s notifiers, and their secrets are private", formatQuantity(int64(people), "person has", "people have"))
 	}
 }
 
@@ -104,27 +104,27 @@ func (d *doctor) checkClock(newest *time.Time) {
 	mend := "set the clock, and synchronize it with NTP"
 	switch {
 	case now.Before(oldestClock):
-		d.note("clock", verdictFail, "the clock says %s, which is long ago", now.UTC().Format(time.RFC3339)).Fix = mend
+		d.addFinding("clock", verdictFail, "the clock says %s, which is long ago", now.UTC().Format(time.RFC3339)).Fix = mend
 	case newest != nil && newest.After(now.Add(clockSlack)):
-		d.note("clock", verdictWarn, "the clock says %s, but the newest stored data is from %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Fix = mend
+		d.addFinding("clock", verdictWarn, "the clock says %s, but the newest stored data is from %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Fix = mend
 	default:
-		d.note("clock", verdictOK, "the clock says %s", now.UTC().Format(time.RFC3339))
+		d.addFinding("clock", verdictOK, "the clock says %s", now.UTC().Format(time.RFC3339))
 	}
 }
 
 const (
-	leastDisk      = 1 << 30
-	leastDiskShare = 20 // one in so many bytes
+	minFreeDisk      = 1 << 30
+	minFreeDiskShare = 20 // one in so many bytes
 )
 
 func (d *doctor) checkDisk(free, total int64) {
 	switch {
 	case total == 0:
 		return // the size is unknown
-	case free < max(leastDisk, total/leastDiskShare):
-		d.note("disk", verdictWarn, "%s of %s are free", formatSize(free), formatSize(total)).Fix = "free space, or set a retention; the hub cannot store anything on a full disk"
+	case free < max(minFreeDisk, total/minFreeDiskShare):
+		d.addFinding("disk", verdictWarn, "%s of %s are free", formatSize(free), formatSize(total)).Fix = "free space, or set a retention; the hub cannot store anything on a full disk"
 	default:
-		d.note("disk", verdictOK, "%s of %s are free", formatSize(free), formatSize(total))
+		d.addFinding("disk", verdictOK, "%s of %s are free", formatSize(free), formatSize(total))
 	}
 }
 

@@ -23,9 +23,9 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		d.noteError("hub", err)
 		return nil
 	}
-	d.note("hub", verdictOK, "the hub runs as process %d since %s", status.PID, d.app.formatTime(status.StartedAt))
+	d.addFinding("hub", verdictOK, "the hub runs as process %d since %s", status.PID, d.app.formatTime(status.StartedAt))
 	for _, reason := range status.NotReady {
-		d.note("ready", verdictFail, "the hub cannot store anything at present: %s", reason.Message).Fix = reason.Suggestion
+		d.addFinding("ready", verdictFail, "the hub cannot store anything at present: %s", reason.Message).Fix = reason.Suggestion
 	}
 	d.checkVersion(status.Version)
 	d.checkSocket(status.Socket)
@@ -34,11 +34,11 @@ func (d *doctor) examineHub(ctx context.Context) error {
 	d.checkDisk(status.DiskFree, status.DiskTotal)
 	for _, alert := range parley.GroupAlerts(status.Alerts) {
 		if alert.Name != "disk" { // checkDisk has reported it
-			d.note("alert", verdictWarn, "%s", alert.Message).Fix = d.app.alertRemedy(alert)
+			d.addFinding("alert", verdictWarn, "%s", alert.Message).Fix = d.app.alertRemedy(alert)
 		}
 	}
 	for _, agent := range status.UnknownClients {
-		d.note("clients", verdictWarn, "the program that opened the session of %s is not a known client: the hub may take other commands of that program for yours", agent).
+		d.addFinding("clients", verdictWarn, "the program that opened the session of %s is not a known client: the hub may take other commands of that program for yours", agent).
 			Fix = "if it is an agent's client, add its name to clients in config.yaml"
 	}
 	if bridges, err := hub.Bridges(ctx); err != nil {
@@ -59,28 +59,28 @@ func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 		what, remedy := d.app.bridgeProblem(v)
 		switch info, err := os.Stat(v.Root); {
 		case !v.Outside && (err != nil || !info.IsDir()):
-			d.note("bridges", verdictFail, "%s: there is no directory %s that this user can see", v.ID, v.Root).Fix = "restore the directory, or remove the bridge: " +
+			d.addFinding("bridges", verdictFail, "%s: there is no directory %s that this user can see", v.ID, v.Root).Fix = "restore the directory, or remove the bridge: " +
 				d.app.commandLine("bridge", "remove", v.ID)
 		case what != "":
-			d.note("bridges", verdictWarn, "%s", what).Fix = remedy
+			d.addFinding("bridges", verdictWarn, "%s", what).Fix = remedy
 		default:
 			sound++
 		}
 	}
 	if sound > 0 {
-		d.note("bridges", verdictOK, "%s", formatQuantity(sound, "bridge works", "bridges work"))
+		d.addFinding("bridges", verdictOK, "%s", formatQuantity(sound, "bridge works", "bridges work"))
 	}
 }
 
 func (d *doctor) checkVersion(hub string) {
 	if hub == parley.Version {
-		d.note("versions", verdictOK, "program and hub are parley %s (%s)", hub, platform())
+		d.addFinding("versions", verdictOK, "program and hub are parley %s (%s)", hub, platform())
 		return
 	}
-	d.note("versions", verdictWarn, "this program is parley %s, the hub is %s", parley.Version, hub).Fix = d.restart()
+	d.addFinding("versions", verdictWarn, "this program is parley %s, the hub is %s", parley.Version, hub).Fix = d.restartHint()
 }
 
-func (d *doctor) restart() string {
+func (d *doctor) restartHint() string {
 	return "restart the hub: " + d.app.commandLine("down") + " && " + d.app.commandLine("up", "--detach")
 }
 
@@ -88,11 +88,11 @@ func (d *doctor) checkSocket(path string) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		d.note("socket", verdictFail, "%v", err).Fix = d.restart()
+		d.addFinding("socket", verdictFail, "%v", err).Fix = d.restartHint()
 	case info.Mode().Perm()&0o077 != 0:
-		d.note("socket", verdictFail, "other users can access %s", path).Fix = "chmod 600 " + path
+		d.addFinding("socket", verdictFail, "other users can access %s", path).Fix = "chmod 600 " + path
 	default:
-		d.note("socket", verdictOK, "%s answers", path)
+		d.addFinding("socket", verdictOK, "%s answers", path)
 	}
 }
 
@@ -106,15 +106,15 @@ func (d *doctor) checkAddress(ctx context.Context, address string) {
 		response, err = http.DefaultClient.Do(request)
 	}
 	if err != nil {
-		d.note("address", verdictFail, "%s does not answer: %v", address, err).Fix = "check the firewall, or choose another address with --addr"
+		d.addFinding("address", verdictFail, "%s does not answer: %v", address, err).Fix = "check the firewall, or choose another address with --addr"
 		return
 	}
 	_ = response.Body.Close()
 	if response.Header.Get("Parley-Version") == "" {
-		d.note("address", verdictFail, "another program answers at %s", address).Fix = "choose another address with --addr"
+		d.addFinding("address", verdictFail, "another program answers at %s", address).Fix = "choose another address with --addr"
 		return
 	}
-	d.note("address", verdictOK, "http://%s answers", address)
+	d.addFinding("address", verdictOK, "http://%s answers", address)
 }
 
 // newestTime returns the time of the newest conversation that the caller may see, or nil if it is unknown.
@@ -130,7 +130,7 @@ func newestTime(ctx context.Context, hub *client.Client) *time.Time {
 // checked the structure itself.
 func (d *doctor) checkDatabase(ctx context.Context, kind string, hub *client.Client) {
 	if !d.deep {
-		d.note("database", verdictOK, "%s, in use by the hub; --deep verifies everything in it", kind)
+		d.addFinding("database", verdictOK, "%s, in use by the hub; --deep verifies everything in it", kind)
 		return
 	}
 	tell, stop := d.app.showSteps(ctx, "verifying")
@@ -146,10 +146,10 @@ func (d *doctor) checkDatabase(ctx context.Context, kind string, hub *client.Cli
 
 func (d *doctor) noteAudit(audit parley.AuditReport) {
 	if audit.OK {
-		d.note("audit", verdictOK, "%s", formatQuantity(audit.Entries, "entry is unchanged", "entries are unchanged"))
+		d.addFinding("audit", verdictOK, "%s", formatQuantity(audit.Entries, "entry is unchanged", "entries are unchanged"))
 	}
 	for _, problem := range audit.Problems {
-		d.note("audit", verdictFail, "%s", problem).Fix = "find out who changed the audit log"
+		d.addFinding("audit", verdictFail, "%s", problem).Fix = "find out who changed the audit log"
 	}
 }
 
@@ -159,15 +159,15 @@ func checkProgressText(r parley.CheckReport) string {
 
 // examineStore opens the store of a hub that is not running.
 func (d *doctor) examineStore(ctx context.Context) error {
-	d.note("hub", verdictOK, "the hub is not running")
-	d.note("versions", verdictOK, "this program is parley %s (%s)", parley.Version, platform())
+	d.addFinding("hub", verdictOK, "the hub is not running")
+	d.addFinding("versions", verdictOK, "this program is parley %s (%s)", parley.Version, platform())
 	tell, stop := d.app.showSteps(ctx, "verifying")
 	found, err := server.Examine(ctx, d.app.offlineOptions(d.dir, d.config), d.deep, func(r parley.CheckReport) { tell(checkProgressText(r)) })
 	stop()
 	d.checkClock(found.Newest)
 	d.checkDisk(found.DiskFree, found.DiskTotal)
 	if e := parley.AsError(err); e != nil && e.Reason == parley.NotFound {
-		d.note("database", verdictWarn, "%s", e.Message).Fix = e.Suggestion
+		d.addFinding("database", verdictWarn, "%s", e.Message).Fix = e.Suggestion
 		return ctx.Err()
 	}
 	var report parley.CheckReport
@@ -180,7 +180,7 @@ func (d *doctor) examineStore(ctx context.Context) error {
 			d.noteAudit(*found.Audit)
 		}
 	} else {
-		d.note("database", verdictOK, "the database can be opened; --deep verifies everything in it")
+		d.addFinding("database", verdictOK, "the database can be opened; --deep verifies everything in it")
 	}
 	return ctx.Err()
 }
@@ -191,9 +191,9 @@ func (d *doctor) noteReport(kind string, report parley.CheckReport, err error) {
 		return
 	}
 	for _, problem := range report.Problems {
-		d.note("database", verdictFail, "%s", problem).Fix = "restore the newest backup, or store the named items again"
+		d.addFinding("database", verdictFail, "%s", problem).Fix = "restore the newest backup, or store the named items again"
 	}
 	if len(report.Problems) == 0 {
-		d.note("database", verdictOK, "%s is sound: %s", kind, checkProgressText(report))
+		d.addFinding("database", verdictOK, "%s is sound: %s", kind, checkProgressText(report))
 	}
 }

@@ -62,7 +62,7 @@ func checkReplace(name string, force bool) error {
 	}
 }
 
-func exists(name string) bool {
+func fileExists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
 }

@@ -30,7 +30,7 @@ func TestNoFlagRepeatsTheWordsOfAParser(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit((&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, output: formatTable}).root())
+	visit((&app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, output: formatTable}).newRoot())
 	if refused < 50 {
 		t.Errorf("only %d flags were tried", refused)
 	}
@@ -39,7 +39,7 @@ func TestNoFlagRepeatsTheWordsOfAParser(t *testing.T) {
 // --wait alone waits for the usual time, and --wait=60s for another, wherever a command waits.
 func TestWaitIsTheSameFlagEverywhere(t *testing.T) {
 	found := map[string]bool{}
-	each((&app{}).root(), func(cmd *cobra.Command) {
+	each((&app{}).newRoot(), func(cmd *cobra.Command) {
 		wait := cmd.Flags().Lookup("wait")
 		if wait == nil {
 			return

@@ -17,7 +17,7 @@ func (a *app) rootFor(program string) *cobra.Command {
 		"send-message": a.sendMessageCommand, "who": a.whoCommand, "blackboard": a.blackboardCommand,
 	}[name]
 	if !own {
-		return a.root()
+		return a.newRoot()
 	}
 	a.program = program
 	root := make()

@@ -81,7 +81,7 @@ func (a *app) printTable(table [][]string, below ...string) {
 	}
 	widths := columnWidths(table)
 	for i, row := range table {
-		line := a.fit(align(row, widths))
+		line := a.fit(alignRow(row, widths))
 		if i == 0 && a.colours() {
 			line = "\x1b[1m" + line + "\x1b[0m"
 		}
@@ -116,7 +116,7 @@ func (a *app) printFields(pairs ...string) {
 	}
 	widths := columnWidths(table)
 	for _, row := range table {
-		_, _ = fmt.Fprintln(a.out, align(row, widths))
+		_, _ = fmt.Fprintln(a.out, alignRow(row, widths))
 	}
 }
 
@@ -133,7 +133,7 @@ func columnWidths(table [][]string) []int {
 	return widest
 }
 
-func align(row []string, widths []int) string {
+func alignRow(row []string, widths []int) string {
 	var line strings.Builder
 	for i, cell := range row {
 		line.WriteString(cell)

@@ -46,12 +46,12 @@ that is not a home, or that has other files in it. It does not remove the progra
 		if err := a.confirm(cmd, yes, "Remove everything permanently?"); err != nil {
 			return err
 		}
-		return a.uninstall(cmd, dir)
+		return a.removeHome(cmd, dir)
 	}
 	return cmd
 }
 
-func (a *app) uninstall(cmd *cobra.Command, dir home.Dir) error {
+func (a *app) removeHome(cmd *cobra.Command, dir home.Dir) error {
 	_, c, err := a.loadConfig(cmd)
 	database := err == nil && c.Store != config.SQLite
 	if err := stopIfRunning(cmd.Context(), dir); err != nil {

@@ -20,7 +20,7 @@ var loadKeys = []Key{
 		func(c *Config) *int { return &c.Calls.Changes }),
 	concurrencyKey("calls.waits", "64", "calls of one participant may wait for a result at once: asks, and all calls with `wait`",
 		func(c *Config) *int { return &c.Calls.Waits }),
-	atOnce("calls.streams", "32", "event streams one participant may have open at once",
+	concurrencyKey("calls.streams", "32", "event streams one participant may have open at once",
 		func(c *Config) *int { return &c.Calls.Streams }),
 	concurrencyKey("calls.streams_total", "2048", "event streams all participants together may have open at once. Owners may open more",
 		func(c *Config) *int { return &c.Calls.AllStreams }),
@@ -45,8 +45,8 @@ var loadKeys = []Key{
 	},
 }
 
-// atOnce returns a key that limits concurrent calls.
-func atOnce(name, otherwise, doc string, field func(*Config) *int) Key {
+// concurrencyKey returns a key that limits concurrent calls.
+func concurrencyKey(name, otherwise, doc string, field func(*Config) *int) Key {
 	return Key{
 		Name: name, Type: "number", Default: otherwise, Doc: "How many " + doc + "; 0 means no limit.",
 		read: setField(field, number(0, 1_000_000)),

@@ -23,7 +23,7 @@ func Files(dir string) ([]parley.IdentityFile, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, unreadable(dir, err)
+		return nil, fileError(dir, err)
 	}
 	defer func() { _ = root.Close() }()
 	var files []parley.IdentityFile
@@ -33,14 +33,14 @@ func Files(dir string) ([]parley.IdentityFile, error) {
 			continue
 		}
 		if err != nil {
-			return nil, unreadable(name, err)
+			return nil, fileError(name, err)
 		}
 		files = append(files, parley.IdentityFile{Name: name, Text: text})
 	}
 	return files, nil
 }
 
-func unreadable(what string, err error) error {
+func fileError(what string, err error) error {
 	return parley.Errorf(parley.BadInput, "the identity file %s cannot be read: %w", what, err).
 		Suggest("make it a regular file that the hub may read, or remove it")
 }

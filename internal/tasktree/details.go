@@ -15,18 +15,18 @@ func (d drawing) details(t parley.TaskView) string {
 	var parts []string
 	switch t.Status {
 	case parley.TaskCompleted:
-		parts = d.finished(t)
+		parts = d.finishedDetails(t)
 	case parley.TaskFailed, parley.TaskCancelled:
-		parts = failed(t)
+		parts = failedDetails(t)
 	case parley.TaskQueued:
-		parts = d.queued(t)
+		parts = d.queuedDetails(t)
 	default:
-		parts = active(t)
+		parts = activeDetails(t)
 	}
 	return strings.Join(parts, "; ")
 }
 
-func (d drawing) finished(t parley.TaskView) (parts []string) {
+func (d drawing) finishedDetails(t parley.TaskView) (parts []string) {
 	if t.Outcome == parley.OutcomePartial {
 		parts = append(parts, string(t.Outcome))
 	}
@@ -36,7 +36,7 @@ func (d drawing) finished(t parley.TaskView) (parts []string) {
 	return parts
 }
 
-func failed(t parley.TaskView) []string {
+func failedDetails(t parley.TaskView) []string {
 	if t.Error == nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func failed(t parley.TaskView) []string {
 	return []string{why}
 }
 
-func (d drawing) queued(t parley.TaskView) (parts []string) {
+func (d drawing) queuedDetails(t parley.TaskView) (parts []string) {
 	if len(t.WaitsOn.After) > 0 {
 		return []string{"waits for " + strings.Join(t.WaitsOn.After, ", ")}
 	}
@@ -60,7 +60,7 @@ func (d drawing) queued(t parley.TaskView) (parts []string) {
 	return nil
 }
 
-func active(t parley.TaskView) (parts []string) {
+func activeDetails(t parley.TaskView) (parts []string) {
 	switch {
 	case t.Blocked():
 		parts = append(parts, "blocked: "+strings.Join(t.Progress.Blockers, ", "))

@@ -69,7 +69,7 @@ func (d drawing) drawLevel(lines []Line, above string, depth int) []Line {
 	tasks := d.children[above]
 	slices.SortStableFunc(tasks, func(a, b parley.TaskView) int { return byNumber(a.ID, b.ID) })
 	for _, t := range tasks {
-		lines = append(lines, Line{t, branch(depth), d.text(t, branch(depth))})
+		lines = append(lines, Line{t, branchText(depth), d.lineText(t, branchText(depth))})
 		lines = d.drawLevel(lines, t.ID, depth+1)
 	}
 	return lines
@@ -83,15 +83,15 @@ func byNumber(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func branch(depth int) string {
+func branchText(depth int) string {
 	if depth == 0 {
 		return ""
 	}
 	return strings.Repeat("    ", depth-1) + "  └── "
 }
 
-func (d drawing) text(t parley.TaskView, branch string) string {
-	before, after := t.ID+`: "`, `" (`+d.name(t.Assignee)+") — "+state(t)
+func (d drawing) lineText(t parley.TaskView, branch string) string {
+	before, after := t.ID+`: "`, `" (`+d.name(t.Assignee)+") — "+stateText(t)
 	if about := d.details(t); about != "" {
 		after += "  (" + about + ")"
 	}
@@ -120,7 +120,7 @@ func (d drawing) name(id string) string {
 	return id
 }
 
-func state(t parley.TaskView) string {
+func stateText(t parley.TaskView) string {
 	word := strings.ToUpper(string(t.Status))
 	switch t.Status {
 	case parley.TaskCompleted:

@@ -16,7 +16,7 @@ const labels = 10 // width of the names of fields
 // drawDetail draws the details of one agent in a number of rows.
 func (m *Model) drawDetail(rows int) []string {
 	v := m.detail.View
-	lines := []string{m.rule(plain.Line(v.ID))}
+	lines := []string{m.ruleLine(plain.Line(v.ID))}
 	if v.UUID == "" {
 		return append(lines, "…")
 	}
@@ -26,7 +26,7 @@ func (m *Model) drawDetail(rows int) []string {
 		}
 	}
 	if len(m.detail.Runs) > 0 {
-		lines = append(lines, m.rule("runs"))
+		lines = append(lines, m.ruleLine("runs"))
 	}
 	for _, run := range m.detail.Runs {
 		lines = append(lines, m.drawEndedRun(run))

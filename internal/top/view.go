@@ -76,19 +76,19 @@ func (m *Model) body() []string {
 	p := m.sections()
 	lines := m.drawAgents(p.agents)
 	if p.stuck > 0 {
-		lines = append(lines, m.rule("stuck"))
+		lines = append(lines, m.ruleLine("stuck"))
 		for _, task := range m.snapshot.Stuck[:p.stuck] {
 			lines = append(lines, m.style.bad.Render(m.fit(stuckText(task))))
 		}
 	}
 	if p.runs > 0 {
-		lines = append(lines, m.rule("live runs"))
+		lines = append(lines, m.ruleLine("live runs"))
 		for _, run := range m.snapshot.Runs[:p.runs] {
 			lines = append(lines, m.drawRun(run))
 		}
 	}
 	if p.news > 0 {
-		lines = append(lines, m.rule("recent events"))
+		lines = append(lines, m.ruleLine("recent events"))
 		for _, one := range m.recentEvents[len(m.recentEvents)-p.news:] {
 			lines = append(lines, m.drawLine(one))
 		}
@@ -152,8 +152,8 @@ func (m *Model) footer() string {
 	return m.style.faint.Render(m.fit(text + orders[m.order].name))
 }
 
-// rule returns a line across the screen with a text in it.
-func (m *Model) rule(text string) string {
+// ruleLine returns a line across the screen with a text in it.
+func (m *Model) ruleLine(text string) string {
 	text = ansi.Truncate("── "+text+" ", m.width, "…")
 	return m.style.faint.Render(text + strings.Repeat("─", max(m.width-ansi.StringWidth(text), 0)))
 }
