@@ -35,7 +35,7 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 			},
 			"the hub goes": func(*rapid.T) {
 				if !room.away {
-					w.queueNews(Signal{Kind: Lost})
+					w.queueNews(Signal{Kind: ConnectionLost})
 					room.away = true
 				}
 			},
