@@ -35,7 +35,7 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 			},
 			"the hub goes": func(*rapid.T) {
 				if !room.away {
-					w.queueNews(Signal{Kind: ConnectionLost})
+					w.queueNews(Signal{Kind: Disconnected})
 					room.away = true
 				}
 			},
@@ -82,7 +82,7 @@ func (w *slowHub) queueNews(s Signal) {
 func (w *slowHub) comeBack() {
 	if w.room.away {
 		w.room.away = false
-		w.queueNews(Signal{Kind: Back})
+		w.queueNews(Signal{Kind: Connected})
 	}
 }
 
