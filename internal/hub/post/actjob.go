@@ -18,41 +18,41 @@ import (
 // Job is what a message on its way into the store does to a task: it asks for it, or says something of it.
 type Job struct {
 	task parley.Task
-	asks bool
-	says parley.TaskChange
+	requested bool
+	change parley.TaskChange
 }
 
 // JobOf finds out what a message does to a task, as the calls do: a task that it asks for is made. What does not
 // count is left aside, and the sender is told.
 func JobOf(u *unit.Unit, p Posting, m *parley.Message, parent *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
-	if err := belong(u, p, m); err != nil || p.Deed == nil || p.Request || p.answers {
+	if err := setTask(u, p, m); err != nil || p.Deed == nil || p.Request || p.runAnswer {
 		return nil, err
 	}
 	if p.Deed.Asks != nil {
-		return askedBy(u, p, m, where, r)
+		return requestTask(u, p, m, where, r)
 	}
-	t, found, err := linked(u, p, m, parent)
+	t, found, err := reportedTask(u, p, m, parent)
 	if err != nil || !found {
 		return nil, err
 	}
-	if p.Deed.quiet && (u.Me.Dispatched() || t.Assignee != u.Me.ID || t.Status.Ended()) {
+	if p.Deed.reply && (u.Me.Dispatched() || t.Assignee != u.Me.ID || t.Status.Ended()) {
 		return nil, nil
 	}
-	if why := mayAct(u, t, *p.Deed.says); why != nil {
+	if why := mayReport(u, t, *p.Deed.change); why != nil {
 		r.Notices = append(r.Notices, fmt.Sprintf("%s was not changed: %s", t.ID, parley.AsError(why).Message))
 		return nil, nil
 	}
 	m.Task = t.ID
-	return &Job{task: t, says: *p.Deed.says}, nil
+	return &Job{task: t, change: *p.Deed.change}, nil
 }
 
-// belong says which task a message belongs to: that of a request, that of the run whose answer it is, or the one that
+// setTask says which task a message belongs to: that of a request, that of the run whose answer it is, or the one that
 // its sender names, who must see it.
-func belong(u *unit.Unit, p Posting, m *parley.Message) error {
+func setTask(u *unit.Unit, p Posting, m *parley.Message) error {
 	switch {
 	case p.Task != "":
 		m.Task = p.Task
-	case p.answers:
+	case p.runAnswer:
 		m.Task = p.By.Task
 	case p.Draft.Task != "":
 		t, err := tasks.Task(u, p.Draft.Task)
@@ -62,12 +62,12 @@ func belong(u *unit.Unit, p Posting, m *parley.Message) error {
 	return nil
 }
 
-// linked is the task that a message says something of: the one it names, or that of the message it answers.
-func linked(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.Task, found bool, err error) {
+// reportedTask is the task that a message says something of: the one it names, or that of the message it answers.
+func reportedTask(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.Task, found bool, err error) {
 	switch {
 	case m.Task != "":
 		t, err = u.Tasks().Get(m.Task)
-	case parent == nil || p.Deed.quiet && parent.Task == "":
+	case parent == nil || p.Deed.reply && parent.Task == "":
 		return t, false, nil
 	default:
 		t, err = tasks.TaskOfMessage(u, *parent)
@@ -82,8 +82,8 @@ func linked(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.Task, 
 	return t, sees, err
 }
 
-// mayAct says why what the caller says of a task does not count, or nil.
-func mayAct(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
+// mayReport says why what the caller says of a task does not count, or nil.
+func mayReport(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
 	switch {
 	case !work.SpeaksFor(u, t):
 		return parley.Errorf(parley.NotPermitted, "only the word of %s counts", t.Assignee)
@@ -96,9 +96,9 @@ func mayAct(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
 	}
 }
 
-// askedBy makes the task that a message asks one participant for. A message that is for nobody in particular, or for
+// requestTask makes the task that a message asks one participant for. A message that is for nobody in particular, or for
 // several, asks for none.
-func askedBy(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
+func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
 	to := m.To
 	if others := m.Addressees(where); to == "" && where.FixedMembers() && len(others) == 1 {
 		to = others[0]
@@ -110,7 +110,7 @@ func askedBy(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversati
 	if err != nil {
 		return nil, err
 	}
-	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Work: p.Deed.work}
+	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Work: p.Deed.details}
 	if err := policy.MayCall(u, o, assignee); err != nil { // also where it may answer, whatever the rules say
 		return nil, err
 	}
@@ -130,21 +130,21 @@ func askedBy(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversati
 	}
 	r.Notices = append(r.Notices, o.Work.Notices...)
 	m.Task, m.Deadline = t.ID, nil // the task has it
-	return &Job{task: t, asks: true}, tasks.InsertRow(u.Tx, t)
+	return &Job{task: t, requested: true}, tasks.InsertRow(u.Tx, t)
 }
 
-// forTask gives those whom a message reaches what it is for: work for the assignee, once nothing else is left to wait
+// setTaskPurpose gives those whom a message reaches what it is for: work for the assignee, once nothing else is left to wait
 // for. Who is called back because of it is not woken by it, nor is anybody by news of how it goes.
-func forTask(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
+func setTaskPurpose(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
 	switch {
-	case j != nil && j.asks:
+	case j != nil && j.requested:
 		for i := range to {
 			if to[i].Agent == j.task.Assignee {
 				to[i].Wakes, to[i].Purpose = true, parley.PurposeTask
 			}
 		}
-	case j != nil && (j.says.Status.Ended() && j.task.CallbackTo != "" || m.Type == typeStatusUpdate):
-		return toldLater(u, *j, to)
+	case j != nil && (j.change.Status.Ended() && j.task.CallbackTo != "" || m.Type == typeStatusUpdate):
+		return withoutRequester(u, *j, to)
 	case p.Purpose != parley.PurposeTask || m.Task == "":
 		return to, nil
 	}
@@ -159,14 +159,14 @@ func forTask(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parley.Reac
 	return to, err
 }
 
-// toldLater lets news of a task not wake its requester. Who lives in a tree does not even get it where it is the end: it is told
+// withoutRequester lets news of a task not wake its requester. Who lives in a tree does not even get it where it is the end: it is told
 // of that by a document of its own.
-func toldLater(u *unit.Unit, j Job, to []parley.Reach) ([]parley.Reach, error) {
+func withoutRequester(u *unit.Unit, j Job, to []parley.Reach) ([]parley.Reach, error) {
 	requester, err := u.Agents().Find(j.task.Requester)
 	if err != nil {
 		return to, err
 	}
-	if j.says.Status.Ended() && requester.Runtime == parley.RuntimeBridge {
+	if j.change.Status.Ended() && requester.Runtime == parley.RuntimeBridge {
 		return slices.DeleteFunc(to, func(r parley.Reach) bool { return r.Agent == requester.ID }), nil
 	}
 	for i := range to {
@@ -182,24 +182,24 @@ func Do(u *unit.Unit, j *Job, m parley.Message, tree *parley.Bridge) error {
 	if j == nil {
 		return nil
 	}
-	if j.asks {
+	if j.requested {
 		return work.Requested(u, j.task, m)
 	}
 	t, err := u.Tasks().Get(j.task.ID) // which the answer may have begun
 	if err != nil {
 		return err
 	}
-	if j.says.Status.Ended() {
-		if err := toldInTree(u, &t, m, tree); err != nil {
+	if j.change.Status.Ended() {
+		if err := countAsCallback(u, &t, m, tree); err != nil {
 			return err
 		}
 	}
-	return work.SayOfTask(u.ReportedBy(&m), &t, j.says)
+	return work.SayOfTask(u.ReportedBy(&m), &t, j.change)
 }
 
-// toldInTree has the document by which a task ends be the callback to a requester who reads it in its inbox, or in the same channel
+// countAsCallback has the document by which a task ends be the callback to a requester who reads it in its inbox, or in the same channel
 // of the same tree: another one would say it twice.
-func toldInTree(u *unit.Unit, t *parley.Task, m parley.Message, tree *parley.Bridge) error {
+func countAsCallback(u *unit.Unit, t *parley.Task, m parley.Message, tree *parley.Bridge) error {
 	if tree == nil || t.CallbackTo == "" {
 		return nil
 	}

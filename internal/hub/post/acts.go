@@ -20,44 +20,44 @@ const (
 	typeStatusUpdate   parley.Type = "status-update"
 )
 
-// deed is what a message does to a task beside being read: it asks for one, or says something of one.
-type deed struct {
+// taskIntent is what a message does to a task beside being read: it asks for one, or says something of one.
+type taskIntent struct {
 	Asks  *parley.Contact
-	work  unit.TaskDetails
-	says  *parley.TaskChange
-	quiet bool // it is a reply, which says something of a task only where its assignee has no runs
+	details  unit.TaskDetails
+	change  *parley.TaskChange
+	reply bool // it is a reply, which says something of a task only where its assignee has no runs
 }
 
-// asPosted lets all pass that fits into a message: what a message says of a task is no longer than the message.
-var asPosted = parley.Limits{Body: math.MaxInt}
+// anyLength lets all pass that fits into a message: what a message says of a task is no longer than the message.
+var anyLength = parley.Limits{Body: math.MaxInt}
 
 // DecodeDeed reads what a message does to a task, in its own words or in those of S0, S1 or S3. What it cannot make
 // sense of it leaves aside: the message is a message all the same.
-func DecodeDeed(d parley.Draft) *deed {
-	var do *deed
+func DecodeDeed(d parley.Draft) *taskIntent {
+	var do *taskIntent
 	switch d.Type {
 	case parley.TypeTask, typeTaskAssign, typeTaskDelegation:
 		do = decodeDelegation(d)
 	case parley.TypeRequest:
 		do = decodeRequest(d)
 	case typeStatusUpdate, parley.TypeStatus:
-		do = says(decodeStatus(d))
+		do = changeIntent(decodeStatus(d))
 	case parley.TypeNotification:
-		do = says(decodeNotification(d))
+		do = changeIntent(decodeNotification(d))
 	case TypeTaskResult, parley.TypeResult:
-		do = says(decodeResult(d))
+		do = changeIntent(decodeResult(d))
 	case parley.TypeResponse:
 		do = decodeResponse(d)
 	case parley.TypeError:
-		do = says(decodeError(d))
+		do = changeIntent(decodeError(d))
 	case parley.TypeChat:
-		do = said(d)
+		do = replyIntent(d)
 	}
-	if do == nil || do.says != nil && do.says.Check(asPosted) != nil || do.Asks != nil && parley.TitleOf(do.Asks.Message) == "" {
+	if do == nil || do.change != nil && do.change.Check(anyLength) != nil || do.Asks != nil && parley.TitleOf(do.Asks.Message) == "" {
 		return nil
 	}
 	if do.Asks != nil {
-		do.Asks.Pattern, do.Asks.Priority, do.work.Lenient = parley.PatternDelegate, d.Priority, true
+		do.Asks.Pattern, do.Asks.Priority, do.details.Lenient = parley.PatternDelegate, d.Priority, true
 		if d.Deadline != nil {
 			do.Asks.Deadline = d.Deadline
 		}
@@ -65,20 +65,20 @@ func DecodeDeed(d parley.Draft) *deed {
 	return do
 }
 
-func says(c *parley.TaskChange) *deed {
+func changeIntent(c *parley.TaskChange) *taskIntent {
 	if c == nil {
 		return nil
 	}
-	return &deed{says: c}
+	return &taskIntent{change: c}
 }
 
-// said is a reply: progress, in words.
-func said(d parley.Draft) *deed {
-	return &deed{says: &parley.TaskChange{Progress: &parley.TaskProgress{Message: unit.Clipped(d.Content.Text)}}, quiet: true}
+// replyIntent is a reply: progress, in words.
+func replyIntent(d parley.Draft) *taskIntent {
+	return &taskIntent{change: &parley.TaskChange{Progress: &parley.TaskProgress{Message: unit.Clipped(d.Content.Text)}}, reply: true}
 }
 
 // decodeRequest reads S1's request: the action task.assign.
-func decodeRequest(d parley.Draft) *deed {
+func decodeRequest(d parley.Draft) *taskIntent {
 	var p struct {
 		Action   string          `json:"action"`
 		Params   json.RawMessage `json:"params"`
@@ -93,7 +93,7 @@ func decodeRequest(d parley.Draft) *deed {
 	}
 	_ = json.Unmarshal(p.Params, &params) // which may be anything
 	text := cmp.Or(d.Content.Text, params.Text, params.Task, unit.AsWords(p.Params))
-	return &deed{Asks: &parley.Contact{Message: text, Deadline: moment(p.Deadline)}}
+	return &taskIntent{Asks: &parley.Contact{Message: text, Deadline: parseTime(p.Deadline)}}
 }
 
 // delegationPayload is the payload of S3's task-delegation.
@@ -110,7 +110,7 @@ type delegationPayload struct {
 }
 
 // decodeDelegation reads S3's task-delegation, and any other request for a task: what it has no S3 payload for, its text says.
-func decodeDelegation(d parley.Draft) *deed {
+func decodeDelegation(d parley.Draft) *taskIntent {
 	var p delegationPayload
 	if len(d.Payload) > 0 && json.Unmarshal(d.Payload, &p) != nil || parley.CheckNeeded(p.Context.Dependencies) != nil {
 		if d.Type == typeTaskDelegation {
@@ -121,11 +121,11 @@ func decodeDelegation(d parley.Draft) *deed {
 	if d.Type != typeTaskDelegation {
 		p.Task = cmp.Or(d.Content.Text, p.Task)
 	}
-	return &deed{
+	return &taskIntent{
 		Asks: &parley.Contact{
-			Message: cmp.Or(p.Task, d.Content.Text), After: p.Context.Dependencies, Deadline: moment(p.Context.Deadline),
+			Message: cmp.Or(p.Task, d.Content.Text), After: p.Context.Dependencies, Deadline: parseTime(p.Context.Deadline),
 		},
-		work: unit.TaskDetails{Original: p.Metadata.Original, Reason: unit.Clipped(p.Metadata.Reason)},
+		details: unit.TaskDetails{Original: p.Metadata.Original, Reason: unit.Clipped(p.Metadata.Reason)},
 	}
 }
 
@@ -208,7 +208,7 @@ func decodeResult(d parley.Draft) *parley.TaskChange {
 			result.Metrics[name] = value
 		}
 	}
-	return ended(p.Status, result, strings.Join(p.Issues, "; "))
+	return endedChange(p.Status, result, strings.Join(p.Issues, "; "))
 }
 
 // deliverables are S3's lists of files, one after the other.
@@ -225,7 +225,7 @@ func deliverables(raw json.RawMessage) (all []string) {
 }
 
 // decodeResponse reads S1's response. One that does not say how it went is a reply.
-func decodeResponse(d parley.Draft) *deed {
+func decodeResponse(d parley.Draft) *taskIntent {
 	var p struct {
 		Status string          `json:"status"`
 		Result json.RawMessage `json:"result"`
@@ -235,10 +235,10 @@ func decodeResponse(d parley.Draft) *deed {
 		return nil
 	}
 	if p.Status == "" {
-		return said(d)
+		return replyIntent(d)
 	}
 	result := &parley.TaskResult{Text: cmp.Or(d.Content.Text, unit.AsWords(p.Result)), Payload: unit.Beside(d.Payload, "status", "requestId")}
-	return says(ended(p.Status, result, unit.AsWords(p.Error)))
+	return changeIntent(endedChange(p.Status, result, unit.AsWords(p.Error)))
 }
 
 // decodeError reads S1's error.
@@ -252,8 +252,8 @@ func decodeError(d parley.Draft) *parley.TaskChange {
 	return &parley.TaskChange{Status: parley.TaskFailed, Reason: unit.Clipped(cmp.Or(p.Message, d.Content.Text))}
 }
 
-// ended is how S1 and S3 say that something has ended.
-func ended(status string, r *parley.TaskResult, reason string) *parley.TaskChange {
+// endedChange is how S1 and S3 say that something has ended.
+func endedChange(status string, r *parley.TaskResult, reason string) *parley.TaskChange {
 	switch status {
 	case "success", "":
 		return &parley.TaskChange{Status: parley.TaskCompleted, Outcome: parley.OutcomeSuccess, Result: r}
@@ -266,8 +266,8 @@ func ended(status string, r *parley.TaskResult, reason string) *parley.TaskChang
 	}
 }
 
-// moment is a time as the formats write it, or nil.
-func moment(text string) *time.Time {
+// parseTime is a time as the formats write it, or nil.
+func parseTime(text string) *time.Time {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return nil

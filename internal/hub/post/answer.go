@@ -17,7 +17,7 @@ import (
 func ComposeAnswer(core *unit.Core, run, conversation, text string) (Posting, error) {
 	p := Posting{
 		Draft:  parley.Draft{Type: parley.TypeResponse, Conversation: conversation, Content: parley.Content{Text: core.Fitting(text)}},
-		Source: runs.SourceRun, Run: run, answers: true,
+		Source: runs.SourceRun, Run: run, runAnswer: true,
 	}
 	if p.Draft.Content.Text == "" {
 		return p, nil
@@ -36,7 +36,7 @@ func AnswerOf(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.
 	if text == "" {
 		return "", nil, nil
 	}
-	if id, err = alreadySaid(u, r, text); err != nil || id != "" {
+	if id, err = sameAnswer(u, r, text); err != nil || id != "" {
 		return id, nil, err
 	}
 	about, err := reports.AnswersWhat(u, r)
@@ -44,7 +44,7 @@ func AnswerOf(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.
 		return "", nil, err
 	}
 	if p.Draft.InReplyTo = about.ID; about.ID != "" {
-		if p.Draft.To, err = answersWhom(u, r, about); err != nil {
+		if p.Draft.To, err = answerAddressee(u, r, about); err != nil {
 			return "", nil, err
 		}
 	}
@@ -56,9 +56,9 @@ func AnswerOf(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.
 	return receipt.Message.ID, &receipt.Message, nil
 }
 
-// answersWhom is whom the answer of a run to a message is for: its sender, or, where that is the hub, who has asked for
+// answerAddressee is whom the answer of a run to a message is for: its sender, or, where that is the hub, who has asked for
 // the task.
-func answersWhom(u *unit.Unit, r parley.Run, about parley.Message) (string, error) {
+func answerAddressee(u *unit.Unit, r parley.Run, about parley.Message) (string, error) {
 	sender := about.From
 	if t, err := u.Tasks().Get(r.Task); err == nil && sender == parley.System {
 		sender = t.Requester
@@ -69,12 +69,12 @@ func answersWhom(u *unit.Unit, r parley.Run, about parley.Message) (string, erro
 	if err != nil || sender == r.Agent {
 		return "", err
 	}
-	return replyTo(u, sender, where)
+	return replyRecipient(u, sender, where)
 }
 
-// alreadySaid is the message by which a run, or an earlier attempt of it, has said the same where it was
+// sameAnswer is the message by which a run, or an earlier attempt of it, has said the same where it was
 // woken.
-func alreadySaid(u *unit.Unit, r parley.Run, text string) (string, error) {
+func sameAnswer(u *unit.Unit, r parley.Run, text string) (string, error) {
 	list, err := runs.Said(u, r)
 	if err != nil {
 		return "", err
@@ -87,14 +87,14 @@ func alreadySaid(u *unit.Unit, r parley.Run, text string) (string, error) {
 	return "", nil
 }
 
-// answerReaches is whom the answer of a run reaches: beside those that any message would, whom it answers. Who waits for
+// answerRecipients is whom the answer of a run reaches: beside those that any message would, whom it answers. Who waits for
 // it by an ask or a delegation gets it there instead.
-func answerReaches(u *unit.Unit, m parley.Message, p *Posting, present *conversations.Presence, members []string) ([]parley.Reach, error) {
+func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conversations.Presence, members []string) ([]parley.Reach, error) {
 	woken, err := u.Deliveries().GetAll(p.By.Agent, p.By.Triggers)
 	if err != nil {
 		return nil, err
 	}
-	senders, err := answered(u, m, woken)
+	senders, err := answeredSenders(u, m, woken)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func answerReaches(u *unit.Unit, m parley.Message, p *Posting, present *conversa
 	if err != nil {
 		return nil, err
 	}
-	p.free = slices.Collect(maps.Keys(senders))
+	p.mayWake = slices.Collect(maps.Keys(senders))
 	for _, id := range slices.Sorted(maps.Keys(senders)) {
 		in, err := present.Has(id)
 		if err != nil {
@@ -112,7 +112,7 @@ func answerReaches(u *unit.Unit, m parley.Message, p *Posting, present *conversa
 			members = append(members, id)
 		}
 	}
-	here, _, err := stillHere(u, members)
+	here, _, err := withoutRemoved(u, members)
 	here = slices.DeleteFunc(here, func(id string) bool { return slices.Contains(waiters, id) })
 	return m.AnswerReaches(present.Conv, here, senders), err
 }
@@ -141,9 +141,9 @@ func waitersFor(u *unit.Unit, r parley.Run, woken []parley.Delivery) (ids []stri
 	return ids, unit.IgnoreNotFound(err)
 }
 
-// answered are those a run answers: who sent what woke it, and whom its answer is for. They are marked who fetch for
+// answeredSenders are those a run answers: who sent what woke it, and whom its answer is for. They are marked who fetch for
 // themselves, or are people; the hub starts no run for them, so that an answer may wake them.
-func answered(u *unit.Unit, m parley.Message, woken []parley.Delivery) (map[string]bool, error) {
+func answeredSenders(u *unit.Unit, m parley.Message, woken []parley.Delivery) (map[string]bool, error) {
 	ids := make([]string, 0, len(woken)+1)
 	for _, d := range woken {
 		ids = append(ids, d.From)

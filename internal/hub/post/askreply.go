@@ -13,15 +13,15 @@ import (
 // withoutAsker removes the asker from the recipients of an answer: it gets the answer by its ask. The final text of a run
 // does not reach it anyway: see waitersFor.
 func withoutAsker(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, *parley.Wait, error) {
-	w, open, err := askedFor(u, p, m, parent)
+	w, open, err := openAskOf(u, p, m, parent)
 	if err != nil || !open || w.Waiter == m.From {
 		return audience, nil, err
 	}
 	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), &w, nil
 }
 
-// tellAnswerer tells the sender of an answer what it did to the ask, which was open before.
-func tellAnswerer(u *unit.Unit, ask *parley.Wait, receipt *parley.Receipt) error {
+// noteAsk tells the sender of an answer what it did to the ask, which was open before.
+func noteAsk(u *unit.Unit, ask *parley.Wait, receipt *parley.Receipt) error {
 	if ask == nil {
 		return nil
 	}
@@ -44,10 +44,10 @@ func tellAnswerer(u *unit.Unit, ask *parley.Wait, receipt *parley.Receipt) error
 	return nil
 }
 
-// askedFor is the open ask that a message concerns: the one that it replies to, or the one that its task answers.
-func askedFor(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {
+// openAskOf is the open ask that a message concerns: the one that it replies to, or the one that its task answers.
+func openAskOf(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {
 	switch {
-	case p.answers:
+	case p.runAnswer:
 		return w, false, nil
 	case parent != nil && waits.IsAsk(*parent):
 		w, err = u.Waits().Ask(parent.ID)

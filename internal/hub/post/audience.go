@@ -9,12 +9,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// audience resolves whom a message mentions and works out whom it reaches. Somebody named who is
+// findRecipients resolves whom a message mentions and works out whom it reaches. Somebody named who is
 // not in a public channel joins it; elsewhere the sender is told.
-func audience(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.Reach, error) {
+func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.Reach, error) {
 	present := &conversations.Presence{Unit: u, Conv: where.Conversation, Known: map[string]bool{u.Me.ID: where.Joined}}
 	var err error
-	if m.Mentions, u.UnknownNames, err = mentioned(u, p.calls, present); err != nil {
+	if m.Mentions, u.UnknownNames, err = resolveMentions(u, p.mentions, present); err != nil {
 		return nil, err
 	}
 	if m.To != "" && m.To != parley.All {
@@ -26,25 +26,25 @@ func audience(u *unit.Unit, m *parley.Message, p Posting, where conversations.Pl
 		if id == parley.All || id == parley.System {
 			continue
 		}
-		err := bringMentioned(u, p, id, where, present)
+		err := joinMentioned(u, p, id, where, present)
 		if parley.CodeOf(err) == parley.BadInput {
 			receipt.Notices = append(receipt.Notices, id+" was not woken: "+parley.AsError(err).Suggestion)
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	if p.spread != nil {
-		return p.spread, nil
+	if p.everybody != nil {
+		return p.everybody, nil
 	}
 	members, err := present.Reached(*m)
 	if err != nil {
 		return nil, err
 	}
-	if p.answers {
-		reached, err := answerReaches(u, *m, &p, present, members)
-		return reached, errors.Join(err, mute(u, p, *m, where, reached, receipt))
+	if p.runAnswer {
+		reached, err := answerRecipients(u, *m, &p, present, members)
+		return reached, errors.Join(err, muteMentions(u, p, *m, where, reached, receipt))
 	}
-	here, gone, err := stillHere(u, members)
+	here, gone, err := withoutRemoved(u, members)
 	if err != nil {
 		return nil, err
 	}
@@ -55,16 +55,16 @@ func audience(u *unit.Unit, m *parley.Message, p Posting, where conversations.Pl
 	if len(reached) == 0 && len(gone) > 0 {
 		return nil, agents.WasRemoved(gone[0])
 	}
-	return reached, mute(u, p, *m, where, reached, receipt)
+	return reached, muteMentions(u, p, *m, where, reached, receipt)
 }
 
-// bringMentioned is bring for somebody who is only mentioned. Whom the sender may not contact does not join for it.
-func bringMentioned(u *unit.Unit, p Posting, id string, where conversations.Place, present *conversations.Presence) error {
+// joinMentioned is bring for somebody who is only mentioned. Whom the sender may not contact does not join for it.
+func joinMentioned(u *unit.Unit, p Posting, id string, where conversations.Place, present *conversations.Presence) error {
 	in, err := present.Has(id)
 	if err != nil || in || !where.ReadableByAll() || u.SeesAll() {
 		return errors.Join(err, conversations.Bring(u, id, where, present))
 	}
-	why, err := muted(u, p, where, id)
+	why, err := muteReason(u, p, where, id)
 	if err == nil && why != "" {
 		err = parley.Errorf(parley.BadInput, "%s is not to be contacted", id).Suggest("%s", why)
 	}
@@ -74,7 +74,7 @@ func bringMentioned(u *unit.Unit, p Posting, id string, where conversations.Plac
 	return conversations.Bring(u, id, where, present)
 }
 
-func mentioned(u *unit.Unit, calls parley.Mentions, present *conversations.Presence) (ids, unknown []string, err error) {
+func resolveMentions(u *unit.Unit, calls parley.Mentions, present *conversations.Presence) (ids, unknown []string, err error) {
 	named := func(name string) (string, bool) {
 		if parley.Fold(name) == parley.All {
 			return parley.All, true
@@ -107,8 +107,8 @@ func mentioned(u *unit.Unit, calls parley.Mentions, present *conversations.Prese
 	return ids, unknown, nil
 }
 
-// stillHere parts members from those that have been removed.
-func stillHere(u *unit.Unit, ids []string) (here, gone []string, err error) {
+// withoutRemoved parts members from those that have been removed.
+func withoutRemoved(u *unit.Unit, ids []string) (here, gone []string, err error) {
 	for _, id := range ids {
 		a, err := u.Agents().Find(id)
 		if err != nil {

@@ -19,7 +19,7 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 	if err != nil {
 		return nil, err
 	}
-	p.spread = []parley.Reach{}
+	p.everybody = []parley.Reach{}
 	var barred []string
 	for _, a := range all {
 		if a.Kind != parley.KindAgent || a.RemovedAt != nil || a.ID == u.Me.ID || tier != "" && a.Tier != tier {
@@ -49,9 +49,9 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 		if full {
 			notices = append(notices, a.ID+" was not woken: its inbox is full")
 		}
-		p.spread = append(p.spread, parley.Reach{Agent: a.ID, Wakes: !full && p.Draft.Type.Wakes()})
+		p.everybody = append(p.everybody, parley.Reach{Agent: a.ID, Wakes: !full && p.Draft.Type.Wakes()})
 	}
-	if len(p.spread)+len(notices) == 0 {
+	if len(p.everybody)+len(notices) == 0 {
 		notices = append(notices, messages.ReachedNobody(u, tier, barred))
 	}
 	return notices, nil

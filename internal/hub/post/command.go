@@ -74,15 +74,15 @@ func hasOnly(raw json.RawMessage, keys ...string) bool {
 	return true
 }
 
-// commandOrder is a command to one agent that will be obeyed.
-type commandOrder struct {
+// resolvedCommand is a command to one agent that will be obeyed.
+type resolvedCommand struct {
 	parley.Command
 	agent parley.Agent
 }
 
-// order finds whom a command is for, and refuses it from anybody but owners and the agent's manager. What
+// resolveCommand finds whom a command is for, and refuses it from anybody but owners and the agent's manager. What
 // must be answered in time has a deadline.
-func order(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation) (*commandOrder, error) {
+func resolveCommand(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation) (*resolvedCommand, error) {
 	if p.command == nil {
 		return nil, nil
 	}
@@ -107,11 +107,11 @@ func order(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation
 	if p.command.Action == parley.ActionHealthCheck && !a.Dispatched() {
 		m.Deadline = unit.After(u.Now, p.command.Timeout())
 	}
-	return &commandOrder{*p.command, a}, nil
+	return &resolvedCommand{*p.command, a}, nil
 }
 
-// obey does what a command says. For an agent that the hub runs nothing is left to do.
-func obey(u *unit.Unit, o commandOrder, m parley.Message, made []parley.Delivery) error {
+// executeCommand does what a command says. For an agent that the hub runs nothing is left to do.
+func executeCommand(u *unit.Unit, o resolvedCommand, m parley.Message, made []parley.Delivery) error {
 	detail := map[string]any{"message": m.ID, "reason": o.Parameters.Reason, "timeout_ms": o.Timeout().Milliseconds()}
 	if err := access.Audit(u, "agent."+string(o.Action), o.agent.ID, detail); err != nil {
 		return err
@@ -123,13 +123,13 @@ func obey(u *unit.Unit, o commandOrder, m parley.Message, made []parley.Delivery
 		}
 	}
 	if o.Action == parley.ActionHealthCheck {
-		return answerCheck(u, o.agent, m)
+		return answerHealthCheck(u, o.agent, m)
 	}
-	return halt(u, o)
+	return executeHalt(u, o)
 }
 
-// halt changes what an agent may do.
-func halt(u *unit.Unit, o commandOrder) error {
+// executeHalt changes what an agent may do.
+func executeHalt(u *unit.Unit, o resolvedCommand) error {
 	a := o.agent
 	why := &parley.Halt{At: u.Now, By: u.Me.ID, Reason: o.Parameters.Reason}
 	if length := o.Timeout(); length > 0 {

@@ -6,12 +6,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// addressed gives what a message reaches its purpose, and the sender's own count where it keeps one.
-func addressed(u *unit.Unit, p Posting, m parley.Message, to []parley.Reach) (_ []parley.Reach, err error) {
+// setPurposes gives what a message reaches its purpose, and the sender's own count where it keeps one.
+func setPurposes(u *unit.Unit, p Posting, m parley.Message, to []parley.Reach) (_ []parley.Reach, err error) {
 	if to, err = messages.WithoutTree(u, p.Tree, to); err != nil {
 		return nil, err
 	}
-	if to, err = quiet(u, p, to); err != nil {
+	if to, err = leaveQueriedAsleep(u, p, to); err != nil {
 		return nil, err
 	}
 	for i := range to {

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// envelope fills in everything but who is reached and the place in the order.
-func envelope(u *unit.Unit, p Posting, d parley.Draft, where conversations.Place, parent *parley.Message) (parley.Message, error) {
+// fillEnvelope fills in everything but who is reached and the place in the order.
+func fillEnvelope(u *unit.Unit, p Posting, d parley.Draft, where conversations.Place, parent *parley.Message) (parley.Message, error) {
 	m := p.Body
 	m.ID, m.Conversation, m.From = p.Id, where.ID, u.Me.ID
 	m.Type, m.Priority, m.CreatedAt, m.Source = d.Type, d.Priority, u.Now, p.Source
@@ -76,9 +76,9 @@ func addressee(u *unit.Unit, to string) (string, error) {
 	}
 }
 
-// settleArchive brings a conversation back into the lists, or, once an ephemeral one is answered,
+// updateArchived brings a conversation back into the lists, or, once an ephemeral one is answered,
 // takes it out of them.
-func settleArchive(u *unit.Unit, where conversations.Place, parent *parley.Message) error {
+func updateArchived(u *unit.Unit, where conversations.Place, parent *parley.Message) error {
 	// What its creator adds is a new question, even as a reply.
 	answered := where.Kind == parley.Ephemeral && where.Joined && parent != nil && u.Me.ID != where.CreatedBy
 	if answered { // a person has yet to see the answer: see archiveAnswered

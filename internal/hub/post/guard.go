@@ -16,27 +16,27 @@ func (p Posting) origin() unit.Origin {
 	return unit.Origin{Caller: unit.Caller{Run: p.Run}, Run: p.By, Approved: p.approved}
 }
 
-// guard refuses or holds a post by the rules for those it is for, and by the mode of its sender. A run's answer, and
+// checkRules refuses or holds a post by the rules for those it is for, and by the mode of its sender. A run's answer, and
 // the answer to a message that was delivered to the sender, pass: whoever may ask gets an answer.
-func guard(u *unit.Unit, p *Posting, m parley.Message, where conversations.Place, parent *parley.Message) error {
-	if p.answers || p.Request || u.SeesAll() {
+func checkRules(u *unit.Unit, p *Posting, m parley.Message, where conversations.Place, parent *parley.Message) error {
+	if p.runAnswer || p.Request || u.SeesAll() {
 		return nil
 	}
-	answers, err := answersDelivered(u, p, parent)
+	answers, err := answersDelivery(u, p, parent)
 	if err != nil {
 		return err
 	}
 	targets := directTargets(u, m, where, parent, answers)
-	p.free = slices.Clone(targets) // once they have passed
+	p.mayWake = slices.Clone(targets) // once they have passed
 	if answers {
-		p.free = append(p.free, parent.From)
+		p.mayWake = append(p.mayWake, parent.From)
 	}
 	for _, id := range targets {
 		target, err := u.Agents().Find(id)
 		if err != nil {
 			return err
 		}
-		v, err := rulesIn(u, where, target)
+		v, err := verdictIn(u, where, target)
 		if err == nil && target.RemovedAt == nil {
 			err = policy.ObeyVerdict(u, p.origin(), v, target)
 		}
@@ -44,7 +44,7 @@ func guard(u *unit.Unit, p *Posting, m parley.Message, where conversations.Place
 			return err
 		}
 	}
-	if answers && p.Run == "" || p.beats { // a run's trigger is the conversation that woke it
+	if answers && p.Run == "" || p.onlyHealth { // a run's trigger is the conversation that woke it
 		return nil
 	}
 	if free, err := amongRelated(u, where.Conversation); free || err != nil {
@@ -58,8 +58,8 @@ func guard(u *unit.Unit, p *Posting, m parley.Message, where conversations.Place
 	return err
 }
 
-// settled lets a post that is held go where it goes now, whatever is renamed until it is approved.
-func (p Posting) settled(err error, m parley.Message, where conversations.Place) error {
+// pinHeld lets a post that is held go where it goes now, whatever is renamed until it is approved.
+func (p Posting) pinHeld(err error, m parley.Message, where conversations.Place) error {
 	why, held := errors.AsType[unit.HeldBy](err)
 	if !held {
 		return err
@@ -76,9 +76,9 @@ func (p Posting) settled(err error, m parley.Message, where conversations.Place)
 	return why
 }
 
-// answersDelivered says whether a post answers a message that was delivered to its sender: it replies to what woke the
+// answersDelivery says whether a post answers a message that was delivered to its sender: it replies to what woke the
 // sender's run, or it is the first reply to a message that the sender can still answer. Any other reply is a contact.
-func answersDelivered(u *unit.Unit, p *Posting, parent *parley.Message) (bool, error) {
+func answersDelivery(u *unit.Unit, p *Posting, parent *parley.Message) (bool, error) {
 	if parent == nil {
 		return false, nil
 	}
@@ -124,9 +124,9 @@ func amongRelated(u *unit.Unit, c parley.Conversation) (bool, error) {
 	return true, nil
 }
 
-// rulesIn are the rules for a recipient that is in the conversation. A recipient that joins because of the message is added
+// verdictIn are the rules for a recipient that is in the conversation. A recipient that joins because of the message is added
 // to it. Then the sender's mode counts too, even in the conversation that woke the sender.
-func rulesIn(u *unit.Unit, where conversations.Place, target parley.Agent) (parley.Verdict, error) {
+func verdictIn(u *unit.Unit, where conversations.Place, target parley.Agent) (parley.Verdict, error) {
 	v, err := policy.Rules(u, target)
 	if err != nil || u.Me.Mode == parley.ModeAutonomous || where.FixedMembers() {
 		return v, err
@@ -137,13 +137,13 @@ func rulesIn(u *unit.Unit, where conversations.Place, target parley.Agent) (parl
 	return v.ByMode(u.Me.Mode), nil
 }
 
-// muted says why somebody who is mentioned is not woken, or nothing.
-func muted(u *unit.Unit, p Posting, where conversations.Place, id string) (string, error) {
+// muteReason says why somebody who is mentioned is not woken, or nothing.
+func muteReason(u *unit.Unit, p Posting, where conversations.Place, id string) (string, error) {
 	target, err := u.Agents().Find(id)
 	if err != nil {
 		return "", err
 	}
-	v, err := rulesIn(u, where, target)
+	v, err := verdictIn(u, where, target)
 	if err != nil || target.ID == u.Me.ID {
 		return "", err
 	}
@@ -158,8 +158,8 @@ func muted(u *unit.Unit, p Posting, where conversations.Place, id string) (strin
 	return e.Message + ": contact_agent would say " + e.Suggestion, nil
 }
 
-// mute lets a message wake nobody by a mention whom its sender may not contact, and tells the sender.
-func mute(u *unit.Unit, p Posting, m parley.Message, where conversations.Place, to []parley.Reach, receipt *parley.Receipt) error {
+// muteMentions lets a message wake nobody by a mention whom its sender may not contact, and tells the sender.
+func muteMentions(u *unit.Unit, p Posting, m parley.Message, where conversations.Place, to []parley.Reach, receipt *parley.Receipt) error {
 	if u.SeesAll() || p.Request {
 		return nil
 	}
@@ -168,10 +168,10 @@ func mute(u *unit.Unit, p Posting, m parley.Message, where conversations.Place, 
 	for i := range to {
 		id := to[i].Agent
 		named := slices.Contains(m.Mentions, id)
-		if !to[i].Wakes || !named && !all || slices.Contains(p.free, id) {
+		if !to[i].Wakes || !named && !all || slices.Contains(p.mayWake, id) {
 			continue
 		}
-		why, err := muted(u, p, where, id)
+		why, err := muteReason(u, p, where, id)
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// answerCheck answers a health check for an agent that the hub runs. Others answer for themselves.
-func answerCheck(u *unit.Unit, a parley.Agent, check parley.Message) error {
+// answerHealthCheck answers a health check for an agent that the hub runs. Others answer for themselves.
+func answerHealthCheck(u *unit.Unit, a parley.Agent, check parley.Message) error {
 	if !a.Dispatched() {
 		return nil
 	}

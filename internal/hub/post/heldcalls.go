@@ -56,7 +56,7 @@ func (s *Service) preparePost(_ context.Context, as unit.Caller, held policy.Hel
 		} else if !errors.Is(err, parley.ErrNotFound) {
 			return unit.Result{}, err
 		}
-		receipt, err := postHeld(u, p, held.Bridge)
+		receipt, err := postApproved(u, p, held.Bridge)
 		if err != nil {
 			return unit.Result{}, err
 		}
@@ -66,8 +66,8 @@ func (s *Service) preparePost(_ context.Context, as unit.Caller, held policy.Hel
 	}, nil
 }
 
-// postHeld posts what was approved. Where it has come by a document, it is known as the message of that from now on.
-func postHeld(u *unit.Unit, p Posting, bridge string) (parley.Receipt, error) {
+// postApproved posts what was approved. Where it has come by a document, it is known as the message of that from now on.
+func postApproved(u *unit.Unit, p Posting, bridge string) (parley.Receipt, error) {
 	b, err := u.Bridges().Get(bridge)
 	switch {
 	case bridge == "" || errors.Is(err, parley.ErrNotFound):

@@ -33,7 +33,7 @@ func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Dra
 	draft, err := draft.Check(s.Config.Limits)
 	replies := caller.Kind == parley.TokenReply
 	if err == nil && replies {
-		caller, err = s.reply(caller, draft)
+		caller, err = s.checkReply(caller, draft)
 	}
 	if err != nil {
 		return parley.Receipt{}, err
@@ -71,7 +71,7 @@ func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Dra
 	s.Index.Posted(receipt.Message)
 	receipt.UnknownMentions, receipt.Notices = unknown, append(receipt.Notices, UnknownNotices(ctx, s.Core, unknown)...)
 	if opened != "" {
-		receipt.Notices = append(receipt.Notices, isNew(ctx, s.Core, caller, opened))
+		receipt.Notices = append(receipt.Notices, newChannelNotice(ctx, s.Core, caller, opened))
 	}
 	return receipt, nil
 }
@@ -84,34 +84,34 @@ type Posting struct {
 	Run      string         // which posts it, if one does
 	Inherits string         // the trace of what has led to it, where no run posts it
 	Trace    string         // that its caller is in, for what neither gives nor inherits one
-	answers  bool           // it is the run's answer
+	runAnswer  bool           // it is the run's answer
 	Request  bool           // it is a contact, whose sender may make it, and has not made it before
 	Task     string         // that it belongs to
 	Hops     int            // of what has led to it, where no run posts it
 	Id       string
 	Body     parley.Message // the parts the sender wrote
 	Digest   [32]byte
-	calls    parley.Mentions
-	Deed     *deed           // what it does to a task
+	mentions    parley.Mentions
+	Deed     *taskIntent           // what it does to a task
 	command  *parley.Command // what it tells an agent to do
-	query    bool            // it asks how somebody is doing, which the hub answers
+	statusQuery    bool            // it asks how somebody is doing, which the hub answers
 	health   *parley.Health  // what its sender says of itself
-	beats    bool            // and nothing else
+	onlyHealth    bool            // and nothing else
 	Call     string          // the digest of a run's call
 	By       *parley.Run     // the run itself
 
 	approved *parley.Approval // it is posted now because this was approved
-	free     []string         // whom it may wake, whatever the rules say of mentions
+	mayWake     []string         // whom it may wake, whatever the rules say of mentions
 
 	Named   string         // its id in the format it came in
 	Expires time.Time      // when, exactly, where that is not the draft's to say
 	Tree    *parley.Bridge // by which it has come
-	spread  []parley.Reach // whom it reaches where it is for everybody
+	everybody  []parley.Reach // whom it reaches where it is for everybody
 }
 
 // ending is the run that ends with a post, or nil.
 func (p *Posting) ending() *parley.Run {
-	if !p.answers {
+	if !p.runAnswer {
 		return nil
 	}
 	return p.By
@@ -127,14 +127,14 @@ func (p *Posting) Compose() error {
 	p.Id = unit.NewID()
 	p.Body = parley.Message{Content: p.Draft.Content, Payload: p.Draft.Payload, Metadata: p.Draft.Metadata}
 	p.Digest = p.Body.BodyDigest()
-	p.calls = parley.ParseMentions(p.Draft.Content.Text)
+	p.mentions = parley.ParseMentions(p.Draft.Content.Text)
 	if p.Run != "" && p.Call == "" {
 		var err error
 		if p.Call, err = unit.CallDigest(p.Draft); err != nil {
 			return err
 		}
 	}
-	if n := p.calls.Len(); n > maxCalled {
+	if n := p.mentions.Len(); n > maxCalled {
 		return parley.Errorf(parley.BadInput, "the text has %d different @names, the limit is %d", n, maxCalled).
 			Because(parley.TooLarge).Suggest("put what is not a mention into code")
 	}
@@ -143,13 +143,13 @@ func (p *Posting) Compose() error {
 
 // decode reads the payloads that the hub acts on, and checks those that the seeds describe.
 func (p *Posting) decode() (err error) {
-	p.Deed, p.query = DecodeDeed(p.Draft), asksForStatus(p.Draft)
+	p.Deed, p.statusQuery = DecodeDeed(p.Draft), asksForStatus(p.Draft)
 	switch p.Draft.Type {
 	case parley.TypeCommand:
 		p.command, err = decodeCommand(p.Draft.Payload)
 	case parley.TypeHeartbeat:
 		p.health, err = presence.DecodeHealth(p.Draft.Payload)
-		p.beats = presence.OnlyBeats(p.Draft)
+		p.onlyHealth = presence.OnlyBeats(p.Draft)
 	}
 	issues := schema.Payload(p.Draft.Type, p.Draft.Payload)
 	if len(issues) == 0 {
@@ -164,16 +164,16 @@ func (p *Posting) decode() (err error) {
 
 func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 	d := p.Draft
-	if err := checkClaim(u, d.From); err != nil {
+	if err := checkSender(u, d.From); err != nil {
 		return parley.Receipt{}, err
 	}
-	if first, found, err := repeats(u, &p); found || err != nil {
+	if first, found, err := findDuplicate(u, &p); found || err != nil {
 		return first, err
 	}
 	if err := artifacts.CheckArtifacts(u, d.Content.Artifacts); err != nil {
 		return parley.Receipt{}, err
 	}
-	parent, err := parent(u, &d)
+	parent, err := findParent(u, &d)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
@@ -181,26 +181,26 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 	if err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := mustReachIn(u, where.Conversation, p); err != nil {
+	if err := mustReachMembers(u, where.Conversation, p); err != nil {
 		return parley.Receipt{}, err
 	}
-	m, err := envelope(u, p, d, where, parent)
+	m, err := fillEnvelope(u, p, d, where, parent)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := guard(u, &p, m, where, parent); err != nil {
-		return parley.Receipt{}, p.settled(err, m, where)
+	if err := checkRules(u, &p, m, where, parent); err != nil {
+		return parley.Receipt{}, p.pinHeld(err, m, where)
 	}
-	command, err := order(u, p, &m, where.Conversation)
+	command, err := resolveCommand(u, p, &m, where.Conversation)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
 	receipt := parley.Receipt{}
 	job, err := JobOf(u, p, &m, parent, where.Conversation, &receipt)
 	if err != nil {
-		return parley.Receipt{}, p.settled(err, m, where)
+		return parley.Receipt{}, p.pinHeld(err, m, where)
 	}
-	audience, err := audience(u, &m, p, where, &receipt)
+	audience, err := findRecipients(u, &m, p, where, &receipt)
 	if err != nil {
 		return parley.Receipt{}, err
 	}
@@ -211,13 +211,13 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 	if err != nil {
 		return parley.Receipt{}, err
 	}
-	if audience, err = addressed(u, p, m, audience); err != nil {
+	if audience, err = setPurposes(u, p, m, audience); err != nil {
 		return parley.Receipt{}, err
 	}
-	if audience, err = forTask(u, job, p, m, audience); err != nil {
+	if audience, err = setTaskPurpose(u, job, p, m, audience); err != nil {
 		return parley.Receipt{}, err
 	}
-	if m, err = insert(u, p, m); err != nil {
+	if m, err = insertMessage(u, p, m); err != nil {
 		return parley.Receipt{}, err
 	}
 	receipt.Message = m
@@ -227,7 +227,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 	if err := work.Answer(u, parent, m, p.ending()); err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := settleArchive(u, where, parent); err != nil {
+	if err := updateArchived(u, where, parent); err != nil {
 		return parley.Receipt{}, err
 	}
 	if err := Do(u, job, m, p.Tree); err != nil {
@@ -236,14 +236,14 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 	if err := reports.CallbackNotice(u, m, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
-	if err := tellAnswerer(u, ask, &receipt); err != nil {
+	if err := noteAsk(u, ask, &receipt); err != nil {
 		return parley.Receipt{}, err
 	}
-	return receipt, act(u, p, command, receipt)
+	return receipt, followUp(u, p, command, receipt)
 }
 
-// insert gives a message its place in the order and stores it.
-func insert(u *unit.Unit, p Posting, m parley.Message) (parley.Message, error) {
+// insertMessage gives a message its place in the order and stores it.
+func insertMessage(u *unit.Unit, p Posting, m parley.Message) (parley.Message, error) {
 	err := u.WriteEvents() // what made room for the message comes before it
 	if err != nil {
 		return m, err
@@ -259,8 +259,8 @@ func insert(u *unit.Unit, p Posting, m parley.Message) (parley.Message, error) {
 	return m, runs.NotePost(u.Tx, p.By.ID, storage.RunPost{Digest: p.Call, Message: m.ID})
 }
 
-// act does what a stored message is for beside being read.
-func act(u *unit.Unit, p Posting, o *commandOrder, r parley.Receipt) error {
+// followUp does what a stored message is for beside being read.
+func followUp(u *unit.Unit, p Posting, o *resolvedCommand, r parley.Receipt) error {
 	if u.Me.Kind == parley.KindHuman {
 		if err := messages.Interrupt(u, r.Message.Conversation); err != nil {
 			return err
@@ -268,13 +268,13 @@ func act(u *unit.Unit, p Posting, o *commandOrder, r parley.Receipt) error {
 	}
 	switch {
 	case o != nil:
-		return obey(u, *o, r.Message, r.Deliveries)
-	case p.query && len(r.Deliveries) == 1:
-		a, asked, err := queried(u, p, []string{r.Deliveries[0].Recipient})
+		return executeCommand(u, *o, r.Message, r.Deliveries)
+	case p.statusQuery && len(r.Deliveries) == 1:
+		a, asked, err := queriedAgent(u, p, []string{r.Deliveries[0].Recipient})
 		if err != nil || !asked {
 			return err
 		}
-		return answerQuery(u, a, r.Message, p.Named)
+		return answerStatusQuery(u, a, r.Message, p.Named)
 	case p.health != nil && u.Me.Kind == parley.KindAgent:
 		_, err := presence.KeepHealth(u, u.Me.ID, *p.health)
 		return err
@@ -283,19 +283,19 @@ func act(u *unit.Unit, p Posting, o *commandOrder, r parley.Receipt) error {
 	}
 }
 
-// repeats returns what was posted by the same call before: with the same key, or by an earlier attempt of the run.
-func repeats(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
-	if p.Request || p.answers { // where it was looked for already
+// findDuplicate returns what was posted by the same call before: with the same key, or by an earlier attempt of the run.
+func findDuplicate(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
+	if p.Request || p.runAnswer { // where it was looked for already
 		return first, false, nil
 	}
 	if first, found, err = Posted(u, p.Draft.IdempotencyKey); found || err != nil {
 		return first, found, err
 	}
-	return postedByRun(u, p)
+	return enterRun(u, p)
 }
 
-// checkClaim refuses a message that says it is from somebody else.
-func checkClaim(u *unit.Unit, from string) error {
+// checkSender refuses a message that says it is from somebody else.
+func checkSender(u *unit.Unit, from string) error {
 	if from == "" {
 		return nil
 	}
@@ -318,7 +318,7 @@ func Posted(u *unit.Unit, key string) (first parley.Receipt, found bool, err err
 	case !parley.IsUUID(id):
 		return first, true, messages.UsedOtherwise(key)
 	}
-	first, err = postedAs(u, id)
+	first, err = receiptOf(u, id)
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
 		return parley.Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
 			Because(parley.Conflict).Suggest("use another key")
@@ -335,8 +335,8 @@ func wrongKey(key string, m parley.Message) error {
 		From(parley.ErrDamagedRow).Suggest("use another key, and run `parley doctor --deep`")
 }
 
-// postedAs is the receipt of a message that was posted before.
-func postedAs(u *unit.Unit, id string) (first parley.Receipt, err error) {
+// receiptOf is the receipt of a message that was posted before.
+func receiptOf(u *unit.Unit, id string) (first parley.Receipt, err error) {
 	first.Duplicate = true
 	if first.Message, _, err = conversations.Message(u, id); err == nil {
 		first.Deliveries, err = u.Deliveries().Of(id)
@@ -344,9 +344,9 @@ func postedAs(u *unit.Unit, id string) (first parley.Receipt, err error) {
 	return first, err
 }
 
-// parent finds the message a draft answers. A draft that names nothing else is for its sender, in
+// findParent finds the message a draft answers. A draft that names nothing else is for its sender, in
 // its conversation.
-func parent(u *unit.Unit, d *parley.Draft) (*parley.Message, error) {
+func findParent(u *unit.Unit, d *parley.Draft) (*parley.Message, error) {
 	if d.InReplyTo == "" {
 		return nil, nil
 	}
@@ -357,15 +357,15 @@ func parent(u *unit.Unit, d *parley.Draft) (*parley.Message, error) {
 	if d.Conversation == "" && len(d.Direct) == 0 {
 		d.Conversation = where.ID
 		if d.To == "" && parent.From != u.Me.ID {
-			d.To, err = replyTo(u, parent.From, where.Conversation)
+			d.To, err = replyRecipient(u, parent.From, where.Conversation)
 		}
 	}
 	return &parent, err
 }
 
-// replyTo is whom an answer goes to: the sender, unless it cannot be reached there any more. Then the
+// replyRecipient is whom an answer goes to: the sender, unless it cannot be reached there any more. Then the
 // answer is for the conversation.
-func replyTo(u *unit.Unit, sender string, where parley.Conversation) (string, error) {
+func replyRecipient(u *unit.Unit, sender string, where parley.Conversation) (string, error) {
 	a, err := u.Agents().Find(sender)
 	if err != nil || a.RemovedAt != nil || a.Kind == parley.KindSystem {
 		return "", err
@@ -383,7 +383,7 @@ func Destination(u *unit.Unit, d parley.Draft) (conversations.Place, error) {
 	}
 	where, err := conversations.Conversation(u, d.Conversation)
 	if _, missing := errors.AsType[unit.Unknown](err); missing && d.Make {
-		return openNamed(u, d.Conversation, err)
+		return openChannel(u, d.Conversation, err)
 	}
 	if err != nil || where.Joined || u.Me.Kind == parley.KindSystem {
 		return where, err
@@ -396,8 +396,8 @@ func Destination(u *unit.Unit, d parley.Draft) (conversations.Place, error) {
 	return where, conversations.Join(u, where.Conversation, u.Me.ID)
 }
 
-// openNamed makes a channel for what is posted there. One that is hidden from the caller stays missing.
-func openNamed(u *unit.Unit, ref string, missing error) (conversations.Place, error) {
+// openChannel makes a channel for what is posted there. One that is hidden from the caller stays missing.
+func openChannel(u *unit.Unit, ref string, missing error) (conversations.Place, error) {
 	name := unit.ConversationKey(ref)
 	if err := parley.CheckChannelName(name); err != nil {
 		return conversations.Place{}, err

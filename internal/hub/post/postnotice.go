@@ -14,8 +14,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// isNew tells the sender that a channel was made for its message, and which one it may have meant.
-func isNew(ctx context.Context, core *unit.Core, caller unit.Caller, channel string) string {
+// newChannelNotice tells the sender that a channel was made for its message, and which one it may have meant.
+func newChannelNotice(ctx context.Context, core *unit.Core, caller unit.Caller, channel string) string {
 	var namesList []string
 	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		u := core.NewUnit(tx)
@@ -41,7 +41,7 @@ func UnknownNotices(ctx context.Context, core *unit.Core, unknown []string) (not
 		return nil
 	}
 	err := core.Store.View(context.WithoutCancel(ctx), func(tx storage.Tx) (err error) {
-		notices, err = aboutUnknown(tx, unknown)
+		notices, err = nearestNameNotices(tx, unknown)
 		return err
 	})
 	if err != nil { // the message is stored; the nearest names are a courtesy
@@ -55,10 +55,10 @@ func NoticesOfUnknown(u *unit.Unit) ([]string, error) {
 	if len(u.UnknownNames) == 0 {
 		return nil, nil
 	}
-	return aboutUnknown(u.Tx, u.UnknownNames)
+	return nearestNameNotices(u.Tx, u.UnknownNames)
 }
 
-func aboutUnknown(tx storage.Tx, unknown []string) (notices []string, err error) {
+func nearestNameNotices(tx storage.Tx, unknown []string) (notices []string, err error) {
 	names, err := tx.Agents().Names()
 	if err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// reply lets the token of a webhook's reply post what it is good for: a message that answers what woke its run, and goes
+// checkReply lets the token of a webhook's reply post what it is good for: a message that answers what woke its run, and goes
 // nowhere else. The hub refuses that token everywhere else, so the caller that it returns has the rights of the run.
-func (s *Service) reply(caller unit.Caller, d parley.Draft) (as unit.Caller, err error) {
+func (s *Service) checkReply(caller unit.Caller, d parley.Draft) (as unit.Caller, err error) {
 	kinds := []parley.Type{"", parley.TypeChat, parley.TypeResponse}
 	if d.InReplyTo == "" || d.Conversation != "" || len(d.Direct) > 0 || d.Ephemeral || d.Make || d.To != "" || d.Task != "" ||
 		d.TraceID != "" || !slices.Contains(kinds, d.Type) {
@@ -38,7 +38,7 @@ func spendReply(u *unit.Unit, caller unit.Caller, p Posting) (first parley.Recei
 		return first, false, err
 	}
 	if t.RevokedAt != nil {
-		first, err = repliedBefore(u, caller.Run, p.Call)
+		first, err = earlierReply(u, caller.Run, p.Call)
 		return first, true, err
 	}
 	r, err := runs.LiveRun(u, caller.Run)
@@ -52,8 +52,8 @@ func spendReply(u *unit.Unit, caller unit.Caller, p Posting) (first parley.Recei
 	return first, false, access.SaveToken(u.Tx, t)
 }
 
-// repliedBefore is the receipt of what a run has posted by the same call. E001, unauthenticated, if it has not.
-func repliedBefore(u *unit.Unit, run, call string) (parley.Receipt, error) {
+// earlierReply is the receipt of what a run has posted by the same call. E001, unauthenticated, if it has not.
+func earlierReply(u *unit.Unit, run, call string) (parley.Receipt, error) {
 	posts, err := u.Runs().Posts(run)
 	if err != nil {
 		return parley.Receipt{}, err
@@ -62,5 +62,5 @@ func repliedBefore(u *unit.Unit, run, call string) (parley.Receipt, error) {
 	if at < 0 {
 		return parley.Receipt{}, access.ErrNotKnown()
 	}
-	return postedAs(u, posts[at].Message)
+	return receiptOf(u, posts[at].Message)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// mustReachIn refuses a post in a conversation of two whose other member could never read it. An answer is for whoever has
+// mustReachMembers refuses a post in a conversation of two whose other member could never read it. An answer is for whoever has
 // written there, and a command for the hub.
-func mustReachIn(u *unit.Unit, where parley.Conversation, p Posting) error {
-	if p.answers || p.command != nil || where.Kind != parley.DM && where.Kind != parley.Ephemeral {
+func mustReachMembers(u *unit.Unit, where parley.Conversation, p Posting) error {
+	if p.runAnswer || p.command != nil || where.Kind != parley.DM && where.Kind != parley.Ephemeral {
 		return nil
 	}
 	for _, id := range where.SetMembers() {

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// postedByRun finds the run that posts, if one does, and returns what an earlier attempt of it has posted by
+// enterRun finds the run that posts, if one does, and returns what an earlier attempt of it has posted by
 // the same call. E003, conflict, if the run is over.
-func postedByRun(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
+func enterRun(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
 	if p.Run == "" {
 		return first, false, nil
 	}
@@ -40,7 +40,7 @@ func Repeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt, fo
 			if p.Digest != call || slices.Contains(mine, p) {
 				continue
 			}
-			first, err = postedAs(u, p.Message)
+			first, err = receiptOf(u, p.Message)
 			if _, hidden := errors.AsType[unit.Unknown](err); hidden {
 				continue // it is gone, or cannot be read any more
 			}

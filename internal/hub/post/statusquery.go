@@ -20,21 +20,21 @@ func asksForStatus(d parley.Draft) bool {
 	return d.Type == parley.TypeRequest && json.Unmarshal(d.Payload, &p) == nil && p.Action == "status.query"
 }
 
-// queried is the agent that a post asks for its status, if it asks one.
-func queried(u *unit.Unit, p Posting, to []string) (a parley.Agent, asked bool, err error) {
-	if !p.query || len(to) != 1 {
+// queriedAgent is the agent that a post asks for its status, if it asks one.
+func queriedAgent(u *unit.Unit, p Posting, to []string) (a parley.Agent, asked bool, err error) {
+	if !p.statusQuery || len(to) != 1 {
 		return a, false, nil
 	}
 	a, err = u.Agents().Find(to[0])
 	return a, err == nil && a.Kind == parley.KindAgent, err
 }
 
-// quiet keeps an agent from being woken for what the hub answers.
-func quiet(u *unit.Unit, p Posting, to []parley.Reach) ([]parley.Reach, error) {
+// leaveQueriedAsleep keeps an agent from being woken for what the hub answers.
+func leaveQueriedAsleep(u *unit.Unit, p Posting, to []parley.Reach) ([]parley.Reach, error) {
 	if len(to) != 1 {
 		return to, nil
 	}
-	_, asked, err := queried(u, p, []string{to[0].Agent})
+	_, asked, err := queriedAgent(u, p, []string{to[0].Agent})
 	to[0].Wakes = to[0].Wakes && !asked
 	return to, err
 }
@@ -46,9 +46,9 @@ type openTask struct {
 	Status parley.TaskState `json:"status"`
 }
 
-// answerQuery answers for an agent how it is doing, with those of its tasks that whoever asks may see. It is found by the
+// answerStatusQuery answers for an agent how it is doing, with those of its tasks that whoever asks may see. It is found by the
 // id that the request has in its own format.
-func answerQuery(u *unit.Unit, a parley.Agent, request parley.Message, named string) error {
+func answerStatusQuery(u *unit.Unit, a parley.Agent, request parley.Message, named string) error {
 	live, err := u.Runs().Live(a.ID)
 	if err != nil {
 		return err
