@@ -16,7 +16,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Calls are the approvable calls of posts.
+// Calls returns the calls of this package that an approver can approve, by tool.
 func Calls(s *Service) map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{
 		policy.ToolPost:  unit.Approvable(draftWords(policy.ToolPost), s.preparePost),
@@ -24,6 +24,7 @@ func Calls(s *Service) map[string]unit.ApprovableCall {
 	}
 }
 
+// draftWords returns the function that puts a held post into words for its approver.
 func draftWords(action string) func(*unit.Unit, string, policy.HeldPost) (unit.CallWords, error) {
 	return func(u *unit.Unit, agent string, d policy.HeldPost) (unit.CallWords, error) {
 		others, where, err := approvals.DraftGoes(u, agent, d.Draft)
@@ -36,6 +37,7 @@ func draftWords(action string) func(*unit.Unit, string, policy.HeldPost) (unit.C
 	}
 }
 
+// preparePost prepares a held post, which is posted once it is approved.
 func (s *Service) preparePost(_ context.Context, as unit.Caller, held policy.HeldPost) (unit.Execution, error) {
 	d, err := held.Check(s.Config.Limits)
 	if err != nil {
@@ -49,10 +51,10 @@ func (s *Service) preparePost(_ context.Context, as unit.Caller, held policy.Hel
 		return nil, err
 	}
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
-		p := p // this may run again
+		p := p // the transaction may run again
 		p.approved = &a
 		if r, err := u.Runs().Get(a.Run); err == nil {
-			p.By = &r // another attempt of it does not post it again
+			p.By = &r // a later attempt of the run does not post it again
 		} else if !errors.Is(err, parley.ErrNotFound) {
 			return unit.Result{}, err
 		}
@@ -66,7 +68,8 @@ func (s *Service) preparePost(_ context.Context, as unit.Caller, held policy.Hel
 	}, nil
 }
 
-// postApproved posts what was approved. Where it has come by a document, it is known as the message of that from now on.
+// postApproved stores an approved post. If the post came as a document of a directory tree, postApproved notes the message under the
+// name of the document.
 func postApproved(u *unit.Unit, p Posting, bridge string) (parley.Receipt, error) {
 	b, err := u.Bridges().Get(bridge)
 	switch {
@@ -85,6 +88,7 @@ func postApproved(u *unit.Unit, p Posting, bridge string) (parley.Receipt, error
 	})
 }
 
+// postedWords tells the agent that its approved message was posted.
 func postedWords(r parley.Receipt) string {
 	return unit.WithNotices(fmt.Sprintf("Posted as message %s in conversation %s.", r.Message.ShortName(), r.Message.Conversation), r.Notices)
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// SizeArtifacts returns the artifacts of a draft with the sizes its sender has left out. The size of a
-// digest never changes, so this need not be done in the post's update, where the body would have to be
-// digested again.
+// SizeArtifacts returns the artifacts of a draft, with the sizes that the sender has left out. The size of a body never changes, so the
+// hub reads it outside of the transaction of the post, which would have to digest the body again.
 func SizeArtifacts(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, d parley.Draft) ([]parley.Artifact, error) {
 	list := slices.Clone(d.Content.Artifacts)
 	if len(d.Content.Digests()) == 0 {
@@ -19,7 +18,7 @@ func SizeArtifacts(ctx context.Context, core *unit.Core, caller unit.Caller, do 
 	}
 	err := core.View(ctx, caller, do, func(u *unit.Unit) error {
 		if _, found, err := Posted(u, d.IdempotencyKey); found || err != nil {
-			return nil // the update says what is to be said of it
+			return nil // Store returns the duplicate or the error
 		}
 		for i, a := range list {
 			if a.SHA256 == "" || a.Size != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// withoutAsker removes the asker from the recipients of an answer: it gets the answer by its ask. The final text of a run
-// does not reach it anyway: see waitersFor.
+// withoutAsker removes the asker from the recipients if the message answers an open ask: the asker gets the answer through the ask. It
+// returns that ask, or nil. The final text of a run reaches no asker anyway: see waitersFor.
 func withoutAsker(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, *parley.Wait, error) {
 	w, open, err := openAskOf(u, p, m, parent)
 	if err != nil || !open || w.Waiter == m.From {
@@ -21,10 +21,7 @@ func withoutAsker(u *unit.Unit, p Posting, m parley.Message, parent *parley.Mess
 }
 
 // noteAsk tells the sender of an answer what it did to the ask, which was open before.
-func noteAsk(u *unit.Unit, ask *parley.Wait, receipt *parley.Receipt) error {
-	if ask == nil {
-		return nil
-	}
+func noteAsk(u *unit.Unit, ask parley.Wait, receipt *parley.Receipt) error {
 	now, err := u.Waits().Ask(ask.Message)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
@@ -44,7 +41,8 @@ func noteAsk(u *unit.Unit, ask *parley.Wait, receipt *parley.Receipt) error {
 	return nil
 }
 
-// openAskOf is the open ask that a message concerns: the one that it replies to, or the one that its task answers.
+// openAskOf returns the open ask that a message may answer: the ask that it replies to, or the ask that its task answers. The final
+// text of a run has none.
 func openAskOf(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {
 	switch {
 	case p.runAnswer:
@@ -54,7 +52,7 @@ func openAskOf(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message
 		return w, err == nil && !w.State.Ended(), unit.IgnoreNotFound(err)
 	case m.Task != "" && !p.Request:
 		return work.AskOf(u, m.Task)
-	case parent != nil && parent.From == parley.System && p.By != nil && p.By.Task == parent.Task: // of what woke it
+	case parent != nil && parent.From == parley.System && p.By != nil && p.By.Task == parent.Task:
 		return work.AskOf(u, parent.Task)
 	default:
 		return w, false, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// SpreadTo has a post reach every agent that its sender may contact by itself, of a tier where one is given. Whose inbox is
-// full is not woken: one that is behind does not keep the others from being told.
+// SpreadTo sets the recipients of a post to all agents that its sender may contact without an approval; with a tier, to those of the
+// tier. An agent whose inbox is full gets the message and is not woken. The notices name the agents that do not get it.
 func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err error) {
 	where, err := messages.Broadcasts(u)
 	if err != nil {
@@ -19,7 +19,7 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 	if err != nil {
 		return nil, err
 	}
-	p.everybody = []parley.Reach{}
+	p.everyone = []parley.Reach{}
 	var barred []string
 	for _, a := range all {
 		if a.Kind != parley.KindAgent || a.RemovedAt != nil || a.ID == u.Me.ID || tier != "" && a.Tier != tier {
@@ -49,9 +49,9 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 		if full {
 			notices = append(notices, a.ID+" was not woken: its inbox is full")
 		}
-		p.everybody = append(p.everybody, parley.Reach{Agent: a.ID, Wakes: !full && p.Draft.Type.Wakes()})
+		p.everyone = append(p.everyone, parley.Reach{Agent: a.ID, Wakes: !full && p.Draft.Type.Wakes()})
 	}
-	if len(p.everybody)+len(notices) == 0 {
+	if len(p.everyone)+len(notices) == 0 {
 		notices = append(notices, messages.ReachedNobody(u, tier, barred))
 	}
 	return notices, nil

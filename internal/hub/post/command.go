@@ -15,8 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Command tells an agent what to do, by a message in the DM of the caller and the agent. Owners and the
-// agent's manager may.
+// Command tells an agent what to do, by a message in the DM of the caller and the agent. Owners and the agent's manager may command it.
 func (s *Service) Command(ctx context.Context, caller unit.Caller, agent string, c parley.Command) (parley.Receipt, error) {
 	payload, err := json.Marshal(c)
 	if err != nil {
@@ -31,7 +30,7 @@ func (s *Service) Command(ctx context.Context, caller unit.Caller, agent string,
 	})
 }
 
-// decodeCommand reads the payload of a command. Nothing in it is left aside: who commands means all of it.
+// decodeCommand reads the payload of a command. It refuses a payload with unknown keys, because the sender wants all of it obeyed.
 func decodeCommand(payload json.RawMessage) (*parley.Command, error) {
 	var (
 		c     parley.Command
@@ -57,7 +56,7 @@ func badCommand() error {
 		Suggest(`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
 }
 
-// hasOnly says whether a JSON object has no other keys than these, in this case. Nothing at all has none.
+// hasOnly reports whether a JSON object has no other keys than these, with the same case. An empty text has none.
 func hasOnly(raw json.RawMessage, keys ...string) bool {
 	if len(raw) == 0 {
 		return true
@@ -74,18 +73,15 @@ func hasOnly(raw json.RawMessage, keys ...string) bool {
 	return true
 }
 
-// resolvedCommand is a command to one agent that will be obeyed.
+// resolvedCommand is a command with the agent that gets it.
 type resolvedCommand struct {
 	parley.Command
 	agent parley.Agent
 }
 
-// resolveCommand finds whom a command is for, and refuses it from anybody but owners and the agent's manager. What
-// must be answered in time has a deadline.
+// resolveCommand finds the agent that a command is for. It refuses a command from anybody but an owner or the agent's manager. A health
+// check that the agent itself has to answer gets a deadline.
 func resolveCommand(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation) (*resolvedCommand, error) {
-	if p.command == nil {
-		return nil, nil
-	}
 	target := m.To
 	if others := m.Addressees(where); target == "" && where.FixedMembers() && len(others) == 1 {
 		target = others[0]
@@ -110,7 +106,8 @@ func resolveCommand(u *unit.Unit, p Posting, m *parley.Message, where parley.Con
 	return &resolvedCommand{*p.command, a}, nil
 }
 
-// executeCommand does what a command says. For an agent that the hub runs nothing is left to do.
+// executeCommand does what a command says. If the hub runs the agent, the hub acknowledges the delivery too, because the agent has
+// nothing left to do.
 func executeCommand(u *unit.Unit, o resolvedCommand, m parley.Message, made []parley.Delivery) error {
 	detail := map[string]any{"message": m.ID, "reason": o.Parameters.Reason, "timeout_ms": o.Timeout().Milliseconds()}
 	if err := access.Audit(u, "agent."+string(o.Action), o.agent.ID, detail); err != nil {
@@ -128,7 +125,7 @@ func executeCommand(u *unit.Unit, o resolvedCommand, m parley.Message, made []pa
 	return executeHalt(u, o)
 }
 
-// executeHalt changes what an agent may do.
+// executeHalt pauses, resumes, stops or starts an agent. The open asks to a stopped agent fail.
 func executeHalt(u *unit.Unit, o resolvedCommand) error {
 	a := o.agent
 	why := &parley.Halt{At: u.Now, By: u.Me.ID, Reason: o.Parameters.Reason}

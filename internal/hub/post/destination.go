@@ -1,23 +1,86 @@
 package post
 
 import (
+	"errors"
+
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/trees"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// mustReachMembers refuses a post in a conversation of two whose other member could never read it. An answer is for whoever has
-// written there, and a command for the hub.
-func mustReachMembers(u *unit.Unit, where parley.Conversation, p Posting) error {
-	if p.runAnswer || p.command != nil || where.Kind != parley.DM && where.Kind != parley.Ephemeral {
-		return nil
+// findParent finds the message that a draft replies to. If the draft names no conversation and no recipient, findParent addresses it
+// to the sender of that message, in its conversation.
+func findParent(u *unit.Unit, d *parley.Draft) (*parley.Message, error) {
+	parent, where, err := conversations.Message(u, d.InReplyTo)
+	if err != nil {
+		return nil, err
 	}
+	if d.Conversation == "" && len(d.Direct) == 0 {
+		d.Conversation = where.ID
+		if d.To == "" && parent.From != u.Me.ID {
+			d.To, err = replyRecipient(u, parent.From, where.Conversation)
+		}
+	}
+	return &parent, err
+}
+
+// replyRecipient returns the recipient of a reply: the sender of the message, or nobody in particular if the sender was removed, is the
+// hub or has left the conversation.
+func replyRecipient(u *unit.Unit, sender string, where parley.Conversation) (string, error) {
+	a, err := u.Agents().Find(sender)
+	if err != nil || a.RemovedAt != nil || a.Kind == parley.KindSystem {
+		return "", err
+	}
+	if in, err := conversations.TakesPart(u, where, a.ID); err != nil || !in {
+		return "", err
+	}
+	return a.ID, nil
+}
+
+// Destination finds or opens the conversation that a draft goes to. The sender joins it if everybody may read it.
+func Destination(u *unit.Unit, d parley.Draft) (conversations.Place, error) {
+	if len(d.Direct) > 0 {
+		return conversations.Direct(u, d.Direct, d.Ephemeral)
+	}
+	where, err := conversations.Conversation(u, d.Conversation)
+	if _, missing := errors.AsType[unit.Unknown](err); missing && d.Make {
+		return openChannel(u, d.Conversation, err)
+	}
+	if err != nil || where.Joined || u.Me.Kind == parley.KindSystem {
+		return where, err
+	}
+	if !where.ReadableByAll() {
+		return where, parley.Errorf(parley.NotPermitted, "%s does not take part in %s", u.Me.ID, where.Title()).
+			Suggest("join it first, or write in a conversation of your own")
+	}
+	where.Joined = true
+	return where, conversations.Join(u, where.Conversation, u.Me.ID)
+}
+
+// openChannel makes a channel for the message that is posted there. If a channel with that name is hidden from the caller, openChannel
+// returns the error missing.
+func openChannel(u *unit.Unit, ref string, missing error) (conversations.Place, error) {
+	name := unit.ConversationKey(ref)
+	if err := parley.CheckChannelName(name); err != nil {
+		return conversations.Place{}, err
+	}
+	where, err := conversations.Create(u, parley.Conversation{Name: name, Kind: parley.Channel, Visibility: parley.Public}, []string{u.Me.ID})
+	if errors.Is(err, parley.ErrTaken) {
+		return conversations.Place{}, missing
+	}
+	where.Made, u.Opened = true, name
+	return where, err
+}
+
+// mustReachMembers refuses a message in a DM whose other member lives in a directory tree and could never read it there.
+func mustReachMembers(u *unit.Unit, where parley.Conversation) error {
 	for _, id := range where.SetMembers() {
 		if id == u.Me.ID {
 			continue
 		}
 		a, err := u.Agents().Find(id)
-		if err == nil {
+		if err == nil && a.Runtime == parley.RuntimeBridge {
 			err = trees.MustReach(u, a)
 		}
 		if err != nil {
@@ -25,4 +88,22 @@ func mustReachMembers(u *unit.Unit, where parley.Conversation, p Posting) error 
 		}
 	}
 	return nil
+}
+
+// updateArchived takes an archived conversation back into the lists. An ephemeral conversation that this message answers is archived
+// instead, unless a person began it, who has yet to see the answer: see work.ArchiveAnswered.
+func updateArchived(u *unit.Unit, where conversations.Place, parent *parley.Message) error {
+	// A reply of the creator is another question.
+	answered := where.Kind == parley.Ephemeral && where.Joined && parent != nil && u.Me.ID != where.CreatedBy
+	if answered {
+		asker, err := u.Agents().Find(where.CreatedBy)
+		if err != nil {
+			return err
+		}
+		answered = asker.Kind != parley.KindHuman || asker.RemovedAt != nil
+	}
+	if answered == (where.ArchivedAt != nil) {
+		return nil
+	}
+	return conversations.SetArchived(u, &where.Conversation, answered)
 }

@@ -5,16 +5,65 @@ import (
 	"slices"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/messages"
 	"github.com/parley-hub/parley/internal/hub/runs"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
-// enterRun finds the run that posts, if one does, and returns what an earlier attempt of it has posted by
-// the same call. E003, conflict, if the run is over.
-func enterRun(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
+// findDuplicate returns the receipt of the message that the same call has posted before: with the same key, or by an earlier attempt of
+// the run. It reads the run that posts, if a run does.
+func findDuplicate(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
+	if first, found, err = Posted(u, p.Draft.IdempotencyKey); found || err != nil {
+		return first, found, err
+	}
 	if p.Run == "" {
 		return first, false, nil
 	}
+	return enterRun(u, p)
+}
+
+// Posted returns the message that the sender has already posted with this key. E003, conflict, if the sender cannot read that message
+// any more, because it left the conversation or the conversation was deleted: the hub does not store it twice.
+func Posted(u *unit.Unit, key string) (first parley.Receipt, found bool, err error) {
+	id, err := messages.Keyed(u, key)
+	switch {
+	case err != nil || id == "":
+		return first, false, err
+	case !parley.IsUUID(id):
+		return first, true, messages.UsedOtherwise(key)
+	}
+	first, err = receiptOf(u, id)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+		return parley.Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
+			Because(parley.Conflict).Suggest("use another key")
+	}
+	if err == nil && first.Message.Damage == nil && first.Message.IdempotencyKey != key {
+		return parley.Receipt{}, true, wrongKey(key, first.Message)
+	}
+	return first, true, err
+}
+
+// wrongKey is the error for an idempotency key whose row names a message that was sent without the key.
+func wrongKey(key string, m parley.Message) error {
+	return parley.Errorf(parley.Internal, "the idempotency key %q is damaged: it names message %d (%s), which was sent without it", key, m.Seq, m.ID).
+		From(parley.ErrDamagedRow).Suggest("use another key, and run `parley doctor --deep`")
+}
+
+// receiptOf returns the receipt of a message that was posted before.
+func receiptOf(u *unit.Unit, id string) (first parley.Receipt, err error) {
+	first.Duplicate = true
+	if first.Message, _, err = conversations.Message(u, id); err == nil {
+		first.Deliveries, err = u.Deliveries().Of(id)
+	}
+	return first, err
+}
+
+// enterRun reads the run that posts, and returns what an earlier attempt of the run has posted by the same call. E003, conflict, if the
+// run is over.
+func enterRun(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
 	r, err := runs.OwnRun(u, p.Run)
 	if err != nil {
 		return first, false, err
@@ -23,8 +72,8 @@ func enterRun(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err e
 	return Repeated(u, r, p.Call)
 }
 
-// Repeated returns what an earlier attempt of a run has posted by the same call, and notes it as this run's.
-// A call that was made twice is repeated twice.
+// Repeated returns what an earlier attempt of a run has posted by the same call, and notes it as a post of this run. If the earlier
+// attempt made the call twice, this run finds its first message first, and its second message when it makes the call again.
 func Repeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt, found bool, err error) {
 	mine, err := u.Runs().Posts(r.ID)
 	if err != nil {
@@ -42,7 +91,7 @@ func Repeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt, fo
 			}
 			first, err = receiptOf(u, p.Message)
 			if _, hidden := errors.AsType[unit.Unknown](err); hidden {
-				continue // it is gone, or cannot be read any more
+				continue // it was deleted, or the run cannot read it any more
 			}
 			if err == nil {
 				err = runs.NotePost(u.Tx, r.ID, p)
@@ -51,4 +100,17 @@ func Repeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt, fo
 		}
 	}
 	return first, false, err
+}
+
+// earlierReply returns the receipt of what a run has posted by the same call. E001, unauthenticated, if it has posted nothing by it.
+func earlierReply(u *unit.Unit, run, call string) (parley.Receipt, error) {
+	posts, err := u.Runs().Posts(run)
+	if err != nil {
+		return parley.Receipt{}, err
+	}
+	at := slices.IndexFunc(posts, func(p storage.RunPost) bool { return p.Digest == call })
+	if at < 0 {
+		return parley.Receipt{}, access.ErrNotKnown()
+	}
+	return receiptOf(u, posts[at].Message)
 }

@@ -1,6 +1,7 @@
 package post
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -8,10 +9,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// fillEnvelope fills in everything but who is reached and the place in the order.
+// fillEnvelope makes the message of a post, without its mentions, its recipients and its place in the order.
 func fillEnvelope(u *unit.Unit, p Posting, d parley.Draft, where conversations.Place, parent *parley.Message) (parley.Message, error) {
 	m := p.Body
 	m.ID, m.Conversation, m.From = p.Id, where.ID, u.Me.ID
@@ -52,10 +54,10 @@ func fillEnvelope(u *unit.Unit, p Posting, d parley.Draft, where conversations.P
 	return m, err
 }
 
-// ForAll says whether a recipient is every participant of the conversation: all, or @all.
+// ForAll reports whether a draft is for every participant of the conversation: its recipient is all or @all.
 func ForAll(to string) bool { return parley.Fold(strings.TrimPrefix(to, "@")) == parley.All }
 
-// addressee resolves what a draft says in to.
+// addressee returns the id of the recipient that a draft names, parley.All, or nothing.
 func addressee(u *unit.Unit, to string) (string, error) {
 	if to == "" {
 		return "", nil
@@ -76,20 +78,20 @@ func addressee(u *unit.Unit, to string) (string, error) {
 	}
 }
 
-// updateArchived brings a conversation back into the lists, or, once an ephemeral one is answered,
-// takes it out of them.
-func updateArchived(u *unit.Unit, where conversations.Place, parent *parley.Message) error {
-	// What its creator adds is a new question, even as a reply.
-	answered := where.Kind == parley.Ephemeral && where.Joined && parent != nil && u.Me.ID != where.CreatedBy
-	if answered { // a person has yet to see the answer: see archiveAnswered
-		asker, err := u.Agents().Find(where.CreatedBy)
-		if err != nil {
-			return err
-		}
-		answered = asker.Kind != parley.KindHuman || asker.RemovedAt != nil
+// traceOf returns the trace of a new message: the trace that its sender names, if the sender may join it; else the trace of the run or of
+// the message that it replies to; else the trace of the call; else a new one.
+func traceOf(u *unit.Unit, p Posting, given string, parent *parley.Message) (string, error) {
+	inherited := p.Inherits
+	switch {
+	case inherited != "":
+	case p.By != nil:
+		inherited = p.By.TraceID
+	case parent != nil:
+		inherited = parent.TraceID
 	}
-	if answered == (where.ArchivedAt != nil) {
-		return nil
+	if given == "" && inherited == "" {
+		given = p.Trace
 	}
-	return conversations.SetArchived(u, &where.Conversation, answered)
+	given, err := names.MayJoinTrace(u, given, inherited)
+	return cmp.Or(given, inherited, p.Id), err
 }

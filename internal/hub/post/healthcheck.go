@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// answerHealthCheck answers a health check for an agent that the hub runs. Others answer for themselves.
+// answerHealthCheck answers a health check for an agent that the hub runs. Other agents answer it themselves.
 func answerHealthCheck(u *unit.Unit, a parley.Agent, check parley.Message) error {
 	if !a.Dispatched() {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// newChannelNotice tells the sender that a channel was made for its message, and which one it may have meant.
+// newChannelNotice tells the sender that the hub made a channel for its message, and which existing channel has a similar name.
 func newChannelNotice(ctx context.Context, core *unit.Core, caller unit.Caller, channel string) string {
 	var namesList []string
 	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -25,17 +25,17 @@ func newChannelNotice(ctx context.Context, core *unit.Core, caller unit.Caller, 
 		return err
 	})
 	near := parley.Nearest(channel, slices.DeleteFunc(namesList, func(name string) bool { return name == channel }))
-	if err != nil || len(near) == 0 { // the message is stored; this is a courtesy
+	if err != nil || len(near) == 0 { // the message is stored: the notice is only a help
 		return "#" + channel + " is new"
 	}
 	return "#" + channel + " is new: " + parley.DidYouMean(near, "")
 }
 
-// maxUnknownNotices is how many unknown names a sender is told of one by one.
+// maxUnknownNotices is how many unknown names get a notice of their own.
 const maxUnknownNotices = 8
 
-// UnknownNotices are the notices that name what a text mentions and no participant has. The nearest names are looked up after the
-// transaction of the post, which is not held up for it.
+// UnknownNotices returns a notice for each name that a text mentions and that no participant has. It looks up similar names after the
+// transaction of the post, to keep that short.
 func UnknownNotices(ctx context.Context, core *unit.Core, unknown []string) (notices []string) {
 	if len(unknown) == 0 {
 		return nil
@@ -44,13 +44,13 @@ func UnknownNotices(ctx context.Context, core *unit.Core, unknown []string) (not
 		notices, err = nearestNameNotices(tx, unknown)
 		return err
 	})
-	if err != nil { // the message is stored; the nearest names are a courtesy
+	if err != nil { // the message is stored: the nearest names are only a help
 		return []string{"nobody is called @" + strings.Join(unknown, ", @")}
 	}
 	return notices
 }
 
-// NoticesOfUnknown is aboutUnknown within the transaction of the post, for a caller that has no receipt afterwards.
+// NoticesOfUnknown is UnknownNotices within the transaction of the post, for a caller that has no receipt afterwards.
 func NoticesOfUnknown(u *unit.Unit) ([]string, error) {
 	if len(u.UnknownNames) == 0 {
 		return nil, nil
@@ -58,6 +58,7 @@ func NoticesOfUnknown(u *unit.Unit) ([]string, error) {
 	return nearestNameNotices(u.Tx, u.UnknownNames)
 }
 
+// nearestNameNotices returns a notice for each unknown name, with the names that are similar to it.
 func nearestNameNotices(tx storage.Tx, unknown []string) (notices []string, err error) {
 	names, err := tx.Agents().Names()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// findRecipients resolves whom a message mentions and works out whom it reaches. Somebody named who is
-// not in a public channel joins it; elsewhere the sender is told.
+// findRecipients resolves the mentions of a message and returns the participants that get it. A participant that the message names
+// joins a public channel. Elsewhere findRecipients tells the sender that the participant is not woken.
 func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.Reach, error) {
 	present := &conversations.Presence{Unit: u, Conv: where.Conversation, Known: map[string]bool{u.Me.ID: where.Joined}}
 	var err error
@@ -33,8 +33,8 @@ func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversati
 			return nil, err
 		}
 	}
-	if p.everybody != nil {
-		return p.everybody, nil
+	if p.everyone != nil {
+		return p.everyone, nil
 	}
 	members, err := present.Reached(*m)
 	if err != nil {
@@ -58,7 +58,8 @@ func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversati
 	return reached, muteMentions(u, p, *m, where, reached, receipt)
 }
 
-// joinMentioned is bring for somebody who is only mentioned. Whom the sender may not contact does not join for it.
+// joinMentioned adds a mentioned participant to a public channel, unless the sender may not contact that participant. E003 if the
+// participant cannot join; the suggestion says why.
 func joinMentioned(u *unit.Unit, p Posting, id string, where conversations.Place, present *conversations.Presence) error {
 	in, err := present.Has(id)
 	if err != nil || in || !where.ReadableByAll() || u.SeesAll() {
@@ -74,6 +75,7 @@ func joinMentioned(u *unit.Unit, p Posting, id string, where conversations.Place
 	return conversations.Bring(u, id, where, present)
 }
 
+// resolveMentions returns the ids of the participants that a text mentions, and the names that no participant has.
 func resolveMentions(u *unit.Unit, calls parley.Mentions, present *conversations.Presence) (ids, unknown []string, err error) {
 	named := func(name string) (string, bool) {
 		if parley.Fold(name) == parley.All {
@@ -107,7 +109,8 @@ func resolveMentions(u *unit.Unit, calls parley.Mentions, present *conversations
 	return ids, unknown, nil
 }
 
-// withoutRemoved parts members from those that have been removed.
+// withoutRemoved separates the participants that exist from those that were removed. It returns the ids of the first and the names of
+// the others.
 func withoutRemoved(u *unit.Unit, ids []string) (here, gone []string, err error) {
 	for _, id := range ids {
 		a, err := u.Agents().Find(id)
@@ -121,4 +124,18 @@ func withoutRemoved(u *unit.Unit, ids []string) (here, gone []string, err error)
 		}
 	}
 	return here, gone, nil
+}
+
+// wakesInTree reports whether one of the agents that a message wakes lives in a directory tree.
+func wakesInTree(u *unit.Unit, to []parley.Reach) (bool, error) {
+	for _, r := range to {
+		if !r.Wakes {
+			continue
+		}
+		a, err := u.Agents().Find(r.Agent)
+		if err != nil || a.Runtime == parley.RuntimeBridge {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

@@ -6,28 +6,37 @@ import (
 	"strings"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// origin is what a post comes from.
+// checkSender refuses a draft whose sender is not the caller.
+func checkSender(u *unit.Unit, from string) error {
+	if claimed, err := agents.FindAgent(u, from); err == nil && claimed.ID == u.Me.ID {
+		return nil
+	} else if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return err
+	}
+	return parley.Errorf(parley.NotPermitted, "%s cannot send as %q", u.Me.ID, from).
+		Suggest("leave the sender out: it is known from the credential")
+}
+
+// origin returns the run and the approval that a post comes from.
 func (p Posting) origin() unit.Origin {
 	return unit.Origin{Caller: unit.Caller{Run: p.Run}, Run: p.By, Approved: p.approved}
 }
 
-// checkRules refuses or holds a post by the rules for those it is for, and by the mode of its sender. A run's answer, and
-// the answer to a message that was delivered to the sender, pass: whoever may ask gets an answer.
+// checkRules refuses a post, or holds it for an approval, by the rules for its recipients and by the mode of its sender. The answer to
+// a message that was delivered to the sender passes: an agent that may ask gets an answer.
 func checkRules(u *unit.Unit, p *Posting, m parley.Message, where conversations.Place, parent *parley.Message) error {
-	if p.runAnswer || p.Request || u.SeesAll() {
-		return nil
-	}
 	answers, err := answersDelivery(u, p, parent)
 	if err != nil {
 		return err
 	}
 	targets := directTargets(u, m, where, parent, answers)
-	p.mayWake = slices.Clone(targets) // once they have passed
+	p.mayWake = slices.Clone(targets) // if they pass
 	if answers {
 		p.mayWake = append(p.mayWake, parent.From)
 	}
@@ -44,7 +53,7 @@ func checkRules(u *unit.Unit, p *Posting, m parley.Message, where conversations.
 			return err
 		}
 	}
-	if answers && p.Run == "" || p.onlyHealth { // a run's trigger is the conversation that woke it
+	if answers && p.Run == "" || p.onlyHealth { // MustWrite checks a run against the conversation that woke it
 		return nil
 	}
 	if free, err := amongRelated(u, where.Conversation); free || err != nil {
@@ -58,7 +67,8 @@ func checkRules(u *unit.Unit, p *Posting, m parley.Message, where conversations.
 	return err
 }
 
-// pinHeld lets a post that is held go where it goes now, whatever is renamed until it is approved.
+// pinHeld replaces the names in a post that is held by ids, so that the approved message goes where it would go now, whatever is
+// renamed in between. It returns any other error unchanged.
 func (p Posting) pinHeld(err error, m parley.Message, where conversations.Place) error {
 	why, held := errors.AsType[unit.HeldBy](err)
 	if !held {
@@ -69,15 +79,15 @@ func (p Posting) pinHeld(err error, m parley.Message, where conversations.Place)
 	switch {
 	case len(d.Direct) > 0:
 		d.Direct = slices.DeleteFunc(where.SetMembers(), func(id string) bool { return id == m.From })
-	case !where.Made: // else it is made when it is posted
+	case !where.Made: // else the post makes it when it is approved
 		d.Conversation, d.Make = where.ID, false
 	}
 	why.Draft = &d
 	return why
 }
 
-// answersDelivery says whether a post answers a message that was delivered to its sender: it replies to what woke the
-// sender's run, or it is the first reply to a message that the sender can still answer. Any other reply is a contact.
+// answersDelivery reports whether a post answers a message that was delivered to its sender. It does if it replies to a message that
+// woke the sender's run, or if it is the first reply to a message that the sender can still answer. Any other reply is a contact.
 func answersDelivery(u *unit.Unit, p *Posting, parent *parley.Message) (bool, error) {
 	if parent == nil {
 		return false, nil
@@ -89,8 +99,8 @@ func answersDelivery(u *unit.Unit, p *Posting, parent *parley.Message) (bool, er
 	return err == nil && d.Answerable(), unit.IgnoreNotFound(err)
 }
 
-// directTargets are those a message is for by its address. Those it only mentions are looked at by mute. An answer
-// is for whoever reads the conversation, and for one that did not ask only if it says so.
+// directTargets returns the participants that a message is addressed to. Participants that it only mentions are checked by
+// muteMentions. An answer has no targets, unless it names a recipient other than the sender of the question.
 func directTargets(u *unit.Unit, m parley.Message, where conversations.Place, parent *parley.Message, answers bool) (ids []string) {
 	members := where.SetMembers()
 	if !answers {
@@ -103,8 +113,8 @@ func directTargets(u *unit.Unit, m parley.Message, where conversations.Place, pa
 	return ids
 }
 
-// amongRelated reports whether all others in a fixed conversation are the caller's manager or reports. The caller may write
-// to these in every mode.
+// amongRelated reports whether all others in a fixed conversation are the caller's manager or reports. The caller may write to them in
+// every mode.
 func amongRelated(u *unit.Unit, c parley.Conversation) (bool, error) {
 	if u.Me.Mode == parley.ModeAutonomous || !c.FixedMembers() {
 		return false, nil
@@ -124,8 +134,8 @@ func amongRelated(u *unit.Unit, c parley.Conversation) (bool, error) {
 	return true, nil
 }
 
-// verdictIn are the rules for a recipient that is in the conversation. A recipient that joins because of the message is added
-// to it. Then the sender's mode counts too, even in the conversation that woke the sender.
+// verdictIn returns the verdict of the rules for a recipient. For a recipient that would join the conversation because of the message,
+// the sender's mode counts too, even in the conversation that woke the sender.
 func verdictIn(u *unit.Unit, where conversations.Place, target parley.Agent) (parley.Verdict, error) {
 	v, err := policy.Rules(u, target)
 	if err != nil || u.Me.Mode == parley.ModeAutonomous || where.FixedMembers() {
@@ -137,7 +147,7 @@ func verdictIn(u *unit.Unit, where conversations.Place, target parley.Agent) (pa
 	return v.ByMode(u.Me.Mode), nil
 }
 
-// muteReason says why somebody who is mentioned is not woken, or nothing.
+// muteReason returns why a mentioned participant is not woken, or nothing if it may be woken.
 func muteReason(u *unit.Unit, p Posting, where conversations.Place, id string) (string, error) {
 	target, err := u.Agents().Find(id)
 	if err != nil {
@@ -158,7 +168,8 @@ func muteReason(u *unit.Unit, p Posting, where conversations.Place, id string) (
 	return e.Message + ": contact_agent would say " + e.Suggestion, nil
 }
 
-// muteMentions lets a message wake nobody by a mention whom its sender may not contact, and tells the sender.
+// muteMentions removes the wake from recipients that are only mentioned and that the sender may not contact. The receipt tells the
+// sender.
 func muteMentions(u *unit.Unit, p Posting, m parley.Message, where conversations.Place, to []parley.Reach, receipt *parley.Receipt) error {
 	if u.SeesAll() || p.Request {
 		return nil

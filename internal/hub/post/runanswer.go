@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// ComposeAnswer makes the answer of a run from its final text, as far as it can be made outside the update.
-// Without a text there is none.
+// ComposeAnswer makes the answer of a run from its final text, outside of the transaction. Without a text the draft is empty, and
+// AnswerOf posts nothing.
 func ComposeAnswer(core *unit.Core, run, conversation, text string) (Posting, error) {
 	p := Posting{
 		Draft:  parley.Draft{Type: parley.TypeResponse, Conversation: conversation, Content: parley.Content{Text: core.Fitting(text)}},
@@ -29,8 +29,8 @@ func ComposeAnswer(core *unit.Core, run, conversation, text string) (Posting, er
 	return p, p.Compose()
 }
 
-// AnswerOf is the message that answers what woke a run: what it has said already, or else what is posted
-// now, as a reply to the newest of what woke it. None if it has nothing to say.
+// AnswerOf returns the message that answers what woke a run: the message by which the run has already said the same, or a new message,
+// which replies to the newest message that woke the run. Without a text it returns nothing.
 func AnswerOf(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.Message, err error) {
 	text := p.Draft.Content.Text
 	if text == "" {
@@ -56,8 +56,8 @@ func AnswerOf(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.
 	return receipt.Message.ID, &receipt.Message, nil
 }
 
-// answerAddressee is whom the answer of a run to a message is for: its sender, or, where that is the hub, who has asked for
-// the task.
+// answerAddressee returns the recipient of a run's answer: the sender of the message that it answers or, if that is the hub, the
+// requester of the task.
 func answerAddressee(u *unit.Unit, r parley.Run, about parley.Message) (string, error) {
 	sender := about.From
 	if t, err := u.Tasks().Get(r.Task); err == nil && sender == parley.System {
@@ -72,8 +72,8 @@ func answerAddressee(u *unit.Unit, r parley.Run, about parley.Message) (string, 
 	return replyRecipient(u, sender, where)
 }
 
-// sameAnswer is the message by which a run, or an earlier attempt of it, has said the same where it was
-// woken.
+// sameAnswer returns the message by which a run, or an earlier attempt of it, has posted the same text in the conversation that woke
+// it. It returns nothing if there is none.
 func sameAnswer(u *unit.Unit, r parley.Run, text string) (string, error) {
 	list, err := runs.Said(u, r)
 	if err != nil {
@@ -87,8 +87,8 @@ func sameAnswer(u *unit.Unit, r parley.Run, text string) (string, error) {
 	return "", nil
 }
 
-// answerRecipients is whom the answer of a run reaches: beside those that any message would, whom it answers. Who waits for
-// it by an ask or a delegation gets it there instead.
+// answerRecipients returns the participants that get the answer of a run: the recipients of any message, and the senders of the
+// messages that woke the run. Participants that get the answer through an ask or a callback are left out.
 func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conversations.Presence, members []string) ([]parley.Reach, error) {
 	woken, err := u.Deliveries().GetAll(p.By.Agent, p.By.Triggers)
 	if err != nil {
@@ -117,7 +117,8 @@ func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conve
 	return m.AnswerReaches(present.Conv, here, senders), err
 }
 
-// waitersFor are those who wait for a run: who asks what it answers, and whoever is called back at the end of its task.
+// waitersFor returns the participants that get the outcome of a run in another way: the askers of the asks that it answers, and the
+// requester that gets a callback at the end of its task.
 func waitersFor(u *unit.Unit, r parley.Run, woken []parley.Delivery) (ids []string, err error) {
 	for _, d := range woken {
 		if d.Purpose == parley.PurposeAsk {
@@ -141,8 +142,9 @@ func waitersFor(u *unit.Unit, r parley.Run, woken []parley.Delivery) (ids []stri
 	return ids, unit.IgnoreNotFound(err)
 }
 
-// answeredSenders are those a run answers: who sent what woke it, and whom its answer is for. They are marked who fetch for
-// themselves, or are people; the hub starts no run for them, so that an answer may wake them.
+// answeredSenders returns the participants that a run answers: the senders of the messages that woke it, and the recipient of its
+// answer. The value is true for people and for agents that the hub does not run. The answer may wake these, because the hub starts no
+// run for them that would answer it.
 func answeredSenders(u *unit.Unit, m parley.Message, woken []parley.Delivery) (map[string]bool, error) {
 	ids := make([]string, 0, len(woken)+1)
 	for _, d := range woken {

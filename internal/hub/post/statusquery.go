@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// asksForStatus says whether a draft is S1's request for how somebody is doing, which the hub answers.
+// asksForStatus reports whether a draft is the request status.query of ClawOS, which the hub answers for the agent.
 func asksForStatus(d parley.Draft) bool {
 	var p struct {
 		Action string `json:"action"`
@@ -20,35 +20,36 @@ func asksForStatus(d parley.Draft) bool {
 	return d.Type == parley.TypeRequest && json.Unmarshal(d.Payload, &p) == nil && p.Action == "status.query"
 }
 
-// queriedAgent is the agent that a post asks for its status, if it asks one.
-func queriedAgent(u *unit.Unit, p Posting, to []string) (a parley.Agent, asked bool, err error) {
-	if !p.statusQuery || len(to) != 1 {
-		return a, false, nil
-	}
-	a, err = u.Agents().Find(to[0])
+// queriedAgent returns the agent that a status query is for. There is none if the only recipient is a person.
+func queriedAgent(u *unit.Unit, recipient string) (a parley.Agent, found bool, err error) {
+	a, err = u.Agents().Find(recipient)
 	return a, err == nil && a.Kind == parley.KindAgent, err
 }
 
-// leaveQueriedAsleep keeps an agent from being woken for what the hub answers.
-func leaveQueriedAsleep(u *unit.Unit, p Posting, to []parley.Reach) ([]parley.Reach, error) {
+// leaveQueriedAsleep removes the wake from the agent that a status query is for, because the hub answers for it.
+func leaveQueriedAsleep(u *unit.Unit, to []parley.Reach) error {
 	if len(to) != 1 {
-		return to, nil
+		return nil
 	}
-	_, asked, err := queriedAgent(u, p, []string{to[0].Agent})
-	to[0].Wakes = to[0].Wakes && !asked
-	return to, err
+	_, found, err := queriedAgent(u, to[0].Agent)
+	to[0].Wakes = to[0].Wakes && !found
+	return err
 }
 
-// openTask is a task as an answer to status.query has it.
+// openTask is a task in the answer to a status query.
 type openTask struct {
 	ID     string           `json:"id"`
 	Title  string           `json:"title"`
 	Status parley.TaskState `json:"status"`
 }
 
-// answerStatusQuery answers for an agent how it is doing, with those of its tasks that whoever asks may see. It is found by the
-// id that the request has in its own format.
-func answerStatusQuery(u *unit.Unit, a parley.Agent, request parley.Message, named string) error {
+// answerStatusQuery answers a status query for the agent that got it, with those of its tasks that the caller may see. named is the id of
+// the request in the format it came in, by which its sender finds the answer.
+func answerStatusQuery(u *unit.Unit, request parley.Message, recipient, named string) error {
+	a, found, err := queriedAgent(u, recipient)
+	if err != nil || !found {
+		return err
+	}
 	live, err := u.Runs().Live(a.ID)
 	if err != nil {
 		return err
@@ -79,6 +80,7 @@ func answerStatusQuery(u *unit.Unit, a parley.Agent, request parley.Message, nam
 	return work.Answer(u, &request, m, nil)
 }
 
+// openTasksOf returns the open tasks of an agent that the caller may see.
 func openTasksOf(u *unit.Unit, a parley.Agent) ([]openTask, error) {
 	list := []openTask{}
 	all, err := u.Tasks().Assigned(a.ID)

@@ -15,15 +15,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Job is what a message on its way into the store does to a task: it asks for it, or says something of it.
+// Job is what a message on its way into the store does to a task: it requests the task, or reports a change of it.
 type Job struct {
-	task parley.Task
+	task      parley.Task
 	requested bool
-	change parley.TaskChange
+	change    parley.TaskChange
 }
 
-// JobOf finds out what a message does to a task, as the calls do: a task that it asks for is made. What does not
-// count is left aside, and the sender is told.
+// JobOf finds out what a message does to a task, and makes the task that it requests. It sets the task of the message. It returns nil
+// for a message that does nothing to a task; if the sender may not change the task, a notice says why.
 func JobOf(u *unit.Unit, p Posting, m *parley.Message, parent *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
 	if err := setTask(u, p, m); err != nil || p.Deed == nil || p.Request || p.runAnswer {
 		return nil, err
@@ -46,8 +46,8 @@ func JobOf(u *unit.Unit, p Posting, m *parley.Message, parent *parley.Message, w
 	return &Job{task: t, change: *p.Deed.change}, nil
 }
 
-// setTask says which task a message belongs to: that of a request, that of the run whose answer it is, or the one that
-// its sender names, who must see it.
+// setTask sets the task that a message belongs to: the task of a contact, the task of the run whose answer it is, or the task that the
+// sender names. The sender must be allowed to see that one.
 func setTask(u *unit.Unit, p Posting, m *parley.Message) error {
 	switch {
 	case p.Task != "":
@@ -62,7 +62,8 @@ func setTask(u *unit.Unit, p Posting, m *parley.Message) error {
 	return nil
 }
 
-// reportedTask is the task that a message says something of: the one it names, or that of the message it answers.
+// reportedTask returns the task that a message reports on: the task that it names, or the task of the message that it replies to. found
+// is false if there is none, or if the caller may not see it.
 func reportedTask(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.Task, found bool, err error) {
 	switch {
 	case m.Task != "":
@@ -82,7 +83,7 @@ func reportedTask(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.
 	return t, sees, err
 }
 
-// mayReport says why what the caller says of a task does not count, or nil.
+// mayReport returns why the caller may not make a change to a task, or nil if it may.
 func mayReport(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
 	switch {
 	case !work.SpeaksFor(u, t):
@@ -96,8 +97,8 @@ func mayReport(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
 	}
 }
 
-// requestTask makes the task that a message asks one participant for. A message that is for nobody in particular, or for
-// several, asks for none.
+// requestTask makes the task that a message asks one participant for. A message to all, or to nobody in particular, asks for none, and
+// so does a message to a recipient that does not read the conversation.
 func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
 	to := m.To
 	if others := m.Addressees(where); to == "" && where.FixedMembers() && len(others) == 1 {
@@ -111,12 +112,12 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 		return nil, err
 	}
 	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Work: p.Deed.details}
-	if err := policy.MayCall(u, o, assignee); err != nil { // also where it may answer, whatever the rules say
+	if err := policy.MayCall(u, o, assignee); err != nil { // even if the rules let the caller answer
 		return nil, err
 	}
 	o.Work.Source = p.Source
 	if !u.SeesAll() || tasks.Resolve(u, &o.Work.Original) != nil {
-		o.Work.Original = "" // nobody speaks for another, and for nobody here
+		o.Work.Original = "" // only an owner names another requester, and one that exists here
 	}
 	if reads, err := trees.ReadsIn(u, assignee, where); err != nil || !reads {
 		return nil, errors.Join(err, trees.MustReach(u, assignee))
@@ -129,12 +130,12 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 		return nil, err
 	}
 	r.Notices = append(r.Notices, o.Work.Notices...)
-	m.Task, m.Deadline = t.ID, nil // the task has it
+	m.Task, m.Deadline = t.ID, nil // the task keeps the deadline
 	return &Job{task: t, requested: true}, tasks.InsertRow(u.Tx, t)
 }
 
-// setTaskPurpose gives those whom a message reaches what it is for: work for the assignee, once nothing else is left to wait
-// for. Who is called back because of it is not woken by it, nor is anybody by news of how it goes.
+// setTaskPurpose marks the delivery to the assignee as work and wakes the assignee. While the task depends on others, the assignee gets
+// no delivery. A report does not wake the requester.
 func setTaskPurpose(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
 	switch {
 	case j != nil && j.requested:
@@ -159,8 +160,8 @@ func setTaskPurpose(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parl
 	return to, err
 }
 
-// withoutRequester lets news of a task not wake its requester. Who lives in a tree does not even get it where it is the end: it is told
-// of that by a document of its own.
+// withoutRequester removes the wake from the requester of a task that a message reports on. A requester in a directory tree does not
+// even get the message if the task has ended: the hub writes it a document of its own.
 func withoutRequester(u *unit.Unit, j Job, to []parley.Reach) ([]parley.Reach, error) {
 	requester, err := u.Agents().Find(j.task.Requester)
 	if err != nil {
@@ -177,7 +178,7 @@ func withoutRequester(u *unit.Unit, j Job, to []parley.Reach) ([]parley.Reach, e
 	return to, nil
 }
 
-// Do does what a stored message is for.
+// Do does to the task what a stored message says.
 func Do(u *unit.Unit, j *Job, m parley.Message, tree *parley.Bridge) error {
 	if j == nil {
 		return nil
@@ -185,7 +186,7 @@ func Do(u *unit.Unit, j *Job, m parley.Message, tree *parley.Bridge) error {
 	if j.requested {
 		return work.Requested(u, j.task, m)
 	}
-	t, err := u.Tasks().Get(j.task.ID) // which the answer may have begun
+	t, err := u.Tasks().Get(j.task.ID) // the answer may have begun it
 	if err != nil {
 		return err
 	}
@@ -197,8 +198,8 @@ func Do(u *unit.Unit, j *Job, m parley.Message, tree *parley.Bridge) error {
 	return work.SayOfTask(u.ReportedBy(&m), &t, j.change)
 }
 
-// countAsCallback has the document by which a task ends be the callback to a requester who reads it in its inbox, or in the same channel
-// of the same tree: another one would say it twice.
+// countAsCallback makes the document by which a task ends the callback to its requester, if the requester reads the document in its
+// inbox or in the same channel of the same tree. A callback of the hub would say the same twice.
 func countAsCallback(u *unit.Unit, t *parley.Task, m parley.Message, tree *parley.Bridge) error {
 	if tree == nil || t.CallbackTo == "" {
 		return nil

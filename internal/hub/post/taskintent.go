@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// The types by which the formats of S0 and S3 begin, update and end tasks.
+// The types by which the Multi-Agent OS and the Routing Protocol begin, update and end tasks.
 const (
 	typeTaskAssign     parley.Type = "task_assign"
 	TypeTaskResult     parley.Type = "task_result"
@@ -20,19 +20,19 @@ const (
 	typeStatusUpdate   parley.Type = "status-update"
 )
 
-// taskIntent is what a message does to a task beside being read: it asks for one, or says something of one.
+// taskIntent is what the words and the payload of a message say about a task: they ask for one, or report a change of one.
 type taskIntent struct {
-	Asks  *parley.Contact
-	details  unit.TaskDetails
-	change  *parley.TaskChange
-	reply bool // it is a reply, which says something of a task only where its assignee has no runs
+	Asks    *parley.Contact // the task that it asks for, or nil
+	details unit.TaskDetails
+	change  *parley.TaskChange // the change that it reports, or nil
+	reply   bool               // the message is a mere reply: it reports progress only from an assignee that the hub does not run
 }
 
-// anyLength lets all pass that fits into a message: what a message says of a task is no longer than the message.
+// anyLength allows every length that fits into a message: what a message says about a task is no longer than the message.
 var anyLength = parley.Limits{Body: math.MaxInt}
 
-// DecodeDeed reads what a message does to a task, in its own words or in those of S0, S1 or S3. What it cannot make
-// sense of it leaves aside: the message is a message all the same.
+// DecodeDeed reads what a message says about a task, in the types of Parley, the Multi-Agent OS, ClawOS or the Routing Protocol. It
+// returns nil for a message that says nothing about a task, or nothing that it understands: such a message is stored all the same.
 func DecodeDeed(d parley.Draft) *taskIntent {
 	var do *taskIntent
 	switch d.Type {
@@ -65,6 +65,7 @@ func DecodeDeed(d parley.Draft) *taskIntent {
 	return do
 }
 
+// changeIntent returns the intent to make a change, or nil if there is none.
 func changeIntent(c *parley.TaskChange) *taskIntent {
 	if c == nil {
 		return nil
@@ -72,12 +73,12 @@ func changeIntent(c *parley.TaskChange) *taskIntent {
 	return &taskIntent{change: c}
 }
 
-// replyIntent is a reply: progress, in words.
+// replyIntent is the intent of a reply, which reports progress in words.
 func replyIntent(d parley.Draft) *taskIntent {
 	return &taskIntent{change: &parley.TaskChange{Progress: &parley.TaskProgress{Message: unit.Clipped(d.Content.Text)}}, reply: true}
 }
 
-// decodeRequest reads S1's request: the action task.assign.
+// decodeRequest reads a request of ClawOS. Only the action task.assign asks for a task.
 func decodeRequest(d parley.Draft) *taskIntent {
 	var p struct {
 		Action   string          `json:"action"`
@@ -91,12 +92,12 @@ func decodeRequest(d parley.Draft) *taskIntent {
 		Text string `json:"text"`
 		Task string `json:"task"`
 	}
-	_ = json.Unmarshal(p.Params, &params) // which may be anything
+	_ = json.Unmarshal(p.Params, &params) // the parameters may have any form
 	text := cmp.Or(d.Content.Text, params.Text, params.Task, unit.AsWords(p.Params))
 	return &taskIntent{Asks: &parley.Contact{Message: text, Deadline: parseTime(p.Deadline)}}
 }
 
-// delegationPayload is the payload of S3's task-delegation.
+// delegationPayload is the payload of a task-delegation of the Routing Protocol.
 type delegationPayload struct {
 	Task    string `json:"task"`
 	Context struct {
@@ -109,7 +110,8 @@ type delegationPayload struct {
 	} `json:"metadata"`
 }
 
-// decodeDelegation reads S3's task-delegation, and any other request for a task: what it has no S3 payload for, its text says.
+// decodeDelegation reads a task-delegation of the Routing Protocol, and any other message that asks for a task. The text of the others
+// says what the payload does not.
 func decodeDelegation(d parley.Draft) *taskIntent {
 	var p delegationPayload
 	if len(d.Payload) > 0 && json.Unmarshal(d.Payload, &p) != nil || parley.CheckNeeded(p.Context.Dependencies) != nil {
@@ -129,7 +131,8 @@ func decodeDelegation(d parley.Draft) *taskIntent {
 	}
 }
 
-// decodeStatus reads S3's status-update, by that name or as the status that it is here. It never ends a task: that is for a result to do.
+// decodeStatus reads a status-update of the Routing Protocol. A message of the type status may have the same payload. Neither ends a
+// task: only a result does.
 func decodeStatus(d parley.Draft) *parley.TaskChange {
 	var p struct {
 		Status     string   `json:"status"`
@@ -150,7 +153,7 @@ func decodeStatus(d parley.Draft) *parley.TaskChange {
 	}}
 }
 
-// decodeNotification reads S1's notification: progress and warnings update, completed and failed end.
+// decodeNotification reads a notification of ClawOS. The events progress and warning update a task, completed and failed end it.
 func decodeNotification(d parley.Draft) *parley.TaskChange {
 	var p struct {
 		Event    string `json:"event"`
@@ -182,7 +185,7 @@ func decodeNotification(d parley.Draft) *parley.TaskChange {
 	}
 }
 
-// decodeResult reads S3's result, and S0's task_result, which is a text.
+// decodeResult reads a result of the Routing Protocol, or a task_result of the Multi-Agent OS, which is a text.
 func decodeResult(d parley.Draft) *parley.TaskChange {
 	var p struct {
 		Status       string                     `json:"status"`
@@ -211,7 +214,7 @@ func decodeResult(d parley.Draft) *parley.TaskChange {
 	return endedChange(p.Status, result, strings.Join(p.Issues, "; "))
 }
 
-// deliverables are S3's lists of files, one after the other.
+// deliverables joins the lists of files in a result of the Routing Protocol.
 func deliverables(raw json.RawMessage) (all []string) {
 	var lists struct {
 		Modified  []string `json:"files_modified"`
@@ -224,7 +227,7 @@ func deliverables(raw json.RawMessage) (all []string) {
 	return append(append(lists.Modified, lists.Tests...), lists.Artifacts...)
 }
 
-// decodeResponse reads S1's response. One that does not say how it went is a reply.
+// decodeResponse reads a response of ClawOS. A response without a status is a reply.
 func decodeResponse(d parley.Draft) *taskIntent {
 	var p struct {
 		Status string          `json:"status"`
@@ -241,7 +244,7 @@ func decodeResponse(d parley.Draft) *taskIntent {
 	return changeIntent(endedChange(p.Status, result, unit.AsWords(p.Error)))
 }
 
-// decodeError reads S1's error.
+// decodeError reads an error of ClawOS.
 func decodeError(d parley.Draft) *parley.TaskChange {
 	var p struct {
 		Message string `json:"message"`
@@ -252,7 +255,7 @@ func decodeError(d parley.Draft) *parley.TaskChange {
 	return &parley.TaskChange{Status: parley.TaskFailed, Reason: unit.Clipped(cmp.Or(p.Message, d.Content.Text))}
 }
 
-// endedChange is how S1 and S3 say that something has ended.
+// endedChange returns the end of a task for a status of ClawOS or the Routing Protocol, or nil for an unknown status.
 func endedChange(status string, r *parley.TaskResult, reason string) *parley.TaskChange {
 	switch status {
 	case "success", "":
@@ -266,7 +269,7 @@ func endedChange(status string, r *parley.TaskResult, reason string) *parley.Tas
 	}
 }
 
-// parseTime is a time as the formats write it, or nil.
+// parseTime parses a time, or returns nil.
 func parseTime(text string) *time.Time {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
