@@ -127,14 +127,14 @@ func (s *Service) RaiseAlerts(ctx context.Context, list ...parley.Alert) error {
 	return err
 }
 
-// mostToldApart is how many alerts of one name the owners are told apart.
-const mostToldApart = 3
+// maxSeparateAlerts is how many alerts of one name the owners are told apart.
+const maxSeparateAlerts = 3
 
 // tellAlerts tells the owners of alerts that are new among those that are on.
 func tellAlerts(u *unit.Unit, fresh, on []parley.Alert) error {
 	for _, g := range parley.GroupAlerts(on) {
 		mine := slices.DeleteFunc(slices.Clone(fresh), func(a parley.Alert) bool { return a.Name != g.Name })
-		if len(mine) > 0 && g.Count > mostToldApart {
+		if len(mine) > 0 && g.Count > maxSeparateAlerts {
 			if err := tellAlertGroup(u, g); err != nil {
 				return err
 			}
@@ -160,8 +160,8 @@ func tellAlertGroup(u *unit.Unit, g parley.AlertGroup) error {
 		size *= 10
 	}
 	return notices.TellPeople(u, people, parley.Notice{
-		Key: fmt.Sprintf("alert/%s/many/%d/%s", g.Name, size, u.Now.Format(time.DateOnly)), Kind: parley.NoticeAlert, Title: capital(g.Title()),
-		Text: capital(g.Message) + ".\nSee all of them: parley status --alerts.",
+		Key: fmt.Sprintf("alert/%s/many/%d/%s", g.Name, size, u.Now.Format(time.DateOnly)), Kind: parley.NoticeAlert, Title: capitalize(g.Title()),
+		Text: capitalize(g.Message) + ".\nSee all of them: parley status --alerts.",
 	})
 }
 
@@ -193,11 +193,11 @@ func tellAlert(u *unit.Unit, a parley.Alert) error {
 	}
 	return notices.TellPeople(u, people, parley.Notice{
 		Key: key + u.Now.Format(time.DateOnly), Kind: parley.NoticeAlert, Title: a.Title,
-		Text: capital(a.Message) + ".\n" + capital(a.Suggestion) + ".",
+		Text: capitalize(a.Message) + ".\n" + capitalize(a.Suggestion) + ".",
 	})
 }
 
-func capital(text string) string {
+func capitalize(text string) string {
 	if text == "" {
 		return ""
 	}

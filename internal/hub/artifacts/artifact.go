@@ -28,7 +28,7 @@ func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.R
 	if err := access.Limit(ctx, s.access, caller); err != nil { // before anything of the body is read
 		return parley.Artifact{}, err
 	}
-	room, err := findRoom(ctx, s.Core, caller)
+	room, err := findQuota(ctx, s.Core, caller)
 	if err != nil {
 		return parley.Artifact{}, err // before a stranger fills the disk
 	}
@@ -40,8 +40,8 @@ func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.R
 			if err != nil {
 				return err
 			}
-			left, err := roomOf(u)
-			if err == nil && left.bytes < 0 {
+			left, err := quotaOf(u)
+			if err == nil && left.left < 0 {
 				err = left.exceeded()
 			}
 			return err
@@ -74,23 +74,23 @@ func (s *Service) OpenArtifact(ctx context.Context, caller unit.Caller, sha256 s
 		if err := s.View(ctx, caller, unit.OpFetchArtifact, mayRead); err != nil {
 			return nil, a, err
 		}
-		err = s.damagedBody(ctx, sha256, "its body is missing")
+		err = s.noteDamagedBody(ctx, sha256, "its body is missing")
 	case errors.Is(err, parley.ErrDamaged):
-		err = s.damagedBody(ctx, sha256, "its body does not match its digest")
+		err = s.noteDamagedBody(ctx, sha256, "its body does not match its digest")
 	}
 	if err != nil {
 		return nil, a, s.Explain(ctx, caller, err)
 	}
 	if size != a.Size {
 		why := fmt.Sprintf("its body has %d bytes, not %d", size, a.Size)
-		return nil, a, s.Explain(ctx, caller, errors.Join(s.damagedBody(ctx, sha256, why), body.Close()))
+		return nil, a, s.Explain(ctx, caller, errors.Join(s.noteDamagedBody(ctx, sha256, why), body.Close()))
 	}
-	whole, err := verifiedFirst(&namedBody{body, s, ctx, sha256}, size)
+	whole, err := verifySmall(&namedBody{body, s, ctx, sha256}, size)
 	return whole, a, s.Explain(ctx, caller, err)
 }
 
-// damagedBody notes that the body of an artifact is damaged, and is the failure that its reader gets.
-func (s *Service) damagedBody(ctx context.Context, sha256, why string) error {
+// noteDamagedBody notes that the body of an artifact is damaged, and is the failure that its reader gets.
+func (s *Service) noteDamagedBody(ctx context.Context, sha256, why string) error {
 	damage := parley.Damage{What: "artifact", ID: sha256, Why: why}
 	alerts.NoteDamage(context.WithoutCancel(ctx), s.alerts, damage)
 	return parley.Errorf(parley.Internal, "%s", damage).From(parley.ErrDamaged).
@@ -108,7 +108,7 @@ type namedBody struct {
 func (b *namedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, parley.ErrDamaged) {
-		err = b.hub.damagedBody(b.ctx, b.sha256, "its body does not match its digest")
+		err = b.hub.noteDamagedBody(b.ctx, b.sha256, "its body does not match its digest")
 	}
 	return n, err
 }
@@ -116,8 +116,8 @@ func (b *namedBody) Read(p []byte) (int, error) {
 // smallBody is the largest size of a body that is verified before its first byte is sent.
 const smallBody = 256 << 10
 
-// verifiedFirst reads a small body to its end.
-func verifiedFirst(body io.ReadCloser, size int64) (io.ReadCloser, error) {
+// verifySmall reads a small body to its end.
+func verifySmall(body io.ReadCloser, size int64) (io.ReadCloser, error) {
 	if size > smallBody {
 		return body, nil
 	}
@@ -155,12 +155,12 @@ func Artifact(u *unit.Unit, sha256 string) (size int64, err error) {
 	case errors.Is(err, parley.ErrNotFound):
 		return 0, unit.Unknown{Noun: "artifact", Name: sha256}
 	case err == nil && stored.RemovedAt != nil:
-		return 0, removedByRetention(stored)
+		return 0, removedError(stored)
 	}
 	return stored.Size, err
 }
 
-func removedByRetention(a storage.StoredArtifact) error {
+func removedError(a storage.StoredArtifact) error {
 	return parley.Errorf(parley.BadInput, "artifact %s was removed on %s, because artifacts are not kept for ever",
 		a.SHA256, a.RemovedAt.Format(time.DateOnly)).Because(parley.NotFound).
 		Suggest("store the file again, if you have it")

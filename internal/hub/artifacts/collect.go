@@ -51,7 +51,7 @@ func RemoveWaste(ctx context.Context, s *Service) error {
 		return nil
 	}
 	err := eachBody(ctx, s.Core, func(digests []string) error {
-		waste, err := withoutRow(ctx, s.Core, digests)
+		waste, err := findWithoutRow(ctx, s.Core, digests)
 		for _, sha256 := range waste {
 			if err == nil {
 				err = s.removeWithoutRow(ctx, sha256)
@@ -71,7 +71,7 @@ func (s *Service) removeWithoutRow(ctx context.Context, sha256 string) error {
 	asked := false
 	err := s.Store.Blobs().Remove(ctx, sha256, func() (bool, error) {
 		asked = true
-		return unknownBody(ctx, s.Core, sha256)
+		return confirmLacksRow(ctx, s.Core, sha256)
 	})
 	if err != nil || !asked {
 		s.WasteDue.Store(true)
@@ -92,10 +92,10 @@ func eachBody(ctx context.Context, core *unit.Core, look func(digests []string) 
 	}
 }
 
-func withoutRow(ctx context.Context, core *unit.Core, digests []string) (waste []string, err error) {
+func findWithoutRow(ctx context.Context, core *unit.Core, digests []string) (waste []string, err error) {
 	err = core.Store.View(ctx, func(tx storage.Tx) error {
 		for _, sha256 := range digests {
-			none, err := noBody(tx, sha256)
+			none, err := lacksRow(tx, sha256)
 			if err != nil {
 				return err
 			}
@@ -108,18 +108,18 @@ func withoutRow(ctx context.Context, core *unit.Core, digests []string) (waste [
 	return waste, err
 }
 
-// unknownBody says whether a body has no row. It asks in an update, because after a failed commit only
+// confirmLacksRow says whether a body has no row. It asks in an update, because after a failed commit only
 // an update that goes through shows that no row comes back after a crash.
-func unknownBody(ctx context.Context, core *unit.Core, sha256 string) (missing bool, err error) {
+func confirmLacksRow(ctx context.Context, core *unit.Core, sha256 string) (missing bool, err error) {
 	err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
-		missing, err = noBody(tx, sha256)
+		missing, err = lacksRow(tx, sha256)
 		return err
 	})
 	return missing, err
 }
 
-// noBody says whether a body has no row, or one that says it was removed.
-func noBody(tx storage.Tx, sha256 string) (bool, error) {
+// lacksRow says whether a body has no row, or one that says it was removed.
+func lacksRow(tx storage.Tx, sha256 string) (bool, error) {
 	a, err := tx.Artifacts().Get(sha256)
 	if errors.Is(err, parley.ErrNotFound) {
 		return true, nil

@@ -8,54 +8,54 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// room is how much a participant may still store.
-type room struct {
-	who       string
-	unlimited bool
-	bytes     int64 // less than 0: it has stored too much
-	limit     int64
+// quota is how much a participant may still store.
+type quota struct {
+	participant string
+	unlimited   bool
+	left        int64 // less than 0: it has stored too much
+	limit       int64
 }
 
-func findRoom(ctx context.Context, core *unit.Core, caller unit.Caller) (room room, err error) {
+func findQuota(ctx context.Context, core *unit.Core, caller unit.Caller) (room quota, err error) {
 	err = core.View(ctx, caller, unit.OpStoreArtifact, func(u *unit.Unit) error {
-		room, err = roomOf(u)
+		room, err = quotaOf(u)
 		return err
 	})
 	return room, err
 }
 
-func roomOf(u *unit.Unit) (room, error) {
-	room := room{who: u.Me.ID, limit: u.Core.Config.Load.Stored}
+func quotaOf(u *unit.Unit) (quota, error) {
+	room := quota{participant: u.Me.ID, limit: u.Core.Config.Load.Stored}
 	if room.unlimited = u.SeesAll() || room.limit < 0; room.unlimited {
 		return room, nil
 	}
 	stored, err := u.Artifacts().StoredBy(u.Me.ID)
-	room.bytes = room.limit - stored
+	room.left = room.limit - stored
 	return room, err
 }
 
-func (r room) exceeded() error {
-	return parley.Errorf(parley.Unavailable, "the artifacts of %s would have more than %d MiB together", r.who, r.limit>>20).
+func (r quota) exceeded() error {
+	return parley.Errorf(parley.Unavailable, "the artifacts of %s would have more than %d MiB together", r.participant, r.limit>>20).
 		Because(parley.StorageFull).
 		Suggest("ask an owner to raise limits.stored in config.yaml, or to have artifacts removed after a time (retention.artifacts.age)")
 }
 
 // reader reads a body as far as there is room for it.
-func (r room) reader(body io.Reader) io.Reader {
+func (r quota) reader(body io.Reader) io.Reader {
 	if r.unlimited {
 		return body
 	}
-	return &roomReader{body, r}
+	return &quotaReader{body, r}
 }
 
-type roomReader struct {
+type quotaReader struct {
 	io.Reader
-	room room
+	room quota
 }
 
-func (r *roomReader) Read(p []byte) (int, error) {
+func (r *quotaReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if r.room.bytes -= int64(n); r.room.bytes < 0 {
+	if r.room.left -= int64(n); r.room.left < 0 {
 		return n, r.room.exceeded()
 	}
 	return n, err

@@ -61,7 +61,7 @@ func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err erro
 	if key != "" {
 		id, err = messages.Keyed(u, key)
 	} else if o.Run != nil {
-		key, id, err = attempted(u, o, c)
+		key, id, err = findOwnTask(u, o, c)
 	}
 	switch {
 	case err != nil:
@@ -69,7 +69,7 @@ func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err erro
 	case parley.IsUUID(id):
 		return "", messages.UsedOtherwise(key)
 	case id == "":
-		id, err = beginOwn(u, o, c)
+		id, err = makeOwnTask(u, o, c)
 	case key == c.IdempotencyKey:
 		return id, nil
 	}
@@ -79,9 +79,9 @@ func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err erro
 	return id, err
 }
 
-// attempted is the task that an earlier attempt of the run has made by the same call, and the key by which a later one
+// findOwnTask is the task that an earlier attempt of the run has made by the same call, and the key by which a later one
 // finds it. A call that was made twice is repeated twice.
-func attempted(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string, err error) {
+func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string, err error) {
 	c.Agent = u.Me.ID
 	call, err := unit.CallDigest([]any{c, o.Work.Title, o.Work.Parent, o.Work.Reason})
 	if err != nil {
@@ -108,8 +108,8 @@ func attempted(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string, e
 	return key, id, err
 }
 
-// beginOwn makes a task of the caller's own, which begins at once, unless it waits for others.
-func beginOwn(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
+// makeOwnTask makes a task of the caller's own, which begins at once, unless it waits for others.
+func makeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
 	o.Work.Source = o.Caller.Source
 	t, err := NewTask(u, &o, u.Me, c)
 	if err != nil {

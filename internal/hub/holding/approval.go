@@ -27,7 +27,7 @@ func storeHeld(ctx context.Context, core *unit.Core, caller unit.Caller, call pa
 	}
 	var a parley.Approval
 	err = core.Write(ctx, caller, unit.OpIdentify, func(u *unit.Unit) (err error) {
-		a, err = hold(u, caller, call, target, rule)
+		a, err = requestApproval(u, caller, call, target, rule)
 		return err
 	})
 	if err != nil {
@@ -36,7 +36,7 @@ func storeHeld(ctx context.Context, core *unit.Core, caller unit.Caller, call pa
 	return &parley.Held{Approval: a}
 }
 
-func hold(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict) (a parley.Approval, err error) {
+func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict) (a parley.Approval, err error) {
 	a = parley.Approval{
 		ID: unit.NewID(), State: parley.ApprovalPending, Agent: u.Me.ID, Target: target, Call: call, Rule: rule.Rule,
 		RequiresHuman: rule.RequiresHuman, CreatedAt: u.Now, Source: caller.Source,
@@ -44,11 +44,11 @@ func hold(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string,
 	if a.Digest, err = call.DigestFor(a.Agent); err != nil {
 		return a, err
 	}
-	run, err := comesFrom(u, &a, caller)
+	run, err := setOrigin(u, &a, caller)
 	if err != nil {
 		return a, err
 	}
-	if before, found, err := heldBefore(u, a, run); found || err != nil {
+	if before, found, err := findApproval(u, a, run); found || err != nil {
 		return before, err
 	}
 	summary, err := approvals.Summary(u, a)
@@ -75,9 +75,9 @@ func hold(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string,
 	return a, work.Needs(u, a.Decider)
 }
 
-// comesFrom writes down what a call comes from: its run, and with it the conversation and task to which what comes of
+// setOrigin writes down what a call comes from: its run, and with it the conversation and task to which what comes of
 // the call returns.
-func comesFrom(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Run, error) {
+func setOrigin(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Run, error) {
 	if caller.Run == "" {
 		trace, err := names.MayJoinTrace(u, caller.Trace, "")
 		a.TraceID = cmp.Or(trace, a.ID)
@@ -97,9 +97,9 @@ func comesFrom(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Ru
 	return &r, nil
 }
 
-// heldBefore finds the approval of the same call: one that is still open, or one that an earlier attempt of the same
+// findApproval finds the approval of the same call: one that is still open, or one that an earlier attempt of the same
 // run has asked for, whatever became of it. Who makes more calls than it may wait for is refused.
-func heldBefore(u *unit.Unit, a parley.Approval, run *parley.Run) (before parley.Approval, found bool, err error) {
+func findApproval(u *unit.Unit, a parley.Approval, run *parley.Run) (before parley.Approval, found bool, err error) {
 	open, err := u.Approvals().Pending(a.Agent)
 	if err != nil {
 		return before, false, err
@@ -117,10 +117,10 @@ func heldBefore(u *unit.Unit, a parley.Approval, run *parley.Run) (before parley
 	if run == nil {
 		return before, false, nil
 	}
-	return heldByEarlier(u, a, *run)
+	return findEarlierApproval(u, a, *run)
 }
 
-func heldByEarlier(u *unit.Unit, a parley.Approval, run parley.Run) (before parley.Approval, found bool, err error) {
+func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (before parley.Approval, found bool, err error) {
 	attempts, err := runs.Earlier(u, run)
 	if err != nil || len(attempts) == 0 {
 		return before, false, err

@@ -45,7 +45,7 @@ func Counted(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) 
 // Deliver makes the deliveries of a stored message, and room for them.
 func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
 	if m.Type == parley.TypeHeartbeat {
-		if err := forgetHeartbeats(u, m.From, to); err != nil {
+		if err := evictHeartbeats(u, m.From, to); err != nil {
 			return nil, err
 		}
 	}
@@ -53,11 +53,11 @@ func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delive
 	if err != nil {
 		return nil, err
 	}
-	loop, err := looping(u, m)
+	loop, err := newLoop(u, m)
 	for i := range made {
 		held := false
 		if err == nil {
-			held, err = loop.exchange(&made[i])
+			held, err = loop.stopIfLoop(&made[i])
 		}
 		if err == nil && !held {
 			err = makeRoom(u, made[i])
@@ -67,9 +67,9 @@ func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delive
 	return made, err
 }
 
-// forgetHeartbeats evicts what a new heartbeat replaces. That is no failure: nobody is told, and it
+// evictHeartbeats evicts what a new heartbeat replaces. That is no failure: nobody is told, and it
 // does not count as overflow.
-func forgetHeartbeats(u *unit.Unit, sender string, to []parley.Reach) error {
+func evictHeartbeats(u *unit.Unit, sender string, to []parley.Reach) error {
 	for _, reach := range to {
 		old, err := u.Queue().Heartbeat(sender, reach.Agent)
 		if errors.Is(err, parley.ErrNotFound) || err == nil && old.State != parley.DeliveryAccepted {
@@ -106,12 +106,12 @@ func makeRoom(u *unit.Unit, d parley.Delivery) error {
 	if d.Waking {
 		full = inbox.Waking
 	}
-	if full, err = crowd(u, recipient, d, full); err != nil {
+	if full, err = countTaken(u, recipient, d, full); err != nil {
 		return err
 	}
 	over := full - recipient.InboxDepth
 	if over > 0 && d.Waking && (u.Tree != nil || recipient.InboxOverflow == parley.OverflowReject) { // a directory is a queue of its own
-		return inboxFull(recipient, full-1)
+		return inboxFullError(recipient, full-1)
 	}
 	for n := range min(over, maxEvictions) {
 		evicted, err := evict(u, d, full-1-n)
@@ -119,15 +119,15 @@ func makeRoom(u *unit.Unit, d parley.Delivery) error {
 			return err
 		}
 		if !evicted && d.Waking {
-			return inboxFull(recipient, full-1-n)
+			return inboxFullError(recipient, full-1-n)
 		}
 	}
 	return nil
 }
 
-// crowd is how many take room in an inbox, of those that are open. What lies in a directory tree is bounded there, by whoever
+// countTaken is how many take room in an inbox, of those that are open. What lies in a directory tree is bounded there, by whoever
 // writes into it.
-func crowd(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int, error) {
+func countTaken(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int, error) {
 	if a.Runtime != parley.RuntimeBridge || open <= a.InboxDepth {
 		return open, nil
 	}
@@ -138,14 +138,14 @@ func crowd(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int, erro
 // ErrInboxFull tells the refusal of an inbox from the store's own troubles.
 var ErrInboxFull = errors.New("an inbox is full")
 
-func inboxFull(a parley.Agent, n int) error {
+func inboxFullError(a parley.Agent, n int) error {
 	return parley.Errorf(parley.Unavailable, "the inbox of %s is full (%d messages)", a.ID, n).
 		From(ErrInboxFull).Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
 }
 
 // evict ends a delivery that nobody has, of the same sort as the one that came. It says whether there was one.
 func evict(u *unit.Unit, d parley.Delivery, n int) (bool, error) {
-	victim, found, err := victim(u, d)
+	victim, found, err := findVictim(u, d)
 	if err != nil || !found {
 		return false, err
 	}
@@ -155,14 +155,14 @@ func evict(u *unit.Unit, d parley.Delivery, n int) (bool, error) {
 	return true, deliveries.End(u, &victim, parley.DeliveryEvicted, cause)
 }
 
-// victim is the oldest waiting delivery of the sender that has the most of them in the inbox, so that a sender who
+// findVictim is the oldest waiting delivery of the sender that has the most of them in the inbox, so that a sender who
 // floods an inbox evicts its own mail. Among equals it is the oldest delivery; the one that came is never chosen.
-func victim(u *unit.Unit, d parley.Delivery) (parley.Delivery, bool, error) {
+func findVictim(u *unit.Unit, d parley.Delivery) (parley.Delivery, bool, error) {
 	sender, found, err := busiestSender(u, d)
 	if err != nil || !found {
 		return parley.Delivery{}, false, err
 	}
-	return oldest(u, d, sender)
+	return findOldest(u, d, sender)
 }
 
 // busiestSender is the sender with the most waiting deliveries of the same sort as d, of those that have one besides d.
@@ -189,8 +189,8 @@ func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, 
 	return most.Sender, most.Count > 0, nil
 }
 
-// oldest is the oldest delivery of the same sort from a sender that waits, to be taken now or after a pause.
-func oldest(u *unit.Unit, d parley.Delivery, sender string) (oldest parley.Delivery, found bool, err error) {
+// findOldest is the oldest delivery of the same sort from a sender that waits, to be taken now or after a pause.
+func findOldest(u *unit.Unit, d parley.Delivery, sender string) (oldest parley.Delivery, found bool, err error) {
 	for _, paused := range []bool{false, true} {
 		list, err := u.Queue().Ready(storage.Queue{
 			Recipient: d.Recipient, Wakes: d.Waking, Paused: paused, Plain: true, From: sender, Limit: 1,

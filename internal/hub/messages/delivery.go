@@ -19,7 +19,7 @@ func TellFailed(u *unit.Unit, d parley.Delivery, cause *parley.Error) error {
 // Tell lets the sender of a message know what has become of it, in its conversation. It wakes nobody,
 // and an error never causes another.
 func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) error {
-	about, awaited, err := toldAbout(u, d)
+	about, awaited, err := messageOf(u, d)
 	if err != nil {
 		return err
 	}
@@ -45,9 +45,9 @@ func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) erro
 	}, deliveries.Sentence(cause, d.Recipient))
 }
 
-// toldAbout returns the message of a delivery, as its sender is told about it, and whether a participant waits for its
+// messageOf returns the message of a delivery, as its sender is told about it, and whether a participant waits for its
 // outcome. For a damaged message the delivery names the sender and the conversation.
-func toldAbout(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited bool, err error) {
+func messageOf(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited bool, err error) {
 	about, err = u.Messages().Get(d.Message)
 	if about.Damage == nil && (d.Damage == nil || err == nil) {
 		return about, waits.IsAsk(about) || d.Purpose == parley.PurposeTask && about.Task != "", err

@@ -21,14 +21,14 @@ import (
 // no ask, task, callback or approval.
 type loop struct {
 	*unit.Unit
-	limits unit.Loops
-	m      parley.Message
-	sender parley.Agent
-	said   bool // that the chain is too long
+	limits    unit.Loops
+	m         parley.Message
+	sender    parley.Agent
+	announced bool // that the chain is too long
 }
 
-// looping is the loop that a message may be a part of.
-func looping(u *unit.Unit, m parley.Message) (*loop, error) {
+// newLoop is the loop that a message may be a part of.
+func newLoop(u *unit.Unit, m parley.Message) (*loop, error) {
 	l := &loop{Unit: u, limits: u.Core.Config.Loops, m: m}
 	var err error
 	switch m.From {
@@ -41,9 +41,9 @@ func looping(u *unit.Unit, m parley.Message) (*loop, error) {
 	return l, err
 }
 
-// exchange counts a wake, if it is an exchange, and says whether it was held: then it has failed, and the
+// stopIfLoop counts a wake, if it is an exchange, and says whether it was held: then it has failed, and the
 // sender was told.
-func (l *loop) exchange(d *parley.Delivery) (held bool, err error) {
+func (l *loop) stopIfLoop(d *parley.Delivery) (held bool, err error) {
 	if l.sender.Kind != parley.KindAgent || !d.Waking || d.Purpose != "" {
 		return false, nil
 	}
@@ -60,18 +60,18 @@ func (l *loop) exchange(d *parley.Delivery) (held bool, err error) {
 	case err != nil:
 		return false, err
 	case l.onlyAnswers(recipient):
-		return false, l.lengthen(pair, recipient, chain)
+		return false, l.announceLongChain(pair, recipient, chain)
 	case l.m.Hops > l.limits.Hops:
-		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and %s is not woken by more than %d",
+		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and %s is not woken by more than %d",
 			l.m.Hops, recipient.ID, l.limits.Hops).Suggest("let a person go on with it"))
 	case pair.Open:
-		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%s and %s have woken each other too often, and this wake was held", l.sender.ID, recipient.ID).
+		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%s and %s have woken each other too often, and this wake was held", l.sender.ID, recipient.ID).
 			Suggest("a person's message, or parley agent resume-pair %s %s, lets them go on", pair.A, pair.B))
 	case chain > l.limits.Exchanges:
-		return true, l.hold(d, parley.Errorf(parley.DependencyFailed, "%d automatic wakes in a row have led to this, and it was held", chain).
+		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%d automatic wakes in a row have led to this, and it was held", chain).
 			Suggest("a person's message lets it go on"))
 	}
-	return false, l.count(pair, recipient, chain)
+	return false, l.countExchange(pair, recipient, chain)
 }
 
 // onlyAnswers says that a message is a run's answer to whoever lives in a tree: it wakes nobody there, it is a file that a script may
@@ -96,7 +96,7 @@ func (l *loop) reacts() bool {
 	return l.m.InReplyTo != "" || json.Unmarshal(l.m.Metadata, &kept) == nil && kept.Document.Metadata.Mode == "watcher"
 }
 
-func (l *loop) hold(d *parley.Delivery, cause *parley.Error) error {
+func (l *loop) stop(d *parley.Delivery, cause *parley.Error) error {
 	return deliveries.End(l.Unit, d, parley.DeliveryFailed, cause)
 }
 
@@ -116,9 +116,9 @@ func (l *loop) pair(other string) (storage.Exchange, error) {
 	}
 }
 
-// count counts an exchange, and opens the breaker with the last one that passes. One that nobody has answered
+// countExchange counts an exchange, and opens the breaker with the last one that passes. One that nobody has answered
 // is not counted again: who only sends is in no loop.
-func (l *loop) count(pair storage.Exchange, recipient parley.Agent, chain int) error {
+func (l *loop) countExchange(pair storage.Exchange, recipient parley.Agent, chain int) error {
 	if pair.Last != l.sender.ID || l.reacts() {
 		pair.Count++
 	}
@@ -128,28 +128,28 @@ func (l *loop) count(pair storage.Exchange, recipient parley.Agent, chain int) e
 		return err
 	}
 	if !pair.Open {
-		return l.lengthen(pair, recipient, chain)
+		return l.announceLongChain(pair, recipient, chain)
 	}
-	l.said = true
-	return l.open(pair, parley.Wording{}.Name(l.sender.ID, l.sender.Name).Own(" and ").Name(recipient.ID, recipient.Name).
+	l.announced = true
+	return l.announce(pair, parley.Wording{}.Name(l.sender.ID, l.sender.Name).Own(" and ").Name(recipient.ID, recipient.Name).
 		Own(fmt.Sprintf(" have woken each other %d times in a row; further wakes between them are held. "+
 			"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
 			pair.Count, l.sender.ID, recipient.ID)))
 }
 
-// lengthen says when a chain has become as long as it may be.
-func (l *loop) lengthen(pair storage.Exchange, recipient parley.Agent, chain int) error {
-	if chain != l.limits.Exchanges || l.said {
+// announceLongChain says when a chain has become as long as it may be.
+func (l *loop) announceLongChain(pair storage.Exchange, recipient parley.Agent, chain int) error {
+	if chain != l.limits.Exchanges || l.announced {
 		return nil
 	}
-	l.said = true
-	return l.open(pair, parley.Own(fmt.Sprintf("%d automatic wakes in a row have led to the message of ", chain)).
+	l.announced = true
+	return l.announce(pair, parley.Own(fmt.Sprintf("%d automatic wakes in a row have led to the message of ", chain)).
 		Name(l.sender.ID, l.sender.Name).Own(" to ").Name(recipient.ID, recipient.Name).
 		Own("; further wakes along this chain are held. A person's message here lets them go on."))
 }
 
-// open says in the conversation, once, why further wakes are held.
-func (l *loop) open(pair storage.Exchange, line parley.Wording) error {
+// announce says in the conversation, once, why further wakes are held.
+func (l *loop) announce(pair storage.Exchange, line parley.Wording) error {
 	if err := noteLoop(l.Unit, parley.EventLoopOpened, pair); err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// unindexedLooked is how many messages that the search index does not have yet are looked at for a trace. While more
+// maxUnindexed is how many messages that the search index does not have yet are looked at for a trace. While more
 // are missing, nobody but an owner joins a trace by naming it.
-const unindexedLooked = 1000
+const maxUnindexed = 1000
 
 // MayJoinTrace returns the trace that the caller names, or nothing if the caller may not join it. A caller joins a trace if it
 // may read a message of the trace, or is an owner; to know the id is not enough. An id that no message has is new, and the
@@ -23,16 +23,16 @@ func MayJoinTrace(u *unit.Unit, trace, own string) (string, error) {
 	if trace == "" || u.SeesAll() || own != "" && parley.TraceKey(trace) == parley.TraceKey(own) {
 		return trace, nil
 	}
-	takesPart, others, err := inTrace(u, trace)
+	takesPart, others, err := mayReadTrace(u, trace)
 	if err != nil || others && !takesPart {
 		return "", err
 	}
 	return trace, nil
 }
 
-// inTrace says whether the caller may read a message of a trace, and whether there are messages that it may not.
-func inTrace(u *unit.Unit, trace string) (takesPart, others bool, err error) {
-	list, cut, err := someOf(u, trace)
+// mayReadTrace says whether the caller may read a message of a trace, and whether there are messages that it may not.
+func mayReadTrace(u *unit.Unit, trace string) (takesPart, others bool, err error) {
+	list, cut, err := conversationsInTrace(u, trace)
 	for _, conversation := range list {
 		if err != nil || takesPart {
 			break
@@ -47,10 +47,10 @@ func inTrace(u *unit.Unit, trace string) (takesPart, others bool, err error) {
 	return takesPart, others || cut, err
 }
 
-// someOf are the conversations of messages of a trace: of the one whose id it has, of one in the index that the caller may
+// conversationsInTrace are the conversations of messages of a trace: of the one whose id it has, of one in the index that the caller may
 // read, of any other one there, and of those that the index does not have yet. cut says that there are too many of these to
 // look at. Others wait to write meanwhile, so no texts of these are read.
-func someOf(u *unit.Unit, trace string) (list []string, cut bool, err error) {
+func conversationsInTrace(u *unit.Unit, trace string) (list []string, cut bool, err error) {
 	first, err := u.Messages().Get(uuid.UUID(parley.TraceBytes(trace)).String())
 	if err == nil {
 		list = append(list, first.Conversation)
@@ -70,6 +70,6 @@ func someOf(u *unit.Unit, trace string) (list []string, cut bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	rest, cut, err := u.Messages().InTrace(trace, mark.Seq, unindexedLooked)
+	rest, cut, err := u.Messages().InTrace(trace, mark.Seq, maxUnindexed)
 	return append(list, rest...), cut, err
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// candidatesShown are the things that an ambiguous piece of an id may mean which the caller is told of.
-const candidatesShown = 4
+// maxCandidates are the things that an ambiguous piece of an id may mean which the caller is told of.
+const maxCandidates = 4
 
 // FindID puts the id of a message, approval or run in place of what the caller has called it: its short name, its number, or a
 // beginning or end of its id. An id costs nothing. A name that stands for nothing the caller may see is an unknown one, whether
@@ -88,14 +88,14 @@ func findPiece(u *unit.Unit, noun parley.Noun, name string, p parley.IDPiece) (s
 	if err != nil {
 		return "", err
 	}
-	found, err := u.Names().Like(noun, p, reader, candidatesShown+1)
+	found, err := u.Names().Like(noun, p, reader, maxCandidates+1)
 	switch {
 	case err != nil:
 		return "", err
 	case len(found) == 0:
 		return "", unit.Unknown{Noun: string(noun), Name: name}
 	case len(found) > 1:
-		return "", ambiguous(noun, name, found)
+		return "", ambiguousError(noun, name, found)
 	}
 	return found[0].ID, nil
 }
@@ -134,13 +134,13 @@ func idReader(u *unit.Unit) (reader storage.IDReader, err error) {
 	return reader, err
 }
 
-// ambiguous names what a piece of an id may mean.
-func ambiguous(noun parley.Noun, name string, found []storage.NamedID) error {
+// ambiguousError names what a piece of an id may mean.
+func ambiguousError(noun parley.Noun, name string, found []storage.NamedID) error {
 	slices.SortFunc(found, func(a, b storage.NamedID) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID))
 	})
 	var candidates []string
-	for _, one := range found[:min(len(found), candidatesShown)] {
+	for _, one := range found[:min(len(found), maxCandidates)] {
 		if one.Number > 0 {
 			candidates = append(candidates, noun.ShortName(one.Number))
 		} else {
@@ -148,7 +148,7 @@ func ambiguous(noun parley.Noun, name string, found []storage.NamedID) error {
 		}
 	}
 	list := strings.Join(candidates, ", ")
-	if len(found) > candidatesShown {
+	if len(found) > maxCandidates {
 		list += " and others"
 	}
 	return parley.Errorf(parley.BadInput, "%q may be several %ss: %s", unit.Shortened(name), noun, list).
@@ -212,8 +212,8 @@ func traceOfNumbered(u *unit.Unit, noun parley.Noun, name string) (string, error
 	return a.TraceID, err
 }
 
-// otherwiseNamed says how to find what the caller may have meant by a name.
-func otherwiseNamed(u unit.Unknown) string {
+// pieceHint says how to find what the caller may have meant by a name.
+func pieceHint(u unit.Unknown) string {
 	hint := "list what there is, and check the name"
 	if ref, ok := parley.ParseRef(parley.Noun(u.Noun), u.Name); ok && ref.Piece != "" && hasPieces[parley.Noun(u.Noun)] {
 		hint += fmt.Sprintf("; an end of an id is looked for among the newest %d", storage.IDsLookedAt)

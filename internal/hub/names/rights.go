@@ -37,7 +37,7 @@ func HintFor(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, er
 	case "artifact":
 		return "store it first, then refer to it", nil
 	default:
-		return otherwiseNamed(missing), nil
+		return pieceHint(missing), nil
 	}
 }
 

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	noticeTries = 10
+	maxAttempts = 10
 	// noticeClaim is how long whoever sends a notice may take, before another may try it.
-	noticeClaim = 5 * time.Minute
+	sendTimeout = 5 * time.Minute
 	// undecided is when a notice of an approval is looked at again that nobody has decided. Its decision comes before.
-	undecided   = 365 * 24 * time.Hour
-	noticesKept = 30 * 24 * time.Hour
+	undecidedPause = 365 * 24 * time.Hour
+	noticeAge      = 30 * 24 * time.Hour
 )
 
 // DueNotice is a notice that is to be sent now, with the approval it is about. Where that is not pending any more,
@@ -31,9 +31,9 @@ type DueNotice struct {
 	About *parley.Approval
 }
 
-// tellPerson has a person told something outside of the hub, by the ways they have chosen, once this is committed.
+// insertNotice has a person told something outside of the hub, by the ways they have chosen, once this is committed.
 // What they were told already, by the notice's key, they are not told again.
-func tellPerson(u *unit.Unit, n parley.Notice) error {
+func insertNotice(u *unit.Unit, n parley.Notice) error {
 	if told := u.Core.Config.Notified; told != nil && !told(n.Person) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func tellPerson(u *unit.Unit, n parley.Notice) error {
 // TellPeople tells each of several the same.
 func TellPeople(u *unit.Unit, people []string, n parley.Notice) error {
 	for _, n.Person = range people {
-		if err := tellPerson(u, n); err != nil {
+		if err := insertNotice(u, n); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (s *Service) DueNotices(ctx context.Context, limit int) (list []DueNotice, 
 
 // takeNotice adds a notice to those that are sent now, unless nobody needs it any more.
 func takeNotice(u *unit.Unit, list []DueNotice, n parley.Notice) ([]DueNotice, error) {
-	about, needed, err := needed(u, n)
+	about, needed, err := findNeeded(u, n)
 	if err != nil {
 		return list, err
 	}
@@ -105,11 +105,11 @@ func takeNotice(u *unit.Unit, list []DueNotice, n parley.Notice) ([]DueNotice, e
 		return list, u.Notices().Put(n)
 	}
 	n.Attempt++
-	n.NextAt = u.Now.Add(noticeClaim)
+	n.NextAt = u.Now.Add(sendTimeout)
 	return append(list, DueNotice{n, about}), u.Notices().Put(n)
 }
 
-func needed(u *unit.Unit, n parley.Notice) (about *parley.Approval, needed bool, err error) {
+func findNeeded(u *unit.Unit, n parley.Notice) (about *parley.Approval, needed bool, err error) {
 	person, err := u.Agents().Find(n.Person)
 	if err != nil || person.RemovedAt != nil || n.Approval == "" {
 		return nil, err == nil && person.RemovedAt == nil, err
@@ -145,11 +145,11 @@ func (s *Service) NoticeTried(ctx context.Context, tried DueNotice, failure stri
 		switch {
 		case failure == "":
 			return endNotice(u, tried)
-		case n.Attempt >= noticeTries:
+		case n.Attempt >= maxAttempts:
 			n.Done = true
 			u.Warn(fmt.Sprintf("gave up telling %s of %s: %s", n.Person, n.Key, n.Failure))
 		default:
-			n.NextAt = u.Now.Add(noticePause(n.Attempt))
+			n.NextAt = u.Now.Add(retryPause(n.Attempt))
 		}
 		return u.Notices().Put(n)
 	})
@@ -163,7 +163,7 @@ func endNotice(u *unit.Unit, sent DueNotice) error {
 	if sent.About == nil || sent.About.State != parley.ApprovalPending || !hasReceipt(n) {
 		return u.Notices().Put(n)
 	}
-	n.Done, n.Attempt, n.NextAt = false, 0, u.Now.Add(undecided)
+	n.Done, n.Attempt, n.NextAt = false, 0, u.Now.Add(undecidedPause)
 	a, err := u.Approvals().Get(n.Approval)
 	if err != nil {
 		return err
@@ -174,14 +174,14 @@ func endNotice(u *unit.Unit, sent DueNotice) error {
 	return u.Notices().Put(n)
 }
 
-// noticePause is how long to wait after so many failures: 15 seconds, then twice as long each time, up to an hour.
-func noticePause(failures int) time.Duration {
+// retryPause is how long to wait after so many failures: 15 seconds, then twice as long each time, up to an hour.
+func retryPause(failures int) time.Duration {
 	return min(15*time.Second<<min(failures-1, 10), time.Hour)
 }
 
 func ForgetNotices(ctx context.Context, core *unit.Core) error {
 	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) {
-		return tx.Notices().Forget(core.Now().Add(-noticesKept), unit.PurgeBatch)
+		return tx.Notices().Forget(core.Now().Add(-noticeAge), unit.PurgeBatch)
 	})
 	return err
 }

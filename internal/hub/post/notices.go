@@ -16,15 +16,15 @@ import (
 
 // newChannelNotice tells the sender that the hub made a channel for its message, and which existing channel has a similar name.
 func newChannelNotice(ctx context.Context, core *unit.Core, caller unit.Caller, channel string) string {
-	var namesList []string
+	var existing []string
 	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		u := core.NewUnit(tx)
 		if err = u.Enter(caller); err == nil {
-			namesList, err = names.ConversationNames(u)
+			existing, err = names.ConversationNames(u)
 		}
 		return err
 	})
-	near := parley.Nearest(channel, slices.DeleteFunc(namesList, func(name string) bool { return name == channel }))
+	near := parley.Nearest(channel, slices.DeleteFunc(existing, func(name string) bool { return name == channel }))
 	if err != nil || len(near) == 0 { // the message is stored: the notice is only a help
 		return "#" + channel + " is new"
 	}

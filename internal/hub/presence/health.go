@@ -28,8 +28,8 @@ func (s *Service) ReportHealth(ctx context.Context, caller unit.Caller, health p
 	return health, err
 }
 
-// healthReport is the payload of a heartbeat.
-type healthReport struct {
+// heartbeatPayload is the payload of a heartbeat.
+type heartbeatPayload struct {
 	Health   *string         `json:"health"`
 	Metrics  json.RawMessage `json:"metrics"`
 	UptimeMS int64           `json:"uptime_ms"`
@@ -42,12 +42,12 @@ func OnlyBeats(d parley.Draft) bool {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(d.Payload))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(&healthReport{}) == nil
+	return decoder.Decode(&heartbeatPayload{}) == nil
 }
 
 // DecodeHealth reads what the payload of a heartbeat says of its sender's health, if it says anything.
 func DecodeHealth(payload json.RawMessage) (*parley.Health, error) {
-	var says healthReport
+	var says heartbeatPayload
 	if len(payload) == 0 {
 		return nil, nil
 	}
@@ -77,16 +77,16 @@ func KeepHealth(u *unit.Unit, id string, health parley.Health) (parley.Health, e
 	return health, err
 }
 
-// runsExamined are how many of its runs say how an agent is, and failuresTooMany how many of them in a row must
+// examinedRuns are how many of its runs say how an agent is, and failuresTooMany how many of them in a row must
 // have failed for it to be unhealthy.
 const (
-	runsExamined    = 16
-	failuresTooMany = 3
+	examinedRuns   = 16
+	unhealthyAfter = 3
 )
 
 // Examine says how an agent is that the hub runs, by how its last runs went.
 func Examine(u *unit.Unit, id string) (health parley.Health, err error) {
-	runs, err := u.Runs().List(parley.RunFilter{Agent: id, Limit: runsExamined})
+	runs, err := u.Runs().List(parley.RunFilter{Agent: id, Limit: examinedRuns})
 	if err != nil {
 		return health, err
 	}
@@ -105,7 +105,7 @@ func healthOf(runs []parley.Run) string {
 	for _, r := range runs {
 		switch r.State {
 		case parley.RunFailed, parley.RunLost:
-			if failed++; failed == failuresTooMany {
+			if failed++; failed == unhealthyAfter {
 				return parley.Unhealthy
 			}
 		case parley.RunSucceeded:

@@ -21,7 +21,7 @@ func Presence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (par
 	status, last := Status(u, a, len(work), all)
 	p := parley.Presence{
 		ID: a.ID, Name: a.Name, Kind: a.Kind, Access: a.Access, Role: a.Role, Runtime: a.Runtime,
-		Status: status.Status, Reason: status.Reason, Note: haltNote(u, a), LastSeen: last, Work: work, Awaiting: shown,
+		Status: status.Status, Reason: status.Reason, Note: haltReason(u, a), LastSeen: last, Work: work, Awaiting: shown,
 	}
 	p.State, p.Substate = status.State()
 	if a.Asleep(u.Now) {
@@ -37,8 +37,8 @@ func Presence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (par
 	return p, err
 }
 
-// haltNote is why an agent was stopped or paused, as far as somebody has said.
-func haltNote(u *unit.Unit, a parley.Agent) string {
+// haltReason is why an agent was stopped or paused, as far as somebody has said.
+func haltReason(u *unit.Unit, a parley.Agent) string {
 	switch {
 	case a.Stopped != nil:
 		return a.Stopped.Reason
@@ -171,11 +171,11 @@ func awaiting(u *unit.Unit, a parley.Agent, waits bool) (all, shown parley.Await
 	if !waits || a.Kind != parley.KindAgent {
 		return all, shown, nil
 	}
-	tasksList, err := u.Tasks().Awaited(a.ID, math.MaxInt32)
+	awaited, err := u.Tasks().Awaited(a.ID, math.MaxInt32)
 	if err != nil {
 		return all, shown, err
 	}
-	for _, t := range tasksList {
+	for _, t := range awaited {
 		all.DelegationIDs = append(all.DelegationIDs, t.ID)
 		sees, err := tasks.SeesTask(u, t)
 		if err != nil {

@@ -34,8 +34,8 @@ func CallbackOf(m parley.Message) string {
 	return ""
 }
 
-// copyPlace is the conversation that gets a copy of the response to a request, if its sender may write there.
-func copyPlace(u *unit.Unit, request parley.Message) (where parley.Conversation, found bool, err error) {
+// findCopyPlace is the conversation that gets a copy of the response to a request, if its sender may write there.
+func findCopyPlace(u *unit.Unit, request parley.Message) (where parley.Conversation, found bool, err error) {
 	name := CallbackOf(request)
 	if request.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) || !trees.Keepable(name) {
 		return where, false, nil
@@ -61,7 +61,7 @@ func CallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
 	if m.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) {
 		return nil
 	}
-	_, found, err := copyPlace(u, m)
+	_, found, err := findCopyPlace(u, m)
 	if err == nil && !found {
 		r.Notices = append(r.Notices, fmt.Sprintf("the response goes to nobody else: you write in no conversation %q", unit.Clipped(name)))
 	}
@@ -117,7 +117,7 @@ func CopyEnd(u *unit.Unit, t parley.Task) error {
 }
 
 func copyBack(u *unit.Unit, request parley.Message, from, status string, text parley.Wording) error {
-	where, found, err := copyPlace(u, request)
+	where, found, err := findCopyPlace(u, request)
 	if err != nil || !found || where.ID == request.Conversation {
 		return err
 	}

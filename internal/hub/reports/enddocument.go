@@ -12,7 +12,7 @@ import (
 // EndDocument makes the callback to somebody who lives in a tree what scripts there expect: one document from whoever has done
 // the task, which answers the one that asked for it, in the words of S3's result and S1's response.
 func EndDocument(u *unit.Unit, t parley.Task, c Callback) (Callback, error) {
-	words := endOf(t)
+	words := newEndWords(t)
 	c.from, c.Task, c.Hops, c.Text = t.Assignee, t.ID, c.Hops+1, parley.Own(words.text)
 	first, err := FirstRequest(u, t)
 	if err != nil {
@@ -36,16 +36,16 @@ func (w endWords) payload(r *parley.TaskResult) (json.RawMessage, error) {
 		return nil, err
 	}
 	for key, value := range said {
-		if _, ours := all[key]; !ours || w.leaves(key, value) {
+		if _, ours := all[key]; !ours || w.overrides(key, value) {
 			all[key] = value
 		}
 	}
 	return json.Marshal(all)
 }
 
-// leaves says whether the words of the assignee stand for those of the hub: of files and figures the hub knows less, and of an error
+// overrides says whether the words of the assignee stand for those of the hub: of files and figures the hub knows less, and of an error
 // only the words, if it is the assignee's. How the task has ended is the hub's to say.
-func (w endWords) leaves(key string, said json.RawMessage) bool {
+func (w endWords) overrides(key string, said json.RawMessage) bool {
 	switch key {
 	case "deliverables", "metrics":
 		return true
@@ -75,7 +75,7 @@ type endFiles struct {
 	Artifacts []string `json:"artifacts"`
 }
 
-func endOf(t parley.Task) endWords {
+func newEndWords(t parley.Task) endWords {
 	words := endWords{Status: "failure", Error: t.Error}
 	if t.Status == parley.TaskCompleted {
 		words.Status = string(cmp.Or(t.Outcome, parley.OutcomeSuccess))

@@ -19,9 +19,9 @@ const (
 	sourceReport = "task_progress"
 	// reportsUnread is how many such messages may lie unread in the inbox of a requester. An inbox of files holds a hundred
 	// documents, and evicts the oldest.
-	reportsUnread = 20
+	maxUnreadReports = 20
 	// reportsLeft is how many open tasks of a requester are looked through for reports that were left for later.
-	reportsLeft = 1000
+	maxAwaitedTasks = 1000
 )
 
 // ReportProgress writes a requester that lives in a directory tree how far a task has come: one message from the assignee, which
@@ -35,25 +35,25 @@ func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (
 	if to.ID == t.Assignee || to.ID == u.Finder {
 		return true, nil
 	}
-	payload, err := reportOf(*t.Progress).payload()
+	payload, err := newReport(*t.Progress).payload()
 	if err != nil {
 		return true, err
 	}
 	if before != nil {
-		last, err := reportOf(*before).payload()
+		last, err := newReport(*before).payload()
 		if err != nil || bytes.Equal(last, payload) && !before.Untold {
 			return true, err // it says nothing new
 		}
 	}
-	if has, err := hasReport(u, *t, to); err != nil || has {
+	if has, err := getsReport(u, *t, to); err != nil || has {
 		return true, err
 	}
 	return true, sendReport(u, t, to, payload)
 }
 
-// hasReport says whether the requester of a task gets the message itself by which its assignee reports: it is for the requester, or
+// getsReport says whether the requester of a task gets the message itself by which its assignee reports: it is for the requester, or
 // stands in the channel of the request.
-func hasReport(u *unit.Unit, t parley.Task, to parley.Agent) (bool, error) {
+func getsReport(u *unit.Unit, t parley.Task, to parley.Agent) (bool, error) {
 	m := u.Reporting
 	if m == nil {
 		return false, nil
@@ -82,7 +82,7 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 	if err != nil {
 		return err
 	}
-	report := reportOf(*t.Progress)
+	report := newReport(*t.Progress)
 	m := parley.Message{
 		From: t.Assignee, To: to.ID, Conversation: where.ID, Type: parley.TypeStatus, Task: t.ID, Source: sourceReport, TraceID: t.TraceID, Hops: hops + 1,
 		Content: parley.Content{Text: report.Message}, Payload: payload,
@@ -102,20 +102,20 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 			_, err = messages.Utter(u, m)
 			return err
 		}
-	} else if full, err := leaveForLater(u, t, to); err != nil || full {
+	} else if full, err := postponeReport(u, t, to); err != nil || full {
 		return err
 	}
 	_, err = messages.Utter(u, m, parley.Reach{Agent: to.ID})
 	return err
 }
 
-// leaveForLater says whether so many reports lie unread that this one has to wait. It is written when one of them was read.
-func leaveForLater(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error) {
+// postponeReport says whether so many reports lie unread that this one has to wait. It is written when one of them was read.
+func postponeReport(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error) {
 	inbox, err := u.Queue().Inbox(to.ID)
 	if err != nil {
 		return false, err
 	}
-	most := reportsUnread
+	most := maxUnreadReports
 	if t.Blocked() {
 		most *= 2 // a task that cannot go on is told of sooner
 	}
@@ -133,10 +133,10 @@ func leaveForLater(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error) 
 // written: reports that were left for later get its place, whichever task they are about. The oldest task comes first.
 func ReportRead(u *unit.Unit, recipient string) error {
 	inbox, err := u.Queue().Inbox(recipient)
-	if err != nil || inbox.Quiet >= 2*reportsUnread {
+	if err != nil || inbox.Quiet >= 2*maxUnreadReports {
 		return err
 	}
-	tasks, err := u.Tasks().Awaited(recipient, reportsLeft)
+	tasks, err := u.Tasks().Awaited(recipient, maxAwaitedTasks)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
@@ -163,7 +163,7 @@ type report struct {
 	Blockers   []string `json:"blockers,omitempty"`
 }
 
-func reportOf(p parley.TaskProgress) report {
+func newReport(p parley.TaskProgress) report {
 	r := report{
 		Status: "in_progress", Progress: p.Fraction, Current: p.Current, Total: p.Total, Message: p.Message, Confidence: p.Confidence, Blockers: p.Blockers,
 	}

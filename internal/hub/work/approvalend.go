@@ -73,15 +73,15 @@ func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
 			return err
 		}
 		var m parley.Message
-		if m, err = u.Messages().Get(waiting[i].Message); err == nil && asksFor(m) == a.ID {
+		if m, err = u.Messages().Get(waiting[i].Message); err == nil && approvalAskedFor(m) == a.ID {
 			err = deliveries.Move(u, &waiting[i], parley.DeliveryAcked, nil)
 		}
 	}
 	return err
 }
 
-// asksFor is the approval that a message asks for, or nothing.
-func asksFor(m parley.Message) string {
+// approvalAskedFor is the approval that a message asks for, or nothing.
+func approvalAskedFor(m parley.Message) string {
 	var request approvals.ApprovalRequest
 	if m.Type != parley.TypeRequest || json.Unmarshal(m.Payload, &request) != nil {
 		return ""
@@ -166,9 +166,9 @@ func documentOutcome(a parley.Approval) (kind parley.Type, payload json.RawMessa
 	return kind, payload, err
 }
 
-// heldIn has what attempts of a run wait for belong to the task that it was given: it is not done before that. What
+// moveApprovals has what attempts of a run wait for belong to the task that it was given: it is not done before that. What
 // the task waits for already is not waited for twice.
-func heldIn(u *unit.Unit, t parley.Task, attempts []parley.Run) error {
+func moveApprovals(u *unit.Unit, t parley.Task, attempts []parley.Run) error {
 	open, err := u.Approvals().Pending(t.Assignee)
 	for _, a := range open {
 		theirs := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == a.Run })

@@ -28,8 +28,8 @@ func CheckSlots(u *unit.Unit, target parley.Agent) error {
 	return err
 }
 
-// lateError is what the caller of an ask is told when its time is up.
-func lateError(target string, w parley.Wait) *parley.Error {
+// timeoutError is what the caller of an ask is told when its time is up.
+func timeoutError(target string, w parley.Wait) *parley.Error {
 	seconds := strconv.FormatFloat(w.Until.Sub(w.Since).Seconds(), 'f', -1, 64)
 	return parley.Errorf(parley.TimedOut, "%s did not respond within %s seconds. Consider using 'delegate' for async processing."+
 		" The answer will be delivered when it comes.", target, seconds)

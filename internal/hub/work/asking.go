@@ -37,7 +37,7 @@ func (now AskOutcome) Outcome(begun parley.Wait, made parley.Contacted) (parley.
 		if now.Until.Before(begun.Until) { // it could not be waited for any longer
 			begun.Until = now.Until
 		}
-		late := lateError(now.target.Name, begun)
+		late := timeoutError(now.target.Name, begun)
 		made.Outcome, made.Text = parley.ContactLate, late.Message
 		return made, late
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/waits"
 )
 
-// mostParked is how many asks to one agent may be parked at a time.
-const mostParked = 256
+// maxParked is how many asks to one agent may be parked at a time.
+const maxParked = 256
 
 // park has the ask that a run answers end with the task that the run was given. E002 if too many asks are parked.
 func park(u *unit.Unit, r parley.Run, t parley.Task) error {
@@ -35,7 +35,7 @@ func park(u *unit.Unit, r parley.Run, t parley.Task) error {
 // mayPark refuses to park more asks to an agent than there may be.
 func mayPark(u *unit.Unit, target string) error {
 	parked, err := u.Waits().Parked(target)
-	if err != nil || len(parked) < mostParked {
+	if err != nil || len(parked) < maxParked {
 		return err
 	}
 	return parley.Errorf(parley.Unavailable, "%d asks to %s wait for other work already, and no more can", len(parked), target).
@@ -85,11 +85,11 @@ func StateOfAnswer(u *unit.Unit, r parley.Run) (a answerState, err error) {
 	return a, err
 }
 
-// postpones reports whether a message of a delivery's recipient is not the answer to the ask. The final text of a run answers
+// isNoAnswer reports whether a message of a delivery's recipient is not the answer to the ask. The final text of a run answers
 // only if the run has the ask's delivery: other runs are woken in the same conversation, and speak there too. While the ask is
 // parked and its task is open, no message answers it. But a webhook may answer later by the API, and the hub cannot tell which
 // of its messages is the answer: its first reply is.
-func postpones(u *unit.Unit, d parley.Delivery, run *parley.Run) (bool, error) {
+func isNoAnswer(u *unit.Unit, d parley.Delivery, run *parley.Run) (bool, error) {
 	if d.Purpose != parley.PurposeAsk {
 		return false, nil
 	}
@@ -243,8 +243,8 @@ func CancelAsked(u *unit.Unit, r parley.Run, asks []parley.Wait) error {
 
 // wantedByOthers reports whether anybody but the asking run waits for the answer to an ask.
 func wantedByOthers(u *unit.Unit, w parley.Wait) (bool, error) {
-	waitsList, err := waits.ApprovalWaits(u, w)
-	if err != nil || waitsList || w.State == parley.WaitWaiting { // which it is only for another
+	approvalWaits, err := waits.ApprovalWaits(u, w)
+	if err != nil || approvalWaits || w.State == parley.WaitWaiting { // another caller waits
 		return true, err
 	}
 	request, err := u.Messages().Get(w.Message)
@@ -274,11 +274,11 @@ func cancelAnswer(u *unit.Unit, w parley.Wait, why string) error {
 	if err != nil || !d.Open() {
 		return unit.IgnoreNotFound(err)
 	}
-	answers, runsList, err := runs.RunOf(u, d)
+	answers, running, err := runs.RunOf(u, d)
 	switch {
 	case err != nil:
 		return err
-	case !runsList:
+	case !running:
 		return deliveries.End(u, &d, parley.DeliveryFailed, parley.Errorf(parley.Unavailable, "%s", why))
 	case answers.Cancel == "":
 		return runs.Cancel(u, &answers, why)
@@ -345,10 +345,10 @@ func needsTask(u *unit.Unit, t parley.Task) error {
 
 // freeIfNeeded makes those asks of a node late whose answers need one of some nodes.
 func freeIfNeeded(u *unit.Unit, n waits.Node, callers map[waits.Node]bool) error {
-	waitsList, err := waits.WaitsOf(u, n)
-	for i := range waitsList {
+	list, err := waits.WaitsOf(u, n)
+	for i := range list {
 		if err == nil {
-			err = lateIfNeeded(u, &waitsList[i], callers)
+			err = lateIfNeeded(u, &list[i], callers)
 		}
 	}
 	return err
@@ -374,7 +374,7 @@ func lateIfNeeded(u *unit.Unit, w *parley.Wait, callers map[waits.Node]bool) err
 			return err
 		}
 		if path != nil {
-			return late(u, w, u.Now)
+			return makeLate(u, w, u.Now)
 		}
 	}
 	return nil

@@ -13,15 +13,15 @@ func EndDamaged(u *unit.Unit, d *parley.Delivery, why *parley.Error) error {
 	if d.State.Settled() {
 		return messages.Tell(u, *d, why, true)
 	}
-	if err := remember(u, d); err != nil {
+	if err := restorePurpose(u, d); err != nil {
 		return err
 	}
 	return deliveries.End(u, d, parley.DeliveryFailed, why)
 }
 
-// remember restores the purpose of a delivery whose row is damaged, from the ask or task that it belongs to. Otherwise that
+// restorePurpose restores the purpose of a delivery whose row is damaged, from the ask or task that it belongs to. Otherwise that
 // ask or task would wait for ever.
-func remember(u *unit.Unit, d *parley.Delivery) error {
+func restorePurpose(u *unit.Unit, d *parley.Delivery) error {
 	if d.Damage == nil {
 		return nil
 	}

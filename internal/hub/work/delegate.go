@@ -127,7 +127,7 @@ func giveTask(u *unit.Unit, r *parley.Run) (*parley.Task, error) {
 	if err := park(u, *r, t); err != nil {
 		return nil, err
 	}
-	return &t, heldIn(u, t, append(earlier, *r))
+	return &t, moveApprovals(u, t, append(earlier, *r))
 }
 
 // makeTaskFor makes the task of what has woken a run.
@@ -137,7 +137,7 @@ func makeTaskFor(u *unit.Unit, r parley.Run) (t parley.Task, err error) {
 		Conversation: r.Conversation, Status: parley.TaskActive, Attempt: 1, CreatedAt: u.Now, UpdatedAt: u.Now, StartedAt: &u.Now,
 	}
 	if n := len(r.Triggers); n > 0 {
-		if err := begunBy(u, &t, r.Triggers[n-1]); err != nil {
+		if err := fillFromTrigger(u, &t, r.Triggers[n-1]); err != nil {
 			return t, err
 		}
 	}
@@ -149,8 +149,8 @@ func makeTaskFor(u *unit.Unit, r parley.Run) (t parley.Task, err error) {
 	return t, tasks.AddTask(u, t)
 }
 
-// begunBy fills in what a task has of the message that has woken its assignee.
-func begunBy(u *unit.Unit, t *parley.Task, trigger string) error {
+// fillFromTrigger fills in what a task has of the message that has woken its assignee.
+func fillFromTrigger(u *unit.Unit, t *parley.Task, trigger string) error {
 	m, err := u.Messages().Get(trigger)
 	if errors.Is(err, parley.ErrNotFound) {
 		return nil // it was not kept that long

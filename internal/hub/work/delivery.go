@@ -79,7 +79,7 @@ func Unwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, e
 	if recipient.RemovedAt != nil {
 		return true, deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
 	}
-	return outdated(u, d)
+	return endIfOutdated(u, d)
 }
 
 // Die makes a dead letter of a delivery, and tells people.

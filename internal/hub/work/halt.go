@@ -33,14 +33,14 @@ func EndHalts(u *unit.Unit, id string) error {
 
 // cancelAll ends the runs of an agent that was stopped.
 func cancelAll(u *unit.Unit, a parley.Agent, why parley.Halt) error {
-	runsList, err := u.Runs().Live(a.ID)
+	live, err := u.Runs().Live(a.ID)
 	reason := runs.StopOf(a.ID)
 	if why.Reason != "" {
 		reason += ": " + why.Reason
 	}
-	for i := range runsList {
-		if err == nil && runsList[i].Cancel == "" {
-			err = runs.Cancel(u, &runsList[i], reason)
+	for i := range live {
+		if err == nil && live[i].Cancel == "" {
+			err = runs.Cancel(u, &live[i], reason)
 		}
 	}
 	return err

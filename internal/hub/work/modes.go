@@ -89,8 +89,8 @@ func inTurn(m parley.Message, list []parley.Delivery) []parley.Delivery {
 	return woken
 }
 
-// longestTurn is how long others wait for one that will try again.
-const longestTurn = time.Minute
+// longestWait is how long others wait for one that will try again.
+const longestWait = time.Minute
 
 // willAnswer says whether somebody is at a message, or will be by itself. Who has answered is at it until the
 // end of its run. Who cannot start, or not soon, is passed over, and so is who fetches for itself and has not.
@@ -103,7 +103,7 @@ func willAnswer(u *unit.Unit, d parley.Delivery) (bool, error) {
 		return true, nil
 	}
 	now, err := u.Queue().Now()
-	if err != nil || d.Until > now.After(longestTurn) {
+	if err != nil || d.Until > now.After(longestWait) {
 		return false, err
 	}
 	recipient, err := u.Agents().Find(d.Recipient)
@@ -139,7 +139,7 @@ func passTurn(u *unit.Unit, d parley.Delivery) error {
 		case mode == parley.AnswersRoundRobin:
 			u.Wake(other.Recipient)
 		default:
-			if err := spare(u, other); err != nil {
+			if err := settleOutdone(u, other); err != nil {
 				return err
 			}
 		}
@@ -147,9 +147,9 @@ func passTurn(u *unit.Unit, d parley.Delivery) error {
 	return nil
 }
 
-// spare settles what an agent need not answer any more, because another has. A run that nothing else has
+// settleOutdone settles what an agent need not answer any more, because another has. A run that nothing else has
 // woken is to end.
-func spare(u *unit.Unit, d parley.Delivery) error {
+func settleOutdone(u *unit.Unit, d parley.Delivery) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil || recipient.Kind != parley.KindAgent {
 		return err

@@ -51,7 +51,7 @@ func CallBackTo(t *parley.Task, where string) {
 
 // requestAgain posts the request for a task once more, for its assignee of now. It is the hub's: nobody has sent it.
 func requestAgain(u *unit.Unit, t *parley.Task) error {
-	request, text, err := requestOf(u, *t)
+	request, text, err := findRequest(u, *t)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func requestAgain(u *unit.Unit, t *parley.Task) error {
 	return needsTask(u, *t)
 }
 
-// requestOf is what a task was asked for with. What the hub repeats says whose words these are.
-func requestOf(u *unit.Unit, t parley.Task) (m parley.Message, text parley.Wording, err error) {
+// findRequest is what a task was asked for with. What the hub repeats says whose words these are.
+func findRequest(u *unit.Unit, t parley.Task) (m parley.Message, text parley.Wording, err error) {
 	first, err := u.Messages().Get(t.Message)
 	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
 		first, err = parley.Message{Content: parley.Content{Text: t.Title}}, nil

@@ -32,7 +32,7 @@ func Settle(u *unit.Unit, d *parley.Delivery, how parley.Outcome) error {
 	case how.Answer == "":
 		return deliveries.Move(u, d, parley.DeliveryAcked, nil)
 	}
-	if waits, err := postpones(u, *d, nil); err != nil || waits {
+	if waits, err := isNoAnswer(u, *d, nil); err != nil || waits {
 		return errors.Join(err, deliveries.Move(u, d, parley.DeliveryAcked, nil))
 	}
 	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
@@ -51,7 +51,7 @@ func Answer(u *unit.Unit, parent *parley.Message, m parley.Message, run *parley.
 	if err != nil {
 		return err
 	}
-	if waits, err := postpones(u, d, run); err != nil || waits {
+	if waits, err := isNoAnswer(u, d, run); err != nil || waits {
 		return err
 	}
 	return markAnswered(u, &d, m.ID)

@@ -20,7 +20,7 @@ func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 		return EndedAlready(*t)
 	}
 	if c.Progress != nil {
-		if err := progress(u, t, *c.Progress); err != nil {
+		if err := keepProgress(u, t, *c.Progress); err != nil {
 			return err
 		}
 	}
@@ -77,9 +77,9 @@ func MustBeFree(u *unit.Unit, t parley.Task) error {
 	}
 }
 
-// progress keeps how far a task has come. What is left out stays, but for blockers: with none it is not blocked any
+// keepProgress keeps how far a task has come. What is left out stays, but for blockers: with none it is not blocked any
 // more. The requester of one that has become blocked is told.
-func progress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
+func keepProgress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
 	waits, err := tasks.WaitsForOthers(u, *t)
 	if err == nil && t.Status == parley.TaskQueued && !waits { // what waits is still to be asked for
 		err = tasks.StepTask(u, t, parley.TaskActive, nil)
@@ -89,7 +89,7 @@ func progress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
 	}
 	blocked, before := t.Blocked(), t.Progress
 	after := *t
-	after.Progress = merged(before, p)
+	after.Progress = mergeProgress(before, p)
 	after.Progress.At, after.Progress.Untold = u.Now, before != nil && before.Untold
 	if err := tasks.KeepTask(u, t, after); err != nil {
 		return err
@@ -103,7 +103,7 @@ func progress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
 	return tellBlocked(u, *t)
 }
 
-func merged(before *parley.TaskProgress, p parley.TaskProgress) *parley.TaskProgress {
+func mergeProgress(before *parley.TaskProgress, p parley.TaskProgress) *parley.TaskProgress {
 	if before == nil {
 		return &p
 	}

@@ -107,8 +107,8 @@ func cancelUnder(u *unit.Unit, t parley.Task) (ended []parley.Task, err error) {
 	return ended, nil
 }
 
-// mostStopped bounds what one search for the deliveries of a task returns.
-const mostStopped = 1000
+// maxStopped bounds what one search for the deliveries of a task returns.
+const maxStopped = 1000
 
 // StopWork ends what is going on for a task: what its assignee wants approved, its runs, and what would wake its
 // assignee for it. Who fetches for itself is told, and is not given again what it has in hand: see outdated.
@@ -116,9 +116,9 @@ func StopWork(u *unit.Unit, t parley.Task, why string, how Ending) error {
 	if err := withdrawApprovalsIn(u, t.ID); err != nil {
 		return err
 	}
-	runsList, err := u.Runs().InTask(t.ID)
-	for i := range runsList {
-		if r := &runsList[i]; err == nil && r.Cancel == "" && r.ID != how.run && !how.own {
+	live, err := u.Runs().InTask(t.ID)
+	for i := range live {
+		if r := &live[i]; err == nil && r.Cancel == "" && r.ID != how.run && !how.own {
 			err = runs.Cancel(u, r, why)
 		}
 	}
@@ -129,7 +129,7 @@ func StopWork(u *unit.Unit, t parley.Task, why string, how Ending) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := u.Queue().OfTask(a.ID, t.ID, mostStopped)
+	waiting, err := u.Queue().OfTask(a.ID, t.ID, maxStopped)
 	if err == nil {
 		err = settleShownTask(u, t, a)
 	}
@@ -299,9 +299,9 @@ func taskBehind(u *unit.Unit, d parley.Delivery) (t parley.Task, mine bool, err 
 	return t, d.Seq >= request.Seq, unit.IgnoreNotFound(err) // what is older was for an earlier attempt
 }
 
-// outdated ends a delivery that comes back and asks for what is not wanted any more, and says whether it was such a
+// endIfOutdated ends a delivery that comes back and asks for what is not wanted any more, and says whether it was such a
 // one: its task has ended, was given to another, or is asked for anew. What only tells of a task is never too late.
-func outdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
+func endIfOutdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	if d.Purpose != parley.PurposeTask && d.Purpose != parley.PurposeCallback {
 		return false, nil
 	}

@@ -87,15 +87,15 @@ func EndAsk(u *unit.Unit, w parley.Wait, answer string, failure *parley.Error) e
 	case !awaited && before.State == parley.WaitWaiting && w.Approval != "" && w.Run == "":
 		return nil // the approval was withdrawn, and nobody else has asked
 	case awaited:
-		return waitOver(u, w, failure)
+		return tellWaiters(u, w, failure)
 	default:
 		return bringAnswer(u, w)
 	}
 }
 
-// waitOver tells all who wait for an ask what came of it: a run that is blocked, and the approval that it was made for.
+// tellWaiters tells all who wait for an ask what came of it: a run that is blocked, and the approval that it was made for.
 // It may be both, where a call is made again that somebody has approved.
-func waitOver(u *unit.Unit, w parley.Wait, failure *parley.Error) error {
+func tellWaiters(u *unit.Unit, w parley.Wait, failure *parley.Error) error {
 	if err := Unblock(u, w.Run); err != nil || w.Approval == "" {
 		return err
 	}
@@ -133,15 +133,15 @@ func tellAsker(u *unit.Unit, a waits.Asked, text string) (m parley.Message, err 
 	if a.Conversation == a.Request.Conversation {
 		c.InReplyTo = a.Request.ID
 	}
-	if err := askedIn(u, a.Wait, &c); err != nil {
+	if err := setCallbackOrigin(u, a.Wait, &c); err != nil {
 		return m, err
 	}
 	return reports.SendCallback(u, c)
 }
 
-// askedIn gives a callback the task of the run that has asked, which may have been given one since, and the message
+// setCallbackOrigin gives a callback the task of the run that has asked, which may have been given one since, and the message
 // that the run was to answer.
-func askedIn(u *unit.Unit, w parley.Wait, c *reports.Callback) error {
+func setCallbackOrigin(u *unit.Unit, w parley.Wait, c *reports.Callback) error {
 	c.Task = w.Task
 	if c.Task == "" && w.Approval != "" && w.Run == "" {
 		a, err := u.Approvals().Get(w.Approval)
@@ -162,10 +162,10 @@ func askedIn(u *unit.Unit, w parley.Wait, c *reports.Callback) error {
 }
 
 // TooLate ends the time of a wait, if it is not over.
-func TooLate(u *unit.Unit, w *parley.Wait) error { return late(u, w, w.Until) }
+func TooLate(u *unit.Unit, w *parley.Wait) error { return makeLate(u, w, w.Until) }
 
-// late lets the asker go on; the answer will be delivered to it. Its time was up at the moment given.
-func late(u *unit.Unit, w *parley.Wait, until time.Time) error {
+// makeLate lets the asker go on; the answer will be delivered to it. Its time was up at the moment given.
+func makeLate(u *unit.Unit, w *parley.Wait, until time.Time) error {
 	if w.State != parley.WaitWaiting {
 		return nil
 	}
@@ -176,7 +176,7 @@ func late(u *unit.Unit, w *parley.Wait, until time.Time) error {
 	if err != nil {
 		return err
 	}
-	return waitOver(u, *w, lateError(target.Name, *w))
+	return tellWaiters(u, *w, timeoutError(target.Name, *w))
 }
 
 // Detach is called when whoever waits is not connected any more. Outside of a run the answer is brought to it when
@@ -185,11 +185,11 @@ func Detach(u *unit.Unit, w *parley.Wait) error {
 	if w.State != parley.WaitWaiting || w.Node == "" {
 		return nil
 	}
-	waitsList, err := waits.ApprovalWaits(u, *w)
+	approvalWaits, err := waits.ApprovalWaits(u, *w)
 	if err != nil {
 		return err
 	}
-	if w.Run == "" && !waitsList {
+	if w.Run == "" && !approvalWaits {
 		return TooLate(u, w)
 	}
 	after := *w
@@ -205,12 +205,12 @@ func Detach(u *unit.Unit, w *parley.Wait) error {
 func leave(u *unit.Unit, list []parley.Wait, asks parley.WaitState) error {
 	for i := range list {
 		w := &list[i]
-		waitsList, err := waits.ApprovalWaits(u, *w)
+		approvalWaits, err := waits.ApprovalWaits(u, *w)
 		switch {
 		case err != nil:
 		case !w.Ask:
 			err = waits.EraseRow(u.Tx, w.ID)
-		case waitsList && w.Run != "":
+		case approvalWaits && w.Run != "":
 			if err = Detach(u, w); err == nil && asks == parley.WaitAbandoned { // only the approval waits on
 				after := *w
 				after.Run = ""
@@ -255,8 +255,8 @@ func FailAsks(u *unit.Unit, a parley.Agent, why parley.Trouble) error {
 		return err
 	}
 	for i := range list {
-		_, runsList, err := runs.RunOf(u, list[i])
-		if err == nil && !runsList {
+		_, running, err := runs.RunOf(u, list[i])
+		if err == nil && !running {
 			err = deliveries.End(u, &list[i], parley.DeliveryFailed, deliveries.Failed(a.ID, why))
 		}
 		if err != nil {
@@ -303,7 +303,7 @@ func loseAsk(u *unit.Unit, a waits.Asked) error {
 		return err
 	}
 	if awaited {
-		return waitOver(u, a.Wait, failure)
+		return tellWaiters(u, a.Wait, failure)
 	}
 	if a.State == parley.WaitWaiting && a.Approval != "" && a.Run == "" {
 		return nil
