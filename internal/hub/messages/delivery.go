@@ -3,107 +3,204 @@ package messages
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/parley-hub/parley/internal/storage"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/unit"
-	"github.com/parley-hub/parley/internal/hub/waits"
 )
 
-// TellFailed tells the sender of a delivery that has ended in a failure.
-func TellFailed(u *unit.Unit, d parley.Delivery, cause *parley.Error) error {
-	return Tell(u, d, cause, true)
-}
-
-// Tell lets the sender of a message know what has become of it, in its conversation. It wakes nobody,
-// and an error never causes another.
-func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) error {
-	about, awaited, err := messageOf(u, d)
-	if err != nil {
+// Counted has the sender's own count go on, if it keeps one, and notes where it has jumped. What reaches whoever waits for it without a delivery counts too.
+func Counted(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) error {
+	if sequence == 0 {
+		return nil
+	}
+	recipient := m.To
+	if len(to) == 1 {
+		recipient = to[0].Agent
+	}
+	if recipient == "" || recipient == parley.All {
+		return parley.Errorf(parley.BadInput, "the message has a sequence and %d recipients", len(to)).
+			Suggest("a sequence counts the messages to one recipient: name one, or leave it out")
+	}
+	delivered := slices.IndexFunc(to, func(r parley.Reach) bool { return r.Agent == recipient })
+	if delivered >= 0 {
+		to[delivered].Sequence = sequence
+	}
+	last, err := u.Deliveries().Pair(m.From, recipient)
+	if err == nil && delivered < 0 {
+		err = deliveries.CountRow(u.Tx, m.From, recipient, sequence)
+	}
+	if err != nil || sequence == last+1 || sequence == 1 { // 1: the sender has begun anew
 		return err
 	}
-	if about.Type == parley.TypeError || about.From == parley.System || final && awaited {
-		return nil // who waits is told by the ask, or called back
-	}
-	sender, err := u.Agents().Find(about.From)
-	if err != nil || sender.RemovedAt != nil {
-		return err
-	}
-	payload, err := json.Marshal(struct {
-		Error     *parley.Error        `json:"error"`
-		Message   string               `json:"message"`
-		Recipient string               `json:"recipient"`
-		State     parley.DeliveryState `json:"state"`
-		Final     bool                 `json:"final"`
-	}{cause, d.Message, d.Recipient, d.State, final})
-	if err != nil {
-		return err
-	}
-	return Say(u, parley.Message{
-		TraceID: about.TraceID, Conversation: about.Conversation, To: sender.ID, Type: parley.TypeError, InReplyTo: about.ID, Payload: payload,
-	}, deliveries.Sentence(cause, d.Recipient))
-}
-
-// messageOf returns the message of a delivery, as its sender is told about it, and whether a participant waits for its
-// outcome. For a damaged message the delivery names the sender and the conversation.
-func messageOf(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited bool, err error) {
-	about, err = u.Messages().Get(d.Message)
-	if about.Damage == nil && (d.Damage == nil || err == nil) {
-		return about, waits.IsAsk(about) || d.Purpose == parley.PurposeTask && about.Task != "", err
-	}
-	about = parley.Message{From: d.From, Conversation: d.Conversation, Type: parley.TypeChat}
-	if parley.IsUUID(d.Message) {
-		about.ID, about.TraceID = d.Message, d.Message
-	}
-	return about, d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask, unit.IgnoreNotFound(err)
-}
-
-// Say posts an error to one participant.
-func Say(u *unit.Unit, m parley.Message, text parley.Wording) error {
-	m.ExpiresAt = unit.After(u.Now, deliveries.ErrorsKept)
-	_, err := Speak(u, m, text, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
+	data, err := json.Marshal(map[string]int64{"expected": last + 1, "got": sequence})
+	u.Note(parley.Event{Kind: parley.EventSequenceGap, Conversation: m.Conversation, Agent: recipient, Data: data})
 	return err
 }
 
-// Speak posts a message of the hub. It stores with the message which words others wrote, so that readers do not take them
-// for the hub's.
-func Speak(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
-	m.From = parley.System
-	m, err := m.Say(text)
-	if err != nil {
-		return m, err
+// Deliver makes the deliveries of a stored message, and room for them.
+func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+	if m.Type == parley.TypeHeartbeat {
+		if err := evictHeartbeats(u, m.From, to); err != nil {
+			return nil, err
+		}
 	}
-	return Utter(u, m, to...)
+	made, err := deliveries.InsertRows(u.Tx, m, to)
+	if err != nil {
+		return nil, err
+	}
+	loop, err := newLoop(u, m)
+	for i := range made {
+		held := false
+		if err == nil {
+			held, err = loop.stopIfLoop(&made[i])
+		}
+		if err == nil && !held {
+			err = makeRoom(u, made[i])
+			u.Wake(made[i].Recipient)
+		}
+	}
+	return made, err
 }
 
-// Utter posts what nobody has sent: what the hub itself says, or says for an agent. Where the conversation
-// was deleted there is nobody to tell.
-func Utter(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, error) {
-	where, err := u.Conversations().Find(m.Conversation)
-	if errors.Is(err, parley.ErrNotFound) {
-		return m, nil
+// evictHeartbeats evicts what a new heartbeat replaces. That is no failure: nobody is told, and it
+// does not count as overflow.
+func evictHeartbeats(u *unit.Unit, sender string, to []parley.Reach) error {
+	for _, reach := range to {
+		old, err := u.Queue().Heartbeat(sender, reach.Agent)
+		if errors.Is(err, parley.ErrNotFound) || err == nil && old.State != parley.DeliveryAccepted {
+			continue
+		}
+		if err == nil {
+			err = deliveries.Move(u, &old, parley.DeliveryEvicted, func(d *parley.Delivery) { d.Failure = nil })
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err == nil && where.ArchivedAt != nil {
-		err = conversations.SetArchived(u, &where, false)
+	return nil
+}
+
+// maxEvictions bounds what one message evicts, where an inbox has been made smaller.
+const maxEvictions = 16
+
+// makeRoom keeps the recipient's inbox to its depth: by what its owner has chosen for messages that
+// wake, and by evicting the oldest of those that do not. People have no depth.
+func makeRoom(u *unit.Unit, d parley.Delivery) error {
+	if d.Purpose != "" {
+		return nil
 	}
-	if err == nil {
-		err = u.WriteEvents() // what the message is about comes before it
+	recipient, err := u.Agents().Find(d.Recipient)
+	if err != nil || recipient.Kind != parley.KindAgent || recipient.InboxOverflow == parley.OverflowUnbounded {
+		return err
 	}
+	inbox, err := u.Queue().Inbox(d.Recipient)
 	if err != nil {
-		return m, err
+		return err
 	}
-	m.ID, m.Priority, m.CreatedAt = unit.NewID(), parley.DefaultPriority, u.Now
-	unit.SetDefault(&m.Source, "hub")
-	unit.SetDefault(&m.TraceID, m.ID)
-	if m.Seq, err = u.Messages().NextSeq(); err != nil {
-		return m, err
+	full := inbox.Quiet
+	if d.Waking {
+		full = inbox.Waking
 	}
-	m.Checksum = m.Seal(m.BodyDigest())
-	u.Touch(m.Conversation)
-	if err := InsertRow(u.Tx, m); err != nil {
-		return m, err
+	if full, err = countTaken(u, recipient, d, full); err != nil {
+		return err
 	}
-	_, err = Deliver(u, m, to)
-	return m, err
+	over := full - recipient.InboxDepth
+	if over > 0 && d.Waking && (u.Tree != nil || recipient.InboxOverflow == parley.OverflowReject) { // a directory is a queue of its own
+		return inboxFullError(recipient, full-1)
+	}
+	for n := range min(over, maxEvictions) {
+		evicted, err := evict(u, d, full-1-n)
+		if err != nil {
+			return err
+		}
+		if !evicted && d.Waking {
+			return inboxFullError(recipient, full-1-n)
+		}
+	}
+	return nil
+}
+
+// countTaken is how many take room in an inbox, of those that are open. What lies in a directory tree is bounded there, by whoever
+// writes into it.
+func countTaken(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int, error) {
+	if a.Runtime != parley.RuntimeBridge || open <= a.InboxDepth {
+		return open, nil
+	}
+	waiting, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: d.Waking, Plain: true, Limit: a.InboxDepth + maxEvictions})
+	return len(waiting), err
+}
+
+// ErrInboxFull tells the refusal of an inbox from the store's own troubles.
+var ErrInboxFull = errors.New("an inbox is full")
+
+func inboxFullError(a parley.Agent, n int) error {
+	return parley.Errorf(parley.Unavailable, "the inbox of %s is full (%d messages)", a.ID, n).
+		From(ErrInboxFull).Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
+}
+
+// evict ends a delivery that nobody has, of the same sort as the one that came. It says whether there was one.
+func evict(u *unit.Unit, d parley.Delivery, n int) (bool, error) {
+	victim, found, err := findVictim(u, d)
+	if err != nil || !found {
+		return false, err
+	}
+	u.Warn(fmt.Sprintf("Inbox overflow for %s (%d messages), evicted oldest: %s", d.Recipient, n, victim.Message))
+	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest message of %s, which has the most in it",
+		d.Recipient, n, victim.From).Suggest("send it again later; it can still be read in its conversation")
+	return true, deliveries.End(u, &victim, parley.DeliveryEvicted, cause)
+}
+
+// findVictim is the oldest waiting delivery of the sender that has the most of them in the inbox, so that a sender who
+// floods an inbox evicts its own mail. Among equals it is the oldest delivery; the one that came is never chosen.
+func findVictim(u *unit.Unit, d parley.Delivery) (parley.Delivery, bool, error) {
+	sender, found, err := busiestSender(u, d)
+	if err != nil || !found {
+		return parley.Delivery{}, false, err
+	}
+	return findOldest(u, d, sender)
+}
+
+// busiestSender is the sender with the most waiting deliveries of the same sort as d, of those that have one besides d.
+func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, err error) {
+	counts := map[string]storage.SenderCount{}
+	for _, paused := range []bool{false, true} {
+		list, err := u.Queue().Senders(storage.Queue{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused})
+		if err != nil {
+			return "", false, err
+		}
+		for _, one := range list {
+			if known, ok := counts[one.Sender]; ok {
+				one.Count, one.Oldest = one.Count+known.Count, min(one.Oldest, known.Oldest)
+			}
+			counts[one.Sender] = one
+		}
+	}
+	most := storage.SenderCount{}
+	for _, one := range counts {
+		if one.Oldest != d.Seq && (one.Count > most.Count || one.Count == most.Count && one.Oldest < most.Oldest) {
+			most = one
+		}
+	}
+	return most.Sender, most.Count > 0, nil
+}
+
+// findOldest is the oldest delivery of the same sort from a sender that waits, to be taken now or after a pause.
+func findOldest(u *unit.Unit, d parley.Delivery, sender string) (oldest parley.Delivery, found bool, err error) {
+	for _, paused := range []bool{false, true} {
+		list, err := u.Queue().Ready(storage.Queue{
+			Recipient: d.Recipient, Wakes: d.Waking, Paused: paused, Plain: true, From: sender, Limit: 1,
+		})
+		if err != nil {
+			return oldest, false, err
+		}
+		if len(list) > 0 && list[0].Message != d.Message && (!found || list[0].Seq < oldest.Seq) {
+			oldest, found = list[0], true
+		}
+	}
+	return oldest, found, nil
 }

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/approvals"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 const (
@@ -184,4 +183,12 @@ func ForgetNotices(ctx context.Context, core *unit.Core) error {
 		return tx.Notices().Forget(core.Now().Add(-noticeAge), unit.PurgeBatch)
 	})
 	return err
+}
+
+// TellDeciders tells the people who are asked for an approval. The key keeps one request, and each reminder, from being
+// told twice.
+func TellDeciders(u *unit.Unit, a parley.Approval, people []string, key string) error {
+	return TellPeople(u, people, parley.Notice{
+		Key: key, Kind: parley.NoticeApproval, Title: a.Agent + " needs your approval (" + a.ShortName() + ")", Text: a.Summary, Approval: a.ID,
+	})
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/parley-hub/parley/internal/hub/agents"
-
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
@@ -68,3 +67,6 @@ func MayAnswer(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 	why, err = overspent(u, a)
 	return why, why == "" && err == nil, err
 }
+
+// LongestSleep keeps a mistake in a date from putting an agent to sleep for ever.
+const LongestSleep = 366 * 24 * time.Hour

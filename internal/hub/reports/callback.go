@@ -74,3 +74,15 @@ func CallbackPlace(u *unit.Unit, c Callback) (string, error) {
 	dm, err := conversations.Dm(u, c.To, c.About)
 	return dm.ID, err
 }
+
+// Notify lets a person know something, in the DM of the hub and the person. The hub is the caller.
+func Notify(u *unit.Unit, person string, text parley.Wording, payload json.RawMessage, key string) error {
+	where, err := conversations.Direct(u, []string{person}, false)
+	if err != nil {
+		return err
+	}
+	_, err = messages.Speak(u, parley.Message{
+		To: person, Conversation: where.ID, Type: parley.TypeNotification, Payload: payload, IdempotencyKey: key,
+	}, text, parley.Reach{Agent: person})
+	return err
+}

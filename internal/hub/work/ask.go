@@ -1,6 +1,7 @@
 package work
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,4 +87,60 @@ func Spoken(c parley.Content) string {
 
 func responseFrom(target parley.Agent, text string) string {
 	return "Response from " + target.Name + ": " + text
+}
+
+// AskOutcome are how far a wait has come, with what is needed to tell whoever waits.
+type AskOutcome struct {
+	parley.Wait
+	target parley.Agent
+	text   string // of the answer
+}
+
+// OutcomeOf reads what there is to tell of a wait.
+func OutcomeOf(u *unit.Unit, w parley.Wait) (now AskOutcome, err error) {
+	now.Wait = w
+	if w.State == parley.WaitWaiting {
+		return now, nil
+	}
+	now.target, now.text, err = answerTo(u, w)
+	return now, err
+}
+
+// Outcome is what a wait that is over means for whoever began it.
+func (now AskOutcome) Outcome(begun parley.Wait, made parley.Contacted) (parley.Contacted, error) {
+	switch {
+	case now.State == parley.WaitAnswered:
+		made.Answer = now.Answer
+		return made.Answered(now.target, now.text), nil
+	case now.Failure != nil:
+		return made, now.Failure
+	case now.State == parley.WaitAbandoned:
+		return made, runs.RunOver(begun.Run)
+	default:
+		if now.Until.Before(begun.Until) { // it could not be waited for any longer
+			begun.Until = now.Until
+		}
+		late := timeoutError(now.target.Name, begun)
+		made.Outcome, made.Text = parley.ContactLate, late.Message
+		return made, late
+	}
+}
+
+// answerTo returns who answered an ask, and the text, if there is one. The answerer is the asked agent, unless the task was
+// reassigned.
+func answerTo(u *unit.Unit, w parley.Wait) (who parley.Agent, text string, err error) {
+	from := w.Target
+	if w.Answer != "" {
+		m, err := u.Messages().Get(w.Answer)
+		switch {
+		case m.Damage != nil:
+			text = "Error: " + m.Damage.Message
+		case err == nil:
+			from, text = m.From, Spoken(m.Content)
+		case !errors.Is(err, parley.ErrNotFound):
+			return who, "", err
+		}
+	}
+	who, err = u.Agents().Find(from)
+	return who, text, err
 }

@@ -89,3 +89,8 @@ func Die(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	}
 	return messages.TellDead(u, *d)
 }
+
+func Expire(u *unit.Unit, d *parley.Delivery) error {
+	return deliveries.End(u, d, parley.DeliveryExpired, parley.Errorf(parley.TimedOut, "this expired before %s took it", d.Recipient).
+		Suggest("send it again with a longer ttl, or none"))
+}

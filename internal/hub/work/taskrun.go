@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/reports"
 	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/tasks"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
@@ -91,4 +93,62 @@ func lastSaid(u *unit.Unit, r parley.Run) (last parley.Message, err error) {
 		}
 	}
 	return last, err
+}
+
+// goesOn reports whether a task goes on after one of its runs has ended: it has an open subtask or approval, waits for other
+// tasks, or has or will get another run.
+func goesOn(u *unit.Unit, t parley.Task) (bool, error) { return goesOnWithout(u, t, parley.Run{}) }
+
+// goesOnWithout reports whether a task would go on if one of its runs ended.
+func goesOnWithout(u *unit.Unit, t parley.Task, r parley.Run) (bool, error) {
+	waits, err := tasks.WaitsOn(u, t)
+	if err != nil || len(waits.Subtasks) > 0 || waits.Approval != "" || len(waits.After) > 0 {
+		return true, err
+	}
+	coming, err := u.Queue().OfTask(t.Assignee, t.ID, 1+len(r.Triggers))
+	if err != nil || slices.ContainsFunc(coming, func(d parley.Delivery) bool { return d.Lease == "" || d.Lease != r.ID }) {
+		return true, err
+	}
+	if comes, err := requestComes(u, t, r); err != nil || comes {
+		return true, err
+	}
+	live, err := u.Runs().InTask(t.ID)
+	return slices.ContainsFunc(live, func(other parley.Run) bool { return other.Agent == t.Assignee && other.ID != r.ID }), err
+}
+
+// FailUnlessOn fails a task unless it goes on.
+func FailUnlessOn(u *unit.Unit, t parley.Task, cause *parley.Error) error {
+	if goesOn, err := goesOn(u, t); err != nil || goesOn {
+		return err
+	}
+	return EndTask(u, t, failing(cause))
+}
+
+// EndRun ends a run: its token is gone, with what it holds open, and its agent may start another.
+func EndRun(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
+	if err := runs.Step(u, r, to, edit); err != nil {
+		return err
+	}
+	u.Wake(r.Agent)
+	if err := freeWaits(u, *r); err != nil {
+		return err
+	}
+	if err := lastRunEnded(u, *r); err != nil {
+		return err
+	}
+	if err := passTurns(u, *r); err != nil {
+		return err
+	}
+	if err := runs.EraseToken(u, *r); err != nil {
+		return err
+	}
+	live, err := u.Runs().Live(r.Agent)
+	if err != nil || len(live) > 0 {
+		return err
+	}
+	a, err := u.Agents().Find(r.Agent)
+	if err != nil || a.RemovedAt != nil {
+		return err
+	}
+	return presence.NotePresenceOf(u, a, 0)
 }

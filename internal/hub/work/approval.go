@@ -3,9 +3,9 @@ package work
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
-
-	"github.com/parley-hub/parley/internal/storage"
+	"time"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
@@ -17,6 +17,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/reports"
 	"github.com/parley-hub/parley/internal/hub/trees"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // StepApproval takes an approval to another state and writes the event. It is the only place where the state of an
@@ -285,4 +286,19 @@ func Withdraw(u *unit.Unit, list []parley.Approval) error {
 func Doing(u *unit.Unit, about string, a parley.Approval) (parley.Wording, error) {
 	w, err := approvals.Words(u, a)
 	return parley.Own(about).Join(parley.Deed(a.Agent, w.Doing)).Own("."), err
+}
+
+func DecidedAlready(a parley.Approval) error {
+	what := fmt.Sprintf("%s is %s", a.ShortName(), a.State)
+	if a.DecidedBy != "" {
+		word := "denied"
+		if a.State != parley.ApprovalDenied {
+			word = "approved"
+		}
+		what = fmt.Sprintf("%s was %s by %s at %s", a.ShortName(), word, a.DecidedBy, a.DecidedAt.Format(time.RFC3339))
+	}
+	if a.Refused() {
+		what += ", and the call was refused: " + a.Failure.Message
+	}
+	return parley.Errorf(parley.BadInput, "%s", what).Because(parley.Conflict).Suggest("the first answer stands")
 }

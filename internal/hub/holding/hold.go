@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,23 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
 )
+
+// HoldOr stores a call whose update ended with heldBy, and returns a *parley.Held. Any other error is returned as
+// it is. args are the call's arguments, as the table in heldcalls.go reads them again.
+func HoldOr(ctx context.Context, core *unit.Core, caller unit.Caller, err error, tool string, args any) error {
+	why, held := errors.AsType[unit.HeldBy](err)
+	if !held {
+		return err
+	}
+	if why.Draft != nil {
+		args = *why.Draft
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	return storeHeld(ctx, core, caller, parley.HeldCall{Tool: tool, Args: raw}, why.Target, why.Verdict)
+}
 
 // storeHeld stores a call that needs an approval and asks for it. The same call while that is pending: the same approval.
 // It always returns a *parley.Held, or why it could not be stored.

@@ -1,0 +1,125 @@
+package messages
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/notices"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/waits"
+)
+
+// TellFailed tells the sender of a delivery that has ended in a failure.
+func TellFailed(u *unit.Unit, d parley.Delivery, cause *parley.Error) error {
+	return Tell(u, d, cause, true)
+}
+
+// Tell lets the sender of a message know what has become of it, in its conversation. It wakes nobody,
+// and an error never causes another.
+func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) error {
+	about, awaited, err := messageOf(u, d)
+	if err != nil {
+		return err
+	}
+	if about.Type == parley.TypeError || about.From == parley.System || final && awaited {
+		return nil // who waits is told by the ask, or called back
+	}
+	sender, err := u.Agents().Find(about.From)
+	if err != nil || sender.RemovedAt != nil {
+		return err
+	}
+	payload, err := json.Marshal(struct {
+		Error     *parley.Error        `json:"error"`
+		Message   string               `json:"message"`
+		Recipient string               `json:"recipient"`
+		State     parley.DeliveryState `json:"state"`
+		Final     bool                 `json:"final"`
+	}{cause, d.Message, d.Recipient, d.State, final})
+	if err != nil {
+		return err
+	}
+	return Say(u, parley.Message{
+		TraceID: about.TraceID, Conversation: about.Conversation, To: sender.ID, Type: parley.TypeError, InReplyTo: about.ID, Payload: payload,
+	}, deliveries.Sentence(cause, d.Recipient))
+}
+
+// messageOf returns the message of a delivery, as its sender is told about it, and whether a participant waits for its
+// outcome. For a damaged message the delivery names the sender and the conversation.
+func messageOf(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited bool, err error) {
+	about, err = u.Messages().Get(d.Message)
+	if about.Damage == nil && (d.Damage == nil || err == nil) {
+		return about, waits.IsAsk(about) || d.Purpose == parley.PurposeTask && about.Task != "", err
+	}
+	about = parley.Message{From: d.From, Conversation: d.Conversation, Type: parley.TypeChat}
+	if parley.IsUUID(d.Message) {
+		about.ID, about.TraceID = d.Message, d.Message
+	}
+	return about, d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask, unit.IgnoreNotFound(err)
+}
+
+// Say posts an error to one participant.
+func Say(u *unit.Unit, m parley.Message, text parley.Wording) error {
+	m.ExpiresAt = unit.After(u.Now, deliveries.ErrorsKept)
+	_, err := Speak(u, m, text, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
+	return err
+}
+
+// Speak posts a message of the hub. It stores with the message which words others wrote, so that readers do not take them
+// for the hub's.
+func Speak(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
+	m.From = parley.System
+	m, err := m.Say(text)
+	if err != nil {
+		return m, err
+	}
+	return Utter(u, m, to...)
+}
+
+// Utter posts what nobody has sent: what the hub itself says, or says for an agent. Where the conversation
+// was deleted there is nobody to tell.
+func Utter(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, error) {
+	where, err := u.Conversations().Find(m.Conversation)
+	if errors.Is(err, parley.ErrNotFound) {
+		return m, nil
+	}
+	if err == nil && where.ArchivedAt != nil {
+		err = conversations.SetArchived(u, &where, false)
+	}
+	if err == nil {
+		err = u.WriteEvents() // what the message is about comes before it
+	}
+	if err != nil {
+		return m, err
+	}
+	m.ID, m.Priority, m.CreatedAt = unit.NewID(), parley.DefaultPriority, u.Now
+	unit.SetDefault(&m.Source, "hub")
+	unit.SetDefault(&m.TraceID, m.ID)
+	if m.Seq, err = u.Messages().NextSeq(); err != nil {
+		return m, err
+	}
+	m.Checksum = m.Seal(m.BodyDigest())
+	u.Touch(m.Conversation)
+	if err := InsertRow(u.Tx, m); err != nil {
+		return m, err
+	}
+	_, err = Deliver(u, m, to)
+	return m, err
+}
+
+// TellDead tells the sender of a message that it is a dead letter, or the owners where no person sent it.
+func TellDead(u *unit.Unit, d parley.Delivery) error {
+	people, err := agents.PersonOrOwners(u, d.From)
+	if err != nil {
+		return err
+	}
+	return notices.TellPeople(u, people, parley.Notice{
+		Key: "dead/" + d.Message + "/" + d.Recipient, Kind: parley.NoticeDeadLetter,
+		Title: "A message for " + d.Recipient + " could not be delivered",
+		Text:  fmt.Sprintf("%s's message %s: %s.\nSee it with: parley dead list", d.From, d.ShortName(), d.Failure.Message),
+	})
+}
