@@ -17,7 +17,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// alerts are those that are on. A restart forgets them: what is still so is found again.
+// alerts are the alerts that are on. A restart forgets them, and the checks raise them again.
 type alerts struct {
 	mu sync.Mutex
 	on map[string]parley.Alert
@@ -25,7 +25,7 @@ type alerts struct {
 
 func alertKey(a parley.Alert) string { return a.Name + "/" + a.Agent }
 
-// List is what is on, by name and agent.
+// List returns the alerts that are on, by name and agent.
 func (a *alerts) List() []parley.Alert {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -36,6 +36,7 @@ func (a *alerts) List() []parley.Alert {
 	return list
 }
 
+// Has reports whether an alert of the same name and agent is on.
 func (a *alerts) Has(one parley.Alert) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,7 +57,7 @@ func (a *alerts) put(one parley.Alert, on bool) {
 	a.on[alertKey(one)] = one
 }
 
-// amend replaces what is said of an alert that is on. Since when it is on stays.
+// amend replaces the text and figures of an alert that is on. The time since which it is on stays.
 func (a *alerts) amend(one parley.Alert) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,9 +67,8 @@ func (a *alerts) amend(one parley.Alert) {
 	}
 }
 
-// Alert says that something needs a person's attention, or no longer does. Whoever follows the events learns of it once,
-// the owners are notified, and the status shows it as long as it is on. Saying the same again changes nothing. If it
-// fails nobody knows yet: it is to be said again.
+// Alert turns an alert on or off. The hub writes one event and notifies the owners once; the status shows the alert as long as it is
+// on. A repeated call changes nothing. After an error the alert is unchanged, and the caller calls again.
 func (s *Service) Alert(ctx context.Context, a parley.Alert, on bool) error {
 	if on {
 		return s.RaiseAlerts(ctx, a)
@@ -91,8 +91,7 @@ func (s *Service) Alert(ctx context.Context, a parley.Alert, on bool) error {
 	return err
 }
 
-// RaiseAlerts turns on several alerts at once. If many alerts of one name are on, the owners are notified of all of them
-// together.
+// RaiseAlerts turns on several alerts at once. If many alerts of one name are on, the owners get one notice for all of them.
 func (s *Service) RaiseAlerts(ctx context.Context, list ...parley.Alert) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(a parley.Alert) bool {
 		s.Alerts.amend(a) // one that is on shows its newest figures
@@ -127,10 +126,10 @@ func (s *Service) RaiseAlerts(ctx context.Context, list ...parley.Alert) error {
 	return err
 }
 
-// maxSeparateAlerts is how many alerts of one name the owners are told apart.
+// maxSeparateAlerts is how many alerts of one name get a notice each.
 const maxSeparateAlerts = 3
 
-// tellAlerts tells the owners of alerts that are new among those that are on.
+// tellAlerts notifies the owners of the alerts that are new among those that are on.
 func tellAlerts(u *unit.Unit, fresh, on []parley.Alert) error {
 	for _, g := range parley.GroupAlerts(on) {
 		mine := slices.DeleteFunc(slices.Clone(fresh), func(a parley.Alert) bool { return a.Name != g.Name })
@@ -149,7 +148,7 @@ func tellAlerts(u *unit.Unit, fresh, on []parley.Alert) error {
 	return nil
 }
 
-// tellAlertGroup tells the owners of many alerts of one name: once a day, and again when there are ten times as many.
+// tellAlertGroup notifies the owners of many alerts of one name: once a day, and again when there are ten times as many.
 func tellAlertGroup(u *unit.Unit, g parley.AlertGroup) error {
 	people, err := agents.PersonOrOwners(u, "")
 	if err != nil {
@@ -165,7 +164,7 @@ func tellAlertGroup(u *unit.Unit, g parley.AlertGroup) error {
 	})
 }
 
-// alertData is an alert as those who follow the events get it: with its facts beside its name.
+// alertData returns the data of an alert's event: its name, its state and its facts.
 func alertData(a parley.Alert, on bool) ([]byte, error) {
 	data := maps.Clone(a.Facts)
 	if data == nil {
@@ -181,7 +180,7 @@ func alertData(a parley.Alert, on bool) ([]byte, error) {
 	return json.Marshal(data)
 }
 
-// tellAlert tells the owners of an alert: once a day, whatever is restarted.
+// tellAlert notifies the owners of an alert, at most once a day, even if the hub restarts.
 func tellAlert(u *unit.Unit, a parley.Alert) error {
 	people, err := agents.PersonOrOwners(u, "")
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// damageAlert is the name of the alert that something stored is damaged.
+// damageAlert is the name of the alert about damaged data.
 const damageAlert = "damage"
 
 // maxDamageShown bounds what the alert lists. The deep check lists everything.
 const maxDamageShown = 20
 
-// damageLog is what was found damaged while the process runs.
+// damageLog is the damage found since the process started.
 type damageLog struct {
 	saying sync.Mutex // held while the owners are told; taken before mu
 	mu     sync.Mutex
@@ -58,7 +58,7 @@ func (l *damageLog) alert() (a parley.Alert, found bool) {
 	}, true
 }
 
-// NoteDamage logs what is damaged, once each, and alerts the owners.
+// NoteDamage logs each damage once and alerts the owners.
 func NoteDamage(ctx context.Context, s *Service, list ...parley.Damage) {
 	for _, d := range s.damage.add(list...) {
 		s.Config.Log.Error("stored data is damaged and is not served", "what", d.What, "seq", d.Seq, "id", d.ID, "why", d.Why)
@@ -78,8 +78,8 @@ func NoteDamage(ctx context.Context, s *Service, list ...parley.Damage) {
 	}
 }
 
-// LookForDamage takes the damage that the store has found, and alerts the owners. If the alert cannot be stored, the next
-// sweep tries again.
+// LookForDamage takes the damage that the store has found, and alerts the owners. If the hub cannot store the alert, the next sweep
+// retries.
 func LookForDamage(ctx context.Context, s *Service) {
 	if source, notices := s.Store.(storage.DamageSource); notices {
 		NoteDamage(ctx, s, source.Damages()...)

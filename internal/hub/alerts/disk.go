@@ -16,8 +16,8 @@ const (
 	leastFreeShare = 20 // one in so many bytes
 )
 
-// CheckDisk raises an alert when the store's disk has little room, and ends it once there is enough again
-// to stay so.
+// CheckDisk raises an alert when the disk of the store is almost full. It ends the alert once a fifth more than the minimum is free, so
+// that it does not flicker.
 func CheckDisk(ctx context.Context, s *Service) error {
 	free, total, known, err := Space(s.Core)
 	if err != nil || !known {
@@ -32,7 +32,7 @@ func CheckDisk(ctx context.Context, s *Service) error {
 	return s.Alert(ctx, alert, low)
 }
 
-// Space is how much of the store's disk is free, where that can be known.
+// Space returns how much of the store's disk is free. known is false for a store that cannot tell.
 func Space(core *unit.Core) (free, total int64, known bool, err error) {
 	disk, known := core.Store.(storage.Disk)
 	if !known {
@@ -45,6 +45,7 @@ func Space(core *unit.Core) (free, total int64, known bool, err error) {
 	return free, total, true, err
 }
 
+// DiskAlert returns the alert about a disk that is almost full.
 func DiskAlert(free, total int64) parley.Alert {
 	return parley.Alert{
 		Name: "disk", Title: "The disk of the hub is almost full",
@@ -54,5 +55,5 @@ func DiskAlert(free, total int64) parley.Alert {
 	}
 }
 
-// EnoughFree is how many bytes of a disk should be free.
+// EnoughFree returns how many bytes of a disk should be free.
 func EnoughFree(total int64) int64 { return max(leastFree, total/leastFreeShare) }

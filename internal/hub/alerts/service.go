@@ -12,10 +12,10 @@ type Service struct {
 	damage damageLog
 }
 
-// Background looks for damaged rows that the store has met.
+// Background returns the background task that watches for damage.
 func Background(s *Service) []unit.Background { return []unit.Background{s.watchDamage} }
 
-// New makes the use cases on the core of a hub.
+// New makes the use cases from the core of a hub.
 func New(core *unit.Core) *Service {
 	return &Service{Core: core}
 }

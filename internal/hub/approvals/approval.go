@@ -13,16 +13,22 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// RemindMost is the longest time between two reminders.
 const RemindMost = 24 * time.Hour
 
-const MaxPending = 256 // approvals one participant may wait for
+// MaxPending is how many approvals one participant may wait for.
+const MaxPending = 256
 
-const LookedBack = 200 // of its approvals, for one that an earlier attempt of a run has asked for
+// LookedBack is how many approvals of an agent the hub searches for one that an earlier attempt of a run asked for.
+const LookedBack = 200
 
+// SourceHolds is the source of the messages about approvals.
 const SourceHolds = "approval"
 
-const MostRequests = 10_000 // that may lie in an inbox for one agent, reminders among them
+// MostRequests is how many requests about one agent, reminders included, may lie in an inbox.
+const MostRequests = 10_000
 
+// SetTimes sets when an approval expires and when its first reminder is due, by the configuration.
 func SetTimes(u *unit.Unit, a *parley.Approval) {
 	if times := u.Core.Config.Approvals; times.Expire > 0 {
 		a.ExpiresAt = unit.After(u.Now, times.Expire)
@@ -32,8 +38,8 @@ func SetTimes(u *unit.Unit, a *parley.Approval) {
 	}
 }
 
-// Decider is who is asked: the agent's manager, or nobody in particular, which are the owners. Where a person must
-// decide, a manager that is an agent is not asked.
+// Decider returns the manager of the agent, or nothing if the owners decide. They decide if there is no manager, if the manager was
+// removed, and if a person must decide and the manager is an agent.
 func Decider(u *unit.Unit, a parley.Approval) (string, error) {
 	agent, err := u.Agents().Find(a.Agent)
 	if err != nil || agent.Manager == "" {
@@ -46,7 +52,7 @@ func Decider(u *unit.Unit, a parley.Approval) (string, error) {
 	return manager.ID, nil
 }
 
-// Deciders are the decider, or else the owners.
+// Deciders returns the participants that are asked for an approval: the decider, or else the owners.
 func Deciders(u *unit.Unit, a parley.Approval) (list []parley.Agent, err error) {
 	if a.Decider != "" {
 		decider, err := u.Agents().Find(a.Decider)
@@ -58,13 +64,14 @@ func Deciders(u *unit.Unit, a parley.Approval) (list []parley.Agent, err error) 
 	}), err
 }
 
-// ApprovalRequest is what a request for an approval has beside its text.
+// ApprovalRequest is the payload of the message that asks for an approval.
 type ApprovalRequest struct {
 	Approval string `json:"approval"`
 	Agent    string `json:"agent"`
 	Digest   string `json:"digest"`
 }
 
+// ListApprovals returns the approvals that the caller may see, the newest first.
 func ListApprovals(u *unit.Unit, f parley.ApprovalFilter) ([]parley.Approval, error) {
 	if u.SeesAll() {
 		return u.Approvals().List(f, "", true)
@@ -81,7 +88,8 @@ func ListApprovals(u *unit.Unit, f parley.ApprovalFilter) ([]parley.Approval, er
 	return list[:min(len(list), f.Limit)], err
 }
 
-// Approval finds one the caller may see: of its own calls, or of those who report to it. Owners see all.
+// Approval returns an approval that the caller may see: of its own calls, of calls it decides on, or of its reports. Owners see all.
+// Any other is unknown.
 func Approval(u *unit.Unit, id string) (parley.Approval, error) {
 	a, err := u.Approvals().Get(id)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -97,8 +105,8 @@ func Approval(u *unit.Unit, id string) (parley.Approval, error) {
 	return a, err
 }
 
-// NoteApproval tells those who follow where an approval stands: owners, and the agent itself. Whether that waits has
-// changed with it.
+// NoteApproval writes an event with the state of an approval, for the owners and the agent. The presence of the agent may have changed
+// with it.
 func NoteApproval(u *unit.Unit, a parley.Approval) error {
 	data, err := json.Marshal(struct {
 		Approval string               `json:"approval"`

@@ -10,6 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// Words puts the call of an approval into words.
 func Words(u *unit.Unit, a parley.Approval) (unit.CallWords, error) {
 	tool, known := u.Core.Hooks.Calls[a.Call.Tool]
 	if !known {
@@ -18,8 +19,8 @@ func Words(u *unit.Unit, a parley.Approval) (unit.CallWords, error) {
 	return tool.Words(u, a.Agent, a.Call.Args)
 }
 
-// SummaryAgain makes the text of an earlier approval request again. If the subject of the call has changed or was removed, it
-// returns the stored text, and all of it counts as the agent's words.
+// SummaryAgain makes the text of an earlier request again. If the subject of the call was changed or removed since, it returns the
+// stored text, and all of it counts as the agent's words.
 func SummaryAgain(u *unit.Unit, a parley.Approval) parley.Wording {
 	if now, err := Summary(u, a); err == nil && now.Text == a.Summary {
 		return now
@@ -27,7 +28,7 @@ func SummaryAgain(u *unit.Unit, a parley.Approval) parley.Wording {
 	return parley.Wording{}.Quote(a.Agent, a.Summary)
 }
 
-// Summary is the request for an approval as whoever decides sees it.
+// Summary returns the text of the request for an approval.
 func Summary(u *unit.Unit, a parley.Approval) (text parley.Wording, err error) {
 	agent, err := u.Agents().Find(a.Agent)
 	if err != nil {
@@ -42,12 +43,12 @@ func Summary(u *unit.Unit, a parley.Approval) (text parley.Wording, err error) {
 		if err != nil {
 			return text, err
 		}
-		w.Parts = append(w.Parts, parley.ApprovalPart{Label: "Shown in", Text: where.Title()}) // to all who read there
+		w.Parts = append(w.Parts, parley.ApprovalPart{Label: "Shown in", Text: where.Title()}) // everybody who reads there sees what the call reads
 	}
 	return parley.ApprovalRequest{ID: agent.ID, Agent: agent.Name, Wants: w.Wants, Action: w.Action, Parts: w.Parts}.Wording(), nil
 }
 
-// NameOf is what a participant is called, by whatever name it was named.
+// NameOf returns the display name of a participant, or the given name if it is unknown.
 func NameOf(u *unit.Unit, name string) (string, error) {
 	a, err := u.Agents().Find(name)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -56,7 +57,7 @@ func NameOf(u *unit.Unit, name string) (string, error) {
 	return a.Name, err
 }
 
-// DraftGoes is whom a draft goes to, or where.
+// DraftGoes returns the names of the recipients of a draft, and the title of the conversation it goes to.
 func DraftGoes(u *unit.Unit, agent string, d parley.Draft) (others []string, where string, err error) {
 	ids, ref := d.Direct, d.Conversation
 	if len(ids) == 0 && ref == "" {

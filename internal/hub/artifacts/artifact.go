@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// UnusedArtifact is how long a body that no message refers to is kept after it was last stored.
+	// UnusedArtifact is how long the hub keeps a body that no message refers to after it was last stored.
 	UnusedArtifact = 24 * time.Hour
 	ArtifactBatch  = 500
 )
 
-// PutArtifact stores a body, so that the caller can refer to it by its digest. The hub removes a body that no message refers
-// to within a day. E002 if the caller would store more than one participant may; owners have no limit.
+// PutArtifact stores a body, so that the caller can refer to it by its digest. The hub removes a body that no message refers to within
+// a day. E002 if the caller would exceed its quota; owners have none.
 func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.Reader) (parley.Artifact, error) {
-	if err := access.Limit(ctx, s.access, caller); err != nil { // before anything of the body is read
+	if err := access.Limit(ctx, s.access, caller); err != nil { // before the hub reads any of the body
 		return parley.Artifact{}, err
 	}
 	room, err := findQuota(ctx, s.Core, caller)
 	if err != nil {
-		return parley.Artifact{}, err // before a stranger fills the disk
+		return parley.Artifact{}, err // before a participant without a quota fills the disk
 	}
 	var a parley.Artifact
 	err = s.Store.Blobs().Put(ctx, room.reader(body), s.Config.Limits.Artifact, func(sha256 string, size int64) error {
@@ -51,7 +51,7 @@ func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.R
 		return a, nil
 	}
 	if a.SHA256 != "" {
-		_ = s.removeWithoutRow(context.WithoutCancel(ctx), a.SHA256) // else a sweep does
+		_ = s.removeWithoutRow(context.WithoutCancel(ctx), a.SHA256) // if this fails, a sweep removes it
 	}
 	return parley.Artifact{}, s.Explain(ctx, caller, err)
 }
@@ -70,7 +70,7 @@ func (s *Service) OpenArtifact(ctx context.Context, caller unit.Caller, sha256 s
 	}
 	body, size, err := s.Store.Blobs().Open(ctx, sha256)
 	switch {
-	case errors.Is(err, parley.ErrNotFound): // removed just now, or lost
+	case errors.Is(err, parley.ErrNotFound): // removed just now, or missing
 		if err := s.View(ctx, caller, unit.OpFetchArtifact, mayRead); err != nil {
 			return nil, a, err
 		}
@@ -89,7 +89,7 @@ func (s *Service) OpenArtifact(ctx context.Context, caller unit.Caller, sha256 s
 	return whole, a, s.Explain(ctx, caller, err)
 }
 
-// noteDamagedBody notes that the body of an artifact is damaged, and is the failure that its reader gets.
+// noteDamagedBody notes that the body of an artifact is damaged, and returns the error for its reader.
 func (s *Service) noteDamagedBody(ctx context.Context, sha256, why string) error {
 	damage := parley.Damage{What: "artifact", ID: sha256, Why: why}
 	alerts.NoteDamage(context.WithoutCancel(ctx), s.alerts, damage)
@@ -100,15 +100,15 @@ func (s *Service) noteDamagedBody(ctx context.Context, sha256, why string) error
 // namedBody is a body that is being read. If it turns out to be damaged, the error names it.
 type namedBody struct {
 	io.ReadCloser
-	hub    *Service
-	ctx    context.Context
-	sha256 string
+	service *Service
+	ctx     context.Context
+	sha256  string
 }
 
 func (b *namedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, parley.ErrDamaged) {
-		err = b.hub.noteDamagedBody(b.ctx, b.sha256, "its body does not match its digest")
+		err = b.service.noteDamagedBody(b.ctx, b.sha256, "its body does not match its digest")
 	}
 	return n, err
 }
@@ -116,7 +116,7 @@ func (b *namedBody) Read(p []byte) (int, error) {
 // smallBody is the largest size of a body that is verified before its first byte is sent.
 const smallBody = 256 << 10
 
-// verifySmall reads a small body to its end.
+// verifySmall reads a small body to its end, which verifies it. It returns a large body unread.
 func verifySmall(body io.ReadCloser, size int64) (io.ReadCloser, error) {
 	if size > smallBody {
 		return body, nil
@@ -128,8 +128,7 @@ func verifySmall(body io.ReadCloser, size int64) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(content)), nil
 }
 
-// ArtifactTotals says how many bodies are stored, how large they are together, and how often messages
-// refer to them.
+// ArtifactTotals returns how many bodies are stored, their total size, and how many references messages have to them.
 func (s *Service) ArtifactTotals(ctx context.Context, caller unit.Caller) (totals parley.ArtifactTotals, err error) {
 	err = s.View(ctx, caller, unit.OpCountArtifacts, func(u *unit.Unit) error {
 		totals, err = u.Artifacts().Totals()
@@ -138,8 +137,8 @@ func (s *Service) ArtifactTotals(ctx context.Context, caller unit.Caller) (total
 	return totals, err
 }
 
-// Artifact is the size of a body the caller may use. One that is stored but not the caller's to see
-// looks absent: nobody learns from a digest that somebody has a file, or gets it.
+// Artifact returns the size of a body that the caller may use. Any other body is unknown, even if it is stored: nobody learns or gets a
+// file by guessing a digest.
 func Artifact(u *unit.Unit, sha256 string) (size int64, err error) {
 	known := u.SeesAll()
 	if !known {
@@ -160,13 +159,14 @@ func Artifact(u *unit.Unit, sha256 string) (size int64, err error) {
 	return stored.Size, err
 }
 
+// removedError is the error for a body that the retention has removed.
 func removedError(a storage.StoredArtifact) error {
 	return parley.Errorf(parley.BadInput, "artifact %s was removed on %s, because artifacts are not kept for ever",
 		a.SHA256, a.RemovedAt.Format(time.DateOnly)).Because(parley.NotFound).
 		Suggest("store the file again, if you have it")
 }
 
-// CheckArtifacts makes sure that the sender may use each stored body it refers to.
+// CheckArtifacts refuses a list that has a stored body which the sender may not use, or one of another size.
 func CheckArtifacts(u *unit.Unit, list []parley.Artifact) error {
 	for _, a := range list {
 		if a.SHA256 == "" {

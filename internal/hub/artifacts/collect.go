@@ -11,10 +11,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// CollectArtifacts removes bodies that no message has referred to for a while: first the row, then
-// the body, so that a crash in between leaves a body without a row and never the other way round.
-// Nobody can store the same body meanwhile; who refers to it comes before its row goes, or is told that
-// there is none.
+// CollectArtifacts removes bodies that no message has referred to for a while: first the row, then the body, so that a crash in between
+// leaves a body without a row and never the other way round. Nobody can store the same body meanwhile. A message that refers to the
+// body keeps the row, or is refused.
 func CollectArtifacts(ctx context.Context, s *Service) error {
 	since := s.Now().Add(-UnusedArtifact)
 	var unused []string
@@ -30,6 +29,7 @@ func CollectArtifacts(ctx context.Context, s *Service) error {
 	return err
 }
 
+// CollectArtifact removes one body, unless a message has referred to it since.
 func CollectArtifact(ctx context.Context, s *Service, sha256 string, since time.Time) error {
 	err := s.Store.Blobs().Remove(ctx, sha256, func() (forgotten bool, err error) {
 		err = s.Store.Update(ctx, func(tx storage.Tx) (err error) {
@@ -39,13 +39,13 @@ func CollectArtifact(ctx context.Context, s *Service, sha256 string, since time.
 		return forgotten, err
 	})
 	if err != nil {
-		s.WasteDue.Store(true) // its row may be gone
+		s.WasteDue.Store(true) // the row may be deleted already
 	}
 	return err
 }
 
-// RemoveWaste removes bodies without a row, which a crash or a failure has left. It looks at every
-// body, and so only after a start or a failure.
+// RemoveWaste removes bodies without a row, which a crash or a failure has left. It reads the list of all bodies, and so runs only
+// after a start or a failure.
 func RemoveWaste(ctx context.Context, s *Service) error {
 	if !s.WasteDue.Swap(false) {
 		return nil
@@ -65,8 +65,7 @@ func RemoveWaste(ctx context.Context, s *Service) error {
 	return err
 }
 
-// removeWithoutRow removes a body unless it has a row. Where that fails, or has to wait for a backup, the
-// next sweep looks again.
+// removeWithoutRow removes a body unless it has a row. If that fails, or has to wait for a backup, the next sweep retries.
 func (s *Service) removeWithoutRow(ctx context.Context, sha256 string) error {
 	asked := false
 	err := s.Store.Blobs().Remove(ctx, sha256, func() (bool, error) {
@@ -79,6 +78,7 @@ func (s *Service) removeWithoutRow(ctx context.Context, sha256 string) error {
 	return err
 }
 
+// eachBody calls look with the digests of all bodies, in batches.
 func eachBody(ctx context.Context, core *unit.Core, look func(digests []string) error) error {
 	for after := ""; ; {
 		digests, err := core.Store.Blobs().List(ctx, after, ArtifactBatch)
@@ -92,6 +92,7 @@ func eachBody(ctx context.Context, core *unit.Core, look func(digests []string) 
 	}
 }
 
+// findWithoutRow returns those digests whose body has no row.
 func findWithoutRow(ctx context.Context, core *unit.Core, digests []string) (waste []string, err error) {
 	err = core.Store.View(ctx, func(tx storage.Tx) error {
 		for _, sha256 := range digests {
@@ -108,8 +109,8 @@ func findWithoutRow(ctx context.Context, core *unit.Core, digests []string) (was
 	return waste, err
 }
 
-// confirmLacksRow says whether a body has no row. It asks in an update, because after a failed commit only
-// an update that goes through shows that no row comes back after a crash.
+// confirmLacksRow reports whether a body has no row. It reads in an update, because after a failed commit only a successful update
+// proves that the row does not come back after a crash.
 func confirmLacksRow(ctx context.Context, core *unit.Core, sha256 string) (missing bool, err error) {
 	err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
 		missing, err = lacksRow(tx, sha256)
@@ -118,7 +119,7 @@ func confirmLacksRow(ctx context.Context, core *unit.Core, sha256 string) (missi
 	return missing, err
 }
 
-// lacksRow says whether a body has no row, or one that says it was removed.
+// lacksRow reports whether a body has no row, or only the row of a removed body.
 func lacksRow(tx storage.Tx, sha256 string) (bool, error) {
 	a, err := tx.Artifacts().Get(sha256)
 	if errors.Is(err, parley.ErrNotFound) {

@@ -12,10 +12,11 @@ import (
 type quota struct {
 	participant string
 	unlimited   bool
-	left        int64 // less than 0: it has stored too much
+	left        int64 // less than 0 if it has stored too much
 	limit       int64
 }
 
+// findQuota reads the quota of the caller in a transaction of its own.
 func findQuota(ctx context.Context, core *unit.Core, caller unit.Caller) (room quota, err error) {
 	err = core.View(ctx, caller, unit.OpStoreArtifact, func(u *unit.Unit) error {
 		room, err = quotaOf(u)
@@ -24,6 +25,7 @@ func findQuota(ctx context.Context, core *unit.Core, caller unit.Caller) (room q
 	return room, err
 }
 
+// quotaOf returns the quota of the caller. Owners have no limit.
 func quotaOf(u *unit.Unit) (quota, error) {
 	room := quota{participant: u.Me.ID, limit: u.Core.Config.Load.Stored}
 	if room.unlimited = u.SeesAll() || room.limit < 0; room.unlimited {
@@ -34,13 +36,14 @@ func quotaOf(u *unit.Unit) (quota, error) {
 	return room, err
 }
 
+// exceeded is the error for a participant that would store too much.
 func (r quota) exceeded() error {
 	return parley.Errorf(parley.Unavailable, "the artifacts of %s would have more than %d MiB together", r.participant, r.limit>>20).
 		Because(parley.StorageFull).
 		Suggest("ask an owner to raise limits.stored in config.yaml, or to have artifacts removed after a time (retention.artifacts.age)")
 }
 
-// reader reads a body as far as there is room for it.
+// reader returns a reader of the body that fails once the quota is used up.
 func (r quota) reader(body io.Reader) io.Reader {
 	if r.unlimited {
 		return body

@@ -14,12 +14,12 @@ type Service struct {
 	access *access.Service
 	alerts *alerts.Service
 
-	WasteDue atomic.Bool // there may be bodies of artifacts without a row
+	WasteDue atomic.Bool // bodies without a row may exist
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New makes the use cases from the core of a hub and from the use cases of other packages.
 func New(core *unit.Core, access *access.Service, alerts *alerts.Service) *Service {
 	s := &Service{Core: core, access: access, alerts: alerts}
-	s.WasteDue.Store(true) // a crash may have left some
+	s.WasteDue.Store(true) // after a crash
 	return s
 }

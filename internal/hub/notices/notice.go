@@ -16,22 +16,21 @@ import (
 
 const (
 	maxAttempts = 10
-	// noticeClaim is how long whoever sends a notice may take, before another may try it.
+	// sendTimeout is how long one attempt to send a notice may take. After that another notifier may try.
 	sendTimeout = 5 * time.Minute
-	// undecided is when a notice of an approval is looked at again that nobody has decided. Its decision comes before.
+	// undecidedPause is how long a sent notice of a pending approval rests. The decision makes it due earlier.
 	undecidedPause = 365 * 24 * time.Hour
 	noticeAge      = 30 * 24 * time.Hour
 )
 
-// DueNotice is a notice that is to be sent now, with the approval it is about. Where that is not pending any more,
-// there is nothing to ask for: only what was sent is to say so.
+// DueNotice is a notice to be sent now, with the approval it is about. If that approval is no longer pending, the notifier only updates
+// what it has sent.
 type DueNotice struct {
 	parley.Notice
 	About *parley.Approval
 }
 
-// insertNotice has a person told something outside of the hub, by the ways they have chosen, once this is committed.
-// What they were told already, by the notice's key, they are not told again.
+// insertNotice has a person notified outside of the hub after the commit. A notice with the same key is sent only once.
 func insertNotice(u *unit.Unit, n parley.Notice) error {
 	if told := u.Core.Config.Notified; told != nil && !told(n.Person) {
 		return nil
@@ -45,7 +44,7 @@ func insertNotice(u *unit.Unit, n parley.Notice) error {
 	return err
 }
 
-// TellPeople tells each of several the same.
+// TellPeople notifies each of several people of the same.
 func TellPeople(u *unit.Unit, people []string, n parley.Notice) error {
 	for _, n.Person = range people {
 		if err := insertNotice(u, n); err != nil {
@@ -55,7 +54,7 @@ func TellPeople(u *unit.Unit, people []string, n parley.Notice) error {
 	return nil
 }
 
-// NoticesOf makes the notices of an approval due that is not pending any more: what was sent is to say so.
+// NoticesOf makes the notices of a decided approval due, so that the notifiers update what they have sent.
 func NoticesOf(u *unit.Unit, approval string) error {
 	open, err := u.Notices().About(approval)
 	for _, n := range open {
@@ -67,10 +66,10 @@ func NoticesOf(u *unit.Unit, approval string) error {
 	return err
 }
 
-// NoticesCome is sent to when notices may be due that were not before.
+// NoticesCome returns a channel that signals that notices may be due.
 func (s *Service) NoticesCome() <-chan struct{} { return s.noticesCome }
 
-// DueNotices takes notices that are due. Nobody else is given them for a while.
+// DueNotices returns notices that are due. No other notifier gets them before sendTimeout has passed.
 func (s *Service) DueNotices(ctx context.Context, limit int) (list []DueNotice, err error) {
 	var due []parley.Notice
 	err = s.Store.View(ctx, func(tx storage.Tx) error {
@@ -93,7 +92,7 @@ func (s *Service) DueNotices(ctx context.Context, limit int) (list []DueNotice, 
 	return list, err
 }
 
-// takeNotice adds a notice to those that are sent now, unless nobody needs it any more.
+// takeNotice adds a notice to the list of notices to send, or ends it if it is no longer needed.
 func takeNotice(u *unit.Unit, list []DueNotice, n parley.Notice) ([]DueNotice, error) {
 	about, needed, err := findNeeded(u, n)
 	if err != nil {
@@ -108,6 +107,7 @@ func takeNotice(u *unit.Unit, list []DueNotice, n parley.Notice) ([]DueNotice, e
 	return append(list, DueNotice{n, about}), u.Notices().Put(n)
 }
 
+// findNeeded returns the approval that a notice is about, and whether the notice is still needed.
 func findNeeded(u *unit.Unit, n parley.Notice) (about *parley.Approval, needed bool, err error) {
 	person, err := u.Agents().Find(n.Person)
 	if err != nil || person.RemovedAt != nil || n.Approval == "" {
@@ -124,19 +124,19 @@ func findNeeded(u *unit.Unit, n parley.Notice) (about *parley.Approval, needed b
 	return &a, slices.ContainsFunc(asked, func(who parley.Agent) bool { return who.ID == n.Person }), err
 }
 
-// hasReceipt says whether something was sent that can still be changed: its entry among what was sent has the
-// receiver's number for it behind a space.
+// hasReceipt reports whether a notice was sent by a way that allows to update it. Then an entry of Sent has the receiver's number
+// behind a space.
 func hasReceipt(n parley.Notice) bool {
 	return slices.ContainsFunc(n.Sent, func(sent string) bool { return strings.Contains(sent, " ") })
 }
 
-// NoticeSent writes down that a notice was sent by one of the ways of its person.
+// NoticeSent stores that a notice was sent by one of the ways of its person.
 func (s *Service) NoticeSent(ctx context.Context, n parley.Notice) error {
 	return s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return u.Notices().Put(n) })
 }
 
-// NoticeTried ends a try of a notice, which went well if failure is empty. Else it is tried again later, but not for
-// ever.
+// NoticeTried ends an attempt to send a notice. An empty failure means success. Otherwise the hub retries later, at most maxAttempts
+// times.
 func (s *Service) NoticeTried(ctx context.Context, tried DueNotice, failure string) error {
 	return s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		n := tried.Notice
@@ -154,8 +154,7 @@ func (s *Service) NoticeTried(ctx context.Context, tried DueNotice, failure stri
 	})
 }
 
-// endNotice ends a notice that was sent. One that asked for a decision, and can be changed, waits for it; if it has
-// come meanwhile, it is due.
+// endNotice ends a notice that was sent. A notice of a pending approval that can be updated stays open until the decision.
 func endNotice(u *unit.Unit, sent DueNotice) error {
 	n := sent.Notice
 	n.Failure, n.Done = "", true
@@ -173,11 +172,12 @@ func endNotice(u *unit.Unit, sent DueNotice) error {
 	return u.Notices().Put(n)
 }
 
-// retryPause is how long to wait after so many failures: 15 seconds, then twice as long each time, up to an hour.
+// retryPause returns the time to the next attempt: 15 seconds after the first failure, then twice as long each time, at most an hour.
 func retryPause(failures int) time.Duration {
 	return min(15*time.Second<<min(failures-1, 10), time.Hour)
 }
 
+// ForgetNotices deletes old notices.
 func ForgetNotices(ctx context.Context, core *unit.Core) error {
 	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 		return tx.Notices().Forget(core.Now().Add(-noticeAge), unit.PurgeBatch)
@@ -185,8 +185,7 @@ func ForgetNotices(ctx context.Context, core *unit.Core) error {
 	return err
 }
 
-// TellDeciders tells the people who are asked for an approval. The key keeps one request, and each reminder, from being
-// told twice.
+// TellDeciders notifies the people who are asked for an approval. The key keeps one request, and each reminder, from being sent twice.
 func TellDeciders(u *unit.Unit, a parley.Approval, people []string, key string) error {
 	return TellPeople(u, people, parley.Notice{
 		Key: key, Kind: parley.NoticeApproval, Title: a.Agent + " needs your approval (" + a.ShortName() + ")", Text: a.Summary, Approval: a.ID,

@@ -12,7 +12,7 @@ type Service struct {
 	noticesCome chan struct{} // a person is to be told something
 }
 
-// AfterCommit tells the notifiers that a person is to be told something.
+// AfterCommit returns the function that tells the notifiers about new notices.
 func AfterCommit(s *Service) func(*unit.Changes) {
 	return func(c *unit.Changes) {
 		if c.NoticesDue {
@@ -21,7 +21,7 @@ func AfterCommit(s *Service) func(*unit.Changes) {
 	}
 }
 
-// New makes the use cases on the core of a hub.
+// New makes the use cases from the core of a hub.
 func New(core *unit.Core) *Service {
 	s := &Service{Core: core}
 	s.noticesCome = make(chan struct{}, 1)

@@ -11,8 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Attend counts an agent as there until leave is called, as one with an open session is. leave may be
-// called again, to no effect.
+// Attend counts an agent as present, like an agent with an open session, until leave is called. Calling leave again has no effect.
 func (s *Service) Attend(agent string) (leave func()) {
 	a := s.Attendance
 	a.Mu.Lock()
@@ -32,12 +31,12 @@ func (s *Service) Attend(agent string) (leave func()) {
 	})
 }
 
-// Attends says that the caller is an agent, and calls itself.
+// Attends reports whether the caller is an agent that makes the call itself.
 func Attends(u *unit.Unit, caller unit.Caller) bool {
 	return u.Me.Kind == parley.KindAgent && caller.By == ""
 }
 
-// Heard notes that the caller was here.
+// Heard notes that the caller is present now.
 func Heard(u *unit.Unit, caller unit.Caller) {
 	switch {
 	case !Attends(u, caller):
@@ -48,7 +47,8 @@ func Heard(u *unit.Unit, caller unit.Caller) {
 	}
 }
 
-// NotePresence writes the event and says whether the agent is there. Of one that was removed nobody is told.
+// NotePresence writes an event with the presence of an agent, and returns whether the agent is present. For a removed agent it writes
+// nothing.
 func NotePresence(u *unit.Unit, id string) (there bool, err error) {
 	there, _ = u.Core.Attendance.Look(id, u.Now)
 	a, err := u.Agents().Find(id)
@@ -65,7 +65,7 @@ func NotePresence(u *unit.Unit, id string) (there bool, err error) {
 	return there, NotePresenceOf(u, a, len(live))
 }
 
-// NotePresenceOf writes the event for an agent with so many live runs.
+// NotePresenceOf writes an event with the presence of an agent that has this many live runs.
 func NotePresenceOf(u *unit.Unit, a parley.Agent, live int) error {
 	status, err := StatusWith(u, a, live)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Excess is a budget that is used up.
+// Excess is a budget that an agent has used up.
 type Excess struct {
 	Agent  string        `json:"agent"`
 	Budget string        `json:"budget"`
@@ -18,8 +18,8 @@ type Excess struct {
 	Says   string        `json:"-"`
 }
 
-// overspent names the budget that an agent has used up, if it has, and sees to it that a person is told. What
-// is spent is what its runs of the last hour or day have used, so a restart changes nothing.
+// overspent names a budget that an agent has used up, or returns nothing, and has the owners told. It adds up the runs of the last hour
+// or day, so a restart of the hub changes nothing.
 func overspent(u *unit.Unit, a parley.Agent) (string, error) {
 	over, err := Excesses(u, a)
 	if err != nil || len(over) == 0 {
@@ -29,7 +29,7 @@ func overspent(u *unit.Unit, a parley.Agent) (string, error) {
 	return "over budget: " + over[0].Says, nil
 }
 
-// Excesses are the budgets that an agent has used up.
+// Excesses returns the budgets that an agent has used up.
 func Excesses(u *unit.Unit, a parley.Agent) (over []Excess, err error) {
 	b := a.Budget
 	if b.RunsPerHour > 0 {

@@ -9,13 +9,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// LookAgain makes the next sweep look: another process on the same database may have halted somebody.
+// LookAgain makes the next sweep check all agents, because another process on the same database may have halted one.
 func LookAgain(_ context.Context, core *unit.Core) error {
 	core.Halts.Expect([]time.Time{{}})
 	return nil
 }
 
-// Ends are the moments at which something is due for an agent.
+// Ends returns the times at which a pause, a sleep or a stop of an agent is due to end. The end of a stop is only due while the agent
+// is busy: then its runs are cancelled.
 func Ends(a parley.Agent, busy bool) (moments []time.Time) {
 	if a.RemovedAt != nil {
 		return nil
@@ -32,7 +33,8 @@ func Ends(a parley.Agent, busy bool) (moments []time.Time) {
 	return moments
 }
 
-// ChangeHalt writes what has become of an agent, tells those who follow, and whoever starts its runs.
+// ChangeHalt stores an agent that was paused, resumed, stopped, started, put to sleep or woken. It writes the events and wakes the
+// dispatcher of the agent.
 func ChangeHalt(u *unit.Unit, a parley.Agent) error {
 	a.UpdatedAt = u.Now
 	if err := agents.SaveRow(u.Tx, a); err != nil {
@@ -45,7 +47,7 @@ func ChangeHalt(u *unit.Unit, a parley.Agent) error {
 	return err
 }
 
-// MayStart says whether a run of an agent may start now, and else why not. For an ask mayAnswer says it.
+// MayStart reports whether a run of an agent may start now, and why not. MayAnswer decides for a run that answers an ask.
 func MayStart(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 	if a.Asleep(u.Now) && a.RemovedAt == nil && !a.Halted(u.Now) {
 		return "sleeping", false, nil
@@ -53,8 +55,7 @@ func MayStart(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 	return MayAnswer(u, a)
 }
 
-// MayAnswer says whether a run of an agent may start now that answers an ask, and else why not. Sleep does not hold
-// it up.
+// MayAnswer reports whether a run of an agent that answers an ask may start now, and why not. A sleeping agent may.
 func MayAnswer(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 	switch {
 	case a.RemovedAt != nil:
@@ -68,5 +69,5 @@ func MayAnswer(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 	return why, why == "" && err == nil, err
 }
 
-// LongestSleep keeps a mistake in a date from putting an agent to sleep for ever.
+// LongestSleep bounds how long an agent can sleep, so that a mistyped date does not put it to sleep for ever.
 const LongestSleep = 366 * 24 * time.Hour

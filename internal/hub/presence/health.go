@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// ReportHealth keeps what an agent says of itself, as the payload of a heartbeat does.
+// ReportHealth stores what an agent says about its own health, like the payload of a heartbeat does.
 func (s *Service) ReportHealth(ctx context.Context, caller unit.Caller, health parley.Health) (parley.Health, error) {
 	health, err := health.Check(s.Config.Limits)
 	if err != nil {
@@ -35,7 +35,7 @@ type heartbeatPayload struct {
 	UptimeMS int64           `json:"uptime_ms"`
 }
 
-// OnlyBeats says whether a draft says nothing but how its sender is.
+// OnlyBeats reports whether a draft says nothing but the health of its sender.
 func OnlyBeats(d parley.Draft) bool {
 	if d.Type != parley.TypeHeartbeat || d.Content.Text+d.Content.Code != "" || len(d.Content.Artifacts)+len(d.Metadata) > 0 {
 		return false
@@ -45,7 +45,7 @@ func OnlyBeats(d parley.Draft) bool {
 	return decoder.Decode(&heartbeatPayload{}) == nil
 }
 
-// DecodeHealth reads what the payload of a heartbeat says of its sender's health, if it says anything.
+// DecodeHealth reads the payload of a heartbeat. It returns nil if the payload says nothing about health, and E003 if it is not valid.
 func DecodeHealth(payload json.RawMessage) (*parley.Health, error) {
 	var says heartbeatPayload
 	if len(payload) == 0 {
@@ -62,7 +62,7 @@ func DecodeHealth(payload json.RawMessage) (*parley.Health, error) {
 	return &health, err
 }
 
-// KeepHealth writes down what is said of an agent's health. Only a change is worth an event.
+// KeepHealth stores the health of an agent, and writes an event if it has changed.
 func KeepHealth(u *unit.Unit, id string, health parley.Health) (parley.Health, error) {
 	health.At = u.Now
 	before, err := u.Agents().Health(id)
@@ -84,7 +84,7 @@ const (
 	unhealthyAfter = 3
 )
 
-// Examine says how an agent is that the hub runs, by how its last runs went.
+// Examine returns the health of an agent that the hub runs, judged by its last runs.
 func Examine(u *unit.Unit, id string) (health parley.Health, err error) {
 	runs, err := u.Runs().List(parley.RunFilter{Agent: id, Limit: examinedRuns})
 	if err != nil {
@@ -99,7 +99,7 @@ func Examine(u *unit.Unit, id string) (health parley.Health, err error) {
 	return health, err
 }
 
-// healthOf judges by runs, the newest first. Those that go on or were cancelled say nothing.
+// healthOf judges the health of an agent by its runs, the newest first. Live and cancelled runs say nothing.
 func healthOf(runs []parley.Run) string {
 	failed := 0
 	for _, r := range runs {

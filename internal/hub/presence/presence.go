@@ -13,6 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// Presence returns the presence of a participant as the caller may see it. work is what it is doing; waits is false if it is known to
+// wait for nothing.
 func Presence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (parley.Presence, error) {
 	all, shown, err := awaiting(u, a, waits)
 	if err != nil {
@@ -37,7 +39,7 @@ func Presence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (par
 	return p, err
 }
 
-// haltReason is why an agent was stopped or paused, as far as somebody has said.
+// haltReason returns the reason given for stopping or pausing an agent, or nothing.
 func haltReason(u *unit.Unit, a parley.Agent) string {
 	switch {
 	case a.Stopped != nil:
@@ -49,8 +51,8 @@ func haltReason(u *unit.Unit, a parley.Agent) string {
 	}
 }
 
-// Work is what agents are at, or one of them is, by their ids. Where that is, only those learn who may read
-// there.
+// Work returns the live runs of all agents, or of one agent, by agent. It leaves out the conversation of a run that the caller may not
+// read.
 func Work(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
 	runs, err := u.Runs().Live(agent)
 	if err != nil {
@@ -78,6 +80,7 @@ func Work(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
 	return work, nil
 }
 
+// AgentView returns an agent with its state, as the caller may see it.
 func AgentView(u *unit.Unit, a parley.Agent) (view parley.AgentView, err error) {
 	u.LeaveOut(nil)
 	work, err := Work(u, a.ID)
@@ -110,13 +113,13 @@ func AgentView(u *unit.Unit, a parley.Agent) (view parley.AgentView, err error) 
 	return view, err
 }
 
+// spent returns what the runs of an agent have used within a time.
 func spent(u *unit.Unit, id string, in time.Duration) (*parley.Spent, error) {
 	spent, err := u.Runs().Spent(id, u.Now.Add(-in))
 	return &spent, err
 }
 
-// Status is what a participant is doing, and when it was last heard of. Only those can be away that fetch for
-// themselves.
+// Status returns what a participant is doing and when the hub last heard from it. An agent that the hub runs is never away.
 func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time) {
 	there, last := u.Core.Attendance.Look(a.ID, u.Now)
 	facts := parley.Facts{
@@ -129,7 +132,7 @@ func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) 
 	return facts.StatusAt(u.Now), last
 }
 
-// WhoWaits are those who wait for what they have delegated, or for an approval.
+// WhoWaits returns the agents that wait for a task they delegated, or for an approval.
 func WhoWaits(u *unit.Unit) (map[string]bool, error) {
 	delegated, err := u.Tasks().AwaitedBy()
 	if err != nil {
@@ -146,7 +149,8 @@ func WhoWaits(u *unit.Unit) (map[string]bool, error) {
 	return waits, err
 }
 
-// StatusWith is the status of an agent with so many live runs. Who works is working, whatever it waits for.
+// StatusWith returns the status of an agent with this many live runs. An agent with live runs is working, so the hub does not look up
+// what it waits for.
 func StatusWith(u *unit.Unit, a parley.Agent, liveRuns int) (parley.Status, error) {
 	var waits parley.Awaiting
 	if liveRuns == 0 && a.Kind == parley.KindAgent {
@@ -165,8 +169,7 @@ func StatusWith(u *unit.Unit, a parley.Agent, liveRuns int) (parley.Status, erro
 	return status, nil
 }
 
-// awaiting is what an agent waits for, and how much of it the caller may know. Who is known to wait for nothing is not
-// looked up.
+// awaiting returns what an agent waits for, and the part of it that the caller may see. With waits false it looks nothing up.
 func awaiting(u *unit.Unit, a parley.Agent, waits bool) (all, shown parley.Awaiting, err error) {
 	if !waits || a.Kind != parley.KindAgent {
 		return all, shown, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// SweepSummaries sums up, every 15 minutes, the state of each agent that has done something meanwhile.
+// SweepSummaries writes a summary, every 15 minutes, for each agent that has done something since the last one.
 func (s *Service) SweepSummaries(ctx context.Context) error {
 	agents := s.Summaries.Take(s.Now())
 	for part := range slices.Chunk(agents, unit.SweepBatch) {
@@ -24,6 +24,7 @@ func (s *Service) SweepSummaries(ctx context.Context) error {
 	return nil
 }
 
+// SummarizeAll writes a summary for each of some agents. It skips missing and removed agents.
 func SummarizeAll(u *unit.Unit, ids []string) error {
 	for _, id := range ids {
 		a, err := u.Agents().Find(id)
@@ -52,8 +53,8 @@ type lastFailure struct {
 	At   *time.Time  `json:"at,omitempty"`
 }
 
-// summarize writes an event with the state of an agent: every 15 minutes, whenever a run has failed, and
-// with each change of its tasks.
+// summarize writes an event with the state of an agent. The hub does so every 15 minutes, after each failed run and with each change of
+// the agent's tasks.
 func summarize(u *unit.Unit, a parley.Agent) error {
 	defer u.LeaveOut(nil)() // a summary must not keep a task or a run from ending
 	live, err := u.Runs().Live(a.ID)
@@ -80,8 +81,7 @@ func summarize(u *unit.Unit, a parley.Agent) error {
 	return err
 }
 
-// SumUpTasks says once of each agent whose tasks have changed how it stands, and what it is doing now where that is
-// not for a run to say.
+// SumUpTasks writes one summary for each agent whose tasks have changed in this transaction, and its presence if it has no live run.
 func SumUpTasks(u *unit.Unit) error {
 	slices.Sort(u.Retasked)
 	agents := slices.Compact(u.Retasked)
