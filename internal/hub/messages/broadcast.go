@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Broadcasts finds the channel for what is for everybody, or makes it. It is private: those read it who were told
-// something there.
+// Broadcasts returns the channel of messages to all agents, and makes it if it is missing. It is private: its readers are the agents
+// that got such a message.
 func Broadcasts(u *unit.Unit) (parley.Conversation, error) {
 	c, err := u.Conversations().Find(conversations.BroadcastChannel)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -25,6 +25,7 @@ func Broadcasts(u *unit.Unit) (parley.Conversation, error) {
 	return c, JoinOnce(u, c, u.Me.ID)
 }
 
+// JoinOnce adds a participant to a conversation that it is not in.
 func JoinOnce(u *unit.Unit, c parley.Conversation, id string) error {
 	in, err := conversations.TakesPart(u, c, id)
 	if err != nil || in {
@@ -33,7 +34,7 @@ func JoinOnce(u *unit.Unit, c parley.Conversation, id string) error {
 	return conversations.Join(u, c, id)
 }
 
-// ReachedNobody says why what is for everybody is told to nobody.
+// ReachedNobody says why a message to all agents has no recipient.
 func ReachedNobody(u *unit.Unit, tier parley.Tier, barred []string) string {
 	switch {
 	case len(barred) > 0:
@@ -45,12 +46,13 @@ func ReachedNobody(u *unit.Unit, tier parley.Tier, barred []string) string {
 	}
 }
 
+// InboxIsFull reports whether the inbox of an agent has no room for another message that wakes it.
 func InboxIsFull(u *unit.Unit, a parley.Agent) (bool, error) {
 	inbox, err := u.Queue().Inbox(a.ID)
 	return a.InboxOverflow != parley.OverflowUnbounded && inbox.Waking >= a.InboxDepth, err
 }
 
-// WithoutTree leaves out those whom a message reaches by its file: who lives in the tree whose channel it was found in.
+// WithoutTree removes from the recipients the agents of a directory tree in which the message lies as a file that they read.
 func WithoutTree(u *unit.Unit, tree *parley.Bridge, to []parley.Reach) (_ []parley.Reach, err error) {
 	if tree == nil || tree.Layout != parley.LayoutAgentOS {
 		return to, nil

@@ -7,10 +7,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// longestDeadline keeps a date from being too far ahead to be written down.
+// longestDeadline bounds deadlines, so that each can be written down.
 const longestDeadline = 10 * 365 * 24 * time.Hour
 
-// Deadline is when an answer is due: as given, or, where an ack is asked for, by the priority.
+// Deadline returns when the answer to a draft is due: as given or, if the sender requires an ack, by its priority. nil if there is no
+// deadline.
 func Deadline(u *unit.Unit, d parley.Draft) (*time.Time, error) {
 	if d.Deadline == nil {
 		if !d.RequiresAck {

@@ -13,7 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Counted has the sender's own count go on, if it keeps one, and notes where it has jumped. What reaches whoever waits for it without a delivery counts too.
+// Counted checks the sequence number that a sender gives its messages to one recipient, and writes an event if it has a gap. E003 if
+// the message has no single recipient. A message that reaches its recipient without a delivery counts too.
 func Counted(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) error {
 	if sequence == 0 {
 		return nil
@@ -34,7 +35,7 @@ func Counted(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) 
 	if err == nil && delivered < 0 {
 		err = deliveries.CountRow(u.Tx, m.From, recipient, sequence)
 	}
-	if err != nil || sequence == last+1 || sequence == 1 { // 1: the sender has begun anew
+	if err != nil || sequence == last+1 || sequence == 1 { // 1: the sender starts over
 		return err
 	}
 	data, err := json.Marshal(map[string]int64{"expected": last + 1, "got": sequence})
@@ -42,7 +43,8 @@ func Counted(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) 
 	return err
 }
 
-// Deliver makes the deliveries of a stored message, and room for them.
+// Deliver stores the deliveries of a stored message, and evicts older deliveries where an inbox is full. E002 if an inbox rejects the
+// message.
 func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
 	if m.Type == parley.TypeHeartbeat {
 		if err := evictHeartbeats(u, m.From, to); err != nil {
@@ -67,8 +69,7 @@ func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delive
 	return made, err
 }
 
-// evictHeartbeats evicts what a new heartbeat replaces. That is no failure: nobody is told, and it
-// does not count as overflow.
+// evictHeartbeats evicts the older heartbeats that a new one replaces. Nobody is told, and they do not count as overflow.
 func evictHeartbeats(u *unit.Unit, sender string, to []parley.Reach) error {
 	for _, reach := range to {
 		old, err := u.Queue().Heartbeat(sender, reach.Agent)
@@ -85,11 +86,11 @@ func evictHeartbeats(u *unit.Unit, sender string, to []parley.Reach) error {
 	return nil
 }
 
-// maxEvictions bounds what one message evicts, where an inbox has been made smaller.
+// maxEvictions bounds how many deliveries one message evicts from an inbox that was made smaller.
 const maxEvictions = 16
 
-// makeRoom keeps the recipient's inbox to its depth: by what its owner has chosen for messages that
-// wake, and by evicting the oldest of those that do not. People have no depth.
+// makeRoom keeps an inbox to its depth. For messages that wake the recipient, the overflow policy decides; of the others the oldest are
+// evicted. The inbox of a person has no limit.
 func makeRoom(u *unit.Unit, d parley.Delivery) error {
 	if d.Purpose != "" {
 		return nil
@@ -110,7 +111,7 @@ func makeRoom(u *unit.Unit, d parley.Delivery) error {
 		return err
 	}
 	over := full - recipient.InboxDepth
-	if over > 0 && d.Waking && (u.Tree != nil || recipient.InboxOverflow == parley.OverflowReject) { // a directory is a queue of its own
+	if over > 0 && d.Waking && (u.Tree != nil || recipient.InboxOverflow == parley.OverflowReject) { // the documents stay queued in the directory
 		return inboxFullError(recipient, full-1)
 	}
 	for n := range min(over, maxEvictions) {
@@ -125,8 +126,8 @@ func makeRoom(u *unit.Unit, d parley.Delivery) error {
 	return nil
 }
 
-// countTaken is how many take room in an inbox, of those that are open. What lies in a directory tree is bounded there, by whoever
-// writes into it.
+// countTaken returns how many open deliveries count against the depth of an inbox. What lies in a directory tree does not: the bridge
+// bounds that.
 func countTaken(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int, error) {
 	if a.Runtime != parley.RuntimeBridge || open <= a.InboxDepth {
 		return open, nil
@@ -135,7 +136,7 @@ func countTaken(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int,
 	return len(waiting), err
 }
 
-// ErrInboxFull tells the refusal of an inbox from the store's own troubles.
+// ErrInboxFull marks the error of a full inbox, unlike an error of the store.
 var ErrInboxFull = errors.New("an inbox is full")
 
 func inboxFullError(a parley.Agent, n int) error {
@@ -143,7 +144,7 @@ func inboxFullError(a parley.Agent, n int) error {
 		From(ErrInboxFull).Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
 }
 
-// evict ends a delivery that nobody has, of the same sort as the one that came. It says whether there was one.
+// evict ends a pending delivery of the same kind as the new one. It returns false if there is none.
 func evict(u *unit.Unit, d parley.Delivery, n int) (bool, error) {
 	victim, found, err := findVictim(u, d)
 	if err != nil || !found {
@@ -155,8 +156,8 @@ func evict(u *unit.Unit, d parley.Delivery, n int) (bool, error) {
 	return true, deliveries.End(u, &victim, parley.DeliveryEvicted, cause)
 }
 
-// findVictim is the oldest waiting delivery of the sender that has the most of them in the inbox, so that a sender who
-// floods an inbox evicts its own mail. Among equals it is the oldest delivery; the one that came is never chosen.
+// findVictim returns the oldest pending delivery of the sender that has the most of them in the inbox, so that a sender that floods an
+// inbox evicts its own messages. Among equal senders it is the oldest delivery. It never returns the new delivery.
 func findVictim(u *unit.Unit, d parley.Delivery) (parley.Delivery, bool, error) {
 	sender, found, err := busiestSender(u, d)
 	if err != nil || !found {
@@ -165,7 +166,7 @@ func findVictim(u *unit.Unit, d parley.Delivery) (parley.Delivery, bool, error) 
 	return findOldest(u, d, sender)
 }
 
-// busiestSender is the sender with the most waiting deliveries of the same sort as d, of those that have one besides d.
+// busiestSender returns the sender with the most pending deliveries of the same kind as d, of those senders that have one besides d.
 func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, err error) {
 	counts := map[string]storage.SenderCount{}
 	for _, paused := range []bool{false, true} {
@@ -189,7 +190,7 @@ func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, 
 	return most.Sender, most.Count > 0, nil
 }
 
-// findOldest is the oldest delivery of the same sort from a sender that waits, to be taken now or after a pause.
+// findOldest returns the oldest pending delivery of a sender of the same kind as d, paused ones included.
 func findOldest(u *unit.Unit, d parley.Delivery, sender string) (oldest parley.Delivery, found bool, err error) {
 	for _, paused := range []bool{false, true} {
 		list, err := u.Queue().Ready(storage.Queue{

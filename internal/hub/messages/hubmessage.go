@@ -14,20 +14,20 @@ import (
 	"github.com/parley-hub/parley/internal/hub/waits"
 )
 
-// TellFailed tells the sender of a delivery that has ended in a failure.
+// TellFailed tells the sender of a delivery that it has failed for good.
 func TellFailed(u *unit.Unit, d parley.Delivery, cause *parley.Error) error {
 	return Tell(u, d, cause, true)
 }
 
-// Tell lets the sender of a message know what has become of it, in its conversation. It wakes nobody,
-// and an error never causes another.
+// Tell posts to the sender of a message, in its conversation, what has become of a delivery. The post wakes nobody, and an error never
+// causes another error.
 func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) error {
 	about, awaited, err := messageOf(u, d)
 	if err != nil {
 		return err
 	}
 	if about.Type == parley.TypeError || about.From == parley.System || final && awaited {
-		return nil // who waits is told by the ask, or called back
+		return nil // the ask or the callback tells the sender
 	}
 	sender, err := u.Agents().Find(about.From)
 	if err != nil || sender.RemovedAt != nil {
@@ -48,8 +48,8 @@ func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) erro
 	}, deliveries.Sentence(cause, d.Recipient))
 }
 
-// messageOf returns the message of a delivery, as its sender is told about it, and whether a participant waits for its
-// outcome. For a damaged message the delivery names the sender and the conversation.
+// messageOf returns the message of a delivery, and whether a participant waits for its outcome. For a damaged message the delivery
+// gives the sender and the conversation.
 func messageOf(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited bool, err error) {
 	about, err = u.Messages().Get(d.Message)
 	if about.Damage == nil && (d.Damage == nil || err == nil) {
@@ -62,15 +62,15 @@ func messageOf(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited b
 	return about, d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask, unit.IgnoreNotFound(err)
 }
 
-// Say posts an error to one participant.
+// Say posts an error of the hub to one participant.
 func Say(u *unit.Unit, m parley.Message, text parley.Wording) error {
 	m.ExpiresAt = unit.After(u.Now, deliveries.ErrorsKept)
 	_, err := Speak(u, m, text, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
 	return err
 }
 
-// Speak posts a message of the hub. It stores with the message which words others wrote, so that readers do not take them
-// for the hub's.
+// Speak posts a message of the hub. It stores with the message which of its words others wrote, so that readers do not take them for
+// the hub's.
 func Speak(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
 	m.From = parley.System
 	m, err := m.Say(text)
@@ -80,8 +80,8 @@ func Speak(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.Rea
 	return Utter(u, m, to...)
 }
 
-// Utter posts what nobody has sent: what the hub itself says, or says for an agent. Where the conversation
-// was deleted there is nobody to tell.
+// Utter posts a message that no participant has sent: the hub's own, or one that the hub posts for an agent. If the conversation was
+// deleted it posts nothing, and the message has no Seq.
 func Utter(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, error) {
 	where, err := u.Conversations().Find(m.Conversation)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -91,7 +91,7 @@ func Utter(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, 
 		err = conversations.SetArchived(u, &where, false)
 	}
 	if err == nil {
-		err = u.WriteEvents() // what the message is about comes before it
+		err = u.WriteEvents() // the events that led to the message come before it
 	}
 	if err != nil {
 		return m, err
@@ -111,7 +111,7 @@ func Utter(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, 
 	return m, err
 }
 
-// TellDead tells the sender of a message that it is a dead letter, or the owners where no person sent it.
+// TellDead notifies a person that a message has become a dead letter: its sender, or the owners if no person sent it.
 func TellDead(u *unit.Unit, d parley.Delivery) error {
 	people, err := agents.PersonOrOwners(u, d.From)
 	if err != nil {

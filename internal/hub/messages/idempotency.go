@@ -5,7 +5,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Keyed is the id of the message, or of the task of its own, that the caller has given a key; nothing if there is none.
+// Keyed returns the id of the message, or of the task of its own, that the caller has given a key, or nothing.
 func Keyed(u *unit.Unit, key string) (id string, err error) {
 	if key == "" {
 		return "", nil
@@ -14,6 +14,7 @@ func Keyed(u *unit.Unit, key string) (id string, err error) {
 	return id, unit.IgnoreNotFound(err)
 }
 
+// UsedOtherwise is the error for an idempotency key that was used for something else.
 func UsedOtherwise(key string) error {
 	return parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", key).
 		Because(parley.Conflict).Suggest("use another key")

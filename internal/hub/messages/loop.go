@@ -17,17 +17,16 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// loop watches the wakes that one message causes. An exchange is a wake of an agent by an agent that carries
-// no ask, task, callback or approval.
+// loop is the loop breaker for one message. It counts exchanges: wakes of an agent by an agent for no ask, task, callback or approval.
 type loop struct {
 	*unit.Unit
 	limits    unit.Loops
 	m         parley.Message
 	sender    parley.Agent
-	announced bool // that the chain is too long
+	announced bool // the breaker was announced
 }
 
-// newLoop is the loop that a message may be a part of.
+// newLoop returns the loop breaker for a message.
 func newLoop(u *unit.Unit, m parley.Message) (*loop, error) {
 	l := &loop{Unit: u, limits: u.Core.Config.Loops, m: m}
 	var err error
@@ -41,8 +40,8 @@ func newLoop(u *unit.Unit, m parley.Message) (*loop, error) {
 	return l, err
 }
 
-// stopIfLoop counts a wake, if it is an exchange, and says whether it was held: then it has failed, and the
-// sender was told.
+// stopIfLoop counts a delivery if it is an exchange. It returns true if the loop breaker has stopped the delivery; then the delivery
+// has failed, and the sender was told.
 func (l *loop) stopIfLoop(d *parley.Delivery) (held bool, err error) {
 	if l.sender.Kind != parley.KindAgent || !d.Waking || d.Purpose != "" {
 		return false, nil
@@ -74,14 +73,15 @@ func (l *loop) stopIfLoop(d *parley.Delivery) (held bool, err error) {
 	return false, l.countExchange(pair, recipient, chain)
 }
 
-// onlyAnswers says that a message is a run's answer to whoever lives in a tree: it wakes nobody there, it is a file that a script may
-// read. Asking again is no exchange then.
+// onlyAnswers reports whether the message is a run's answer to an agent in a directory tree. It wakes no run there: it is a file for a
+// script to read. If the script asks again, that is no exchange.
 func (l *loop) onlyAnswers(recipient parley.Agent) bool {
 	return recipient.Runtime == parley.RuntimeBridge && l.m.Source == runs.SourceRun && l.m.Type == parley.TypeResponse && l.m.InReplyTo != "" &&
 		!slices.Contains(l.m.Mentions, recipient.ID)
 }
 
-// reacts says of a message from a tree that it was caused by another, which it need not name: S0's watchers say so.
+// reacts reports whether a message from a tree was caused by another message. It may not name that message: the watchers of the
+// Multi-Agent OS set a mode instead.
 func (l *loop) reacts() bool {
 	if l.m.Source != unit.Bridged {
 		return false
@@ -116,8 +116,8 @@ func (l *loop) pair(other string) (storage.Exchange, error) {
 	}
 }
 
-// countExchange counts an exchange, and opens the breaker with the last one that passes. One that nobody has answered
-// is not counted again: who only sends is in no loop.
+// countExchange counts an exchange, and opens the breaker with the last exchange that passes. Several messages without an answer count
+// once: a sender without answers is in no loop.
 func (l *loop) countExchange(pair storage.Exchange, recipient parley.Agent, chain int) error {
 	if pair.Last != l.sender.ID || l.reacts() {
 		pair.Count++
@@ -137,7 +137,7 @@ func (l *loop) countExchange(pair storage.Exchange, recipient parley.Agent, chai
 			pair.Count, l.sender.ID, recipient.ID)))
 }
 
-// announceLongChain says when a chain has become as long as it may be.
+// announceLongChain announces, once, a chain that has reached its limit.
 func (l *loop) announceLongChain(pair storage.Exchange, recipient parley.Agent, chain int) error {
 	if chain != l.limits.Exchanges || l.announced {
 		return nil
@@ -148,7 +148,7 @@ func (l *loop) announceLongChain(pair storage.Exchange, recipient parley.Agent, 
 		Own("; further wakes along this chain are held. A person's message here lets them go on."))
 }
 
-// announce says in the conversation, once, why further wakes are held.
+// announce posts in the conversation why the hub stops further wakes.
 func (l *loop) announce(pair storage.Exchange, line parley.Wording) error {
 	if err := noteLoop(l.Unit, parley.EventLoopOpened, pair); err != nil {
 		return err
@@ -157,13 +157,14 @@ func (l *loop) announce(pair storage.Exchange, line parley.Wording) error {
 	return err
 }
 
+// noteLoop writes the event of a breaker that opens or closes.
 func noteLoop(u *unit.Unit, kind parley.EventKind, pair storage.Exchange) error {
 	data, err := json.Marshal(map[string]any{"agents": []string{pair.A, pair.B}, "exchanges": pair.Count})
 	u.Note(parley.Event{Kind: kind, Conversation: pair.Conversation, Data: data})
 	return err
 }
 
-// Interrupt is what a person's message does: whoever has woken each other in the conversation may go on.
+// Interrupt closes the breakers of a conversation, because a person has posted there.
 func Interrupt(u *unit.Unit, conversation string) error {
 	closed, err := u.Loops().ForgetIn(conversation)
 	for _, pair := range closed {
@@ -172,8 +173,8 @@ func Interrupt(u *unit.Unit, conversation string) error {
 	return err
 }
 
-// ResumePair lets two agents wake each other again, and says whether they were held. Owners may, and the
-// manager of either.
+// ResumePair lets two agents wake each other again, and reports whether the breaker was open. Owners and the managers of either agent
+// may do so.
 func (s *Service) ResumePair(ctx context.Context, caller unit.Caller, a, b string) (held bool, err error) {
 	err = s.Update(ctx, caller, unit.OpResumePair, func(u *unit.Unit) error {
 		held, err = resumePair(u, a, b)

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// HintFor says what an unknown name may have been meant as, or how to see all there are. Nothing where nobody can say.
+// HintFor returns a hint for an unknown name: similar names, or how to list all. It returns nothing if no hint would help.
 func HintFor(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, error) {
 	if len(missing.Name) > conversations.LongestRef {
 		return "", nil
@@ -26,14 +26,14 @@ func HintFor(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, er
 			return "", err
 		}
 		return conversationHint(u, parley.ParseConversationRef(missing.Name))
-	case "bridge": // for which only owners ask
+	case "bridge": // only owners can name one
 		names, err := unit.BridgeNames(u.Tx)
 		all := "see which there are: parley bridge list"
 		near := parley.Nearest(missing.Name, names)
 		if len(near) == 0 {
 			return all, err
 		}
-		return parley.DidYouMean(near, "") + " S" + all[1:], err // few know their ids by heart
+		return parley.DidYouMean(near, "") + " S" + all[1:], err // with the list too, because ids of bridges are hard to remember
 	case "artifact":
 		return "store it first, then refer to it", nil
 	default:
@@ -41,7 +41,7 @@ func HintFor(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, er
 	}
 }
 
-// conversationHint says which conversation may have been meant, or how to begin one.
+// conversationHint returns the hint for an unknown conversation: similar names, or how to begin it.
 func conversationHint(u *unit.Unit, ref parley.ConversationRef) (string, error) {
 	const all = "see which there are: parley conv list"
 	if ref.Mine {
@@ -49,13 +49,13 @@ func conversationHint(u *unit.Unit, ref parley.ConversationRef) (string, error) 
 	}
 	names, err := ConversationNames(u)
 	wrong := ref.Name
-	if name, whole := parley.Slug(wrong); whole { // only names are suggested: a display name is somebody's text
+	if name, whole := parley.Slug(wrong); whole { // only names are suggested: a display name is text of a participant
 		wrong = name
 	}
 	return parley.DidYouMean(parley.Nearest(wrong, names), all), err
 }
 
-// directHint is conversationHint for the members of a conversation without a name.
+// directHint returns the hint for an unknown conversation that is named by its members.
 func directHint(u *unit.Unit, members []string, all string) (string, error) {
 	var ids []string
 	for _, name := range members {
@@ -76,6 +76,7 @@ func directHint(u *unit.Unit, members []string, all string) (string, error) {
 	return "begin it: parley chat " + strings.Join(ids, " "), nil
 }
 
+// ConversationNames returns the names of the channels and groups that the caller may read.
 func ConversationNames(u *unit.Unit) ([]string, error) {
 	filter := storage.ConversationFilter{Kinds: []parley.ConversationKind{parley.Channel, parley.Group}, Limit: unit.MaxSuggested}
 	if !u.SeesAll() {

@@ -20,16 +20,16 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// maxCandidates are the things that an ambiguous piece of an id may mean which the caller is told of.
+// maxCandidates is how many matches of an ambiguous piece of an id the error names.
 const maxCandidates = 4
 
-// FindID puts the id of a message, approval or run in place of what the caller has called it: its short name, its number, or a
-// beginning or end of its id. An id costs nothing. A name that stands for nothing the caller may see is an unknown one, whether
-// or not it exists. E003 if a piece of an id may mean several things that the caller may see.
+// FindID replaces the name of a message, approval or run by its id. The name may be a short name, a number, or the beginning or end of
+// an id. An id passes unchanged, without a transaction. A name of something that the caller may not see is unknown. E003 if a piece of
+// an id matches several things that the caller may see.
 func (s *Service) FindID(ctx context.Context, caller unit.Caller, do unit.Op, noun parley.Noun, name *string) error {
 	ref, ok := parley.ParseRef(noun, *name)
 	if !ok || ref.ID != "" || caller.Kind == parley.TokenReply {
-		return nil // the use case knows what to say of it
+		return nil // the use case reports what is wrong with it
 	}
 	if err := s.countPiece(ctx, caller, ref); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Service) FindID(ctx context.Context, caller unit.Caller, do unit.Op, no
 	})
 }
 
-// countPiece counts a look-up by a piece of an id as a search, since it looks at many ids.
+// countPiece counts a look-up by a piece of an id as a search, because it reads many ids.
 func (s *Service) countPiece(ctx context.Context, caller unit.Caller, ref parley.Ref) error {
 	if ref.Piece == "" || caller.InProcess() {
 		return nil
@@ -48,7 +48,7 @@ func (s *Service) countPiece(ctx context.Context, caller unit.Caller, ref parley
 	return access.LimitReads(ctx, s.access, caller, unit.Searching)
 }
 
-// FindMessages is findID for several messages.
+// FindMessages replaces the names of several messages by their ids. See FindID.
 func (s *Service) FindMessages(ctx context.Context, caller unit.Caller, do unit.Op, names []string) ([]string, error) {
 	if !slices.ContainsFunc(names, func(name string) bool { return !parley.IsUUID(name) }) || len(names) > deliveries.MostTaken {
 		return names, nil
@@ -62,7 +62,7 @@ func (s *Service) FindMessages(ctx context.Context, caller unit.Caller, do unit.
 	return ids, nil
 }
 
-// FindID is the id of the message, approval or run that the caller calls by a name.
+// FindID is Service.FindID within a transaction. It returns a name that cannot be parsed unchanged.
 func FindID(u *unit.Unit, noun parley.Noun, name string) (string, error) {
 	ref, ok := parley.ParseRef(noun, name)
 	if !ok || ref.ID != "" {
@@ -83,6 +83,7 @@ func FindID(u *unit.Unit, noun parley.Noun, name string) (string, error) {
 	return findPiece(u, noun, name, ref.Piece)
 }
 
+// findPiece returns the id that a piece of an id stands for.
 func findPiece(u *unit.Unit, noun parley.Noun, name string, p parley.IDPiece) (string, error) {
 	reader, err := idReader(u)
 	if err != nil {
@@ -100,7 +101,7 @@ func findPiece(u *unit.Unit, noun parley.Noun, name string, p parley.IDPiece) (s
 	return found[0].ID, nil
 }
 
-// mustSee refuses what the caller does not see as if it were not there.
+// mustSee returns an unknown error for something that the caller may not see.
 func mustSee(u *unit.Unit, noun parley.Noun, id string) (err error) {
 	switch noun {
 	case parley.NounRun:
@@ -112,14 +113,14 @@ func mustSee(u *unit.Unit, noun parley.Noun, id string) (err error) {
 		if _, hidden := errors.AsType[unit.Unknown](err); !hidden {
 			return err
 		}
-		if _, own := u.Deliveries().Get(id, u.Me.ID); own == nil { // it has left the conversation since
+		if _, own := u.Deliveries().Get(id, u.Me.ID); own == nil { // the caller got it, and left the conversation later
 			return nil
 		}
 	}
 	return err
 }
 
-// idReader is the caller as one who looks ids up.
+// idReader returns the caller with its reports, as the store needs them to look up ids.
 func idReader(u *unit.Unit) (reader storage.IDReader, err error) {
 	if u.SeesAll() {
 		return reader, nil
@@ -134,7 +135,7 @@ func idReader(u *unit.Unit) (reader storage.IDReader, err error) {
 	return reader, err
 }
 
-// ambiguousError names what a piece of an id may mean.
+// ambiguousError names the matches of an ambiguous piece of an id.
 func ambiguousError(noun parley.Noun, name string, found []storage.NamedID) error {
 	slices.SortFunc(found, func(a, b storage.NamedID) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID))
@@ -155,8 +156,7 @@ func ambiguousError(noun parley.Noun, name string, found []storage.NamedID) erro
 		Because(parley.Conflict).Suggest("use one of these names, or give more of the id")
 }
 
-// FindNeeded puts the ids of messages in place of what the caller has called them in a list of what a task depends on. Tasks
-// stay as they are named.
+// FindNeeded replaces the names of messages by their ids in the list of what a task depends on. Tasks keep their names.
 func (s *Service) FindNeeded(ctx context.Context, caller unit.Caller, do unit.Op, refs []string) ([]string, error) {
 	if !slices.ContainsFunc(refs, NamesMessage) {
 		return refs, nil
@@ -173,13 +173,14 @@ func (s *Service) FindNeeded(ctx context.Context, caller unit.Caller, do unit.Op
 	return refs, nil
 }
 
-// NamesMessage says whether a name that may be a task's or a message's is a message's: a number alone is a task.
+// NamesMessage reports whether the name of a task or message is that of a message. A mere number is a task.
 func NamesMessage(name string) bool {
 	ref, ok := parley.ParseRef(parley.NounMessage, name)
 	return ok && strings.Trim(name, "0123456789") != "" && (ref.Number > 0 || ref.Piece != "")
 }
 
-// TraceOfWork is the trace of a run, approval or task that the caller calls by its short name, or nothing.
+// TraceOfWork returns the trace of the run, approval or task with this short name. It returns nothing if the name is no such short
+// name, or unknown to the caller.
 func TraceOfWork(u *unit.Unit, name string) (trace string, err error) {
 	noun, _, ok := parley.ParseShortName(name)
 	if !ok {
@@ -199,6 +200,7 @@ func TraceOfWork(u *unit.Unit, name string) (trace string, err error) {
 	return trace, err
 }
 
+// traceOfNumbered returns the trace of a run or approval with this short name.
 func traceOfNumbered(u *unit.Unit, noun parley.Noun, name string) (string, error) {
 	id, err := FindID(u, noun, name)
 	if err != nil {
@@ -212,7 +214,7 @@ func traceOfNumbered(u *unit.Unit, noun parley.Noun, name string) (string, error
 	return a.TraceID, err
 }
 
-// pieceHint says how to find what the caller may have meant by a name.
+// pieceHint returns the hint for an unknown name of a message, approval or run.
 func pieceHint(u unit.Unknown) string {
 	hint := "list what there is, and check the name"
 	if ref, ok := parley.ParseRef(parley.Noun(u.Noun), u.Name); ok && ref.Piece != "" && hasPieces[parley.Noun(u.Noun)] {
@@ -221,5 +223,5 @@ func pieceHint(u unit.Unknown) string {
 	return hint
 }
 
-// hasPieces are the nouns that are found by a piece of an id.
+// hasPieces has the nouns that can be found by a piece of an id.
 var hasPieces = map[parley.Noun]bool{parley.NounMessage: true, parley.NounApproval: true, parley.NounRun: true}

@@ -11,7 +11,7 @@ type Service struct {
 	access *access.Service
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New makes the use cases from the core of a hub and from the use cases of other packages.
 func New(core *unit.Core, access *access.Service) *Service {
 	return &Service{Core: core, access: access}
 }

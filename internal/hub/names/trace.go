@@ -12,13 +12,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// maxUnindexed is how many messages that the search index does not have yet are looked at for a trace. While more
-// are missing, nobody but an owner joins a trace by naming it.
+// maxUnindexed is how many messages that the search index does not have yet the hub searches for a trace. While more are missing, only
+// an owner joins a trace by naming it.
 const maxUnindexed = 1000
 
-// MayJoinTrace returns the trace that the caller names, or nothing if the caller may not join it. A caller joins a trace if it
-// may read a message of the trace, or is an owner; to know the id is not enough. An id that no message has is new, and the
-// caller's.
+// MayJoinTrace returns the trace that the caller names, or nothing if the caller may not join it. A caller may join a trace if it may
+// read one of its messages, or is an owner; knowing the id is not enough. An id that no message has is a new trace of the caller. own
+// is the trace that the caller is already in.
 func MayJoinTrace(u *unit.Unit, trace, own string) (string, error) {
 	if trace == "" || u.SeesAll() || own != "" && parley.TraceKey(trace) == parley.TraceKey(own) {
 		return trace, nil
@@ -30,7 +30,8 @@ func MayJoinTrace(u *unit.Unit, trace, own string) (string, error) {
 	return trace, nil
 }
 
-// mayReadTrace says whether the caller may read a message of a trace, and whether there are messages that it may not.
+// mayReadTrace reports whether the caller may read a message of a trace, and whether the trace has messages that the caller may not
+// read.
 func mayReadTrace(u *unit.Unit, trace string) (takesPart, others bool, err error) {
 	list, cut, err := conversationsInTrace(u, trace)
 	for _, conversation := range list {
@@ -47,9 +48,9 @@ func mayReadTrace(u *unit.Unit, trace string) (takesPart, others bool, err error
 	return takesPart, others || cut, err
 }
 
-// conversationsInTrace are the conversations of messages of a trace: of the one whose id it has, of one in the index that the caller may
-// read, of any other one there, and of those that the index does not have yet. cut says that there are too many of these to
-// look at. Others wait to write meanwhile, so no texts of these are read.
+// conversationsInTrace returns conversations with messages of a trace: that of the message whose id is the trace, that of one indexed
+// message the caller may read, that of any other indexed message, and those of messages that the index does not have yet. cut is true
+// if there are too many of the last. It reads no message texts, because other writers wait meanwhile.
 func conversationsInTrace(u *unit.Unit, trace string) (list []string, cut bool, err error) {
 	first, err := u.Messages().Get(uuid.UUID(parley.TraceBytes(trace)).String())
 	if err == nil {
