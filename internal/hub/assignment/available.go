@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Available says why a participant cannot be contacted now in some way, or nil. People always can, and everybody can
-// be left a note.
+// Available returns why a participant cannot be contacted now in this way, or nil. People always can, and every participant takes a
+// note.
 func Available(u *unit.Unit, target parley.Agent, how parley.Pattern) error {
 	if how == parley.PatternNotify || target.Kind != parley.KindAgent {
 		return nil
@@ -34,7 +34,7 @@ func Available(u *unit.Unit, target parley.Agent, how parley.Pattern) error {
 		target.Name, over[0].Says)
 }
 
-// ErrTooManyHops tells a contact that was refused for the length of its chain, of which a person is told.
+// ErrTooManyHops marks the refusal of a contact at the end of too long a chain. The hub tells a person about it.
 var ErrTooManyHops = errors.New("too many hops")
 
 // CheckHops refuses a contact at the end of too long a chain of automatic messages.

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// NewTask is the task that a contact asks for, queued and not stored.
+// NewTask makes the queued task that a contact asks for, and does not store it.
 func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Contact) (t parley.Task, err error) {
 	parent, err := work.ParentOf(u, *o)
 	if err != nil {
@@ -54,8 +54,8 @@ func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Conta
 	return t, work.HangUnder(u, &t, parent)
 }
 
-// OwnTask makes a task that the caller has set itself, unless it has made it by the same call before: with the same
-// key, or in an earlier attempt of the run.
+// OwnTask makes a task that the caller sets itself, and returns its id. If the same call has made it before, with the same key or in an
+// earlier attempt of the run, OwnTask returns that task.
 func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
 	key := c.IdempotencyKey
 	if key != "" {
@@ -79,8 +79,8 @@ func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err erro
 	return id, err
 }
 
-// findOwnTask is the task that an earlier attempt of the run has made by the same call, and the key by which a later one
-// finds it. A call that was made twice is repeated twice.
+// findOwnTask returns the task that an earlier attempt of the run has made by the same call, or nothing, and the key by which a later
+// attempt finds it. If an attempt makes the call twice, it makes two tasks.
 func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string, err error) {
 	c.Agent = u.Me.ID
 	call, err := unit.CallDigest([]any{c, o.Work.Title, o.Work.Parent, o.Work.Reason})
@@ -108,7 +108,7 @@ func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string,
 	return key, id, err
 }
 
-// makeOwnTask makes a task of the caller's own, which begins at once, unless it waits for others.
+// makeOwnTask makes a task of the caller's own. The task begins at once, unless it depends on others.
 func makeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
 	o.Work.Source = o.Caller.Source
 	t, err := NewTask(u, &o, u.Me, c)

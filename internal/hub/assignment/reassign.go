@@ -11,6 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
+// RetryTask has an ended task done again by its assignee.
 func RetryTask(u *unit.Unit, o unit.Origin, t *parley.Task) error {
 	if err := mustDirect(u, *t, "have it done again"); err != nil {
 		return err
@@ -29,6 +30,7 @@ func RetryTask(u *unit.Unit, o unit.Origin, t *parley.Task) error {
 	return giveAgain(u, t, to)
 }
 
+// ReassignTask gives a task to another assignee.
 func ReassignTask(u *unit.Unit, o unit.Origin, t *parley.Task, assignee string) error {
 	if err := mustDirect(u, *t, "give it to somebody else"); err != nil {
 		return err
@@ -48,7 +50,7 @@ func ReassignTask(u *unit.Unit, o unit.Origin, t *parley.Task, assignee string) 
 	return giveAgain(u, t, to)
 }
 
-// mayHandOver is mayCall for somebody who is given a task, which one may take oneself.
+// mayHandOver refuses a caller that may not contact the new assignee. Callers may take a task themselves.
 func mayHandOver(u *unit.Unit, o unit.Origin, to parley.Agent) error {
 	if to.ID == u.Me.ID {
 		return nil
@@ -56,7 +58,7 @@ func mayHandOver(u *unit.Unit, o unit.Origin, to parley.Agent) error {
 	return policy.MayCall(u, o, to)
 }
 
-// mustDirect refuses everybody but those who say who does a task: who asked for it, its assignee's manager, and owners.
+// mustDirect refuses callers that may not decide who does a task. The requester, the assignee's manager and owners may.
 func mustDirect(u *unit.Unit, t parley.Task, act string) error {
 	assignee, err := u.Agents().Find(t.Assignee)
 	if err != nil || t.Requester == u.Me.ID || u.Me.ID == assignee.Manager || u.SeesAll() {
@@ -66,7 +68,7 @@ func mustDirect(u *unit.Unit, t parley.Task, act string) error {
 		Suggest("ask %s, the manager of %s, or an owner of this hub", t.Requester, t.Assignee)
 }
 
-// giveAgain queues a task for an assignee, who is asked for it by a message of its own.
+// giveAgain queues a task for an assignee and asks the assignee for it by a new message.
 func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	if t.Status == parley.TaskCompleted {
 		return work.EndedAlready(*t)
@@ -75,12 +77,12 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	_, asked, err := work.AskOf(u, t.ID) // then its end is told by the ask
+	_, asked, err := work.AskOf(u, t.ID) // if so, the ask tells its end
 	if err != nil {
 		return err
 	}
 	before, handed := *t, *t
-	place := t.Conversation // where no answer may stand any more
+	place := t.Conversation // an old answer must not end it
 	if handed.Assignee = to.ID; place == "" && (to.ID != t.Requester || t.Parent != "") {
 		if place, err = work.RequestPlace(u, handed); err != nil {
 			return err
@@ -95,10 +97,10 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 		}
 		t.Attempt++
 		if t.Deadline != nil && !t.Deadline.After(u.Now) {
-			t.Deadline = nil // it would fail at once
+			t.Deadline = nil // else it would fail at once
 		}
 	}
-	if t.Status == parley.TaskQueued { // nobody has begun: it stays
+	if t.Status == parley.TaskQueued { // nobody has begun it: the state stays
 		after := *t
 		again(&after)
 		err = tasks.KeepTask(u, t, after)
@@ -118,10 +120,10 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	return work.Offer(u, t)
 }
 
-// mayTake says why somebody cannot be given a task now, or nil.
+// mayTake returns why a participant cannot be given a task now, or nil.
 func mayTake(u *unit.Unit, t parley.Task, to parley.Agent) error {
 	if to.ID != t.Assignee {
-		if err := trees.MustReach(u, to); err != nil { // who is given it is asked alone
+		if err := trees.MustReach(u, to); err != nil { // the new assignee is asked in a DM
 			return err
 		}
 	}
@@ -149,7 +151,7 @@ func mayTake(u *unit.Unit, t parley.Task, to parley.Agent) error {
 	return err
 }
 
-// ReviveTask takes up the task again that failed with a dead letter, which its assignee is about to get once more.
+// ReviveTask reopens a task that failed with a dead letter, when the dead letter is about to be delivered again.
 func ReviveTask(u *unit.Unit, d parley.Delivery) error {
 	m, err := u.Messages().Get(d.Message)
 	if err != nil || m.Task == "" || d.Purpose == "" {
@@ -165,7 +167,7 @@ func ReviveTask(u *unit.Unit, d parley.Delivery) error {
 	}
 	if err == nil {
 		err = tasks.StepTask(u, &t, parley.TaskQueued, func(t *parley.Task) {
-			if t.Attempt++; t.Source == parley.TaskFromAsk { // whose ask is over
+			if t.Attempt++; t.Source == parley.TaskFromAsk { // the ask is over
 				work.CallBackTo(t, t.Conversation)
 			}
 		})

@@ -19,8 +19,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// HoldOr stores a call whose update ended with heldBy, and returns a *parley.Held. Any other error is returned as
-// it is. args are the call's arguments, as the table in heldcalls.go reads them again.
+// HoldOr stores a call whose transaction ended with unit.HeldBy, asks for its approval, and returns a *parley.Held. It returns any
+// other error unchanged. args are the arguments of the call, as unit.Approvable of the tool reads them.
 func HoldOr(ctx context.Context, core *unit.Core, caller unit.Caller, err error, tool string, args any) error {
 	why, held := errors.AsType[unit.HeldBy](err)
 	if !held {
@@ -36,8 +36,8 @@ func HoldOr(ctx context.Context, core *unit.Core, caller unit.Caller, err error,
 	return storeHeld(ctx, core, caller, parley.HeldCall{Tool: tool, Args: raw}, why.Target, why.Verdict)
 }
 
-// storeHeld stores a call that needs an approval and asks for it. The same call while that is pending: the same approval.
-// It always returns a *parley.Held, or why it could not be stored.
+// storeHeld stores a call that needs an approval and asks for it. While the same call is pending, it returns the same approval. It
+// returns a *parley.Held, or the error that kept it from storing the call.
 func storeHeld(ctx context.Context, core *unit.Core, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict) error {
 	call, err := call.Canonical()
 	if err != nil {
@@ -54,6 +54,7 @@ func storeHeld(ctx context.Context, core *unit.Core, caller unit.Caller, call pa
 	return &parley.Held{Approval: a}
 }
 
+// requestApproval makes the approval of a call and asks the approvers, unless an earlier request covers the call.
 func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict) (a parley.Approval, err error) {
 	a = parley.Approval{
 		ID: unit.NewID(), State: parley.ApprovalPending, Agent: u.Me.ID, Target: target, Call: call, Rule: rule.Rule,
@@ -93,8 +94,8 @@ func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, tar
 	return a, work.Needs(u, a.Decider)
 }
 
-// setOrigin writes down what a call comes from: its run, and with it the conversation and task to which what comes of
-// the call returns.
+// setOrigin sets what a call comes from: its run, and the conversation and task to which the outcome of the call returns. It returns
+// the run, or nil.
 func setOrigin(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Run, error) {
 	if caller.Run == "" {
 		trace, err := names.MayJoinTrace(u, caller.Trace, "")
@@ -115,8 +116,8 @@ func setOrigin(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Ru
 	return &r, nil
 }
 
-// findApproval finds the approval of the same call: one that is still open, or one that an earlier attempt of the same
-// run has asked for, whatever became of it. Who makes more calls than it may wait for is refused.
+// findApproval returns the approval of the same call that is pending, or that an earlier attempt of the same run asked for, whatever
+// the decision was. E002 if the agent waits for too many approvals.
 func findApproval(u *unit.Unit, a parley.Approval, run *parley.Run) (before parley.Approval, found bool, err error) {
 	open, err := u.Approvals().Pending(a.Agent)
 	if err != nil {
@@ -138,6 +139,7 @@ func findApproval(u *unit.Unit, a parley.Approval, run *parley.Run) (before parl
 	return findEarlierApproval(u, a, *run)
 }
 
+// findEarlierApproval returns the approval of the same call that an earlier attempt of the run asked for.
 func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (before parley.Approval, found bool, err error) {
 	attempts, err := runs.Earlier(u, run)
 	if err != nil || len(attempts) == 0 {
@@ -153,8 +155,7 @@ func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (befor
 	return before, false, err
 }
 
-// askDeciders asks those who decide, each in its DM with the agent. People are told outside of the hub too, once by the
-// key.
+// askDeciders asks each approver in its DM with the agent. It notifies people outside of the hub too, once by the key.
 func askDeciders(u *unit.Unit, a parley.Approval, text parley.Wording, key string) error {
 	asked, err := approvals.Deciders(u, a)
 	if err != nil {
@@ -172,6 +173,7 @@ func askDeciders(u *unit.Unit, a parley.Approval, text parley.Wording, key strin
 	return notices.TellDeciders(u, a, people, key)
 }
 
+// askDecider asks one approver.
 func askDecider(u *unit.Unit, a parley.Approval, who parley.Agent, text parley.Wording) error {
 	dm, err := conversations.Dm(u, a.Agent, who.ID)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// PassApprovals asks anew for what an agent waits for, where its manager is another now.
+// PassApprovals asks again for the pending approvals of an agent that has another manager now.
 func PassApprovals(u *unit.Unit, agent string) error {
 	list, err := u.Approvals().Pending(agent)
 	for _, a := range list {
@@ -21,6 +21,7 @@ func PassApprovals(u *unit.Unit, agent string) error {
 	return err
 }
 
+// passApproval asks the new decider of an approval, and withdraws the request from the old one.
 func passApproval(u *unit.Unit, id string) error {
 	a, err := u.Approvals().Get(id)
 	if err != nil {
@@ -43,7 +44,7 @@ func passApproval(u *unit.Unit, id string) error {
 	return work.Needs(u, a.Decider)
 }
 
-// Remind asks again. The next reminder comes after as long as the request has waited by now, at most a day.
+// Remind asks for an approval again. The next reminder is due when the request is twice as old, at most a day later.
 func Remind(u *unit.Unit, a *parley.Approval) error {
 	waited := u.Now.Sub(a.CreatedAt)
 	a.RemindAt = unit.After(u.Now, min(max(waited, time.Minute), approvals.RemindMost))

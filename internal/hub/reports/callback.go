@@ -11,24 +11,25 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Callback is what the hub tells one participant that waits for it, in a conversation and a task. It wakes it.
+// Callback is a message by which the hub tells one waiting participant an outcome, in a conversation and a task.
 type Callback struct {
 	To           string
 	Conversation string
-	About        string // whose DM with it is used where the conversation is gone, or is not its own any more
+	About        string // the participant whose DM is used if the recipient cannot read the conversation
 	Task         string
 	Source       string // delegation_result, ask_result, approval
 	Text         parley.Wording
-	InReplyTo    string // a message of the same conversation
+	InReplyTo    string // a message in the same conversation
 	Trace        string
 	Hops         int
-	Purpose      parley.Purpose // none: it is only posted
+	Purpose      parley.Purpose // empty: the callback wakes nobody
 	from         string         // default: the hub
 	Payload      json.RawMessage
 	Kind         parley.Type // default: a result
 }
 
-// SendCallback posts a callback and returns the message. All members see it; only whom it is for gets a delivery.
+// SendCallback posts a callback and returns the message. All members of the conversation can read it; only the recipient gets a
+// delivery.
 func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 	recipient, err := u.Agents().Find(c.To)
 	if err != nil {
@@ -56,8 +57,8 @@ func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 	return messages.Utter(u, m, reach...)
 }
 
-// CallbackPlace is where a callback is posted: where it is expected, or else in the DM with whoever it is about, or with
-// the hub.
+// CallbackPlace returns the conversation for a callback: the one where it is expected or, if the recipient cannot read that, the DM
+// with the participant it is about, or with the hub.
 func CallbackPlace(u *unit.Unit, c Callback) (string, error) {
 	where, err := u.Conversations().Find(c.Conversation)
 	if err == nil {
@@ -68,14 +69,14 @@ func CallbackPlace(u *unit.Unit, c Callback) (string, error) {
 	} else if !errors.Is(err, parley.ErrNotFound) {
 		return "", err
 	}
-	if c.About == "" || c.About == c.To { // who was given the task above its own
+	if c.About == "" || c.About == c.To { // the recipient was given the parent task
 		c.About = parley.System
 	}
 	dm, err := conversations.Dm(u, c.To, c.About)
 	return dm.ID, err
 }
 
-// Notify lets a person know something, in the DM of the hub and the person. The hub is the caller.
+// Notify posts a notification to a person, in the DM of the hub and the person. The hub is the caller.
 func Notify(u *unit.Unit, person string, text parley.Wording, payload json.RawMessage, key string) error {
 	where, err := conversations.Direct(u, []string{person}, false)
 	if err != nil {

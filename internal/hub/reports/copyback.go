@@ -17,11 +17,11 @@ import (
 // sourceCopy is the source of the copies of responses.
 const sourceCopy = "callback"
 
-// subjectPrefix begins a callback that is a subject of a message bus, and no conversation.
+// subjectPrefix begins a callback that is a subject of a message bus, not a conversation.
 const subjectPrefix = "parley."
 
-// CallbackOf is where the response to a message is wanted too, as S1's payload says, or the metadata of what had another
-// form.
+// CallbackOf returns where the sender of a message wants a copy of the response: as the payload of ClawOS says, or the metadata of a
+// message that came in another form.
 func CallbackOf(m parley.Message) string {
 	for _, raw := range []json.RawMessage{m.Payload, m.Metadata} {
 		var p struct {
@@ -34,7 +34,8 @@ func CallbackOf(m parley.Message) string {
 	return ""
 }
 
-// findCopyPlace is the conversation that gets a copy of the response to a request, if its sender may write there.
+// findCopyPlace returns the conversation that gets a copy of the response to a request. found is false if the request names none, or
+// its sender may not write there.
 func findCopyPlace(u *unit.Unit, request parley.Message) (where parley.Conversation, found bool, err error) {
 	name := CallbackOf(request)
 	if request.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) || !trees.Keepable(name) {
@@ -45,7 +46,7 @@ func findCopyPlace(u *unit.Unit, request parley.Message) (where parley.Conversat
 		return where, false, err
 	}
 	where, err = conversations.FindConversation(u.As(sender), name)
-	if parley.CodeOf(err) == parley.BadInput { // it stands for several
+	if parley.CodeOf(err) == parley.BadInput { // the name is ambiguous
 		return where, false, nil
 	}
 	if err != nil {
@@ -55,7 +56,7 @@ func findCopyPlace(u *unit.Unit, request parley.Message) (where parley.Conversat
 	return where, in || where.ReadableByAll(), err
 }
 
-// CallbackNotice tells the sender of a request that nobody will get the response beside it.
+// CallbackNotice adds a notice to the receipt of a request whose callback is no conversation that its sender may write in.
 func CallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
 	name := CallbackOf(m)
 	if m.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) {
@@ -68,7 +69,7 @@ func CallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
 	return err
 }
 
-// CopyAnswered follows a delivery that is answered now.
+// CopyAnswered posts a copy of the answer when a delivery becomes answered.
 func CopyAnswered(u *unit.Unit, before, after parley.Delivery) error {
 	if after.State != parley.DeliveryAnswered || before.AnsweredAt != nil || after.Answer == "" {
 		return nil
@@ -76,7 +77,8 @@ func CopyAnswered(u *unit.Unit, before, after parley.Delivery) error {
 	return copyAnswer(u, after)
 }
 
-// copyAnswer has the conversation that a request names get its answer too. What began a task is answered by its end.
+// copyAnswer posts the answer to a request in the conversation that the request names too. A request that began a task is answered by
+// the end of the task: see CopyEnd.
 func copyAnswer(u *unit.Unit, d parley.Delivery) error {
 	request, err := u.Messages().Get(d.Message)
 	if err != nil || CallbackOf(request) == "" {
@@ -96,7 +98,7 @@ func copyAnswer(u *unit.Unit, d parley.Delivery) error {
 	return copyBack(u, request, d.Recipient, status, parley.Wording{}.Quote(answer.From, answer.Content.Text))
 }
 
-// CopyEnd does so with how the task has ended that a request began.
+// CopyEnd posts the end of a task in the conversation that its request names.
 func CopyEnd(u *unit.Unit, t parley.Task) error {
 	if t.Message == "" {
 		return nil

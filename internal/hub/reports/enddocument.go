@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// EndDocument makes the callback to somebody who lives in a tree what scripts there expect: one document from whoever has done
-// the task, which answers the one that asked for it, in the words of S3's result and S1's response.
+// EndDocument turns the callback to an agent in a directory tree into the document that scripts there expect: one document from the
+// assignee, in reply to the request, in the words of a result of the Routing Protocol and a response of ClawOS.
 func EndDocument(u *unit.Unit, t parley.Task, c Callback) (Callback, error) {
 	words := newEndWords(t)
 	c.from, c.Task, c.Hops, c.Text = t.Assignee, t.ID, c.Hops+1, parley.Own(words.text)
@@ -25,7 +25,7 @@ func EndDocument(u *unit.Unit, t parley.Task, c Callback) (Callback, error) {
 	return c, err
 }
 
-// payload is what the document says: the words of the end, and what else its assignee has said, as it was said.
+// payload returns the payload of the document: the words of the hub, and the keys that the assignee's own payload has beside them.
 func (w endWords) payload(r *parley.TaskResult) (json.RawMessage, error) {
 	raw, err := json.Marshal(w)
 	if err != nil || r == nil || len(r.Payload) == 0 {
@@ -43,8 +43,8 @@ func (w endWords) payload(r *parley.TaskResult) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// overrides says whether the words of the assignee stand for those of the hub: of files and figures the hub knows less, and of an error
-// only the words, if it is the assignee's. How the task has ended is the hub's to say.
+// overrides reports whether the assignee's own words replace those of the hub. The assignee knows more about files and figures, and
+// about its own error. How the task has ended is the hub's to say.
 func (w endWords) overrides(key string, said json.RawMessage) bool {
 	switch key {
 	case "deliverables", "metrics":
@@ -56,7 +56,7 @@ func (w endWords) overrides(key string, said json.RawMessage) bool {
 	}
 }
 
-// endWords is how S3 and S1 say that a task has ended.
+// endWords is how the Routing Protocol and ClawOS say that a task has ended.
 type endWords struct {
 	Status       string             `json:"status"` // success, partial, failure
 	Deliverables *endFiles          `json:"deliverables,omitempty"`
@@ -68,7 +68,7 @@ type endWords struct {
 	text string
 }
 
-// endFiles are S3's lists of files. Which of them a file belongs to, a task does not know.
+// endFiles are the lists of files of the Routing Protocol. A task does not know which list a file belongs to.
 type endFiles struct {
 	Modified  []string `json:"files_modified"`
 	Tests     []string `json:"tests_added"`

@@ -24,9 +24,9 @@ const (
 	maxAwaitedTasks = 1000
 )
 
-// ReportProgress writes a requester that lives in a directory tree how far a task has come: one message from the assignee, which
-// answers the request. Scripts have no other way to see it. While many reports lie unread the message is left for later. It
-// returns false for a requester of any other kind.
+// ReportProgress tells a requester in a directory tree how far a task has come: one message from the assignee, in reply to the request,
+// because scripts have no other way to see it. While many reports are unread, the hub postpones the message. It returns false for any
+// other requester.
 func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (inTree bool, err error) {
 	to, err := u.Agents().Find(t.Requester)
 	if err != nil || to.Runtime != parley.RuntimeBridge || to.RemovedAt != nil {
@@ -42,7 +42,7 @@ func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (
 	if before != nil {
 		last, err := newReport(*before).payload()
 		if err != nil || bytes.Equal(last, payload) && !before.Untold {
-			return true, err // it says nothing new
+			return true, err // the report says nothing new
 		}
 	}
 	if has, err := getsReport(u, *t, to); err != nil || has {
@@ -51,8 +51,8 @@ func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (
 	return true, sendReport(u, t, to, payload)
 }
 
-// getsReport says whether the requester of a task gets the message itself by which its assignee reports: it is for the requester, or
-// stands in the channel of the request.
+// getsReport reports whether the requester gets the message by which the assignee reports: it is addressed to the requester, or stands
+// in the channel of the request.
 func getsReport(u *unit.Unit, t parley.Task, to parley.Agent) (bool, error) {
 	m := u.Reporting
 	if m == nil {
@@ -109,7 +109,7 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 	return err
 }
 
-// postponeReport says whether so many reports lie unread that this one has to wait. It is written when one of them was read.
+// postponeReport reports whether the report has to wait because too many are unread, and stores that. ReportRead sends it later.
 func postponeReport(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error) {
 	inbox, err := u.Queue().Inbox(to.ID)
 	if err != nil {
@@ -117,7 +117,7 @@ func postponeReport(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error)
 	}
 	most := maxUnreadReports
 	if t.Blocked() {
-		most *= 2 // a task that cannot go on is told of sooner
+		most *= 2 // a blocked task is reported sooner
 	}
 	full := inbox.Quiet >= most
 	if full == t.Progress.Untold {
@@ -129,8 +129,8 @@ func postponeReport(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error)
 	return full, tasks.KeepTask(u, t, after)
 }
 
-// ReportRead is called when an agent of a tree has read a document that wakes nobody, or the document was evicted or could not be
-// written: reports that were left for later get its place, whichever task they are about. The oldest task comes first.
+// ReportRead is called when an agent of a tree has read a document that does not wake it, or the document was evicted or could not be
+// written. It sends postponed reports in its place, whichever task they are about, the oldest task first.
 func ReportRead(u *unit.Unit, recipient string) error {
 	inbox, err := u.Queue().Inbox(recipient)
 	if err != nil || inbox.Quiet >= 2*maxUnreadReports {
@@ -152,7 +152,8 @@ func ReportRead(u *unit.Unit, recipient string) error {
 	return nil
 }
 
-// report is how far a task has come, in the words of S3's status-update; S1's notification is made of them.
+// report is how far a task has come, in the words of a status-update of the Routing Protocol. The bridge makes the notification of
+// ClawOS from it.
 type report struct {
 	Status     string   `json:"status"` // in_progress, blocked
 	Progress   *float64 `json:"progress,omitempty"`
@@ -179,7 +180,7 @@ func newReport(p parley.TaskProgress) report {
 
 func (r report) payload() (json.RawMessage, error) { return json.Marshal(r) }
 
-// share is how much is done, in words, or nothing.
+// share returns the finished part in words, or nothing.
 func (r report) share() string {
 	switch {
 	case r.Progress != nil:
@@ -191,7 +192,7 @@ func (r report) share() string {
 	}
 }
 
-// line is a report as a text alone.
+// line returns the report as one line of text.
 func (r report) line() string {
 	share := r.share()
 	if share == "" || strings.HasPrefix(r.Message, share) {

@@ -9,9 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// AnswersWhat is the message that the answer of a run replies to: the newest that woke it, or, where that is the hub's,
-// what the hub's is about: the message that began the task, or led to the call that was held. None if it was not kept
-// that long.
+// AnswersWhat returns the message that the answer of a run replies to: the newest message that woke it. If that is the hub's, it
+// returns the message that began the task or that led to the held call. It returns an empty message if the message was erased.
 func AnswersWhat(u *unit.Unit, r parley.Run) (newest parley.Message, err error) {
 	n := len(r.Triggers)
 	if n == 0 {
@@ -39,19 +38,19 @@ func AnswersWhat(u *unit.Unit, r parley.Run) (newest parley.Message, err error) 
 	return newest, nil
 }
 
-// Repetition says in the metadata of a request that the hub repeats which one it was at first.
+// Repetition is the metadata of a request that the hub repeats. It names the first request.
 type Repetition struct {
 	Repeats string `json:"repeats,omitempty"`
 }
 
-// FirstRequest is the message that a task was first asked for with, if there was one and it is kept.
+// FirstRequest returns the message that first asked for a task. It returns an empty message if there was none or it was erased.
 func FirstRequest(u *unit.Unit, t parley.Task) (m parley.Message, err error) {
 	if t.Message == "" {
 		return m, nil
 	}
 	if m, err = u.Messages().Get(t.Message); err == nil && m.From == parley.System {
 		var said Repetition
-		_ = json.Unmarshal(m.Metadata, &said) // which may have been redacted
+		_ = json.Unmarshal(m.Metadata, &said) // it may be redacted
 		m, err = u.Messages().Get(cmp.Or(said.Repeats, m.InReplyTo))
 	}
 	if err != nil {
@@ -60,10 +59,10 @@ func FirstRequest(u *unit.Unit, t parley.Task) (m parley.Message, err error) {
 	return m, nil
 }
 
-// SourceResult is the source of the messages by which requesters learn how what they delegated has ended.
+// SourceResult is the source of the messages that tell a requester how its task has ended.
 const SourceResult = "delegation_result"
 
-// HopsTo is how many automatic messages in a row have led to a task.
+// HopsTo returns how many automatic messages in a row have led to a task.
 func HopsTo(u *unit.Unit, t parley.Task) (int, error) {
 	m, err := u.Messages().Get(t.Message)
 	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
@@ -72,7 +71,7 @@ func HopsTo(u *unit.Unit, t parley.Task) (int, error) {
 	return m.Hops, err
 }
 
-// GivenFor is the task that a run of the delivery was given.
+// GivenFor returns the task that a run of the delivery was given, or nothing.
 func GivenFor(u *unit.Unit, d parley.Delivery) (task string, err error) {
 	runs, err := u.Runs().WokenBy(d.Message, d.Recipient)
 	for _, r := range runs {
