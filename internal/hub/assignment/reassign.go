@@ -110,7 +110,7 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	} else {
 		err = tasks.StepTask(u, t, parley.TaskQueued, again)
 	}
-	// Only now: what ends for somebody whose task it is not any more does not end the task.
+	// After the hand-over: work that ends for the old assignee must not end the task.
 	if err == nil && !before.Status.Ended() {
 		err = work.StopWork(u, before, t.ID+" was given to "+to.ID, work.Ending{Status: parley.TaskQueued})
 	}

@@ -100,7 +100,7 @@ func (l *loop) stop(d *parley.Delivery, cause *parley.Error) error {
 	return deliveries.End(l.Unit, d, parley.DeliveryFailed, cause)
 }
 
-// pair is what is known of the exchanges with another agent. Those of long ago do not count.
+// pair returns the count of exchanges with another agent. An old count is over, and starts again at zero.
 func (l *loop) pair(other string) (storage.Exchange, error) {
 	fresh := storage.Exchange{A: min(l.sender.ID, other), B: max(l.sender.ID, other)}
 	known, err := l.Loops().Get(fresh.A, fresh.B)

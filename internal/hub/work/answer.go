@@ -25,6 +25,7 @@ func ArchiveAcked(u *unit.Unit, list []parley.Delivery) error {
 	return nil
 }
 
+// Settle ends a delivery with the outcome that its recipient reports: an answer, an ack, or trouble.
 func Settle(u *unit.Unit, d *parley.Delivery, how parley.Outcome) error {
 	switch {
 	case how.Trouble != nil:
@@ -38,8 +39,7 @@ func Settle(u *unit.Unit, d *parley.Delivery, how parley.Outcome) error {
 	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
 }
 
-// Answer marks what a message answers: its sender's delivery of the message it replies to. The run is the one that ends
-// with it, if one does.
+// Answer marks the delivery of the message that m replies to as answered. run is the run that ends with m, or nil.
 func Answer(u *unit.Unit, parent *parley.Message, m parley.Message, run *parley.Run) error {
 	if parent == nil || parent.From == m.From {
 		return nil
@@ -57,10 +57,10 @@ func Answer(u *unit.Unit, parent *parley.Message, m parley.Message, run *parley.
 	return markAnswered(u, &d, m.ID)
 }
 
-// markAnswered marks a delivery as answered by a message, unless it has ended otherwise.
+// markAnswered marks a delivery as answered by a message, unless it has ended in another way.
 func markAnswered(u *unit.Unit, d *parley.Delivery, answer string) error {
 	if !d.Answerable() {
-		return nil // it has ended otherwise, or is answered
+		return nil // it has ended in another way, or is answered already
 	}
 	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = answer })
 }

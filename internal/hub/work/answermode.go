@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// AnswersIn is who answers in a conversation when several are woken. Where it is gone, nobody does.
+// AnswersIn returns which of several woken agents answer in a conversation. It returns nothing if the conversation was deleted.
 func AnswersIn(u *unit.Unit, conversation string) (parley.Answers, error) {
 	if mode, known := u.Modes[conversation]; known {
 		return mode, nil
@@ -29,8 +29,8 @@ func AnswersIn(u *unit.Unit, conversation string) (parley.Answers, error) {
 	return c.Answers, nil
 }
 
-// WhoseTurn is those of some deliveries of one conversation whose recipient may answer now. Where one
-// answers at a time, that is not before those who were mentioned before it.
+// WhoseTurn returns those deliveries of a conversation whose recipients may answer now. In a round robin, a recipient waits for those
+// that were mentioned before it.
 func WhoseTurn(u *unit.Unit, list []parley.Delivery) (now []parley.Delivery, err error) {
 	for _, d := range list {
 		mode, err := AnswersIn(u, d.Conversation)
@@ -49,11 +49,11 @@ func WhoseTurn(u *unit.Unit, list []parley.Delivery) (now []parley.Delivery, err
 	return now, nil
 }
 
-// isBefore says whether somebody is to answer a message before the recipient of a delivery.
+// isBefore reports whether another agent is to answer a message before the recipient of a delivery.
 func isBefore(u *unit.Unit, d parley.Delivery) (bool, error) {
 	m, err := u.Messages().Get(d.Message)
 	if err != nil {
-		return false, unit.IgnoreNotFound(err) // what has a damaged id ends when it comes first
+		return false, unit.IgnoreNotFound(err) // a delivery with a damaged id ends when it is taken
 	}
 	list, err := u.Deliveries().Of(d.Message)
 	if err != nil {
@@ -70,8 +70,8 @@ func isBefore(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return false, nil
 }
 
-// inTurn is the deliveries that wake, in the order in which their recipients stand in the message. Whom it
-// does not name comes last.
+// inTurn returns the deliveries that wake, in the order in which the message names their recipients. Recipients that it does not name
+// come last.
 func inTurn(m parley.Message, list []parley.Delivery) []parley.Delivery {
 	place := func(d parley.Delivery) int {
 		at := slices.Index(m.Mentions, d.Recipient)
@@ -89,11 +89,11 @@ func inTurn(m parley.Message, list []parley.Delivery) []parley.Delivery {
 	return woken
 }
 
-// longestWait is how long others wait for one that will try again.
+// longestWait is how long others wait for an agent whose delivery will be retried.
 const longestWait = time.Minute
 
-// willAnswer says whether somebody is at a message, or will be by itself. Who has answered is at it until the
-// end of its run. Who cannot start, or not soon, is passed over, and so is who fetches for itself and has not.
+// willAnswer reports whether the recipient works on a message, or will soon without further help. After its answer it works until its
+// run ends. A recipient that cannot start soon is passed over, and so is an agent that polls and has not fetched the message.
 func willAnswer(u *unit.Unit, d parley.Delivery) (bool, error) {
 	if !d.Open() {
 		_, lives, err := runs.Lives(u, d.Run)
@@ -114,7 +114,7 @@ func willAnswer(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return ok, err
 }
 
-// TurnMoved follows a delivery that is over.
+// TurnMoved passes the turn on when a delivery is over.
 func TurnMoved(u *unit.Unit, _, after parley.Delivery) error {
 	if !after.Waking || after.Open() {
 		return nil
@@ -122,8 +122,8 @@ func TurnMoved(u *unit.Unit, _, after parley.Delivery) error {
 	return passTurn(u, after)
 }
 
-// passTurn is called with a delivery that woke somebody and is not open any more. Where one answers at a
-// time, the others look whether it is their turn; where the first answer stands, the others are spared.
+// passTurn is called with a waking delivery that is no longer open. In a round robin, it lets the others check whether it is their
+// turn. If the first answer counts, it settles the deliveries of the others.
 func passTurn(u *unit.Unit, d parley.Delivery) error {
 	mode, err := AnswersIn(u, d.Conversation)
 	if err != nil || mode != parley.AnswersRoundRobin && (mode != parley.AnswersFirst || d.State != parley.DeliveryAnswered) {
@@ -131,7 +131,7 @@ func passTurn(u *unit.Unit, d parley.Delivery) error {
 	}
 	list, err := u.Deliveries().Of(d.Message)
 	if err != nil {
-		return unit.IgnoreNotFound(err) // its id is damaged
+		return unit.IgnoreNotFound(err) // the id of the message is damaged
 	}
 	for _, other := range list {
 		switch {
@@ -147,8 +147,7 @@ func passTurn(u *unit.Unit, d parley.Delivery) error {
 	return nil
 }
 
-// settleOutdone settles what an agent need not answer any more, because another has. A run that nothing else has
-// woken is to end.
+// settleOutdone settles a delivery that another agent has answered first. It cancels a run that only this delivery has woken.
 func settleOutdone(u *unit.Unit, d parley.Delivery) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil || recipient.Kind != parley.KindAgent {
@@ -168,7 +167,7 @@ func settleOutdone(u *unit.Unit, d parley.Delivery) error {
 	return runs.Cancel(u, &r, "another answer came first")
 }
 
-// passTurns has those look who wait, where one answers at a time, for the end of a run that has answered.
+// passTurns passes the turn on, in a round robin, when a run that has answered ends.
 func passTurns(u *unit.Unit, r parley.Run) error {
 	mode, err := AnswersIn(u, r.Conversation)
 	if err != nil || mode != parley.AnswersRoundRobin {

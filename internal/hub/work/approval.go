@@ -20,8 +20,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// StepApproval takes an approval to another state and writes the event. It is the only place where the state of an
-// approval changes. edit sets what goes with it.
+// StepApproval changes the state of an approval and writes the event. It is the only place where that state changes. edit sets the
+// fields that go with the new state.
 func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edit func(*parley.Approval)) error {
 	if !a.State.May(to) {
 		return DecidedAlready(*a)
@@ -35,7 +35,7 @@ func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edi
 		return err
 	}
 	*a = after
-	u.Touch(a.ID) // somebody may wait for it
+	u.Touch(a.ID) // wakes callers that wait for it
 	if before == parley.ApprovalPending {
 		if err := errors.Join(notices.NoticesOf(u, a.ID), Unask(u, after)); err != nil {
 			return err
@@ -44,8 +44,7 @@ func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edi
 	return approvals.NoteApproval(u, after)
 }
 
-// Unask takes the requests for an approval that needs no answer any more out of the inboxes. What a run or session has
-// taken ends with that.
+// Unask settles the requests for an approval that needs no answer any more. A request that a run or session has taken ends with that.
 func Unask(u *unit.Unit, a parley.Approval) error {
 	asked, err := approvals.Deciders(u, a)
 	for _, who := range asked {
@@ -56,6 +55,7 @@ func Unask(u *unit.Unit, a parley.Approval) error {
 	return err
 }
 
+// unaskOne settles the requests in the inbox of one approver.
 func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
 	dm, err := u.Conversations().FindSet(parley.SetKey([]string{a.Agent, who.ID}))
 	if err != nil {
@@ -81,7 +81,7 @@ func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
 	return err
 }
 
-// approvalAskedFor is the approval that a message asks for, or nothing.
+// approvalAskedFor returns the approval that a message asks for, or nothing.
 func approvalAskedFor(m parley.Message) string {
 	var request approvals.ApprovalRequest
 	if m.Type != parley.TypeRequest || json.Unmarshal(m.Payload, &request) != nil {
@@ -90,8 +90,8 @@ func approvalAskedFor(m parley.Message) string {
 	return request.Approval
 }
 
-// TellOutcome tells the caller of a held call what came of it, once: in the conversation and task it was made from,
-// which wakes it. Where that is gone, and outside of runs, it is told where its decider was asked.
+// TellOutcome tells the caller of a held call its outcome, once: in the conversation and task of the call, which wakes the caller. If
+// that conversation was deleted, or the call came from no run, it tells the caller in the DM with the decider.
 func TellOutcome(u *unit.Unit, a *parley.Approval, text parley.Wording) error {
 	about := a.Decider
 	if about == "" {
@@ -126,8 +126,8 @@ func TellOutcome(u *unit.Unit, a *parley.Approval, text parley.Wording) error {
 	return approvals.SaveRow(u.Tx, *a)
 }
 
-// documentPlace is the channel in which the sender of a held document reads its outcome, if the call is elsewhere. The hub
-// makes a missing channel, because the sender may read nowhere else.
+// documentPlace returns the channel in which the sender of a held document reads its outcome. It makes a missing channel, because the
+// sender may read nowhere else. It returns nothing for other calls, and for a document that was posted.
 func documentPlace(u *unit.Unit, a parley.Approval) (string, error) {
 	var held policy.HeldPost
 	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" || a.State == parley.ApprovalExecuted && a.Failure == nil {
@@ -145,8 +145,8 @@ func documentPlace(u *unit.Unit, a parley.Approval) (string, error) {
 	return c.ID, err
 }
 
-// documentOutcome is as what the sender of a held document is told what came of it: an error, unless it was posted. It names the
-// document. Nothing for a call that no document has made.
+// documentOutcome returns the type and payload of the message that tells the sender of a held document its outcome: an error, unless
+// the document was posted. The payload names the document. It returns nothing for other calls.
 func documentOutcome(a parley.Approval) (kind parley.Type, payload json.RawMessage, err error) {
 	var held policy.HeldPost
 	if json.Unmarshal(a.Call.Args, &held) != nil || held.Bridge == "" {
@@ -167,8 +167,8 @@ func documentOutcome(a parley.Approval) (kind parley.Type, payload json.RawMessa
 	return kind, payload, err
 }
 
-// moveApprovals has what attempts of a run wait for belong to the task that it was given: it is not done before that. What
-// the task waits for already is not waited for twice.
+// moveApprovals moves the pending approvals of a run's attempts into the task that the run was given, which cannot end before them. It
+// withdraws an approval that the task waits for already.
 func moveApprovals(u *unit.Unit, t parley.Task, attempts []parley.Run) error {
 	open, err := u.Approvals().Pending(t.Assignee)
 	for _, a := range open {
@@ -186,11 +186,12 @@ func moveApprovals(u *unit.Unit, t parley.Task, attempts []parley.Run) error {
 	return err
 }
 
-// sameCall says whether two approvals are for the same call, which nobody has decided about.
+// sameCall reports whether two pending approvals are for the same call.
 func sameCall(a, b parley.Approval) bool {
 	return a.State == parley.ApprovalPending && b.State == a.State && a.Task == b.Task && a.Conversation == b.Conversation && a.Digest == b.Digest
 }
 
+// TellDenied tells the agent that its call was denied.
 func TellDenied(u *unit.Unit, a *parley.Approval) error {
 	text, err := Doing(u, "Approval denied for ", *a)
 	if err != nil {
@@ -202,8 +203,8 @@ func TellDenied(u *unit.Unit, a *parley.Approval) error {
 	return TellOutcome(u, a, text)
 }
 
-// TellRefused ends a call that was approved, and refused when it was made: its agent has lost the right since, or it is
-// too deep, or its target cannot be reached. It was never executed.
+// TellRefused ends a call that was approved and then refused: its agent has lost the right since, the chain is too deep, or the target
+// cannot be reached. The call was never executed.
 func TellRefused(u *unit.Unit, a *parley.Approval, why *parley.Error) error {
 	reason := why.Message
 	if why.Suggestion != "" {
@@ -221,7 +222,7 @@ func TellRefused(u *unit.Unit, a *parley.Approval, why *parley.Error) error {
 	return TellOutcome(u, a, text)
 }
 
-// TellExecuted ends an approved call with what it has returned.
+// TellExecuted ends an approved call with its result.
 func TellExecuted(u *unit.Unit, a *parley.Approval, text string, failure *parley.Error) error {
 	if text == "" && failure != nil {
 		text = failure.Sentence()
@@ -238,8 +239,7 @@ func TellExecuted(u *unit.Unit, a *parley.Approval, text string, failure *parley
 	return TellOutcome(u, a, parley.Framed(a.Target, text))
 }
 
-// ApprovedAskEnded is called when an ask that was made because of an approval is answered, has failed or is late:
-// its caller is told, once.
+// ApprovedAskEnded is called when an ask that an approved call has made is answered, has failed or is late. It tells the caller once.
 func ApprovedAskEnded(u *unit.Unit, w parley.Wait, failure *parley.Error) error {
 	a, err := u.Approvals().Get(w.Approval)
 	if err != nil || a.State != parley.ApprovalApproved {
@@ -255,7 +255,7 @@ func ApprovedAskEnded(u *unit.Unit, w parley.Wait, failure *parley.Error) error 
 	return TellExecuted(u, &a, responseFrom(who, text), nil)
 }
 
-// WithdrawApprovalsOf withdraws what a participant that was removed was waiting for.
+// WithdrawApprovalsOf withdraws the pending approvals of a participant that was removed.
 func WithdrawApprovalsOf(u *unit.Unit, a parley.Agent) error {
 	list, err := u.Approvals().Pending(a.ID)
 	if err != nil {
@@ -264,7 +264,7 @@ func WithdrawApprovalsOf(u *unit.Unit, a parley.Agent) error {
 	return Withdraw(u, list)
 }
 
-// withdrawApprovalsIn withdraws what a task was waiting for that has ended, or has another assignee.
+// withdrawApprovalsIn withdraws the pending approvals of a task that has ended or has another assignee.
 func withdrawApprovalsIn(u *unit.Unit, task string) error {
 	list, err := u.Approvals().InTask(task)
 	if err != nil {
@@ -273,6 +273,7 @@ func withdrawApprovalsIn(u *unit.Unit, task string) error {
 	return Withdraw(u, list)
 }
 
+// Withdraw withdraws approvals.
 func Withdraw(u *unit.Unit, list []parley.Approval) error {
 	for i := range list {
 		if err := StepApproval(u, &list[i], parley.ApprovalWithdrawn, nil); err != nil {
@@ -282,12 +283,13 @@ func Withdraw(u *unit.Unit, list []parley.Approval) error {
 	return nil
 }
 
-// Doing is a sentence with a held call as its object: Approval denied for contacting SeniorAnalystBot.
+// Doing returns a sentence with a held call as its object: Approval denied for contacting SeniorAnalystBot.
 func Doing(u *unit.Unit, about string, a parley.Approval) (parley.Wording, error) {
 	w, err := approvals.Words(u, a)
 	return parley.Own(about).Join(parley.Deed(a.Agent, w.Doing)).Own("."), err
 }
 
+// DecidedAlready is the error for a second decision on an approval.
 func DecidedAlready(a parley.Approval) error {
 	what := fmt.Sprintf("%s is %s", a.ShortName(), a.State)
 	if a.DecidedBy != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/waits"
 )
 
-// CheckSlots refuses an ask to an agent that has too many already.
+// CheckSlots refuses an ask to an agent that has too many asks to answer.
 func CheckSlots(u *unit.Unit, target parley.Agent) error {
 	if target.Kind != parley.KindAgent {
 		return nil
@@ -29,18 +29,19 @@ func CheckSlots(u *unit.Unit, target parley.Agent) error {
 	return err
 }
 
-// timeoutError is what the caller of an ask is told when its time is up.
+// timeoutError tells the caller of an ask that its time is up.
 func timeoutError(target string, w parley.Wait) *parley.Error {
 	seconds := strconv.FormatFloat(w.Until.Sub(w.Since).Seconds(), 'f', -1, 64)
 	return parley.Errorf(parley.TimedOut, "%s did not respond within %s seconds. Consider using 'delegate' for async processing."+
 		" The answer will be delivered when it comes.", target, seconds)
 }
 
-// Unanswered is why the caller of an ask gets no answer to it, if it gets none.
+// Unanswered is the error for an ask whose delivery ended without an answer.
 func Unanswered(target parley.Agent, d parley.Delivery) *parley.Error {
 	return FailedToRespond(target, reasonOf(d))
 }
 
+// FailedToRespond is the error for an ask that its target does not answer, for this reason.
 func FailedToRespond(target parley.Agent, why string) *parley.Error {
 	code := parley.DependencyFailed
 	if slices.Contains([]string{waits.WhyRemoved, runs.WhyStopped, waits.WhyAway}, why) {
@@ -52,7 +53,7 @@ func FailedToRespond(target parley.Agent, why string) *parley.Error {
 // noAnswer is the reason of a failed ask whose answerer ended without an answer.
 const noAnswer = "it gave no answer"
 
-// reasonOf is why a delivery has ended without an answer, in a few words.
+// reasonOf returns in a few words why a delivery has ended without an answer.
 func reasonOf(d parley.Delivery) string {
 	if d.Failure == nil {
 		return noAnswer
@@ -60,7 +61,7 @@ func reasonOf(d parley.Delivery) string {
 	return Reason(d.Failure, d.Recipient)
 }
 
-// Reason is why somebody has failed, without its name.
+// Reason returns the text of a failure without the name of the participant that failed.
 func Reason(cause *parley.Error, who string) string {
 	if cause.Reason == parley.Gone {
 		return waits.WhyRemoved
@@ -68,7 +69,7 @@ func Reason(cause *parley.Error, who string) string {
 	return (&parley.Error{Message: strings.TrimPrefix(cause.Message, who+deliveries.DidNot)}).Plain()
 }
 
-// Spoken is a message in words, whatever it is made of.
+// Spoken returns the content of a message as text.
 func Spoken(c parley.Content) string {
 	parts := []string{}
 	for _, part := range []string{c.Text, c.Code} {
@@ -89,14 +90,14 @@ func responseFrom(target parley.Agent, text string) string {
 	return "Response from " + target.Name + ": " + text
 }
 
-// AskOutcome are how far a wait has come, with what is needed to tell whoever waits.
+// AskOutcome is the state of a wait, with what its asker is told.
 type AskOutcome struct {
 	parley.Wait
 	target parley.Agent
-	text   string // of the answer
+	text   string // the text of the answer
 }
 
-// OutcomeOf reads what there is to tell of a wait.
+// OutcomeOf reads the outcome of a wait.
 func OutcomeOf(u *unit.Unit, w parley.Wait) (now AskOutcome, err error) {
 	now.Wait = w
 	if w.State == parley.WaitWaiting {
@@ -106,7 +107,7 @@ func OutcomeOf(u *unit.Unit, w parley.Wait) (now AskOutcome, err error) {
 	return now, err
 }
 
-// Outcome is what a wait that is over means for whoever began it.
+// Outcome returns what a wait that is over means for its asker. begun is the wait as it began.
 func (now AskOutcome) Outcome(begun parley.Wait, made parley.Contacted) (parley.Contacted, error) {
 	switch {
 	case now.State == parley.WaitAnswered:
@@ -117,7 +118,7 @@ func (now AskOutcome) Outcome(begun parley.Wait, made parley.Contacted) (parley.
 	case now.State == parley.WaitAbandoned:
 		return made, runs.RunOver(begun.Run)
 	default:
-		if now.Until.Before(begun.Until) { // it could not be waited for any longer
+		if now.Until.Before(begun.Until) { // the wait ended early
 			begun.Until = now.Until
 		}
 		late := timeoutError(now.target.Name, begun)
@@ -126,7 +127,7 @@ func (now AskOutcome) Outcome(begun parley.Wait, made parley.Contacted) (parley.
 	}
 }
 
-// answerTo returns who answered an ask, and the text, if there is one. The answerer is the asked agent, unless the task was
+// answerTo returns the participant that answered an ask, and the text, if there is one. It is the asked agent, unless the task was
 // reassigned.
 func answerTo(u *unit.Unit, w parley.Wait) (who parley.Agent, text string, err error) {
 	from := w.Target

@@ -15,7 +15,7 @@ import (
 // maxParked is how many asks to one agent may be parked at a time.
 const maxParked = 256
 
-// park has the ask that a run answers end with the task that the run was given. E002 if too many asks are parked.
+// park lets the ask that a run answers end with the task that the run was given. E002 if too many asks are parked.
 func park(u *unit.Unit, r parley.Run, t parley.Task) error {
 	if !r.Ask || len(r.Triggers) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func park(u *unit.Unit, r parley.Run, t parley.Task) error {
 	return waits.KeepWait(u, &w, after)
 }
 
-// mayPark refuses to park more asks to an agent than there may be.
+// mayPark refuses to park more asks to an agent than maxParked.
 func mayPark(u *unit.Unit, target string) error {
 	parked, err := u.Waits().Parked(target)
 	if err != nil || len(parked) < maxParked {
@@ -42,7 +42,7 @@ func mayPark(u *unit.Unit, target string) error {
 		Retryable(0).Suggest("try again when some of that work has ended")
 }
 
-// AskOf is the ask that ends with a task, if it has not ended.
+// AskOf returns the open ask that ends with a task.
 func AskOf(u *unit.Unit, task string) (w parley.Wait, open bool, err error) {
 	if task == "" {
 		return w, false, nil
@@ -54,7 +54,7 @@ func AskOf(u *unit.Unit, task string) (w parley.Wait, open bool, err error) {
 	return w, err == nil && !w.State.Ended(), err
 }
 
-// askDepth is the depth of what the runs of a task ask: that of the ask which the task answers, plus one.
+// askDepth returns the depth of asks from the runs of a task: that of the ask which the task answers, plus one.
 func askDepth(u *unit.Unit, t parley.Task) (int, error) {
 	if t.Source != parley.TaskFromAsk {
 		return 0, nil
@@ -69,7 +69,7 @@ func askDepth(u *unit.Unit, t parley.Task) (int, error) {
 // answerState says what the end of a run means for the ask that its task answers.
 type answerState struct {
 	Parked bool // the ask ends with the task of the run
-	GoesOn bool // which does not end with the run
+	GoesOn bool // that task does not end with the run
 }
 
 // StateOfAnswer returns it for a run that is about to end well.
@@ -130,7 +130,7 @@ func askTaskEnded(u *unit.Unit, t parley.Task, answer string) error {
 		return answerAsk(u, w, answer)
 	}
 	if live, err := u.Runs().InTask(t.ID); err != nil || len(live) > 0 {
-		return err // its text is the answer: see lastRunEnded
+		return err // the text of a live run will be the answer: see lastRunEnded
 	}
 	return failAsk(u, w, t)
 }
@@ -176,17 +176,17 @@ func sayResult(u *unit.Unit, w parley.Wait, t parley.Task) (string, error) {
 		From: t.Assignee, To: w.Waiter, Conversation: request.Conversation, Type: parley.TypeResponse, Task: t.ID, Source: runs.SourceRun,
 		InReplyTo: request.ID, TraceID: request.TraceID, Hops: request.Hops + 1, Content: parley.Content{Text: u.Core.Fitting(t.Result.Text)},
 	}
-	if t.Assignee != w.Target { // it was given to somebody else, who may not read there
+	if t.Assignee != w.Target { // the new assignee may not read the conversation
 		m.Conversation, m.InReplyTo = t.Conversation, ""
 	}
 	m, err = messages.Utter(u, m)
 	if m.Seq == 0 {
-		m.ID = "" // there is nowhere to say it any more
+		m.ID = "" // the conversation was deleted
 	}
 	return m.ID, err
 }
 
-// lastRunEnded ends the ask of a task that was completed without a word, once the last of its runs has ended.
+// lastRunEnded ends the ask of a task that was completed without a result, once the last of its runs has ended.
 func lastRunEnded(u *unit.Unit, r parley.Run) error {
 	_, open, err := AskOf(u, r.Task)
 	if err != nil || !open {
@@ -212,8 +212,8 @@ func requestComes(u *unit.Unit, t parley.Task, without parley.Run) (bool, error)
 	return d.Open() && (d.Lease == "" || d.Lease != without.ID), nil
 }
 
-// CancelAsked cancels what answers the asks of a run that was cancelled by a person, a task, or another answer: a task
-// with all under it, or the run that answers. What somebody else waits for goes on.
+// CancelAsked cancels the answers to the asks of a run that a person, a task or another answer has cancelled: a task with all its
+// subtasks, or the run that answers. An answer that another participant waits for goes on.
 func CancelAsked(u *unit.Unit, r parley.Run, asks []parley.Wait) error {
 	why := r.Agent + " does not need it any more: its run was cancelled " + r.Cancel
 	for _, asked := range asks {
@@ -301,9 +301,8 @@ func HoldAnswer(u *unit.Unit, r *parley.Run) error {
 	return err
 }
 
-// Needs is called when work needs a further participant, to do a part of it or to approve a call. That participant may be an
-// agent with one session, or one slot, that waits for the answer which this work is to give. Then neither could go on, so
-// its ask is late at once.
+// Needs is called when work needs another participant, to do a part of it or to approve a call. That participant may be an agent with
+// one session or one slot, which waits for the answer that this work is to give. Then neither could go on, so its ask is late at once.
 func Needs(u *unit.Unit, agent string) error {
 	if agent == "" {
 		return nil
@@ -328,8 +327,8 @@ func Needs(u *unit.Unit, agent string) error {
 	return nil
 }
 
-// needsTask is called when a task was asked for: it needs its assignee. If it depends on others, it also needs the runs
-// at these to end, and one of them may wait for the answer that the task is a part of.
+// needsTask is called when a task was requested: it needs its assignee. If it depends on other tasks, it also needs the runs of these
+// to end, and one of them may wait for the answer that the task is a part of.
 func needsTask(u *unit.Unit, t parley.Task) error {
 	if err := Needs(u, t.Assignee); err != nil || len(t.DependsOn) == 0 {
 		return err
@@ -343,7 +342,7 @@ func needsTask(u *unit.Unit, t parley.Task) error {
 	return err
 }
 
-// freeIfNeeded makes those asks of a node late whose answers need one of some nodes.
+// freeIfNeeded makes those asks of a node late whose answers need one of the callers.
 func freeIfNeeded(u *unit.Unit, n waits.Node, callers map[waits.Node]bool) error {
 	list, err := waits.WaitsOf(u, n)
 	for i := range list {
@@ -354,7 +353,7 @@ func freeIfNeeded(u *unit.Unit, n waits.Node, callers map[waits.Node]bool) error
 	return err
 }
 
-// lateIfNeeded makes an ask late whose answer needs one of its own waiters.
+// lateIfNeeded makes an ask late whose answer needs one of the callers.
 func lateIfNeeded(u *unit.Unit, w *parley.Wait, callers map[waits.Node]bool) error {
 	if !w.Ask {
 		return nil

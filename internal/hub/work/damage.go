@@ -33,7 +33,7 @@ func restorePurpose(u *unit.Unit, d *parley.Delivery) error {
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err
 	}
-	if d.Purpose != "" { // only an error is quiet
+	if d.Purpose != "" { // only an error wakes nobody
 		d.Waking = d.Purpose != parley.PurposeError
 		return nil
 	}
@@ -56,12 +56,12 @@ func taskDamaged(u *unit.Unit, d parley.Delivery) error {
 	}
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil || d.Purpose == "" || !recipient.Dispatched() {
-		return err // others end their tasks themselves
+		return err // other agents end their tasks themselves
 	}
 	list, err := u.Tasks().Assigned(d.Recipient)
 	for _, t := range list {
 		if err == nil {
-			t, err = u.Tasks().Get(t.ID) // it may have ended with another
+			t, err = u.Tasks().Get(t.ID) // it may have ended with an earlier one
 		}
 		if err == nil && t.Status == parley.TaskActive {
 			err = FailUnlessOn(u, t, Because(*d.Failure, d.Recipient))
@@ -70,7 +70,8 @@ func taskDamaged(u *unit.Unit, d parley.Delivery) error {
 	return err
 }
 
-// TaskBegunBy is the task that a damaged message began. The message itself no longer names it.
+// TaskBegunBy returns the task that a damaged message began, because the message itself no longer names it. It returns nothing if there
+// is none.
 func TaskBegunBy(u *unit.Unit, message string) (string, error) {
 	t, err := u.Tasks().Begun(message)
 	return t.ID, unit.IgnoreNotFound(err)
@@ -80,7 +81,7 @@ func TaskBegunBy(u *unit.Unit, message string) (string, error) {
 // must stay as long as a delivery of it is open.
 func Lost(u *unit.Unit, d parley.Delivery) (m parley.Message, found bool, err error) {
 	if d.State.Settled() {
-		return m, false, nil // then it may have been erased
+		return m, false, nil // the message may have been erased
 	}
 	if d.Damage == nil {
 		now, err := u.Deliveries().Get(d.Message, d.Recipient)
@@ -88,7 +89,7 @@ func Lost(u *unit.Unit, d parley.Delivery) (m parley.Message, found bool, err er
 			return m, false, err
 		}
 		if now.Message != "" {
-			return m, false, nil // it has ended meanwhile, or can be read again
+			return m, false, nil // the delivery has ended meanwhile, or can be read again
 		}
 		if _, err := u.Conversations().Find(d.Conversation); err != nil {
 			return m, false, unit.IgnoreNotFound(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Requested notes by which message a task was asked for.
+// Requested stores which message asked for a task.
 func Requested(u *unit.Unit, t parley.Task, m parley.Message) error {
 	after := t
 	after.Message, after.Conversation, after.TraceID = m.ID, m.Conversation, m.TraceID
@@ -24,7 +24,7 @@ func Requested(u *unit.Unit, t parley.Task, m parley.Message) error {
 	return needsTask(u, t)
 }
 
-// HangUnder puts a new task under another.
+// HangUnder makes a new task a subtask of parent. E005 if parent has ended, the tree is too deep, or too many of its tasks are open.
 func HangUnder(u *unit.Unit, t, parent *parley.Task) error {
 	if parent == nil {
 		return nil
@@ -48,7 +48,7 @@ func HangUnder(u *unit.Unit, t, parent *parley.Task) error {
 		Suggest("wait until some of them have ended")
 }
 
-// ParentOf is the task that a new one is to be under, or nil.
+// ParentOf returns the parent of a new task, or nil.
 func ParentOf(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 	if o.Work.Parent == "" {
 		return taskOf(u, o)
@@ -63,8 +63,7 @@ func ParentOf(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 	return &t, nil
 }
 
-// taskOf is the task of what a call comes from: that of its run, which is given one if it has none. Outside of runs
-// there is none.
+// taskOf returns the task of a call: that of its run, which gets one if it has none. It returns nil outside of runs.
 func taskOf(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 	id := ""
 	switch {
@@ -93,7 +92,7 @@ func taskOfHeld(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 	}
 	r, err := u.Runs().Get(o.Approved.Run)
 	if err != nil {
-		return nil, unit.IgnoreNotFound(err) // its conversation was deleted
+		return nil, unit.IgnoreNotFound(err) // the run was deleted with its conversation
 	}
 	if t, mine, err := TaskAt(u, r); err != nil || mine {
 		return &t, err
@@ -101,7 +100,7 @@ func taskOfHeld(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 	return giveTask(u, &r)
 }
 
-// giveTask gives a run a task of its own for what has woken it: the one that an earlier attempt was given, or a new one.
+// giveTask gives a run a task of its own: the task that an earlier attempt was given, or a new one.
 func giveTask(u *unit.Unit, r *parley.Run) (*parley.Task, error) {
 	earlier, err := runs.Earlier(u, *r)
 	if err != nil {
@@ -130,7 +129,7 @@ func giveTask(u *unit.Unit, r *parley.Run) (*parley.Task, error) {
 	return &t, moveApprovals(u, t, append(earlier, *r))
 }
 
-// makeTaskFor makes the task of what has woken a run.
+// makeTaskFor makes the task for what has woken a run.
 func makeTaskFor(u *unit.Unit, r parley.Run) (t parley.Task, err error) {
 	t = parley.Task{
 		Title: "a run of " + r.Agent, Requester: r.Agent, Assignee: r.Agent, Source: runs.SourceRun, Priority: parley.DefaultPriority, TraceID: r.TraceID,
@@ -149,11 +148,11 @@ func makeTaskFor(u *unit.Unit, r parley.Run) (t parley.Task, err error) {
 	return t, tasks.AddTask(u, t)
 }
 
-// fillFromTrigger fills in what a task has of the message that has woken its assignee.
+// fillFromTrigger fills in what a task takes over from the message that has woken its assignee.
 func fillFromTrigger(u *unit.Unit, t *parley.Task, trigger string) error {
 	m, err := u.Messages().Get(trigger)
 	if errors.Is(err, parley.ErrNotFound) {
-		return nil // it was not kept that long
+		return nil // the message was erased
 	}
 	if err != nil {
 		return err
@@ -175,7 +174,7 @@ func fillFromTrigger(u *unit.Unit, t *parley.Task, trigger string) error {
 	return err
 }
 
-// sooner is the earlier of two deadlines.
+// sooner returns the earlier of two deadlines.
 func sooner(a, b *time.Time) *time.Time {
 	if a == nil || b != nil && b.Before(*a) {
 		return b

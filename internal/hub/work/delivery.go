@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// PurposeMoved has what a delivery was for follow its step: the ask is over, the task has begun, or has failed. Where
-// fetching is all the ack there is, an answer is still waited for.
+// PurposeMoved updates what a delivery is for after its state has changed: the ask is over, the task has begun, or the task has failed.
+// For an agent that acknowledges by fetching, the ask stays open.
 func PurposeMoved(u *unit.Unit, before, after parley.Delivery) error {
 	if !after.Waking {
 		return nil
@@ -33,19 +33,18 @@ func PurposeMoved(u *unit.Unit, before, after parley.Delivery) error {
 	}
 }
 
-// GiveBack is what happens to a delivery when somebody had it and could not go on: it is tried again
-// after a pause, or ends.
+// GiveBack handles a delivery that its holder could not finish: the hub retries it after a pause, or ends it.
 func GiveBack(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, wait time.Duration) error {
 	return GiveBackAfter(u, d, f, cause, max(wait, f.Pause(d.Attempt+1)))
 }
 
-// GiveBackAfter is giveBack with exactly this pause.
+// GiveBackAfter is GiveBack with exactly this pause.
 func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, pause time.Duration) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil {
 		return err
 	}
-	tries := d.Attempt + 1
+	attempts := d.Attempt + 1
 	if over, err := Unwanted(u, d, recipient); err != nil || over {
 		return err
 	}
@@ -56,10 +55,10 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 		return deliveries.Move(u, d, parley.DeliveryAccepted, nil)
 	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
 		return deliveries.End(u, d, parley.DeliveryFailed, cause)
-	case recipient.Kind == parley.KindAgent && tries >= recipient.Attempts:
+	case recipient.Kind == parley.KindAgent && attempts >= recipient.Attempts:
 		why := cause.Message
-		if tries > 1 {
-			why += fmt.Sprintf(" (%d attempts)", tries)
+		if attempts > 1 {
+			why += fmt.Sprintf(" (%d attempts)", attempts)
 		}
 		return Die(u, d, parley.Errorf(cause.Code, "%s", why))
 	}
@@ -71,10 +70,11 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 		}
 		until = now.After(pause)
 	}
-	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = tries, cause, until })
+	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = attempts, cause, until })
 }
 
-// Unwanted ends a returned delivery that no recipient can take any more, or whose work is no longer wanted.
+// Unwanted ends a returned delivery whose recipient was removed, or whose work is no longer wanted. It returns true if it has ended the
+// delivery.
 func Unwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, error) {
 	if recipient.RemovedAt != nil {
 		return true, deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
@@ -82,7 +82,7 @@ func Unwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, e
 	return endIfOutdated(u, d)
 }
 
-// Die makes a dead letter of a delivery, and tells people.
+// Die makes a delivery a dead letter and notifies people.
 func Die(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	if err := deliveries.End(u, d, parley.DeliveryDead, cause.Suggest("an owner can retry or drop it: parley dead list")); err != nil {
 		return err
@@ -90,6 +90,7 @@ func Die(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	return messages.TellDead(u, *d)
 }
 
+// Expire ends a delivery that its recipient has not taken in time.
 func Expire(u *unit.Unit, d *parley.Delivery) error {
 	return deliveries.End(u, d, parley.DeliveryExpired, parley.Errorf(parley.TimedOut, "this expired before %s took it", d.Recipient).
 		Suggest("send it again with a longer ttl, or none"))

@@ -6,7 +6,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// freeDependants has what depends on a task that has ended go on, once nothing else is left to wait for, or fail.
+// freeDependants is called when a task has ended. Tasks that depend on it are offered to their assignees if they wait for nothing else,
+// or fail with it.
 func freeDependants(u *unit.Unit, t parley.Task) error {
 	list, err := u.Tasks().Dependants(t.ID)
 	if err != nil {
@@ -17,7 +18,7 @@ func freeDependants(u *unit.Unit, t parley.Task) error {
 			return err
 		}
 		switch {
-		case d.Status.Ended(): // meanwhile, with another
+		case d.Status.Ended(): // it has ended with an earlier one
 		case t.Status != parley.TaskCompleted:
 			err = EndTask(u, d, failing(tasks.NotCompleted(t)))
 		case d.Status == parley.TaskQueued:

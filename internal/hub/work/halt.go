@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// EndHalts does what is due for one agent.
+// EndHalts ends what is due for one agent: its pause, its sleep, or the time that a stop leaves to its runs.
 func EndHalts(u *unit.Unit, id string) error {
 	a, err := u.Agents().Find(id)
 	if err != nil || a.RemovedAt != nil {
@@ -31,7 +31,7 @@ func EndHalts(u *unit.Unit, id string) error {
 	return presence.ChangeHalt(u, a)
 }
 
-// cancelAll ends the runs of an agent that was stopped.
+// cancelAll cancels the runs of a stopped agent.
 func cancelAll(u *unit.Unit, a parley.Agent, why parley.Halt) error {
 	live, err := u.Runs().Live(a.ID)
 	reason := runs.StopOf(a.ID)

@@ -11,10 +11,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// SpeaksFor says whether the caller's word counts for a task.
+// SpeaksFor reports whether the caller may report on a task: its assignee and owners may.
 func SpeaksFor(u *unit.Unit, t parley.Task) bool { return t.Assignee == u.Me.ID || u.SeesAll() }
 
-// SayOfTask does what is said of a task: its progress, its result, its end.
+// SayOfTask applies a reported change to a task: its progress, its result, its end.
 func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 	if t.Status.Ended() {
 		return EndedAlready(*t)
@@ -41,7 +41,7 @@ func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 	return EndTask(u, *t, how)
 }
 
-// EndedAlready refuses what comes too late for a task.
+// EndedAlready is the error for a change of a task that has ended.
 func EndedAlready(t parley.Task) error {
 	next := "who asked for it may have it done again"
 	if t.Status == parley.TaskCompleted {
@@ -50,7 +50,7 @@ func EndedAlready(t parley.Task) error {
 	return parley.Errorf(parley.BadInput, "%s is %s already", t.ID, t.Status).Because(parley.Conflict).Suggest("%s", next)
 }
 
-// setResult keeps what a task will end with.
+// setResult stores the result that a task will end with.
 func setResult(u *unit.Unit, t *parley.Task, r *parley.TaskResult) error {
 	if r == nil {
 		return nil
@@ -60,7 +60,7 @@ func setResult(u *unit.Unit, t *parley.Task, r *parley.TaskResult) error {
 	return tasks.KeepTask(u, t, after)
 }
 
-// MustBeFree refuses to complete a task that something else is to be done for.
+// MustBeFree refuses to complete a task that has open subtasks or waits for an approval.
 func MustBeFree(u *unit.Unit, t parley.Task) error {
 	waits, err := tasks.WaitsOn(u, t)
 	switch {
@@ -77,11 +77,11 @@ func MustBeFree(u *unit.Unit, t parley.Task) error {
 	}
 }
 
-// keepProgress keeps how far a task has come. What is left out stays, but for blockers: with none it is not blocked any
-// more. The requester of one that has become blocked is told.
+// keepProgress stores how far a task has come. Fields that are left out keep their values, except for blockers: without any the task is
+// no longer blocked. The requester of a task that becomes blocked is told.
 func keepProgress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
 	waits, err := tasks.WaitsForOthers(u, *t)
-	if err == nil && t.Status == parley.TaskQueued && !waits { // what waits is still to be asked for
+	if err == nil && t.Status == parley.TaskQueued && !waits { // a task that depends on others is requested later
 		err = tasks.StepTask(u, t, parley.TaskActive, nil)
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func mergeProgress(before *parley.TaskProgress, p parley.TaskProgress) *parley.T
 	return &p
 }
 
-// tellBlocked lets the requester of a task know that it cannot go on. Only who fetches for itself is woken for it.
+// tellBlocked tells the requester of a task that the task is blocked. It wakes people and polling agents only.
 func tellBlocked(u *unit.Unit, t parley.Task) error {
 	to, err := u.Agents().Find(t.Requester)
 	if err != nil || to.RemovedAt != nil || to.ID == t.Assignee || to.ID == u.Finder {

@@ -28,8 +28,8 @@ func (s *Service) SweepTasks(ctx context.Context) error {
 	}
 }
 
-// failLate fails some of the tasks whose deadline has passed, those further up first: what is under them is cancelled
-// with them. One whose row cannot be read keeps no other from failing.
+// failLate fails a batch of tasks whose deadline has passed, parents first, because their subtasks are cancelled with them. A task
+// whose row cannot be read does not keep others from failing.
 func failLate(u *unit.Unit) error {
 	u.LeaveOut(nil)
 	due, err := u.Tasks().Due(u.Now, deliveries.DueBatch)

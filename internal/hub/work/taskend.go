@@ -22,13 +22,15 @@ type Ending struct {
 	outcome parley.TaskOutcome
 	result  *parley.TaskResult
 	cause   *parley.Error
-	own     bool   // by its assignee's word, whose runs go on
-	run     string // that ends with it by itself
-	answer  string // the message that its last run has ended with
+	own     bool   // the assignee has ended it: its runs go on
+	run     string // the run that is ending by itself
+	answer  string // the final message of its last run
 }
 
+// failing is the ending of a task that has failed.
 func failing(cause *parley.Error) Ending { return Ending{Status: parley.TaskFailed, cause: cause} }
 
+// Cancelling is the ending of a task that was cancelled.
 func Cancelling(reason string) Ending {
 	message := "cancelled"
 	if reason != "" {
@@ -37,8 +39,8 @@ func Cancelling(reason string) Ending {
 	return Ending{Status: parley.TaskCancelled, cause: parley.Errorf(parley.Unavailable, "%s", message)}
 }
 
-// EndTask ends a task with all that follows from it, in one update: what is under it is cancelled unless it was
-// completed, work on it is stopped, its requester is called back, and what depends on it goes on or has failed.
+// EndTask ends a task with all consequences, in one transaction: unless it was completed, its open subtasks are cancelled; work on it
+// stops; its requester gets a callback; and the tasks that depend on it begin or fail.
 func EndTask(u *unit.Unit, t parley.Task, how Ending) error {
 	ended := []parley.Task{t}
 	if err := endOne(u, &ended[0], how); err != nil {
@@ -89,7 +91,7 @@ func endOne(u *unit.Unit, t *parley.Task, how Ending) error {
 	return StopWork(u, *t, t.ID+" is "+string(t.Status), how)
 }
 
-// cancelUnder cancels what is open under a task that has ended without being completed.
+// cancelUnder cancels the open subtasks of a task that has ended without being completed.
 func cancelUnder(u *unit.Unit, t parley.Task) (ended []parley.Task, err error) {
 	g, err := tasks.FindSubtree(u, t.ID)
 	if err != nil {
@@ -110,8 +112,8 @@ func cancelUnder(u *unit.Unit, t parley.Task) (ended []parley.Task, err error) {
 // maxStopped bounds what one search for the deliveries of a task returns.
 const maxStopped = 1000
 
-// StopWork ends what is going on for a task: what its assignee wants approved, its runs, and what would wake its
-// assignee for it. Who fetches for itself is told, and is not given again what it has in hand: see outdated.
+// StopWork ends what is going on for a task: the approvals of its assignee, its runs, and the deliveries that would wake its assignee.
+// A polling assignee is told, and does not get again what it has already fetched: see endIfOutdated.
 func StopWork(u *unit.Unit, t parley.Task, why string, how Ending) error {
 	if err := withdrawApprovalsIn(u, t.ID); err != nil {
 		return err
@@ -139,7 +141,7 @@ func StopWork(u *unit.Unit, t parley.Task, why string, how Ending) error {
 		begun = begun || d.DeliveredAt != nil
 		switch {
 		case err != nil:
-		case d.Lease != "": // who has it says what came of it, or it comes back: see outdated
+		case d.Lease != "": // its holder settles it, or it is returned: see endIfOutdated
 		case done:
 			err = deliveries.Move(u, d, parley.DeliveryAnswered, nil)
 		default:
@@ -167,13 +169,13 @@ func settleShownTask(u *unit.Unit, t parley.Task, assignee parley.Agent) error {
 	return err
 }
 
-// Drop ends a delivery that nobody wants any more. Its sender knows.
+// Drop ends a delivery that is no longer wanted. The sender knows why, and is not told.
 func Drop(u *unit.Unit, d *parley.Delivery, why string) error {
 	cause := parley.Errorf(parley.Unavailable, "%s", why)
 	return deliveries.Move(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
 }
 
-// TellAssignee lets somebody who works on a task without a run know that it need not any more.
+// TellAssignee tells an assignee that works on a task without a run that the work is no longer wanted.
 func TellAssignee(u *unit.Unit, t parley.Task, a parley.Agent, why string) error {
 	if a.RemovedAt != nil || a.Dispatched() || t.Conversation == "" {
 		return nil
@@ -188,7 +190,7 @@ func TellAssignee(u *unit.Unit, t parley.Task, a parley.Agent, why string) error
 	return err
 }
 
-// reportEnd calls back whoever waits for a task that has ended. What has ended itself is not woken for it any more.
+// reportEnd sends the callback of a task that has ended. It does not wake the assignee of a parent that has ended too.
 func reportEnd(u *unit.Unit, t *parley.Task) error {
 	if t.CallbackTo == "" || t.Callback != "" {
 		return nil
@@ -223,8 +225,8 @@ func reportEnd(u *unit.Unit, t *parley.Task) error {
 	return tasks.KeepTask(u, t, after)
 }
 
-// CalledBack is who waits for a task: the assignee of the task it is under, or else its requester; and for what, where that
-// has not ended.
+// CalledBack returns the recipient of a task's callback: the assignee of its parent, or else its requester. The purpose is empty if the
+// parent has ended.
 func CalledBack(u *unit.Unit, t parley.Task) (to parley.Agent, purpose parley.Purpose, err error) {
 	id, purpose := t.Requester, parley.PurposeCallback
 	if t.Parent != "" {
@@ -240,7 +242,7 @@ func CalledBack(u *unit.Unit, t parley.Task) (to parley.Agent, purpose parley.Pu
 	return to, purpose, err
 }
 
-// taskSeen is called when somebody has begun with a request for work.
+// taskSeen is called when the assignee has seen the request for a task: the task begins.
 func taskSeen(u *unit.Unit, d parley.Delivery) error {
 	t, mine, err := taskBehind(u, d)
 	if err != nil || !mine || t.Status != parley.TaskQueued {
@@ -252,8 +254,8 @@ func taskSeen(u *unit.Unit, d parley.Delivery) error {
 	return tasks.StepTask(u, &t, parley.TaskActive, nil)
 }
 
-// taskDeliveryEnded is called when a delivery has ended in a failure: so has the task that it was for. Work that an
-// agent was given for what woke it fails with that as well.
+// taskDeliveryEnded is called when a delivery has failed: the task that it was for fails too, and so does the task that a run was given
+// for it.
 func taskDeliveryEnded(u *unit.Unit, d parley.Delivery) error {
 	if d.Failure != nil && errors.Is(d.Failure, parley.ErrDamagedRow) {
 		return taskDamaged(u, d)
@@ -270,13 +272,13 @@ func taskDeliveryEnded(u *unit.Unit, d parley.Delivery) error {
 	return EndTask(u, t, how)
 }
 
-// Because is the cause of a failure without the name of whoever has failed.
+// Because returns a failure without the name of the participant that failed.
 func Because(cause parley.Error, who string) *parley.Error {
 	cause.Message = Reason(&cause, who)
 	return &cause
 }
 
-// taskBehind is the open task of its recipient that a delivery is for.
+// taskBehind returns the open task of its recipient that a delivery is for. mine is false if there is none.
 func taskBehind(u *unit.Unit, d parley.Delivery) (t parley.Task, mine bool, err error) {
 	var id string
 	if d.Purpose == "" {
@@ -296,18 +298,18 @@ func taskBehind(u *unit.Unit, d parley.Delivery) (t parley.Task, mine bool, err 
 		return t, mine, err
 	}
 	request, err := u.Messages().Get(t.Message)
-	return t, d.Seq >= request.Seq, unit.IgnoreNotFound(err) // what is older was for an earlier attempt
+	return t, d.Seq >= request.Seq, unit.IgnoreNotFound(err) // an older delivery was for an earlier attempt
 }
 
-// endIfOutdated ends a delivery that comes back and asks for what is not wanted any more, and says whether it was such a
-// one: its task has ended, was given to another, or is asked for anew. What only tells of a task is never too late.
+// endIfOutdated ends a returned delivery whose task has ended, was given to another assignee, or was requested again. It returns true
+// if it has ended the delivery. A delivery that only reports on a task is never outdated.
 func endIfOutdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	if d.Purpose != parley.PurposeTask && d.Purpose != parley.PurposeCallback {
 		return false, nil
 	}
 	m, err := u.Messages().Get(d.Message)
 	if err != nil || m.Task == "" || m.Type == parley.TypeStatus || m.Source == waits.SourceAsk || m.Source == reports.SourceResult && m.From != parley.System {
-		return false, unit.IgnoreNotFound(err) // what has no id any more is damaged, and ends when it is taken
+		return false, unit.IgnoreNotFound(err) // a message without an id is damaged, and its delivery ends when it is taken
 	}
 	t, mine, err := taskBehind(u, *d)
 	switch {
@@ -329,7 +331,7 @@ func EndTasksOf(u *unit.Unit, a parley.Agent) error {
 		return err
 	}
 	for _, t := range list {
-		if t, err = u.Tasks().Get(t.ID); err == nil && !t.Status.Ended() { // it may have ended with another
+		if t, err = u.Tasks().Get(t.ID); err == nil && !t.Status.Ended() { // it may have ended with an earlier one
 			err = EndTask(u, t, failing(parley.Errorf(parley.Unavailable, "removed")))
 		}
 		if err != nil {
@@ -339,10 +341,10 @@ func EndTasksOf(u *unit.Unit, a parley.Agent) error {
 	return nil
 }
 
-// WhyDeleted is why something ends with the conversation that it was in.
+// WhyDeleted is the reason for ending what was going on in a deleted conversation.
 const WhyDeleted = "its conversation was deleted"
 
-// WorkIn are the open tasks that were asked for in a conversation, or that the runs in it are in.
+// WorkIn returns the open tasks that were requested in a conversation, or that its runs belong to.
 func WorkIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []string, err error) {
 	open, err := u.Tasks().List(parley.TaskFilter{Open: true, Limit: math.MaxInt32}, "")
 	for _, t := range open {
@@ -353,14 +355,14 @@ func WorkIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []string,
 	return ids, err
 }
 
-// EndWork fails those of some tasks that nothing goes on for, now that their conversation is gone.
+// EndWork fails those tasks of a deleted conversation that do not go on.
 func EndWork(u *unit.Unit, ids []string) error {
 	for _, id := range ids {
 		t, err := u.Tasks().Get(id)
 		if err != nil {
 			return err
 		}
-		if !t.Status.Ended() { // it may have ended with another
+		if !t.Status.Ended() { // it may have ended with an earlier one
 			err = FailUnlessOn(u, t, parley.Errorf(parley.Unavailable, WhyDeleted).Suggest("have it done again"))
 		}
 		if err != nil {

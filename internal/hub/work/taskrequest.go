@@ -13,8 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Offer asks the assignee of a queued task for it, unless it waits for others: by the request that was kept back while
-// it did, or by another.
+// Offer asks the assignee of a queued task to do it, unless the task depends on others: by the request that was kept back, or by a new
+// one.
 func Offer(u *unit.Unit, t *parley.Task) error {
 	if waits, err := tasks.WaitsForOthers(u, *t); err != nil || waits {
 		return err
@@ -24,9 +24,9 @@ func Offer(u *unit.Unit, t *parley.Task) error {
 		return err
 	}
 	if own := t.Assignee == t.Requester; own && t.Assignee == u.Me.ID && !assignee.Dispatched() {
-		return tasks.StepTask(u, t, parley.TaskActive, nil) // it knows
+		return tasks.StepTask(u, t, parley.TaskActive, nil) // the assignee needs no request
 	}
-	if t.Message == "" || t.Attempt > 1 { // the first request may be for another
+	if t.Message == "" || t.Attempt > 1 { // the first request may be for another assignee
 		return requestAgain(u, t)
 	}
 	m, err := u.Messages().Get(t.Message)
@@ -39,8 +39,7 @@ func Offer(u *unit.Unit, t *parley.Task) error {
 	return err
 }
 
-// CallBackTo has the end of a task told in a conversation, unless it has its place already, or nobody waits for it but
-// who does it.
+// CallBackTo sets where the end of a task is told, unless that is set already. A task that its assignee has set itself has no callback.
 func CallBackTo(t *parley.Task, where string) {
 	if t.Assignee == t.Requester && t.Parent == "" {
 		t.CallbackTo = ""
@@ -49,7 +48,7 @@ func CallBackTo(t *parley.Task, where string) {
 	unit.SetDefault(&t.CallbackTo, where)
 }
 
-// requestAgain posts the request for a task once more, for its assignee of now. It is the hub's: nobody has sent it.
+// requestAgain posts the request for a task again, to its present assignee. The hub is the sender.
 func requestAgain(u *unit.Unit, t *parley.Task) error {
 	request, text, err := findRequest(u, *t)
 	if err != nil {
@@ -92,7 +91,7 @@ func requestAgain(u *unit.Unit, t *parley.Task) error {
 	return needsTask(u, *t)
 }
 
-// findRequest is what a task was asked for with. What the hub repeats says whose words these are.
+// findRequest returns the message and the text that a task was requested with. The text says whose words it repeats.
 func findRequest(u *unit.Unit, t parley.Task) (m parley.Message, text parley.Wording, err error) {
 	first, err := u.Messages().Get(t.Message)
 	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
@@ -101,21 +100,21 @@ func findRequest(u *unit.Unit, t parley.Task) (m parley.Message, text parley.Wor
 	if err != nil {
 		return m, text, err
 	}
-	if first.Damage != nil { // its words are lost
+	if first.Damage != nil { // the text is lost
 		first.Content.Text = t.Title + "\n\n" + first.Damage.Message
 	}
 	m.Content, m.Payload, m.Hops = first.Content, first.Payload, first.Hops
 	said := cmp.Or(m.Content.Text, t.Title)
 	if first.Source == unit.SourceContact {
-		return m, text.Quote(t.Requester, said), nil // it begins with that
+		return m, text.Quote(t.Requester, said), nil // its text begins with the header
 	}
 	requester, err := u.Agents().Find(t.Requester)
 	header := parley.Contact{Pattern: parley.PatternDelegate, Priority: t.Priority}.Header(requester, t.ID)
 	return m, header.Own("\n\n").Quote(t.Requester, said), err
 }
 
-// RequestPlace is where the assignee of a task is asked for it: where it was given the task, or in the DM with the
-// requester, or, if that is gone or is itself, with the hub.
+// RequestPlace returns where the assignee of a task is asked to do it: where it was given the task, or in the DM with the requester or,
+// if that was removed or is the assignee itself, with the hub.
 func RequestPlace(u *unit.Unit, t parley.Task) (string, error) {
 	where, err := u.Conversations().Find(t.Conversation)
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// TaskRunEnded is called when a run in a task has ended well, with its answer: it completes the task, unless
-// something under it is open, or something waits for its next run.
+// TaskRunEnded is called when a run in a task has ended well. It completes the task with the answer of the run, unless the task goes
+// on.
 func TaskRunEnded(u *unit.Unit, r parley.Run, text string) error {
 	t, mine, err := TaskAt(u, r)
 	if err != nil || !mine {
@@ -37,8 +37,8 @@ func TaskRunEnded(u *unit.Unit, r parley.Run, text string) error {
 	return EndTask(u, t, how)
 }
 
-// TaskRunFailed is called when a run in a task has not ended well: then the task has failed, unless it goes on, or what
-// woke the run comes again.
+// TaskRunFailed is called when a run in a task has failed. The task fails too, unless it goes on, or the hub retries the deliveries
+// that woke the run.
 func TaskRunFailed(u *unit.Unit, r parley.Run, cause *parley.Error) error {
 	t, mine, err := TaskAt(u, r)
 	if err != nil || !mine {
@@ -51,7 +51,7 @@ func TaskRunFailed(u *unit.Unit, r parley.Run, cause *parley.Error) error {
 	return FailUnlessOn(u, t, Because(*cause, r.Agent))
 }
 
-// TaskAt is the open task that a run is in, if it is its agent's own.
+// TaskAt returns the open task that a run is in. mine is false if it has none, or if the task is given to another agent.
 func TaskAt(u *unit.Unit, r parley.Run) (t parley.Task, mine bool, err error) {
 	if r.Task == "" {
 		return t, false, nil
@@ -63,8 +63,8 @@ func TaskAt(u *unit.Unit, r parley.Run) (t parley.Task, mine bool, err error) {
 	return t, err == nil && !t.Status.Ended() && t.Assignee == r.Agent, err
 }
 
-// EnterTask keeps a planned run in the task of its trigger only if that task is open and its agent's own. A further attempt, and
-// one after a crash, goes on with the task that an earlier run was given.
+// EnterTask sets the task of a planned run: that of its trigger if it is open and given to the agent. A further attempt, or one after a
+// crash, goes on with the task that an earlier run was given.
 func EnterTask(u *unit.Unit, r *parley.Run, lead parley.Delivery) (err error) {
 	if r.Task == "" && (r.Attempt > 1 || lead.Failure != nil) {
 		r.Task, err = reports.GivenFor(u, lead)
@@ -84,7 +84,7 @@ func EnterTask(u *unit.Unit, r *parley.Run, lead parley.Delivery) (err error) {
 	return err
 }
 
-// lastSaid is the last message that a run has posted where it was woken, if there is one.
+// lastSaid returns the last message that a run has posted in the conversation that woke it, if there is one.
 func lastSaid(u *unit.Unit, r parley.Run) (last parley.Message, err error) {
 	list, err := runs.PostedBy(u, r)
 	for _, m := range list {
@@ -124,7 +124,7 @@ func FailUnlessOn(u *unit.Unit, t parley.Task, cause *parley.Error) error {
 	return EndTask(u, t, failing(cause))
 }
 
-// EndRun ends a run: its token is gone, with what it holds open, and its agent may start another.
+// EndRun ends a run: its token and its waits end with it, and its agent may start another run.
 func EndRun(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
 	if err := runs.Step(u, r, to, edit); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/waits"
 )
 
-// Block says that a run waits for somebody. It needs no slot while it does.
+// Block marks a run as waiting, so that it needs no slot.
 func Block(u *unit.Unit, r *parley.Run) error {
 	if r == nil || r.State == parley.RunWaiting {
 		return nil
@@ -26,7 +26,7 @@ func Block(u *unit.Unit, r *parley.Run) error {
 	return runs.Step(u, r, parley.RunWaiting, nil)
 }
 
-// Unblock has a run go on, unless it waits for something else too.
+// Unblock marks a waiting run as running, unless it waits for something else too.
 func Unblock(u *unit.Unit, run string) error {
 	if run == "" {
 		return nil
@@ -47,8 +47,7 @@ func Unblock(u *unit.Unit, run string) error {
 	return runs.Step(u, &r, parley.RunRunning, nil)
 }
 
-// askEnded is called when the delivery of an ask has settled: that ends the ask, unless it is parked and this is no
-// answer.
+// askEnded is called when the delivery of an ask has settled. It ends the ask, unless the ask is parked and the delivery has no answer.
 func askEnded(u *unit.Unit, d parley.Delivery) error {
 	w, err := u.Waits().Ask(d.Message)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && w.State.Ended() {
@@ -61,7 +60,7 @@ func askEnded(u *unit.Unit, d parley.Delivery) error {
 		return EndAsk(u, w, d.Answer, nil)
 	}
 	if w.Work != "" {
-		return nil // it ends with its task
+		return nil // the ask ends with its task
 	}
 	target, err := u.Agents().Find(w.Target)
 	if err != nil {
@@ -85,7 +84,7 @@ func EndAsk(u *unit.Unit, w parley.Wait, answer string, failure *parley.Error) e
 	case err != nil || before.State == parley.WaitAbandoned:
 		return err
 	case !awaited && before.State == parley.WaitWaiting && w.Approval != "" && w.Run == "":
-		return nil // the approval was withdrawn, and nobody else has asked
+		return nil // the approval was withdrawn, and no run asks
 	case awaited:
 		return tellWaiters(u, w, failure)
 	default:
@@ -93,8 +92,8 @@ func EndAsk(u *unit.Unit, w parley.Wait, answer string, failure *parley.Error) e
 	}
 }
 
-// tellWaiters tells all who wait for an ask what came of it: a run that is blocked, and the approval that it was made for.
-// It may be both, where a call is made again that somebody has approved.
+// tellWaiters tells all that wait for an ask its outcome: a blocked run, and the approval that the ask was made for. Both may exist if
+// an approved call is made again.
 func tellWaiters(u *unit.Unit, w parley.Wait, failure *parley.Error) error {
 	if err := Unblock(u, w.Run); err != nil || w.Approval == "" {
 		return err
@@ -102,10 +101,10 @@ func tellWaiters(u *unit.Unit, w parley.Wait, failure *parley.Error) error {
 	return ApprovedAskEnded(u, w, failure)
 }
 
-// bringAnswer brings what has come of an ask to whoever has not waited for it, once.
+// bringAnswer sends the outcome of an ask, once, to an asker that no longer waits for it.
 func bringAnswer(u *unit.Unit, w parley.Wait) error {
 	request, err := u.Messages().Get(w.Message)
-	if err = unit.IgnoreNotFound(err); err != nil { // its id may be damaged
+	if err = unit.IgnoreNotFound(err); err != nil { // the id of the message may be damaged
 		return err
 	}
 	who, text, err := answerTo(u, w)
@@ -124,7 +123,7 @@ func bringAnswer(u *unit.Unit, w parley.Wait) error {
 	return waits.KeepWait(u, &w, after)
 }
 
-// tellAsker tells whoever has made an ask what has come of it, where it has asked from.
+// tellAsker sends the asker a callback with the outcome, in the conversation that it asked from.
 func tellAsker(u *unit.Unit, a waits.Asked, text string) (m parley.Message, err error) {
 	c := reports.Callback{
 		To: a.Waiter, Conversation: a.Conversation, About: a.Target, Source: waits.SourceAsk, Text: parley.Framed(a.Target, text),
@@ -139,8 +138,8 @@ func tellAsker(u *unit.Unit, a waits.Asked, text string) (m parley.Message, err 
 	return reports.SendCallback(u, c)
 }
 
-// setCallbackOrigin gives a callback the task of the run that has asked, which may have been given one since, and the message
-// that the run was to answer.
+// setCallbackOrigin sets the task of a callback, which the asking run may have been given since, and the message that the run was to
+// answer.
 func setCallbackOrigin(u *unit.Unit, w parley.Wait, c *reports.Callback) error {
 	c.Task = w.Task
 	if c.Task == "" && w.Approval != "" && w.Run == "" {
@@ -161,10 +160,10 @@ func setCallbackOrigin(u *unit.Unit, w parley.Wait, c *reports.Callback) error {
 	return err
 }
 
-// TooLate ends the time of a wait, if it is not over.
+// TooLate makes an ask late that has reached its time.
 func TooLate(u *unit.Unit, w *parley.Wait) error { return makeLate(u, w, w.Until) }
 
-// makeLate lets the asker go on; the answer will be delivered to it. Its time was up at the moment given.
+// makeLate lets the asker go on at the time until; the hub will deliver the answer to it later.
 func makeLate(u *unit.Unit, w *parley.Wait, until time.Time) error {
 	if w.State != parley.WaitWaiting {
 		return nil
@@ -179,8 +178,8 @@ func makeLate(u *unit.Unit, w *parley.Wait, until time.Time) error {
 	return tellWaiters(u, *w, timeoutError(target.Name, *w))
 }
 
-// Detach is called when whoever waits is not connected any more. Outside of a run the answer is brought to it when
-// it comes. A run that goes on is brought it too; with one that ends its waits end. An approval waits on.
+// Detach is called when the asker is no longer connected. Outside of a run, and for a run that goes on, the hub delivers the answer
+// when it comes. The waits of a run that has ended end too. The wait of an approval goes on.
 func Detach(u *unit.Unit, w *parley.Wait) error {
 	if w.State != parley.WaitWaiting || w.Node == "" {
 		return nil
@@ -200,8 +199,8 @@ func Detach(u *unit.Unit, w *parley.Wait) error {
 	return Unblock(u, w.Run)
 }
 
-// leave ends the waits of somebody who has ended. An ask that it goes without is abandoned, or is late, unless an
-// approval waits for it too.
+// leave ends the waits of a run or participant that has ended. An ask becomes abandoned or late, as asks says, unless an approval waits
+// for it too.
 func leave(u *unit.Unit, list []parley.Wait, asks parley.WaitState) error {
 	for i := range list {
 		w := &list[i]
@@ -211,7 +210,7 @@ func leave(u *unit.Unit, list []parley.Wait, asks parley.WaitState) error {
 		case !w.Ask:
 			err = waits.EraseRow(u.Tx, w.ID)
 		case approvalWaits && w.Run != "":
-			if err = Detach(u, w); err == nil && asks == parley.WaitAbandoned { // only the approval waits on
+			if err = Detach(u, w); err == nil && asks == parley.WaitAbandoned { // now only the approval waits
 				after := *w
 				after.Run = ""
 				err = waits.KeepWait(u, w, after)
@@ -226,8 +225,8 @@ func leave(u *unit.Unit, list []parley.Wait, asks parley.WaitState) error {
 	return nil
 }
 
-// freeWaits is called when a run has ended by any means: what it waited for nobody waits for any more. A run that has
-// ended well has only not waited that long, as a program whose shell gives up early: it is brought the answer.
+// freeWaits is called when a run has ended in any way, and ends its waits. If the run has ended well, it has only stopped waiting, like
+// a program whose shell gives up early: the hub delivers the answer.
 func freeWaits(u *unit.Unit, r parley.Run) error {
 	list, err := u.Waits().Of(r.ID)
 	if err != nil {
@@ -239,7 +238,7 @@ func freeWaits(u *unit.Unit, r parley.Run) error {
 	return leave(u, list, parley.WaitAbandoned)
 }
 
-// FreeWaitsOf is freeWaits for a participant that was removed.
+// FreeWaitsOf ends the waits of a participant that was removed.
 func FreeWaitsOf(u *unit.Unit, a parley.Agent) error {
 	list, err := u.Waits().By(a.ID)
 	if err != nil {
@@ -248,7 +247,7 @@ func FreeWaitsOf(u *unit.Unit, a parley.Agent) error {
 	return leave(u, list, parley.WaitAbandoned)
 }
 
-// FailAsks ends the open asks to an agent that cannot answer any more. What a run of it is at ends with the run.
+// FailAsks ends the open asks to an agent that cannot answer any more. An ask that a run works on ends with the run.
 func FailAsks(u *unit.Unit, a parley.Agent, why parley.Trouble) error {
 	list, err := waits.OpenAsks(u, a.ID)
 	if err != nil {
@@ -278,7 +277,7 @@ func WentAway(u *unit.Unit, id string) error {
 	return FailAsks(u, a, parley.Trouble{Failure: parley.FailureLost, Reason: waits.WhyAway})
 }
 
-// LoseAsks tells those who wait for asks that these are gone with their conversation. Who is connected sees it.
+// LoseAsks tells the askers that their asks were deleted with the conversation. A connected asker sees it in its call.
 func LoseAsks(u *unit.Unit, list []waits.Asked) error {
 	for _, a := range list {
 		if err := loseAsk(u, a); err != nil {
@@ -288,6 +287,7 @@ func LoseAsks(u *unit.Unit, list []waits.Asked) error {
 	return nil
 }
 
+// loseAsk tells one asker that its ask was deleted.
 func loseAsk(u *unit.Unit, a waits.Asked) error {
 	waiter, err := u.Agents().Find(a.Waiter)
 	if err != nil || waiter.RemovedAt != nil {
@@ -312,6 +312,7 @@ func loseAsk(u *unit.Unit, a waits.Asked) error {
 	return err
 }
 
+// RecoverWait ends a wait whose process has ended.
 func RecoverWait(u *unit.Unit, w *parley.Wait) error {
 	if w.Ask {
 		return Detach(u, w)
@@ -322,7 +323,7 @@ func RecoverWait(u *unit.Unit, w *parley.Wait) error {
 	return Unblock(u, w.Run)
 }
 
-// EachWait does something to all waits that find returns, in small updates. While there are none it only reads.
+// EachWait calls do for all waits that find returns, in small transactions. While there are none it only reads.
 func EachWait(ctx context.Context, core *unit.Core, find func(*unit.Unit, int) ([]parley.Wait, error), do func(*unit.Unit, *parley.Wait) error) error {
 	for {
 		var list []parley.Wait

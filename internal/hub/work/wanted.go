@@ -10,11 +10,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// MostErrors bounds what is looked at to find the errors about one message.
+// MostErrors bounds how many messages are searched for the errors about one message.
 const MostErrors = 100
 
-// Wants reports whether a delivery still wants something of its recipient: an answer to an ask that somebody waits for, a
-// task that is open and its own, a decision, or an ack by a deadline.
+// Wants reports whether a delivery still wants something from its recipient: an answer that the asker waits for, an open task of the
+// recipient's own, a decision, or an ack by a deadline.
 func Wants(u *unit.Unit, d parley.Delivery, m parley.Message) (bool, error) {
 	switch d.Purpose {
 	case parley.PurposeAsk:
@@ -31,8 +31,8 @@ func Wants(u *unit.Unit, d parley.Delivery, m parley.Message) (bool, error) {
 	}
 }
 
-// ArchiveAnswered archives an ephemeral conversation whose answer the caller, who began it, has seen, unless something in
-// it is open.
+// ArchiveAnswered archives an ephemeral conversation when its creator, the caller, has seen the answer, unless a delivery in it is
+// open.
 func ArchiveAnswered(u *unit.Unit, c parley.Conversation) error {
 	if c.Kind != parley.Ephemeral || c.CreatedBy != u.Me.ID || c.ArchivedAt != nil {
 		return nil
@@ -44,10 +44,10 @@ func ArchiveAnswered(u *unit.Unit, c parley.Conversation) error {
 	return conversations.SetArchived(u, &c, true)
 }
 
-// MostWanted bounds what is read of what a person must act on.
+// MostWanted bounds how many deliveries that a person must act on are read.
 const MostWanted = 1000
 
-// shownAndWanted are the deliveries for a purpose that a person has fetched or seen and has not acted on.
+// shownAndWanted returns the deliveries for a purpose that a person has fetched or seen, and has not acted on.
 func shownAndWanted(u *unit.Unit, who parley.Agent, purpose parley.Purpose) ([]parley.Delivery, error) {
 	if who.Kind != parley.KindHuman {
 		return nil, nil
