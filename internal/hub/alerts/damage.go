@@ -69,7 +69,7 @@ func NoteDamage(ctx context.Context, s *Service, list ...parley.Damage) {
 	if !found {
 		return
 	}
-	if s.Alerts.Has(a) { // whoever asks for the status sees what has been found since
+	if s.Alerts.Has(a) { // the status shows the newest findings
 		s.Alerts.amend(a)
 		return
 	}

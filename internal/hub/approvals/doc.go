@@ -1,2 +1,2 @@
-// Package approvals holds the rows of approvals, who decides on them, and their text.
+// Package approvals holds the rows of approvals, their deciders and their text.
 package approvals

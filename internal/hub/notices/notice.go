@@ -120,7 +120,7 @@ func findNeeded(u *unit.Unit, n parley.Notice) (about *parley.Approval, needed b
 	if err != nil || hasReceipt(n) || a.State != parley.ApprovalPending {
 		return &a, hasReceipt(n), err
 	}
-	asked, err := approvals.Deciders(u, a) // who it was may have changed
+	asked, err := approvals.Deciders(u, a) // the deciders may have changed
 	return &a, slices.ContainsFunc(asked, func(who parley.Agent) bool { return who.ID == n.Person }), err
 }
 

@@ -91,7 +91,7 @@ func mustReachMembers(u *unit.Unit, where parley.Conversation) error {
 }
 
 // updateArchived takes an archived conversation back into the lists. An ephemeral conversation that this message answers is archived
-// instead, unless a person began it, who has yet to see the answer: see work.ArchiveAnswered.
+// instead, unless a person began it: the person has yet to see the answer. See work.ArchiveAnswered.
 func updateArchived(u *unit.Unit, where conversations.Place, parent *parley.Message) error {
 	// A reply of the creator is another question.
 	answered := where.Kind == parley.Ephemeral && where.Joined && parent != nil && u.Me.ID != where.CreatedBy
