@@ -238,11 +238,11 @@ func TestBadCommandsAreRefused(t *testing.T) {
 		},
 		{
 			"for all", order("all", `{"action":"pause"}`),
-			refusalError(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
+			refusalError(parley.BadInput, "", "the command names no agent", "name the agent in to"),
 		},
 		{
 			"for nobody", order("", `{"action":"pause"}`),
-			refusalError(parley.BadInput, "", "the command is for nobody in particular", "say in to for which agent it is"),
+			refusalError(parley.BadInput, "", "the command names no agent", "name the agent in to"),
 		},
 		{"for a person", order("ned", `{"action":"pause"}`), refusalError(parley.BadInput, "", "ned is no agent", "commands are for agents")},
 	})

@@ -388,7 +388,7 @@ func TestIdempotencyKeyReturnsTheFirstMessage(t *testing.T) {
 }
 
 func usedUp(key string) *parley.Error {
-	return refusalError(parley.BadInput, parley.Conflict, fmt.Sprintf("the idempotency key %q was used for a message that is gone", key), "use another key")
+	return refusalError(parley.BadInput, parley.Conflict, fmt.Sprintf("the idempotency key %q was used for a message that was removed", key), "use another key")
 }
 
 func TestManyWithOneKeyStoreOneMessage(t *testing.T) {

@@ -320,7 +320,7 @@ func TestDependentsWait(t *testing.T) {
 	same(t, "its task", c.Task.ID, then)
 	w.EndRun(next, "done")
 	w.AssertTaskState(parley.TaskCompleted, first, then)
-	done := refusalError(parley.BadInput, parley.Conflict, first+" is completed already", "what is still to be done is another task")
+	done := refusalError(parley.BadInput, parley.Conflict, first+" is completed already", "ask for the rest as another task")
 	w.assertRefusals(t, []refusal{
 		{"completed, and again", func() error { _, err := w.RetryTask(ctx, user, first); return err }, done},
 		{"completed, and for another", func() error { _, err := w.ReassignTask(ctx, user, first, "writer"); return err }, done},

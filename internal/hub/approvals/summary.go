@@ -14,7 +14,7 @@ import (
 func Words(u *unit.Unit, a parley.Approval) (unit.CallWords, error) {
 	tool, known := u.Core.Hooks.Calls[a.Call.Tool]
 	if !known {
-		return unit.CallWords{}, fmt.Errorf("nobody knows what %s is", a.Call.Tool)
+		return unit.CallWords{}, fmt.Errorf("the tool %s is unknown", a.Call.Tool)
 	}
 	return tool.Words(u, a.Agent, a.Call.Args)
 }

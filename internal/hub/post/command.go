@@ -87,7 +87,7 @@ func resolveCommand(u *unit.Unit, p Posting, m *parley.Message, where parley.Con
 		target = others[0]
 	}
 	if target == "" || target == parley.All {
-		return nil, parley.Errorf(parley.BadInput, "the command is for nobody in particular").Suggest("say in to for which agent it is")
+		return nil, parley.Errorf(parley.BadInput, "the command names no agent").Suggest("name the agent in to")
 	}
 	a, err := agents.Agent(u, target)
 	switch {

@@ -37,7 +37,7 @@ func Posted(u *unit.Unit, key string) (first parley.Receipt, found bool, err err
 	}
 	first, err = receiptOf(u, id)
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
-		return parley.Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that is gone", key).
+		return parley.Receipt{}, true, parley.Errorf(parley.BadInput, "the idempotency key %q was used for a message that was removed", key).
 			Because(parley.Conflict).Suggest("use another key")
 	}
 	if err == nil && first.Message.Damage == nil && first.Message.IdempotencyKey != key {

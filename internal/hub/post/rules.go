@@ -197,7 +197,7 @@ func muteMentions(u *unit.Unit, p Posting, m parley.Message, where conversations
 		to[i].Wakes = false
 	}
 	if len(byAll) > 0 {
-		receipt.Notices = append(receipt.Notices, "@all did not wake whom you may not contact, or only with approval: "+strings.Join(byAll, ", "))
+		receipt.Notices = append(receipt.Notices, "@all did not wake participants that you may not contact, or only with approval: "+strings.Join(byAll, ", "))
 	}
 	return nil
 }

@@ -43,9 +43,9 @@ func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 
 // EndedAlready is the error for a change of a task that has ended.
 func EndedAlready(t parley.Task) error {
-	next := "who asked for it may have it done again"
+	next := "its requester can have it done again"
 	if t.Status == parley.TaskCompleted {
-		next = "what is still to be done is another task"
+		next = "ask for the rest as another task"
 	}
 	return parley.Errorf(parley.BadInput, "%s is %s already", t.ID, t.Status).Because(parley.Conflict).Suggest("%s", next)
 }
