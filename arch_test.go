@@ -43,11 +43,11 @@ var mayImport = map[string][]string{
 	"internal/modeltest":        {},
 	"internal/notify":           {"", "internal/hub", "internal/plain", "internal/runtime/command", "internal/runtime/webhook", "internal/service"},
 	"internal/observe":          {},
-	"internal/observe/alert":    {"", "internal/hub", "internal/observe/rungs", "internal/service"},
-	"internal/observe/metrics":  {"", "internal/hub", "internal/observe/rungs"},
-	"internal/observe/msglog":   {"", "internal/observe/rungs"},
-	"internal/observe/rungs":    {"", "internal/hub"},
-	"internal/observe/traces":   {"", "internal/hub", "internal/observe/rungs"},
+	"internal/observe/alert":    {"", "internal/hub", "internal/observe/steps", "internal/service"},
+	"internal/observe/metrics":  {"", "internal/hub", "internal/observe/steps"},
+	"internal/observe/msglog":   {"", "internal/observe/steps"},
+	"internal/observe/steps":    {"", "internal/hub"},
+	"internal/observe/traces":   {"", "internal/hub", "internal/observe/steps"},
 	"internal/peer":             {""},
 	"internal/plain":            {},
 	"internal/prompt":           {"", "internal/quote"},
@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 // everythingToWire is what the server builds a hub from.
 var everythingToWire = []string{
 	"", "internal/bridge", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/natslink", "internal/notify", "internal/observe", "internal/observe/alert", "internal/observe/metrics",
-	"internal/observe/msglog", "internal/observe/rungs", "internal/observe/traces", "internal/peer",
+	"internal/observe/msglog", "internal/observe/steps", "internal/observe/traces", "internal/peer",
 	"internal/prompt", "internal/runtime/command", "internal/runtime/llm", "internal/runtime/script", "internal/runtime/webhook",
 	"internal/service", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/observe/alert"
 	"github.com/parley-hub/parley/internal/observe/metrics"
 	"github.com/parley-hub/parley/internal/observe/msglog"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 	"github.com/parley-hub/parley/internal/observe/traces"
 	"github.com/parley-hub/parley/internal/service"
 )
@@ -65,7 +65,7 @@ func (s *Server) startObserving(ctx context.Context) error {
 	}
 	name := "log/" + node // each process has a log of its own, with everything in it
 	s.observed.metrics.Watch(s.hub)
-	tellers := []rungs.Teller{s.observed.metrics, s.observed.alerts}
+	tellers := []steps.Teller{s.observed.metrics, s.observed.alerts}
 	if size := s.Config.Log.Messages.Size; size > 0 {
 		log, err := msglog.Open(msglog.Options{Dir: s.Home.Messages(), Size: size, Files: s.Config.Log.Messages.Files})
 		if err != nil {
@@ -75,7 +75,7 @@ func (s *Server) startObserving(ctx context.Context) error {
 		s.observed.messages = upToDate{log, s.hub, name}
 		tellers = append(tellers, log)
 	}
-	s.background(ctx, s.hub.Follow(name, rungs.NewFollower(s.hub, tellers...)))
+	s.background(ctx, s.hub.Follow(name, steps.NewFollower(s.hub, tellers...)))
 	s.background(ctx, s.observed.alerts.Watch(s.hub))
 	return s.startTraces(ctx, node)
 }

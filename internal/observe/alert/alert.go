@@ -10,7 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 	"github.com/parley-hub/parley/internal/service"
 )
 
@@ -116,7 +116,7 @@ func (w *Watcher) Wrote(took time.Duration) { w.writes.add(took > w.limits.Write
 func (w *Watcher) Read(took time.Duration) { w.reads.add(took > w.limits.Read) }
 
 // Tell counts what becomes of messages, each once though it may be told again.
-func (w *Watcher) Tell(_ context.Context, n rungs.News) error {
+func (w *Watcher) Tell(_ context.Context, n steps.News) error {
 	for _, s := range n.Steps {
 		if s.Num <= w.told {
 			continue
@@ -125,7 +125,7 @@ func (w *Watcher) Tell(_ context.Context, n rungs.News) error {
 			w.latency.add(s.Latency() > w.limits.Latency)
 			w.ended.add(false)
 		}
-		if s.Status() == rungs.Failed {
+		if s.Status() == steps.Failed {
 			w.ended.add(true)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
 // fake is a hub whose inboxes the test fills.
@@ -131,9 +131,9 @@ func TestTooFewSayNothing(t *testing.T) {
 	w.wants("and then none", w.look(30, func() {}))
 }
 
-func step(num int64, state parley.DeliveryState, after time.Duration) rungs.News {
-	s := rungs.Step{Num: num, State: state, Waking: true, Accepted: start, Before: start, At: start.Add(after)}
-	return rungs.News{Steps: []rungs.Step{s}, Events: []hub.Followed{{Event: parley.Event{Num: num}}}}
+func step(num int64, state parley.DeliveryState, after time.Duration) steps.News {
+	s := steps.Step{Num: num, State: state, Waking: true, Accepted: start, Before: start, At: start.Add(after)}
+	return steps.News{Steps: []steps.Step{s}, Events: []hub.Followed{{Event: parley.Event{Num: num}}}}
 }
 
 func TestLatencyAndErrors(t *testing.T) {

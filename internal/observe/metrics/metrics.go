@@ -15,7 +15,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
 // Metrics are all of them. It observes a hub, and is told what happens.
@@ -119,7 +119,7 @@ func (m *Metrics) Read(took time.Duration) { m.reads.Observe(milliseconds(took))
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Tell counts what happens, each once though it may be told again.
-func (m *Metrics) Tell(ctx context.Context, n rungs.News) error {
+func (m *Metrics) Tell(ctx context.Context, n steps.News) error {
 	ended, err := m.endedRuns(ctx, n.Events)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (m *Metrics) Tell(ctx context.Context, n rungs.News) error {
 	return nil
 }
 
-func (m *Metrics) step(s rungs.Step) {
+func (m *Metrics) step(s steps.Step) {
 	if s.Telling() {
 		m.messages.WithLabelValues(s.Status()).Inc()
 	}
@@ -161,7 +161,7 @@ func (m *Metrics) endedRuns(ctx context.Context, events []hub.Followed) (runs []
 			continue
 		}
 		view, err := m.hub.Run(ctx, theHub, said.Run)
-		if rungs.Gone(err) {
+		if steps.Gone(err) {
 			continue
 		}
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
 // fake is a hub in which there is something of everything.
@@ -53,15 +53,15 @@ func (f fake) Run(_ context.Context, _ hub.Caller, id string) (parley.RunView, e
 	}}, nil
 }
 
-func news() rungs.News {
-	step := func(num int64, state parley.DeliveryState) rungs.Step {
-		return rungs.Step{Num: num, At: at.Add(3 * time.Second), Accepted: at, Before: at, State: state, Waking: true}
+func news() steps.News {
+	step := func(num int64, state parley.DeliveryState) steps.Step {
+		return steps.Step{Num: num, At: at.Add(3 * time.Second), Accepted: at, Before: at, State: state, Waking: true}
 	}
 	event := func(num int64, kind parley.EventKind, data string) hub.Followed {
 		return hub.Followed{Event: parley.Event{Num: num, Kind: kind, Data: json.RawMessage(data)}}
 	}
-	return rungs.News{
-		Steps: []rungs.Step{step(1, parley.DeliveryAccepted), step(2, parley.DeliverySeen), step(3, parley.DeliveryAnswered), step(4, parley.DeliveryDead)},
+	return steps.News{
+		Steps: []steps.Step{step(1, parley.DeliveryAccepted), step(2, parley.DeliverySeen), step(3, parley.DeliveryAnswered), step(4, parley.DeliveryDead)},
 		Events: []hub.Followed{
 			event(4, "delivery.dead", "{}"), event(5, parley.EventOverdue, "{}"), event(6, parley.EventLate, "{}"),
 			event(7, "run.succeeded", `{"run":"r","state":"succeeded"}`), event(8, "run.running", `{"run":"s","state":"running"}`),
@@ -145,7 +145,7 @@ func TestRemovedAgentsHaveNoFigures(t *testing.T) {
 		t.Helper()
 		num++
 		e := hub.Followed{Event: parley.Event{Num: num, Kind: kind, Agent: agent, Data: json.RawMessage(data)}}
-		if err := m.Tell(t.Context(), rungs.News{Events: []hub.Followed{e}}); err != nil {
+		if err := m.Tell(t.Context(), steps.News{Events: []hub.Followed{e}}); err != nil {
 			t.Fatal(err)
 		}
 	}

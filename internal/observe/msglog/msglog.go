@@ -17,7 +17,7 @@ import (
 	"sync"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
 // Options are where the log is, and how much of it is kept.
@@ -78,7 +78,7 @@ func (l *Log) Close() error {
 }
 
 // Tell writes steps. If it fails, for want of room on the disk, nothing of them is there.
-func (l *Log) Tell(_ context.Context, n rungs.News) error {
+func (l *Log) Tell(_ context.Context, n steps.News) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var lines bytes.Buffer
@@ -164,7 +164,7 @@ func (l *Log) rotate() error {
 }
 
 // Line is a step as the log has it.
-func Line(s rungs.Step) parley.LogLine {
+func Line(s steps.Step) parley.LogLine {
 	to := s.Recipient
 	if to == "" {
 		to = s.Message.To
@@ -174,7 +174,7 @@ func Line(s rungs.Step) parley.LogLine {
 	}
 	level := "info"
 	switch {
-	case s.Status() == rungs.Failed:
+	case s.Status() == steps.Failed:
 		level = "error"
 	case s.Again:
 		level = "warn"

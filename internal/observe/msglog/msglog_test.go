@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
 var sent = time.Date(2026, 2, 25, 18, 50, 0, 0, time.UTC)
 
-func step(id string, state parley.DeliveryState, after time.Duration) rungs.Step {
-	return rungs.Step{
+func step(id string, state parley.DeliveryState, after time.Duration) steps.Step {
+	return steps.Step{
 		At: sent.Add(after), Accepted: sent, Recipient: "gendry", State: state,
 		Message: parley.Message{ID: id, TraceID: "t-" + id, From: "arya", Type: parley.TypeRequest, Conversation: "c"},
 	}
@@ -38,9 +38,9 @@ func options(t *testing.T) Options {
 	return Options{Dir: filepath.Join(t.TempDir(), "log"), Size: 1 << 20, Files: 3}
 }
 
-func tell(t *testing.T, l *Log, steps ...rungs.Step) {
+func tell(t *testing.T, l *Log, list ...steps.Step) {
 	t.Helper()
-	if err := l.Tell(t.Context(), rungs.News{Steps: steps}); err != nil {
+	if err := l.Tell(t.Context(), steps.News{Steps: list}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -134,7 +134,7 @@ func TestRotation(t *testing.T) {
 func TestAfterACrash(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
-	batch := []rungs.Step{step("a", parley.DeliverySeen, 0), step("b", parley.DeliverySeen, 0)}
+	batch := []steps.Step{step("a", parley.DeliverySeen, 0), step("b", parley.DeliverySeen, 0)}
 	tell(t, l, batch...)
 	path := filepath.Join(o.Dir, "messages.jsonl")
 	whole, err := os.ReadFile(path)
@@ -159,7 +159,7 @@ func TestAfterACrash(t *testing.T) {
 func TestAfterACrashMuchIsToldAgain(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
-	var all []rungs.Step
+	var all []steps.Step
 	var want []string
 	for i := range 6000 { // more than one file
 		all, want = append(all, step(fmt.Sprint(i), parley.DeliverySeen, time.Duration(i)*time.Millisecond)), append(want, fmt.Sprint(i))
@@ -169,7 +169,7 @@ func TestAfterACrashMuchIsToldAgain(t *testing.T) {
 	}
 	again := open(t, o)
 	late := step("late", parley.DeliverySeen, 0) // one that was not told before: its message was read anew
-	tell(t, again, append([]rungs.Step{late}, all[1000:1100]...)...)
+	tell(t, again, append([]steps.Step{late}, all[1000:1100]...)...)
 	for batch := range slices.Chunk(append(all[1100:], step("new", parley.DeliverySeen, time.Hour)), 150) {
 		tell(t, again, batch...)
 	}
@@ -219,7 +219,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.file = full
-	if err := l.Tell(t.Context(), rungs.News{Steps: []rungs.Step{step("b", parley.DeliverySeen, 0)}}); err == nil {
+	if err := l.Tell(t.Context(), steps.News{Steps: []steps.Step{step("b", parley.DeliverySeen, 0)}}); err == nil {
 		t.Error("it was written")
 	}
 	l.file = whole

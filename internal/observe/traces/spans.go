@@ -15,7 +15,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
 // maker makes spans.
@@ -43,7 +43,7 @@ func at(traceID string, span [8]byte) trace.SpanContext {
 }
 
 // rung is the step of a message to a rung: it lasts since the rung before.
-func (m maker) rung(s rungs.Step) sdk.ReadOnlySpan {
+func (m maker) rung(s steps.Step) sdk.ReadOnlySpan {
 	name := string(s.State)
 	if s.Again {
 		name = "given back"
@@ -53,7 +53,7 @@ func (m maker) rung(s rungs.Step) sdk.ReadOnlySpan {
 		SpanContext: at(s.Message.TraceID, parley.RungSpan(s.Message.ID, s.Recipient, s.State, s.Try)),
 		Parent:      at(s.Message.TraceID, parley.MessageSpan(s.Message.ID)),
 		Attributes:  append(about(s.Message), attribute.String("parley.recipient", s.Recipient), attribute.Bool("parley.waking", s.Waking)),
-		Status:      status(s.Failure, s.Status() == rungs.Failed || s.Again),
+		Status:      status(s.Failure, s.Status() == steps.Failed || s.Again),
 	})
 }
 
@@ -129,7 +129,7 @@ func (e *Exporter) answered(ctx context.Context, m parley.Message) (trace.SpanCo
 		return trace.SpanContext{}, nil
 	}
 	asked, err := e.reader.Message(ctx, m.InReplyTo)
-	if rungs.Gone(err) {
+	if steps.Gone(err) {
 		return trace.SpanContext{}, nil
 	}
 	return sameTrace(m, asked.TraceID, parley.MessageSpan(asked.ID)), err
@@ -143,7 +143,7 @@ func (e *Exporter) ended(ctx context.Context, batch []hub.Followed) (spans []sdk
 			continue
 		}
 		view, err := e.hub.Run(ctx, theHub, id)
-		if rungs.Gone(err) {
+		if steps.Gone(err) {
 			continue // its conversation was deleted
 		}
 		if err != nil {

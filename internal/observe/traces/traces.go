@@ -21,7 +21,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	"github.com/parley-hub/parley/internal/observe/rungs"
+	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
 // Options are where traces go.
@@ -34,7 +34,7 @@ type Options struct {
 
 // Hub is what is asked for what events do not say.
 type Hub interface {
-	rungs.Hub
+	steps.Hub
 	Run(ctx context.Context, caller hub.Caller, id string) (parley.RunView, error)
 	PostedBy(ctx context.Context, messages []string) (map[string]parley.Run, error)
 }
@@ -44,7 +44,7 @@ var theHub = hub.Caller{Agent: parley.System}
 // Exporter follows the order and exports it.
 type Exporter struct {
 	hub    Hub
-	reader *rungs.Reader
+	reader *steps.Reader
 	maker  maker
 	to     *otlptrace.Exporter
 	answer *answer
@@ -74,7 +74,7 @@ func New(ctx context.Context, h Hub, o Options) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Exporter{hub: h, reader: rungs.NewReader(h), maker: newMaker(o.Node), to: to, answer: noted, log: o.Log}, nil
+	return &Exporter{hub: h, reader: steps.NewReader(h), maker: newMaker(o.Node), to: to, answer: noted, log: o.Log}, nil
 }
 
 // Close ends the connections to the collector.

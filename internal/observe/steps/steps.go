@@ -1,6 +1,6 @@
-// Package rungs reads the order of a hub as what it means for messages: which was sent, delivered, processed or has failed,
+// Package steps reads the order of a hub as what it means for messages: which was sent, delivered, processed or has failed,
 // when, and after how long.
-package rungs
+package steps
 
 import (
 	"context"

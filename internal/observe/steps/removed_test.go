@@ -1,4 +1,4 @@
-package rungs
+package steps
 
 import (
 	"context"
