@@ -1,7 +1,8 @@
-// Package notify tells people outside of the hub what waits for them: approvals, dead letters, budgets and alerts, by
-// the ways that the configuration has for each of them. What is to be told is in the hub's outbox; here it is sent, at
-// least once by each way, and a person's answer by a button becomes their decision. docs/notifiers.md is for those who
-// set it up.
+// Package notify notifies people outside of the hub about pending approvals, dead letters, budgets and alerts.
+//
+// The configuration lists the ways to notify each person. Pending notices are in the hub's outbox. The service sends each
+// notice at least once by each way. A button that a person presses becomes that person's decision. docs/notifiers.md
+// describes the configuration.
 package notify
 
 import (
@@ -19,34 +20,34 @@ import (
 )
 
 const (
-	lookEvery = 5 * time.Second // for what is to be tried again
-	atOnce    = 16
-	sendTime  = 20 * time.Second // by one way
+	retryEvery  = 5 * time.Second // how often the service looks for notices to retry
+	batchSize   = 16
+	sendTimeout = 20 * time.Second // of one notice by one way
 )
 
-// Options are what the service needs to know.
+// Options configure the service.
 type Options struct {
 	Settings  Settings
-	PublicURL string   // what links begin with
-	Allow     []string // addresses that may be called although they are private
-	Environ   []string // of the hub; programs get what is allowed of it
+	PublicURL string   // the beginning of all links
+	Allow     []string // private addresses that webhooks may use
+	Environ   []string // of the hub; programs get only the allowed variables
 	Log       *slog.Logger
 }
 
-// way is one way to tell a person something.
+// way is one way to notify a person.
 type way interface {
-	// name tells it from the other ways of its person. It has no secret in it, and no space.
+	// name identifies the way among the ways of a person. It contains no secret and no space.
 	name() string
-	// send tells the person. If what was sent can be changed later, it returns the receiver's number for it.
-	send(ctx context.Context, l letter) (receipt string, err error)
+	// send sends a notification. The receipt identifies the sent message for amend; it is "" if the message cannot be changed.
+	send(ctx context.Context, l notification) (receipt string, err error)
 }
 
-// amender is a way that can change what it has sent.
+// amender is a way that can change a sent message.
 type amender interface {
-	amend(ctx context.Context, receipt string, l letter) error
+	amend(ctx context.Context, receipt string, l notification) error
 }
 
-// Service sends what is due, and listens for answers, from its Start to its Stop.
+// Service sends due notices and receives answers, from Start to Stop.
 type Service struct {
 	*service.Service
 	hub  *hub.Hub
@@ -55,7 +56,7 @@ type Service struct {
 	bots []*bot
 }
 
-// New makes the service. It returns E003 if what is allowed cannot be read.
+// New makes the service. It returns E003 if an entry of Options.Allow is malformed.
 func New(h *hub.Hub, o Options) (*Service, error) {
 	client, err := webhook.NewClient(o.Allow)
 	if err != nil {
@@ -77,10 +78,10 @@ func New(h *hub.Hub, o Options) (*Service, error) {
 func (s *Service) run(ctx context.Context, started func()) {
 	var listening sync.WaitGroup
 	for _, b := range s.bots {
-		listening.Go(func() { b.listen(ctx) })
+		listening.Go(func() { b.receiveAnswers(ctx) })
 	}
 	defer listening.Wait()
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
 	started()
 	for {
@@ -96,10 +97,10 @@ func (s *Service) run(ctx context.Context, started func()) {
 	}
 }
 
-// Send sends everything that is due now.
+// Send sends all notices that are due.
 func (s *Service) Send(ctx context.Context) error {
 	for {
-		due, err := s.hub.DueNotices(ctx, atOnce)
+		due, err := s.hub.DueNotices(ctx, batchSize)
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -117,33 +118,33 @@ func (s *Service) Send(ctx context.Context) error {
 	}
 }
 
-// handle sends one notice, or has what was sent of it say what was decided.
+// handle sends one notice. If its approval is already decided, handle amends the sent messages instead.
 func (s *Service) handle(ctx context.Context, due hub.DueNotice) error {
-	work := s.tell
+	work := s.sendByEachWay
 	if due.About != nil && due.About.State != parley.ApprovalPending {
 		work = s.amend
 	}
 	failures, err := work(ctx, &due)
 	if err != nil || ctx.Err() != nil {
-		return err // it is tried again, once nobody has it
+		return err // the hub offers the notice again when its lease ends
 	}
 	return s.hub.NoticeTried(ctx, due, strings.Join(failures, "; "))
 }
 
-// tell sends a notice by each way by which it was not sent yet, and says what failed.
-func (s *Service) tell(ctx context.Context, due *hub.DueNotice) (failures []string, err error) {
-	l, err := s.letter(ctx, *due)
+// sendByEachWay sends a notice by each way that has not sent it yet. It returns a text for each way that failed.
+func (s *Service) sendByEachWay(ctx context.Context, due *hub.DueNotice) (failures []string, err error) {
+	l, err := s.notificationWithLink(ctx, *due)
 	if err != nil {
 		if parley.AsError(err).Reason == parley.Conflict {
-			return nil, nil // it was decided meanwhile
+			return nil, nil // the approval was decided meanwhile
 		}
-		return []string{"link: " + short(err).Error()}, nil
+		return []string{"link: " + shortError(err).Error()}, nil
 	}
 	for _, w := range s.ways[due.Person] {
 		if _, sent := receipt(due.Notice, w); sent {
 			continue
 		}
-		number, err := s.try(ctx, w, l)
+		number, err := s.sendBy(ctx, w, l)
 		if err != nil {
 			failures = append(failures, w.name()+": "+err.Error())
 			continue
@@ -156,21 +157,21 @@ func (s *Service) tell(ctx context.Context, due *hub.DueNotice) (failures []stri
 	return failures, nil
 }
 
-func (s *Service) try(ctx context.Context, w way, l letter) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+func (s *Service) sendBy(ctx context.Context, w way, l notification) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	return w.send(ctx, l)
 }
 
 func (s *Service) amend(ctx context.Context, due *hub.DueNotice) (failures []string, err error) {
-	l := newLetter(*due)
+	l := newNotification(*due)
 	for _, w := range s.ways[due.Person] {
 		number, _ := receipt(due.Notice, w)
 		changes, can := w.(amender)
 		if !can || number == "" {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, sendTime)
+		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 		if err := changes.amend(ctx, number, l); err != nil {
 			failures = append(failures, w.name()+": "+err.Error())
 		}
@@ -179,7 +180,7 @@ func (s *Service) amend(ctx context.Context, due *hub.DueNotice) (failures []str
 	return failures, nil
 }
 
-// receipt is what the receiver calls a notice that was sent by a way, if it was.
+// receipt reports whether a way has sent a notice, and returns the receipt that the way returned.
 func receipt(n parley.Notice, w way) (number string, sent bool) {
 	for _, entry := range n.Sent {
 		if by, number, _ := strings.Cut(entry, " "); by == w.name() {
@@ -189,9 +190,10 @@ func receipt(n parley.Notice, w way) (number string, sent bool) {
 	return "", false
 }
 
-// letter is what a person is told, with a link where they are asked for something.
-func (s *Service) letter(ctx context.Context, due hub.DueNotice) (letter, error) {
-	l := newLetter(due)
+// notificationWithLink returns the notification for a notice. If the notice is about an approval, it has a new link to decide
+// it.
+func (s *Service) notificationWithLink(ctx context.Context, due hub.DueNotice) (notification, error) {
+	l := newNotification(due)
 	if due.About == nil || len(s.ways[due.Person]) == 0 {
 		return l, nil
 	}
@@ -203,7 +205,8 @@ func (s *Service) letter(ctx context.Context, due hub.DueNotice) (letter, error)
 	return l, nil
 }
 
-// botOf is the bot itself, or the same one that another way has: what several people share is asked for answers once.
+// botOf returns the bot that another way already uses, if it is the same bot. Otherwise it keeps and returns the new one.
+// So the service polls a bot that several people share only once.
 func (s *Service) botOf(made *bot) *bot {
 	i := slices.IndexFunc(s.bots, func(b *bot) bool { return b.base == made.base && b.token == made.token })
 	if i < 0 {

@@ -13,13 +13,13 @@ import (
 
 const mostSecret = 4 << 10
 
-// Secret is where a secret is: in a file that nobody else may read, or in a variable of the hub. It is read whenever it
-// is needed, so that a new one counts at once.
+// Secret is the place of a secret: a file that only the hub's user may read, or an environment variable of the hub. The
+// package reads the secret each time it needs it, so a new secret applies at once.
 type Secret struct{ File, Env string }
 
 func secretOf(file, env string) Secret { return Secret{file, env} }
 
-// path is the file, with the home directory for a ~ in front.
+// path returns the path of the file. A leading ~ stands for the home directory.
 func (s Secret) path() string {
 	rest, under := strings.CutPrefix(s.File, "~/")
 	if dir, err := os.UserHomeDir(); under && err == nil {
@@ -28,7 +28,7 @@ func (s Secret) path() string {
 	return s.File
 }
 
-// read returns the secret; "" where none is set. Its text is in no error.
+// read returns the secret, or "" if no place is set. No error contains the secret.
 func (s Secret) read() (secret string, err error) {
 	where := s.Env
 	switch {
@@ -50,7 +50,7 @@ func (s Secret) read() (secret string, err error) {
 	return secret, nil
 }
 
-// readPrivate reads a file that nobody else may read.
+// readPrivate reads a regular file. It refuses a file that other users may read.
 func readPrivate(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Settings are the ways of each person, by the person's id.
+// Settings maps the id of each person to the ways to notify that person.
 type Settings map[string][]Way
 
-// Way is one way to tell a person: exactly one of its fields is set.
+// Way is one way to notify a person. Exactly one of its fields is set.
 type Way struct {
 	Telegram *Telegram `yaml:"telegram"`
 	Ntfy     *Ntfy     `yaml:"ntfy"`
@@ -34,7 +34,7 @@ type Telegram struct {
 	TokenFile string `yaml:"token_file"`
 	TokenEnv  string `yaml:"token_env"`
 	Chat      int64  `yaml:"chat"`
-	URL       string `yaml:"url"` // of the Bot API; default: Telegram's own
+	URL       string `yaml:"url"` // of the Bot API server; default: that of Telegram
 }
 
 // Ntfy is a topic of an ntfy server.
@@ -42,23 +42,23 @@ type Ntfy struct {
 	URL         string `yaml:"url"`
 	TokenFile   string `yaml:"token_file"`
 	TokenEnv    string `yaml:"token_env"`
-	WithoutLink bool   `yaml:"without_link"` // who follows the topic is told, and cannot decide
+	WithoutLink bool   `yaml:"without_link"` // subscribers of the topic see the notice and cannot decide
 }
 
-// Webhook is a URL that is called with a signed request.
+// Webhook is a URL to which the hub sends signed requests.
 type Webhook struct {
 	URL         string `yaml:"url"`
 	SecretFile  string `yaml:"secret_file"`
 	SecretEnv   string `yaml:"secret_env"`
-	WithoutLink bool   `yaml:"without_link"` // who is called is told, and cannot decide
+	WithoutLink bool   `yaml:"without_link"` // the receiver sees the notice and cannot decide
 }
 
 const telegramURL = "https://api.telegram.org"
 
-// Has says whether there is any way to tell a person.
+// Has reports whether there is any way to notify a person.
 func (s Settings) Has(person string) bool { return len(s[person]) > 0 }
 
-// CheckSecrets says what is wrong with the secrets that the ways need, or nil.
+// CheckSecrets returns what is wrong with the first secret that cannot be used, or nil.
 func (s Settings) CheckSecrets() error {
 	for _, person := range slices.Sorted(maps.Keys(s)) {
 		for _, w := range s[person] {
@@ -72,7 +72,7 @@ func (s Settings) CheckSecrets() error {
 	return nil
 }
 
-// Variables are the names of those variables of the hub that have secrets.
+// Variables returns the names of the environment variables that hold secrets.
 func (s Settings) Variables() (names []string) {
 	for _, ways := range s {
 		for _, w := range ways {
@@ -84,11 +84,12 @@ func (s Settings) Variables() (names []string) {
 	return names
 }
 
-// Parse reads what config.yaml has under notify: for each person a list of ways. E003 with the line of what is wrong.
+// Parse reads the section notify of config.yaml: a list of ways for each person. It returns E003 with the line of the first
+// mistake.
 func Parse(text []byte) (Settings, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return nil, wrongYAML(err)
+		return nil, yamlError(err)
 	}
 	settings := Settings{}
 	for _, doc := range file.Docs {
@@ -111,37 +112,37 @@ func (s Settings) read(node ast.Node) error {
 		}
 		return nil
 	default:
-		return wrong(lineOf(node), "notify must have a list of ways for each person")
+		return lineError(lineOf(node), "notify must have a list of ways for each person")
 	}
 }
 
 func (s Settings) readPerson(entry *ast.MappingValueNode) error {
 	person := entry.Key.GetToken().Value
 	if err := parley.CheckKnownID(person); err != nil {
-		return wrong(lineOf(entry.Key), "%q is not the id of a person", person)
+		return lineError(lineOf(entry.Key), "%q is not the id of a person", person)
 	}
 	list, ok := entry.Value.(*ast.SequenceNode)
 	if !ok {
-		return wrong(lineOf(entry.Key), "%s must have a list of ways", person)
+		return lineError(lineOf(entry.Key), "%s must have a list of ways", person)
 	}
 	for _, node := range list.Values {
 		var w Way
 		if err := yaml.NodeToValue(node, &w, yaml.Strict()); err != nil {
-			return wrongYAML(err)
+			return yamlError(err)
 		}
 		if err := w.check(); err != nil {
-			return wrong(lineOf(node), "%s: %v", person, err)
+			return lineError(lineOf(node), "%s: %v", person, err)
 		}
-		if other := s.inChat(w.Telegram); other != "" && other != person {
-			return wrong(lineOf(node), "%s: the chat is that of %s, who alone decides there", person, other)
+		if other := s.personInChat(w.Telegram); other != "" && other != person {
+			return lineError(lineOf(node), "%s: the chat is that of %s, who alone decides there", person, other)
 		}
 		s[person] = append(s[person], w)
 	}
 	return nil
 }
 
-// inChat is whose chat one is, or nobody's.
-func (s Settings) inChat(t *Telegram) string {
+// personInChat returns the person whose settings already have the same Telegram chat, or "".
+func (s Settings) personInChat(t *Telegram) string {
 	for person, ways := range s {
 		for _, w := range ways {
 			if t != nil && w.Telegram != nil && w.Telegram.Chat == t.Chat {
@@ -154,18 +155,18 @@ func (s Settings) inChat(t *Telegram) string {
 
 func lineOf(n ast.Node) int { return n.GetToken().Position.Line }
 
-func wrongYAML(err error) error {
+func yamlError(err error) error {
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {
-		return wrong(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
+		return lineError(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
 	}
-	return wrong(1, "%v", err)
+	return lineError(1, "%v", err)
 }
 
-func wrong(line int, format string, args ...any) error {
+func lineError(line int, format string, args ...any) error {
 	return parley.Errorf(parley.BadInput, "line %d: notify: %s", line, fmt.Sprintf(format, args...)).Suggest("see docs/notifiers.md")
 }
 
-// check says what is wrong with a way. No error repeats a URL: many have a secret in them.
+// check returns what is wrong with a way, or nil. No error repeats a URL, because many URLs contain a secret.
 func (w Way) check() error {
 	set := 0
 	for _, is := range []bool{w.Telegram != nil, w.Ntfy != nil, w.Webhook != nil, w.Command != nil} {
@@ -199,7 +200,7 @@ func (t *Telegram) check() error {
 	return errors.Join(checkURL("telegram.url", t.URL), secretOf(t.TokenFile, t.TokenEnv).check("telegram.token", true))
 }
 
-// topicName is what ntfy allows.
+// topicName matches the names of topics that ntfy allows.
 var topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
 
 func (n *Ntfy) check() error {
@@ -212,7 +213,7 @@ func (n *Ntfy) check() error {
 	return secretOf(n.TokenFile, n.TokenEnv).check("ntfy.token", false)
 }
 
-// split takes the topic off the URL: messages in JSON are for the server.
+// split returns the server and the topic of the URL. Messages in JSON go to the root of the server.
 func (n *Ntfy) split() (server, topic string) {
 	at := strings.LastIndex(n.URL, "/")
 	return n.URL[:at+1], n.URL[at+1:]

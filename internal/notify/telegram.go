@@ -11,13 +11,13 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// bot is a bot of Telegram, called by its Bot API.
+// bot is a Telegram bot. The hub calls it through the Bot API.
 type bot struct {
 	service *Service
 	client  *http.Client
 	base    string
 	token   Secret
-	people  map[int64]string // by their private chats
+	people  map[int64]string // ids of persons by the number of their private chat
 }
 
 func newBot(s *Service, client *http.Client, t Telegram) *bot {
@@ -26,7 +26,7 @@ func newBot(s *Service, client *http.Client, t Telegram) *bot {
 	}
 }
 
-// apiError is what Telegram says where it does not do what it is asked for.
+// apiError is a refusal by the Bot API.
 type apiError struct {
 	code        int
 	description string
@@ -36,42 +36,43 @@ func (e *apiError) Error() string {
 	return fmt.Sprintf("Telegram says %d: %s", e.code, plain.Line(e.description))
 }
 
-// call calls a method of the API and reads its result. No error has the token in it.
+// call calls a method of the API and reads its result. No error contains the token.
 func (b *bot) call(ctx context.Context, method string, arguments, result any) error {
 	token, err := b.token.read()
 	if err != nil {
-		return short(err)
+		return shortError(err)
 	}
-	status, answer, err := post(ctx, b.client, b.base+"/bot"+token+"/"+method, encoded(arguments), func(*http.Request) {})
+	status, answer, err := post(ctx, b.client, b.base+"/bot"+token+"/"+method, mustMarshal(arguments), func(*http.Request) {})
 	if err != nil {
 		return err
 	}
-	var said struct {
+	var response struct {
 		OK          bool            `json:"ok"`
 		Result      json.RawMessage `json:"result"`
 		Code        int             `json:"error_code"`
 		Description string          `json:"description"`
 	}
-	if err := json.Unmarshal(answer, &said); err != nil {
+	if err := json.Unmarshal(answer, &response); err != nil {
 		return fmt.Errorf("what answers with status %d is not the Bot API", status)
 	}
-	if !said.OK {
-		return &apiError{said.Code, said.Description}
+	if !response.OK {
+		return &apiError{response.Code, response.Description}
 	}
-	if err := json.Unmarshal(said.Result, result); err != nil {
+	if err := json.Unmarshal(response.Result, result); err != nil {
 		return fmt.Errorf("the Bot API answers %s with something else", method)
 	}
 	return nil
 }
 
-// chat tells a person in their private chat with a bot.
-type chat struct {
+// telegramChat sends notifications to the private chat of a person with a bot.
+type telegramChat struct {
 	*bot
 	id int64
 }
 
-// message is a message to send, or what one is changed to. It has no parse mode: its text is shown as it is.
-type message struct {
+// telegramMessage is a message to send, or the new content of a sent message. It has no parse mode, so Telegram shows the
+// text as it is.
+type telegramMessage struct {
 	Chat     int64          `json:"chat_id"`
 	ID       int64          `json:"message_id,omitempty"`
 	Text     string         `json:"text"`
@@ -97,14 +98,14 @@ const (
 	denyData    = "deny:"
 )
 
-func (c chat) name() string { return "telegram:" + strconv.FormatInt(c.id, 10) }
+func (c telegramChat) name() string { return "telegram:" + strconv.FormatInt(c.id, 10) }
 
-func (c chat) send(ctx context.Context, l letter) (string, error) {
-	m := message{Chat: c.id, Text: l.title + "\n\n" + l.text, Preview: previewOptions{true}}
+func (c telegramChat) send(ctx context.Context, l notification) (string, error) {
+	m := telegramMessage{Chat: c.id, Text: l.title + "\n\n" + l.text, Preview: previewOptions{true}}
 	switch {
-	case l.asks():
+	case l.canDecideHere():
 		m.Keyboard = &keyboard{[][]button{{
-			{"Approve" + l.name(), approveData + l.notice.Approval}, {"Deny" + l.name(), denyData + l.notice.Approval},
+			{"Approve" + l.approvalLabel(), approveData + l.notice.Approval}, {"Deny" + l.approvalLabel(), denyData + l.notice.Approval},
 		}}}
 	case l.link != "":
 		m.Text = l.title + "\n\n" + l.text + "\n\nThere is more. Read all of it and decide: " + l.link
@@ -121,14 +122,15 @@ func (c chat) send(ctx context.Context, l letter) (string, error) {
 	return strconv.FormatInt(sent.ID, 10), nil
 }
 
-// amend has a message say what was decided, and takes its buttons away. One that is gone, or says it already, is left.
-func (c chat) amend(ctx context.Context, receipt string, l letter) error {
+// amend adds the decision to a sent message and removes its buttons. It ignores messages that are deleted or already
+// amended.
+func (c telegramChat) amend(ctx context.Context, receipt string, l notification) error {
 	id, err := strconv.ParseInt(receipt, 10, 64)
 	if err != nil {
-		return nil //nolint:nilerr // it is no message of ours
+		return nil //nolint:nilerr // not the number of a message
 	}
-	err = c.call(ctx, "editMessageText", message{
-		Chat: c.id, ID: id, Text: l.title + "\n\n" + l.text + "\n\n" + decision(*l.about), Preview: previewOptions{true},
+	err = c.call(ctx, "editMessageText", telegramMessage{
+		Chat: c.id, ID: id, Text: l.title + "\n\n" + l.text + "\n\n" + decisionText(*l.about), Preview: previewOptions{true},
 	}, new(json.RawMessage))
 	if refused, ok := errors.AsType[*apiError](err); ok && refused.code == http.StatusBadRequest {
 		return nil

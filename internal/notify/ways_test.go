@@ -229,7 +229,7 @@ func TestAProgramThatFailsIsTriedAgain(t *testing.T) {
 	if _, err := os.Stat(out); err != nil {
 		t.Error(err)
 	}
-	_, err := program{[]string{os.Args[0], "tell", dir}, nil}.send(t.Context(), letter{})
+	_, err := commandWay{[]string{os.Args[0], "tell", dir}, nil}.send(t.Context(), notification{})
 	if err == nil || !strings.Contains(err.Error(), "exit status 3: cannot") || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("it fails with %v", err)
 	}

@@ -11,19 +11,19 @@ import (
 
 const (
 	pollSeconds  = 50
-	pollTime     = pollSeconds*time.Second + 20*time.Second
+	pollTimeout  = pollSeconds*time.Second + 20*time.Second
 	firstPause   = 5 * time.Second
 	longestPause = 5 * time.Minute
 )
 
-// update is what has happened to a bot. Only buttons are asked for.
+// update is one event of a bot. The hub asks only for pressed buttons.
 type update struct {
-	ID       int64  `json:"update_id"`
-	Callback *press `json:"callback_query"`
+	ID       int64        `json:"update_id"`
+	Callback *buttonPress `json:"callback_query"`
 }
 
-// press is a button that somebody has pressed.
-type press struct {
+// buttonPress says which button was pressed, and in which chat.
+type buttonPress struct {
 	ID   string `json:"id"`
 	From struct {
 		ID int64 `json:"id"`
@@ -36,9 +36,9 @@ type press struct {
 	Data string `json:"data"`
 }
 
-// listen takes the answers of people until ctx is done. Telegram keeps what was not confirmed by the offset of the next
-// call, so that a restart loses nothing; what comes twice finds its approval decided.
-func (b *bot) listen(ctx context.Context) {
+// receiveAnswers polls for pressed buttons and handles them until ctx is done. Telegram keeps an update until the offset of a
+// later call confirms it, so a restart loses nothing. If an update comes twice, its approval is already decided.
+func (b *bot) receiveAnswers(ctx context.Context) {
 	var offset int64
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -47,21 +47,21 @@ func (b *bot) listen(ctx context.Context) {
 			if pause == firstPause && ctx.Err() == nil {
 				b.service.o.Log.Warn("answers from Telegram cannot be fetched, will try again", "error", err)
 			}
-			rest(ctx, pause)
+			sleep(ctx, pause)
 			pause = min(2*pause, longestPause)
 			continue
 		}
 		pause = firstPause
 		for _, u := range updates {
 			if u.Callback != nil {
-				b.answer(ctx, *u.Callback)
+				b.handlePress(ctx, *u.Callback)
 			}
 			offset = max(offset, u.ID+1)
 		}
 	}
 }
 
-func rest(ctx context.Context, length time.Duration) {
+func sleep(ctx context.Context, length time.Duration) {
 	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {
@@ -71,7 +71,7 @@ func rest(ctx context.Context, length time.Duration) {
 }
 
 func (b *bot) poll(ctx context.Context, offset int64) (list []update, err error) {
-	ctx, cancel := context.WithTimeout(ctx, pollTime)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	err = b.call(ctx, "getUpdates", map[string]any{
 		"offset": offset, "timeout": pollSeconds, "allowed_updates": []string{"callback_query"},
@@ -79,23 +79,24 @@ func (b *bot) poll(ctx context.Context, offset int64) (list []update, err error)
 	return list, err
 }
 
-// answer does what a button says, and tells whoever pressed it. What was sent changes once the hub has decided.
-func (b *bot) answer(ctx context.Context, p press) {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+// handlePress takes the decision that a button stands for, and shows the outcome in the chat. The hub amends the sent message
+// later.
+func (b *bot) handlePress(ctx context.Context, p buttonPress) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	said, failed := b.decide(ctx, p)
-	said, _ = clip(said, 190) // Telegram takes 200 characters
+	text, failed := b.decide(ctx, p)
+	text, _ = clip(text, 190) // Telegram takes 200 characters
 	var shown bool
 	if err := b.call(ctx, "answerCallbackQuery", map[string]any{
-		"callback_query_id": p.ID, "text": said, "show_alert": failed,
+		"callback_query_id": p.ID, "text": text, "show_alert": failed,
 	}, &shown); err != nil && ctx.Err() == nil {
 		b.service.o.Log.Warn("an answer from Telegram could not be confirmed", "error", err)
 	}
 }
 
-// decide takes a decision for the person whose private chat it comes from. The number of such a chat is that of the
-// person in it.
-func (b *bot) decide(ctx context.Context, p press) (said string, failed bool) {
+// decide decides an approval for the person whose private chat the button is in. The number of a private chat equals the
+// number of its user. It returns a text for the person, and whether the decision failed.
+func (b *bot) decide(ctx context.Context, p buttonPress) (text string, failed bool) {
 	if p.Message == nil || p.Message.Chat.ID != p.From.ID || b.people[p.From.ID] == "" {
 		return "This is not yours to decide.", true
 	}
@@ -112,5 +113,5 @@ func (b *bot) decide(ctx context.Context, p press) (said string, failed bool) {
 	if err != nil {
 		return parley.AsError(err).Message, true
 	}
-	return decision(a), false
+	return decisionText(a), false
 }

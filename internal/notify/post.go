@@ -15,8 +15,8 @@ import (
 
 const mostAnswer = 1 << 20
 
-// post sends JSON and returns the answer. prepare adds what the receiver wants to see in the request. No error repeats
-// the URL, which may have a secret in it.
+// post sends JSON and returns the status and the body of the response. prepare may add headers to the request. No error
+// repeats the URL, which may contain a secret.
 func post(ctx context.Context, client *http.Client, to string, body []byte, prepare func(*http.Request)) (status int, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
@@ -37,7 +37,7 @@ func post(ctx context.Context, client *http.Client, to string, body []byte, prep
 	return response.StatusCode, answer, err
 }
 
-// deliver posts what needs no answer but that it has come.
+// deliver posts a value as JSON. It returns an error unless the status of the response is 2xx.
 func deliver(ctx context.Context, client *http.Client, to string, message any, prepare func(r *http.Request, body []byte)) error {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -50,8 +50,8 @@ func deliver(ctx context.Context, client *http.Client, to string, message any, p
 	return err
 }
 
-// short is an error for whoever reads the log: of ours, the sentence.
-func short(err error) error {
+// shortError returns the message of a parley.Error without its code and hint, and any other error as it is.
+func shortError(err error) error {
 	if ours, ok := errors.AsType[*parley.Error](err); ok {
 		return errors.New(ours.Message)
 	}
