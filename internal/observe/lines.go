@@ -10,16 +10,16 @@ import (
 	"unicode"
 )
 
-// lines writes an entry as a line that a person can read: 15:04:05 WARN: message key=value.
+// lines is a slog.Handler that writes each entry as a line for people: 15:04:05 WARN: message key=value.
 type lines struct {
 	out    *shared
 	level  slog.Level
 	colour bool
-	attrs  string // those of all entries, written out
-	group  string // what the names of further ones begin with
+	attrs  string // formatted attributes that all entries have
+	group  string // prefix of the names of further attributes
 }
 
-// shared is a writer that several handlers write whole lines to.
+// shared is a writer to which several handlers write whole lines.
 type shared struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -65,7 +65,7 @@ func (l *lines) WithGroup(name string) slog.Handler {
 	return &more
 }
 
-// paint is the name of a level, in the colour of its urgency.
+// paint returns the name of a level, coloured by its urgency if the output is a terminal.
 func (l *lines) paint(level slog.Level) string {
 	if !l.colour {
 		return level.String()
@@ -99,7 +99,7 @@ func appendAttr(b *strings.Builder, group string, a slog.Attr) {
 	b.WriteString(" " + oneLine(group+a.Key) + "=" + quoted(value.String()))
 }
 
-// quoted quotes a value whose end could not be seen otherwise.
+// quoted returns a value in quotes if a reader could not see where it ends without them.
 func quoted(text string) string {
 	unclear := func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '=' || !unicode.IsPrint(r) }
 	if text == "" || strings.ContainsFunc(text, unclear) {
@@ -108,7 +108,7 @@ func quoted(text string) string {
 	return text
 }
 
-// oneLine takes out of a text what would begin another line or command the terminal.
+// oneLine replaces control characters, which would begin another line or control the terminal, by spaces.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

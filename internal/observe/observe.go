@@ -1,4 +1,4 @@
-// Package observe is what a hub says of itself while it runs: its log.
+// Package observe writes the log of a hub.
 package observe
 
 import (
@@ -15,14 +15,14 @@ const (
 	FormatJSON = "json"
 )
 
-// Options are how a log is written.
+// Options configure a log.
 type Options struct {
 	Level    slog.Level
 	Format   string
-	Terminal bool // a person reads it as it is written
+	Terminal bool // the log goes to a terminal
 }
 
-// NewLogger makes a log that holds no secrets: one line an entry, for people or as JSON.
+// NewLogger makes a logger that writes one line per entry, as text or as JSON, and removes secrets.
 func NewLogger(w io.Writer, o Options) *slog.Logger {
 	var h slog.Handler
 	if o.Format == FormatText || o.Format != FormatJSON && o.Terminal {
@@ -33,7 +33,7 @@ func NewLogger(w io.Writer, o Options) *slog.Logger {
 	return slog.New(redacting{h})
 }
 
-// redacting takes secrets out of everything before it is written.
+// redacting is a slog.Handler that removes secrets from entries before the next handler writes them.
 type redacting struct{ next slog.Handler }
 
 func (r redacting) Enabled(ctx context.Context, level slog.Level) bool {

@@ -11,8 +11,7 @@ import (
 
 const hidden = "[hidden]"
 
-// What is taken out of every text. The secret of a token has 43 characters after its prefix; a piece of one is
-// hidden too.
+// secrets are the patterns that Redact replaces. A token has 43 characters after its prefix; a part of a token is hidden too.
 var secrets = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -26,10 +25,10 @@ var secrets = []struct {
 	{regexp.MustCompile(`(?i)(password=)(?:'(?:[^'\\]|\\.)*'?|"[^"]*"?|[^\s&"']+)`), "${1}" + hidden},
 }
 
-// Attributes whose values are secrets whatever they look like.
+// secretKeys are the names of attributes whose values are always hidden.
 var secretKeys = []string{"authorization", "proxy-authorization", "cookie", "set-cookie", "password", "secret", "parley-page"}
 
-// Redact takes secrets out of a text.
+// Redact replaces the secrets in a text.
 func Redact(text string) string {
 	for _, s := range secrets {
 		text = s.pattern.ReplaceAllString(text, s.instead)
@@ -54,7 +53,7 @@ func redactValue(v slog.Value) slog.Value {
 			clean = append(clean, redactAttr(a))
 		}
 		return slog.GroupValue(clean...)
-	case slog.KindDuration: // in JSON too a person reads it
+	case slog.KindDuration: // readable in JSON too
 		return slog.StringValue(v.Duration().String())
 	case slog.KindAny:
 		return slog.StringValue(Redact(textOf(v.Any())))
@@ -63,7 +62,7 @@ func redactValue(v slog.Value) slog.Value {
 	}
 }
 
-// textOf is how a value of any type is written: what it says itself, else as JSON.
+// textOf returns the text of a value of any type: its Error or String method, else JSON.
 func textOf(value any) string {
 	switch v := value.(type) {
 	case error:

@@ -41,14 +41,14 @@ func (r *Registry) Attach(pid int, agent string, clients []string) (leave func()
 	if found {
 		return remove
 	}
-	r.count(agent, 1)
+	r.addUnknown(agent, 1)
 	return sync.OnceFunc(func() {
-		r.count(agent, -1)
+		r.addUnknown(agent, -1)
 		remove()
 	})
 }
 
-func (r *Registry) count(agent string, more int) {
+func (r *Registry) addUnknown(agent string, more int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.unknown[agent] += more; r.unknown[agent] <= 0 {

@@ -42,12 +42,12 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	for other := range registered {
 		if mark := r.markOf(other); l.marks[mark] { // two runs may have the same
 			delete(l.marks, mark)
-			r.doubt(mark)
+			r.distrust(mark)
 		}
 	}
 	err := l.end(ctx)
 	if err != nil {
-		r.doubt(slices.Collect(maps.Keys(l.marks))...)
+		r.distrust(slices.Collect(maps.Keys(l.marks))...)
 	}
 	return err
 }

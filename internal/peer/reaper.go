@@ -52,7 +52,7 @@ func (r *Reaper) look() (again bool) {
 	for pid, s := range processes() {
 		_, claimed := r.registry.claimOf(pid, s.started)
 		isOurs := s.parent == os.Getpid() && s.ended && !claimed
-		if !isOurs && !r.left(pid, s, live) {
+		if !isOurs && !r.isLeftover(pid, s, live) {
 			continue
 		}
 		before, known := r.seen[pid]
@@ -77,7 +77,7 @@ func (r *Reaper) end() {
 	for range mostLooks {
 		none, live := true, r.registry.live()
 		for pid, s := range processes() {
-			if r.left(pid, s, live) && r.kill(pid, live) {
+			if r.isLeftover(pid, s, live) && r.kill(pid, live) {
 				none = false
 			}
 		}
@@ -112,11 +112,11 @@ func (r *Registry) live() live {
 	return l
 }
 
-// left reports whether a process comes from a run that has ended. If the process has a mark, the mark decides. A child of the
+// isLeftover reports whether a process comes from a run that has ended. If the process has a mark, the mark decides. A child of the
 // hub without a mark counts as left if it was started after the first run, and is neither in the hub's session, which no
 // process can join, nor in the session of a run. On systems without marks it must also be older than every live run, because it
 // could come from one. If the hub is the first process of a container, it inherits all orphans, so there only a mark decides.
-func (r *Reaper) left(pid int, s seen, l live) bool {
+func (r *Reaper) isLeftover(pid int, s seen, l live) bool {
 	marks := r.registry.markOf("") != 0
 	_, claimed := r.registry.claimOf(pid, s.started)
 	_, inRun := r.registry.runIn(s.session)

@@ -52,7 +52,7 @@ func waitFor(pid int) { _, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) }
 func (r *Reaper) kill(pid int, l live) bool {
 	return killIf(pid, func(pid int) bool {
 		s, err := lookAt(pid)
-		return err == nil && r.left(pid, s, l)
+		return err == nil && r.isLeftover(pid, s, l)
 	})
 }
 

@@ -160,7 +160,7 @@ func TestTheReaperLeavesOthersAlone(t *testing.T) {
 	at := func(started time.Duration, session int, mark uint64) seen {
 		return seen{process: process{self, started, session}, mark: mark}
 	}
-	if r.left(99, at(5, 99, none), registry.live()) {
+	if r.isLeftover(99, at(5, 99, none), registry.live()) {
 		t.Error("no run has been there")
 	}
 	registry.first = 3
@@ -181,7 +181,7 @@ func TestTheReaperLeavesOthersAlone(t *testing.T) {
 		"in the session of the hub, its own":     {at(5, ownSession(), none), false},
 		"that has ended":                         {seen{process{self, 5, 99}, true, none}, false},
 	} {
-		if got := r.left(99, test.seen, registry.live()); got != test.left {
+		if got := r.isLeftover(99, test.seen, registry.live()); got != test.left {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

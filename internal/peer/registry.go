@@ -91,8 +91,8 @@ func (r *Registry) checkMark(new claim) {
 	}
 }
 
-// doubt lets marks prove nothing any more, because something that has them may be left of a run that has ended.
-func (r *Registry) doubt(marks ...uint64) {
+// distrust lets marks prove nothing any more, because something that has them may be left of a run that has ended.
+func (r *Registry) distrust(marks ...uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, mark := range marks {
@@ -147,12 +147,12 @@ func (r *Registry) UnknownClients() (agents []string) {
 }
 
 const (
-	longestLine = 1000 // no ancestry is longer
-	walkTries   = 5
+	longestLine  = 1000 // no ancestry is longer
+	walkAttempts = 5
 )
 
-// errMoved says that an ancestry changed while it was being walked, or cannot be seen.
-var errMoved = errors.New("its ancestors keep changing, or are hidden from the hub (hidepid)")
+// errAncestryChanged says that an ancestry changed while it was being walked, or cannot be seen.
+var errAncestryChanged = errors.New("its ancestors keep changing, or are hidden from the hub (hidepid)")
 
 // Origin is what a process comes from.
 type Origin struct {
@@ -168,8 +168,8 @@ func (r *Registry) Who(pid int) (o Origin, err error) {
 	if pid == os.Getpid() {
 		return o, nil
 	}
-	for range walkTries {
-		if o, err = r.walk(pid); !errors.Is(err, errMoved) {
+	for range walkAttempts {
+		if o, err = r.walk(pid); !errors.Is(err, errAncestryChanged) {
 			break
 		}
 	}
@@ -210,7 +210,7 @@ func (r *Registry) walk(pid int) (o Origin, err error) {
 		}
 		parent, err := look(p.parent)
 		if errors.Is(err, errGone) || err == nil && parent.started > p.started {
-			return o, errMoved
+			return o, errAncestryChanged
 		}
 		if err != nil {
 			return o, err

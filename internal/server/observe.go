@@ -65,7 +65,7 @@ func (s *Server) startObserving(ctx context.Context) error {
 	}
 	name := "log/" + node // each process has a log of its own, with everything in it
 	s.observed.metrics.Watch(s.hub)
-	tellers := []steps.Teller{s.observed.metrics, s.observed.alerts}
+	tellers := []steps.Consumer{s.observed.metrics, s.observed.alerts}
 	if size := s.Config.Log.Messages.Size; size > 0 {
 		log, err := msglog.Open(msglog.Options{Dir: s.Home.Messages(), Size: size, Files: s.Config.Log.Messages.Files})
 		if err != nil {

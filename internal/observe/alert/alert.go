@@ -1,5 +1,5 @@
-// Package alert says when a hub needs a person: when writing or reading is slow, inboxes fill, messages wait, or fail. A
-// state machine for each alert keeps it from flapping. The disk is the hub's own to look at.
+// Package alert raises alerts when a hub needs a person: when writing or reading is slow, inboxes fill up, or messages are
+// processed late or fail. A state machine for each alert keeps it from flapping. The hub itself watches the disk.
 package alert
 
 import (
@@ -14,34 +14,35 @@ import (
 	"github.com/parley-hub/parley/internal/service"
 )
 
-// Limits are what is too much. What is 0 is not looked at.
+// Limits are the values above which the watcher raises an alert. It does not check a limit of 0.
 type Limits struct {
-	Write   time.Duration // of a post
-	Read    time.Duration
-	Latency time.Duration // until a message that wakes an agent is processed
-	Depth   float64       // per cent of what an inbox holds
-	Errors  float64       // per cent of the messages that fail
+	Write   time.Duration // to write a message
+	Read    time.Duration // to read messages
+	Latency time.Duration // until an agent first processes a message that wakes it
+	Depth   float64       // per cent of the size of an inbox
+	Errors  float64       // per cent of messages that fail
 	Hold
 }
 
 const (
-	lookEvery = 5 * time.Second
-	aMinute   = int(time.Minute / lookEvery)
-	tenOfThem = 10 * aMinute
-	leastSeen = 20  // what fewer do says nothing
-	slowShare = .05 // of what is measured may be slower than its limit
-	fineShare = .5  // of a limit is clearly below it
-	fineDepth = .75 // of the depth that is too much
+	checkEvery = 5 * time.Second
+	oneMinute  = int(time.Minute / checkEvery)
+	tenMinutes = 10 * oneMinute
+	minSample  = 20  // what fewer do says nothing
+	slowShare  = .05 // of what is measured may be slower than its limit
+	fineShare  = .5  // of a limit is clearly below it
+	fineDepth  = .75 // of the depth that is too much
 )
 
-// Hub is what is watched.
+// Hub is the part of a hub that the watcher uses.
 type Hub interface {
 	Figures(ctx context.Context) (hub.Figures, error)
 	Alert(ctx context.Context, a parley.Alert, on bool) error
 	RaiseAlerts(ctx context.Context, list ...parley.Alert) error
 }
 
-// Watcher looks at a hub and raises its alerts. It observes the hub, and is told what happens.
+// Watcher raises and ends the alerts of a hub. It is a hub.Observer, which gets timings, and a steps.Consumer, which gets
+// events.
 type Watcher struct {
 	limits Limits
 	hub    Hub
@@ -49,56 +50,56 @@ type Watcher struct {
 	log    *slog.Logger
 
 	writes, reads, latency, ended tally
-	told                          int64 // what happened up to here is counted
+	counted                       int64 // number of the last event that is counted
 	rates                         []*rate
 	depths                        map[string]*machine
 }
 
-// rate is an alert on how many of what was counted lately are over a limit.
+// rate is an alert about the share of recent measurements that are over a limit.
 type rate struct {
 	machine
 	window
-	most  float64 // as a share
-	least int64   // over the limit, to be more than chance
-	says  func(counts) parley.Alert
+	most     float64 // largest share that is allowed
+	least    int64   // fewest measurements over the limit that count
+	newAlert func(counts) parley.Alert
 }
 
-// New makes a watcher of a hub that is not there yet.
+// New makes a watcher. Watch gives it the hub later.
 func New(limits Limits, log *slog.Logger) *Watcher {
 	w := &Watcher{limits: limits, clock: time.Now, log: log, depths: map[string]*machine{}}
 	if limits.Write > 0 {
-		w.add(&w.writes, aMinute, slowShare, w.slow("write", "Writing messages is slow", limits.Write, "look at the hub's disk, and at what else uses it"))
+		w.addRate(&w.writes, oneMinute, slowShare, w.slowAlert("write", "Writing messages is slow", limits.Write, "look at the hub's disk, and at what else uses it"))
 	}
 	if limits.Read > 0 {
-		w.add(&w.reads, aMinute, slowShare, w.slow("read", "Reading messages is slow", limits.Read, "look at the hub's disk and memory, and at what else uses them"))
+		w.addRate(&w.reads, oneMinute, slowShare, w.slowAlert("read", "Reading messages is slow", limits.Read, "look at the hub's disk and memory, and at what else uses them"))
 	}
 	if limits.Latency > 0 {
-		w.add(&w.latency, tenOfThem, slowShare, w.slow("latency", "Messages wait long", limits.Latency,
+		w.addRate(&w.latency, tenMinutes, slowShare, w.slowAlert("latency", "Messages wait long", limits.Latency,
 			"see which agents are behind: parley top; raise their concurrency, or runs.total"))
 	}
 	if limits.Errors > 0 {
-		w.add(&w.ended, tenOfThem, limits.Errors/100, w.failing)
+		w.addRate(&w.ended, tenMinutes, limits.Errors/100, w.failureAlert)
 	}
 	return w
 }
 
-func (w *Watcher) add(t *tally, looks int, most float64, says func(counts) parley.Alert) {
+func (w *Watcher) addRate(t *tally, looks int, most float64, says func(counts) parley.Alert) {
 	w.rates = append(w.rates, &rate{
-		machine: machine{Hold: w.limits.Hold}, window: window{tally: t, looks: looks}, most: most, least: 2, says: says,
+		machine: machine{Hold: w.limits.Hold}, window: window{tally: t, looks: looks}, most: most, least: 2, newAlert: says,
 	})
 }
 
-func (w *Watcher) slow(name, title string, limit time.Duration, hint string) func(counts) parley.Alert {
+func (w *Watcher) slowAlert(name, title string, limit time.Duration, hint string) func(counts) parley.Alert {
 	return func(c counts) parley.Alert {
 		return parley.Alert{
 			Name: name, Title: title, Suggestion: hint,
-			Message: fmt.Sprintf("%s: %d of the last %d took longer than %s", lower(title), c.over, c.all, limit),
+			Message: fmt.Sprintf("%s: %d of the last %d took longer than %s", lowerFirst(title), c.over, c.all, limit),
 			Facts:   map[string]any{"slow": c.over, "of": c.all, "limit_ms": limit.Milliseconds()},
 		}
 	}
 }
 
-func (w *Watcher) failing(c counts) parley.Alert {
+func (w *Watcher) failureAlert(c counts) parley.Alert {
 	return parley.Alert{
 		Name: "errors", Title: "Messages fail",
 		Message:    fmt.Sprintf("messages fail: %d of the last %d, more than %g %%", c.over, c.all, w.limits.Errors),
@@ -107,7 +108,7 @@ func (w *Watcher) failing(c counts) parley.Alert {
 	}
 }
 
-func lower(title string) string { return string(title[0]|0x20) + title[1:] }
+func lowerFirst(title string) string { return string(title[0]|0x20) + title[1:] }
 
 // Wrote implements hub.Observer.
 func (w *Watcher) Wrote(took time.Duration) { w.writes.add(took > w.limits.Write) }
@@ -115,13 +116,14 @@ func (w *Watcher) Wrote(took time.Duration) { w.writes.add(took > w.limits.Write
 // Read implements hub.Observer.
 func (w *Watcher) Read(took time.Duration) { w.reads.add(took > w.limits.Read) }
 
-// Tell counts what becomes of messages, each once though it may be told again.
-func (w *Watcher) Tell(_ context.Context, n steps.News) error {
+// Consume implements steps.Consumer: it counts processed and failed messages. It counts an event once, even if it gets it
+// again.
+func (w *Watcher) Consume(_ context.Context, n steps.Batch) error {
 	for _, s := range n.Steps {
-		if s.Num <= w.told {
+		if s.Num <= w.counted {
 			continue
 		}
-		if s.FirstProcessed() {
+		if s.IsFirstProcessing() {
 			w.latency.add(s.Latency() > w.limits.Latency)
 			w.ended.add(false)
 		}
@@ -130,16 +132,16 @@ func (w *Watcher) Tell(_ context.Context, n steps.News) error {
 		}
 	}
 	if len(n.Events) > 0 {
-		w.told = max(w.told, n.Events[len(n.Events)-1].Num)
+		w.counted = max(w.counted, n.Events[len(n.Events)-1].Num)
 	}
 	return nil
 }
 
-// Watch looks at a hub now and then.
+// Watch returns a service that checks a hub regularly.
 func (w *Watcher) Watch(h Hub) *service.Service {
 	w.hub = h
 	return service.New(func(ctx context.Context, started func()) {
-		every := time.NewTicker(lookEvery)
+		every := time.NewTicker(checkEvery)
 		defer every.Stop()
 		started()
 		for {
@@ -148,20 +150,20 @@ func (w *Watcher) Watch(h Hub) *service.Service {
 			case <-ctx.Done():
 				return
 			}
-			if err := w.look(ctx); err != nil && ctx.Err() == nil {
+			if err := w.check(ctx); err != nil && ctx.Err() == nil {
 				w.log.Warn("the hub could not be looked at for alerts, will try again", "error", err)
 			}
 		}
 	})
 }
 
-// look looks at everything once. An alert that could not be told is told at the next look.
-func (w *Watcher) look(ctx context.Context) error {
+// check compares all measurements with their limits. If the hub cannot record an alert, the next check repeats it.
+func (w *Watcher) check(ctx context.Context) error {
 	now := w.clock()
 	for _, r := range w.rates {
 		c := r.window.look()
 		r.step(now, r.judge(c))
-		if err := w.hub.Alert(ctx, r.says(c), r.on); err != nil {
+		if err := w.hub.Alert(ctx, r.newAlert(c), r.on); err != nil {
 			return err
 		}
 	}
@@ -172,12 +174,12 @@ func (w *Watcher) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.lookAtInboxes(ctx, now, f)
+	return w.checkInboxes(ctx, now, f)
 }
 
 func (r *rate) judge(c counts) verdict {
 	switch {
-	case c.all < leastSeen || c.share() <= r.most*fineShare:
+	case c.all < minSample || c.share() <= r.most*fineShare:
 		return fine
 	case c.share() > r.most && c.over >= r.least:
 		return bad
@@ -186,12 +188,12 @@ func (r *rate) judge(c counts) verdict {
 	}
 }
 
-// lookAtInboxes looks at the inboxes of agents. One that is gone has none.
-func (w *Watcher) lookAtInboxes(ctx context.Context, now time.Time, f hub.Figures) error {
-	there := map[string]bool{}
+// checkInboxes compares the depth of each inbox with its limit, and ends the alerts of removed agents.
+func (w *Watcher) checkInboxes(ctx context.Context, now time.Time, f hub.Figures) error {
+	exists := map[string]bool{}
 	var full []parley.Alert
 	for _, a := range f.Members {
-		there[a.ID] = true
+		exists[a.ID] = true
 		v := w.judgeDepth(a, f.Inboxes[a.ID])
 		m := w.depths[a.ID]
 		if m == nil && v == bad {
@@ -203,11 +205,11 @@ func (w *Watcher) lookAtInboxes(ctx context.Context, now time.Time, f hub.Figure
 		}
 		m.step(now, v)
 		if m.on {
-			full = append(full, w.full(a, f.Inboxes[a.ID]))
-		} else if err := w.hub.Alert(ctx, w.full(a, f.Inboxes[a.ID]), false); err != nil {
+			full = append(full, w.inboxAlert(a, f.Inboxes[a.ID]))
+		} else if err := w.hub.Alert(ctx, w.inboxAlert(a, f.Inboxes[a.ID]), false); err != nil {
 			return err
 		}
-		if !m.on && !m.leaning {
+		if !m.on && !m.changing {
 			delete(w.depths, a.ID)
 		}
 	}
@@ -215,7 +217,7 @@ func (w *Watcher) lookAtInboxes(ctx context.Context, now time.Time, f hub.Figure
 		return err
 	}
 	for id := range w.depths {
-		if !there[id] {
+		if !exists[id] {
 			if err := w.hub.Alert(ctx, parley.Alert{Name: "depth", Agent: id}, false); err != nil {
 				return err
 			}
@@ -237,7 +239,7 @@ func (w *Watcher) judgeDepth(a parley.Agent, in parley.Inbox) verdict {
 	}
 }
 
-func (w *Watcher) full(a parley.Agent, in parley.Inbox) parley.Alert {
+func (w *Watcher) inboxAlert(a parley.Agent, in parley.Inbox) parley.Alert {
 	return parley.Alert{
 		Name: "depth", Agent: a.ID, Title: "The inbox of " + a.ID + " is filling up",
 		Message:    fmt.Sprintf("the inbox of %s has %d of %d messages", a.ID, in.Waking, a.InboxDepth),

@@ -70,8 +70,8 @@ func (w *watched) look(times int, do func()) []string {
 	w.said = nil
 	for range times {
 		do()
-		w.now = w.now.Add(lookEvery)
-		if err := w.Watcher.look(w.t.Context()); err != nil && w.err == nil {
+		w.now = w.now.Add(checkEvery)
+		if err := w.Watcher.check(w.t.Context()); err != nil && w.err == nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -131,9 +131,9 @@ func TestTooFewSayNothing(t *testing.T) {
 	w.wants("and then none", w.look(30, func() {}))
 }
 
-func step(num int64, state parley.DeliveryState, after time.Duration) steps.News {
-	s := steps.Step{Num: num, State: state, Waking: true, Accepted: start, Before: start, At: start.Add(after)}
-	return steps.News{Steps: []steps.Step{s}, Events: []hub.Followed{{Event: parley.Event{Num: num}}}}
+func step(num int64, state parley.DeliveryState, after time.Duration) steps.Batch {
+	s := steps.Step{Num: num, State: state, Waking: true, Accepted: start, PreviousAt: start, At: start.Add(after)}
+	return steps.Batch{Steps: []steps.Step{s}, Events: []hub.Followed{{Event: parley.Event{Num: num}}}}
 }
 
 func TestLatencyAndErrors(t *testing.T) {
@@ -142,7 +142,7 @@ func TestLatencyAndErrors(t *testing.T) {
 	tell := func(state parley.DeliveryState, after time.Duration) {
 		num++
 		for range 2 { // what is told again does not count
-			if err := w.Tell(t.Context(), step(num, state, after)); err != nil {
+			if err := w.Consume(t.Context(), step(num, state, after)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,46 +2,46 @@ package alert
 
 import "time"
 
-// verdict is what a look at a figure says.
+// verdict compares a measurement with its limit.
 type verdict int
 
 // The verdicts.
 const (
-	fine    verdict = iota // clearly below the limit, or too little to say anything
-	between                // not above it, and not clearly below
-	bad
+	fine    verdict = iota // clearly below the limit, or too few measurements
+	between                // below the limit, but not clearly
+	bad                    // above the limit
 )
 
-// Hold is how long something must last to be believed.
+// Hold is how long a verdict must last until an alert changes.
 type Hold struct {
-	On  time.Duration // bad for so long without a break: the alert goes on
-	Off time.Duration // fine for so long without a break: it goes off
+	On  time.Duration // bad for this long without a break turns the alert on
+	Off time.Duration // fine for this long without a break turns it off
 }
 
-// machine is one alert: on or off. It never changes twice within the time it holds.
+// machine is the state of one alert: on or off. It changes only after the verdict has lasted for Hold.
 type machine struct {
 	Hold
-	on      bool
-	leaning bool      // towards the other state
-	since   time.Time // which it does so long
+	on       bool
+	changing bool      // the last verdicts ask for the other state
+	since    time.Time // when changing began
 }
 
-// step takes in a verdict at a time and says whether the alert has changed.
+// step takes a verdict at a time, and reports whether the alert changed.
 func (m *machine) step(now time.Time, v verdict) (changed bool) {
 	other, hold := bad, m.On
 	if m.on {
 		other, hold = fine, m.Off
 	}
 	if v != other {
-		m.leaning = false
+		m.changing = false
 		return false
 	}
-	if !m.leaning {
-		m.leaning, m.since = true, now
+	if !m.changing {
+		m.changing, m.since = true, now
 	}
 	if now.Sub(m.since) < hold {
 		return false
 	}
-	m.on, m.leaning = !m.on, false
+	m.on, m.changing = !m.on, false
 	return true
 }

@@ -22,7 +22,7 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 	hub      Hub
-	agents   *names
+	agents   *agentLabels
 	counted  int64 // what happened up to here
 
 	writes, reads      prometheus.Histogram
@@ -49,7 +49,7 @@ var latencies = []float64{0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000}
 
 // New makes the metrics of a hub that is not there yet.
 func New() *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), agents: newNames()}
+	m := &Metrics{registry: prometheus.NewRegistry(), agents: newAgentLabels()}
 	m.writes = m.histogram("message_write_latency_ms", "Milliseconds until a message was on disk.", latencies)
 	m.reads = m.histogram("message_read_latency_ms", "Milliseconds to read messages: a part of a conversation, a context, an inbox.", latencies)
 	m.latency = m.histogram("message_latency_seconds", "Seconds from sending a message that wakes an agent until it was first processed.",
@@ -102,7 +102,7 @@ func (m *Metrics) counters(name, help string, labels ...string) *prometheus.Coun
 // Watch adds what there is in a hub.
 func (m *Metrics) Watch(h Hub) {
 	m.hub = h
-	m.registry.MustRegister(&present{hub: h})
+	m.registry.MustRegister(&gaugeCollector{hub: h})
 }
 
 // ServeHTTP answers with all metrics.
@@ -118,8 +118,8 @@ func (m *Metrics) Read(took time.Duration) { m.reads.Observe(milliseconds(took))
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Tell counts what happens, each once though it may be told again.
-func (m *Metrics) Tell(ctx context.Context, n steps.News) error {
+// Consume counts what happens, each once though it may be told again.
+func (m *Metrics) Consume(ctx context.Context, n steps.Batch) error {
 	ended, err := m.endedRuns(ctx, n.Events)
 	if err != nil {
 		return err
@@ -142,10 +142,10 @@ func (m *Metrics) Tell(ctx context.Context, n steps.News) error {
 }
 
 func (m *Metrics) step(s steps.Step) {
-	if s.Telling() {
+	if s.Significant() {
 		m.messages.WithLabelValues(s.Status()).Inc()
 	}
-	if s.FirstProcessed() {
+	if s.IsFirstProcessing() {
 		m.latency.Observe(s.Latency().Seconds())
 	}
 }
@@ -161,7 +161,7 @@ func (m *Metrics) endedRuns(ctx context.Context, events []hub.Followed) (runs []
 			continue
 		}
 		view, err := m.hub.Run(ctx, theHub, said.Run)
-		if steps.Gone(err) {
+		if steps.IsMissing(err) {
 			continue
 		}
 		if err != nil {
@@ -197,7 +197,7 @@ func (m *Metrics) event(e hub.Followed) {
 	case e.Kind == parley.EventLoopOpened:
 		m.loopsStuck.Inc()
 	case e.Kind == parley.EventAlert:
-		if raised(e) {
+		if isRaised(e) {
 			m.alerts.Inc()
 		}
 	case e.Kind.Within("task") && e.Kind != parley.EventTaskProgress:
@@ -218,7 +218,7 @@ func (m *Metrics) forget(agent string) {
 // stateOf is the state that an event of a kind is the step to.
 func stateOf(e hub.Followed, family string) string { return string(e.Kind)[len(family):] }
 
-func raised(e hub.Followed) bool {
+func isRaised(e hub.Followed) bool {
 	var said struct {
 		State string `json:"state"`
 	}

@@ -53,14 +53,14 @@ func (f fake) Run(_ context.Context, _ hub.Caller, id string) (parley.RunView, e
 	}}, nil
 }
 
-func news() steps.News {
+func news() steps.Batch {
 	step := func(num int64, state parley.DeliveryState) steps.Step {
-		return steps.Step{Num: num, At: at.Add(3 * time.Second), Accepted: at, Before: at, State: state, Waking: true}
+		return steps.Step{Num: num, At: at.Add(3 * time.Second), Accepted: at, PreviousAt: at, State: state, Waking: true}
 	}
 	event := func(num int64, kind parley.EventKind, data string) hub.Followed {
 		return hub.Followed{Event: parley.Event{Num: num, Kind: kind, Data: json.RawMessage(data)}}
 	}
-	return steps.News{
+	return steps.Batch{
 		Steps: []steps.Step{step(1, parley.DeliveryAccepted), step(2, parley.DeliverySeen), step(3, parley.DeliveryAnswered), step(4, parley.DeliveryDead)},
 		Events: []hub.Followed{
 			event(4, "delivery.dead", "{}"), event(5, parley.EventOverdue, "{}"), event(6, parley.EventLate, "{}"),
@@ -85,7 +85,7 @@ func filled(t *testing.T) string {
 	m.Wrote(150 * time.Millisecond)
 	m.Read(time.Millisecond)
 	for range 2 { // what is told again is counted once
-		if err := m.Tell(t.Context(), news()); err != nil {
+		if err := m.Consume(t.Context(), news()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestRemovedAgentsHaveNoFigures(t *testing.T) {
 		t.Helper()
 		num++
 		e := hub.Followed{Event: parley.Event{Num: num, Kind: kind, Agent: agent, Data: json.RawMessage(data)}}
-		if err := m.Tell(t.Context(), steps.News{Events: []hub.Followed{e}}); err != nil {
+		if err := m.Consume(t.Context(), steps.Batch{Events: []hub.Followed{e}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,12 +175,12 @@ func TestRemovedAgentsHaveNoFigures(t *testing.T) {
 }
 
 func TestAgentsAreBounded(t *testing.T) {
-	n := newNames()
+	n := newAgentLabels()
 	labels := map[string]bool{}
 	for i := range 3 * mostAgents {
 		labels[n.label(fmt.Sprint(i))] = true
 	}
-	if len(labels) != mostAgents+1 || n.label("0") != "0" || !labels[others] {
+	if len(labels) != mostAgents+1 || n.label("0") != "0" || !labels[otherAgents] {
 		t.Errorf("there are %d labels", len(labels))
 	}
 }

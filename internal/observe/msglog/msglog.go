@@ -31,24 +31,24 @@ type Options struct {
 type Log struct {
 	Options
 
-	mu      sync.Mutex
-	file    *os.File
-	size    int64
-	turn    int           // how often it was rotated: files are told apart by it
-	grown   chan struct{} // closed when there is more
-	written *repeats
+	mu        sync.Mutex
+	file      *os.File
+	size      int64
+	rotations int           // how often it was rotated: files are told apart by it
+	grown     chan struct{} // closed when there is more
+	recent    *recentLines
 }
 
 // Open opens the log, which is made where there is none. What a crash has left of a line is cut off.
 func Open(o Options) (*Log, error) {
-	l := &Log{Options: o, grown: make(chan struct{}), written: newRepeats()}
+	l := &Log{Options: o, grown: make(chan struct{}), recent: newRecentLines()}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	if err := l.open(); err != nil {
 		return nil, err
 	}
-	if err := l.mend(); err != nil {
+	if err := l.repair(); err != nil {
 		return nil, errors.Join(err, l.file.Close())
 	}
 	return l, nil
@@ -77,13 +77,13 @@ func (l *Log) Close() error {
 	return errors.Join(l.file.Sync(), l.file.Close())
 }
 
-// Tell writes steps. If it fails, for want of room on the disk, nothing of them is there.
-func (l *Log) Tell(_ context.Context, n steps.News) error {
+// Consume writes steps. If it fails, for want of room on the disk, nothing of them is there.
+func (l *Log) Consume(_ context.Context, n steps.Batch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var lines bytes.Buffer
 	for _, step := range n.Steps {
-		if !step.Telling() {
+		if !step.Significant() {
 			continue
 		}
 		raw, err := json.Marshal(Line(step))
@@ -91,7 +91,7 @@ func (l *Log) Tell(_ context.Context, n steps.News) error {
 			return err
 		}
 		raw = append(raw, '\n')
-		if !l.written.has(raw, step.At) {
+		if !l.recent.has(raw, step.At) {
 			lines.Write(raw)
 		}
 	}
@@ -108,7 +108,7 @@ func (l *Log) Tell(_ context.Context, n steps.News) error {
 
 // append writes whole lines, to a new file where this one is full.
 func (l *Log) append(lines []byte) error {
-	if err := l.comeBack(); err != nil {
+	if err := l.reopenIfReplaced(); err != nil {
 		return err
 	}
 	if l.size > 0 && l.size+int64(len(lines)) > l.Size {
@@ -123,8 +123,8 @@ func (l *Log) append(lines []byte) error {
 	return nil
 }
 
-// comeBack begins anew where somebody has taken the file away, or emptied it: what is written to a file that nobody finds is lost.
-func (l *Log) comeBack() error {
+// reopenIfReplaced begins anew where somebody has taken the file away, or emptied it: what is written to a file that nobody finds is lost.
+func (l *Log) reopenIfReplaced() error {
 	own, err := l.file.Stat()
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (l *Log) rotate() error {
 		l.file = old
 		return err
 	}
-	l.turn++
+	l.rotations++
 	return errors.Join(old.Sync(), old.Close())
 }
 
@@ -176,7 +176,7 @@ func Line(s steps.Step) parley.LogLine {
 	switch {
 	case s.Status() == steps.Failed:
 		level = "error"
-	case s.Again:
+	case s.Requeued:
 		level = "warn"
 	}
 	return parley.LogLine{

@@ -40,7 +40,7 @@ func options(t *testing.T) Options {
 
 func tell(t *testing.T, l *Log, list ...steps.Step) {
 	t.Helper()
-	if err := l.Tell(t.Context(), steps.News{Steps: list}); err != nil {
+	if err := l.Consume(t.Context(), steps.Batch{Steps: list}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +63,7 @@ func TestLines(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
 	post, again := step("m", parley.DeliveryAccepted, 0), step("m", parley.DeliveryAccepted, time.Second)
-	post.Recipient, again.Again = "", true
+	post.Recipient, again.Requeued = "", true
 	tell(t, l, post, step("m", parley.DeliveryDelivered, 150*time.Millisecond), again,
 		step("m", parley.DeliverySeen, 2*time.Second), step("m", parley.DeliveryDead, time.Minute))
 	const form = `{"timestamp":"2026-02-25T18:5%s","level":"%s","msgId":"m","traceId":"t-m","from":"arya","to":"%s","type":"request","latencyMs":%d,"status":"%s"}` + "\n"
@@ -219,7 +219,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.file = full
-	if err := l.Tell(t.Context(), steps.News{Steps: []steps.Step{step("b", parley.DeliverySeen, 0)}}); err == nil {
+	if err := l.Consume(t.Context(), steps.Batch{Steps: []steps.Step{step("b", parley.DeliverySeen, 0)}}); err == nil {
 		t.Error("it was written")
 	}
 	l.file = whole

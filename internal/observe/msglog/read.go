@@ -44,7 +44,7 @@ func (l *Log) Read(f parley.LogFilter) (lines []parley.LogLine, at Place, err er
 			length = at.offset
 		}
 		var older []parley.LogLine
-		older, err = newest(io.LimitReader(file, length), f, f.Limit-len(lines))
+		older, err = newestLines(io.LimitReader(file, length), f, f.Limit-len(lines))
 		lines = append(older, lines...)
 	}
 	return lines, at, err
@@ -52,8 +52,8 @@ func (l *Log) Read(f parley.LogFilter) (lines []parley.LogLine, at Place, err er
 
 // Place is a place in the log between two lines.
 type Place struct {
-	turn   int
-	offset int64
+	rotation int
+	offset   int64
 }
 
 // files opens all there are, the newest first, as they are at one moment. One that is not there yet, or not any more, is nil.
@@ -67,11 +67,11 @@ func (l *Log) files() (files []*os.File, end Place, err error) {
 		}
 		files = append(files, file)
 	}
-	return files, Place{l.turn, l.size}, nil
+	return files, Place{l.rotations, l.size}, nil
 }
 
-// newest are the last lines of a file that a filter selects. What is no line is passed over.
-func newest(r io.Reader, f parley.LogFilter, most int) (lines []parley.LogLine, err error) {
+// newestLines are the last lines of a file that a filter selects. What is no line is passed over.
+func newestLines(r io.Reader, f parley.LogFilter, most int) (lines []parley.LogLine, err error) {
 	all := bufio.NewScanner(r)
 	for all.Scan() {
 		var line parley.LogLine
@@ -96,7 +96,7 @@ func (l *Log) Follow(ctx context.Context, f parley.LogFilter, at Place, tell fun
 			return err
 		}
 		if part != nil {
-			lines, err := newest(part, f, f.Limit)
+			lines, err := newestLines(part, f, f.Limit)
 			err = errors.Join(err, part.Close())
 			if err == nil && len(lines) > 0 {
 				err = tell(lines)
@@ -117,8 +117,8 @@ func (l *Log) Follow(ctx context.Context, f parley.LogFilter, at Place, tell fun
 	}
 }
 
-// part is a piece of a file.
-type part struct {
+// fileSection is a piece of a file.
+type fileSection struct {
 	io.Reader
 	io.Closer
 }
@@ -127,13 +127,13 @@ type part struct {
 func (l *Log) after(at Place) (p io.ReadCloser, next Place, grown <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.turn-at.turn >= l.Files { // its file is gone
-		at = Place{l.turn - l.Files + 1, 0}
+	if l.rotations-at.rotation >= l.Files { // its file is gone
+		at = Place{l.rotations - l.Files + 1, 0}
 	}
-	ago := l.turn - at.turn
+	ago := l.rotations - at.rotation
 	file, err := os.Open(l.path(ago))
 	if errors.Is(err, os.ErrNotExist) { // somebody has taken it away
-		return nil, Place{min(at.turn+1, l.turn), 0}, l.grown, nil
+		return nil, Place{min(at.rotation+1, l.rotations), 0}, l.grown, nil
 	}
 	if err != nil {
 		return nil, at, l.grown, err
@@ -149,9 +149,9 @@ func (l *Log) after(at Place) (p io.ReadCloser, next Place, grown <-chan struct{
 	if at.offset > length { // somebody has emptied it
 		at.offset = 0
 	}
-	next = Place{at.turn, length}
+	next = Place{at.rotation, length}
 	if ago > 0 && length == at.offset {
-		next = Place{at.turn + 1, 0}
+		next = Place{at.rotation + 1, 0}
 	}
-	return part{io.NewSectionReader(file, at.offset, length-at.offset), file}, next, l.grown, nil
+	return fileSection{io.NewSectionReader(file, at.offset, length-at.offset), file}, next, l.grown, nil
 }

@@ -14,19 +14,19 @@ import (
 
 // Step is one rung that a message has come to on its way to one recipient.
 type Step struct {
-	Num       int64 // its place in the order
-	At        time.Time
-	Message   parley.Message // without what it says
-	Recipient string         // none: it is for nobody in particular
-	State     parley.DeliveryState
-	Waking    bool
-	Person    bool      // the recipient is one
-	Accepted  time.Time // when the way began
-	Before    time.Time // when it came to the rung before
-	Try       string    // tells one try from another: the run it is for, or a count
-	Again     bool      // it was given back, and waits for another try
-	Passed    bool      // it went on to another rung in the same moment
-	Failure   *parley.Error
+	Num        int64 // its place in the order
+	At         time.Time
+	Message    parley.Message // without what it says
+	Recipient  string         // none: it is for nobody in particular
+	State      parley.DeliveryState
+	Waking     bool
+	Person     bool      // the recipient is one
+	Accepted   time.Time // when the way began
+	PreviousAt time.Time // when it came to the rung before
+	Attempt    string    // tells one try from another: the run it is for, or a count
+	Requeued   bool      // it was given back, and waits for another try
+	Transient  bool      // it went on to another rung in the same moment
+	Failure    *parley.Error
 }
 
 // The words of S1 for how far a message is.
@@ -54,12 +54,14 @@ func (s Step) Status() string {
 // Latency is the time since the message was accepted.
 func (s Step) Latency() time.Duration { return max(s.At.Sub(s.Accepted), 0) }
 
-// FirstProcessed says whether by this step an agent that was to be woken has the message before it. People have all the
+// IsFirstProcessing says whether by this step an agent that was to be woken has the message before it. People have all the
 // time they need.
-func (s Step) FirstProcessed() bool { return s.Waking && !s.Person && s.State == parley.DeliverySeen }
+func (s Step) IsFirstProcessing() bool {
+	return s.Waking && !s.Person && s.State == parley.DeliverySeen
+}
 
-// Telling says whether the step says more than the next one: what is seen and answered at once was processed once.
-func (s Step) Telling() bool { return !s.Passed || s.Status() != Processed }
+// Significant says whether the step says more than the next one: what is seen and answered at once was processed once.
+func (s Step) Significant() bool { return !s.Transient || s.Status() != Processed }
 
 // Hub is what is asked when something is not known any more.
 type Hub interface {
@@ -67,8 +69,8 @@ type Hub interface {
 	Agent(ctx context.Context, caller hub.Caller, name string) (parley.Agent, error)
 }
 
-// Gone says whether what was asked for does not exist any more.
-func Gone(err error) bool {
+// IsMissing says whether what was asked for does not exist any more.
+func IsMissing(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -83,12 +85,14 @@ var theHub = hub.Caller{Agent: parley.System}
 // for one goroutine.
 type Reader struct {
 	hub    Hub
-	known  *memory
+	cache  *messageCache
 	people map[string]bool
 }
 
 // NewReader makes one.
-func NewReader(h Hub) *Reader { return &Reader{hub: h, known: newMemory(), people: map[string]bool{}} }
+func NewReader(h Hub) *Reader {
+	return &Reader{hub: h, cache: newMessageCache(), people: map[string]bool{}}
+}
 
 // Steps are the steps among some events, in their order. Events that are told again give the same steps again. What was
 // deleted meanwhile is left out.
@@ -96,9 +100,9 @@ func (r *Reader) Steps(ctx context.Context, batch []hub.Followed) (steps []Step,
 	for _, e := range batch {
 		switch {
 		case e.Posted != nil:
-			steps, err = r.posted(ctx, steps, e)
+			steps, err = r.appendPosted(ctx, steps, e)
 		case e.Kind.Within("delivery"):
-			steps, err = r.moved(ctx, steps, e)
+			steps, err = r.appendTransitions(ctx, steps, e)
 		}
 		if err != nil {
 			return nil, err
@@ -107,16 +111,16 @@ func (r *Reader) Steps(ctx context.Context, batch []hub.Followed) (steps []Step,
 	return steps, nil
 }
 
-// posted adds that a message was accepted, for each of its recipients.
-func (r *Reader) posted(ctx context.Context, steps []Step, e hub.Followed) ([]Step, error) {
-	way := r.known.keep(*e.Posted, e.Deliveries)
+// appendPosted adds that a message was accepted, for each of its recipients.
+func (r *Reader) appendPosted(ctx context.Context, steps []Step, e hub.Followed) ([]Step, error) {
+	way := r.cache.keep(*e.Posted, e.Deliveries)
 	if len(e.Deliveries) == 0 {
 		return append(steps, Step{
-			Num: e.Num, At: e.At, Message: way.message, State: parley.DeliveryAccepted, Accepted: e.At, Before: e.At,
+			Num: e.Num, At: e.At, Message: way.message, State: parley.DeliveryAccepted, Accepted: e.At, PreviousAt: e.At,
 		}), nil
 	}
 	for _, d := range e.Deliveries {
-		step, err := r.step(ctx, way, e, moved{Recipient: d.Recipient, State: parley.DeliveryAccepted})
+		step, err := r.newStep(ctx, way, e, deliveryEvent{Recipient: d.Recipient, State: parley.DeliveryAccepted})
 		if err != nil {
 			return nil, err
 		}
@@ -125,8 +129,8 @@ func (r *Reader) posted(ctx context.Context, steps []Step, e hub.Followed) ([]St
 	return steps, nil
 }
 
-// moved is what an event of a delivery says.
-type moved struct {
+// deliveryEvent is what an event of a delivery says.
+type deliveryEvent struct {
 	Recipient string               `json:"-"`
 	State     parley.DeliveryState `json:"state"`
 	Attempt   int                  `json:"attempt"`
@@ -134,31 +138,31 @@ type moved struct {
 	Failure   *parley.Error        `json:"failure"`
 }
 
-func (r *Reader) moved(ctx context.Context, steps []Step, e hub.Followed) ([]Step, error) {
-	m := moved{Recipient: e.Agent}
+func (r *Reader) appendTransitions(ctx context.Context, steps []Step, e hub.Followed) ([]Step, error) {
+	m := deliveryEvent{Recipient: e.Agent}
 	if err := json.Unmarshal(e.Data, &m); err != nil {
 		return nil, err
 	}
-	way, err := r.way(ctx, e.Message)
-	if Gone(err) {
+	way, err := r.progressOf(ctx, e.Message)
+	if IsMissing(err) {
 		return steps, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	path := way.state(e, m).Path(m.State)
+	path := way.previousState(e, m).Path(m.State)
 	if len(path) == 0 { // it stands where it stood, as far as that is known
 		path = []parley.DeliveryState{m.State}
 	}
 	for i, state := range path {
 		m.State = state
-		step, err := r.step(ctx, way, e, m)
+		step, err := r.newStep(ctx, way, e, m)
 		if err != nil {
 			return nil, err
 		}
-		step.Again, step.Passed = state == parley.DeliveryAccepted, i < len(path)-1
+		step.Requeued, step.Transient = state == parley.DeliveryAccepted, i < len(path)-1
 		if i > 0 {
-			step.Before = e.At
+			step.PreviousAt = e.At
 		}
 		steps = append(steps, step)
 	}
@@ -167,52 +171,52 @@ func (r *Reader) moved(ctx context.Context, steps []Step, e hub.Followed) ([]Ste
 
 // Message is a message without what it says.
 func (r *Reader) Message(ctx context.Context, id string) (parley.Message, error) {
-	w, err := r.way(ctx, id)
+	w, err := r.progressOf(ctx, id)
 	if err != nil {
 		return parley.Message{}, err
 	}
 	return w.message, nil
 }
 
-// way is what is known of a message.
-func (r *Reader) way(ctx context.Context, id string) (*way, error) {
-	if w := r.known.get(id); w != nil {
+// progressOf is what is known of a message.
+func (r *Reader) progressOf(ctx context.Context, id string) (*progress, error) {
+	if w := r.cache.get(id); w != nil {
 		return w, nil
 	}
 	shown, err := r.hub.Message(ctx, theHub, id)
 	if err != nil {
 		return nil, err
 	}
-	return r.known.keep(shown.Message, shown.Deliveries), nil
+	return r.cache.keep(shown.Message, shown.Deliveries), nil
 }
 
-func (r *Reader) step(ctx context.Context, w *way, e hub.Followed, m moved) (Step, error) {
+func (r *Reader) newStep(ctx context.Context, w *progress, e hub.Followed, m deliveryEvent) (Step, error) {
 	d := w.deliveries[m.Recipient]
 	step := Step{
 		Num: e.Num, At: e.At, Message: w.message, Recipient: m.Recipient, State: m.State, Waking: d.Waking,
-		Accepted: d.AcceptedAt, Before: w.before(e.Num, m), Try: m.Run, Failure: m.Failure,
+		Accepted: d.AcceptedAt, PreviousAt: w.previousTime(e.Num, m), Attempt: m.Run, Failure: m.Failure,
 	}
-	if step.Try == "" {
-		step.Try = strconv.Itoa(m.Attempt)
+	if step.Attempt == "" {
+		step.Attempt = strconv.Itoa(m.Attempt)
 	}
 	if step.Accepted.IsZero() {
 		step.Accepted = w.message.CreatedAt
 	}
-	if step.Before.IsZero() || step.Before.After(step.At) {
-		step.Before = step.At
+	if step.PreviousAt.IsZero() || step.PreviousAt.After(step.At) {
+		step.PreviousAt = step.At
 	}
-	w.note(m.Recipient, move{e.Num, e.At, m.State})
+	w.record(m.Recipient, transition{e.Num, e.At, m.State})
 	var err error
-	step.Person, err = r.person(ctx, m.Recipient)
+	step.Person, err = r.isPerson(ctx, m.Recipient)
 	return step, err
 }
 
-func (r *Reader) person(ctx context.Context, id string) (bool, error) {
+func (r *Reader) isPerson(ctx context.Context, id string) (bool, error) {
 	if is, known := r.people[id]; known {
 		return is, nil
 	}
 	a, err := r.hub.Agent(ctx, theHub, id)
-	if Gone(err) {
+	if IsMissing(err) {
 		return false, nil // it was removed
 	}
 	if err == nil {

@@ -60,8 +60,8 @@ func moves(num int64, id, to string, state parley.DeliveryState, after int) hub.
 func told(steps []Step) string {
 	var words []string
 	for _, s := range steps {
-		word := fmt.Sprintf("%s %s %s after %.0f of %.0f", s.Message.ID, s.Recipient, s.State, s.At.Sub(s.Before).Seconds(), s.Latency().Seconds())
-		for mark, is := range map[string]bool{" passed": s.Passed, " again": s.Again, " person": s.Person} {
+		word := fmt.Sprintf("%s %s %s after %.0f of %.0f", s.Message.ID, s.Recipient, s.State, s.At.Sub(s.PreviousAt).Seconds(), s.Latency().Seconds())
+		for mark, is := range map[string]bool{" passed": s.Transient, " again": s.Requeued, " person": s.Person} {
 			if is {
 				word += mark
 			}
@@ -129,13 +129,13 @@ func TestSteps(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	f := &fake{shown: map[string]parley.Shown{"0": {Message: parley.Message{ID: "0", CreatedAt: at}}}}
 	r := NewReader(f)
-	for i := range mostKnown + 1 {
+	for i := range cacheSize + 1 {
 		if _, err := r.Steps(t.Context(), []hub.Followed{posted(int64(i+1), fmt.Sprint(i), "arya")}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(r.known.ways) != mostKnown {
-		t.Errorf("%d messages are known", len(r.known.ways))
+	if len(r.cache.entries) != cacheSize {
+		t.Errorf("%d messages are known", len(r.cache.entries))
 	}
 	for asked, id := range []string{"1", "0"} {
 		if _, err := r.Message(t.Context(), id); err != nil || f.asked != asked {
@@ -144,22 +144,22 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// teller keeps what it is told.
-type teller struct {
+// recordingConsumer records the numbers of the steps that it gets.
+type recordingConsumer struct {
 	told []int64
 	err  error
 }
 
-func (l *teller) Tell(_ context.Context, n News) error {
+func (l *recordingConsumer) Consume(_ context.Context, n Batch) error {
 	for _, s := range n.Steps {
 		l.told = append(l.told, s.Num)
 	}
 	return l.err
 }
 
-func TestTellersInTurn(t *testing.T) {
-	first, second := &teller{}, &teller{err: context.Canceled}
-	third := &teller{}
+func TestConsumersInTurn(t *testing.T) {
+	first, second := &recordingConsumer{}, &recordingConsumer{err: context.Canceled}
+	third := &recordingConsumer{}
 	if err := NewFollower(&fake{}, first, second, third).Take(t.Context(), []hub.Followed{posted(7, "m", "arya")}); err == nil {
 		t.Error("a failure is passed over")
 	}

@@ -18,16 +18,16 @@ import (
 	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
-// maker makes spans.
-type maker struct{ resource *resource.Resource }
+// spanMaker makes spans.
+type spanMaker struct{ resource *resource.Resource }
 
-func newMaker(node string) maker {
-	return maker{resource.NewSchemaless(attribute.String("service.name", "parley"),
+func newSpanMaker(node string) spanMaker {
+	return spanMaker{resource.NewSchemaless(attribute.String("service.name", "parley"),
 		attribute.String("service.version", parley.Version), attribute.String("service.instance.id", node))}
 }
 
-// span is one that is ready to be sent.
-func (m maker) span(s tracetest.SpanStub) sdk.ReadOnlySpan {
+// newSpan is one that is ready to be sent.
+func (m spanMaker) newSpan(s tracetest.SpanStub) sdk.ReadOnlySpan {
 	s.Resource = m.resource
 	s.InstrumentationScope = instrumentation.Scope{Name: "github.com/parley-hub/parley", Version: parley.Version}
 	if s.EndTime.Before(s.StartTime) { // somebody has set the clock back
@@ -36,24 +36,24 @@ func (m maker) span(s tracetest.SpanStub) sdk.ReadOnlySpan {
 	return s.Snapshot()
 }
 
-func at(traceID string, span [8]byte) trace.SpanContext {
+func spanContext(traceID string, span [8]byte) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: parley.TraceBytes(traceID), SpanID: span, TraceFlags: trace.FlagsSampled,
 	})
 }
 
-// rung is the step of a message to a rung: it lasts since the rung before.
-func (m maker) rung(s steps.Step) sdk.ReadOnlySpan {
+// stateSpan is the step of a message to a rung: it lasts since the rung before.
+func (m spanMaker) stateSpan(s steps.Step) sdk.ReadOnlySpan {
 	name := string(s.State)
-	if s.Again {
+	if s.Requeued {
 		name = "given back"
 	}
-	return m.span(tracetest.SpanStub{
-		Name: name, SpanKind: trace.SpanKindInternal, StartTime: s.Before, EndTime: s.At,
-		SpanContext: at(s.Message.TraceID, parley.RungSpan(s.Message.ID, s.Recipient, s.State, s.Try)),
-		Parent:      at(s.Message.TraceID, parley.MessageSpan(s.Message.ID)),
-		Attributes:  append(about(s.Message), attribute.String("parley.recipient", s.Recipient), attribute.Bool("parley.waking", s.Waking)),
-		Status:      status(s.Failure, s.Status() == steps.Failed || s.Again),
+	return m.newSpan(tracetest.SpanStub{
+		Name: name, SpanKind: trace.SpanKindInternal, StartTime: s.PreviousAt, EndTime: s.At,
+		SpanContext: spanContext(s.Message.TraceID, parley.RungSpan(s.Message.ID, s.Recipient, s.State, s.Attempt)),
+		Parent:      spanContext(s.Message.TraceID, parley.MessageSpan(s.Message.ID)),
+		Attributes:  append(messageAttributes(s.Message), attribute.String("parley.recipient", s.Recipient), attribute.Bool("parley.waking", s.Waking)),
+		Status:      status(s.Failure, s.Status() == steps.Failed || s.Requeued),
 	})
 }
 
@@ -69,7 +69,7 @@ func status(why *parley.Error, failed bool) sdk.Status {
 	}
 }
 
-func about(m parley.Message) []attribute.KeyValue {
+func messageAttributes(m parley.Message) []attribute.KeyValue {
 	list := []attribute.KeyValue{
 		attribute.String("messaging.system", "parley"), attribute.String("messaging.message.id", m.ID),
 		attribute.String("parley.conversation", m.Conversation), attribute.String("parley.from", m.From),
@@ -81,9 +81,9 @@ func about(m parley.Message) []attribute.KeyValue {
 	return list
 }
 
-// posted are the spans of messages: each the child of the run that has posted it, or of the message it answers in the same
+// messageSpans are the spans of messages: each the child of the run that has posted it, or of the message it answers in the same
 // trace.
-func (e *Exporter) posted(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
+func (e *Exporter) messageSpans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
 	var ids []string
 	for _, one := range batch {
 		if one.Posted != nil {
@@ -102,17 +102,17 @@ func (e *Exporter) posted(ctx context.Context, batch []hub.Followed) (spans []sd
 		if run, found := posters[one.Posted.ID]; found {
 			parent = sameTrace(*one.Posted, run.TraceID, parley.RunSpan(run.ID))
 		} else {
-			parent, err = e.answered(ctx, *one.Posted)
+			parent, err = e.parentOfAnswer(ctx, *one.Posted)
 		}
-		spans = append(spans, e.maker.message(*one.Posted, parent))
+		spans = append(spans, e.maker.messageSpan(*one.Posted, parent))
 	}
 	return spans, err
 }
 
-func (m maker) message(msg parley.Message, parent trace.SpanContext) sdk.ReadOnlySpan {
-	return m.span(tracetest.SpanStub{
+func (m spanMaker) messageSpan(msg parley.Message, parent trace.SpanContext) sdk.ReadOnlySpan {
+	return m.newSpan(tracetest.SpanStub{
 		Name: "message", SpanKind: trace.SpanKindProducer, StartTime: msg.CreatedAt, EndTime: msg.CreatedAt,
-		SpanContext: at(msg.TraceID, parley.MessageSpan(msg.ID)), Parent: parent, Attributes: about(msg),
+		SpanContext: spanContext(msg.TraceID, parley.MessageSpan(msg.ID)), Parent: parent, Attributes: messageAttributes(msg),
 	})
 }
 
@@ -121,40 +121,40 @@ func sameTrace(m parley.Message, traceID string, span [8]byte) trace.SpanContext
 	if parley.TraceKey(traceID) != parley.TraceKey(m.TraceID) {
 		return trace.SpanContext{}
 	}
-	return at(traceID, span)
+	return spanContext(traceID, span)
 }
 
-func (e *Exporter) answered(ctx context.Context, m parley.Message) (trace.SpanContext, error) {
+func (e *Exporter) parentOfAnswer(ctx context.Context, m parley.Message) (trace.SpanContext, error) {
 	if m.InReplyTo == "" {
 		return trace.SpanContext{}, nil
 	}
 	asked, err := e.reader.Message(ctx, m.InReplyTo)
-	if steps.Gone(err) {
+	if steps.IsMissing(err) {
 		return trace.SpanContext{}, nil
 	}
 	return sameTrace(m, asked.TraceID, parley.MessageSpan(asked.ID)), err
 }
 
-// ended are the spans of runs that end.
-func (e *Exporter) ended(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
+// runSpans are the spans of runs that end.
+func (e *Exporter) runSpans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
 	for _, one := range batch {
-		id, over := endOfRun(one.Event)
+		id, over := endedRun(one.Event)
 		if !over {
 			continue
 		}
 		view, err := e.hub.Run(ctx, theHub, id)
-		if steps.Gone(err) {
+		if steps.IsMissing(err) {
 			continue // its conversation was deleted
 		}
 		if err != nil {
 			return nil, err
 		}
-		spans = append(spans, e.maker.run(view.Run))
+		spans = append(spans, e.maker.runSpan(view.Run))
 	}
 	return spans, nil
 }
 
-func endOfRun(e parley.Event) (id string, over bool) {
+func endedRun(e parley.Event) (id string, over bool) {
 	var said struct {
 		Run   string          `json:"run"`
 		State parley.RunState `json:"state"`
@@ -165,19 +165,19 @@ func endOfRun(e parley.Event) (id string, over bool) {
 	return said.Run, said.State.Known() && !said.State.Live()
 }
 
-// run is a run: the child of the delivery that has woken it, of several the newest.
-func (m maker) run(r parley.Run) sdk.ReadOnlySpan {
+// runSpan is a run: the child of the delivery that has woken it, of several the newest.
+func (m spanMaker) runSpan(r parley.Run) sdk.ReadOnlySpan {
 	end := time.Now()
 	if r.EndedAt != nil {
 		end = *r.EndedAt
 	}
 	var parent trace.SpanContext
 	if n := len(r.Triggers); n > 0 {
-		parent = at(r.TraceID, parley.RungSpan(r.Triggers[n-1], r.Agent, parley.DeliveryDelivered, r.ID))
+		parent = spanContext(r.TraceID, parley.RungSpan(r.Triggers[n-1], r.Agent, parley.DeliveryDelivered, r.ID))
 	}
-	return m.span(tracetest.SpanStub{
+	return m.newSpan(tracetest.SpanStub{
 		Name: "run", SpanKind: trace.SpanKindConsumer, StartTime: r.CreatedAt, EndTime: end,
-		SpanContext: at(r.TraceID, parley.RunSpan(r.ID)), Parent: parent,
+		SpanContext: spanContext(r.TraceID, parley.RunSpan(r.ID)), Parent: parent,
 		Attributes: []attribute.KeyValue{
 			attribute.String("parley.run", r.ID), attribute.String("parley.agent", r.Agent), attribute.String("parley.runtime", r.Runtime),
 			attribute.String("parley.conversation", r.Conversation), attribute.String("parley.outcome", string(r.State)),

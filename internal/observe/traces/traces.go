@@ -43,17 +43,17 @@ var theHub = hub.Caller{Agent: parley.System}
 
 // Exporter follows the order and exports it.
 type Exporter struct {
-	hub    Hub
-	reader *steps.Reader
-	maker  maker
-	to     *otlptrace.Exporter
-	answer *answer
-	log    *slog.Logger
+	hub      Hub
+	reader   *steps.Reader
+	maker    spanMaker
+	client   *otlptrace.Exporter
+	recorder *statusRecorder
+	log      *slog.Logger
 }
 
 const (
-	callTime  = 10 * time.Second
-	retryTime = 5 * time.Second // of one call; then the follower waits
+	callTimeout  = 10 * time.Second
+	maxRetryTime = 5 * time.Second // of one call; then the follower waits
 )
 
 // New makes an exporter. Whether the collector is there is found out later.
@@ -65,20 +65,20 @@ func New(ctx context.Context, h Hub, o Options) (*Exporter, error) {
 	if !strings.HasSuffix(target.Path, "/v1/traces") {
 		target = target.JoinPath("v1", "traces")
 	}
-	noted := &answer{next: http.DefaultTransport}
+	noted := &statusRecorder{next: http.DefaultTransport}
 	to, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(target.String()), otlptracehttp.WithHeaders(o.Headers), otlptracehttp.WithTimeout(callTime),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: retryTime, MaxElapsedTime: retryTime}),
-		otlptracehttp.WithHTTPClient(&http.Client{Transport: noted, Timeout: callTime}),
+		otlptracehttp.WithEndpointURL(target.String()), otlptracehttp.WithHeaders(o.Headers), otlptracehttp.WithTimeout(callTimeout),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: maxRetryTime, MaxElapsedTime: maxRetryTime}),
+		otlptracehttp.WithHTTPClient(&http.Client{Transport: noted, Timeout: callTimeout}),
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &Exporter{hub: h, reader: steps.NewReader(h), maker: newMaker(o.Node), to: to, answer: noted, log: o.Log}, nil
+	return &Exporter{hub: h, reader: steps.NewReader(h), maker: newSpanMaker(o.Node), client: to, recorder: noted, log: o.Log}, nil
 }
 
 // Close ends the connections to the collector.
-func (e *Exporter) Close(ctx context.Context) error { return e.to.Shutdown(ctx) }
+func (e *Exporter) Close(ctx context.Context) error { return e.client.Shutdown(ctx) }
 
 // Take implements hub.Follower. What a collector says is malformed is not sent again.
 func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
@@ -86,25 +86,25 @@ func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
 	if err != nil || len(spans) == 0 {
 		return err
 	}
-	e.answer.status = 0
-	err = e.to.ExportSpans(ctx, spans)
-	if err != nil && slices.Contains(refusals, e.answer.status) {
+	e.recorder.status = 0
+	err = e.client.ExportSpans(ctx, spans)
+	if err != nil && slices.Contains(permanentStatuses, e.recorder.status) {
 		e.log.Warn("the collector has refused spans, which are left out", "spans", len(spans), "error", err)
 		return nil
 	}
 	return err
 }
 
-// refusals are the answers after which the same would be refused again.
-var refusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+// permanentStatuses are the answers after which the same would be refused again.
+var permanentStatuses = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 
-// answer notes how the collector has answered last.
-type answer struct {
+// statusRecorder notes how the collector has answered last.
+type statusRecorder struct {
 	next   http.RoundTripper
 	status int
 }
 
-func (a *answer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *statusRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.next.RoundTrip(r)
 	if err == nil {
 		a.status = response.StatusCode
@@ -119,15 +119,15 @@ func (e *Exporter) spans(ctx context.Context, batch []hub.Followed) (spans []sdk
 		return nil, err
 	}
 	for _, step := range steps {
-		if step.Again || step.State != parley.DeliveryAccepted {
-			spans = append(spans, e.maker.rung(step))
+		if step.Requeued || step.State != parley.DeliveryAccepted {
+			spans = append(spans, e.maker.stateSpan(step))
 		}
 	}
-	posted, err := e.posted(ctx, batch)
+	posted, err := e.messageSpans(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
-	ended, err := e.ended(ctx, batch)
+	ended, err := e.runSpans(ctx, batch)
 	spans = append(append(spans, posted...), ended...)
 	return slices.DeleteFunc(spans, func(s sdk.ReadOnlySpan) bool { return !s.SpanContext().IsValid() }), err
 }

@@ -15,41 +15,43 @@ const (
 	// lastBytes is how much of the end of the log is looked at: more than what is told again after a crash.
 	lastBytes = 8 << 20
 	// clocks is how much later one process of a hub may think it is than another.
-	clocks = time.Minute
+	clockSkew = time.Minute
 )
 
-// repeats are the lines that an earlier process wrote last. When it was killed, some of them are told again.
-type repeats struct {
+// recentLines are the lines that an earlier process wrote last. When it was killed, some of them are told again.
+type recentLines struct {
 	seed  maphash.Seed
 	lines map[uint64]bool
 	until time.Time // nothing that happened later is among them
 }
 
-func newRepeats() *repeats { return &repeats{seed: maphash.MakeSeed(), lines: map[uint64]bool{}} }
+func newRecentLines() *recentLines {
+	return &recentLines{seed: maphash.MakeSeed(), lines: map[uint64]bool{}}
+}
 
 // add adds lines, the last of which is the newest.
-func (r *repeats) add(lines []byte) {
+func (r *recentLines) add(lines []byte) {
 	var last []byte
 	for line := range bytes.Lines(lines) {
 		r.lines[maphash.Bytes(r.seed, line)], last = true, line
 	}
 	var newest parley.LogLine
-	if json.Unmarshal(last, &newest) == nil && newest.Timestamp.Add(clocks).After(r.until) {
-		r.until = newest.Timestamp.Add(clocks)
+	if json.Unmarshal(last, &newest) == nil && newest.Timestamp.Add(clockSkew).After(r.until) {
+		r.until = newest.Timestamp.Add(clockSkew)
 	}
 }
 
 // has says whether a line was written before. Once something later happens, nothing is told again, and all is forgotten.
-func (r *repeats) has(line []byte, at time.Time) bool {
+func (r *recentLines) has(line []byte, at time.Time) bool {
 	if len(r.lines) > 0 && at.After(r.until) {
 		clear(r.lines)
 	}
 	return r.lines[maphash.Bytes(r.seed, line)]
 }
 
-// mend cuts off what follows the last line, and remembers the lines before, in older files too.
-func (l *Log) mend() error {
-	tail, err := tailOf(l.file, l.size, lastBytes)
+// repair cuts off what follows the last line, and remembers the lines before, in older files too.
+func (l *Log) repair() error {
+	tail, err := readTail(l.file, l.size, lastBytes)
 	if err != nil {
 		return err
 	}
@@ -58,20 +60,20 @@ func (l *Log) mend() error {
 	if err := l.file.Truncate(l.size); err != nil {
 		return err
 	}
-	l.written.add(tail[:whole])
+	l.recent.add(tail[:whole])
 	for ago, left := 1, int64(lastBytes-whole); ago < l.Files && left > 0; ago++ {
-		tail, err := l.older(ago, left)
+		tail, err := l.readOlderTail(ago, left)
 		if err != nil {
 			return err
 		}
-		l.written.add(tail)
+		l.recent.add(tail)
 		left -= int64(len(tail))
 	}
 	return nil
 }
 
-// older is the end of the file that was written so many rotations ago, if there is one.
-func (l *Log) older(ago int, most int64) ([]byte, error) {
+// readOlderTail is the end of the file that was written so many rotations ago, if there is one.
+func (l *Log) readOlderTail(ago int, most int64) ([]byte, error) {
 	file, err := os.Open(l.path(ago))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -84,11 +86,11 @@ func (l *Log) older(ago int, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tailOf(file, info.Size(), most)
+	return readTail(file, info.Size(), most)
 }
 
-// tailOf are the last bytes of a file.
-func tailOf(file *os.File, size, most int64) ([]byte, error) {
+// readTail are the last bytes of a file.
+func readTail(file *os.File, size, most int64) ([]byte, error) {
 	from := max(size-most, 0)
 	tail := make([]byte, size-from)
 	_, err := file.ReadAt(tail, from)

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 )
 
-// tally counts things, and those of them that are over a limit. Whoever counts does not wait.
+// tally counts measurements, and how many of them are over a limit. Counting never blocks.
 type tally struct{ all, over atomic.Int64 }
 
 func (t *tally) add(over bool) {
@@ -14,7 +14,7 @@ func (t *tally) add(over bool) {
 	}
 }
 
-// counts are what a tally has counted.
+// counts are the values of a tally at one time.
 type counts struct{ all, over int64 }
 
 func (c counts) share() float64 {
@@ -24,14 +24,14 @@ func (c counts) share() float64 {
 	return float64(c.over) / float64(c.all)
 }
 
-// window is what a tally has counted lately: since so many looks ago.
+// window is a tally over the most recent checks.
 type window struct {
 	tally *tally
 	looks int
-	past  []counts // at the last looks, the oldest first
+	past  []counts // at the last checks, the oldest first
 }
 
-// look returns what was counted since the oldest look that counts.
+// look returns the counts since the oldest check of the window.
 func (w *window) look() counts {
 	now := counts{w.tally.all.Load(), w.tally.over.Load()}
 	if len(w.past) == 0 {
