@@ -8,23 +8,23 @@ import (
 	"sync"
 )
 
-// Programs by the names that processes have them under.
+// Names of programs, as processes show them.
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "csh", "tcsh", "nu", "pwsh", "elvish", "xonsh", "busybox"}
 	multiplexers = []string{"tmux", "tmate", "screen", "zellij", "dtach", "abduco", "byobu", "mosh-server"}
 	interpreters = []string{"node", "bun", "deno", "python", "python2", "python3", "ruby", "perl"}
 
-	// knownClients are the clients that there are presets for, by the names of their programs and packages.
+	// knownClients are the programs and packages of the clients that have presets.
 	knownClients = []string{
 		"claude", "claude-code", "codex", "gemini", "gemini-cli", "opencode", "opencode-ai", "qwen", "qwen-code",
 		"cursor-agent", "amp", "goose", "aider",
 	}
 )
 
-// program is what is known of the program of a process.
+// program describes the program of a process.
 type program struct {
-	name string   // as the system has it
-	file string   // that was started, with its path; may be empty
+	name string   // as the system shows it
+	file string   // path of the executable; may be empty
 	argv []string // may be empty
 }
 
@@ -69,7 +69,7 @@ func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) 
 		}
 		parent, failed := look(p.parent)
 		if failed != nil || parent.started > p.started {
-			break // it has been given to another one meanwhile
+			break // the system has given it another parent meanwhile
 		}
 		if isClient(p.parent, parent, clients) {
 			return p.parent, true
@@ -79,7 +79,7 @@ func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) 
 	return pid, false
 }
 
-// isClient recognises a client. The leader of a session is none: it is what a person's terminal was opened with.
+// isClient reports whether a process is a client. The leader of a session is not: a terminal started it for a person.
 func isClient(pid int, p process, clients []string) bool {
 	if p.session == pid {
 		return false
@@ -88,14 +88,14 @@ func isClient(pid int, p process, clients []string) bool {
 	return !what.is(multiplexers) && slices.ContainsFunc(what.names(), func(name string) bool { return slices.Contains(clients, name) })
 }
 
-// is says whether the program is one of these.
+// is reports whether the program has one of the names.
 func (p program) is(names []string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(p.name, "-"), ":") // "tmux: server"
 	return slices.Contains(names, name) || p.file != "" && slices.Contains(names, path.Base(p.file))
 }
 
-// isMessenger says whether the program is parley, which others start to follow a session. Its file may have the version or
-// the system in its name: parley-v2, parley_linux_amd64.
+// isMessenger reports whether the program is parley, which clients start to follow a session. The name of its file may contain
+// a version or a system: parley-v2, parley_linux_amd64.
 func (p program) isMessenger() bool {
 	return slices.ContainsFunc([]string{p.name, path.Base(p.file)}, func(name string) bool {
 		rest, found := strings.CutPrefix(name, "parley")
@@ -103,7 +103,7 @@ func (p program) isMessenger() bool {
 	})
 }
 
-// names are the names by which a program may be known. A shell or an interpreter is known only by the script that it runs.
+// names returns the names by which a program may be known. For a shell or an interpreter, these are only names of the script.
 func (p program) names() []string {
 	if p.is(shells) || p.is(interpreters) {
 		return append(p.script(), p.titles()...)
@@ -115,7 +115,7 @@ func (p program) names() []string {
 	return names
 }
 
-// script is the script that is run, by its own name and that of the package it is in.
+// script returns the names of the script: of its file and of the packages that contain it.
 func (p program) script() []string {
 	for i, arg := range p.argv {
 		if i == 0 {
@@ -123,7 +123,7 @@ func (p program) script() []string {
 		}
 		if strings.HasPrefix(arg, "-") {
 			if p.is(shells) {
-				return nil // it reads its commands from somewhere else
+				return nil // it does not run a script file
 			}
 			continue
 		}
@@ -132,7 +132,7 @@ func (p program) script() []string {
 	return nil
 }
 
-// packages are the names of the packages of Node.js that a file is in.
+// packages returns the names of the Node.js packages that contain a file.
 func packages(file string) (names []string) {
 	elements := strings.Split(file, "/")
 	for i, element := range elements {
@@ -145,7 +145,7 @@ func packages(file string) (names []string) {
 	return names
 }
 
-// titles are the names that an interpreter has been given by its script.
+// titles returns the process names that a script has set for its interpreter.
 func (p program) titles() []string {
 	if p.is(shells) || len(p.argv) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// describe says what a process runs, as far as it can be seen.
+// describe returns the program of a process, as far as the hub can see it.
 func describe(pid int) (p program) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	name, err := os.ReadFile(dir + "/comm")

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// launcher is the first argument of this program where it is to become another one.
+// launcher is the first argument that makes this program mark itself and become another program.
 const launcher = "parley: start of a run"
 
-// A run is started by way of this program, which marks itself and then becomes the other one. That happens before main,
-// so that every program that has the hub in it can do it, tests too.
+// The hub starts each run through its own program, which marks itself and then becomes the program of the run. That happens
+// before main, so it works in every program that contains the hub, including tests.
 func init() {
 	const mark, proof, path = 2, 3, 4
 	if len(os.Args) <= path || os.Args[1] != launcher {
@@ -25,10 +25,10 @@ func init() {
 	os.Exit(notStarted)
 }
 
-const notStarted = 127 // as a shell says it
+const notStarted = 127 // as in a shell
 
-// Launch returns how to start a program as a process of a run, so that the process and everything it ever starts carry
-// a mark. Where there are no marks, that is the program itself.
+// Launch returns the program and arguments that start a process of a run. The process and all its descendants carry the mark of
+// the run. On systems without marks, Launch returns its arguments.
 func (r *Registry) Launch(run, path string, args []string) (program string, arguments []string) {
 	marks := r.limitsFor(run)
 	if marks.mark == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Started tells a process from a later one with the same number.
+// Started returns the start time of a process. It distinguishes the process from a later one with the same number.
 func (r *Registry) Started(pid int) (int64, error) {
 	p, err := look(pid)
 	return int64(p.started), err
@@ -32,7 +32,7 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 		delete(registered, run.ID)
 		l.marks[r.markOf(run.ID)] = true
 		if began.PID <= 1 {
-			continue // it had none, and what has no number would be the hub's own
+			continue // the run had no process, and 0 would mean the processes of the hub
 		}
 		if p, err := look(began.PID); err != nil || int64(p.started) == began.Started {
 			l.sessions[began.PID] = time.Duration(began.Started)
@@ -40,7 +40,7 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	}
 	delete(l.marks, 0)
 	for other := range registered {
-		if mark := r.markOf(other); l.marks[mark] { // two runs may have the same
+		if mark := r.markOf(other); l.marks[mark] { // two runs may have the same mark
 			delete(l.marks, mark)
 			r.distrust(mark)
 		}
@@ -52,7 +52,8 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	return err
 }
 
-// Sweep ends, on Linux, all processes that earlier runs of this hub have left. It is called before the first run starts.
+// Sweep ends all processes that earlier runs of this hub left behind. It works only on Linux. The caller must call it before
+// the first run starts.
 func (r *Registry) Sweep(ctx context.Context) error {
 	if r.markOf("") == 0 {
 		return nil
@@ -60,15 +61,15 @@ func (r *Registry) Sweep(ctx context.Context) error {
 	return leftovers{ours: r.isOurs}.end(ctx)
 }
 
-// leftovers are what to look for.
+// leftovers describes the processes to end.
 type leftovers struct {
-	sessions map[int]time.Duration // by the number of the process that began it, with when it was started
+	sessions map[int]time.Duration // start time of the leader of a session, by the leader's number
 	marks    map[uint64]bool
-	ours     func(mark uint64) bool // nil: no others
-	runs     map[string]bool        // named in the environment
+	ours     func(mark uint64) bool // further marks; may be nil
+	runs     map[string]bool        // ids that PARLEY_RUN may have
 }
 
-// end kills until there is nothing left to kill.
+// end kills the processes, repeatedly, until there are none.
 func (l leftovers) end(ctx context.Context) error {
 	for {
 		if none, err := l.kill(); none || err != nil {

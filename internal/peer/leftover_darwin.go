@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kill kills the groups of the processes that began sessions, and says whether there was nothing. What has a group of
-// its own in such a session is not found on this system.
+// kill kills the process groups of the session leaders, and reports whether there were none. On this system it cannot find
+// other groups of these sessions.
 func (l leftovers) kill() (none bool, err error) {
 	none = true
 	for group := range l.sessions {

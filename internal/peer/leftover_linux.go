@@ -9,7 +9,7 @@ import (
 // runVariable names the run in the environment of everything that it starts.
 const runVariable = "PARLEY_RUN="
 
-// kill kills what is there, and says whether there was nothing.
+// kill kills all matching processes once, and reports whether there were none.
 func (l leftovers) kill() (none bool, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -24,15 +24,15 @@ func (l leftovers) kill() (none bool, err error) {
 	return none, nil
 }
 
-// killIf kills a process if it is one to kill, and says whether it could. It is held before it is looked at: its number
-// cannot become another's in between.
+// killIf kills a process if it matches, and reports whether it did. It opens a handle first, so that no other process can get
+// the number between the check and the kill.
 func killIf(pid int, one func(pid int) bool) bool {
 	held, err := os.FindProcess(pid)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = held.Release() }()
-	return one(pid) && held.Kill() == nil // it may have just ended, or be another user's
+	return one(pid) && held.Kill() == nil // the process may have just ended, or belong to another user
 }
 
 func (l leftovers) belongs(pid int) bool {
@@ -53,7 +53,7 @@ func (l leftovers) belongs(pid int) bool {
 	return err == nil && l.named(environment)
 }
 
-// named says whether an environment has one of the runs in it.
+// named reports whether an environment names one of the runs.
 func (l leftovers) named(environment []byte) bool {
 	for variable := range bytes.SplitSeq(environment, []byte{0}) {
 		if run, ok := bytes.CutPrefix(variable, []byte(runVariable)); ok {

@@ -32,10 +32,10 @@ func hashOf(text string) uint64 {
 	return x ^ x>>29
 }
 
-// ceiling is what marks are below, for a process that has itself a limit.
+// ceiling returns the value below which marks are, for a process with the given limit.
 func ceiling(own uint64) uint64 { return min(own, highest) }
 
-// markOf is the mark of a run, or 0 if this process has no room for marks below its own.
+// markOf returns the mark of a run, or 0 if the limit of this process leaves no room for marks.
 func (r *Registry) markOf(run string) uint64 {
 	top := ceiling(ownLimit())
 	if top <= markSpace {
@@ -44,7 +44,7 @@ func (r *Registry) markOf(run string) uint64 {
 	return top - markSpace + r.node<<runBits + hashOf(run)>>(64-runBits)
 }
 
-// proofOf is the second limit of a run, or 0 where there is none.
+// proofOf returns the second limit of a run, or 0 if it has none.
 func (r *Registry) proofOf(run string) uint64 {
 	mark, top := r.markOf(run), ceiling(ownProof())
 	if mark == 0 || top <= markSpace {
@@ -53,13 +53,13 @@ func (r *Registry) proofOf(run string) uint64 {
 	return top - 1 - (mark - (ceiling(ownLimit()) - markSpace))
 }
 
-// limits are the two numbers: of a run, or what a process has.
+// limits are the two numbers of a run or of a process.
 type limits struct{ mark, proof uint64 }
 
 func (r *Registry) limitsFor(run string) limits { return limits{r.markOf(run), r.proofOf(run)} }
 
-// marked finds what a process comes from by its marks, wherever it has gone since: a run that goes on, or something that
-// was left. Two runs with the same marks cannot be told apart, so neither has such processes.
+// marked finds the origin of a process by its marks, even if the process has detached itself: a live run, or a leftover. If two
+// runs have the same marks, the process counts as a leftover.
 func (r *Registry) marked(pid int) (Origin, error) {
 	found, err := limitsOf(pid)
 	if err != nil || found.mark >= ownLimit() {
@@ -75,7 +75,7 @@ func (r *Registry) marked(pid int) (Origin, error) {
 	return Origin{Left: true}, nil
 }
 
-// isOurs says whether a mark is of a run of this hub.
+// isOurs reports whether a mark belongs to a run of this hub.
 func (r *Registry) isOurs(mark uint64) bool {
 	floor := ceiling(ownLimit()) - markSpace
 	return mark >= floor && (mark-floor)>>runBits == r.node

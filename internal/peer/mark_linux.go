@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownLimit and ownProof are the limits of this process, or 0 where none can be set: some sandboxes do not know them.
+// ownLimit and ownProof return the limits of this process, or 0 if it cannot set limits, as in some sandboxes.
 var (
 	ownLimit = sync.OnceValue(func() uint64 { return hardLimit(unix.RLIMIT_LOCKS) })
 	ownProof = sync.OnceValue(func() uint64 { return hardLimit(unix.RLIMIT_RTTIME) })
@@ -23,14 +23,14 @@ func hardLimit(which int) uint64 {
 	if err := unix.Prlimit(0, which, nil, &own); err != nil {
 		return 0
 	}
-	tried := unix.Rlimit{Cur: min(own.Cur, highest), Max: own.Max} // the soft one, which can be raised again
+	tried := unix.Rlimit{Cur: min(own.Cur, highest), Max: own.Max} // only the soft limit, which can be raised again
 	if unix.Prlimit(0, which, &tried, nil) != nil || unix.Prlimit(0, which, &own, nil) != nil {
 		return 0
 	}
 	return own.Max
 }
 
-// limitsOf are the limits of a process. One that is not known here is infinite.
+// limitsOf returns the limits of a process. A limit that the system does not list is infinite.
 func limitsOf(pid int) (l limits, err error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {

@@ -1,5 +1,5 @@
-// Package peer tells who is at the other end of a unix socket. Agents run as the same user as the hub, so a
-// user is not enough: what counts is from which process the caller descends.
+// Package peer identifies the process at the other end of a unix socket. Agents run as the same user as the hub, so the user
+// proves nothing. The process from which the caller descends decides.
 package peer
 
 import (
@@ -12,39 +12,39 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// credentials are what the system knows of the process that connected.
+// credentials are what the system reports about the process that connected.
 type credentials struct {
 	pid, uid int
-	// gone says whether that process has ended, and its number may be another's; nil where the system
-	// cannot tell.
+	// gone reports whether that process has ended, so that another process may have its number. It is nil if the system cannot
+	// tell.
 	gone func() (bool, error)
 }
 
-// process is one step of an ancestry.
+// process is one process of an ancestry.
 type process struct {
 	parent  int
-	started time.Duration // on a clock of the system's own
-	session int           // 0 where the system does not say
+	started time.Duration // on a clock of the system
+	session int           // 0 if the system does not report it
 }
 
 // errGone says that there is no such process.
 var errGone = errors.New("the process is gone")
 
-// Peer is who is at the other end.
+// Peer is the process at the other end of a socket.
 type Peer struct {
 	Origin
-	// PID is the caller's process, also of one left behind; 0 if that is not certain.
+	// PID is the process of the caller, even if its run has ended; 0 if the process is not certain.
 	PID int
 
-	version int64 // of the registry, when this was found out
+	version int64 // of the registry, at the time of the check
 }
 
-// Owner says that the caller is the local owner: it descends from no agent.
+// Owner reports whether the caller is the local owner: it descends from no agent.
 func (p Peer) Owner() bool { return p.Origin == Origin{} }
 
-// Identify finds who has connected. It must be called as soon as the connection is accepted: the ancestry of
-// a process is only known while it lives. E001 for another user (Unauthenticated), for what descends from the
-// hub and from no run that still goes on, and for a caller that cannot be judged.
+// Identify finds the process at the other end of a connection. The caller must call it right after accepting the connection,
+// because the ancestry of a process is known only while the process lives. It returns E001 for another user
+// (Unauthenticated), for a process that a run left behind, and for a process that cannot be identified.
 func (r *Registry) Identify(conn net.Conn) (Peer, error) {
 	accepted, err := now()
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Registry) Identify(conn net.Conn) (Peer, error) {
 	return r.judge(who, accepted)
 }
 
-// checkUser lets in the hub's own user, and root, who may do everything anyway.
+// checkUser accepts the user of the hub, and root, who may do everything anyway.
 func checkUser(uid int) error {
 	own := os.Geteuid()
 	if uid == own || uid == 0 {
@@ -77,7 +77,7 @@ func checkUser(uid int) error {
 func (r *Registry) judge(who credentials, accepted time.Duration) (Peer, error) {
 	first, err := look(who.pid)
 	if err == nil && first.started > accepted {
-		err = errGone // and its number is another's now
+		err = errGone // another process has its number now
 	}
 	if err != nil {
 		return Peer{}, cannotJudge(err)
@@ -99,11 +99,11 @@ func (r *Registry) judge(who credentials, accepted time.Duration) (Peer, error) 
 	return Peer{origin, who.pid, version}, nil
 }
 
-// Still says why a caller is not any more who it was when it connected, or nil: the run it descends from may have
-// ended since, or its client may have begun a session. E001.
+// Still returns nil while a caller belongs to the same agent and run as when it connected. It returns E001 if the run has
+// ended since, or if the caller's client has opened a session meanwhile.
 func (r *Registry) Still(p Peer) error {
 	if p.version == r.version.Load() {
-		return nil // nothing has changed for anybody
+		return nil // the registry has not changed
 	}
 	origin, err := r.Who(p.PID)
 	switch {

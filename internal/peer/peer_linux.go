@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tick is the unit of times in /proc: 100 a second on every Linux that Go runs on.
+// tick is the unit of times in /proc: 1/100 second on every Linux that Go supports.
 const tick = 10 * time.Millisecond
 
-// now is the time since the system was started, as /proc has it.
+// now returns the time since the system was started, on the clock of /proc.
 func now() (time.Duration, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
@@ -47,8 +47,8 @@ func credentialsOf(conn *net.UnixConn) (who credentials, err error) {
 	return who, err
 }
 
-// hasEnded asks for the process that connected itself, not for whatever has its number now. Where the kernel
-// is too old for that (before 6.5), the time at which the process was started has to do.
+// hasEnded reports whether the process that connected has ended, even if another process has its number now. A kernel before 6.5
+// cannot tell; then hasEnded returns false, and the start time of the process has to decide.
 func hasEnded(raw syscall.RawConn) (ended bool, err error) {
 	var failed error
 	err = raw.Control(func(fd uintptr) {
@@ -64,13 +64,13 @@ func hasEnded(raw syscall.RawConn) (ended bool, err error) {
 	case errors.Is(failed, unix.ENOPROTOOPT):
 		return false, err
 	case errors.Is(failed, unix.ESRCH), errors.Is(failed, unix.ENODATA), errors.Is(failed, unix.EINVAL):
-		return true, err // it has been waited for already
+		return true, err // its parent has already waited for it
 	default:
 		return ended, errors.Join(err, failed)
 	}
 }
 
-// isReadable asks again if a signal comes in between: the kernel does not repeat this call by itself.
+// isReadable reports whether a file is readable. It repeats the call after a signal, because the kernel does not.
 func isReadable(fd int) (bool, error) {
 	watched := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
@@ -86,7 +86,7 @@ func look(pid int) (process, error) {
 	return stat.process, err
 }
 
-// stat is what /proc says of a process.
+// stat is the line of a process in /proc.
 type stat struct {
 	process
 	state byte

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// grace is how long a child that belongs to no run is left alone: one that has ended to whoever started it, one
-// that lives to become a run's.
+// grace is how long the reaper ignores a child that belongs to no run. Until then the code that started the child can wait for
+// it, or register it as the process of a run.
 const grace = time.Second
 
 // Reaper ends the processes that ended runs have left, and waits for those that became children of the hub, so that they
@@ -16,20 +16,20 @@ const grace = time.Second
 type Reaper struct {
 	registry *Registry
 	grace    time.Duration
-	seen     map[int]process // at the last look
+	seen     map[int]process // at the last check
 }
 
-// NewReaper makes one that leaves the registered processes alone.
+// NewReaper makes a reaper that never touches registered processes.
 func NewReaper(r *Registry) *Reaper {
 	return &Reaper{registry: r, grace: grace, seen: map[int]process{}}
 }
 
-// Run looks after processes until ctx is done, and ends what is left then. It rests while no child ends.
+// Run ends and reaps leftover processes until ctx is done. Then it ends all that are left. It sleeps while no child ends.
 func (r *Reaper) Run(ctx context.Context, started func()) {
 	childEnded, ignore := notifyOfChildren()
 	defer ignore()
 	started()
-	timer := time.NewTimer(r.grace) // some may have ended already
+	timer := time.NewTimer(r.grace) // some children may have ended already
 	defer timer.Stop()
 	for {
 		select {
@@ -46,7 +46,7 @@ func (r *Reaper) Run(ctx context.Context, started func()) {
 	}
 }
 
-// look does away with those that were there at the last look too, and says whether there are others.
+// look ends or reaps the leftovers that it also found the last time, and reports whether there are others.
 func (r *Reaper) look() (again bool) {
 	now, live := map[int]process{}, r.registry.live()
 	for pid, s := range processes() {
@@ -62,7 +62,7 @@ func (r *Reaper) look() (again bool) {
 			waitFor(pid)
 			continue
 		case known:
-			r.kill(pid, live) // and wait for it at the next look
+			r.kill(pid, live) // the next look reaps it
 		}
 		now[pid] = s.process
 	}
@@ -70,9 +70,9 @@ func (r *Reaper) look() (again bool) {
 	return len(now) > 0
 }
 
-const mostLooks = 100 // at the stop, while something is left that does not end
+const mostLooks = 100 // while stopping, if a process does not end
 
-// end ends all that is left when the hub stops. What that leaves is its to end too.
+// end kills all leftovers when the hub stops, including those that their end leaves behind.
 func (r *Reaper) end() {
 	for range mostLooks {
 		none, live := true, r.registry.live()
@@ -88,17 +88,17 @@ func (r *Reaper) end() {
 	}
 }
 
-// seen is a process as it was found.
+// seen is a process and its state at one look.
 type seen struct {
 	process
 	ended bool
 	mark  uint64
 }
 
-// live tells which processes belong to a live run.
+// live identifies the processes of live runs.
 type live struct {
 	marks  map[uint64]bool
-	oldest time.Duration // when the oldest of them was started; 0: there is none
+	oldest time.Duration // start time of the oldest live run; 0 if there is none
 }
 
 func (r *Registry) live() live {

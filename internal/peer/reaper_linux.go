@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes this process the parent of every descendant that loses its own, so that one that detached
-// itself is still known to come from here.
+// Adopt makes this process the parent of every descendant whose parent ends. So a process that detached itself can still be
+// traced to this one.
 func Adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 func notifyOfChildren() (ended <-chan os.Signal, ignore func()) {
@@ -18,7 +18,7 @@ func notifyOfChildren() (ended <-chan os.Signal, ignore func()) {
 	return c, func() { signal.Stop(c) }
 }
 
-// processes are all that can be seen.
+// processes returns all processes that the hub can see.
 func processes() map[int]seen {
 	found := map[int]seen{}
 	entries, err := os.ReadDir("/proc")
@@ -48,7 +48,7 @@ func lookAt(pid int) (seen, error) {
 
 func waitFor(pid int) { _, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) }
 
-// kill ends a process that is still one that is left, and says whether it could.
+// kill ends a process if it is still a leftover, and reports whether it did.
 func (r *Reaper) kill(pid int, l live) bool {
 	return killIf(pid, func(pid int) bool {
 		s, err := lookAt(pid)

@@ -4,7 +4,7 @@ package peer
 
 import "os"
 
-// Adopt does nothing: only Linux gives orphans to another process than the first.
+// Adopt does nothing: only Linux can give orphans to a process other than the first.
 func Adopt() error { return nil }
 
 func notifyOfChildren() (ended <-chan os.Signal, ignore func()) { return nil, func() {} }

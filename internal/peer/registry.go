@@ -12,24 +12,24 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Registry knows which processes belong to which agent, each by its number and the time at which it was started. It is
-// safe for concurrent use.
+// Registry records which processes belong to which agent. It identifies a process by its number and its start time. It is safe
+// for concurrent use.
 type Registry struct {
 	node    uint64       // of the hub, in the marks of its runs
 	version atomic.Int64 // changes with every claim
 
 	mu      sync.RWMutex
 	claims  map[int]claim
-	first   time.Duration   // when the first run was started; 0: none was
-	unknown map[string]int  // sessions by agent whose client was not recognised
-	unsure  map[uint64]bool // marks that are of two runs, or may be of something that could not be ended
+	first   time.Duration   // when the first run was started; 0 if none was
+	unknown map[string]int  // number of sessions with an unknown client, by agent
+	unsure  map[uint64]bool // marks that prove nothing: two runs have them, or an ended run's processes may have them
 }
 
-// claim says whose a process is, and how often that was said.
+// claim is the agent and run of a process, and how often they were added.
 type claim struct {
 	agent   string
-	run     string // none: it is the client of a session
-	limits         // of what the run starts
+	run     string // "" for the client of a session
+	limits         // of the processes of the run
 	started time.Duration
 	times   int
 }
@@ -46,7 +46,7 @@ func NewRegistry(node string) *Registry {
 func (r *Registry) Add(pid int, agent, run string) (remove func()) {
 	p, err := look(pid)
 	if err != nil {
-		return func() {} // it is gone
+		return func() {} // it has ended
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *Registry) remove(pid int, started time.Duration) {
 	defer r.mu.Unlock()
 	known, ok := r.claims[pid]
 	if !ok || known.started != started {
-		return // its number is another's by now
+		return // another process has its number now
 	}
 	r.version.Add(1)
 	if known.times--; known.times > 0 {
@@ -82,7 +82,7 @@ func (r *Registry) remove(pid int, started time.Duration) {
 	delete(r.claims, pid)
 }
 
-// checkMark notes that a mark is that of another run too. r.mu is held.
+// checkMark marks the mark of a claim as unsure if another run has the same one. The caller must hold r.mu.
 func (r *Registry) checkMark(new claim) {
 	for _, c := range r.claims {
 		if c.run != "" && c.run != new.run && c.mark == new.mark {
@@ -91,7 +91,7 @@ func (r *Registry) checkMark(new claim) {
 	}
 }
 
-// distrust lets marks prove nothing any more, because something that has them may be left of a run that has ended.
+// distrust makes marks prove nothing any more, because processes of an ended run may still have them.
 func (r *Registry) distrust(marks ...uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *Registry) distrust(marks ...uint64) {
 	}
 }
 
-// claimOf is whose a process is by itself, whatever it descends from.
+// claimOf returns the claim of the process itself, without regard to its ancestors.
 func (r *Registry) claimOf(pid int, started time.Duration) (claim, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -108,7 +108,8 @@ func (r *Registry) claimOf(pid int, started time.Duration) (claim, bool) {
 	return known, ok && known.started == started
 }
 
-// runIn is the run whose session a process is in. Nothing can join a session: it is where a process was started.
+// runIn returns the claim of the run whose first process leads a session. A process cannot join an existing session, so every
+// process in it comes from the run.
 func (r *Registry) runIn(session int) (claim, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -116,7 +117,7 @@ func (r *Registry) runIn(session int) (claim, bool) {
 	return known, ok && known.run != ""
 }
 
-// runs are the processes that runs began with, by the ids of the runs.
+// runs returns the first process of each registered run, by the id of the run.
 func (r *Registry) runs() map[string]parley.Process {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -135,7 +136,7 @@ func (r *Registry) firstRun() (started time.Duration, some bool) {
 	return r.first, r.first != 0
 }
 
-// UnknownClients are the agents that have a session on the socket whose client was not recognised.
+// UnknownClients returns the agents that have a session whose client was not recognised.
 func (r *Registry) UnknownClients() (agents []string) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -147,23 +148,23 @@ func (r *Registry) UnknownClients() (agents []string) {
 }
 
 const (
-	longestLine  = 1000 // no ancestry is longer
+	longestLine  = 1000 // no real ancestry is longer
 	walkAttempts = 5
 )
 
-// errAncestryChanged says that an ancestry changed while it was being walked, or cannot be seen.
+// errAncestryChanged says that an ancestry changed during the walk, or that the hub cannot see it.
 var errAncestryChanged = errors.New("its ancestors keep changing, or are hidden from the hub (hidepid)")
 
-// Origin is what a process comes from.
+// Origin is the agent and run from which a process descends. It is zero for a process of the owner.
 type Origin struct {
-	Agent string // whose it is
-	Run   string // the run that it descends from
-	Left  bool   // it comes from a run that has ended, or that nobody knows
+	Agent string
+	Run   string // "" if the process descends from a session
+	Left  bool   // the process comes from a run that has ended or is unknown
 }
 
-// Who finds the agent a process descends from. The nearest counts, but a run before every session: what a run starts
-// cannot make itself another's. Where the ancestry does not lead to a run, the marks of the process do: a daemon has left
-// its parents. This process itself comes from nobody.
+// Who finds the agent from which a process descends. The nearest ancestor counts, but a run counts before every session, so a
+// process of a run cannot become another agent's. If the ancestry leads to no run, the marks of the process decide, because a
+// daemon has left its parents. This process itself has the zero Origin.
 func (r *Registry) Who(pid int) (o Origin, err error) {
 	if pid == os.Getpid() {
 		return o, nil
@@ -183,8 +184,8 @@ func (r *Registry) Who(pid int) (o Origin, err error) {
 	return o, err
 }
 
-// walk goes up from a process. A parent that is younger than its child, or gone, is not its parent any more:
-// the child has been given to another one meanwhile.
+// walk goes up the ancestry of a process. If a parent has ended or is younger than its child, the system has given the child
+// another parent meanwhile, and walk returns errAncestryChanged.
 func (r *Registry) walk(pid int) (o Origin, err error) {
 	self := os.Getpid()
 	p, err := look(pid)

@@ -28,10 +28,10 @@ const (
 	checkEvery = 5 * time.Second
 	oneMinute  = int(time.Minute / checkEvery)
 	tenMinutes = 10 * oneMinute
-	minSample  = 20  // what fewer do says nothing
-	slowShare  = .05 // of what is measured may be slower than its limit
-	fineShare  = .5  // of a limit is clearly below it
-	fineDepth  = .75 // of the depth that is too much
+	minSample  = 20  // fewer measurements prove nothing
+	slowShare  = .05 // share of measurements that may be slower than their limit
+	fineShare  = .5  // a share below this part of its limit is fine
+	fineDepth  = .75 // a depth below this part of its limit is fine
 )
 
 // Hub is the part of a hub that the watcher uses.

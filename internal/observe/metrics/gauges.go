@@ -10,14 +10,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// collectTimeout is what looking up what there is may take.
+// collectTimeout limits one lookup of all gauges.
 const collectTimeout = 10 * time.Second
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// What is looked up when somebody asks.
+// The descriptions of all gauges, and of the counters that the hub itself keeps.
 var (
 	inboxDepth     = desc("inbox_depth", "Open deliveries that wake an agent.", "agent")
 	inboxLimit     = desc("parley_inbox_limit", "How many of them its inbox holds.", "agent")
@@ -39,7 +39,7 @@ var (
 	bridgeWaiting  = desc("parley_bridge_files_waiting", "Files of a bridge that are not imported yet.", "bridge")
 )
 
-// gaugeCollector collects what there is in a hub at the moment.
+// gaugeCollector is a prometheus.Collector that looks up the figures of a hub.
 type gaugeCollector struct{ hub Hub }
 
 // Describe implements prometheus.Collector.
@@ -68,7 +68,7 @@ func (p *gaugeCollector) Collect(to chan<- prometheus.Metric) {
 	c.bridges(f)
 }
 
-// gaugeWriter is what goes to one who asks.
+// gaugeWriter writes the figures of one collection.
 type gaugeWriter struct{ to chan<- prometheus.Metric }
 
 func (c gaugeWriter) gauge(d *prometheus.Desc, value float64, labels ...string) {
@@ -104,7 +104,7 @@ func (c gaugeWriter) totals(f hub.Figures) {
 	}
 }
 
-// inboxes are those of agents, which alone have a depth: of the first thousand each, of the others together.
+// inboxes writes the depth of agents' inboxes: one series for each of the first thousand agents, and one for all others.
 func (c gaugeWriter) inboxes(f hub.Figures) {
 	var rest parley.Inbox
 	shown := 0

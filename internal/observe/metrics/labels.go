@@ -2,13 +2,13 @@ package metrics
 
 import "sync"
 
-// mostAgents bounds how many agents have figures of their own; those of further ones are added up.
+// mostAgents is how many agents have series of their own. The figures of further agents are added up.
 const (
 	mostAgents  = 1000
 	otherAgents = "other agents" // no id has a space
 )
 
-// agentLabels are the agents that have figures of their own: the first that came, without those that were removed.
+// agentLabels are the agents that have series of their own: the first ones that were seen and not removed.
 type agentLabels struct {
 	mu      sync.Mutex
 	known   map[string]bool
@@ -19,7 +19,7 @@ func newAgentLabels() *agentLabels {
 	return &agentLabels{known: map[string]bool{}, removed: map[string]bool{}}
 }
 
-// remove takes an agent's figures of its own from it, and makes room for those of another.
+// remove takes away the label of an agent, so that another agent may have one.
 func (n *agentLabels) remove(agent string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,13 +27,14 @@ func (n *agentLabels) remove(agent string) {
 	n.removed[agent] = true
 }
 
-// add lets an agent have figures of its own that was removed before.
+// add lets an agent that was removed before have a label again.
 func (n *agentLabels) add(agent string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.removed, agent)
 }
 
+// label returns the label of an agent: its id, or otherAgents.
 func (n *agentLabels) label(agent string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

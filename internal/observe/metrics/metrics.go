@@ -1,5 +1,5 @@
-// Package metrics is what a hub measures of itself, in the form of Prometheus. What happens is counted as the order tells it,
-// and each process of a hub counts all of it; what there is, is looked up when somebody asks.
+// Package metrics measures a hub for Prometheus. Counters follow the events of the hub, and each process of a hub counts all
+// events. Gauges are looked up when Prometheus scrapes them.
 package metrics
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
-// Metrics are all of them. It observes a hub, and is told what happens.
+// Metrics holds all metrics. It is a hub.Observer, which gets timings, and a steps.Consumer, which gets events.
 type Metrics struct {
 	registry *prometheus.Registry
 	hub      Hub
 	agents   *agentLabels
-	counted  int64 // what happened up to here
+	counted  int64 // number of the last event that is counted
 
 	writes, reads      prometheus.Histogram
 	latency            prometheus.Histogram
@@ -36,7 +36,7 @@ type Metrics struct {
 	alerts, loopsStuck prometheus.Counter
 }
 
-// Hub is what is asked for what there is.
+// Hub is the part of a hub that is looked up.
 type Hub interface {
 	Figures(ctx context.Context) (hub.Figures, error)
 	Run(ctx context.Context, caller hub.Caller, id string) (parley.RunView, error)
@@ -44,10 +44,11 @@ type Hub interface {
 
 var theHub = hub.Caller{Agent: parley.System}
 
-// Milliseconds that what S3 promises, and when it warns, can be told from: 50, 100 and 200.
+// latencies are the buckets in milliseconds. They include the limits of the message format that parley follows: 50, 100 and
+// 200.
 var latencies = []float64{0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000}
 
-// New makes the metrics of a hub that is not there yet.
+// New makes the metrics. Watch gives them the hub later.
 func New() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), agents: newAgentLabels()}
 	m.writes = m.histogram("message_write_latency_ms", "Milliseconds until a message was on disk.", latencies)
@@ -99,7 +100,7 @@ func (m *Metrics) counters(name, help string, labels ...string) *prometheus.Coun
 	return c
 }
 
-// Watch adds what there is in a hub.
+// Watch adds the gauges of a hub.
 func (m *Metrics) Watch(h Hub) {
 	m.hub = h
 	m.registry.MustRegister(&gaugeCollector{hub: h})
@@ -118,7 +119,7 @@ func (m *Metrics) Read(took time.Duration) { m.reads.Observe(milliseconds(took))
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// Consume counts what happens, each once though it may be told again.
+// Consume implements steps.Consumer. It counts an event once, even if it gets it again.
 func (m *Metrics) Consume(ctx context.Context, n steps.Batch) error {
 	ended, err := m.endedRuns(ctx, n.Events)
 	if err != nil {
@@ -150,24 +151,24 @@ func (m *Metrics) step(s steps.Step) {
 	}
 }
 
-// endedRuns are the runs that end among some events and were not counted.
+// endedRuns returns the runs whose end is among the events and not yet counted. It skips deleted runs.
 func (m *Metrics) endedRuns(ctx context.Context, events []hub.Followed) (runs []parley.Run, err error) {
 	for _, e := range events {
-		var said struct {
+		var data struct {
 			Run   string          `json:"run"`
 			State parley.RunState `json:"state"`
 		}
-		if e.Num <= m.counted || !e.Kind.Within("run") || json.Unmarshal(e.Data, &said) != nil || !said.State.Known() || said.State.Live() {
+		if e.Num <= m.counted || !e.Kind.Within("run") || json.Unmarshal(e.Data, &data) != nil || !data.State.Known() || data.State.Live() {
 			continue
 		}
-		view, err := m.hub.Run(ctx, theHub, said.Run)
+		view, err := m.hub.Run(ctx, theHub, data.Run)
 		if steps.IsMissing(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		view.State = said.State
+		view.State = data.State
 		runs = append(runs, view.Run)
 	}
 	return runs, nil
@@ -207,7 +208,7 @@ func (m *Metrics) event(e hub.Followed) {
 	}
 }
 
-// forget drops what was counted of an agent that is no more.
+// forget drops the counters of a removed agent.
 func (m *Metrics) forget(agent string) {
 	m.agents.remove(agent)
 	for _, counters := range []*prometheus.CounterVec{m.runs, m.tokens, m.cost} {
@@ -215,12 +216,12 @@ func (m *Metrics) forget(agent string) {
 	}
 }
 
-// stateOf is the state that an event of a kind is the step to.
+// stateOf returns the state in the kind of an event: the part after the prefix family.
 func stateOf(e hub.Followed, family string) string { return string(e.Kind)[len(family):] }
 
 func isRaised(e hub.Followed) bool {
-	var said struct {
+	var data struct {
 		State string `json:"state"`
 	}
-	return json.Unmarshal(e.Data, &said) == nil && said.State == "on"
+	return json.Unmarshal(e.Data, &data) == nil && data.State == "on"
 }

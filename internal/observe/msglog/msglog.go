@@ -1,8 +1,7 @@
-// Package msglog is the message log: a line of JSON for each step of each message, in the form of S1, in files that are
-// rotated by their size.
+// Package msglog writes the message log: a line of JSON for each step of each message, in files that are rotated by size.
 //
-// It follows the order, so that it is complete whatever is restarted, and posts wait for nobody. A crash leaves a part of a
-// line at most, which the next start cuts off, and nothing twice: what was written last is known again.
+// The log follows stored events. So it is complete after a restart, and writing it delays no message. A crash leaves at most
+// a part of a line, which the next start cuts off. The next start also reads the last lines, so it writes none of them twice.
 package msglog
 
 import (
@@ -20,11 +19,11 @@ import (
 	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
-// Options are where the log is, and how much of it is kept.
+// Options say where the log is, and how much of it is kept.
 type Options struct {
 	Dir   string
 	Size  int64 // bytes of one file
-	Files int   // all of them
+	Files int   // how many files are kept, the current one included
 }
 
 // Log is a message log. It is safe for concurrent use.
@@ -39,7 +38,7 @@ type Log struct {
 	recent    *recentLines
 }
 
-// Open opens the log, which is made where there is none. What a crash has left of a line is cut off.
+// Open opens the log, or makes a new one. It cuts off a line that a crash left incomplete.
 func Open(o Options) (*Log, error) {
 	l := &Log{Options: o, grown: make(chan struct{}), recent: newRecentLines()}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -54,7 +53,7 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// path is where the file is that was written so many rotations ago.
+// path returns the path of the file that was current so many rotations ago.
 func (l *Log) path(ago int) string {
 	if ago == 0 {
 		return filepath.Join(l.Dir, "messages.jsonl")
@@ -106,7 +105,7 @@ func (l *Log) Consume(_ context.Context, n steps.Batch) error {
 	return nil
 }
 
-// append writes whole lines, to a new file where this one is full.
+// append writes whole lines. If the current file is full, it rotates first.
 func (l *Log) append(lines []byte) error {
 	if err := l.reopenIfReplaced(); err != nil {
 		return err
@@ -123,7 +122,8 @@ func (l *Log) append(lines []byte) error {
 	return nil
 }
 
-// reopenIfReplaced begins anew where somebody has taken the file away, or emptied it: what is written to a file that nobody finds is lost.
+// reopenIfReplaced opens a new file if somebody removed, moved or truncated the current one. Lines in a removed file would be
+// lost.
 func (l *Log) reopenIfReplaced() error {
 	own, err := l.file.Stat()
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *Log) reopenIfReplaced() error {
 	return old.Close()
 }
 
-// rotate begins a new file. The oldest one goes.
+// rotate starts a new file and removes the oldest one.
 func (l *Log) rotate() error {
 	if err := os.Remove(l.path(max(l.Files-1, 0))); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -163,7 +163,7 @@ func (l *Log) rotate() error {
 	return errors.Join(old.Sync(), old.Close())
 }
 
-// Line is a step as the log has it.
+// Line returns the log line of a step.
 func Line(s steps.Step) parley.LogLine {
 	to := s.Recipient
 	if to == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Tail tells the newest lines that a filter selects, the newest last; with follow also what is written then, until ctx is
-// done or tell fails.
+// Tail passes the newest lines that a filter selects to tell, the newest last. With follow it also passes the lines that are
+// written later, until ctx is done or tell returns an error.
 func (l *Log) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
 	lines, at, err := l.Read(f)
 	if err == nil {
@@ -24,12 +24,12 @@ func (l *Log) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell fu
 	return l.Follow(ctx, f, at, tell)
 }
 
-// Read returns the newest lines that a filter selects, the newest last, and where to go on from.
+// Read returns the newest lines that a filter selects, the newest last, and the place after them.
 func (l *Log) Read(f parley.LogFilter) (lines []parley.LogLine, at Place, err error) {
 	files, at, err := l.files()
 	defer func() {
 		for _, file := range files {
-			_ = file.Close() // of none it does nothing
+			_ = file.Close() // a nil file returns an error that does not matter
 		}
 	}()
 	for i, file := range files { // the newest first
@@ -56,7 +56,7 @@ type Place struct {
 	offset   int64
 }
 
-// files opens all there are, the newest first, as they are at one moment. One that is not there yet, or not any more, is nil.
+// files opens all files as of one moment, the newest first. A missing file is nil.
 func (l *Log) files() (files []*os.File, end Place, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *Log) files() (files []*os.File, end Place, err error) {
 	return files, Place{l.rotations, l.size}, nil
 }
 
-// newestLines are the last lines of a file that a filter selects. What is no line is passed over.
+// newestLines returns the last lines of a file that a filter selects. It skips malformed lines.
 func newestLines(r io.Reader, f parley.LogFilter, most int) (lines []parley.LogLine, err error) {
 	all := bufio.NewScanner(r)
 	for all.Scan() {
@@ -86,8 +86,8 @@ func newestLines(r io.Reader, f parley.LogFilter, most int) (lines []parley.LogL
 	return lines[max(len(lines)-most, 0):], all.Err()
 }
 
-// Follow tells what is written after a place, as it is written, until ctx is done or tell fails. Who is so slow that files are
-// removed before it has come to them goes on with those that are left.
+// Follow passes the lines after a place to tell, as they are written, until ctx is done or tell returns an error. A slow
+// caller may miss files that were removed meanwhile; it continues with the oldest one that is left.
 func (l *Log) Follow(ctx context.Context, f parley.LogFilter, at Place, tell func([]parley.LogLine) error) error {
 	f.Limit = 1 << 30
 	for {
@@ -123,16 +123,16 @@ type fileSection struct {
 	io.Closer
 }
 
-// after is what follows a place in its file, and where to go on; grown is closed when there is more.
+// after returns the part of a file after a place, and the place to continue from. grown is closed when the log has new lines.
 func (l *Log) after(at Place) (p io.ReadCloser, next Place, grown <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rotations-at.rotation >= l.Files { // its file is gone
+	if l.rotations-at.rotation >= l.Files { // its file was removed
 		at = Place{l.rotations - l.Files + 1, 0}
 	}
 	ago := l.rotations - at.rotation
 	file, err := os.Open(l.path(ago))
-	if errors.Is(err, os.ErrNotExist) { // somebody has taken it away
+	if errors.Is(err, os.ErrNotExist) { // somebody removed it
 		return nil, Place{min(at.rotation+1, l.rotations), 0}, l.grown, nil
 	}
 	if err != nil {
@@ -144,9 +144,9 @@ func (l *Log) after(at Place) (p io.ReadCloser, next Place, grown <-chan struct{
 	}
 	length := info.Size()
 	if ago == 0 {
-		length = min(length, l.size) // a line that is being written is none yet
+		length = min(length, l.size) // without a line that is being written
 	}
-	if at.offset > length { // somebody has emptied it
+	if at.offset > length { // somebody truncated it
 		at.offset = 0
 	}
 	next = Place{at.rotation, length}

@@ -12,24 +12,25 @@ import (
 )
 
 const (
-	// lastBytes is how much of the end of the log is looked at: more than what is told again after a crash.
+	// lastBytes is how much of the end of the log is read at the start: more than the hub repeats after a crash.
 	lastBytes = 8 << 20
-	// clocks is how much later one process of a hub may think it is than another.
+	// clocks is the largest difference between the clocks of two processes of a hub.
 	clockSkew = time.Minute
 )
 
-// recentLines are the lines that an earlier process wrote last. When it was killed, some of them are told again.
+// recentLines are the last lines that an earlier process wrote. If that process was killed, the hub repeats some of their
+// events.
 type recentLines struct {
 	seed  maphash.Seed
 	lines map[uint64]bool
-	until time.Time // nothing that happened later is among them
+	until time.Time // no line is of a later time
 }
 
 func newRecentLines() *recentLines {
 	return &recentLines{seed: maphash.MakeSeed(), lines: map[uint64]bool{}}
 }
 
-// add adds lines, the last of which is the newest.
+// add adds lines. The last line is the newest.
 func (r *recentLines) add(lines []byte) {
 	var last []byte
 	for line := range bytes.Lines(lines) {
@@ -41,7 +42,7 @@ func (r *recentLines) add(lines []byte) {
 	}
 }
 
-// has says whether a line was written before. Once something later happens, nothing is told again, and all is forgotten.
+// has reports whether a line was written before. It forgets all lines at the first event that is newer than all of them.
 func (r *recentLines) has(line []byte, at time.Time) bool {
 	if len(r.lines) > 0 && at.After(r.until) {
 		clear(r.lines)
@@ -49,7 +50,7 @@ func (r *recentLines) has(line []byte, at time.Time) bool {
 	return r.lines[maphash.Bytes(r.seed, line)]
 }
 
-// repair cuts off what follows the last line, and remembers the lines before, in older files too.
+// repair cuts off an incomplete last line, and adds the lines before it to recent, from older files too.
 func (l *Log) repair() error {
 	tail, err := readTail(l.file, l.size, lastBytes)
 	if err != nil {

@@ -13,21 +13,21 @@ const (
 	maxTransitions = 16   // of one delivery
 )
 
-// messageCache has the messages that came last.
+// messageCache holds the newest messages.
 type messageCache struct {
 	entries map[string]*progress
-	order   [cacheSize]string // a ring
-	next    int               // the place of the oldest in it
+	order   [cacheSize]string // a ring of message ids
+	next    int               // index of the oldest id in the ring
 }
 
-// progress is a message on its way to its recipients.
+// progress is a message with the recent transitions of its deliveries.
 type progress struct {
 	message     parley.Message
 	deliveries  map[string]parley.Delivery
 	transitions map[string][]transition // by recipient, in order
 }
 
-// transition is when a delivery came to a rung.
+// transition is the time when a delivery reached a state.
 type transition struct {
 	num   int64
 	at    time.Time
@@ -38,7 +38,7 @@ func newMessageCache() *messageCache { return &messageCache{entries: map[string]
 
 func (m *messageCache) get(id string) *progress { return m.entries[id] }
 
-// keep remembers a message, without what it says.
+// keep adds a message to the cache, without its content, unless it is already there.
 func (m *messageCache) keep(message parley.Message, deliveries []parley.Delivery) *progress {
 	if known := m.entries[message.ID]; known != nil {
 		return known
@@ -54,8 +54,8 @@ func (m *messageCache) keep(message parley.Message, deliveries []parley.Delivery
 	return w
 }
 
-// record remembers when a delivery came to a rung. Telling it again changes nothing; of several rungs in one event the last
-// counts.
+// record notes when a delivery reached a state. A repeated event changes nothing. If one event has several states, the last
+// one counts.
 func (w *progress) record(recipient string, m transition) {
 	moves := w.transitions[recipient]
 	if i := slices.IndexFunc(moves, func(known transition) bool { return known.num == m.num }); i >= 0 {
@@ -78,21 +78,21 @@ func (w *progress) lastBefore(num int64, recipient string) (m transition, known 
 	return transition{}, false
 }
 
-// previousTime is when a delivery came to the rung before the one of an event: as the events have told, or else as the
-// delivery itself says.
+// previousTime returns when a delivery reached the state before the one of an event. It uses the recorded transitions, or
+// else the times of the delivery.
 func (w *progress) previousTime(num int64, m deliveryEvent) time.Time {
 	if earlier, known := w.lastBefore(num, m.Recipient); known {
 		return earlier.at
 	}
 	d := w.deliveries[m.Recipient]
-	rungs := []*time.Time{d.SeenAt, d.DeliveredAt}
+	times := []*time.Time{d.SeenAt, d.DeliveredAt}
 	switch m.State {
 	case parley.DeliveryAccepted, parley.DeliveryDelivered:
-		rungs = nil
+		times = nil
 	case parley.DeliverySeen:
-		rungs = rungs[1:]
+		times = times[1:]
 	}
-	for _, at := range rungs {
+	for _, at := range times {
 		if at != nil {
 			return *at
 		}
@@ -100,8 +100,8 @@ func (w *progress) previousTime(num int64, m deliveryEvent) time.Time {
 	return d.AcceptedAt
 }
 
-// previousState is where a delivery stood before an event. Where no event has told that, it came at the time of the event to all
-// rungs that it has been on since.
+// previousState returns the state of a delivery before an event. If no transition is recorded, the times of the delivery that
+// are before the event decide.
 func (w *progress) previousState(e hub.Followed, m deliveryEvent) parley.DeliveryState {
 	if earlier, known := w.lastBefore(e.Num, m.Recipient); known {
 		return earlier.state

@@ -6,24 +6,24 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// Batch are events, and the steps among them.
+// Batch holds events and the steps that they contain.
 type Batch struct {
 	Events []hub.Followed
 	Steps  []Step
 }
 
-// Consumer is told what happens, in order. What fails is told again, and so is what others were told before it.
+// Consumer gets all batches in order. If a consumer returns an error, all consumers get the batch again.
 type Consumer interface {
 	Consume(ctx context.Context, n Batch) error
 }
 
-// Follower tells several what happens, one after the other.
+// Follower passes the events of a hub to several consumers, one after the other.
 type Follower struct {
 	reader    *Reader
 	consumers []Consumer
 }
 
-// NewFollower makes a follower of a hub's order.
+// NewFollower makes a follower of the events of a hub.
 func NewFollower(h Hub, tellers ...Consumer) *Follower {
 	return &Follower{reader: NewReader(h), consumers: tellers}
 }

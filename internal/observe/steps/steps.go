@@ -1,5 +1,5 @@
-// Package steps reads the order of a hub as what it means for messages: which was sent, delivered, processed or has failed,
-// when, and after how long.
+// Package steps turns the events of a hub into steps of deliveries: which message was sent, delivered or processed, or has
+// failed, when, and after how long.
 package steps
 
 import (
@@ -12,24 +12,24 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// Step is one rung that a message has come to on its way to one recipient.
+// Step is one state that the delivery of a message to one recipient has reached.
 type Step struct {
-	Num        int64 // its place in the order
+	Num        int64 // number of the event
 	At         time.Time
 	Message    parley.Message // without what it says
-	Recipient  string         // none: it is for nobody in particular
+	Recipient  string         // "" if the message has no recipients
 	State      parley.DeliveryState
 	Waking     bool
-	Person     bool      // the recipient is one
-	Accepted   time.Time // when the way began
-	PreviousAt time.Time // when it came to the rung before
-	Attempt    string    // tells one try from another: the run it is for, or a count
-	Requeued   bool      // it was given back, and waits for another try
-	Transient  bool      // it went on to another rung in the same moment
+	Person     bool      // the recipient is a person
+	Accepted   time.Time // when the hub accepted the message
+	PreviousAt time.Time // when the delivery reached its previous state
+	Attempt    string    // identifies the attempt: its run, or the attempt number
+	Requeued   bool      // the delivery is pending again, for another attempt
+	Transient  bool      // the same event moved the delivery on to another state
 	Failure    *parley.Error
 }
 
-// The words of S1 for how far a message is.
+// The values of Status, which the message log of the Multi-Agent OS defines.
 const (
 	Sent      = "sent"
 	Delivered = "delivered"
@@ -37,7 +37,7 @@ const (
 	Failed    = "failed"
 )
 
-// Status is how far the message is, in the words of S1.
+// Status returns how far the message is, in the terms of the message log.
 func (s Step) Status() string {
 	switch s.State {
 	case parley.DeliveryAccepted:
@@ -54,22 +54,23 @@ func (s Step) Status() string {
 // Latency is the time since the message was accepted.
 func (s Step) Latency() time.Duration { return max(s.At.Sub(s.Accepted), 0) }
 
-// IsFirstProcessing says whether by this step an agent that was to be woken has the message before it. People have all the
-// time they need.
+// IsFirstProcessing reports whether this step is an agent's first sight of a message that wakes it. Steps of people do not
+// count, because nobody measures how fast people read.
 func (s Step) IsFirstProcessing() bool {
 	return s.Waking && !s.Person && s.State == parley.DeliverySeen
 }
 
-// Significant says whether the step says more than the next one: what is seen and answered at once was processed once.
+// Significant reports whether the step should be logged and counted. A delivery that is seen and answered by one event is
+// processed only once, so its transient step is not significant.
 func (s Step) Significant() bool { return !s.Transient || s.Status() != Processed }
 
-// Hub is what is asked when something is not known any more.
+// Hub looks up messages and agents that the reader does not have in its cache.
 type Hub interface {
 	Message(ctx context.Context, caller hub.Caller, id string) (parley.Shown, error)
 	Agent(ctx context.Context, caller hub.Caller, name string) (parley.Agent, error)
 }
 
-// IsMissing says whether what was asked for does not exist any more.
+// IsMissing reports whether an error says that something does not exist, or not any more.
 func IsMissing(err error) bool {
 	if err == nil {
 		return false
@@ -78,24 +79,23 @@ func IsMissing(err error) bool {
 	return reason == parley.NotFound || reason == parley.Gone
 }
 
-// theHub asks for what the hub itself may see.
+// theHub is the caller for lookups: it may see everything.
 var theHub = hub.Caller{Agent: parley.System}
 
-// Reader turns events into steps. It remembers the messages that came last, so that it seldom has to ask for one. It is
-// for one goroutine.
+// Reader turns events into steps. It caches the newest messages, so it rarely has to look one up. It is not safe for
+// concurrent use.
 type Reader struct {
 	hub    Hub
 	cache  *messageCache
 	people map[string]bool
 }
 
-// NewReader makes one.
+// NewReader makes a reader with an empty cache.
 func NewReader(h Hub) *Reader {
 	return &Reader{hub: h, cache: newMessageCache(), people: map[string]bool{}}
 }
 
-// Steps are the steps among some events, in their order. Events that are told again give the same steps again. What was
-// deleted meanwhile is left out.
+// Steps returns the steps of events, in order. The same events give the same steps again. Steps skips deleted messages.
 func (r *Reader) Steps(ctx context.Context, batch []hub.Followed) (steps []Step, err error) {
 	for _, e := range batch {
 		switch {
@@ -111,16 +111,16 @@ func (r *Reader) Steps(ctx context.Context, batch []hub.Followed) (steps []Step,
 	return steps, nil
 }
 
-// appendPosted adds that a message was accepted, for each of its recipients.
+// appendPosted adds a step "accepted" for each recipient of a new message, or one step if there is none.
 func (r *Reader) appendPosted(ctx context.Context, steps []Step, e hub.Followed) ([]Step, error) {
-	way := r.cache.keep(*e.Posted, e.Deliveries)
+	p := r.cache.keep(*e.Posted, e.Deliveries)
 	if len(e.Deliveries) == 0 {
 		return append(steps, Step{
-			Num: e.Num, At: e.At, Message: way.message, State: parley.DeliveryAccepted, Accepted: e.At, PreviousAt: e.At,
+			Num: e.Num, At: e.At, Message: p.message, State: parley.DeliveryAccepted, Accepted: e.At, PreviousAt: e.At,
 		}), nil
 	}
 	for _, d := range e.Deliveries {
-		step, err := r.newStep(ctx, way, e, deliveryEvent{Recipient: d.Recipient, State: parley.DeliveryAccepted})
+		step, err := r.newStep(ctx, p, e, deliveryEvent{Recipient: d.Recipient, State: parley.DeliveryAccepted})
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (r *Reader) appendPosted(ctx context.Context, steps []Step, e hub.Followed)
 	return steps, nil
 }
 
-// deliveryEvent is what an event of a delivery says.
+// deliveryEvent is the data of an event of a delivery.
 type deliveryEvent struct {
 	Recipient string               `json:"-"`
 	State     parley.DeliveryState `json:"state"`
@@ -143,20 +143,20 @@ func (r *Reader) appendTransitions(ctx context.Context, steps []Step, e hub.Foll
 	if err := json.Unmarshal(e.Data, &m); err != nil {
 		return nil, err
 	}
-	way, err := r.progressOf(ctx, e.Message)
+	p, err := r.progressOf(ctx, e.Message)
 	if IsMissing(err) {
 		return steps, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	path := way.previousState(e, m).Path(m.State)
-	if len(path) == 0 { // it stands where it stood, as far as that is known
+	path := p.previousState(e, m).Path(m.State)
+	if len(path) == 0 { // the state is unchanged, as far as is known
 		path = []parley.DeliveryState{m.State}
 	}
 	for i, state := range path {
 		m.State = state
-		step, err := r.newStep(ctx, way, e, m)
+		step, err := r.newStep(ctx, p, e, m)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (r *Reader) appendTransitions(ctx context.Context, steps []Step, e hub.Foll
 	return steps, nil
 }
 
-// Message is a message without what it says.
+// Message returns a message without its content. It returns an error for which IsMissing holds if there is none.
 func (r *Reader) Message(ctx context.Context, id string) (parley.Message, error) {
 	w, err := r.progressOf(ctx, id)
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *Reader) Message(ctx context.Context, id string) (parley.Message, error)
 	return w.message, nil
 }
 
-// progressOf is what is known of a message.
+// progressOf returns the progress of a message, from the cache or from the hub.
 func (r *Reader) progressOf(ctx context.Context, id string) (*progress, error) {
 	if w := r.cache.get(id); w != nil {
 		return w, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
-// spanMaker makes spans.
+// spanMaker makes the spans of one process of a hub.
 type spanMaker struct{ resource *resource.Resource }
 
 func newSpanMaker(node string) spanMaker {
@@ -30,7 +30,7 @@ func newSpanMaker(node string) spanMaker {
 func (m spanMaker) newSpan(s tracetest.SpanStub) sdk.ReadOnlySpan {
 	s.Resource = m.resource
 	s.InstrumentationScope = instrumentation.Scope{Name: "github.com/parley-hub/parley", Version: parley.Version}
-	if s.EndTime.Before(s.StartTime) { // somebody has set the clock back
+	if s.EndTime.Before(s.StartTime) { // the clock was set back
 		s.EndTime = s.StartTime
 	}
 	return s.Snapshot()
@@ -57,7 +57,7 @@ func (m spanMaker) stateSpan(s steps.Step) sdk.ReadOnlySpan {
 	})
 }
 
-// status says by its code why something has failed. The words may repeat what was said.
+// status returns the status of a span. Of a failure it has only the code, because the message may quote agents.
 func status(why *parley.Error, failed bool) sdk.Status {
 	switch {
 	case !failed:
@@ -81,8 +81,8 @@ func messageAttributes(m parley.Message) []attribute.KeyValue {
 	return list
 }
 
-// messageSpans are the spans of messages: each the child of the run that has posted it, or of the message it answers in the same
-// trace.
+// messageSpans returns the spans of new messages. The parent of a span is the run that posted the message, or else the
+// message that it answers, if that is in the same trace.
 func (e *Exporter) messageSpans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
 	var ids []string
 	for _, one := range batch {
@@ -135,7 +135,7 @@ func (e *Exporter) parentOfAnswer(ctx context.Context, m parley.Message) (trace.
 	return sameTrace(m, asked.TraceID, parley.MessageSpan(asked.ID)), err
 }
 
-// runSpans are the spans of runs that end.
+// runSpans returns the spans of the runs that end in a batch. It skips deleted runs.
 func (e *Exporter) runSpans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
 	for _, one := range batch {
 		id, over := endedRun(one.Event)
@@ -155,17 +155,17 @@ func (e *Exporter) runSpans(ctx context.Context, batch []hub.Followed) (spans []
 }
 
 func endedRun(e parley.Event) (id string, over bool) {
-	var said struct {
+	var data struct {
 		Run   string          `json:"run"`
 		State parley.RunState `json:"state"`
 	}
-	if !e.Kind.Within("run") || json.Unmarshal(e.Data, &said) != nil {
+	if !e.Kind.Within("run") || json.Unmarshal(e.Data, &data) != nil {
 		return "", false
 	}
-	return said.Run, said.State.Known() && !said.State.Live()
+	return data.Run, data.State.Known() && !data.State.Live()
 }
 
-// runSpan is a run: the child of the delivery that has woken it, of several the newest.
+// runSpan returns the span of a run. Its parent is the newest of the deliveries that started the run.
 func (m spanMaker) runSpan(r parley.Run) sdk.ReadOnlySpan {
 	end := time.Now()
 	if r.EndedAt != nil {

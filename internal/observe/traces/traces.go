@@ -1,9 +1,9 @@
-// Package traces exports what happens in a hub as OpenTelemetry traces: a span for each message, for each rung on its way to each
-// recipient, and for each run.
+// Package traces exports the events of a hub as OpenTelemetry traces: a span for each message, for each state of each delivery,
+// and for each run.
 //
-// Spans are made from the order, not while something happens. So they are complete whatever is restarted, and a collector that
-// cannot be reached costs neither messages nor memory: the follower waits where it is. Their ids are made from what they are of,
-// so that one that is exported twice is the same span. What messages say is in none of them.
+// The exporter makes spans from stored events. So the spans are complete after a restart, and an unreachable collector costs
+// neither messages nor memory: the exporter waits. The id of a span depends only on what the span describes, so a span that is
+// exported twice stays one span. No span contains the content of a message.
 package traces
 
 import (
@@ -24,15 +24,15 @@ import (
 	"github.com/parley-hub/parley/internal/observe/steps"
 )
 
-// Options are where traces go.
+// Options configure an exporter.
 type Options struct {
-	Endpoint string            // of the collector: http://127.0.0.1:4318, to which /v1/traces is added
-	Headers  map[string]string // for every call, among them credentials
-	Node     string            // the process that exports
+	Endpoint string            // of the collector, like http://127.0.0.1:4318; New adds /v1/traces
+	Headers  map[string]string // of every request, such as credentials
+	Node     string            // name of the process that exports
 	Log      *slog.Logger
 }
 
-// Hub is what is asked for what events do not say.
+// Hub looks up what the events do not contain.
 type Hub interface {
 	steps.Hub
 	Run(ctx context.Context, caller hub.Caller, id string) (parley.RunView, error)
@@ -41,7 +41,7 @@ type Hub interface {
 
 var theHub = hub.Caller{Agent: parley.System}
 
-// Exporter follows the order and exports it.
+// Exporter is a hub.Follower that exports events as spans.
 type Exporter struct {
 	hub      Hub
 	reader   *steps.Reader
@@ -53,10 +53,10 @@ type Exporter struct {
 
 const (
 	callTimeout  = 10 * time.Second
-	maxRetryTime = 5 * time.Second // of one call; then the follower waits
+	maxRetryTime = 5 * time.Second // of one batch; after that the follower retries
 )
 
-// New makes an exporter. Whether the collector is there is found out later.
+// New makes an exporter. It does not connect to the collector yet. It returns E003 if the endpoint is not a URL.
 func New(ctx context.Context, h Hub, o Options) (*Exporter, error) {
 	target, err := url.Parse(o.Endpoint)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
@@ -77,10 +77,10 @@ func New(ctx context.Context, h Hub, o Options) (*Exporter, error) {
 	return &Exporter{hub: h, reader: steps.NewReader(h), maker: newSpanMaker(o.Node), client: to, recorder: noted, log: o.Log}, nil
 }
 
-// Close ends the connections to the collector.
+// Close closes the connections to the collector.
 func (e *Exporter) Close(ctx context.Context) error { return e.client.Shutdown(ctx) }
 
-// Take implements hub.Follower. What a collector says is malformed is not sent again.
+// Take implements hub.Follower. It drops spans that the collector refuses for good.
 func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
 	spans, err := e.spans(ctx, batch)
 	if err != nil || len(spans) == 0 {
@@ -95,7 +95,7 @@ func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
 	return err
 }
 
-// permanentStatuses are the answers after which the same would be refused again.
+// permanentStatuses are the statuses after which the collector would refuse the same spans again.
 var permanentStatuses = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 
 // statusRecorder notes how the collector has answered last.
@@ -112,7 +112,7 @@ func (a *statusRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// spans are what some events say has come to its end.
+// spans returns the spans that end with the events of a batch.
 func (e *Exporter) spans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
 	steps, err := e.reader.Steps(ctx, batch)
 	if err != nil {
