@@ -14,10 +14,10 @@ import (
 
 // attempt is one process of a run.
 type attempt struct {
-	*task
+	*runPlan
 	resumed    string // the session it goes on with
 	transcript transcript
-	said       bool // something was said to those who watch
+	hasSpoken  bool // something was said to those who watch
 	stop       context.CancelCauseFunc
 
 	mu      sync.Mutex // of what both streams use
@@ -25,7 +25,7 @@ type attempt struct {
 	written int64
 }
 
-func newAttempt(t *task, session string) *attempt { return &attempt{task: t, resumed: session} }
+func newAttempt(t *runPlan, session string) *attempt { return &attempt{runPlan: t, resumed: session} }
 
 // run starts the program and sees it to its end. Nothing of its process group is left then.
 func (a *attempt) run(ctx context.Context) error {
@@ -36,44 +36,44 @@ func (a *attempt) run(ctx context.Context) error {
 	}
 	p, err := start(a)
 	if err != nil {
-		return noStart(a.preset.Argv[0], err)
+		return startError(a.preset.Argv[0], err)
 	}
 	if err := a.job.Begin(ctx, parley.Process{PID: p.pid()}); err != nil {
 		p.abandon()
 		return err
 	}
 	p.watch()
-	go p.feed(a.input)
+	go p.writeInput(a.input)
 	a.read(p)
 	state, ended := p.wait(ctx, a.options.Grace)
-	a.note(state)
+	a.logExit(state)
 	if ended && !a.finished() {
 		return a.interrupted(ctx)
 	}
-	return a.verdict(state)
+	return a.judge(state)
 }
 
 // read has both streams read until the process has ended.
 func (a *attempt) read(p *process) {
 	parse := parsers[a.preset.Output]
-	p.follow(p.stdout, a, func(line string) {
+	p.readStream(p.stdout, a, func(line string) {
 		said, ok := parse(&a.transcript, []byte(line))
 		if !ok {
-			a.remember(line)
+			a.keepTail(line)
 		}
 		if said != "" {
-			a.said = true
-			a.job.Say(hide(said, a.secrets))
+			a.hasSpoken = true
+			a.job.Say(hideSecrets(said, a.secrets))
 		}
 	})
-	p.follow(p.stderr, a, a.remember)
+	p.readStream(p.stderr, a, a.keepTail)
 }
 
 const longestTail = 8 << 10
 
-// remember keeps the end of what a program says beside its answer. A question to a person ends the run: there
+// keepTail keeps the end of what a program says beside its answer. A question to a person ends the run: there
 // is none.
-func (a *attempt) remember(line string) {
+func (a *attempt) keepTail(line string) {
 	a.mu.Lock()
 	a.tail += line + "\n"
 	if len(a.tail) > longestTail {
@@ -91,23 +91,23 @@ func (a *attempt) remember(line string) {
 func (a *attempt) log(line string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.job.Log([]byte(hide(line, a.secrets) + "\n"))
+	a.job.Log([]byte(hideSecrets(line, a.secrets) + "\n"))
 }
 
-// count ends a run that writes without end.
-func (a *attempt) count(n int) bool {
+// countOutput ends a run that writes without end.
+func (a *attempt) countOutput(n int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.written += int64(n)
 	return a.written <= a.options.OutputLimit
 }
 
-func (a *attempt) tooMuch(what string) {
+func (a *attempt) stopForOutput(what string) {
 	a.stop(failed(Cause{Reason: fmt.Sprintf("%s has written %s", a.preset.Argv[0], what), Hint: "have it write less: its output is its answer"}, ""))
 }
 
-// note keeps how the process ended where a good answer makes it unimportant.
-func (a *attempt) note(state *os.ProcessState) {
+// logExit keeps how the process ended where a good answer makes it unimportant.
+func (a *attempt) logExit(state *os.ProcessState) {
 	if state.ExitCode() != 0 {
 		a.log(a.preset.Argv[0] + ": " + state.String())
 	}
@@ -122,38 +122,38 @@ func (a *attempt) interrupted(ctx context.Context) error {
 	if said, ok := errors.AsType[*parley.RunError](why); ok {
 		return said
 	}
-	if known, found := a.preset.cause(0, a.words(), 0); found && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if known, found := a.preset.cause(0, a.errorText(), 0); found && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return failed(known, "") // it tried, again and again
 	}
 	return &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureStopped, Reason: why.Error()}}
 }
 
-// verdict judges a process that has ended by itself.
-func (a *attempt) verdict(state *os.ProcessState) error {
+// judge judges a process that has ended by itself.
+func (a *attempt) judge(state *os.ProcessState) error {
 	exit := state.ExitCode()
 	if a.finished() || a.preset.Output == FormatText && exit == 0 {
 		return nil
 	}
-	detail := hide(a.transcript.failure, a.secrets)
+	detail := hideSecrets(a.transcript.failure, a.secrets)
 	if detail == "" {
-		detail = hide(a.tail, a.secrets)
+		detail = hideSecrets(a.tail, a.secrets)
 	}
 	if reason, wrong := launchFailure(exit, a.tail); wrong {
-		return noStart(a.preset.Argv[0], reason)
+		return startError(a.preset.Argv[0], reason)
 	}
-	if cause, known := a.preset.cause(a.transcript.status, a.words(), exit); known {
+	if cause, known := a.preset.cause(a.transcript.status, a.errorText(), exit); known {
 		return failed(cause, detail)
 	}
-	return failed(a.unknown(state), detail)
+	return failed(a.unknownCause(state), detail)
 }
 
-// words are everything it said about what went wrong.
-func (a *attempt) words() string {
-	return strings.Join([]string{a.transcript.failure, a.transcript.trouble, a.tail}, "\n")
+// errorText are everything it said about what went wrong.
+func (a *attempt) errorText() string {
+	return strings.Join([]string{a.transcript.failure, a.transcript.retrying, a.tail}, "\n")
 }
 
-// unknown is what can be said of a failure whose cause is not known.
-func (a *attempt) unknown(state *os.ProcessState) Cause {
+// unknownCause is what can be said of a failure whose cause is not known.
+func (a *attempt) unknownCause(state *os.ProcessState) Cause {
 	name := a.preset.Argv[0]
 	switch exit := state.ExitCode(); {
 	case a.transcript.failure != "":
@@ -170,9 +170,9 @@ func (a *attempt) unknown(state *os.ProcessState) Cause {
 	}
 }
 
-// lost says that the session to resume was not there, before anything was done.
-func (a *attempt) lost() bool {
-	if a.resumed == "" || a.preset.Lost == "" || a.said {
+// lostSession says that the session to resume was not there, before anything was done.
+func (a *attempt) lostSession() bool {
+	if a.resumed == "" || a.preset.Lost == "" || a.hasSpoken {
 		return false
 	}
 	return regexp.MustCompile(a.preset.Lost).MatchString(a.transcript.failure + "\n" + a.tail)
@@ -188,6 +188,6 @@ func (a *attempt) result() parley.Result {
 	if t.total != (parley.Usage{}) {
 		r.Usage = a.totals().since(r.Session, t.total, t.usage)
 	}
-	r.Text = hide(strings.TrimSpace(strings.ReplaceAll(string(t.text), "\x00", "\uFFFD")), a.secrets)
+	r.Text = hideSecrets(strings.TrimSpace(strings.ReplaceAll(string(t.text), "\x00", "\uFFFD")), a.secrets)
 	return r
 }

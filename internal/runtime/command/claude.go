@@ -13,7 +13,7 @@ type claude struct {
 	Session string  `json:"session_id"`
 	Parent  *string `json:"parent_tool_use_id"` // it is a subagent's
 	Message struct {
-		Content []part `json:"content"`
+		Content []contentPart `json:"content"`
 	} `json:"message"`
 	APIError bool `json:"is_api_error_message"`
 
@@ -49,11 +49,11 @@ func claudeEvent(t *transcript, e claude) string {
 		}
 		if e.Subtype == "api_retry" {
 			words, _ := e.Error.(string)
-			t.struggle(e.ErrorStatus, words)
+			t.noteRetry(e.ErrorStatus, words)
 		}
 	case "assistant":
 		if e.Parent == nil && !e.APIError {
-			return texts(e.Message.Content)
+			return joinTexts(e.Message.Content)
 		}
 	case "result":
 		claudeResult(t, e)

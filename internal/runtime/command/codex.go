@@ -8,10 +8,10 @@ import (
 
 // codex is an event of codex exec --json.
 type codex struct {
-	Type    string `json:"type"`
-	Thread  string `json:"thread_id"`
-	Message string `json:"message"`
-	Item    part   `json:"item"`
+	Type    string      `json:"type"`
+	Thread  string      `json:"thread_id"`
+	Message string      `json:"message"`
+	Item    contentPart `json:"item"`
 	Error   struct {
 		Message string `json:"message"`
 	} `json:"error"`
@@ -32,7 +32,7 @@ func codexEvent(t *transcript, e codex) string {
 			return e.Item.Text
 		}
 	case "error":
-		t.struggle(0, e.Message)
+		t.noteRetry(0, e.Message)
 	case "turn.completed":
 		t.done = true
 		t.total = parley.Usage{InputTokens: e.Usage.Input, OutputTokens: e.Usage.Output}

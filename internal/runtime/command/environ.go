@@ -8,18 +8,18 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// allowed are the variables that every program gets. A name that ends with * stands for all that begin so.
-var allowed = []string{
+// alwaysPassed are the variables that every program gets. A name that ends with * stands for all that begin so.
+var alwaysPassed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TMPDIR", "TZ", "XDG_*",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	"http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
 }
 
-// hubs are variables that no program gets, whoever asks for it: the hub's own secrets, and what would make a
+// neverPassed are variables that no program gets, whoever asks for it: the hub's own secrets, and what would make a
 // client believe that it runs within another.
-var hubs = []string{"PARLEY_*", "DATABASE_URL", "PGPASSWORD", "PGPASSFILE", "CLAUDECODE", "CODEX_THREAD_ID"}
+var neverPassed = []string{"PARLEY_*", "DATABASE_URL", "PGPASSWORD", "PGPASSFILE", "CLAUDECODE", "CODEX_THREAD_ID"}
 
-func isHubs(name string) bool { return matches(hubs, name) }
+func isNeverPassed(name string) bool { return matches(neverPassed, name) }
 
 func matches(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(pattern string) bool {
@@ -35,7 +35,7 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 		name, value, _ := strings.Cut(entry, "=")
 		passed := slices.Contains(p.Pass, name) || slices.Contains(s.Env, name)
 		_, set := p.Env[name]
-		if set || isHubs(name) || !passed && !matches(allowed, name) {
+		if set || isNeverPassed(name) || !passed && !matches(alwaysPassed, name) {
 			continue
 		}
 		env = append(env, entry)
@@ -49,7 +49,7 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 			secrets = append(secrets, value)
 		}
 	}
-	trigger := newest(job.Triggers)
+	trigger := newestTrigger(job.Triggers)
 	env = append(env, "TERM=dumb", "NO_COLOR=1",
 		"PARLEY_TOKEN="+job.Token, "PARLEY_RUN="+job.Run.ID, "PARLEY_URL="+job.URL,
 		"PARLEY_CONVERSATION="+job.Run.Conversation, "PARLEY_TASK="+job.Run.Task, "PARLEY_MESSAGE="+trigger.ID, "PARLEY_FROM="+trigger.From,
@@ -63,7 +63,7 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 // Allowed is what a program gets of an environment that is no agent's: nothing of the hub's own, and no secret.
 func Allowed(environ []string) (env []string) {
 	for _, entry := range environ {
-		if name, _, _ := strings.Cut(entry, "="); matches(allowed, name) && !isHubs(name) {
+		if name, _, _ := strings.Cut(entry, "="); matches(alwaysPassed, name) && !isNeverPassed(name) {
 			env = append(env, entry)
 		}
 	}
@@ -88,8 +88,8 @@ func isSecret(name, value string) bool {
 		func(part string) bool { return strings.Contains(strings.ToUpper(name), part) })
 }
 
-// hide takes secrets out of a text.
-func hide(text string, secrets []string) string {
+// hideSecrets takes secrets out of a text.
+func hideSecrets(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "[hidden]")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// common are causes that all clients tell in much the same words.
-var common = []struct {
+// commonCauses are causes that all clients tell in much the same words.
+var commonCauses = []struct {
 	match *regexp.Regexp
 	Cause
 }{
@@ -33,18 +33,18 @@ var common = []struct {
 func byStatus(status int) (Cause, bool) {
 	switch {
 	case status == 429:
-		return common[0].Cause, true
+		return commonCauses[0].Cause, true
 	case status >= 500 && status <= 599:
-		return common[1].Cause, true
+		return commonCauses[1].Cause, true
 	case status == 401, status == 403:
-		return common[2].Cause, true
+		return commonCauses[2].Cause, true
 	default:
 		return Cause{}, false
 	}
 }
 
-// toldStatus finds a status in words: "status 429", "API Error: 529", `"code":503`.
-var toldStatus = regexp.MustCompile(`(?i)(?:status|error|code)\W{0,4}(?:code\W{0,4})?([45]\d\d)\b`)
+// statusInText finds a status in words: "status 429", "API Error: 529", `"code":503`.
+var statusInText = regexp.MustCompile(`(?i)(?:status|error|code)\W{0,4}(?:code\W{0,4})?([45]\d\d)\b`)
 
 // cause finds out why a program failed, from what it said, its status and its words, and its exit code.
 func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
@@ -53,7 +53,7 @@ func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
 			return says.Cause, true
 		}
 	}
-	if found := toldStatus.FindStringSubmatch(words); status == 0 && found != nil {
+	if found := statusInText.FindStringSubmatch(words); status == 0 && found != nil {
 		status, _ = strconv.Atoi(found[1])
 	}
 	if cause, known := byStatus(status); known {
@@ -62,7 +62,7 @@ func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
 	if cause, known := p.Exits[exit]; known {
 		return cause, true
 	}
-	for _, c := range common {
+	for _, c := range commonCauses {
 		if c.match.MatchString(words) {
 			return c.Cause, true
 		}
@@ -108,6 +108,6 @@ func launchFailure(exit int, said string) (error, bool) {
 	return errors.New(reason), found && exit == launchExit
 }
 
-func noStart(program string, err error) *parley.RunError {
+func startError(program string, err error) *parley.RunError {
 	return failed(Cause{parley.FailureNoStart, fmt.Sprintf("%s could not be started", program), "see that it can be run by the hub's user"}, err.Error())
 }

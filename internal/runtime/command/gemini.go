@@ -33,7 +33,7 @@ func geminiEvent(t *transcript, e gemini) string {
 	case "tool_use", "tool_result":
 		t.text = nil
 	case "error":
-		t.struggle(0, e.Message)
+		t.noteRetry(0, e.Message)
 	case "result":
 		t.done = true
 		t.usage = parley.Usage{InputTokens: e.Stats.Input, OutputTokens: e.Stats.Output}

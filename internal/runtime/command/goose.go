@@ -4,8 +4,8 @@ package command
 type goose struct {
 	Type    string `json:"type"`
 	Message struct {
-		Role    string `json:"role"`
-		Content []part `json:"content"`
+		Role    string        `json:"role"`
+		Content []contentPart `json:"content"`
 	} `json:"message"`
 	Error string `json:"error"`
 	Total int64  `json:"total_tokens"` // it does not tell which of them were read and which written
@@ -15,7 +15,7 @@ type goose struct {
 func gooseEvent(t *transcript, e goose) string {
 	switch e.Type {
 	case "message":
-		said := texts(e.Message.Content)
+		said := joinTexts(e.Message.Content)
 		if e.Message.Role != "assistant" {
 			t.text = nil
 			return ""

@@ -7,11 +7,11 @@ import (
 	"github.com/parley-hub/parley/internal/runtime/rundoc"
 )
 
-// inputOf is what a program is given to read.
-func inputOf(kind Input, job parley.Job, p parley.Prompt) (string, error) {
+// encodeInput is what a program is given to read.
+func encodeInput(kind Input, job parley.Job, p parley.Prompt) (string, error) {
 	switch kind {
 	case InputMessage:
-		return wordsOf(job.Triggers), nil
+		return senderTexts(job.Triggers), nil
 	case InputJSON:
 		// No reply: the program answers on stdout, and its token is for its own environment alone.
 		document, err := rundoc.Encode(job, p, nil)
@@ -28,8 +28,8 @@ func join(p parley.Prompt) string {
 	return p.System + "\n\n" + p.User
 }
 
-// wordsOf is what the senders of messages wrote, text and code, the oldest first, divided by empty lines.
-func wordsOf(messages []parley.Message) string {
+// senderTexts is what the senders of messages wrote, text and code, the oldest first, divided by empty lines.
+func senderTexts(messages []parley.Message) string {
 	var parts []string
 	for _, m := range messages {
 		for _, part := range []string{m.Unheaded(), m.Content.Code} {
@@ -41,8 +41,8 @@ func wordsOf(messages []parley.Message) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// newest is the trigger that the answer replies to.
-func newest(triggers []parley.Message) (m parley.Message) {
+// newestTrigger is the trigger that the answer replies to.
+func newestTrigger(triggers []parley.Message) (m parley.Message) {
 	if n := len(triggers); n > 0 {
 		m = triggers[n-1]
 	}

@@ -72,14 +72,14 @@ func TestInputMessageIsWhatTheSendersWrote(t *testing.T) {
 				}
 				continue
 			}
-			task, err := b.task(b.job())
+			task, err := b.newPlan(b.job())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := readFile(t, task.file); got != test.want {
 				t.Errorf("%s: the file has %q, want %q", name, got, test.want)
 			}
-			task.clear()
+			task.cleanUp()
 		}
 	}
 }

@@ -7,7 +7,7 @@ type openCode struct {
 	Type    string `json:"type"`
 	Session string `json:"sessionID"`
 	Part    struct {
-		part
+		contentPart
 		Reason string  `json:"reason"`
 		Cost   float64 `json:"cost"`
 		Tokens struct {

@@ -55,8 +55,8 @@ func TestAnUnknownQuestionEndsWithTheDeadline(t *testing.T) {
 }
 
 func TestADeadlineTellsWhatTheClientWasTryingToGetOver(t *testing.T) {
-	a := newAttempt(&task{preset: Presets()["opencode"]}, "")
-	a.remember(`level=ERROR error.error="AI_APICallError: status 429"`)
+	a := newAttempt(&runPlan{preset: Presets()["opencode"]}, "")
+	a.keepTail(`level=ERROR error.error="AI_APICallError: status 429"`)
 	late, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	<-late.Done()

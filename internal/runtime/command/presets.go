@@ -40,16 +40,16 @@ func ParsePresets(text []byte) (map[string]Preset, error) {
 func parse(text []byte, base map[string]Preset) (map[string]Preset, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return nil, wrongYAML(err)
+		return nil, yamlError(err)
 	}
 	presets := map[string]Preset{}
 	for _, doc := range file.Docs {
-		values, err := entries(doc.Body)
+		values, err := presetEntries(doc.Body)
 		if err != nil {
 			return nil, err
 		}
 		for _, value := range values {
-			if err := read(presets, base, value); err != nil {
+			if err := readPreset(presets, base, value); err != nil {
 				return nil, err
 			}
 		}
@@ -57,8 +57,8 @@ func parse(text []byte, base map[string]Preset) (map[string]Preset, error) {
 	return presets, nil
 }
 
-// entries are the presets of a document.
-func entries(node ast.Node) ([]*ast.MappingValueNode, error) {
+// presetEntries are the presets of a document.
+func presetEntries(node ast.Node) ([]*ast.MappingValueNode, error) {
 	switch n := node.(type) {
 	case nil, *ast.CommentGroupNode, *ast.NullNode:
 		return nil, nil
@@ -67,11 +67,11 @@ func entries(node ast.Node) ([]*ast.MappingValueNode, error) {
 	case *ast.MappingValueNode:
 		return []*ast.MappingValueNode{n}, nil
 	default:
-		return nil, wrong(node.GetToken().Position.Line, "runtimes must be a map of names, like mine: {argv: [my-program], output: text}")
+		return nil, lineError(node.GetToken().Position.Line, "runtimes must be a map of names, like mine: {argv: [my-program], output: text}")
 	}
 }
 
-func read(into, base map[string]Preset, entry *ast.MappingValueNode) error {
+func readPreset(into, base map[string]Preset, entry *ast.MappingValueNode) error {
 	line := entry.Key.GetToken().Position.Line
 	name := entry.Key.GetToken().Value
 	preset, known := base[name]
@@ -79,23 +79,23 @@ func read(into, base map[string]Preset, entry *ast.MappingValueNode) error {
 		preset.Output = FormatText
 	}
 	if err := yaml.NodeToValue(entry.Value, &preset, yaml.Strict()); err != nil {
-		return wrongYAML(err)
+		return yamlError(err)
 	}
 	if err := preset.check(name); err != nil {
-		return wrong(line, "runtime %s: %v", name, err)
+		return lineError(line, "runtime %s: %v", name, err)
 	}
 	into[name] = preset
 	return nil
 }
 
-func wrongYAML(err error) error {
+func yamlError(err error) error {
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {
-		return wrong(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
+		return lineError(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
 	}
-	return wrong(1, "%v", err)
+	return lineError(1, "%v", err)
 }
 
-func wrong(line int, format string, args ...any) error {
+func lineError(line int, format string, args ...any) error {
 	return parley.Errorf(parley.BadInput, "line %d: %s", line, fmt.Sprintf(format, args...)).
 		Suggest("see docs/runtimes/command.md")
 }

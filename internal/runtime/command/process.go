@@ -67,9 +67,9 @@ func closeAll(files ...*os.File) {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// feed gives the program its prompt, and an end of it: many wait for that. One that does not read all of it is
+// writeInput gives the program its prompt, and an end of it: many wait for that. One that does not read all of it is
 // no failure of ours.
-func (p *process) feed(input string) {
+func (p *process) writeInput(input string) {
 	_, _ = io.WriteString(p.stdin, input)
 	_ = p.stdin.Close()
 }
@@ -113,21 +113,21 @@ func (p *process) end(grace time.Duration) {
 	}
 }
 
-var errTooMuch = errors.New("too much")
+var errOutputLimit = errors.New("too much")
 
-// follow reads a stream, line by line, in the background.
-func (p *process) follow(stream *os.File, a *attempt, each func(line string)) {
+// readStream reads a stream, line by line, in the background.
+func (p *process) readStream(stream *os.File, a *attempt, each func(line string)) {
 	p.streams.Go(func() {
-		counted := countedReader{stream, a.count}
-		err := lines(counted, func(line string) {
+		counted := countedReader{stream, a.countOutput}
+		err := readLines(counted, func(line string) {
 			a.log(line)
 			each(line)
 		})
 		switch {
 		case errors.Is(err, bufio.ErrTooLong):
-			a.tooMuch(fmt.Sprintf("a line of more than %d MiB", longestLine>>20))
-		case errors.Is(err, errTooMuch):
-			a.tooMuch(fmt.Sprintf("more than %d bytes", a.options.OutputLimit))
+			a.stopForOutput(fmt.Sprintf("a line of more than %d MiB", longestLine>>20))
+		case errors.Is(err, errOutputLimit):
+			a.stopForOutput(fmt.Sprintf("more than %d bytes", a.options.OutputLimit))
 		}
 	})
 }
@@ -141,13 +141,13 @@ type countedReader struct {
 func (c countedReader) Read(b []byte) (int, error) {
 	n, err := c.Reader.Read(b)
 	if !c.count(n) {
-		return 0, errTooMuch
+		return 0, errOutputLimit
 	}
 	return n, err
 }
 
-// lines hands on line by line, as valid UTF-8, the last one also without its end.
-func lines(r io.Reader, each func(line string)) error {
+// readLines hands on line by line, as valid UTF-8, the last one also without its end.
+func readLines(r io.Reader, each func(line string)) error {
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(make([]byte, 0, 64<<10), longestLine)
 	for scanner.Scan() {

@@ -143,7 +143,7 @@ func TestATotalIsOfTheSessionOrOfTheRun(t *testing.T) {
 		{"it begins anew, and the run is not told of", usage(50, 5, 0.5), usage(0, 0, 0), usage(50, 5, 0.5)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			kept := totals{t.TempDir()}
+			kept := sessionTotals{t.TempDir()}
 			kept.since("s", usage(100, 10, 1), usage(100, 10, 1))
 			if got := kept.since("s", test.total, test.run); got != test.want {
 				t.Errorf("it used %+v, want %+v", got, test.want)

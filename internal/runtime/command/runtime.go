@@ -130,15 +130,15 @@ func valueOf(name string, environ []string) (value string) {
 
 // Run does one run: one process, or two where the session to resume is not there any more.
 func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
-	t, err := r.task(job)
+	t, err := r.newPlan(job)
 	if err != nil {
 		return parley.Result{}, err
 	}
-	defer t.clear()
+	defer t.cleanUp()
 	a := newAttempt(t, t.session)
 	err = a.run(ctx)
-	if err != nil && a.lost() && ctx.Err() == nil {
-		if err = t.tell(job.Fresh()); err == nil {
+	if err != nil && a.lostSession() && ctx.Err() == nil {
+		if err = t.setPrompt(job.Fresh()); err == nil {
 			a = newAttempt(t, "")
 			err = a.run(ctx)
 		}

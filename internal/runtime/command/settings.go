@@ -45,8 +45,8 @@ func (s settings) limit() (time.Duration, error) {
 	return limit, nil
 }
 
-// word is what may become an argument: it cannot be taken for a flag.
-var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
+// argumentPattern is what may become an argument: it cannot be taken for a flag.
+var argumentPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
 func (r *Runtime) readSettings(p Preset, a parley.Agent) (s settings, err error) {
 	if len(a.RuntimeConfig) > 0 {
@@ -69,7 +69,7 @@ func (r *Runtime) readSettings(p Preset, a parley.Agent) (s settings, err error)
 }
 
 func (s settings) check(p Preset) error {
-	if s.Model != "" && !word.MatchString(s.Model) {
+	if s.Model != "" && !argumentPattern.MatchString(s.Model) {
 		return fmt.Errorf("model %q is not a name", s.Model)
 	}
 	if s.Model != "" && len(p.Model) == 0 {

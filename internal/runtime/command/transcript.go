@@ -10,14 +10,14 @@ import (
 
 // transcript is what has been understood of a program's output.
 type transcript struct {
-	text    []byte // of the answer so far, which may come in many pieces
-	session string
-	usage   parley.Usage // of the run, where it is told
-	total   parley.Usage // of its session so far, where that is told
-	done    bool         // the event that ends the stream has come
-	failure string       // what the program says went wrong
-	status  int          // of the model API, where it is told
-	trouble string       // what it is trying to get over
+	text     []byte // of the answer so far, which may come in many pieces
+	session  string
+	usage    parley.Usage // of the run, where it is told
+	total    parley.Usage // of its session so far, where that is told
+	done     bool         // the event that ends the stream has come
+	failure  string       // what the program says went wrong
+	status   int          // of the model API, where it is told
+	retrying string       // what it is trying to get over
 }
 
 // lineParser reads one line of stdout, and returns what was said in it to those who watch. ok says that it was a
@@ -52,13 +52,13 @@ func events[E any](understand func(t *transcript, event E) (said string)) linePa
 	}
 }
 
-// part is a piece of content, as most formats have it.
-type part struct {
+// contentPart is a piece of content, as most formats have it.
+type contentPart struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-func texts(parts []part) string {
+func joinTexts(parts []contentPart) string {
 	var b strings.Builder
 	for _, p := range parts {
 		if p.Type == "text" {
@@ -81,9 +81,9 @@ func (t *transcript) fail(status int, words ...string) {
 	}
 }
 
-func (t *transcript) struggle(status int, words string) {
-	t.trouble = strings.TrimSpace(words)
+func (t *transcript) noteRetry(status int, words string) {
+	t.retrying = strings.TrimSpace(words)
 	if status != 0 {
-		t.trouble = strings.TrimSpace(fmt.Sprintf("status %d %s", status, words))
+		t.retrying = strings.TrimSpace(fmt.Sprintf("status %d %s", status, words))
 	}
 }

@@ -131,7 +131,7 @@ func TestLinesAreWholeHoweverTheyCome(t *testing.T) {
 		want := rapid.SliceOf(rapid.StringMatching(`[a-zé{}" ]{0,20}`)).Draw(t, "lines")
 		var got []string
 		cut := rapid.IntRange(1, 9).Draw(t, "cut")
-		err := lines(&slowReader{strings.Join(append(want, ""), "\n"), cut}, func(line string) { got = append(got, line) })
+		err := readLines(&slowReader{strings.Join(append(want, ""), "\n"), cut}, func(line string) { got = append(got, line) })
 		if err != nil || !cmp.Equal(got, want) && len(got)+len(want) > 0 {
 			t.Fatalf("%q, %v, want %q", got, err, want)
 		}

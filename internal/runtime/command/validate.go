@@ -101,7 +101,7 @@ func (p Preset) checkVariables() error {
 		if !variableName.MatchString(name) || strings.ContainsRune(value, 0) {
 			return fmt.Errorf("env cannot set %q", name)
 		}
-		if isHubs(name) {
+		if isNeverPassed(name) {
 			return fmt.Errorf("env cannot set %s, which is the hub's", name)
 		}
 	}
@@ -113,7 +113,7 @@ func checkPassed(key string, names []string) error {
 		if !variableName.MatchString(name) {
 			return fmt.Errorf("%s: %q is not the name of a variable", key, name)
 		}
-		if isHubs(name) {
+		if isNeverPassed(name) {
 			return fmt.Errorf("%s: %s is the hub's and never passed on", key, name)
 		}
 	}

@@ -18,7 +18,7 @@ type messages struct {
 	params anthropic.MessageNewParams
 }
 
-func (r *Runtime) startAnthropic(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) talk {
+func (r *Runtime) startAnthropic(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) dialogue {
 	m := &messages{
 		api: anthropic.NewMessageService(
 			option.WithBaseURL(p.BaseURL), option.WithAPIKey(key), option.WithHTTPClient(r.client),
@@ -99,7 +99,7 @@ func anthropicTurn(m anthropic.Message) turn {
 		case "text":
 			text.WriteString(block.Text)
 		case "tool_use":
-			t.calls = append(t.calls, call{id: block.ID, name: block.Name, args: block.Input})
+			t.calls = append(t.calls, toolCall{id: block.ID, name: block.Name, args: block.Input})
 		}
 	}
 	t.text = text.String()
@@ -112,7 +112,7 @@ func anthropicTurn(m anthropic.Message) turn {
 	return t
 }
 
-func (m *messages) tell(outcomes []outcome) {
+func (m *messages) addResults(outcomes []toolResult) {
 	var blocks []anthropic.ContentBlockParamUnion
 	for _, o := range outcomes {
 		blocks = append(blocks, anthropic.NewToolResultBlock(o.id, o.text, o.failed))

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	mostRounds = 32 // turns with tools in one run
-	mostTries  = 4  // of one turn
-	firstPause = time.Second
-	mostPause  = 30 * time.Second // an API that wants more than that is left to the dispatcher
+	mostRounds   = 32 // turns with tools in one run
+	mostAttempts = 4  // of one turn
+	firstPause   = time.Second
+	mostPause    = 30 * time.Second // an API that wants more than that is left to the dispatcher
 )
 
 // exchange is one run being done.
@@ -25,15 +25,15 @@ type exchange struct {
 	settings settings
 	provider Provider
 	key      string
-	talk     talk
+	dialogue dialogue
 	begun    bool
 	used     parley.Usage
 }
 
-// hold talks until the model has answered.
-func (x *exchange) hold(ctx context.Context) (string, error) {
+// converse talks until the model has answered.
+func (x *exchange) converse(ctx context.Context) (string, error) {
 	for round := 1; round <= mostRounds; round++ {
-		t, err := x.patiently(ctx)
+		t, err := x.nextTurn(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -44,13 +44,13 @@ func (x *exchange) hold(ctx context.Context) (string, error) {
 		if t.text != "" {
 			x.job.Say("\n")
 		}
-		outcomes, err := x.use(ctx, t.calls)
+		outcomes, err := x.callTools(ctx, t.calls)
 		if err != nil {
 			return "", err
 		}
-		x.talk.tell(outcomes)
+		x.dialogue.addResults(outcomes)
 	}
-	return "", final(fmt.Sprintf("the model has used tools %d times in a row and not come to an answer", mostRounds),
+	return "", finalError(fmt.Sprintf("the model has used tools %d times in a row and not come to an answer", mostRounds),
 		"see the output of the run, and tell the agent in its IDENTITY.md when to stop")
 }
 
@@ -62,11 +62,11 @@ func (x *exchange) answer(t turn) (string, error) {
 	case t.ending == refused:
 		reason := "the model refuses to answer"
 		if t.why != "" {
-			reason += ": " + x.foreign(t.why)
+			reason += ": " + x.cleanText(t.why)
 		}
-		return "", final(reason, "ask in another way, or another model")
+		return "", finalError(reason, "ask in another way, or another model")
 	case t.ending == length && (text == "" || len(t.calls) > 0):
-		return "", final("the answer was cut off before there was any", "raise max_tokens in the agent's runtime_config, or lower its context_messages")
+		return "", finalError("the answer was cut off before there was any", "raise max_tokens in the agent's runtime_config, or lower its context_messages")
 	case t.ending == length:
 		return text + "\n\n(cut off: the answer was longer than the model may make it)", nil
 	default:
@@ -74,13 +74,13 @@ func (x *exchange) answer(t turn) (string, error) {
 	}
 }
 
-func final(reason, hint string) *parley.RunError {
+func finalError(reason, hint string) *parley.RunError {
 	return &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: reason}, Hint: hint}
 }
 
-// use makes the calls of a turn, one after the other.
-func (x *exchange) use(ctx context.Context, calls []call) ([]outcome, error) {
-	outcomes := make([]outcome, 0, len(calls))
+// callTools makes the calls of a turn, one after the other.
+func (x *exchange) callTools(ctx context.Context, calls []toolCall) ([]toolResult, error) {
+	outcomes := make([]toolResult, 0, len(calls))
 	as := tools.Participant{ID: x.job.Agent.ID, Workspace: x.job.Workspace}
 	for _, c := range calls {
 		text, err := tools.Call(ctx, as, c.name, c.args)
@@ -91,15 +91,15 @@ func (x *exchange) use(ctx context.Context, calls []call) ([]outcome, error) {
 			text = tools.Failure(err)
 		}
 		x.log("%s %s\n%s\n", c.name, c.args, text)
-		outcomes = append(outcomes, outcome{id: c.id, text: text, failed: err != nil})
+		outcomes = append(outcomes, toolResult{id: c.id, text: text, failed: err != nil})
 	}
 	return outcomes, nil
 }
 
-// patiently asks for a turn until there is one, or it is not worth trying.
-func (x *exchange) patiently(ctx context.Context) (turn, error) {
+// nextTurn asks for a turn until there is one, or it is not worth trying.
+func (x *exchange) nextTurn(ctx context.Context) (turn, error) {
 	for try := 1; ; try++ {
-		t, err := x.talk.next(ctx, listener{begun: x.begin(ctx), said: x.say})
+		t, err := x.dialogue.next(ctx, listener{begun: x.begin(ctx), said: x.say})
 		x.spend(t.Usage)
 		if err == nil || ctx.Err() != nil {
 			return t, err
@@ -107,10 +107,10 @@ func (x *exchange) patiently(ctx context.Context) (turn, error) {
 		if stopped, ok := errors.AsType[cannotBegin](err); ok {
 			return t, stopped.error
 		}
-		why := x.trouble(err)
+		why := x.runError(err)
 		x.log("try %d: %v\n", try, why)
-		wait := x.wait(try, why.After)
-		if why.Failure == parley.FailureFinal || try == mostTries || wait > mostPause || !x.hasTime(ctx, wait) {
+		wait := x.retryDelay(try, why.After)
+		if why.Failure == parley.FailureFinal || try == mostAttempts || wait > mostPause || !x.hasTime(ctx, wait) {
 			return t, why
 		}
 		if err := x.pause(ctx, wait); err != nil {
@@ -119,9 +119,9 @@ func (x *exchange) patiently(ctx context.Context) (turn, error) {
 	}
 }
 
-// wait is how long to wait after a try: as long as the API asks for, or twice as long each time, give or take
+// retryDelay is how long to wait after a try: as long as the API asks for, or twice as long each time, give or take
 // a half, so that many runs do not come back at once.
-func (x *exchange) wait(try int, asked time.Duration) time.Duration {
+func (x *exchange) retryDelay(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked
 	}

@@ -74,8 +74,8 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	if err != nil {
 		return parley.Result{}, err
 	}
-	x := &exchange{Runtime: r, job: job, settings: s, provider: p, key: key, talk: r.start(job, s, p, key)}
-	text, err := x.hold(ctx)
+	x := &exchange{Runtime: r, job: job, settings: s, provider: p, key: key, dialogue: r.start(job, s, p, key)}
+	text, err := x.converse(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -21,7 +21,7 @@ type completions struct {
 	params openai.ChatCompletionNewParams
 }
 
-func (r *Runtime) startOpenAI(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) talk {
+func (r *Runtime) startOpenAI(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) dialogue {
 	options := []option.RequestOption{option.WithBaseURL(p.BaseURL), option.WithHTTPClient(r.client), option.WithMaxRetries(0)}
 	if key != "" {
 		options = append(options, option.WithAPIKey(key))
@@ -84,7 +84,7 @@ func (c *completions) next(ctx context.Context, l listener) (turn, error) {
 	return answer.turn(), nil
 }
 
-func (c *completions) tell(outcomes []outcome) {
+func (c *completions) addResults(outcomes []toolResult) {
 	for _, o := range outcomes {
 		c.params.Messages = append(c.params.Messages, openai.ToolMessage(o.text, o.id))
 	}
@@ -152,7 +152,7 @@ func (c *chunks) addCall(piece openai.ChatCompletionChunkChoiceDeltaToolCall) {
 func (c *chunks) turn() turn {
 	t := turn{text: c.text.String(), why: c.refusal.String(), Usage: c.usage}
 	for _, f := range c.calls {
-		t.calls = append(t.calls, call{id: f.id, name: f.name, args: json.RawMessage(f.args.String())})
+		t.calls = append(t.calls, toolCall{id: f.id, name: f.name, args: json.RawMessage(f.args.String())})
 	}
 	switch {
 	case c.finish == "content_filter" || t.why != "":

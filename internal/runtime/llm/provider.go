@@ -110,7 +110,7 @@ func (p Provider) check(name string) error {
 		return wrong("key_env is no name of a variable", "name the variable that has the key, not the key")
 	case p.KeyFile != "" && !filepath.IsAbs(p.KeyFile):
 		return wrong("key_file is not absolute", "write the whole path")
-	case p.hasKey() && u.Scheme == "http" && !local(u.Hostname()):
+	case p.hasKey() && u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return wrong("its key would be sent without encryption", "use https")
 	case slices.ContainsFunc(slices.Collect(maps.Values(p.Prices)), func(one Price) bool { return !(one.Input >= 0 && one.Output >= 0) }):
 		return wrong("a price is negative or no number", "write dollars for a million tokens, like {input: 3, output: 15}")
@@ -121,8 +121,8 @@ func (p Provider) check(name string) error {
 
 func (p Provider) hasKey() bool { return p.KeyEnv != "" || p.KeyFile != "" }
 
-// local holds for this machine's own addresses.
-func local(host string) bool {
+// isLoopback holds for this machine's own addresses.
+func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-var saveForm = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
+var savedName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
 // contact is an ask, delegate or notify.
 type contact struct {
@@ -26,7 +26,7 @@ type contact struct {
 }
 
 // contact reads ask, delegate and notify. What is saved can be used by the steps that follow.
-func (p *parsing) contact(pattern parley.Pattern, v value) (_ step, err error) {
+func (p *stepParser) contact(pattern parley.Pattern, v value) (_ step, err error) {
 	s := contact{pattern: pattern}
 	allowed := map[parley.Pattern][]string{
 		parley.PatternAsk:      {"agent", "message", "context", "deadline", "wait", "save", "otherwise"},
@@ -52,7 +52,7 @@ func (p *parsing) contact(pattern parley.Pattern, v value) (_ step, err error) {
 }
 
 // detail reads what a contact may have beside its texts.
-func (p *parsing) detail(s *contact, field value) (err error) {
+func (p *stepParser) detail(s *contact, field value) (err error) {
 	switch field.name {
 	case "priority":
 		word, _ := field.text()
@@ -74,7 +74,7 @@ func (p *parsing) detail(s *contact, field value) (err error) {
 }
 
 // templates reads a text with places, or a list of them.
-func (p *parsing) templates(v value) (list []template, err error) {
+func (p *stepParser) templates(v value) (list []template, err error) {
 	parts := []value{v}
 	if _, plain := scalar(v.node); !plain {
 		if parts, err = v.list(); err != nil {
@@ -92,8 +92,8 @@ func (p *parsing) templates(v value) (list []template, err error) {
 }
 
 // otherwise reads the steps for the case that a contact fails. They know why.
-func (p *parsing) otherwise(v value) ([]step, error) {
-	within := &parsing{count: p.count, names: maps.Clone(p.names)}
+func (p *stepParser) otherwise(v value) ([]step, error) {
+	within := &stepParser{count: p.count, names: maps.Clone(p.names)}
 	within.names["Error"] = true
 	steps, err := within.steps(v)
 	p.count = within.count
@@ -101,11 +101,11 @@ func (p *parsing) otherwise(v value) ([]step, error) {
 }
 
 // save reads the name under which the steps that follow find what the contact was told.
-func (p *parsing) save(s *contact, v value) (err error) {
+func (p *stepParser) save(s *contact, v value) (err error) {
 	if s.save, err = v.text(); err != nil {
 		return err
 	}
-	if !saveForm.MatchString(s.save) {
+	if !savedName.MatchString(s.save) {
 		return v.wrong("%q is no name to save under", s.save).Suggest("use letters, digits and _")
 	}
 	p.names["Saved."+s.save] = true
@@ -115,7 +115,7 @@ func (p *parsing) save(s *contact, v value) (err error) {
 	return nil
 }
 
-func (s contact) do(ctx context.Context, p *play) error {
+func (s contact) do(ctx context.Context, p *player) error {
 	told, err := s.call(ctx, p)
 	if err != nil && s.otherwise != nil && ctx.Err() == nil {
 		p.values["Error"] = parley.AsError(err).Sentence()
@@ -128,7 +128,7 @@ func (s contact) do(ctx context.Context, p *play) error {
 }
 
 // call makes the contact. One that waits for an approval has not failed: what it is told is that it waits.
-func (s contact) call(ctx context.Context, p *play) (parley.Contacted, error) {
+func (s contact) call(ctx context.Context, p *player) (parley.Contacted, error) {
 	c, err := s.fill(ctx, p)
 	if err != nil {
 		return parley.Contacted{}, err
@@ -140,7 +140,7 @@ func (s contact) call(ctx context.Context, p *play) (parley.Contacted, error) {
 	return told, err
 }
 
-func (s contact) fill(ctx context.Context, p *play) (c parley.Contact, err error) {
+func (s contact) fill(ctx context.Context, p *player) (c parley.Contact, err error) {
 	c = parley.Contact{Pattern: s.pattern, Priority: s.priority, Wait: s.wait}
 	for t, into := range map[*template]*string{&s.agent: &c.Agent, &s.message: &c.Message, &s.context: &c.Context} {
 		if *into, err = p.fill(ctx, *t); err != nil {
@@ -161,8 +161,8 @@ func (s contact) fill(ctx context.Context, p *play) (c parley.Contact, err error
 	return c, nil
 }
 
-// unlessHeld is an error, unless it says that the call waits for an approval.
-func unlessHeld(err error) error {
+// ignoreHeld is an error, unless it says that the call waits for an approval.
+func ignoreHeld(err error) error {
 	if _, held := errors.AsType[*parley.Held](err); held {
 		return nil
 	}

@@ -140,7 +140,7 @@ func (s workspace) UpdateTask(_ context.Context, id string, c parley.TaskChange)
 	return parley.TaskView{}, nil
 }
 
-// Contact is S4's contact_agent.
+// Contact is the contact_agent of OpenCompany.
 func (s workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
 	words := c.Message
 	if c.Context != "" {

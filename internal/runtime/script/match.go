@@ -65,7 +65,7 @@ func (m *match) set(name string, field value) error {
 		}
 		return nil
 	case "task":
-		has, err := field.yes()
+		has, err := field.boolean()
 		m.task = &has
 		return err
 	default:
@@ -104,7 +104,7 @@ func (m match) groups(found []string) map[string]string {
 }
 
 // holds says whether a message matches, and what the groups of the regular expression found.
-func (m match) holds(ctx context.Context, p *play, message parley.Message) (map[string]string, bool, error) {
+func (m match) holds(ctx context.Context, p *player, message parley.Message) (map[string]string, bool, error) {
 	// What the hub repeats is left out: a result that says "approved by user" is not the hub saying so.
 	text := strings.TrimSpace(message.Wording().OwnWords())
 	if !m.fits(p.job.Run, message, text) {
@@ -128,21 +128,21 @@ func (m match) holds(ctx context.Context, p *play, message parley.Message) (map[
 // fits looks at what needs neither the regular expression nor the hub.
 func (m match) fits(run parley.Run, message parley.Message, text string) bool {
 	lower := strings.ToLower(text)
-	return among(m.from, message.From) &&
-		among(m.kind, string(message.Type)) &&
-		among(m.source, message.Source) &&
-		among(m.conversation, message.Conversation) &&
-		among(m.equals, lower) &&
-		some(m.contains, func(part string) bool { return strings.Contains(lower, part) }) &&
-		some(m.mentions, func(id string) bool { return slices.Contains(message.Mentions, id) }) &&
+	return oneOf(m.from, message.From) &&
+		oneOf(m.kind, string(message.Type)) &&
+		oneOf(m.source, message.Source) &&
+		oneOf(m.conversation, message.Conversation) &&
+		oneOf(m.equals, lower) &&
+		anyOf(m.contains, func(part string) bool { return strings.Contains(lower, part) }) &&
+		anyOf(m.mentions, func(id string) bool { return slices.Contains(message.Mentions, id) }) &&
 		(m.task == nil || *m.task == (run.Task != "")) &&
 		(m.attempt == 0 || m.attempt == run.Attempt)
 }
 
-// among says whether a text is one of a list, or the list is empty.
-func among(list []string, text string) bool { return len(list) == 0 || slices.Contains(list, text) }
+// oneOf says whether a text is one of a list, or the list is empty.
+func oneOf(list []string, text string) bool { return len(list) == 0 || slices.Contains(list, text) }
 
-// some says whether one of a list is as it should be, or the list is empty.
-func some(list []string, ok func(string) bool) bool {
+// anyOf says whether one of a list is as it should be, or the list is empty.
+func anyOf(list []string, ok func(string) bool) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, ok)
 }

@@ -72,6 +72,6 @@ func (v value) rule(last bool) (r rule, err error) {
 			return r, err
 		}
 	}
-	r.steps, err = newParsing(r.match).steps(do)
+	r.steps, err = newStepParser(r.match).steps(do)
 	return r, err
 }

@@ -14,17 +14,17 @@ import (
 // Runtime runs agents by their rules.
 type Runtime struct {
 	mu    sync.Mutex
-	known map[string]known // by agent
+	cache map[string]parsedRules // by agent
 }
 
-// known are the rules of an agent, as long as they stay what they are.
-type known struct {
+// parsedRules are the rules of an agent, as long as they stay what they are.
+type parsedRules struct {
 	config string
 	rules  rules
 }
 
 // New makes the runtime.
-func New() *Runtime { return &Runtime{known: map[string]known{}} }
+func New() *Runtime { return &Runtime{cache: map[string]parsedRules{}} }
 
 // Instant says that a run needs no time to start and no prompt: its messages are seen as soon as there is one.
 func (*Runtime) Instant() bool { return true }
@@ -44,7 +44,7 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	if err := job.Begin(ctx, parley.Process{}); err != nil {
 		return parley.Result{}, err
 	}
-	run := newPlay(job)
+	run := newPlayer(job)
 	for _, trigger := range job.Triggers {
 		if err := run.play(ctx, rules, trigger); err != nil {
 			return parley.Result{}, err
@@ -53,24 +53,24 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	return parley.Result{Text: run.answer()}, nil
 }
 
-// mostKnown bounds what is kept of the rules of agents.
-const mostKnown = 1000
+// cacheSize bounds what is kept of the rules of agents.
+const cacheSize = 1000
 
 func (r *Runtime) rulesOf(a parley.Agent) (rules, error) {
 	config := string(a.RuntimeConfig)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if k, ok := r.known[a.ID]; ok && k.config == config {
+	if k, ok := r.cache[a.ID]; ok && k.config == config {
 		return k.rules, nil
 	}
 	parsed, err := parseConfig(a.RuntimeConfig)
 	if err != nil {
 		return nil, err
 	}
-	if len(r.known) >= mostKnown {
-		clear(r.known)
+	if len(r.cache) >= cacheSize {
+		clear(r.cache)
 	}
-	r.known[a.ID] = known{config, parsed}
+	r.cache[a.ID] = parsedRules{config, parsed}
 	return parsed, nil
 }
 

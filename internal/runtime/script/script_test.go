@@ -143,15 +143,15 @@ func TestMessagesThatComeTogetherAreAnsweredTogether(t *testing.T) {
 
 func TestRulesThatChangeCount(t *testing.T) {
 	r := New()
-	for i := range mostKnown + 2 {
+	for i := range cacheSize + 2 {
 		job := jobWith(fmt.Sprintf("- else: [{reply: number %d}]", i), "x")
-		job.Agent.ID = fmt.Sprintf("bot%d", i%(mostKnown+1))
+		job.Agent.ID = fmt.Sprintf("bot%d", i%(cacheSize+1))
 		if result, err := r.Run(t.Context(), job); err != nil || result.Text != fmt.Sprintf("number %d", i) {
 			t.Fatalf("the answer is %q, %v", result.Text, err)
 		}
 	}
-	if len(r.known) > mostKnown {
-		t.Errorf("the rules of %d agents are kept", len(r.known))
+	if len(r.cache) > cacheSize {
+		t.Errorf("the rules of %d agents are kept", len(r.cache))
 	}
 }
 
@@ -341,7 +341,7 @@ func FuzzRules(f *testing.F) {
 		job.Workspace, job.Say = rooms{}, func(string) {}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // matches are made, steps are not
-		p := newPlay(job)
+		p := newPlayer(job)
 		for _, rule := range parsed {
 			_, _, _ = rule.match.holds(ctx, p, job.Triggers[0])
 		}

@@ -9,17 +9,17 @@ import (
 
 // step is one thing that a rule does.
 type step interface {
-	do(ctx context.Context, p *play) error
+	do(ctx context.Context, p *player) error
 }
 
-// parsing is the steps of one rule being read: how many there are, and which names their texts may use.
-type parsing struct {
+// stepParser is the steps of one rule being read: how many there are, and which names their texts may use.
+type stepParser struct {
 	count int
 	names map[string]bool
 }
 
-func newParsing(m match) *parsing {
-	p := &parsing{names: map[string]bool{}}
+func newStepParser(m match) *stepParser {
+	p := &stepParser{names: map[string]bool{}}
 	for _, name := range []string{"Agent", "Attempt", "Channel", "Conversation", "From", "Quoted", "Task", "Text", "Type"} {
 		p.names[name] = true
 	}
@@ -29,7 +29,7 @@ func newParsing(m match) *parsing {
 	return p
 }
 
-func (p *parsing) steps(v value) ([]step, error) {
+func (p *stepParser) steps(v value) ([]step, error) {
 	list, err := v.list()
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (p *parsing) steps(v value) ([]step, error) {
 	return steps, nil
 }
 
-func (p *parsing) step(v value) (step, error) {
+func (p *stepParser) step(v value) (step, error) {
 	fields, err := v.fields("reply", "post", "ask", "delegate", "notify", "progress", "sleep", "delay", "fail")
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (p *parsing) step(v value) (step, error) {
 }
 
 // texts reads fields that are texts with places. Those in must have to be there.
-func (p *parsing) texts(v value, fields map[string]value, must []string, into map[string]*template) error {
+func (p *stepParser) texts(v value, fields map[string]value, must []string, into map[string]*template) error {
 	for _, name := range must {
 		if _, ok := fields[name]; !ok {
 			return v.wrong("%s needs %s", v.name, name)
@@ -99,7 +99,7 @@ func (p *parsing) texts(v value, fields map[string]value, must []string, into ma
 	return nil
 }
 
-func (p *parsing) post(v value) (step, error) {
+func (p *stepParser) post(v value) (step, error) {
 	var s post
 	fields, err := v.fields("channel", "dm", "to", "text")
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *parsing) post(v value) (step, error) {
 		map[string]*template{"channel": &s.channel, "dm": &s.dm, "to": &s.to, "text": &s.text})
 }
 
-func (p *parsing) progress(v value) (_ step, err error) {
+func (p *stepParser) progress(v value) (_ step, err error) {
 	var s progress
 	fields, err := v.fields("fraction", "message")
 	if err != nil {
@@ -131,7 +131,7 @@ func (p *parsing) progress(v value) (_ step, err error) {
 	return s, err
 }
 
-func (p *parsing) fail(v value) (_ step, err error) {
+func (p *stepParser) fail(v value) (_ step, err error) {
 	var s fail
 	fields, err := v.fields("reason", "transient")
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *parsing) fail(v value) (_ step, err error) {
 		return nil, err
 	}
 	if field, ok := fields["transient"]; ok {
-		s.transient, err = field.yes()
+		s.transient, err = field.boolean()
 	}
 	return s, err
 }

@@ -15,16 +15,16 @@ type template struct{ parts []part }
 // part is a text as it is, or the name of what stands there.
 type part struct{ text, name string }
 
-var place = regexp.MustCompile(`\{\{\s*\.([A-Za-z0-9_.]+)\s*\}\}`)
+var placeholder = regexp.MustCompile(`\{\{\s*\.([A-Za-z0-9_.]+)\s*\}\}`)
 
 // template reads a text whose places have names that are known.
-func (p *parsing) template(v value) (t template, err error) {
+func (p *stepParser) template(v value) (t template, err error) {
 	text, err := v.text()
 	if err != nil {
 		return t, err
 	}
 	from := 0
-	for _, at := range place.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
 		name := text[at[2]:at[3]]
 		if !p.names[name] {
 			return t, v.wrong("%s names {{.%s}}, which is nothing here", v.name, name).Suggest("use %s", p.known())
@@ -42,7 +42,7 @@ func (p *parsing) template(v value) (t template, err error) {
 }
 
 // known lists the names that a text may use.
-func (p *parsing) known() string {
+func (p *stepParser) known() string {
 	names := slices.Sorted(maps.Keys(p.names))
 	return "{{." + strings.Join(names, "}}, {{.") + "}}"
 }

@@ -165,8 +165,8 @@ func (v value) texts() ([]string, error) {
 	return texts, nil
 }
 
-// yes is true or false.
-func (v value) yes() (bool, error) {
+// boolean is true or false.
+func (v value) boolean() (bool, error) {
 	if n, ok := v.node.(*ast.BoolNode); ok {
 		return n.Value, nil
 	}

@@ -65,8 +65,8 @@ func isHost(entry string) bool {
 	return host != "" && port != "" && !strings.ContainsAny(entry, "/")
 }
 
-// names says whether a host is allowed by its name, with this port or with any.
-func (g *guard) names(host, port string) bool {
+// allowsHost says whether a host is allowed by its name, with this port or with any.
+func (g *guard) allowsHost(host, port string) bool {
 	host = strings.ToLower(host)
 	return slices.Contains(g.hosts, host) || slices.Contains(g.hosts, net.JoinHostPort(host, port))
 }
@@ -99,7 +99,7 @@ func (g *guard) redirect(request *http.Request, before []*http.Request) error {
 
 // checkURL refuses what need not be looked up to be refused.
 func (g *guard) checkURL(target *url.URL) error {
-	if g.names(target.Hostname(), portOf(target)) {
+	if g.allowsHost(target.Hostname(), portOf(target)) {
 		return nil
 	}
 	host := strings.ToLower(strings.TrimSuffix(target.Hostname(), "."))
@@ -123,7 +123,7 @@ func portOf(target *url.URL) string {
 
 func (g *guard) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: connectTimeout, Resolver: g.resolver}
-	if host, port, err := net.SplitHostPort(hostPort); err != nil || !g.names(host, port) {
+	if host, port, err := net.SplitHostPort(hostPort); err != nil || !g.allowsHost(host, port) {
 		dialer.Control = g.control
 	}
 	return dialer.DialContext(ctx, network, hostPort)

@@ -21,8 +21,8 @@ const (
 	longestQuote    = 300       // runes of a response in a failure
 )
 
-// read makes the result of a run out of a response.
-func read(ctx context.Context, response *http.Response, log func([]byte)) (parley.Result, error) {
+// readResponse makes the result of a run out of a response.
+func readResponse(ctx context.Context, response *http.Response, log func([]byte)) (parley.Result, error) {
 	body, err := io.ReadAll(io.LimitReader(response.Body, largestResponse+1))
 	if err != nil {
 		return parley.Result{}, explain(ctx, err)
@@ -36,14 +36,14 @@ func read(ctx context.Context, response *http.Response, log func([]byte)) (parle
 	case len(body) > largestResponse:
 		return parley.Result{}, unusable("has more than %d bytes", largestResponse)
 	case response.Header.Get("Content-Encoding") != "":
-		return parley.Result{}, unusable("is encoded as %s", cut(response.Header.Get("Content-Encoding")))
+		return parley.Result{}, unusable("is encoded as %s", shorten(response.Header.Get("Content-Encoding")))
 	default:
-		return answer(response.Header.Get("Content-Type"), body)
+		return readAnswer(response.Header.Get("Content-Type"), body)
 	}
 }
 
-// answer reads a body of JSON or of plain text.
-func answer(contentType string, body []byte) (parley.Result, error) {
+// readAnswer reads a body of JSON or of plain text.
+func readAnswer(contentType string, body []byte) (parley.Result, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return parley.Result{}, nil
 	}
@@ -51,9 +51,9 @@ func answer(contentType string, body []byte) (parley.Result, error) {
 	case "application/json":
 		return answerJSON(body)
 	case "text/plain":
-		return parley.Result{Text: clean(string(body))}, nil
+		return parley.Result{Text: postable(string(body))}, nil
 	default:
-		return parley.Result{}, unusable("is of the type %q", cut(contentType))
+		return parley.Result{}, unusable("is of the type %q", shorten(contentType))
 	}
 }
 
@@ -65,19 +65,19 @@ func answerJSON(body []byte) (parley.Result, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&given); err != nil {
-		return parley.Result{}, unusable("is not as it should be: %s", cut(err.Error()))
+		return parley.Result{}, unusable("is not as it should be: %s", shorten(err.Error()))
 	}
 	u := given.Usage
 	if u.InputTokens < 0 || u.OutputTokens < 0 || u.Cost < 0 {
 		return parley.Result{}, unusable("has a usage below zero")
 	}
-	return parley.Result{Text: clean(given.Text), Usage: u}, nil
+	return parley.Result{Text: postable(given.Text), Usage: u}, nil
 }
 
 // refusal is the failure that a status stands for.
 func refusal(response *http.Response, body []byte) *parley.RunError {
-	says := "the webhook answered " + cut(response.Status)
-	if quote := cut(strings.TrimSpace(string(body))); quote != "" {
+	says := "the webhook answered " + shorten(response.Status)
+	if quote := shorten(strings.TrimSpace(string(body))); quote != "" {
 		says += ": " + quote
 	}
 	pause, given := retryAfter(response.Header.Get("Retry-After"))
@@ -119,14 +119,14 @@ func unusable(format string, args ...any) *parley.RunError {
 	return e
 }
 
-// clean makes a text one that can be posted.
-func clean(text string) string {
+// postable makes a text one that can be posted.
+func postable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// cut is the first part of a text of others, on one line.
-func cut(text string) string {
-	text = strings.Join(strings.Fields(clean(text)), " ")
+// shorten is the first part of a text of others, on one line.
+func shorten(text string) string {
+	text = strings.Join(strings.Fields(postable(text)), " ")
 	if runes := []rune(text); len(runes) > longestQuote {
 		return string(runes[:longestQuote]) + "…"
 	}

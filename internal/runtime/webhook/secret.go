@@ -21,8 +21,8 @@ const (
 
 // secret is what an agent's calls are signed with. It is made where there is none.
 func (r *Runtime) secret(agent string) ([]byte, error) {
-	r.making.Lock()
-	defer r.making.Unlock()
+	r.secretMutex.Lock()
+	defer r.secretMutex.Unlock()
 	dir := r.options.Dir(agent)
 	secret, err := readSecret(filepath.Join(dir, secretName))
 	if errors.Is(err, fs.ErrNotExist) {

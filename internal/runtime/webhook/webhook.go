@@ -34,10 +34,10 @@ type Options struct {
 
 // Runtime runs agents behind URLs.
 type Runtime struct {
-	options Options
-	guard   *guard
-	client  *http.Client
-	making  sync.Mutex // one secret at a time
+	options     Options
+	guard       *guard
+	client      *http.Client
+	secretMutex sync.Mutex // one secret at a time
 }
 
 // New makes the runtime. It returns E003 if what is allowed cannot be read.
@@ -93,7 +93,7 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	if response.StatusCode == http.StatusAccepted {
 		return parley.Result{}, r.awaitAnswer(ctx, job)
 	}
-	return read(ctx, response, job.Log)
+	return readResponse(ctx, response, job.Log)
 }
 
 // post sends the request and calls written when it is on its way.
@@ -134,7 +134,7 @@ func explain(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*parley.Error](err); ok {
 		return refused
 	}
-	return failed(parley.FailureServer, 0, "the webhook cannot be reached: %s", why(err))
+	return failed(parley.FailureServer, 0, "the webhook cannot be reached: %s", networkReason(err))
 }
 
 // withoutURL is an error without the URL, which may have a secret in it.
@@ -145,8 +145,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// why is the reason of a network failure as senders see it: without addresses and without the name server.
-func why(err error) string {
+// networkReason is the reason of a network failure as senders see it: without addresses and without the name server.
+func networkReason(err error) string {
 	var (
 		timeout interface{ Timeout() bool }
 		number  syscall.Errno

@@ -18,24 +18,24 @@ const (
 	mostSleep = 30 * 24 * time.Hour
 )
 
-// play is one run.
-type play struct {
-	job     parley.Job
-	replies []string
-	said    int // bytes of them
+// player is one run.
+type player struct {
+	job          parley.Job
+	replies      []string
+	repliedBytes int // bytes of them
 
 	// of the message that is being played
 	message parley.Message
 	values  map[string]string // groups, what was saved, and why the last contact failed
 }
 
-func newPlay(job parley.Job) *play { return &play{job: job} }
+func newPlayer(job parley.Job) *player { return &player{job: job} }
 
 // errRuleEnds says that the steps of a rule that are left are not played.
 var errRuleEnds = errors.New("the rule ends here")
 
 // play does what the first rule says that matches a message.
-func (p *play) play(ctx context.Context, rules rules, message parley.Message) error {
+func (p *player) play(ctx context.Context, rules rules, message parley.Message) error {
 	for _, rule := range rules {
 		groups, ok, err := rule.match.holds(ctx, p, message)
 		if err == nil && !ok {
@@ -55,7 +55,7 @@ func (p *play) play(ctx context.Context, rules rules, message parley.Message) er
 	return nil
 }
 
-func (p *play) do(ctx context.Context, steps []step) error {
+func (p *player) do(ctx context.Context, steps []step) error {
 	for _, s := range steps {
 		if err := context.Cause(ctx); err != nil {
 			return err
@@ -68,14 +68,14 @@ func (p *play) do(ctx context.Context, steps []step) error {
 }
 
 // answer is all replies, those that are the same once.
-func (p *play) answer() string { return strings.Join(p.replies, "\n\n") }
+func (p *player) answer() string { return strings.Join(p.replies, "\n\n") }
 
-func (p *play) fill(ctx context.Context, t template) (string, error) {
+func (p *player) fill(ctx context.Context, t template) (string, error) {
 	return t.fill(func(name string) (string, error) { return p.value(ctx, name) })
 }
 
 // value is what a name stands for.
-func (p *play) value(ctx context.Context, name string) (string, error) {
+func (p *player) value(ctx context.Context, name string) (string, error) {
 	switch name {
 	case "Agent":
 		return p.job.Agent.ID, nil
@@ -113,7 +113,7 @@ func quoted(m parley.Message) string {
 
 // channel is the name of a conversation, or "" if it has none. The list begins with those that have the newest
 // messages, so that the first page nearly always has it.
-func (p *play) channel(ctx context.Context, id string) (string, error) {
+func (p *player) channel(ctx context.Context, id string) (string, error) {
 	filter := parley.ListFilter{Ephemeral: true, Limit: 100}
 	for {
 		page, err := p.job.Workspace.Conversations(ctx, filter)
@@ -136,11 +136,11 @@ func (p *play) channel(ctx context.Context, id string) (string, error) {
 type reply struct{ text template }
 
 // do adds a reply. What comes after more than a message can hold is not kept: the hub would cut it off.
-func (s reply) do(ctx context.Context, p *play) error {
+func (s reply) do(ctx context.Context, p *player) error {
 	text, err := p.fill(ctx, s.text)
-	if err == nil && p.said <= mostText && !slices.Contains(p.replies, text) {
+	if err == nil && p.repliedBytes <= mostText && !slices.Contains(p.replies, text) {
 		p.replies = append(p.replies, text)
-		p.said += len(text)
+		p.repliedBytes += len(text)
 	}
 	return err
 }
@@ -148,7 +148,7 @@ func (s reply) do(ctx context.Context, p *play) error {
 // post says something somewhere else.
 type post struct{ channel, dm, to, text template }
 
-func (s *post) do(ctx context.Context, p *play) (err error) {
+func (s *post) do(ctx context.Context, p *player) (err error) {
 	var d parley.Draft
 	var dm string
 	for t, into := range map[*template]*string{&s.channel: &d.Conversation, &s.dm: &dm, &s.to: &d.To, &s.text: &d.Content.Text} {
@@ -163,7 +163,7 @@ func (s *post) do(ctx context.Context, p *play) (err error) {
 		d.Conversation = p.message.Conversation
 	}
 	_, err = p.job.Workspace.Post(ctx, d)
-	return unlessHeld(err)
+	return ignoreHeld(err)
 }
 
 // progress tells those who watch, and whoever wants the task of the run.
@@ -173,7 +173,7 @@ type progress struct {
 	known    bool // the fraction
 }
 
-func (s progress) do(ctx context.Context, p *play) error {
+func (s progress) do(ctx context.Context, p *player) error {
 	text, err := p.fill(ctx, s.message)
 	if err != nil {
 		return err
@@ -191,19 +191,19 @@ func (s progress) do(ctx context.Context, p *play) error {
 		far.Fraction = &s.fraction
 	}
 	_, err = p.job.Workspace.UpdateTask(ctx, p.job.Run.Task, parley.TaskChange{Progress: far})
-	return unlessHeld(err)
+	return ignoreHeld(err)
 }
 
 // sleep puts the agent to sleep after this run.
 type sleep moment
 
-func (s sleep) do(ctx context.Context, p *play) error {
+func (s sleep) do(ctx context.Context, p *player) error {
 	return p.job.Workspace.Sleep(ctx, moment(s).time())
 }
 
 type delay time.Duration
 
-func (s delay) do(ctx context.Context, _ *play) error {
+func (s delay) do(ctx context.Context, _ *player) error {
 	timer := time.NewTimer(time.Duration(s))
 	defer timer.Stop()
 	select {
@@ -219,7 +219,7 @@ type fail struct {
 	transient bool
 }
 
-func (s fail) do(ctx context.Context, p *play) error {
+func (s fail) do(ctx context.Context, p *player) error {
 	reason, err := p.fill(ctx, s.reason)
 	if err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// talk is a conversation with a model.
-type talk interface {
+// dialogue is a conversation with a model.
+type dialogue interface {
 	// next asks for the next turn. What was used is there with an error too. After an error the talk is as it
 	// was before.
 	next(ctx context.Context, l listener) (turn, error)
-	// tell gives the model what its calls came to.
-	tell(outcomes []outcome)
+	// addResults gives the model what its calls came to.
+	addResults(outcomes []toolResult)
 }
 
 // listener hears of a turn while it comes.
@@ -35,27 +35,27 @@ const (
 // turn is one answer of a model.
 type turn struct {
 	text   string
-	calls  []call
+	calls  []toolCall
 	ending ending
 	why    string // of a refusal
 	parley.Usage
 }
 
-// call is a tool that the model wants to use.
-type call struct {
+// toolCall is a tool that the model wants to use.
+type toolCall struct {
 	id, name string
 	args     json.RawMessage
 }
 
-// outcome is what a call came to.
-type outcome struct {
+// toolResult is what a call came to.
+type toolResult struct {
 	id     string
 	text   string
 	failed bool
 }
 
 // start makes a talk with what a run is told.
-func (r *Runtime) start(job parley.Job, s settings, p Provider, key string) talk {
+func (r *Runtime) start(job parley.Job, s settings, p Provider, key string) dialogue {
 	offered := offeredTo(job)
 	if p.Kind == Anthropic {
 		return r.startAnthropic(job.Prompt, s, p, key, offered)

@@ -9,16 +9,16 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// totals are what sessions have used so far, one file each in a directory of the agent's. They are needed for
+// sessionTotals are what sessions have used so far, one file each in a directory of the agent's. They are needed for
 // clients that report the whole session's usage with every run of it.
-type totals struct{ dir string }
+type sessionTotals struct{ dir string }
 
 const totalsKept = 24 * time.Hour // longer than a session is resumed
 
 // since returns what a run has used of a session's total, and keeps the total. A total that has not grown by what
 // the run says it used is not of the whole session, but of the run. One that cannot be kept makes the next run
 // look too expensive, which is the safer mistake.
-func (t totals) since(session string, total, run parley.Usage) parley.Usage {
+func (t sessionTotals) since(session string, total, run parley.Usage) parley.Usage {
 	if session == "" {
 		return total
 	}
@@ -39,7 +39,7 @@ func (t totals) since(session string, total, run parley.Usage) parley.Usage {
 }
 
 // forget removes the totals of sessions that nobody resumes any more.
-func (t totals) forget(before time.Time) {
+func (t sessionTotals) forget(before time.Time) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		return
@@ -51,4 +51,4 @@ func (t totals) forget(before time.Time) {
 	}
 }
 
-func (t *task) totals() totals { return totals{filepath.Join(t.job.Dir, "usage")} }
+func (t *runPlan) totals() sessionTotals { return sessionTotals{filepath.Join(t.job.Dir, "usage")} }

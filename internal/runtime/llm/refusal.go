@@ -133,8 +133,8 @@ func (p Provider) where() string {
 	}
 }
 
-// trouble says what an error means for the run. It names the provider, and never the key.
-func (x *exchange) trouble(err error) *parley.RunError {
+// runError says what an error means for the run. It names the provider, and never the key.
+func (x *exchange) runError(err error) *parley.RunError {
 	if e, ok := errors.AsType[*parley.RunError](err); ok {
 		return e
 	}
@@ -142,11 +142,11 @@ func (x *exchange) trouble(err error) *parley.RunError {
 	if r, ok := refusalOf(err); ok {
 		reason := name + " answers " + r.title()
 		if r.message != "" {
-			reason += ": " + x.foreign(r.message)
+			reason += ": " + x.cleanText(r.message)
 		}
 		return &parley.RunError{Trouble: parley.Trouble{Failure: r.failure(), Reason: reason, After: r.after}, Hint: x.hint(r)}
 	}
-	e := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: name + ": " + x.foreign(err.Error())}}
+	e := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureServer, Reason: name + ": " + x.cleanText(err.Error())}}
 	if errors.Is(err, errRedirect) || errors.Is(err, errTooLarge) {
 		e.Failure, e.Hint = parley.FailureFinal, "check the base_url of the provider"
 	}
@@ -163,8 +163,8 @@ func (r refusal) title() string {
 	return strconv.Itoa(r.status)
 }
 
-// foreign makes what an API says fit for a sentence.
-func (x *exchange) foreign(text string) string {
+// cleanText makes what an API says fit for a sentence.
+func (x *exchange) cleanText(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(redact(text, x.key), "\uFFFD")), " ")
 	if runes := []rune(text); len(runes) > mostReason {
 		text = string(runes[:mostReason]) + "…"

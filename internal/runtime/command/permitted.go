@@ -54,7 +54,7 @@ func (r *Runtime) checkEnv(names []string) error {
 	if r.options.Env == nil {
 		return nil
 	}
-	may := slices.Concat(r.options.Env, allowed)
+	may := slices.Concat(r.options.Env, alwaysPassed)
 	for _, preset := range r.presets {
 		may = append(may, preset.Pass...)
 	}

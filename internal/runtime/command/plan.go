@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// task is everything that is known of a run before its program is started.
-type task struct {
+// runPlan is everything that is known of a run before its program is started.
+type runPlan struct {
 	job       parley.Job
 	options   Options
 	preset    Preset
@@ -30,8 +30,8 @@ type task struct {
 // sessionID is what may be a session's: it becomes an argument and the name of a file.
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
-func (r *Runtime) task(job parley.Job) (*task, error) {
-	t := &task{job: job, options: r.options}
+func (r *Runtime) newPlan(job parley.Job) (*runPlan, error) {
+	t := &runPlan{job: job, options: r.options}
 	var err error
 	if t.preset, t.path, t.settings, err = r.find(job.Agent); err != nil {
 		e := parley.AsError(err)
@@ -44,31 +44,31 @@ func (r *Runtime) task(job parley.Job) (*task, error) {
 		t.dir = own
 	}
 	if err = os.MkdirAll(own, 0o700); err == nil {
-		err = t.begin()
+		err = t.chooseSession()
 	}
 	if err != nil {
-		t.clear()
-		return nil, noStart(t.preset.Argv[0], err)
+		t.cleanUp()
+		return nil, startError(t.preset.Argv[0], err)
 	}
 	return t, nil
 }
 
-// begin chooses the session to go on with, and the prompt for it. One that cannot be gone on with is lost.
-func (t *task) begin() error {
+// chooseSession chooses the session to go on with, and the prompt for it. One that cannot be gone on with is lost.
+func (t *runPlan) chooseSession() error {
 	t.session = t.job.Run.Session
 	if t.session == "" {
-		return t.tell(t.job.Prompt)
+		return t.setPrompt(t.job.Prompt)
 	}
 	if !sessionID.MatchString(t.session) || len(t.preset.Resume) == 0 {
 		t.session = ""
-		return t.tell(t.job.Fresh())
+		return t.setPrompt(t.job.Fresh())
 	}
-	return t.tell(t.job.Prompt)
+	return t.setPrompt(t.job.Prompt)
 }
 
-// tell makes a prompt the one that the program is given next, as its preset wants it.
-func (t *task) tell(p parley.Prompt) (err error) {
-	if t.input, err = inputOf(t.preset.Input, t.job, p); err != nil {
+// setPrompt makes a prompt the one that the program is given next, as its preset wants it.
+func (t *runPlan) setPrompt(p parley.Prompt) (err error) {
+	if t.input, err = encodeInput(t.preset.Input, t.job, p); err != nil {
 		return err
 	}
 	if !slices.Contains(t.preset.Argv, argPromptFile) {
@@ -93,7 +93,7 @@ func questions(p Preset) (list []question) {
 }
 
 // writeInput puts the input into a file that only the hub's user can read.
-func (t *task) writeInput() error {
+func (t *runPlan) writeInput() error {
 	t.removeInput()
 	file, err := os.CreateTemp(t.job.Dir, "prompt-*.md")
 	if err != nil {
@@ -105,14 +105,14 @@ func (t *task) writeInput() error {
 	return errors.Join(err, file.Close())
 }
 
-func (t *task) removeInput() {
+func (t *runPlan) removeInput() {
 	if t.file != "" {
 		_ = os.Remove(t.file)
 	}
 }
 
-// clear removes what a run needs no longer, its file and whatever its program has left behind.
-func (t *task) clear() {
+// cleanUp removes what a run needs no longer, its file and whatever its program has left behind.
+func (t *runPlan) cleanUp() {
 	t.removeInput()
 	_ = t.options.Kill(context.Background(), []parley.Run{{ID: t.job.Run.ID}})
 }
