@@ -44,8 +44,7 @@ type Hub interface {
 
 var theHub = hub.Caller{Agent: parley.System}
 
-// latencies are the buckets in milliseconds. They include the limits of the message format that parley follows: 50, 100 and
-// 200.
+// latencies are the buckets in milliseconds. They include 50, 100 and 200, which the Routing Protocol promises or warns at.
 var latencies = []float64{0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000}
 
 // New makes the metrics. Watch gives them the hub later.

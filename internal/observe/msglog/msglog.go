@@ -33,7 +33,7 @@ type Log struct {
 	mu        sync.Mutex
 	file      *os.File
 	size      int64
-	rotations int           // how often it was rotated: files are told apart by it
+	rotations int           // number of rotations since Open; identifies a file
 	grown     chan struct{} // closed when there is more
 	recent    *recentLines
 }

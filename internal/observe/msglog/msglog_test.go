@@ -58,7 +58,7 @@ func ids(t *testing.T, l *Log, f parley.LogFilter) (ids []string) {
 	return ids
 }
 
-// TestLines has the exact form of S1.
+// TestLines compares lines with the exact format of ClawOS.
 func TestLines(t *testing.T) {
 	o := options(t)
 	l := open(t, o)

@@ -68,7 +68,7 @@ func (w *progress) record(recipient string, m transition) {
 	w.transitions[recipient] = append(moves, m)
 }
 
-// lastBefore is the move before an event.
+// lastBefore returns the last recorded transition of a recipient before an event.
 func (w *progress) lastBefore(num int64, recipient string) (m transition, known bool) {
 	for _, earlier := range slices.Backward(w.transitions[recipient]) {
 		if earlier.num < num {

@@ -29,7 +29,7 @@ type Step struct {
 	Failure    *parley.Error
 }
 
-// The values of Status, which the message log of the Multi-Agent OS defines.
+// The values of Status, which ClawOS defines for its message log.
 const (
 	Sent      = "sent"
 	Delivered = "delivered"
