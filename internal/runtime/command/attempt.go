@@ -15,19 +15,19 @@ import (
 // attempt is one process of a run.
 type attempt struct {
 	*runPlan
-	resumed    string // the session it goes on with
+	resumed    string // the session to resume
 	transcript transcript
-	hasSpoken  bool // something was said to those who watch
+	hasSpoken  bool // watchers have seen text
 	stop       context.CancelCauseFunc
 
-	mu      sync.Mutex // of what both streams use
-	tail    string     // the end of stderr, and of what is noise on stdout
+	mu      sync.Mutex // guards what both streams use
+	tail    string     // the end of stderr and of noise on stdout
 	written int64
 }
 
 func newAttempt(t *runPlan, session string) *attempt { return &attempt{runPlan: t, resumed: session} }
 
-// run starts the program and sees it to its end. Nothing of its process group is left then.
+// run starts the program and waits until its whole process group has ended.
 func (a *attempt) run(ctx context.Context) error {
 	ctx, a.stop = context.WithCancelCause(ctx)
 	defer a.stop(nil)
@@ -53,7 +53,7 @@ func (a *attempt) run(ctx context.Context) error {
 	return a.judge(state)
 }
 
-// read has both streams read until the process has ended.
+// read starts reading both streams, in the background.
 func (a *attempt) read(p *process) {
 	parse := parsers[a.preset.Output]
 	p.readStream(p.stdout, a, func(line string) {
@@ -71,8 +71,8 @@ func (a *attempt) read(p *process) {
 
 const longestTail = 8 << 10
 
-// keepTail keeps the end of what a program says beside its answer. A question to a person ends the run: there
-// is none.
+// keepTail keeps the end of the output that is not the answer. If the program asks a person a question, keepTail ends the run,
+// because nobody can answer.
 func (a *attempt) keepTail(line string) {
 	a.mu.Lock()
 	a.tail += line + "\n"
@@ -87,14 +87,14 @@ func (a *attempt) keepTail(line string) {
 	}
 }
 
-// log keeps a line of output as it came, without secrets.
+// log writes a line of output to the log of the run, without secrets.
 func (a *attempt) log(line string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.job.Log([]byte(hideSecrets(line, a.secrets) + "\n"))
 }
 
-// countOutput ends a run that writes without end.
+// countOutput adds to the size of the output, and reports whether it is within the limit.
 func (a *attempt) countOutput(n int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,29 +106,29 @@ func (a *attempt) stopForOutput(what string) {
 	a.stop(failed(Cause{Reason: fmt.Sprintf("%s has written %s", a.preset.Argv[0], what), Hint: "have it write less: its output is its answer"}, ""))
 }
 
-// logExit keeps how the process ended where a good answer makes it unimportant.
+// logExit logs the exit code of a failed process. A run with a complete answer succeeds all the same.
 func (a *attempt) logExit(state *os.ProcessState) {
 	if state.ExitCode() != 0 {
 		a.log(a.preset.Argv[0] + ": " + state.String())
 	}
 }
 
-// finished says that there is an answer, whatever comes after it.
+// finished reports whether the answer is complete.
 func (a *attempt) finished() bool { return a.transcript.done && a.transcript.failure == "" }
 
-// interrupted is why a run was ended before it had ended by itself.
+// interrupted returns why the runtime ended the process.
 func (a *attempt) interrupted(ctx context.Context) error {
 	why := context.Cause(ctx)
 	if said, ok := errors.AsType[*parley.RunError](why); ok {
 		return said
 	}
 	if known, found := a.preset.cause(0, a.errorText(), 0); found && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failed(known, "") // it tried, again and again
+		return failed(known, "") // it retried until the deadline
 	}
 	return &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureStopped, Reason: why.Error()}}
 }
 
-// judge judges a process that has ended by itself.
+// judge returns nil if the process has answered, or else why it failed.
 func (a *attempt) judge(state *os.ProcessState) error {
 	exit := state.ExitCode()
 	if a.finished() || a.preset.Output == FormatText && exit == 0 {
@@ -147,12 +147,12 @@ func (a *attempt) judge(state *os.ProcessState) error {
 	return failed(a.unknownCause(state), detail)
 }
 
-// errorText are everything it said about what went wrong.
+// errorText returns all output about errors.
 func (a *attempt) errorText() string {
 	return strings.Join([]string{a.transcript.failure, a.transcript.retrying, a.tail}, "\n")
 }
 
-// unknownCause is what can be said of a failure whose cause is not known.
+// unknownCause describes a failure that matches no known cause.
 func (a *attempt) unknownCause(state *os.ProcessState) Cause {
 	name := a.preset.Argv[0]
 	switch exit := state.ExitCode(); {
@@ -170,7 +170,7 @@ func (a *attempt) unknownCause(state *os.ProcessState) Cause {
 	}
 }
 
-// lostSession says that the session to resume was not there, before anything was done.
+// lostSession reports whether the program failed because the session to resume does not exist, before it did anything.
 func (a *attempt) lostSession() bool {
 	if a.resumed == "" || a.preset.Lost == "" || a.hasSpoken {
 		return false
@@ -178,7 +178,7 @@ func (a *attempt) lostSession() bool {
 	return regexp.MustCompile(a.preset.Lost).MatchString(a.transcript.failure + "\n" + a.tail)
 }
 
-// result is what came out of it.
+// result returns the answer, session and usage of the attempt.
 func (a *attempt) result() parley.Result {
 	t := a.transcript
 	r := parley.Result{Usage: t.usage}

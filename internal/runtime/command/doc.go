@@ -1,9 +1,7 @@
-// Package command runs agents that are programs: the command-line clients of the vendors, and any program of
-// the user's own. A preset says how one of them is called; presets are data, built in or from config.yaml,
-// never from the database or the API.
+// Package command runs agents that are programs: the command-line clients of the vendors, and any other program. A preset
+// describes how to start a program. Presets are built in or come from config.yaml, never from the database or the API.
 //
-// A run is one process, in a process group of its own. Its arguments are constant; the prompt goes in on
-// stdin, text, session and cost come out of stdout. The process is made known by Job.Begin before its prompt
-// is written, so that nothing that was told something can call the hub as a stranger. Whatever ends the run
-// ends the whole group: TERM, a grace, KILL.
+// A run is one process, in a process group of its own. Its arguments are constant. The runtime writes the prompt to stdin, and
+// reads text, session and cost from stdout. Job.Begin registers the process before it gets the prompt, so the hub knows every
+// process that has read a prompt. When the run ends, the runtime ends the whole group: TERM, a grace period, KILL.
 package command

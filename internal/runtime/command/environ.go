@@ -8,15 +8,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// alwaysPassed are the variables that every program gets. A name that ends with * stands for all that begin so.
+// alwaysPassed are the variables that every program gets. A trailing * matches all names with that prefix.
 var alwaysPassed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TMPDIR", "TZ", "XDG_*",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	"http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
 }
 
-// neverPassed are variables that no program gets, whoever asks for it: the hub's own secrets, and what would make a
-// client believe that it runs within another.
+// neverPassed are variables that no program gets, even if the configuration names them: the hub's secrets, and variables that
+// would make a client believe that it runs inside another one.
 var neverPassed = []string{"PARLEY_*", "DATABASE_URL", "PGPASSWORD", "PGPASSFILE", "CLAUDECODE", "CODEX_THREAD_ID"}
 
 func isNeverPassed(name string) bool { return matches(neverPassed, name) }
@@ -28,8 +28,8 @@ func matches(list []string, name string) bool {
 	})
 }
 
-// environment is what a run's process gets: of the hub's own variables only those that are allowed, what the
-// preset sets, how to reach the hub, and ids that say what the run is about. No variable holds words of a sender. The second list is of the values among it that are secret.
+// environment returns the environment of a run's process: the allowed variables of the hub, those that the preset sets, the
+// address of the hub, and the ids of the run. No variable contains text of a sender. The second list has the secret values.
 func environment(own []string, p Preset, s settings, job parley.Job) (env, secrets []string) {
 	for _, entry := range own {
 		name, value, _ := strings.Cut(entry, "=")
@@ -60,7 +60,7 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 	return env, secrets
 }
 
-// Allowed is what a program gets of an environment that is no agent's: nothing of the hub's own, and no secret.
+// Allowed returns the part of an environment that a program outside of a run may have. It has no secrets of the hub.
 func Allowed(environ []string) (env []string) {
 	for _, entry := range environ {
 		if name, _, _ := strings.Cut(entry, "="); matches(alwaysPassed, name) && !isNeverPassed(name) {
@@ -70,7 +70,7 @@ func Allowed(environ []string) (env []string) {
 	return env
 }
 
-// withBin is an environment with a directory at the end of its PATH, so that it hides no program of another.
+// withBin appends a directory to the PATH of an environment. At the end of PATH, it hides no other program.
 func withBin(environ []string, dir string) []string {
 	dirs := filepath.SplitList(valueOf("PATH", environ))
 	if dir == "" || slices.Contains(dirs, dir) {
@@ -82,13 +82,13 @@ func withBin(environ []string, dir string) []string {
 
 const shortestSecret = 8
 
-// isSecret guesses from its name whether the value of a variable should not be seen in logs.
+// isSecret guesses from the name of a variable whether its value must not appear in logs.
 func isSecret(name, value string) bool {
 	return len(value) >= shortestSecret && slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"},
 		func(part string) bool { return strings.Contains(strings.ToUpper(name), part) })
 }
 
-// hideSecrets takes secrets out of a text.
+// hideSecrets replaces the secrets in a text.
 func hideSecrets(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "[hidden]")

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// commonCauses are causes that all clients tell in much the same words.
+// commonCauses are causes that all clients report in similar words.
 var commonCauses = []struct {
 	match *regexp.Regexp
 	Cause
@@ -29,7 +29,7 @@ var commonCauses = []struct {
 	},
 }
 
-// byStatus are the same causes, told by the status of an answer.
+// byStatus returns the common cause for an HTTP status.
 func byStatus(status int) (Cause, bool) {
 	switch {
 	case status == 429:
@@ -43,10 +43,10 @@ func byStatus(status int) (Cause, bool) {
 	}
 }
 
-// statusInText finds a status in words: "status 429", "API Error: 529", `"code":503`.
+// statusInText matches an HTTP status in a text: "status 429", "API Error: 529", `"code":503`.
 var statusInText = regexp.MustCompile(`(?i)(?:status|error|code)\W{0,4}(?:code\W{0,4})?([45]\d\d)\b`)
 
-// cause finds out why a program failed, from what it said, its status and its words, and its exit code.
+// cause finds the cause of a failure from the status, text and exit code of a program. It returns false if no cause matches.
 func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
 	for _, says := range p.Says {
 		if regexp.MustCompile(says.Match).MatchString(words) {
@@ -70,7 +70,7 @@ func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
 	return Cause{}, false
 }
 
-// failed makes the error of a run. Where nothing else is known, another try would not help.
+// failed makes the error of a run. A cause without a kind of failure is final: another attempt would not help.
 func failed(c Cause, detail string) *parley.RunError {
 	if c.Failure == "" {
 		c.Failure = parley.FailureFinal
@@ -84,10 +84,10 @@ func failed(c Cause, detail string) *parley.RunError {
 
 const longestDetail = 500
 
-// stackLine is a line of a stack, as the clients' own runtimes write it.
+// stackLine matches a line of a stack trace of Node.js.
 var stackLine = regexp.MustCompile(`(?m)^\s+at .*\n?`)
 
-// clip keeps the end of a text, where the cause of a failure stands, without stacks.
+// clip returns the end of a text, which usually has the cause of a failure, without stack traces.
 func clip(text string) string {
 	text = strings.TrimSpace(stackLine.ReplaceAllString(text, ""))
 	if len(text) > longestDetail {
@@ -96,13 +96,13 @@ func clip(text string) string {
 	return text
 }
 
-// What Options.Launch says where it cannot become the program, and its exit code then.
+// The text and exit code with which Options.Launch reports that it cannot start the program.
 const (
 	launchFailed = "the program cannot be started: "
 	launchExit   = 127
 )
 
-// launchFailure is why a program was not started at all.
+// launchFailure returns why the program was not started, and whether that happened.
 func launchFailure(exit int, said string) (error, bool) {
 	reason, found := strings.CutPrefix(strings.TrimSpace(said), launchFailed)
 	return errors.New(reason), found && exit == launchExit

@@ -2,5 +2,5 @@
 
 package command
 
-// KeepFiles has nothing to do: children get no files that they are not given.
+// KeepFiles does nothing: on this system children inherit no files by default.
 func KeepFiles() error { return nil }

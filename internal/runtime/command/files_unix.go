@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KeepFiles keeps what this process was given open when it was started from its children. What it opens itself
-// they never get.
+// KeepFiles makes children not inherit the files that were open when this process started. They never inherit files that the
+// process opens itself.
 func KeepFiles() error {
 	const firstOther = 3 // after stdin, stdout and stderr, which children get their own of
 	entries, err := os.ReadDir("/dev/fd")

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ForgetEnviron takes the environment this process was started with out of the sight of its children, which run
-// as the same user and could read it in /proc. os.Environ and os.Getenv still have it: they use copies. It also
-// keeps them from reading its memory, unless they are root. It must be called before the first run.
+// ForgetEnviron erases the environment in /proc, where children, which run as the same user, could read it. os.Environ and
+// os.Getenv still work, because they use copies. It also prevents children from reading the memory of this process, unless they
+// are root. The caller must call it before the first run.
 func ForgetEnviron() error {
 	from, size, err := environBlock()
 	if err != nil {
@@ -28,7 +28,7 @@ func ForgetEnviron() error {
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-// environBlock is where the kernel has the environment it gave to this process.
+// environBlock returns the place of the initial environment in the memory of this process.
 func environBlock() (from, size int64, err error) {
 	const start, end = 47, 48 // in /proc/self/stat, counted from after the name
 	text, err := os.ReadFile("/proc/self/stat")

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/runtime/rundoc"
 )
 
-// encodeInput is what a program is given to read.
+// encodeInput returns the input of a program, in the form that its preset names.
 func encodeInput(kind Input, job parley.Job, p parley.Prompt) (string, error) {
 	switch kind {
 	case InputMessage:
@@ -28,7 +28,7 @@ func join(p parley.Prompt) string {
 	return p.System + "\n\n" + p.User
 }
 
-// senderTexts is what the senders of messages wrote, text and code, the oldest first, divided by empty lines.
+// senderTexts returns the text and code of messages, the oldest first, separated by empty lines.
 func senderTexts(messages []parley.Message) string {
 	var parts []string
 	for _, m := range messages {
@@ -41,7 +41,7 @@ func senderTexts(messages []parley.Message) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// newestTrigger is the trigger that the answer replies to.
+// newestTrigger returns the trigger to which the answer replies, or a zero message.
 func newestTrigger(triggers []parley.Message) (m parley.Message) {
 	if n := len(triggers); n > 0 {
 		m = triggers[n-1]

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// runPlan is everything that is known of a run before its program is started.
+// runPlan is everything that the runtime decides before it starts the program of a run.
 type runPlan struct {
 	job       parley.Job
 	options   Options
@@ -27,7 +27,7 @@ type runPlan struct {
 	file      string     // with the input, where the program takes one
 }
 
-// sessionID is what may be a session's: it becomes an argument and the name of a file.
+// sessionID matches the session ids that the runtime accepts. An id becomes an argument and the name of a file.
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
 func (r *Runtime) newPlan(job parley.Job) (*runPlan, error) {
@@ -53,7 +53,8 @@ func (r *Runtime) newPlan(job parley.Job) (*runPlan, error) {
 	return t, nil
 }
 
-// chooseSession chooses the session to go on with, and the prompt for it. One that cannot be gone on with is lost.
+// chooseSession chooses the session to resume, and the prompt for it. If the session cannot be resumed, the run starts a new
+// one.
 func (t *runPlan) chooseSession() error {
 	t.session = t.job.Run.Session
 	if t.session == "" {
@@ -66,7 +67,7 @@ func (t *runPlan) chooseSession() error {
 	return t.setPrompt(t.job.Prompt)
 }
 
-// setPrompt makes a prompt the one that the program is given next, as its preset wants it.
+// setPrompt encodes a prompt as the input of the next attempt.
 func (t *runPlan) setPrompt(p parley.Prompt) (err error) {
 	if t.input, err = encodeInput(t.preset.Input, t.job, p); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (t *runPlan) setPrompt(p parley.Prompt) (err error) {
 	return t.writeInput()
 }
 
-// question is something that only a person could answer, and what to do so that it is not asked.
+// question matches output that asks a person something, and names the cause.
 type question struct {
 	*regexp.Regexp
 	Cause
@@ -111,7 +112,7 @@ func (t *runPlan) removeInput() {
 	}
 }
 
-// cleanUp removes what a run needs no longer, its file and whatever its program has left behind.
+// cleanUp removes the input file and ends the processes that the program left behind.
 func (t *runPlan) cleanUp() {
 	t.removeInput()
 	_ = t.options.Kill(context.Background(), []parley.Run{{ID: t.job.Run.ID}})

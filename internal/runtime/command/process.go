@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// process is a program that runs, the leader of a session of its own.
+// process is a running program. It leads a session of its own.
 type process struct {
 	cmd            *exec.Cmd
 	stdin          io.WriteCloser
 	stdout, stderr *os.File
 	streams        sync.WaitGroup
-	ended          chan struct{} // its leader has been waited for, and its group is no more
+	ended          chan struct{} // closed when the program and its process group have ended
 }
 
-// start starts the program of an attempt. Its streams are pipes of our own: a child that holds one open must
-// not keep us from seeing that the program has ended.
+// start starts the program of an attempt. It makes the pipes itself, so that a child that holds one open cannot hide that the
+// program has ended.
 func start(a *attempt) (p *process, err error) {
 	program, arguments := a.options.Launch(a.job.Run.ID, a.path, a.preset.arguments(a.resumed, a.settings.Model, a.file))
 	cmd := exec.Command(program, arguments...)
@@ -49,7 +49,7 @@ func start(a *attempt) (p *process, err error) {
 	return p, nil
 }
 
-// watch waits for the program in the background. Before that its number stays its own, even if it has ended.
+// watch waits for the program in the background. Until then no other process can get its number, even if it has ended.
 func (p *process) watch() {
 	go func() {
 		defer close(p.ended)
@@ -67,25 +67,25 @@ func closeAll(files ...*os.File) {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// writeInput gives the program its prompt, and an end of it: many wait for that. One that does not read all of it is
-// no failure of ours.
+// writeInput writes the prompt to stdin and closes it, because many programs read until the end. It is not an error if the
+// program does not read all of it.
 func (p *process) writeInput(input string) {
 	_, _ = io.WriteString(p.stdin, input)
 	_ = p.stdin.Close()
 }
 
-// abandon ends a program that has been told nothing yet.
+// abandon ends a program that has not read its prompt yet.
 func (p *process) abandon() {
 	killGroup(p.pid())
 	reap(p.cmd)
 	closeAll(p.stdout, p.stderr)
 }
 
-// leftoverGrace is how long output is still read after the program has ended, for what is in the pipe. Only a
-// child in a group of its own can keep it open that long.
+// leftoverGrace is how long the runtime reads output after the program has ended. Only a child in another process group can
+// keep a pipe open for that long.
 const leftoverGrace = time.Second
 
-// wait waits for the program to end, and has it end when ctx is done. ended says that it was made to.
+// wait waits until the program has ended. It ends the program when ctx is done, and then returns ended as true.
 func (p *process) wait(ctx context.Context, grace time.Duration) (state *os.ProcessState, ended bool) {
 	select {
 	case <-p.ended:
@@ -100,7 +100,7 @@ func (p *process) wait(ctx context.Context, grace time.Duration) (state *os.Proc
 	return p.cmd.ProcessState, ended
 }
 
-// end asks the group to end, and ends it if it does not.
+// end sends TERM to the process group, and KILL after the grace period.
 func (p *process) end(grace time.Duration) {
 	termGroup(p.pid())
 	timer := time.NewTimer(grace)
@@ -132,7 +132,7 @@ func (p *process) readStream(stream *os.File, a *attempt, each func(line string)
 	})
 }
 
-// countedReader reads until the count says that it is too much.
+// countedReader reads until count returns false.
 type countedReader struct {
 	io.Reader
 	count func(n int) bool
@@ -146,7 +146,7 @@ func (c countedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readLines hands on line by line, as valid UTF-8, the last one also without its end.
+// readLines passes each line to a function, as valid UTF-8. The last line may lack a newline.
 func readLines(r io.Reader, each func(line string)) error {
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(make([]byte, 0, 64<<10), longestLine)

@@ -12,14 +12,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Options are how programs are run, whatever they are. The zero value of a field means its default.
+// Options apply to all programs. The zero value of a field means its default.
 type Options struct {
 	Environ     []string      // the hub's own environment; os.Environ
 	Grace       time.Duration // between TERM and KILL; 10 s
 	OutputLimit int64         // bytes that a run may write; 8 MiB
 	Bin         string        // where parley is, for programs that want to call it: the end of their PATH
 
-	// Dirs are the directories in which programs may work, beside those of their own agents; nil: anywhere. Home is the hub's
+	// Dirs are the directories in which programs may work, besides those of their agents; nil means anywhere. Home is the hub's
 	// home, in which a program may work only in the directory of its own agent.
 	Dirs []string
 	Home string
@@ -78,14 +78,14 @@ func (r *Runtime) RunToken(a parley.Agent) parley.TokenKind {
 	return parley.TokenRun
 }
 
-// Check says why an agent cannot be run: there is no such preset, its program is missing, or its runtime_config
-// is wrong. E003.
+// Check returns E003 if an agent cannot be run: there is no such preset, its program is missing, or its runtime_config is
+// wrong.
 func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 	_, _, _, err := r.find(a)
 	return err
 }
 
-// find is what an agent is run by: a preset, the path of its program, and the agent's settings.
+// find returns the preset of an agent, the path of its program, and the agent's settings.
 func (r *Runtime) find(a parley.Agent) (p Preset, path string, s settings, err error) {
 	p, known := r.presets[a.Runtime]
 	if !known {
@@ -128,7 +128,7 @@ func valueOf(name string, environ []string) (value string) {
 	return value
 }
 
-// Run does one run: one process, or two where the session to resume is not there any more.
+// Run does one run. It starts one process, or a second one if the session to resume no longer exists.
 func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
 	t, err := r.newPlan(job)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	}
 	result := a.result()
 	if err != nil {
-		result.Text = "" // half an answer is none
+		result.Text = "" // a part of an answer is not an answer
 	}
 	return result, err
 }

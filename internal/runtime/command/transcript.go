@@ -8,20 +8,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// transcript is what has been understood of a program's output.
+// transcript is the parsed output of a program.
 type transcript struct {
 	text     []byte // of the answer so far, which may come in many pieces
 	session  string
-	usage    parley.Usage // of the run, where it is told
-	total    parley.Usage // of its session so far, where that is told
+	usage    parley.Usage // of the run, if the program reports it
+	total    parley.Usage // of the session so far, if the program reports it
 	done     bool         // the event that ends the stream has come
 	failure  string       // what the program says went wrong
-	status   int          // of the model API, where it is told
-	retrying string       // what it is trying to get over
+	status   int          // of the model API, if the program reports it
+	retrying string       // the last error after which the program retries
 }
 
-// lineParser reads one line of stdout, and returns what was said in it to those who watch. ok says that it was a
-// line of the format, not noise.
+// lineParser parses one line of stdout, and returns the text for watchers. ok is false if the line is not in the format.
 type lineParser func(t *transcript, line []byte) (said string, ok bool)
 
 var parsers = map[Format]lineParser{
@@ -33,15 +32,15 @@ var parsers = map[Format]lineParser{
 	FormatGoose:    events(gooseEvent),
 }
 
-// parseText takes everything for the answer. That it was all of it, only the exit code tells.
+// parseText adds every line to the answer. Only the exit code shows whether the answer is complete.
 func parseText(t *transcript, line []byte) (string, bool) {
 	said := string(line) + "\n"
 	t.text = append(t.text, said...)
 	return said, true
 }
 
-// events makes a parser of what understands one event. Lines that are no objects are noise: warnings of a
-// program's own runtime, progress, questions.
+// events makes a parser from a function for one event. Lines that are not JSON objects are noise, such as warnings, progress
+// and questions.
 func events[E any](understand func(t *transcript, event E) (said string)) lineParser {
 	return func(t *transcript, line []byte) (string, bool) {
 		var event E
@@ -52,7 +51,7 @@ func events[E any](understand func(t *transcript, event E) (said string)) linePa
 	}
 }
 
-// contentPart is a piece of content, as most formats have it.
+// contentPart is a part of a message, in the form that most formats use.
 type contentPart struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -68,7 +67,7 @@ func joinTexts(parts []contentPart) string {
 	return b.String()
 }
 
-// fail notes what went wrong. An error without words is one all the same.
+// fail notes an error. Without a text it notes a default text.
 func (t *transcript) fail(status int, words ...string) {
 	t.status = status
 	for _, said := range words {

@@ -8,16 +8,16 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// dialogue is a conversation with a model.
+// dialogue is the exchange of turns with a model in one run.
 type dialogue interface {
-	// next asks for the next turn. What was used is there with an error too. After an error the talk is as it
-	// was before.
+	// next requests the next turn. The turn has the usage even if next returns an error. After an error the dialogue is
+	// unchanged.
 	next(ctx context.Context, l listener) (turn, error)
-	// addResults gives the model what its calls came to.
+	// addResults adds the results of tool calls, for the next turn.
 	addResults(outcomes []toolResult)
 }
 
-// listener hears of a turn while it comes.
+// listener gets a turn while it arrives.
 type listener struct {
 	begun func() error // the API has accepted the request
 	said  func(text string)
@@ -27,9 +27,9 @@ type listener struct {
 type ending int
 
 const (
-	done    ending = iota // the model has said what it has to say, or wants to use tools
+	done    ending = iota // the model has answered, or calls tools
 	length                // it was cut off
-	refused               // it will not
+	refused               // the model refused to answer
 )
 
 // turn is one answer of a model.

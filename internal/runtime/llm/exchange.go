@@ -18,7 +18,7 @@ const (
 	mostPause    = 30 * time.Second // an API that wants more than that is left to the dispatcher
 )
 
-// exchange is one run being done.
+// exchange is the state of one run.
 type exchange struct {
 	*Runtime
 	job      parley.Job
@@ -30,7 +30,7 @@ type exchange struct {
 	used     parley.Usage
 }
 
-// converse talks until the model has answered.
+// converse requests turns and calls tools until the model has answered.
 func (x *exchange) converse(ctx context.Context) (string, error) {
 	for round := 1; round <= mostRounds; round++ {
 		t, err := x.nextTurn(ctx)
@@ -96,7 +96,7 @@ func (x *exchange) callTools(ctx context.Context, calls []toolCall) ([]toolResul
 	return outcomes, nil
 }
 
-// nextTurn asks for a turn until there is one, or it is not worth trying.
+// nextTurn requests a turn, and retries until it succeeds or another attempt cannot help.
 func (x *exchange) nextTurn(ctx context.Context) (turn, error) {
 	for try := 1; ; try++ {
 		t, err := x.dialogue.next(ctx, listener{begun: x.begin(ctx), said: x.say})
@@ -128,7 +128,7 @@ func (x *exchange) retryDelay(try int, asked time.Duration) time.Duration {
 	return time.Duration(float64(firstPause<<(try-1)) * (0.5 + x.jitter()))
 }
 
-// hasTime says whether anything can come of another try.
+// hasTime reports whether the deadline of the run leaves time for another attempt.
 func (x *exchange) hasTime(ctx context.Context, wait time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return !ok || time.Until(deadline) > wait
@@ -137,7 +137,7 @@ func (x *exchange) hasTime(ctx context.Context, wait time.Duration) bool {
 // cannotBegin is why the hub would not have the run begin.
 type cannotBegin struct{ error }
 
-// begin tells the hub, once, that the model has what it was told.
+// begin returns a function that tells the hub, once, that the model has received the prompt.
 func (x *exchange) begin(ctx context.Context) func() error {
 	return func() error {
 		if x.begun {

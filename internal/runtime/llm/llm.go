@@ -1,8 +1,8 @@
-// Package llm runs agents on the API of a model: it streams the answer, and calls the hub's tools for the
-// model until it has one.
+// Package llm runs agents on the API of a model. It streams the answer, and calls the hub's tools for the model until the model
+// has answered.
 //
-// A run is a few turns. What fails on the way to a turn is tried again here a few times, so that a busy
-// moment of an API costs no attempt of the delivery; a turn has no effects before it is complete.
+// A run is a few turns. The runtime retries a failed request for a turn a few times, so a busy API costs no attempt of the
+// delivery. A turn has no effects before it is complete.
 package llm
 
 import (
@@ -25,7 +25,7 @@ type Runtime struct {
 	jitter    func() float64
 }
 
-// Options are what a runtime is told beside its providers. What is left out is as usual.
+// Options configure a runtime. The zero value of a field means its default.
 type Options struct {
 	Client *http.Client                               // what requests are sent with
 	Getenv func(string) string                        // where keys are looked for

@@ -20,7 +20,7 @@ var errCutOff = errors.New("the answer breaks off")
 
 const mostReason = 500 // characters of what an API says
 
-// refusal is what an API has answered instead of a turn.
+// refusal is the error response of an API.
 type refusal struct {
 	status  int    // 200: within the stream
 	word    string // the API's own for it
@@ -28,7 +28,7 @@ type refusal struct {
 	after   time.Duration
 }
 
-// refusalOf finds out what an API has answered.
+// refusalOf returns the error response in an error, if it has one.
 func refusalOf(err error) (r refusal, ok bool) {
 	if e, ok := errors.AsType[*anthropic.Error](err); ok {
 		r = parsed(e.RawJSON())
@@ -62,7 +62,7 @@ func parsed(raw string) refusal {
 	return refusal{word: fmt.Sprint(body.Error.Code, " ", body.Error.Type), message: body.Error.Message}
 }
 
-// retryAfter is how long an API asks to be left alone, or 0.
+// retryAfter returns how long an API asks to wait, or 0.
 func retryAfter(response *http.Response) time.Duration {
 	if response == nil {
 		return 0
@@ -133,7 +133,7 @@ func (p Provider) where() string {
 	}
 }
 
-// runError says what an error means for the run. It names the provider, and never the key.
+// runError turns an error into the failure of the run. The failure names the provider and never contains the key.
 func (x *exchange) runError(err error) *parley.RunError {
 	if e, ok := errors.AsType[*parley.RunError](err); ok {
 		return e
@@ -163,7 +163,7 @@ func (r refusal) title() string {
 	return strconv.Itoa(r.status)
 }
 
-// cleanText makes what an API says fit for a sentence.
+// cleanText returns a text of an API on one line, shortened, and without the key.
 func (x *exchange) cleanText(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(redact(text, x.key), "\uFFFD")), " ")
 	if runes := []rune(text); len(runes) > mostReason {

@@ -1,6 +1,5 @@
-// Package script runs agents that follow rules instead of a model: the first rule that matches a message says
-// what to do about it. Rules are YAML, described in docs/runtimes/script.md. The same messages always lead to
-// the same answers.
+// Package script runs agents that follow rules instead of a model. The first rule that matches a message decides the steps.
+// Rules are YAML; docs/runtimes/script.md describes them. The same messages always lead to the same answers.
 package script
 
 import (
@@ -17,7 +16,7 @@ type Runtime struct {
 	cache map[string]parsedRules // by agent
 }
 
-// parsedRules are the rules of an agent, as long as they stay what they are.
+// parsedRules are the rules of an agent and the runtime_config that they were parsed from.
 type parsedRules struct {
 	config string
 	rules  rules
@@ -26,10 +25,10 @@ type parsedRules struct {
 // New makes the runtime.
 func New() *Runtime { return &Runtime{cache: map[string]parsedRules{}} }
 
-// Instant says that a run needs no time to start and no prompt: its messages are seen as soon as there is one.
+// Instant reports that a run needs no time to start and no prompt, so its messages count as seen at once.
 func (*Runtime) Instant() bool { return true }
 
-// Check says what is wrong with an agent's rules, or nil. E003, with the line.
+// Check returns E003 with the line of the first mistake in an agent's rules, or nil.
 func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 	_, err := r.rulesOf(a)
 	return err

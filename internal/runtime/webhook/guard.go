@@ -19,8 +19,8 @@ const (
 	mostRedirects  = 3
 )
 
-// guard keeps webhooks from what only this machine or its network can reach. It looks at the address that is
-// being connected to, so that neither a name that changes its address nor a redirect gets round it.
+// guard keeps webhooks from reaching private addresses. It checks the address of each connection, so neither a changed DNS
+// record nor a redirect can bypass it.
 type guard struct {
 	networks []netip.Prefix // allowed
 	hosts    []string       // allowed, as host or host:port in lower case
@@ -71,8 +71,8 @@ func (g *guard) allowsHost(host, port string) bool {
 	return slices.Contains(g.hosts, host) || slices.Contains(g.hosts, net.JoinHostPort(host, port))
 }
 
-// client makes calls that the guard watches. It uses no proxy, not even that of the environment: the proxy
-// would connect to what the guard never sees.
+// client returns a client whose connections the guard checks. It uses no proxy, not even that of the environment, because the
+// guard could not check the connections of a proxy.
 func (g *guard) client() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{

@@ -64,7 +64,7 @@ func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, 
 	return request, nil
 }
 
-// Sign has a request say when its body was sent, and by whom: only who knows the secret could have signed both.
+// Sign adds a timestamp and a signature to a request. Only a sender that knows the secret can sign a timestamp and a body.
 func Sign(request *http.Request, secret, body []byte, at time.Time) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	request.Header.Set("Parley-Timestamp", timestamp)

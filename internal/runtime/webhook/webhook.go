@@ -1,7 +1,6 @@
-// Package webhook runs agents that live behind a URL: a run is one signed POST there, and its answer comes in
-// the response, or later by the API. Whoever may add agents chooses the URL, so a guard looks at each address
-// before it is connected to: what only this machine or its network can reach is refused unless the
-// configuration allows it. docs/runtimes/webhook.md is for those who write the other end.
+// Package webhook runs agents behind a URL. A run is one signed POST to the URL. The answer comes in the response, or later
+// through the API. Everybody who may add agents can choose a URL, so a guard checks each address before the connection: it
+// refuses private addresses unless the configuration allows them. docs/runtimes/webhook.md describes the receiver.
 package webhook
 
 import (
@@ -126,7 +125,7 @@ func (r *Runtime) awaitAnswer(ctx context.Context, job parley.Job) error {
 	return err
 }
 
-// explain makes a failure of a call that got no response into one of a run.
+// explain turns the error of a request without a response into the failure of a run.
 func explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -137,7 +136,7 @@ func explain(ctx context.Context, err error) error {
 	return failed(parley.FailureServer, 0, "the webhook cannot be reached: %s", networkReason(err))
 }
 
-// withoutURL is an error without the URL, which may have a secret in it.
+// withoutURL returns an error without its URL, which may contain a secret.
 func withoutURL(err error) error {
 	if call, ok := errors.AsType[*url.Error](err); ok {
 		return call.Err
@@ -145,7 +144,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// networkReason is the reason of a network failure as senders see it: without addresses and without the name server.
+// networkReason returns the reason of a network failure for senders: without addresses and without the name server.
 func networkReason(err error) string {
 	var (
 		timeout interface{ Timeout() bool }
