@@ -86,7 +86,7 @@ func (s *Service) run(ctx context.Context, started func()) {
 	started()
 	for {
 		if err := s.Send(ctx); err != nil && ctx.Err() == nil {
-			s.o.Log.Error("notices could not be sent, will try again", "error", err)
+			s.o.Log.Error("cannot send notices, will retry", "error", err)
 		}
 		select {
 		case <-ctx.Done():

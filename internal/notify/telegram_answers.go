@@ -45,7 +45,7 @@ func (b *bot) receiveAnswers(ctx context.Context) {
 		updates, err := b.poll(ctx, offset)
 		if err != nil {
 			if pause == firstPause && ctx.Err() == nil {
-				b.service.o.Log.Warn("answers from Telegram cannot be fetched, will try again", "error", err)
+				b.service.o.Log.Warn("cannot poll Telegram for answers, will retry", "error", err)
 			}
 			sleep(ctx, pause)
 			pause = min(2*pause, longestPause)
@@ -90,7 +90,7 @@ func (b *bot) handlePress(ctx context.Context, p buttonPress) {
 	if err := b.call(ctx, "answerCallbackQuery", map[string]any{
 		"callback_query_id": p.ID, "text": text, "show_alert": failed,
 	}, &shown); err != nil && ctx.Err() == nil {
-		b.service.o.Log.Warn("an answer from Telegram could not be confirmed", "error", err)
+		b.service.o.Log.Warn("cannot confirm an answer to Telegram", "error", err)
 	}
 }
 

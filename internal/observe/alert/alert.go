@@ -151,7 +151,7 @@ func (w *Watcher) Watch(h Hub) *service.Service {
 				return
 			}
 			if err := w.check(ctx); err != nil && ctx.Err() == nil {
-				w.log.Warn("the hub could not be looked at for alerts, will try again", "error", err)
+				w.log.Warn("cannot check the hub for alerts, will retry", "error", err)
 			}
 		}
 	})

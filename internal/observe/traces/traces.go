@@ -89,7 +89,7 @@ func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
 	e.recorder.status = 0
 	err = e.client.ExportSpans(ctx, spans)
 	if err != nil && slices.Contains(permanentStatuses, e.recorder.status) {
-		e.log.Warn("the collector has refused spans, which are left out", "spans", len(spans), "error", err)
+		e.log.Warn("the collector refused spans, which are dropped", "spans", len(spans), "error", err)
 		return nil
 	}
 	return err
