@@ -10,12 +10,12 @@ CHECKS ?= 1000
 DAMAGE_TABLE ?= $(or $(TMPDIR),/tmp)/parley-damage.txt
 ONLY ?=
 HISTORY ?= 200000
-# The race detector would make SQLite, C translated to Go, ten times slower, and finds nothing there: all else is watched.
+# The race detector does not watch SQLite, which is C translated to Go: it would be ten times slower and finds nothing there.
 RACE := -race -gcflags=modernc.org/...=-race=false
-# These run with the race detector in make soak only. Crash tests and whole-program scripts are about other processes; the
-# race detector hides how much memory a use case allocates.
+# Only make soak runs these packages with the race detector. Crash tests and whole-program scripts test other processes. The
+# cost tests count allocations, which the race detector would change.
 SLOW := internal/store/sqlite|internal/httpapi|internal/crashtest|internal/costtest|/testscript$$
-# Runs a command with one PostgreSQL server for all its tests.
+# Runs a command with one PostgreSQL server for all tests.
 WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
 export CGO_ENABLED ?= 0
@@ -25,41 +25,41 @@ export CGO_ENABLED ?= 0
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: build ## Build parley and show a small company of agents at work
+run: build ## Build parley and run the demo: a small company of agents at work
 	bin/parley demo
 
-build: ## Build bin/parley; needs Go alone
+build: ## Build bin/parley; needs only Go
 	$(GO) build -trimpath -o bin/parley ./cmd/parley
 
-test: setup ## Install what the tests need and run them all
+test: setup ## Install the programs that the tests need, and run all tests
 	$(WITH_POSTGRES) env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test $(RACE) -shuffle=on -p 3 -timeout 12m $$($(GO) list ./... | grep -vE '$(SLOW)')
 	PARLEY_STORES=SQLite $(GO) test -shuffle=on -p 3 ./internal/hub ./internal/store/sqlite ./internal/httpapi ./internal/crashtest ./testscript
 	$(GO) test ./internal/costtest
 
-test-clients: build ## Install the pinned real clients and drive them against a fake model API
+test-clients: build ## Install the pinned real clients and test them with a fake model API
 	scripts/clients
 	$(GO) test -tags clients -count=1 -parallel 4 -timeout 15m ./internal/runtime/command/clients
 
-lint: $(LINT) ## Check with golangci-lint (pinned), and the types as macOS would compile them
+lint: $(LINT) ## Run golangci-lint (pinned), and check the types for macOS
 	$(LINT) run ./...
 	$(GO) run ./internal/typecheck darwin
 
 fmt: $(LINT) ## Format the code
 	$(LINT) fmt ./...
 
-openapi: ## Write docs/openapi.json and the transcripts of the API anew
+openapi: ## Rewrite docs/openapi.json and the transcripts of the API
 	$(GO) test -count=1 -run "TestOpenAPIDocumentIsKept|TestTranscripts" ./internal/httpapi -update
 
-cost: ## Count what the hot use cases cost (statements, round trips, rows, allocations) and write internal/costtest/testdata/cost.txt anew
+cost: ## Count the statements, round trips, rows and allocations of the hot use cases, and rewrite internal/costtest/testdata/cost.txt
 	$(GO) test -count=1 ./internal/costtest -update
 
-bench: ## Measure the hot paths against baselines and write docs/benchmarks.md (ONLY=takes prints a part and writes nothing; HISTORY=1000000 for a larger history)
+bench: ## Measure the hot paths against baselines and rewrite docs/benchmarks.md (ONLY=takes prints one part and writes nothing; HISTORY=1000000 uses a larger history)
 	$(GO) run ./bench -only "$(ONLY)" -history $(HISTORY)
 
 fuzz: ## Run each fuzz target for FUZZTIME (30s, or 20000x inputs)
 	scripts/fuzz $(FUZZTIME)
 
-soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 500 damaged homes (outcomes in DAMAGE_TABLE), 10,000 messages to agents that run, 5,000 trees of asks and tasks, 1,000 files each way through trees that are bridged, attacks with one token for ATTACK (10m), CHECKS histories a property (1000), half an hour of mixed load whose memory must not grow, each fuzz target for FUZZTIME
+soak: setup ## Run the long tests: ROUNDS crashes (2000), 500 damaged homes (outcomes in DAMAGE_TABLE), 10,000 messages to agents run by the hub, 5,000 trees of asks and tasks, 1,000 files each way through bridges, attacks with one token for ATTACK (10m), CHECKS histories per property (1000), half an hour of mixed load without growing memory, each fuzz target for FUZZTIME
 	PARLEY_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -timeout 0 -run 'Crash|NobodyWaits' -v ./internal/crashtest
 	PARLEY_DAMAGE_CASES=500 PARLEY_DAMAGE_TABLE=$(DAMAGE_TABLE) $(GO) test -count=1 -timeout 0 -run Damage -v ./internal/crashtest
 	$(WITH_POSTGRES) env CGO_ENABLED=1 PARLEY_STORES=SQLite,PostgreSQL $(GO) test $(RACE) -count=1 -timeout 0 ./internal/hub ./internal/store/... -rapid.checks=$(CHECKS)
@@ -68,7 +68,7 @@ soak: setup ## Run the long campaigns: ROUNDS crashes (2000), 500 damaged homes 
 	PARLEY_MEMORY_TIME=30m $(GO) test -count=1 -timeout 0 -run Memory -v ./internal/crashtest
 	scripts/fuzz $(FUZZTIME)
 
-clean: ## Remove what was built
+clean: ## Remove bin and .tools
 	rm -rf bin .tools
 
 setup:

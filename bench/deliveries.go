@@ -50,7 +50,7 @@ func measureTakes(ctx context.Context, rounds int, length time.Duration, open op
 	return []result{pending, agents}, err
 }
 
-// crowd is how many agents there are, and what is pending for the one that takes.
+// crowd is the number of agents, and the number of pending deliveries of the agent that takes.
 type crowd struct{ agents, pending int }
 
 // takers returns what measures one agent that takes and acknowledges, for a time.

@@ -21,8 +21,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// servesEvents makes this program the hub whose streams are measured: it runs in a process of its own, so
-// that what it uses can be told from what its readers use.
+// servesEvents makes this program the hub whose event streams are measured. The hub runs in a process of its own, so that its
+// resources are measured separately from those of the readers.
 const servesEvents = "PARLEY_BENCH_EVENTS"
 
 const (
@@ -31,7 +31,7 @@ const (
 	audience = rooms * perRoom
 )
 
-// eventHub is a hub in another process, with rooms of ten that only these may read.
+// eventHub is a hub in another process, with private conversations of ten members each.
 type eventHub struct {
 	Address string
 	Tokens  []string // of the members, room by room
@@ -117,7 +117,7 @@ func serveEventHub(ctx context.Context) error {
 	return done()
 }
 
-// people adds the members of all rooms.
+// people adds the members of all conversations.
 func (h *eventHub) people(ctx context.Context, in *hub.Hub) error {
 	owner := hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 	errs := make([]error, rooms)

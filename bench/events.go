@@ -82,7 +82,7 @@ func (h *eventHub) idle() (cpu float64, resident int64, err error) {
 	return (ended - began).Seconds() / idleFor.Seconds(), resident, err
 }
 
-// streams are open streams of events, and when what they get was posted.
+// streams are open event streams, and the times at which their messages were posted.
 type streams struct {
 	hub   *eventHub
 	conns []net.Conn
@@ -94,7 +94,7 @@ type streams struct {
 	got    atomic.Int64
 }
 
-// posted is when the messages of a room were posted, in their order.
+// posted holds the times at which the messages of a conversation were posted, in order.
 type posted struct {
 	mu sync.Mutex
 	at []time.Time
@@ -130,7 +130,7 @@ func (s *streams) close() {
 	s.group.Wait()
 }
 
-// read notes how long each message took to one reader. The messages of a room come in their order.
+// read measures how long each message takes to reach one reader. The messages of a conversation arrive in order.
 func (s *streams) read(lines *bufio.Reader, sent *posted) {
 	posted := []byte("event: message.posted")
 	for n := 0; ; {
@@ -153,7 +153,7 @@ func (s *streams) read(lines *bufio.Reader, sent *posted) {
 	}
 }
 
-// post posts to every room in turn for a while, and returns how long it took until each event had arrived.
+// post posts to every conversation in turn for a while, and returns how long each event took to arrive.
 func (s *streams) post(length time.Duration) (delays []time.Duration, rate float64, err error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: rooms}}
 	defer client.CloseIdleConnections()

@@ -104,7 +104,7 @@ type bareMessage struct {
 	blobs   [3][]byte
 }
 
-// queryLast reads every column of every row, as anybody who wants the messages must.
+// queryLast reads every column of every row, as every reader of messages must.
 func queryLast(last *sqlite.Stmt, conv int64) error {
 	if err := last.Reset(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// options say what is measured, and how long.
+// options select the measurements and their length.
 type options struct {
 	only    string
 	rounds  int

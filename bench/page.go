@@ -58,7 +58,7 @@ type report struct {
 	Sections   []section `json:"sections"`
 }
 
-// machine is what was measured on.
+// machine describes the computer of a measurement.
 type machine struct {
 	System     string `json:"system"`
 	Processor  string `json:"processor"`

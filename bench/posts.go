@@ -206,8 +206,8 @@ func dmPoster(ctx context.Context, h *hub.Hub) (poster, error) {
 	}, nil
 }
 
-// barePoster is the Baseline: no checks, no reads, the rows of a post and nothing else; in groups,
-// or each in a transaction of its own by whoever posts.
+// barePoster is the baseline: it inserts only the rows of a post, without checks and reads. It commits posts in groups, or each
+// in a transaction of its own.
 func barePoster(ctx context.Context, home string, grouped bool) (poster, func() error, error) {
 	// The hub makes the schema, the agents and the conversations.
 	_, done, err := hubPoster(ctx, home)

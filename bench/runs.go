@@ -196,7 +196,7 @@ func (c *company) ask(ctx context.Context, length time.Duration) ([]time.Duratio
 	return timed(length, func(n int) error { return c.mention(ctx, n%runners) })
 }
 
-// postTwice posts two messages that wake nobody, to one who is neither asked nor run.
+// postTwice posts two messages that wake nobody. The recipient is an agent that the hub does not run.
 func (c *company) postTwice(ctx context.Context, length time.Duration) ([]time.Duration, error) {
 	return timed(length, func(int) error {
 		for range 2 {

@@ -15,7 +15,7 @@ import (
 
 const searchGoal = 50 * time.Millisecond
 
-// searches are what is searched for in the large history. The most common word is in nearly every message.
+// searches are the queries for the large history. The most common word is in nearly every message.
 var searches = []struct{ what, agent, query string }{
 	{"a rare word", parley.Owner, "needle"},
 	{"a common word", parley.Owner, word(0)},
@@ -54,8 +54,8 @@ func measureNewSearch(ctx context.Context, length time.Duration, s shelf, size i
 	return measureSearch(ctx, length, l)
 }
 
-// measureIndexedPosts compares posting to a hub that runs with posting to one that was not started, whose
-// indexer rests. Each round has new ones: an indexer that catches up would take from what comes next.
+// measureIndexedPosts compares posting to a running hub with posting to a hub that was not started, whose indexer is idle. Each
+// round uses new hubs, because an indexer that catches up would slow down the next measurement.
 func measureIndexedPosts(ctx context.Context, rounds int, length time.Duration) ([]result, error) {
 	dir, err := os.MkdirTemp("", "parley-bench-")
 	if err != nil {

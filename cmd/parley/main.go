@@ -1,4 +1,4 @@
-// Command parley is the hub, its doors and its client in one program.
+// Command parley is the hub, its HTTP API and its command line in one program.
 package main
 
 import (

@@ -43,7 +43,7 @@ var useCases = []useCase{
 
 var body = strings.Repeat("All work and no play. ", 24)[:512]
 
-// Who takes part in use cases.
+// The participants of the use cases.
 var (
 	sender   = hub.Caller{Agent: "arya", Source: "api"}
 	receiver = hub.Caller{Agent: "bran", Source: "api"}
@@ -317,7 +317,7 @@ func postWhileServing(w *world) step {
 	}}
 }
 
-// postToSubscriber is postWhileServing with one who follows the events.
+// postToSubscriber is postWhileServing with a subscriber of the events.
 func postToSubscriber(w *world) step {
 	posting := postWhileServing(w)
 	newest := must[int64](w)(w.LastEvent(ctx, owner))

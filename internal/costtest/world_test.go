@@ -118,7 +118,7 @@ func must[T any](w *world) func(T, error) T {
 	}
 }
 
-// oneAtATime is a store that counts what is asked of it. It runs one view at a time, so that one connection serves them all.
+// oneAtATime is a store that counts its calls. It runs one view at a time, so that all views use the same connection.
 type oneAtATime struct {
 	storage.Store
 	reading        sync.Mutex

@@ -180,7 +180,7 @@ func (a *attacked) descriptors() int {
 	return len(open)
 }
 
-// measured is what was seen of a hub during an attack.
+// measured holds the measurements of a hub during an attack.
 type measured struct {
 	before, memory, descriptors int // MiB, the most MiB, the most descriptors
 	calls                       []time.Duration

@@ -82,8 +82,8 @@ func someMoment(random *rand.Rand, most int) moment {
 	return moment{lines: 1 + random.IntN(most)}
 }
 
-// TestCrashLosesNothingAcknowledged kills a posting hub at random moments, again and again on the
-// same home, and looks at what is left each time.
+// TestCrashLosesNothingAcknowledged kills a posting hub at random moments, repeatedly on the same home, and checks the home each
+// time.
 func TestCrashLosesNothingAcknowledged(t *testing.T) {
 	rounds, random := campaign(t, defaultRounds)
 	var (
@@ -122,7 +122,7 @@ func campaign(t *testing.T, rounds int) (int, *rand.Rand) {
 	return rounds, rand.New(rand.NewPCG(seed, 0))
 }
 
-// crash kills a victim at a moment, and returns what it has printed. A line that was cut off counts as not printed.
+// crash kills a victim at a given moment, and returns its output without an incomplete last line.
 func crash(t *testing.T, at moment, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -143,7 +143,7 @@ func crash(t *testing.T, at moment, args ...string) []byte {
 	return printed[:bytes.LastIndexByte(printed, '\n')+1]
 }
 
-// counted keeps what is written to it, and calls full once that has so many lines. For 0 it never does.
+// counted keeps the output, and calls full once the output has the given number of lines. With 0 it never calls full.
 type counted struct {
 	kept []byte // no bytes.Buffer, which would be copied to without Write
 	left int
@@ -161,7 +161,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// examine has a victim compare what is there with what was printed, and returns what it prints itself.
+// examine runs a victim that compares the home with earlier output, and returns the output of that victim.
 func examine(t *testing.T, round int, printed *bytes.Buffer, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer

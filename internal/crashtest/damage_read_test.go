@@ -76,7 +76,7 @@ func (o *outcome) fail(err error) {
 	}
 }
 
-// judge compares a message that was served with what was stored.
+// judge compares a message that the hub returned with the stored one.
 func (s sample) judge(where string, m parley.Message, o *outcome) {
 	if m.Damage != nil {
 		o.named++
@@ -142,7 +142,7 @@ func (s sample) export(ctx context.Context, h *hub.Hub, o *outcome) {
 	}
 }
 
-// inboxes looks into each inbox and takes what is in it.
+// inboxes reads each inbox and takes its deliveries.
 func (s sample) inboxes(ctx context.Context, h *hub.Hub, o *outcome) {
 	for _, id := range readers {
 		peeked, err := h.Peek(ctx, as(id), 500)

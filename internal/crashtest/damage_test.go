@@ -21,9 +21,9 @@ const (
 	missing     = "MISSING"
 )
 
-// TestDamageIsNeverServed damages homes in seeded ways and reads them through everything that reads. Nothing wrong may be
-// served as good, nothing may panic, and what is missing must be named by the deep check. PARLEY_DAMAGE_CASES says how many
-// cases there are, PARLEY_DAMAGE_TABLE in which file the table of outcomes is written.
+// TestDamageIsNeverServed damages homes in random ways with fixed seeds, and reads them through all read functions. The hub must
+// not return wrong data as good, and must not panic. The deep check must name missing data. PARLEY_DAMAGE_CASES is the number of
+// cases. PARLEY_DAMAGE_TABLE is the file for the table of outcomes.
 func TestDamageIsNeverServed(t *testing.T) {
 	cases := damageCases
 	if given, err := strconv.Atoi(os.Getenv("PARLEY_DAMAGE_CASES")); err == nil {
@@ -64,7 +64,7 @@ func TestDamageIsNeverServed(t *testing.T) {
 	}
 }
 
-// classify says what has become of a home. What is missing without a word must be found by the deep check.
+// classify returns the outcome for a home. The deep check must find data that is missing without an error.
 func (s sample) classify(o outcome) string {
 	whole := len(o.seen) == len(s.messages) && o.bodies == len(s.artifacts)
 	switch {

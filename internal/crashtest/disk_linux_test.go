@@ -36,8 +36,8 @@ func onOwnDisk(t *testing.T, command string, args ...string) {
 	}
 }
 
-// TestHubStartsForReadingOnAFullDisk starts a hub whose disk is full. It can be read, and says that it cannot store
-// anything, everywhere alike; it stores again once there is room. A home that is new has no room to start.
+// TestHubStartsForReadingOnAFullDisk starts a hub on a full disk. The hub serves reads, and refuses all writes with the same
+// error. It accepts writes again once the disk has space. A new home cannot start on a full disk.
 func TestHubStartsForReadingOnAFullDisk(t *testing.T) {
 	for name, stop := range map[string]string{"stopped": "$p down >/dev/null", "killed": `kill -9 "$(cat pid)"; wait 2>/dev/null || true`} {
 		t.Run(name, func(t *testing.T) {
@@ -132,9 +132,9 @@ func TestNoAcknowledgementPrecedesItsFsync(t *testing.T) {
 	}
 }
 
-// TestFailedSyncIsNotFoundAfterACrash makes syncs fail, by the kernel's word, and crashes right
-// afterwards: what was refused must not come back from the log, what was acknowledged must be there.
-// A message is printed as refused only if nothing of it can come back.
+// TestFailedSyncIsNotFoundAfterACrash makes the kernel fail syncs, and crashes right afterwards. Refused messages must not come
+// back from the log, and acknowledged messages must be there. The victim prints a message as refused only if no part of it can
+// come back.
 func TestFailedSyncIsNotFoundAfterACrash(t *testing.T) {
 	for name, failing := range map[string]string{"now and then": "when=30+3", "the last ones": "when=40+"} {
 		t.Run(name, func(t *testing.T) {

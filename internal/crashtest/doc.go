@@ -1,4 +1,4 @@
-// Package crashtest shows what "accepted" and "settled" mean: a program that posts, takes, runs agents, bridges trees and prints
-// what it was told is killed, cut off from its disk, or traced, and what it left behind is compared with
-// what it printed. The program is in the victim folder.
+// Package crashtest tests that accepted messages and settled deliveries survive crashes. A program posts, takes, runs agents,
+// bridges trees, and prints each acknowledgement. The tests kill it, fail its disk or trace it, and compare its home with its
+// output. The program is in the folder victim.
 package crashtest

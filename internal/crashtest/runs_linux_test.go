@@ -23,7 +23,7 @@ var (
 	whole = load{200, 10_000, 80, 3 * time.Second, time.Hour}
 )
 
-// marks the processes of one campaign, whoever starts them.
+// marks all processes of one campaign.
 const mark = "PARLEY_CAMPAIGN"
 
 // TestCrashWakesEveryoneOnce kills a hub whose agents run as processes, which die as well, hang, fail and leave

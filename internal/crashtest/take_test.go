@@ -12,8 +12,8 @@ const (
 	drainOneIn = 3   // rounds, and at the end of each home
 )
 
-// TestCrashReturnsWhatWasNotSettled kills a hub at which agents take, acknowledge, answer, give back and
-// forget. What was settled stays so; all else comes back and can be taken to its end, each once.
+// TestCrashReturnsWhatWasNotSettled kills a hub while agents take, acknowledge, answer, give back and forget deliveries. Settled
+// deliveries must stay settled. All others must come back, and agents can settle each of them once.
 func TestCrashReturnsWhatWasNotSettled(t *testing.T) {
 	rounds, random := campaign(t, takeRounds)
 	var (

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// knot is a place in a tree of asks and delegations: what whoever is woken there does, one after the other, and how it
-// ends. It travels in the text of the request.
+// knot is a node in a tree of asks and delegations: the steps of the agent that gets the request, in order, and how it ends. The
+// text of the request contains the node.
 type knot struct {
 	ID   int           `json:"id"`
 	Do   []step        `json:"do,omitempty"`

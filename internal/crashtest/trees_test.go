@@ -28,10 +28,9 @@ const (
 
 var owner = hub.Caller{Agent: parley.Owner, Source: "cli"}
 
-// TestNobodyWaitsForEver plays random trees of asks and delegations, in which agents fail, hang and are slow, delegate and
-// are held while they answer, while tasks and runs are cancelled, tasks given again and to others, agents stopped, paused,
-// put to sleep and removed, and the hub is killed. In the end everybody who waited was told one thing, once, each task has
-// ended with one callback, and nothing is left open.
+// TestNobodyWaitsForEver plays random trees of asks and delegations. Agents fail, hang, delegate, are slow and need approvals.
+// Meanwhile the test cancels tasks and runs, reassigns tasks, stops, pauses, suspends and removes agents, and kills the hub. In
+// the end every caller must have exactly one outcome, each task must have ended with one callback, and nothing may be open.
 func TestNobodyWaitsForEver(t *testing.T) {
 	t.Parallel()
 	trees := allTrees / 10
@@ -177,7 +176,7 @@ func (g *grove) cancelRun(l *life) {
 	}
 }
 
-// recover lets everybody go on who was halted.
+// recover resumes all agents that the test has halted.
 func (g *grove) recover() {
 	l := g.live()
 	for _, m := range crew {
@@ -203,7 +202,7 @@ func (g *grove) settle() {
 	}
 }
 
-// open is what has not ended.
+// open returns the requests that have not ended.
 func (g *grove) open() (open []string) {
 	g.view(func(tx storage.Tx) error {
 		runs, err := tx.Runs().Live("")
@@ -246,14 +245,14 @@ func (g *grove) view(fn func(storage.Tx) error) {
 	}
 }
 
-// ledger is what the agents were told of late answers and of tasks.
+// ledger counts the callbacks for late answers and for tasks.
 type ledger struct {
 	requests []parley.Message
 	late     map[string]bool // the callbacks of asks that nobody has claimed yet
 	tasks    map[string]int  // callbacks of each task
 }
 
-// judge looks at every request that was made: what became of it, and how often its caller was told.
+// judge checks the outcome of every request, and how often its caller was told.
 func (g *grove) judge() {
 	g.view(func(tx storage.Tx) error {
 		book, err := readLedger(tx)
@@ -320,8 +319,7 @@ func (g *grove) judgeAsk(tx storage.Tx, m parley.Message, book ledger) error {
 	return nil
 }
 
-// judgeAnswer requires that whoever has asked got the answer by the ask alone, and that a parked ask has ended as its task
-// has.
+// judgeAnswer requires that the caller got the answer only through the ask, and that a parked ask has ended like its task.
 func (g *grove) judgeAnswer(tx storage.Tx, w parley.Wait) error {
 	if w.Answer != "" {
 		if d, err := tx.Deliveries().Get(w.Answer, w.Waiter); !errors.Is(err, parley.ErrNotFound) {

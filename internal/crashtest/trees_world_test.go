@@ -22,7 +22,7 @@ import (
 
 const treeNode = "here"
 
-// grove is a hub whose agents play trees, and what is known of all that was contacted.
+// grove is a hub whose agents play trees, with a record of all requests.
 type grove struct {
 	t      *testing.T
 	home   string
@@ -192,7 +192,7 @@ func linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// contact makes a contact and counts what becomes of it. Who calls dies with the hub, or is told something.
+// contact makes a request and counts its outcome. A caller gets an outcome or dies with the hub.
 func (g *grove) contact(l *life, s step, call func(parley.Contact) (parley.Contacted, error)) {
 	g.calls.Add(1)
 	told, err := call(parley.Contact{Pattern: s.How, Agent: s.Who, Message: s.Knot.text(), Wait: s.Wait})
@@ -212,7 +212,7 @@ func (g *grove) contact(l *life, s step, call func(parley.Contact) (parley.Conta
 	}
 }
 
-// count counts what callers were told.
+// count counts an outcome that a caller got.
 func (g *grove) count(how parley.Pattern, o parley.ContactOutcome, err error) {
 	what := fmt.Sprintf("%s %s", how, o)
 	if err != nil {
@@ -228,7 +228,7 @@ func (g *grove) count(how parley.Pattern, o parley.ContactOutcome, err error) {
 	n.(*atomic.Int64).Add(1)
 }
 
-// decides is the owner, who looks now and then at what is to be approved, and approves most of it.
+// decides plays the owner: it regularly lists pending approvals and approves most of them.
 func (g *grove) decides(l *life) {
 	for n := 0; l.ctx.Err() == nil; linger(l.ctx, 37*time.Second) {
 		list, err := l.Approvals(l.ctx, owner, parley.ApprovalFilter{State: parley.ApprovalPending, Limit: 1000})
@@ -245,7 +245,7 @@ func (g *grove) decides(l *life) {
 	}
 }
 
-// session is the client of the attached agent: it takes one thing after the other, and does what it says.
+// session is the client of the attached agent. It takes one delivery after the other and follows its instructions.
 func (g *grove) session(l *life) {
 	me := hub.Caller{Agent: "sess", Source: "api"}
 	for l.ctx.Err() == nil {

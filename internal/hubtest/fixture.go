@@ -44,7 +44,7 @@ var ctx = context.Background()
 // Owner is the owner of the hub as a caller.
 var Owner = As(parley.Owner)
 
-// As returns a participant as a caller who may do everything that the participant may.
+// As returns a caller with all the rights of a participant.
 func As(id string) hub.Caller { return hub.Caller{Agent: id, Source: "test"} }
 
 // New opens a hub on the store at a place, until the end of the test. The changes are made before the hub is opened.
@@ -61,7 +61,7 @@ func New(t Tester, kind StoreKind, place string, change ...func(*Fixture)) *Fixt
 	return f
 }
 
-// RealTime has a fixture use the clocks of the machine, and has the hub look by itself for what is due.
+// RealTime makes a fixture use the clocks of the machine, and makes the hub handle due work by itself.
 func RealTime(f *Fixture) { f.Leases, f.Config.Clock, f.Config.DueEvery = nil, nil, 0 }
 
 // Diskless is a store of which the hub cannot see how full its disk is. The disk of the machine that runs the tests has no

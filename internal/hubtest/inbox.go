@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TakeAs takes what is in the inbox of an agent.
+// TakeAs takes the deliveries in the inbox of an agent.
 func (f *Fixture) TakeAs(who string, t parley.Take) parley.Taken {
 	f.T.Helper()
 	taken, err := f.Take(ctx, As(who), t)
@@ -52,13 +52,13 @@ func (f *Fixture) PendingTexts(who string) []string {
 	return TextsOf(Result[parley.Peeked](f)(f.Peek(ctx, As(who), 500)).Messages)
 }
 
-// SweepDueDeliveries has the hub do what is due for deliveries.
+// SweepDueDeliveries makes the hub handle all due deliveries.
 func (f *Fixture) SweepDueDeliveries() {
 	f.T.Helper()
 	f.NoError(f.SweepDeliveries(ctx))
 }
 
-// AdvanceLeases moves the lease clock, and has the hub do what is due for deliveries then.
+// AdvanceLeases moves the lease clock, and makes the hub handle the deliveries that are due then.
 func (f *Fixture) AdvanceLeases(d time.Duration) {
 	f.T.Helper()
 	f.Leases.Advance(d)

@@ -1,6 +1,5 @@
-// Package modeltest is a fake of the APIs that models are reached by, for tests: it speaks the wire format
-// of Anthropic Messages, OpenAI Chat Completions and Responses, and Gemini generateContent, streams and
-// errors included. What it answers is the test's to say.
+// Package modeltest fakes the APIs of models for tests. It speaks the wire formats of Anthropic Messages, OpenAI Chat Completions
+// and Responses, and Gemini generateContent, including streams and errors. The test chooses the answers.
 package modeltest
 
 import (
@@ -23,7 +22,7 @@ const (
 	Gemini    API = "gemini"    // POST …/models/<model>:generateContent and :streamGenerateContent
 )
 
-// Request is what a client has sent, whatever the format.
+// Request is a request of a client, in any format.
 type Request struct {
 	API    API
 	Path   string
@@ -35,7 +34,7 @@ type Request struct {
 	Texts  []string // every text in it, in order: the system prompt, messages, results of tools
 }
 
-// Says tells whether one of its texts contains a string.
+// Says reports whether one of the texts contains a string.
 func (r Request) Says(s string) bool { return strings.Contains(strings.Join(r.Texts, "\n"), s) }
 
 // Call is a tool that the model wants to use.

@@ -46,7 +46,7 @@ func (x *wire) raw(s string) {
 	_ = http.NewResponseController(x.w).Flush()
 }
 
-// fails does what is to go wrong, and says whether the answer ends with it.
+// fails causes the failure that the test asked for, and reports whether the answer ends there.
 func (x *wire) fails(f Fault, report func()) bool {
 	switch f {
 	case Cut:

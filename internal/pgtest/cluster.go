@@ -43,10 +43,9 @@ const WithPassword = "with_password"
 
 const admission = "local all " + WithPassword + " scram-sha-256\nlocal all all trust\nhost all all 127.0.0.1/32 trust\n"
 
-// supervise makes a cluster and runs the server until its input ends, which it does however the process that started it
-// does, and removes everything then. Before, it can be told to crash, start or restart it, and says
-// when that is done. A server that has only just been started ignores the signal, so it is sent until it
-// is heard.
+// supervise makes a cluster, and runs the server until its input ends. The input ends even if the parent process crashes. Then
+// supervise removes the cluster. Commands on the input crash, start or restart the server; supervise confirms each one. A server
+// that has just started ignores the signal, so supervise repeats it.
 const supervise = `
 dir=$1 initdb=$2; shift 2
 "$initdb" -D "$dir/data" -U parley -A trust --no-sync --no-locale -E UTF8 >"$dir/log" 2>&1

@@ -112,7 +112,7 @@ func await(t *testing.T, what, pattern string, n int) {
 	}
 }
 
-// A server may be told to end before it has begun to listen to signals.
+// A server may get the signal to end before it handles signals.
 func TestServerCanBeCrashedAtAnyTime(t *testing.T) {
 	c := Private(t, Options{})
 	for range 20 {

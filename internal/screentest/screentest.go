@@ -58,7 +58,7 @@ func Start(t testing.TB, cmd *exec.Cmd, columns, rows int) *Terminal {
 	return term
 }
 
-// show draws what the program writes until it is gone.
+// show draws the output of the program until the program has ended.
 func (term *Terminal) show() {
 	chunk := make([]byte, 32<<10)
 	for {
@@ -75,7 +75,7 @@ func (term *Terminal) show() {
 	}
 }
 
-// Resize changes the size of the window. The program is told by its terminal.
+// Resize changes the size of the window. The terminal notifies the program.
 func (term *Terminal) Resize(columns, rows int) {
 	term.t.Helper()
 	term.screen.Resize(columns, rows)

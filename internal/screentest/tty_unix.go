@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// onTerminal makes the terminal the program's own, so that it is told of its size.
+// onTerminal makes the terminal the controlling terminal of the program, so that the program gets its size.
 func onTerminal(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} }

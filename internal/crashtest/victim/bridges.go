@@ -38,8 +38,8 @@ type bridged struct {
 
 func (b bridged) tree(l parley.Layout) string { return filepath.Join(b.base, string(l)) }
 
-// runBridges joins two trees and posts messages FROM to TO for those who live in them. It ends once they are written there,
-// and as many have come from there.
+// runBridges bridges two trees and posts the messages FROM to TO for the agents in them. It ends when both trees have these
+// messages and as many have arrived from them.
 func runBridges(ctx context.Context, base string, from, to int) error {
 	b, err := openBridged(ctx, base)
 	if err != nil {
@@ -89,7 +89,7 @@ func openBridged(ctx context.Context, base string) (bridged, error) {
 	return b, nil
 }
 
-// prepare adds the agents, the channel and the bridges, whatever of it is there already.
+// prepare adds the agents, the channel and the bridges, unless they already exist.
 func (b bridged) prepare(ctx context.Context) error {
 	owner := hub.Caller{Agent: parley.Owner}
 	_, err := b.AddAgent(ctx, owner, parley.NewAgent{ID: keeper, Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded}})
@@ -132,7 +132,7 @@ func (b bridged) postOut(ctx context.Context, from, to int) error {
 	return nil
 }
 
-// carried waits until everything has come and gone, and the inbox is empty.
+// carried waits until all messages are imported and exported, and the inbox is empty.
 func (b bridged) carried(ctx context.Context, count int) error {
 	rows, err := sql.Open("sqlite", "file:"+filepath.Join(b.base, "home", "parley.db")+"?mode=ro")
 	if err != nil {

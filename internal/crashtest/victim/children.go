@@ -73,8 +73,8 @@ func (children) result(ctx context.Context, job parley.Job, answer string, ended
 
 const longestChild = 20 * time.Millisecond
 
-// child is the client: it reads what it is told, and answers, dies, fails, hangs, leaves a process behind, or
-// wants another to know.
+// child is the client: it reads its prompt, and answers, dies, fails, hangs, leaves a process behind, or mentions another
+// agent.
 func child() error {
 	told, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -101,7 +101,7 @@ func child() error {
 	return nil
 }
 
-// linger stays whatever it is asked to do, but not for ever.
+// linger ignores requests to end, for a limited time.
 func linger() error {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	time.Sleep(time.Minute)

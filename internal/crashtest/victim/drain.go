@@ -17,8 +17,8 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// drain takes and acknowledges everything that victims have left, and prints it. Each delivery that was
-// not settled must come, once, with its failed tries counted; and then there must be nothing left.
+// drain takes, acknowledges and prints all deliveries that victims have left. Each unsettled delivery must come once, with the
+// right number of failed attempts. After that no delivery may be left.
 func drain(ctx context.Context, home string, printed io.Reader) error {
 	l, err := readLedger(printed)
 	if err != nil {

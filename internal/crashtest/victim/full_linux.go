@@ -16,8 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// fillDisk mounts a small disk, posts until it is full and on, makes room, posts again, and
-// compares: what was acknowledged is there, what was refused is not.
+// fillDisk mounts a small disk, posts until the disk is full and beyond, frees space and posts again. Then it checks that the
+// acknowledged messages are stored and the refused ones are not.
 func fillDisk(ctx context.Context, dir string) error {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
 		return fmt.Errorf("mounting a small disk: %w", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// verdict counts what has become of what agents were woken for.
+// verdict counts the outcomes of the messages that woke agents.
 type verdict struct {
 	done, failed int
 	runs         map[parley.RunState]int
@@ -19,8 +19,8 @@ type verdict struct {
 	last         map[key]string // by agent and conversation: the run that had the last message, none of whose attempts has failed
 }
 
-// judge looks at what runs have left in a home: each message that woke an agent was seen by exactly one run that
-// ended well, or ended in a failure that has a name; nothing was answered or told twice, and nothing goes on.
+// judge checks a home after runs. Exactly one successful run has seen each message that woke an agent, or the delivery has a
+// named failure. No message was answered or called back twice, and no run is live.
 func judge(ctx context.Context, home string, messages int) error {
 	db, err := sqlite.Open(ctx, home)
 	if err != nil {

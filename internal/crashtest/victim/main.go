@@ -92,7 +92,7 @@ const agents = 8
 
 func agentID(n int) string { return fmt.Sprintf("agent-%d", n%agents) }
 
-// open opens a hub with a few agents and a channel, whatever of it is there already.
+// open opens a hub, and adds a few agents and a channel unless they already exist.
 func open(ctx context.Context, home string) (*hub.Hub, *sqlite.DB, error) {
 	db, err := sqlite.Open(ctx, home)
 	if err != nil {
@@ -146,8 +146,8 @@ func post(ctx context.Context, home string, workers, count int) error {
 	return errors.Join(append(errs, db.Close())...)
 }
 
-// postStubbornly says of each message what its sender was told: yes, no, or that nobody knows. It ends
-// without closing anything, as a crash does.
+// postStubbornly posts and prints the outcome of each message: stored, refused or unknown. It ends without closing anything, like
+// a crash.
 func postStubbornly(ctx context.Context, home string, count int) error {
 	h, _, err := open(ctx, home)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	sweepEvery = 5 * time.Millisecond
 )
 
-// take posts and takes until it is killed. Of what is taken some is settled, some given back, some left.
+// take posts and takes until it is killed. It settles some of the taken deliveries, gives some back and leaves the others.
 func take(ctx context.Context, home string, posters int) error {
 	h, db, err := open(ctx, home)
 	if err != nil {
@@ -74,7 +74,7 @@ func hurryLeases(ctx context.Context, db *sqlite.DB, hurry time.Duration) error 
 	return err
 }
 
-// taker takes for one agent and prints what it was told.
+// taker takes for one agent and prints the outcomes.
 type taker struct {
 	hub    *hub.Hub
 	caller hub.Caller

@@ -16,7 +16,7 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// verify opens what a victim left behind and compares it with what was printed. It consumes nothing.
+// verify compares the home of a victim with the victim's output. It consumes nothing.
 func verify(ctx context.Context, home string, printed io.Reader) error {
 	l, err := readLedger(printed)
 	if err != nil {
@@ -82,7 +82,7 @@ func checkSettled(ctx context.Context, db *sqlite.DB, l *ledger) error {
 	return err
 }
 
-// checkAbsent makes sure that nothing is there of which the sender was told that it is not.
+// checkAbsent checks that no refused message is stored.
 func checkAbsent(ctx context.Context, home string, texts io.Reader) error {
 	_, db, err := open(ctx, home)
 	if err != nil {
@@ -212,7 +212,7 @@ var disagreements = map[string]string{
 				WHERE d.waking = 1 AND d.marks & 1 = 0 AND d.state IN ('accepted', 'delivered')))`,
 }
 
-// openFor counts what takes room in an agent's inbox.
+// openFor counts the deliveries that fill an agent's inbox.
 const openFor = `(SELECT count(*) FROM deliveries d WHERE d.agent = a.num AND d.purpose = ''
 	AND (d.state IN ('accepted', 'delivered') OR d.state = 'seen' AND d.lease IS NOT NULL) `
 

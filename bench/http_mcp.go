@@ -18,8 +18,8 @@ import (
 	home "github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// measureHTTP compares posts through the HTTP door, by clients that keep their connections, with the same
-// posts in process. Clients and hub share the machine.
+// measureHTTP compares posts through the HTTP API, by clients with persistent connections, with the same posts in process.
+// Clients and hub share the machine.
 func measureHTTP(ctx context.Context, rounds int, length time.Duration) ([]result, error) {
 	dir, err := os.MkdirTemp("", "parley-bench-")
 	if err != nil {
@@ -56,7 +56,7 @@ func measureHTTP(ctx context.Context, rounds int, length time.Duration) ([]resul
 	})}, errors.Join(closeDoor(), closeHub())
 }
 
-// everything is what a caller needs who makes tokens.
+// everything is the set of scopes of a caller that makes tokens.
 var everything = hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 
 // httpPoster posts over HTTP, each worker with a token and connections of its own.
