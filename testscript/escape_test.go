@@ -71,7 +71,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// stay asks who it is until it is ended, or told to end. It says when it is refused.
+// stay asks the hub for its own identity until something ends it. It reports when the hub refuses it.
 func stay(dir, socket, mode string) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var dialer net.Dialer

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// talk compares a direct conversation with a file: who said what, of which type, and by which door.
+// talk compares a direct conversation with a file: the sender, text, type and source of each message.
 func talk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: talk A B FILE")

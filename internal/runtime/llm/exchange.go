@@ -108,7 +108,7 @@ func (x *exchange) nextTurn(ctx context.Context) (turn, error) {
 			return t, stopped.error
 		}
 		why := x.runError(err)
-		x.log("try %d: %v\n", try, why)
+		x.log("attempt %d: %v\n", try, why)
 		wait := x.retryDelay(try, why.After)
 		if why.Failure == parley.FailureFinal || try == mostAttempts || wait > mostPause || !x.hasTime(ctx, wait) {
 			return t, why
