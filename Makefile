@@ -20,7 +20,7 @@ WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test test-clients lint fmt openapi cost bench fuzz soak clean setup
+.PHONY: help run build test test-clients lint fmt openapi cost walk bench fuzz soak clean setup
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ openapi: ## Rewrite docs/openapi.json and the transcripts of the API
 
 cost: ## Count the statements, round trips, rows and allocations of the hot use cases, and rewrite internal/costtest/testdata/cost.txt
 	$(GO) test -count=1 ./internal/costtest -update
+
+walk: ## Count the functions and files that three calls run through, and print Markdown tables
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && GOCOVERDIR=$$dir $(GO) run -cover -covermode=atomic ./internal/walk
 
 bench: ## Measure the hot paths against baselines and rewrite docs/benchmarks.md (ONLY=takes prints one part and writes nothing; HISTORY=1000000 uses a larger history)
 	$(GO) run ./bench -only "$(ONLY)" -history $(HISTORY)

@@ -79,6 +79,7 @@ var mayImport = map[string][]string{
 	"internal/costtest":         {},
 	"internal/crashtest":        {},
 	"internal/crashtest/victim": {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/storage", "internal/store/sqlite"},
+	"internal/walk":             {"", "internal/bridge", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/peer", "internal/prompt", "internal/runtime/script", "internal/store/sqlite", "internal/tools"},
 	"testscript":                {},
 	"bench":                     whatIsMeasured,
 }
