@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/conversations"
@@ -16,6 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/waits"
 	"github.com/parley-hub/parley/internal/hub/work"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // CreateConversation makes a channel, or a private group, with the caller and the participants it names. *parley.Held if

@@ -4,13 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/holding"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/tasks"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Asks lists asks that the caller made or was asked, for owners all, the newest first.

@@ -6,11 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/local"
 	"github.com/parley-hub/parley/internal/service"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 const (

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
@@ -14,6 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/post"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/search"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // searchWindow is how many of the newest messages found are weighed against each other.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
@@ -16,6 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 const maxTraced = 1000

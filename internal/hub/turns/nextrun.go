@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
@@ -16,6 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/waits"
 	"github.com/parley-hub/parley/internal/hub/work"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 const (

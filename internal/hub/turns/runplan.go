@@ -3,16 +3,14 @@ package turns
 import (
 	"errors"
 
-	"github.com/parley-hub/parley/internal/storage"
-
-	"github.com/parley-hub/parley/internal/hub/access"
-
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/runs"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // planRun is the run that some messages wake.

@@ -3,8 +3,6 @@ package upkeep
 import (
 	"sync"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley/internal/hub/alerts"
 	"github.com/parley-hub/parley/internal/hub/archive"
 	"github.com/parley-hub/parley/internal/hub/artifacts"
@@ -15,6 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/turns"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Service is the use cases of this package.

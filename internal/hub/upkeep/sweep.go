@@ -3,27 +3,17 @@ package upkeep
 import (
 	"context"
 	"errors"
-	"slices"
-	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
-	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/alerts"
 	"github.com/parley-hub/parley/internal/hub/archive"
 	"github.com/parley-hub/parley/internal/hub/artifacts"
-	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/notices"
 	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/turns"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
-
-// ephemeralIdle is how long an ephemeral conversation without open delivery stays in view.
-const ephemeralIdle = 24 * time.Hour
-
-const sweepMost = 10_000
 
 func (s *Service) sweepRegularly(ctx context.Context, started func()) {
 	s.Regularly(ctx, started, s.Config.SweepEvery, s.Sweep)
@@ -68,18 +58,6 @@ func (s *Service) regularSteps() []func(context.Context) error {
 	}
 }
 
-func archiveAllIdle(ctx context.Context, core *unit.Core) error {
-	err := archiveIdle(ctx, core, storage.IdleFilter{
-		Kinds: []parley.ConversationKind{parley.Ephemeral}, Since: core.Now().Add(-ephemeralIdle), Settled: true,
-	})
-	if err != nil || core.Config.AutoArchive <= 0 {
-		return err
-	}
-	return archiveIdle(ctx, core, storage.IdleFilter{
-		Kinds: []parley.ConversationKind{parley.Channel, parley.Group, parley.DM}, Since: core.Now().Add(-core.Config.AutoArchive),
-	})
-}
-
 func forgetKeys(ctx context.Context, core *unit.Core) error {
 	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 		return tx.Messages().ForgetKeys(core.Now().Add(-unit.KeyMemory), unit.PurgeBatch)
@@ -87,48 +65,28 @@ func forgetKeys(ctx context.Context, core *unit.Core) error {
 	return err
 }
 
-// archiveIdle archives what a filter selects. It is looked up outside the writer; what is left after
-// sweepMost waits for the next sweep.
-func archiveIdle(ctx context.Context, core *unit.Core, filter storage.IdleFilter) error {
-	filter.Limit = sweepMost
-	var idle []string
-	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
-		idle, err = tx.Conversations().Idle(filter)
-		return err
-	})
-	for part := range slices.Chunk(idle, unit.SweepBatch) {
-		if err == nil {
-			err = core.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return archiveStillIdle(u, part, filter) })
+func (s *Service) sweepOften(ctx context.Context, started func()) {
+	s.Regularly(ctx, started, s.Config.DueEvery, func(ctx context.Context) error {
+		if err := turns.Recovered(ctx, s.turns); err != nil {
+			return err
 		}
-	}
-	return err
+		var failed error
+		for _, step := range s.frequentSteps() {
+			failed = errors.Join(failed, step(ctx))
+		}
+		return failed
+	})
 }
 
-// archiveStillIdle looks again at each conversation: somebody may have written meanwhile.
-func archiveStillIdle(u *unit.Unit, ids []string, filter storage.IdleFilter) error {
-	for _, id := range ids {
-		p, err := conversations.Conversation(u, id)
-		if _, gone := errors.AsType[unit.Unknown](err); gone {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if p.ArchivedAt != nil || !p.UpdatedAt.Before(filter.Since) {
-			continue
-		}
-		if filter.Settled {
-			open, err := u.Deliveries().Open(p.ID)
-			if err != nil {
-				return err
-			}
-			if open {
-				continue
-			}
-		}
-		if err := conversations.SetArchived(u, &p.Conversation, true); err != nil {
-			return err
-		}
+// frequentSteps are the steps of the frequent sweep, in this order.
+func (s *Service) frequentSteps() []func(context.Context) error {
+	return []func(context.Context) error{
+		s.turns.SweepDeliveries,
+		s.turns.SweepWaits,
+		s.work.SweepTasks,
+		s.SweepAttendance,
+		s.SweepHalts,
+		s.SweepBudgets,
+		s.decisions.SweepApprovals,
 	}
-	return nil
 }

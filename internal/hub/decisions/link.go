@@ -5,12 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // approvalLinkLasts is how long a person has to use a link, unless the approval expires before.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/messages"
@@ -15,6 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/runs"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // SweepDeliveries does what is due with time for deliveries: leases that lapse, pauses that end, and

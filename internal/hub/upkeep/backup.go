@@ -4,11 +4,10 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Backup copies everything into a new directory of the machine the hub is on, while it goes on, and verifies

@@ -7,14 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/notices"
 	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/reports"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // SweepBudgets tells a person of each agent whose runs were held back for a budget: once in the hour or day

@@ -1,25 +1,15 @@
 package feed
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"slices"
-
-	"github.com/parley-hub/parley/internal/storage"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
-
-// LastEvent is the number of the newest event: where somebody begins who only wants what comes.
-func (s *Service) LastEvent(ctx context.Context, caller unit.Caller) (newest int64, err error) {
-	err = s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
-		_, newest, err = u.Log().Bounds()
-		return err
-	})
-	return newest, err
-}
 
 // circleOf is the rule by which events are cut to their readers' rights.
 func circleOf(e parley.Event) unit.Circle {
@@ -122,16 +112,44 @@ func readersOf(tx storage.Tx, id string) (hearers, error) {
 	return hearers{agents: ids}, err
 }
 
-// mustReach returns E003 if the log does not reach back, or forward, to a number.
-func mustReach(after, oldest, newest int64) error {
-	var err *parley.Error
-	switch {
-	case after+1 >= oldest && after <= newest:
-		return nil
-	case oldest > newest:
-		err = parley.Errorf(parley.BadInput, "of the log of events nothing is left up to %d, so it does not go on from %d", newest, after)
-	default:
-		err = parley.Errorf(parley.BadInput, "the log of events goes from %d to %d, not on from %d", oldest, newest, after)
+// circleOfWork is whom an event about a task or an approval is for. Its data names it; one that names nothing is
+// for owners alone.
+func circleOfWork(e parley.Event) unit.Circle {
+	var about struct{ Task, Approval string }
+	if json.Unmarshal(e.Data, &about) != nil {
+		return unit.Circle{}
 	}
-	return err.Because(parley.NotFound).Suggest("read the present state, and follow from %d", newest)
+	if e.Kind.Within("task") {
+		return unit.Circle{Task: about.Task}
+	}
+	return unit.Circle{Approval: about.Approval}
+}
+
+// concernedIn are those whom a circle of a task or an approval is made of, beside owners.
+func concernedIn(tx storage.Tx, c unit.Circle) ([]string, error) {
+	if c.Task != "" {
+		return concernedInTask(tx, c.Task)
+	}
+	a, err := tx.Approvals().Get(c.Approval)
+	if errors.Is(err, parley.ErrNotFound) {
+		return nil, nil
+	}
+	return []string{a.Agent, a.Decider}, err
+}
+
+// concernedInTask are those who may see a task: who asked for it or for one above it, or is to do one of these.
+func concernedInTask(tx storage.Tx, id string) (list []string, err error) {
+	for id != "" {
+		found, err := tx.Tasks().GetAll([]string{id})
+		if err != nil || len(found) == 0 {
+			return list, err
+		}
+		for _, agent := range []string{found[0].Requester, found[0].Assignee} {
+			if !slices.Contains(list, agent) {
+				list = append(list, agent)
+			}
+		}
+		id = found[0].Parent
+	}
+	return list, nil
 }

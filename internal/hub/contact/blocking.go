@@ -3,6 +3,7 @@ package contact
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -159,4 +160,16 @@ func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parle
 	}
 	return made, parley.Errorf(code, "%s failed to complete the task: %s", assignee.Name, why).
 		Suggest("see it: parley task show %s", t.ID)
+}
+
+// Awaited are those deliveries of a message that have not come as far as a rung: of those that wake, or of all if
+// none does.
+func Awaited(list []parley.Delivery, rung parley.DeliveryState) (short []parley.Delivery) {
+	wakes := slices.ContainsFunc(list, func(d parley.Delivery) bool { return d.Waking })
+	for _, d := range list {
+		if d.Waking == wakes && !d.Reached(rung) {
+			short = append(short, d)
+		}
+	}
+	return short
 }

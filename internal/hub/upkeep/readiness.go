@@ -7,11 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/alerts"
 	"github.com/parley-hub/parley/internal/hub/turns"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 const (

@@ -9,13 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/feed"
 	"github.com/parley-hub/parley/internal/hub/inbox"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // holdPoll is how often the clock is looked at for credentials that have expired, and how long after a

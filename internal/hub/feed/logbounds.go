@@ -1,0 +1,31 @@
+package feed
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// LastEvent is the number of the newest event: where somebody begins who only wants what comes.
+func (s *Service) LastEvent(ctx context.Context, caller unit.Caller) (newest int64, err error) {
+	err = s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
+		_, newest, err = u.Log().Bounds()
+		return err
+	})
+	return newest, err
+}
+
+// mustReach returns E003 if the log does not reach back, or forward, to a number.
+func mustReach(after, oldest, newest int64) error {
+	var err *parley.Error
+	switch {
+	case after+1 >= oldest && after <= newest:
+		return nil
+	case oldest > newest:
+		err = parley.Errorf(parley.BadInput, "of the log of events nothing is left up to %d, so it does not go on from %d", newest, after)
+	default:
+		err = parley.Errorf(parley.BadInput, "the log of events goes from %d to %d, not on from %d", oldest, newest, after)
+	}
+	return err.Because(parley.NotFound).Suggest("read the present state, and follow from %d", newest)
+}

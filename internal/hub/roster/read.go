@@ -1,0 +1,150 @@
+package roster
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/policy"
+	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Agents lists the participants. Removed ones are left out.
+func (s *Service) Agents(ctx context.Context, caller unit.Caller) (list []parley.Agent, err error) {
+	err = s.View(ctx, caller, unit.OpListAgents, func(u *unit.Unit) error {
+		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
+			return err
+		}
+		list, err = u.Agents().List()
+		list = slices.DeleteFunc(list, func(a parley.Agent) bool { return a.RemovedAt != nil })
+		for i := range list {
+			list[i] = agents.Show(u, list[i])
+		}
+		return err
+	})
+	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
+}
+
+// Agent shows one participant.
+func (s *Service) Agent(ctx context.Context, caller unit.Caller, name string) (a parley.Agent, err error) {
+	err = s.View(ctx, caller, unit.OpShowAgent, func(u *unit.Unit) error {
+		if a, err = agentToRead(u, caller, &name); err == nil {
+			a = agents.Show(u, a)
+		}
+		return err
+	})
+	return a, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})
+}
+
+// agentToRead finds a participant, whose id it puts in place of what it was called: a call that is held is for that
+// one. A strict caller sees only itself by itself.
+func agentToRead(u *unit.Unit, caller unit.Caller, name *string) (parley.Agent, error) {
+	a, err := agents.Agent(u, *name)
+	if err != nil {
+		return a, err
+	}
+	if *name = a.ID; a.ID != u.Me.ID {
+		err = policy.MustRead(u, unit.Origin{Caller: caller}, "")
+	}
+	return a, err
+}
+
+// Protocols lists which formats the hub speaks, and which each agent does by its profile. Who lives in a bridged tree speaks what
+// is spoken there.
+func (s *Service) Protocols(ctx context.Context, caller unit.Caller) (parley.Spoken, error) {
+	spoken := parley.Spoken{Protocols: parley.Protocols(), Agents: []parley.Speaker{}}
+	err := s.View(ctx, caller, unit.OpListProtocols, func(u *unit.Unit) error {
+		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
+			return err
+		}
+		agentsList, err := u.Agents().List()
+		for _, a := range agentsList {
+			if list := agents.SpokenBy(a); a.RemovedAt == nil && len(list) > 0 {
+				spoken.Agents = append(spoken.Agents, parley.Speaker{
+					Agent: a.ID, Protocols: list, Common: parley.Common(list, spoken.Protocols),
+				})
+			}
+		}
+		return err
+	})
+	return spoken, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
+}
+
+// Who lists what everybody is doing. Removed participants are left out.
+func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Presence, err error) {
+	err = s.View(ctx, caller, unit.OpWho, func(u *unit.Unit) error {
+		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
+			return err
+		}
+		all, err := u.Agents().List()
+		if err != nil {
+			return err
+		}
+		inboxes, err := u.Queue().Inboxes()
+		if err != nil {
+			return err
+		}
+		healths, err := u.Agents().Healths()
+		if err != nil {
+			return err
+		}
+		u.LeaveOut(nil)
+		work, err := presence.Work(u, "")
+		if err != nil {
+			return err
+		}
+		waits, err := presence.WhoWaits(u)
+		for _, a := range all {
+			if a.RemovedAt != nil {
+				continue
+			}
+			p, err := presence.Presence(u, a, work[a.ID], waits[a.ID])
+			if err != nil {
+				return err
+			}
+			p.Inbox = inboxes[a.ID]
+			if health, said := healths[a.ID]; said {
+				p.Health = &health
+			}
+			list = append(list, p)
+		}
+		return err
+	})
+	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
+}
+
+// Named says who those are whose ids the caller has: their names, kinds and roles. Those that there are not are left
+// out.
+func (s *Service) Named(ctx context.Context, caller unit.Caller, ids ...string) (list []parley.Presence, err error) {
+	err = s.View(ctx, caller, unit.OpWho, func(u *unit.Unit) error {
+		for _, id := range ids {
+			a, err := u.Agents().Find(id)
+			if errors.Is(err, parley.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			list = append(list, parley.Presence{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// AgentView shows one participant, and what it is doing.
+func (s *Service) AgentView(ctx context.Context, caller unit.Caller, name string) (view parley.AgentView, err error) {
+	err = s.View(ctx, caller, unit.OpShowAgent, func(u *unit.Unit) error {
+		a, err := agentToRead(u, caller, &name)
+		if err != nil {
+			return err
+		}
+		view, err = presence.AgentView(u, a)
+		return err
+	})
+	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})
+}

@@ -1,0 +1,115 @@
+package roster
+
+import (
+	"context"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/trees"
+	"github.com/parley-hub/parley/internal/hub/turns"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+	"github.com/parley-hub/parley/internal/storage"
+)
+
+// RemoveAgent removes a participant: it leaves its channels and groups, its tokens are revoked, what was on
+// its way to it has failed, and its names stay its own until an owner takes them for a new one. Only an owner may, and not of one that a bridge lists.
+func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name string) error {
+	err := s.Update(ctx, caller, unit.OpRemoveAgent, func(u *unit.Unit) error {
+		a, err := agents.Agent(u, name)
+		if err != nil {
+			return err
+		}
+		if a.ID == parley.Owner || a.Kind == parley.KindSystem {
+			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID).Suggest("every hub has it")
+		}
+		if err := trees.MustSpeakNowhere(u, a.ID); err != nil {
+			return err
+		}
+		a.RemovedAt, a.UpdatedAt = &u.Now, u.Now
+		if err := leaveAll(u, a.ID); err != nil {
+			return err
+		}
+		if err := dismissReports(u, a.ID); err != nil {
+			return err
+		}
+		if err := access.RevokeAll(u, a.ID); err != nil {
+			return err
+		}
+		if err := agents.SaveRow(u.Tx, a); err != nil {
+			return err
+		}
+		live, err := u.Runs().Live(a.ID)
+		if err == nil {
+			err = turns.CancelAtOnce(u, live, a.ID+" was removed")
+		}
+		if err == nil {
+			err = work.WithdrawApprovalsOf(u, a)
+		}
+		if err == nil {
+			err = work.EndTasksOf(u, a)
+		}
+		if err != nil {
+			return err
+		}
+		if err := work.FreeWaitsOf(u, a); err != nil {
+			return err
+		}
+		u.Wake(a.ID) // who waits as it is told
+		u.Note(parley.Event{Kind: parley.EventAgentRemoved, Agent: a.ID})
+		return access.Audit(u, "agent.remove", a.ID, nil)
+	})
+	if err != nil {
+		return err
+	}
+	// It is removed, whatever comes now: what is left on the way to it, the next sweep fails.
+	if err := turns.FailOrphaned(context.WithoutCancel(ctx), s.Core); err != nil {
+		s.Config.Log.Error("deliveries to a removed agent could not be failed, will try again", "agent", name, "error", err)
+	}
+	return nil
+}
+
+func leaveAll(u *unit.Unit, id string) error {
+	kinds := []parley.ConversationKind{parley.Channel, parley.Group}
+	for _, archived := range []bool{false, true} {
+		filter := storage.ConversationFilter{Member: id, Kinds: kinds, Archived: archived, Limit: 1 << 30}
+		list, err := u.Conversations().List(filter)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if c.FixedMembers() {
+				continue
+			}
+			if err := conversations.TakeOut(u, conversations.Place{Conversation: c}, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dismissReports leaves those whose manager is removed without one.
+func dismissReports(u *unit.Unit, id string) error {
+	list, err := u.Agents().List()
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		if a.Manager != id {
+			continue
+		}
+		a.Manager, a.UpdatedAt = "", u.Now
+		if err := agents.SaveRow(u.Tx, a); err != nil {
+			return err
+		}
+		u.Note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
+		if err := holding.PassApprovals(u, a.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package turns
+
+import (
+	"context"
+	"errors"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
+)
+
+// LostRuns are the runs that a former process of the hub with this name has left: those that still count as
+// live, and those that were found to be lost meanwhile, whose processes may live. See RecoverRun.
+func (s *Service) LostRuns(ctx context.Context, node string) (lost []parley.Run, err error) {
+	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		u.LeaveOut(nil) // the hub starts without those that cannot be read
+		live, err := u.Runs().Live("")
+		if err != nil {
+			return err
+		}
+		ended, err := u.Runs().List(parley.RunFilter{Limit: recentRuns})
+		for _, r := range live {
+			if r.Node == node {
+				lost = append(lost, r)
+			}
+		}
+		for _, r := range ended {
+			if r.Node == node && r.State == parley.RunLost && r.Process.PID != 0 {
+				lost = append(lost, r)
+			}
+		}
+		return err
+	})
+	return lost, err
+}
+
+// recentRuns is how far back a process is looked for that outlived its run.
+const recentRuns = 1000
+
+// RecoverRun ends a run that ended with its hub. Its process is gone by now. What woke it is ready again: see Recover.
+func (s *Service) RecoverRun(ctx context.Context, run string) error {
+	return s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		r, err := u.Runs().Get(run)
+		if errors.Is(err, parley.ErrNotFound) {
+			return nil
+		}
+		if err == nil && r.State.Live() {
+			err = crashed(u, &r)
+		}
+		if err != nil {
+			return err
+		}
+		return runs.SetProcess(u, &r, parley.Process{})
+	})
+}
+
+// lose ends a run that nobody is at any more.
+func lose(u *unit.Unit, r *parley.Run) error {
+	keep := func(*parley.Run) {}
+	if r.Cancel != "" {
+		return endCancelled(u, r, keep)
+	}
+	lost := parley.Trouble{Failure: parley.FailureLost, Reason: whyLost}
+	cause := deliveries.Failed(r.Agent, lost)
+	err := eachLeased(u, *r, func(d *parley.Delivery) error { return work.GiveBack(u, d, lost.Failure, cause, 0) })
+	if err != nil {
+		return err
+	}
+	return endFailed(u, r, lost.Failure, cause, keep)
+}
+
+const whyLost = "the hub or the program ended before the run did"
+
+// LoseOverdue ends runs that are past their deadline and hold nothing: had they lived, they would have ended.
+func LoseOverdue(ctx context.Context, core *unit.Core) error {
+	overdue := func(u *unit.Unit) (list []parley.Run, err error) {
+		live, err := u.Runs().Live("")
+		for _, r := range live {
+			if err == nil && r.Deadline.Add(2*runs.RunGrace).Before(u.Now) {
+				var held []parley.Delivery
+				if held, err = u.Queue().Leased(r.ID); len(held) == 0 {
+					list = append(list, r)
+				}
+			}
+		}
+		return list, err
+	}
+	var list []parley.Run
+	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
+		u.LeaveOut(nil)
+		list, err = overdue(u)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		u.LeaveOut(nil)
+		list, err := overdue(u)
+		for i := range list {
+			if err == nil {
+				err = lose(u, &list[i])
+			}
+		}
+		return err
+	})
+}
+
+// CancelAtOnce ends runs that have nothing to be in any more, whoever is at them.
+func CancelAtOnce(u *unit.Unit, runs []parley.Run, reason string) error {
+	for i := range runs {
+		err := work.EndRun(u, &runs[i], parley.RunCancelled, func(r *parley.Run) { r.Cancel = reason })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
