@@ -18,14 +18,14 @@ import (
 func Calls() map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{
 		policy.ToolMakeConversation: unit.Approvable(makeWords, prepareMake),
-		policy.ToolConversation:     unit.Approvable(actWords, prepareAct),
+		policy.ToolConversation:     unit.Approvable(changeWords, prepareChange),
 	}
 }
 
 // changeOrHold changes a conversation or its members. *parley.Held if that needs an approval.
 func changeOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, args policy.ConversationArgs) (view parley.ConversationView, err error) {
 	err = core.Update(ctx, caller, do, func(u *unit.Unit) (err error) {
-		view, err = actOn(u, unit.Origin{Caller: caller}, &args)
+		view, err = applyChange(u, unit.Origin{Caller: caller}, &args)
 		return err
 	})
 	if err != nil {
@@ -34,9 +34,9 @@ func changeOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 	return view, nil
 }
 
-// actOn makes a change and then asks whether the caller's mode holds it: a call that would be refused, or would change
+// applyChange makes a change and then asks whether the caller's mode holds it: a call that would be refused, or would change
 // nothing, needs no approval. If the call is held, the update is rolled back. The names in args become ids.
-func actOn(u *unit.Unit, o unit.Origin, args *policy.ConversationArgs) (view parley.ConversationView, err error) {
+func applyChange(u *unit.Unit, o unit.Origin, args *policy.ConversationArgs) (view parley.ConversationView, err error) {
 	p, err := conversations.Conversation(u, args.Conversation)
 	if err != nil {
 		return view, err
@@ -68,7 +68,7 @@ func actOn(u *unit.Unit, o unit.Origin, args *policy.ConversationArgs) (view par
 	return conversations.See(u, p.Conversation)
 }
 
-func actWords(u *unit.Unit, _ string, args policy.ConversationArgs) (unit.CallWords, error) {
+func changeWords(u *unit.Unit, _ string, args policy.ConversationArgs) (unit.CallWords, error) {
 	where, err := conversations.TitleOf(u, args.Conversation)
 	if err != nil {
 		return unit.CallWords{}, err
@@ -91,10 +91,10 @@ func actWords(u *unit.Unit, _ string, args policy.ConversationArgs) (unit.CallWo
 	return w, err
 }
 
-func prepareAct(_ context.Context, as unit.Caller, args policy.ConversationArgs) (unit.Execution, error) {
+func prepareChange(_ context.Context, as unit.Caller, args policy.ConversationArgs) (unit.Execution, error) {
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
 		args := args // this may run again
-		view, err := actOn(u, unit.Origin{Caller: as, Approved: &a}, &args)
+		view, err := applyChange(u, unit.Origin{Caller: as, Approved: &a}, &args)
 		return unit.Result{Text: "Done: " + args.Act + ", conversation " + args.Conversation + " (" + view.Title() + ")."}, err
 	}, nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// ask posts a question and the wait for its answer. The run that asks is blocked from here on.
-func ask(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
-	until, err := askUntil(u, c)
+// storeAsk posts a question and the wait for its answer. The run that asks is blocked from here on.
+func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
+	until, err := askDeadline(u, c)
 	if err != nil {
 		return made, nil, err
 	}
-	depth, err := depth(u, o)
+	depth, err := askDepth(u, o)
 	if err != nil {
 		return made, nil, err
 	}
@@ -31,7 +31,7 @@ func ask(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (ma
 	if err := work.CheckSlots(u, target); err != nil {
 		return made, nil, err
 	}
-	r, err := request(u, o, target, c, "")
+	r, err := postRequest(u, o, target, c, "")
 	if err != nil {
 		return made, nil, err
 	}
@@ -39,19 +39,19 @@ func ask(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (ma
 		ID: unit.NewID(), Message: r.Message.ID, Waiter: u.Me.ID, Target: target.ID, Ask: true, Depth: depth, State: parley.WaitWaiting,
 		Conversation: r.Message.Conversation, Since: u.Now, Until: until,
 	}
-	attach(u, w, o)
+	attachWaiter(u, w, o)
 	if err := waits.InsertRow(u.Tx, *w); err != nil {
 		return made, nil, err
 	}
-	made = askMade(target, r.Message)
+	made = askResult(target, r.Message)
 	made.Notices = r.Notices
 	return made, w, work.Block(u, o.Run)
 }
 
-// askAgain goes on waiting for an ask that was made before, until its first deadline: a repeated call does not extend it.
+// resumeAsk goes on waiting for an ask that was made before, until its first deadline: a repeated call does not extend it.
 // If the call was approved meanwhile, its time begins with the approval.
-func askAgain(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
-	made := askMade(target, m)
+func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
+	made := askResult(target, m)
 	w, err := u.Waits().Ask(m.ID)
 	if errors.Is(err, parley.ErrNotFound) {
 		return made, nil, unit.Unknown{Noun: "message", Name: m.ID}
@@ -62,19 +62,19 @@ func askAgain(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact
 	since, until := w.Since, w.Until
 	if o.Approved != nil && w.State != parley.WaitWaiting {
 		since = u.Now
-		until, err = askUntil(u, c)
+		until, err = askDeadline(u, c)
 	}
 	if err == nil {
 		err = waits.MayWait(u, o, target, m.ID)
 	}
 	if err == nil && o.Approved != nil && w.Approval != "" { // only one approval can wait for it
-		err = work.ApprovedAskEnded(u, w, askedTwice(target))
+		err = work.ApprovedAskEnded(u, w, errAskedAgain(target))
 	}
 	if err != nil {
 		return made, nil, err
 	}
 	goOn := func(w *parley.Wait) {
-		attach(u, w, o)
+		attachWaiter(u, w, o)
 		w.Since, w.Until = since, until
 	}
 	if w.State == parley.WaitWaiting {
@@ -90,14 +90,14 @@ func askAgain(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact
 	return made, &w, work.Block(u, o.Run)
 }
 
-// askedTwice is what an approved ask comes to where another one with the same key was approved after it.
-func askedTwice(target parley.Agent) *parley.Error {
+// errAskedAgain is what an approved ask comes to where another one with the same key was approved after it.
+func errAskedAgain(target parley.Agent) *parley.Error {
 	return parley.Errorf(parley.DependencyFailed, "%s was asked the same once more, and the answer goes there", target.Name).
 		Suggest("look there, or ask with another key")
 }
 
-// attach says who waits from now on: whoever has made the call. That of an approval nobody waits at.
-func attach(u *unit.Unit, w *parley.Wait, o unit.Origin) {
+// attachWaiter says who waits from now on: whoever has made the call. That of an approval nobody waits at.
+func attachWaiter(u *unit.Unit, w *parley.Wait, o unit.Origin) {
 	switch {
 	case o.Approved != nil:
 		w.Approval, w.Task = o.Approved.ID, o.Approved.Task
@@ -111,8 +111,8 @@ func attach(u *unit.Unit, w *parley.Wait, o unit.Origin) {
 	}
 }
 
-// askUntil is when an ask becomes late: after the time it waits, or at its deadline.
-func askUntil(u *unit.Unit, c parley.Contact) (time.Time, error) {
+// askDeadline is when an ask becomes late: after the time it waits, or at its deadline.
+func askDeadline(u *unit.Unit, c parley.Contact) (time.Time, error) {
 	wait := c.Wait
 	unit.SetDefault(&wait, u.Core.Config.Asks.Wait)
 	until := u.Now.Add(wait)
@@ -123,8 +123,8 @@ func askUntil(u *unit.Unit, c parley.Contact) (time.Time, error) {
 	return until, err
 }
 
-// depth is how many asks an ask of the caller is nested in. Who names no run is taken to be at its deepest open ask.
-func depth(u *unit.Unit, o unit.Origin) (deepest int, err error) {
+// askDepth is how many asks an ask of the caller is nested in. Who names no run is taken to be at its deepest open ask.
+func askDepth(u *unit.Unit, o unit.Origin) (deepest int, err error) {
 	switch {
 	case o.Run != nil:
 		return o.Run.Depth, nil
@@ -137,7 +137,7 @@ func depth(u *unit.Unit, o unit.Origin) (deepest int, err error) {
 	for _, d := range list {
 		if err == nil {
 			var depth int
-			depth, err = depthOf(u, d)
+			depth, err = answererDepth(u, d)
 			deepest = max(deepest, depth)
 		}
 	}
@@ -151,8 +151,8 @@ func depth(u *unit.Unit, o unit.Origin) (deepest int, err error) {
 	return deepest, err
 }
 
-// depthOf is the depth of whoever answers an ask.
-func depthOf(u *unit.Unit, d parley.Delivery) (int, error) {
+// answererDepth is the depth of whoever answers an ask.
+func answererDepth(u *unit.Unit, d parley.Delivery) (int, error) {
 	w, err := u.Waits().Ask(d.Message)
 	if errors.Is(err, parley.ErrNotFound) {
 		return 1, nil
@@ -160,6 +160,6 @@ func depthOf(u *unit.Unit, d parley.Delivery) (int, error) {
 	return w.Depth + 1, err
 }
 
-func askMade(target parley.Agent, m parley.Message) parley.Contacted {
+func askResult(target parley.Agent, m parley.Message) parley.Contacted {
 	return parley.Contacted{Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq}
 }

@@ -34,11 +34,11 @@ func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait
 	})
 	switch {
 	case errors.Is(err, unit.ErrWaited):
-		now, err = changeWait(ctx, core, w, work.TooLate)
+		now, err = updateWait(ctx, core, w, work.TooLate)
 	case errors.Is(err, unit.ErrGone):
 		return made, ConversationGone(ctx, core, w, made)
 	case ctx.Err() != nil:
-		if now, err = changeWait(ctx, core, w, work.Detach); err == nil && !now.State.Ended() {
+		if now, err = updateWait(ctx, core, w, work.Detach); err == nil && !now.State.Ended() {
 			err = core.Explain(ctx, unit.Caller{}, ctx.Err())
 		}
 	}
@@ -82,8 +82,8 @@ func Hear(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutc
 	return now, err
 }
 
-// changeWait does something to a wait as it is now, whether or not the caller is still there.
-func changeWait(ctx context.Context, core *unit.Core, w parley.Wait, do func(*unit.Unit, *parley.Wait) error) (now work.AskOutcome, err error) {
+// updateWait does something to a wait as it is now, whether or not the caller is still there.
+func updateWait(ctx context.Context, core *unit.Core, w parley.Wait, do func(*unit.Unit, *parley.Wait) error) (now work.AskOutcome, err error) {
 	err = core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		w, err := u.Waits().Ask(w.Message)
 		if err == nil {

@@ -35,12 +35,12 @@ func Blocked(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.O
 		if err != nil {
 			return err
 		}
-		return waitForAll(u, o, made, u.Now.Add(wait))
+		return storeWaits(u, o, made, u.Now.Add(wait))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return func() { unblocked(context.WithoutCancel(ctx), core, made) }, nil
+	return func() { releaseWaits(context.WithoutCancel(ctx), core, made) }, nil
 }
 
 // AnswersTo are the waits for the answers to a message that have not come.
@@ -64,8 +64,8 @@ func EndOf(u *unit.Unit, made parley.Contacted) ([]parley.Wait, error) {
 	return []parley.Wait{{Message: t.Message, Target: t.Assignee, Conversation: made.Conversation}}, nil
 }
 
-// waitForAll makes waits of the caller.
-func waitForAll(u *unit.Unit, o unit.Origin, list []parley.Wait, until time.Time) error {
+// storeWaits makes waits of the caller.
+func storeWaits(u *unit.Unit, o unit.Origin, list []parley.Wait, until time.Time) error {
 	for i := range list {
 		w := &list[i]
 		target, err := u.Agents().Find(w.Target)
@@ -76,7 +76,7 @@ func waitForAll(u *unit.Unit, o unit.Origin, list []parley.Wait, until time.Time
 			return err
 		}
 		w.ID, w.Waiter, w.State, w.Since, w.Until = unit.NewID(), u.Me.ID, parley.WaitWaiting, u.Now, until
-		attach(u, w, o)
+		attachWaiter(u, w, o)
 		if err := waits.InsertRow(u.Tx, *w); err != nil {
 			return err
 		}
@@ -87,8 +87,8 @@ func waitForAll(u *unit.Unit, o unit.Origin, list []parley.Wait, until time.Time
 	return work.Block(u, o.Run)
 }
 
-// unblocked ends waits that are no asks. What is left of them after a crash, RecoverWaits ends.
-func unblocked(ctx context.Context, core *unit.Core, list []parley.Wait) {
+// releaseWaits ends waits that are no asks. What is left of them after a crash, RecoverWaits ends.
+func releaseWaits(ctx context.Context, core *unit.Core, list []parley.Wait) {
 	if len(list) == 0 {
 		return
 	}

@@ -59,7 +59,7 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 		made.UnknownMentions, made.Notices = unknown, append(made.Notices, post.UnknownNotices(ctx, s.Core, unknown)...)
 	}
 	if errors.Is(err, assignment.ErrTooManyHops) {
-		reportHops(ctx, s.Core, caller, parley.AsError(err))
+		reportHopLimit(ctx, s.Core, caller, parley.AsError(err))
 	}
 	switch {
 	case err != nil:
@@ -162,10 +162,10 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 			return made, nil, err
 		}
 	}
-	if first, found, err := contactedBefore(u, o, c); err != nil {
+	if first, found, err := earlierContact(u, o, c); err != nil {
 		return made, nil, err
 	} else if found {
-		return contactAgain(u, o, c, first.Message)
+		return repeatContact(u, o, c, first.Message)
 	}
 	target, err := agents.Agent(u, c.Agent)
 	switch {
@@ -190,7 +190,7 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 	}
 	switch c.Pattern {
 	case parley.PatternAsk:
-		return ask(u, o, target, c)
+		return storeAsk(u, o, target, c)
 	case parley.PatternDelegate:
 		if c.Wait > 0 {
 			if err := waits.MayWait(u, o, target, ""); err != nil {
@@ -201,28 +201,28 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 			err = waits.MayWait(u, o, target, made.Message) // if not, nothing of it is stored
 		}
 	default:
-		made, err = leaveNote(u, o, target, c)
+		made, err = notify(u, o, target, c)
 	}
 	return made, nil, err
 }
 
-// leaveNote is notify: it stores a message, and wakes nobody.
-func leaveNote(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
-	r, err := request(u, o, target, c, "")
-	made := notified(target, r.Message)
+// notify is notify: it stores a message, and wakes nobody.
+func notify(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
+	r, err := postRequest(u, o, target, c, "")
+	made := notifyResult(target, r.Message)
 	made.Notices = r.Notices
 	return made, err
 }
 
-func notified(target parley.Agent, m parley.Message) parley.Contacted {
+func notifyResult(target parley.Agent, m parley.Message) parley.Contacted {
 	says := parley.Own("Notification sent to ").Name(target.ID, target.Name).Own(".")
 	return parley.Contacted{
 		Text: says.Text, Quotes: says.Quotes, Outcome: parley.ContactNotified, Agent: target.ID, Conversation: m.Conversation, Message: m.ID, Seq: m.Seq,
 	}
 }
 
-// delegated is what the caller of a delegation is told.
-func delegated(target parley.Agent, m parley.Message, task string) parley.Contacted {
+// delegateResult is what the caller of a delegation is told.
+func delegateResult(target parley.Agent, m parley.Message, task string) parley.Contacted {
 	says := parley.Own("Delegated to ").Name(target.ID, target.Name).Own(" (subtask "+task+"). You'll receive the result automatically when ").
 		Name(target.ID, target.Name).Own(" finishes.")
 	return parley.Contacted{
@@ -231,8 +231,8 @@ func delegated(target parley.Agent, m parley.Message, task string) parley.Contac
 	}
 }
 
-// requests is as what each pattern's request is sent.
-var requests = map[parley.Pattern]struct {
+// requestForms is as what each pattern's request is sent.
+var requestForms = map[parley.Pattern]struct {
 	kind    parley.Type
 	purpose parley.Purpose
 }{
@@ -241,9 +241,9 @@ var requests = map[parley.Pattern]struct {
 	parley.PatternNotify:   {kind: parley.TypeNotification},
 }
 
-// request posts the message by which the caller turns to another participant: in their DM, for a purpose.
-func request(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, task string) (parley.Receipt, error) {
-	as := requests[c.Pattern]
+// postRequest posts the message by which the caller turns to another participant: in their DM, for a purpose.
+func postRequest(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, task string) (parley.Receipt, error) {
+	as := requestForms[c.Pattern]
 	p := post.Posting{
 		Draft: parley.Draft{
 			Direct: []string{target.ID}, To: target.ID, Type: as.kind, Priority: c.Priority, IdempotencyKey: c.IdempotencyKey,
@@ -276,29 +276,29 @@ func contactDigest(u *unit.Unit, c parley.Contact) (string, error) {
 	return unit.CallDigest(c.WithoutCallKey())
 }
 
-// contactedBefore is the request of the same contact, if it was made before: with the same key, or by an earlier
+// earlierContact is the request of the same contact, if it was made before: with the same key, or by an earlier
 // attempt of the run.
-func contactedBefore(u *unit.Unit, o unit.Origin, c parley.Contact) (first parley.Receipt, found bool, err error) {
+func earlierContact(u *unit.Unit, o unit.Origin, c parley.Contact) (first parley.Receipt, found bool, err error) {
 	if first, found, err = post.Posted(u, c.IdempotencyKey); found || err != nil || o.Run == nil {
 		return first, found, err
 	}
 	return post.Repeated(u, *o.Run, o.Call)
 }
 
-// contactAgain is what has come of a contact that was made before. An ask that is still open is waited for again.
-func contactAgain(u *unit.Unit, o unit.Origin, c parley.Contact, m parley.Message) (made parley.Contacted, w *parley.Wait, err error) {
+// repeatContact is what has come of a contact that was made before. An ask that is still open is waited for again.
+func repeatContact(u *unit.Unit, o unit.Origin, c parley.Contact, m parley.Message) (made parley.Contacted, w *parley.Wait, err error) {
 	target, err := u.Agents().Find(m.To)
 	named, otherwise := agents.FindAgent(u, c.Agent)
-	if err = errors.Join(err, otherwise); err != nil || named.ID != target.ID || m.Source != unit.SourceContact || m.Type != requests[c.Pattern].kind {
+	if err = errors.Join(err, otherwise); err != nil || named.ID != target.ID || m.Source != unit.SourceContact || m.Type != requestForms[c.Pattern].kind {
 		return made, nil, messages.UsedOtherwise(c.IdempotencyKey)
 	}
 	switch c.Pattern {
 	case parley.PatternAsk:
-		made, w, err = askAgain(u, o, target, c, m)
+		made, w, err = resumeAsk(u, o, target, c, m)
 	case parley.PatternDelegate:
-		made = delegated(target, m, m.Task)
+		made = delegateResult(target, m, m.Task)
 	default:
-		made = notified(target, m)
+		made = notifyResult(target, m)
 	}
 	made.Duplicate = true
 	return made, w, err

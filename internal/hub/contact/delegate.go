@@ -21,11 +21,11 @@ func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact
 	if err := tasks.InsertRow(u.Tx, t); err != nil { // before the request, which says its number
 		return parley.Contacted{}, err
 	}
-	receipt, err := request(u, o, target, c, t.ID)
+	receipt, err := postRequest(u, o, target, c, t.ID)
 	if err != nil {
 		return parley.Contacted{}, err
 	}
-	made := delegated(target, receipt.Message, t.ID)
+	made := delegateResult(target, receipt.Message, t.ID)
 	made.Notices = receipt.Notices
 	return made, work.Requested(u, t, receipt.Message)
 }

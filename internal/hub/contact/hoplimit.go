@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// reportHops tells the people responsible that a chain of automatic messages was ended: once for each run.
-func reportHops(ctx context.Context, core *unit.Core, caller unit.Caller, why *parley.Error) {
+// reportHopLimit tells the people responsible that a chain of automatic messages was ended: once for each run.
+func reportHopLimit(ctx context.Context, core *unit.Core, caller unit.Caller, why *parley.Error) {
 	key := "hops " + caller.Run
 	err := core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		_, err := u.Messages().Keyed(parley.System, key, u.Now.Add(-unit.KeyMemory))
@@ -24,14 +24,14 @@ func reportHops(ctx context.Context, core *unit.Core, caller unit.Caller, why *p
 		if err != nil {
 			return err
 		}
-		return tellHops(u, a, key, why)
+		return notifyHopLimit(u, a, key, why)
 	})
 	if err != nil {
 		core.Config.Log.Error("people could not be told of a chain of messages that was ended", "agent", caller.Agent, "error", err)
 	}
 }
 
-func tellHops(u *unit.Unit, a parley.Agent, key string, why *parley.Error) error {
+func notifyHopLimit(u *unit.Unit, a parley.Agent, key string, why *parley.Error) error {
 	people, err := agents.Responsible(u, a)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func readWords(u *unit.Unit, _ string, args policy.ReadArgs) (unit.CallWords, er
 
 func (s *Service) prepareRead(ctx context.Context, as unit.Caller, args policy.ReadArgs) (unit.Execution, error) {
 	list, err := s.reading.History(ctx, as, args.Conversation, args.Page)
-	return reads(list, err)
+	return readResult(list, err)
 }
 
 func messageWords(_ *unit.Unit, _ string, args policy.MessageArgs) (unit.CallWords, error) {
@@ -39,9 +39,9 @@ func messageWords(_ *unit.Unit, _ string, args policy.MessageArgs) (unit.CallWor
 
 func (s *Service) prepareMessage(ctx context.Context, as unit.Caller, args policy.MessageArgs) (unit.Execution, error) {
 	if args.Thread {
-		return reads(s.reading.Thread(ctx, as, args.Message))
+		return readResult(s.reading.Thread(ctx, as, args.Message))
 	}
-	return reads(s.reading.Message(ctx, as, args.Message))
+	return readResult(s.reading.Message(ctx, as, args.Message))
 }
 
 func queryWords(u *unit.Unit, _ string, args policy.QueryArgs) (w unit.CallWords, err error) {
@@ -73,31 +73,31 @@ func queryWords(u *unit.Unit, _ string, args policy.QueryArgs) (w unit.CallWords
 func (s *Service) prepareQuery(ctx context.Context, as unit.Caller, args policy.QueryArgs) (unit.Execution, error) {
 	switch args.Action {
 	case policy.ListAgents:
-		return reads(s.roster.Who(ctx, as))
+		return readResult(s.roster.Who(ctx, as))
 	case policy.ShowAgent:
-		return reads(s.roster.AgentView(ctx, as, args.Subject))
+		return readResult(s.roster.AgentView(ctx, as, args.Subject))
 	case policy.ListChannels:
 		list, _, err := s.channels.Conversations(ctx, as, args.List)
-		return reads(list, err)
+		return readResult(list, err)
 	case policy.ShowChannel:
-		return reads(s.channels.Conversation(ctx, as, args.Subject))
+		return readResult(s.channels.Conversation(ctx, as, args.Subject))
 	case policy.ListTasks:
-		return reads(s.delegation.Tasks(ctx, as, *args.Tasks))
+		return readResult(s.delegation.Tasks(ctx, as, *args.Tasks))
 	case policy.ListAsks:
-		return reads(s.contact.Asks(ctx, as, *args.Asks))
+		return readResult(s.contact.Asks(ctx, as, *args.Asks))
 	case policy.ShowTask:
-		return reads(s.delegation.TaskTree(ctx, as, args.Subject))
+		return readResult(s.delegation.TaskTree(ctx, as, args.Subject))
 	case policy.Searching:
-		return reads(s.reading.Search(ctx, as, *args.Search))
+		return readResult(s.reading.Search(ctx, as, *args.Search))
 	case policy.Tracing:
-		return reads(s.reading.Trace(ctx, as, args.Subject))
+		return readResult(s.reading.Trace(ctx, as, args.Subject))
 	default:
 		return nil, parley.Errorf(parley.BadInput, "there is no query %q", args.Action).Suggest("ask again")
 	}
 }
 
-// reads is the execution of a call that changes nothing: it was made before, and what it returned is told as JSON.
-func reads[T any](result T, err error) (unit.Execution, error) {
+// readResult is the execution of a call that changes nothing: it was made before, and what it returned is told as JSON.
+func readResult[T any](result T, err error) (unit.Execution, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (s *Service) Decide(ctx context.Context, caller unit.Caller, id string, d p
 	}
 	refused := false
 	err = s.Update(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
-		a, refused, err = decide(u, caller, id, d, call)
+		a, refused, err = recordDecision(u, caller, id, d, call)
 		return err
 	})
 	failure := parley.AsError(err)
@@ -35,7 +35,7 @@ func (s *Service) Decide(ctx context.Context, caller unit.Caller, id string, d p
 	}
 	// Nothing of the call remains. What is left is to say why.
 	err = s.Update(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
-		a, _, err = decide(u, caller, id, d, refusedWith(failure))
+		a, _, err = recordDecision(u, caller, id, d, refusedWith(failure))
 		return err
 	})
 	return a, err
@@ -52,7 +52,7 @@ func refusedWith(why *parley.Error) unit.Execution {
 func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id string, d parley.Decision) (unit.Execution, error) {
 	var a parley.Approval
 	err := core.View(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
-		a, err = decidable(u, id)
+		a, err = findDecidable(u, id)
 		return err
 	})
 	if err != nil || !d.Approve {
@@ -70,11 +70,11 @@ func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id st
 	return call, nil
 }
 
-// decidable finds an approval that waits for a decision which is the caller's.
-func decidable(u *unit.Unit, id string) (parley.Approval, error) {
+// findDecidable finds an approval that waits for a decision which is the caller's.
+func findDecidable(u *unit.Unit, id string) (parley.Approval, error) {
 	a, err := approvals.Approval(u, id)
 	if err == nil {
-		err = mayDecide(u, a)
+		err = checkMayDecide(u, a)
 	}
 	if err == nil && a.State != parley.ApprovalPending {
 		err = work.DecidedAlready(a)
@@ -82,8 +82,8 @@ func decidable(u *unit.Unit, id string) (parley.Approval, error) {
 	return a, err
 }
 
-// mayDecide refuses who wants the call itself, who is not its manager, and an agent where a person must decide.
-func mayDecide(u *unit.Unit, a parley.Approval) error {
+// checkMayDecide refuses who wants the call itself, who is not its manager, and an agent where a person must decide.
+func checkMayDecide(u *unit.Unit, a parley.Approval) error {
 	if a.Agent == u.Me.ID {
 		return parley.Errorf(parley.NotPermitted, "%s cannot decide on its own call", u.Me.ID).Suggest("wait: whoever decides has been asked")
 	}
@@ -102,10 +102,10 @@ func mayDecide(u *unit.Unit, a parley.Approval) error {
 	return nil
 }
 
-// decide writes a decision down, makes the call if it is approved, and tells its caller. refused says that it was the
+// recordDecision writes a decision down, makes the call if it is approved, and tells its caller. refused says that it was the
 // call that failed.
-func decide(u *unit.Unit, caller unit.Caller, id string, d parley.Decision, call unit.Execution) (a parley.Approval, refused bool, err error) {
-	if a, err = decidable(u, id); err != nil {
+func recordDecision(u *unit.Unit, caller unit.Caller, id string, d parley.Decision, call unit.Execution) (a parley.Approval, refused bool, err error) {
+	if a, err = findDecidable(u, id); err != nil {
 		return a, false, err
 	}
 	to := parley.ApprovalDenied
@@ -123,14 +123,14 @@ func decide(u *unit.Unit, caller unit.Caller, id string, d parley.Decision, call
 	case err != nil:
 		return a, false, err
 	case d.Approve:
-		return execute(u, a, call)
+		return executeCall(u, a, call)
 	default:
 		return a, false, work.TellDenied(u, &a)
 	}
 }
 
-// execute makes an approved call in the name of its agent. What it returns is told at once, but for an ask's.
-func execute(u *unit.Unit, a parley.Approval, call unit.Execution) (after parley.Approval, refused bool, err error) {
+// executeCall makes an approved call in the name of its agent. What it returns is told at once, but for an ask's.
+func executeCall(u *unit.Unit, a parley.Approval, call unit.Execution) (after parley.Approval, refused bool, err error) {
 	agent, err := u.Agents().Find(a.Agent)
 	if err != nil {
 		return a, false, err

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// approvalLinkLasts is how long a person has to use a link, unless the approval expires before.
-const approvalLinkLasts = 7 * 24 * time.Hour
+// linkLifetime is how long a person has to use a link, unless the approval expires before.
+const linkLifetime = 7 * 24 * time.Hour
 
 // NewApprovalLink makes the secret of a link by which a person decides one approval, without signing in. It is good
 // for nothing else, and for nothing any more once the approval is decided.
@@ -30,7 +30,7 @@ func (s *Service) NewApprovalLink(ctx context.Context, approval, person string) 
 		case a.State != parley.ApprovalPending:
 			return parley.Errorf(parley.BadInput, "approval %s is %s", a.ID, a.State).Because(parley.Conflict).Suggest("look at what was decided")
 		}
-		t, err := approvalToken(u, a, person)
+		t, err := linkToken(u, a, person)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (s *Service) NewApprovalLink(ctx context.Context, approval, person string) 
 	return secret, nil
 }
 
-func approvalToken(u *unit.Unit, a parley.Approval, name string) (parley.Token, error) {
+func linkToken(u *unit.Unit, a parley.Approval, name string) (parley.Token, error) {
 	person, err := agents.Agent(u, name)
 	if err != nil {
 		return parley.Token{}, err
@@ -51,7 +51,7 @@ func approvalToken(u *unit.Unit, a parley.Approval, name string) (parley.Token, 
 	if person.Kind != parley.KindHuman {
 		return parley.Token{}, parley.Errorf(parley.BadInput, "%s is no person", person.ID).Suggest("agents decide by their own credential")
 	}
-	expires := u.Now.Add(approvalLinkLasts)
+	expires := u.Now.Add(linkLifetime)
 	if a.ExpiresAt != nil && a.ExpiresAt.Before(expires) {
 		expires = *a.ExpiresAt
 	}
@@ -63,7 +63,7 @@ func approvalToken(u *unit.Unit, a parley.Approval, name string) (parley.Token, 
 
 // ApprovalByLink shows the approval of a link, decided or not, as long as its person may see it.
 func (s *Service) ApprovalByLink(ctx context.Context, secret string) (a parley.Approval, err error) {
-	t, err := s.findApprovalLink(ctx, secret)
+	t, err := s.findLink(ctx, secret)
 	if err != nil {
 		return a, err
 	}
@@ -72,7 +72,7 @@ func (s *Service) ApprovalByLink(ctx context.Context, secret string) (a parley.A
 
 // DecideByLink decides the approval of a link, as the person it was made for.
 func (s *Service) DecideByLink(ctx context.Context, secret string, d parley.Decision) (parley.Approval, error) {
-	t, err := s.findApprovalLink(ctx, secret)
+	t, err := s.findLink(ctx, secret)
 	if err != nil {
 		return parley.Approval{}, err
 	}
@@ -81,15 +81,15 @@ func (s *Service) DecideByLink(ctx context.Context, secret string, d parley.Deci
 	}, t.Label, d)
 }
 
-func (s *Service) findApprovalLink(ctx context.Context, secret string) (t parley.Token, err error) {
+func (s *Service) findLink(ctx context.Context, secret string) (t parley.Token, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
-		return t, s.access.Strangers.Refuse(s.Config.Log, errApprovalLink())
+		return t, s.access.Strangers.Refuse(s.Config.Log, errBadLink())
 	}
 	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		t, err = access.GoodToken(tx, hash, s.Now())
 		if parley.CodeOf(err) == parley.NotPermitted || err == nil && t.Kind != parley.TokenApproval {
-			err = errApprovalLink()
+			err = errBadLink()
 		}
 		return err
 	})
@@ -99,8 +99,8 @@ func (s *Service) findApprovalLink(ctx context.Context, secret string) (t parley
 	return t, nil
 }
 
-// errApprovalLink is the same for a link that never was and one that is too old.
-func errApprovalLink() error {
+// errBadLink is the same for a link that never was and one that is too old.
+func errBadLink() error {
 	return parley.Errorf(parley.NotPermitted, "the link does not work, or not any more").Because(parley.Unauthenticated).
 		Suggest("decide on the hub: parley approval list")
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-const approvalPage = 100
+const defaultLimit = 100
 
 // Approvals lists approvals the caller may see, the newest first: of its own calls, and those it may decide; for owners
 // all.
 func (s *Service) Approvals(ctx context.Context, caller unit.Caller, f parley.ApprovalFilter) (list []parley.Approval, err error) {
-	f.Limit = unit.Clamp(f.Limit, approvalPage, 1000)
+	f.Limit = unit.Clamp(f.Limit, defaultLimit, 1000)
 	if f.State != "" && !f.State.Known() {
 		return nil, parley.Errorf(parley.BadInput, "%q is not a state of an approval", f.State).
 			Suggest("use pending, approved, executed, denied, expired or withdrawn")

@@ -28,7 +28,7 @@ func (s *Service) SweepApprovals(ctx context.Context) error {
 				return err
 			}
 			for i := range list {
-				if err := approvalDue(u, &list[i]); err != nil {
+				if err := expireOrRemind(u, &list[i]); err != nil {
 					return err
 				}
 			}
@@ -40,7 +40,7 @@ func (s *Service) SweepApprovals(ctx context.Context) error {
 	}
 }
 
-func approvalDue(u *unit.Unit, a *parley.Approval) error {
+func expireOrRemind(u *unit.Unit, a *parley.Approval) error {
 	if a.ExpiresAt == nil || a.ExpiresAt.After(u.Now) {
 		return holding.Remind(u, a)
 	}

@@ -24,7 +24,7 @@ func Calls(s *Service) map[string]unit.ApprovableCall {
 
 // directOrHold cancels a task, has it done again or gives it to somebody else. *parley.Held if that needs an approval.
 func directOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, args policy.TaskArgs) (view parley.TaskView, err error) {
-	view, err = onTask(ctx, core, caller, do, args.Task, func(u *unit.Unit, t *parley.Task) error {
+	view, err = changeTask(ctx, core, caller, do, args.Task, func(u *unit.Unit, t *parley.Task) error {
 		args.Task = t.ID
 		if err := tasks.Resolve(u, &args.Assignee); err != nil {
 			return err
@@ -71,7 +71,7 @@ func prepareTask(_ context.Context, as unit.Caller, args policy.TaskArgs) (unit.
 }
 
 func newTaskWords(u *unit.Unit, agent string, n parley.NewTask) (unit.CallWords, error) {
-	c := asContact(n)
+	c := contactOf(n)
 	w, err := contact.ContactWords(u, agent, c)
 	w.Parts = append(w.Parts, parley.ApprovalPart{Label: "Title", Text: n.Title}, parley.ApprovalPart{Label: "Under", Text: n.Parent},
 		parley.ApprovalPart{Label: "Reason", Text: n.DelegationReason})
@@ -83,7 +83,7 @@ func (s *Service) prepareNewTask(_ context.Context, as unit.Caller, n parley.New
 		return nil, err
 	}
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
-		made, err := askForTask(u, unit.Origin{Caller: as, Approved: &a}, n)
+		made, err := requestTask(u, unit.Origin{Caller: as, Approved: &a}, n)
 		if err != nil {
 			return unit.Result{}, err
 		}

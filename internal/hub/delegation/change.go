@@ -22,7 +22,7 @@ func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewT
 		return view, err
 	}
 	if n.Assignee != "" { // else nothing is sent
-		c, err := contact.CheckContact(ctx, s.contact, caller, unit.OpMakeTask, asContact(n))
+		c, err := contact.CheckContact(ctx, s.contact, caller, unit.OpMakeTask, contactOf(n))
 		if err != nil {
 			return view, err
 		}
@@ -36,11 +36,11 @@ func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewT
 		if err != nil {
 			return err
 		}
-		made, err := askForTask(u, o, n)
+		made, err := requestTask(u, o, n)
 		if err != nil {
 			return err
 		}
-		view, err = showTask(u, made.Task)
+		view, err = viewTask(u, made.Task)
 		view.Notices, view.UnknownMentions = made.Notices, u.UnknownNames
 		return err
 	})
@@ -49,13 +49,13 @@ func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewT
 	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolNewTask, n)
 }
 
-func askForTask(u *unit.Unit, o unit.Origin, n parley.NewTask) (parley.Contacted, error) {
+func requestTask(u *unit.Unit, o unit.Origin, n parley.NewTask) (parley.Contacted, error) {
 	o.Work = unit.TaskDetails{Title: n.Title, Parent: n.Parent, Reason: n.DelegationReason}
-	return makeTask(u, o, asContact(n))
+	return makeTask(u, o, contactOf(n))
 }
 
-// asContact is the contact that a new task is for its assignee.
-func asContact(n parley.NewTask) parley.Contact {
+// contactOf is the contact that a new task is for its assignee.
+func contactOf(n parley.NewTask) parley.Contact {
 	c := parley.Contact{
 		Pattern: parley.PatternDelegate, Agent: n.Assignee, Message: n.Text, Priority: n.Priority, Deadline: n.Deadline, After: n.DependsOn,
 		Artifacts: n.Artifacts, IdempotencyKey: n.IdempotencyKey,
@@ -82,8 +82,8 @@ func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contac
 	return made, err
 }
 
-// showTask is a task as the caller sees it, by its id.
-func showTask(u *unit.Unit, id string) (parley.TaskView, error) {
+// viewTask is a task as the caller sees it, by its id.
+func viewTask(u *unit.Unit, id string) (parley.TaskView, error) {
 	t, err := u.Tasks().Get(id)
 	if err != nil {
 		return parley.TaskView{}, err
@@ -91,8 +91,8 @@ func showTask(u *unit.Unit, id string) (parley.TaskView, error) {
 	return tasks.NewViewer(u).View(t)
 }
 
-// onTask does something to a task, and shows what has become of it.
-func onTask(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, id string, change func(*unit.Unit, *parley.Task) error) (view parley.TaskView, err error) {
+// changeTask does something to a task, and shows what has become of it.
+func changeTask(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, id string, change func(*unit.Unit, *parley.Task) error) (view parley.TaskView, err error) {
 	err = core.Update(ctx, caller, do, func(u *unit.Unit) error {
 		t, err := taskToChange(u, caller, id)
 		if err != nil {
@@ -101,7 +101,7 @@ func onTask(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op
 		if err := change(u, &t); err != nil {
 			return err
 		}
-		view, err = showTask(u, t.ID)
+		view, err = viewTask(u, t.ID)
 		return err
 	})
 	return view, err
@@ -111,7 +111,7 @@ func onTask(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op
 // caller's run.
 func taskToChange(u *unit.Unit, caller unit.Caller, id string) (parley.Task, error) {
 	if id == "" {
-		r, err := liveRunOf(u, caller)
+		r, err := callerRun(u, caller)
 		if err != nil {
 			return parley.Task{}, err
 		}
@@ -124,22 +124,22 @@ func taskToChange(u *unit.Unit, caller unit.Caller, id string) (parley.Task, err
 	if err == nil {
 		return t, nil
 	}
-	if managed, found := managedTask(u, id); found {
+	if managed, found := findManagedTask(u, id); found {
 		return managed, nil
 	}
 	return t, err
 }
 
-// liveRunOf is the run that a caller is; nothing if it is none.
-func liveRunOf(u *unit.Unit, caller unit.Caller) (r parley.Run, err error) {
+// callerRun is the run that a caller is; nothing if it is none.
+func callerRun(u *unit.Unit, caller unit.Caller) (r parley.Run, err error) {
 	if caller.Run == "" {
 		return r, nil
 	}
 	return runs.LiveRun(u, caller.Run)
 }
 
-// managedTask is a task of somebody whose manager the caller is.
-func managedTask(u *unit.Unit, id string) (parley.Task, bool) {
+// findManagedTask is a task of somebody whose manager the caller is.
+func findManagedTask(u *unit.Unit, id string) (parley.Task, bool) {
 	t, err := u.Tasks().Get(tasks.TaskKey(id))
 	if err != nil {
 		return t, false
@@ -154,7 +154,7 @@ func (s *Service) UpdateTask(ctx context.Context, caller unit.Caller, id string,
 	if err := c.Check(s.Config.Limits); err != nil {
 		return parley.TaskView{}, err
 	}
-	return onTask(ctx, s.Core, caller, unit.OpUpdateTask, id, func(u *unit.Unit, t *parley.Task) error {
+	return changeTask(ctx, s.Core, caller, unit.OpUpdateTask, id, func(u *unit.Unit, t *parley.Task) error {
 		if !work.SpeaksFor(u, *t) {
 			return parley.Errorf(parley.NotPermitted, "%s is for %s to speak of", t.ID, t.Assignee).
 				Suggest("its requester may cancel it, have it done again or give it to somebody else")

@@ -12,28 +12,28 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-const usualAttention = 10
+const defaultAttention = 10
 
 // Attention is what needs the caller: calls to decide about, dead letters if it is an owner, asks and tasks for it, and
 // messages that it must acknowledge or answer. Each thing is listed once, at most limit (0: 10) of a kind.
 func (s *Service) Attention(ctx context.Context, caller unit.Caller, limit int) (needs parley.Attention, err error) {
-	limit = unit.Clamp(limit, usualAttention, work.MostWanted)
+	limit = unit.Clamp(limit, defaultAttention, work.MostWanted)
 	err = s.View(ctx, caller, unit.OpAttention, func(u *unit.Unit) error {
 		u.LeaveOut(nil)
 		needs = parley.Attention{Items: []parley.AttentionItem{}, Totals: map[parley.AttentionKind]int{}}
-		wanted, err := wantedNow(u)
+		wanted, err := findActionable(u)
 		if err != nil {
 			return err
 		}
-		needs.Items = append(needs.Items, toAnswer(wanted)...)
-		for _, find := range []func(*unit.Unit) ([]parley.AttentionItem, error){toDecide, deadItems, toDo} {
+		needs.Items = append(needs.Items, messageItems(wanted)...)
+		for _, find := range []func(*unit.Unit) ([]parley.AttentionItem, error){approvalItems, deadLetterItems, taskItems} {
 			list, err := find(u)
 			if err != nil {
 				return err
 			}
 			needs.Items = append(needs.Items, list...)
 		}
-		needs.Unread, err = unreadBeside(u, wanted)
+		needs.Unread, err = countUnread(u, wanted)
 		return err
 	})
 	needs.Items = slices.DeleteFunc(needs.Items, func(i parley.AttentionItem) bool {
@@ -50,8 +50,8 @@ var attentionOrder = []parley.AttentionKind{
 	parley.AttentionApproval, parley.AttentionDeadLetter, parley.AttentionAsk, parley.AttentionTask, parley.AttentionAck, parley.AttentionReply,
 }
 
-// toDecide are the calls that wait for the caller's decision. An owner may also decide for a manager, but need not.
-func toDecide(u *unit.Unit) (items []parley.AttentionItem, err error) {
+// approvalItems are the calls that wait for the caller's decision. An owner may also decide for a manager, but need not.
+func approvalItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	list, err := approvals.ListApprovals(u, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: work.MostWanted})
 	for _, a := range list {
 		if a.Agent == u.Me.ID || a.Decider != u.Me.ID && (a.Decider != "" || !u.Owner()) {
@@ -65,8 +65,8 @@ func toDecide(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	return items, err
 }
 
-// deadItems are the dead letters, which only owners handle.
-func deadItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
+// deadLetterItems are the dead letters, which only owners handle.
+func deadLetterItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	if !u.Owner() {
 		return nil, nil
 	}
@@ -84,14 +84,14 @@ func deadItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	return items, err
 }
 
-// wantedItem is a delivery that its recipient must act on, with its message.
-type wantedItem struct {
+// actionable is a delivery that its recipient must act on, with its message.
+type actionable struct {
 	parley.Delivery
 	message parley.Message
 }
 
-// wantedNow are the deliveries that the caller must act on, the newest first.
-func wantedNow(u *unit.Unit) (items []wantedItem, err error) {
+// findActionable are the deliveries that the caller must act on, the newest first.
+func findActionable(u *unit.Unit) (items []actionable, err error) {
 	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Wanted: true, Limit: work.MostWanted})
 	for _, d := range list {
 		m, err := u.Messages().Get(d.Message)
@@ -106,14 +106,14 @@ func wantedNow(u *unit.Unit) (items []wantedItem, err error) {
 			return nil, err
 		}
 		if wanted {
-			items = append(items, wantedItem{d, m})
+			items = append(items, actionable{d, m})
 		}
 	}
 	return items, err
 }
 
-// toAnswer are the asks to the caller, and the messages that it must acknowledge or answer. toDo and toDecide list the rest.
-func toAnswer(wanted []wantedItem) (items []parley.AttentionItem) {
+// messageItems are the asks to the caller, and the messages that it must acknowledge or answer. toDo and toDecide list the rest.
+func messageItems(wanted []actionable) (items []parley.AttentionItem) {
 	for _, d := range wanted {
 		m := d.message
 		item := parley.AttentionItem{
@@ -134,8 +134,8 @@ func toAnswer(wanted []wantedItem) (items []parley.AttentionItem) {
 	return items
 }
 
-// toDo are the open tasks of the caller.
-func toDo(u *unit.Unit) (items []parley.AttentionItem, err error) {
+// taskItems are the open tasks of the caller.
+func taskItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	list, err := u.Tasks().List(parley.TaskFilter{Assignee: u.Me.ID, Open: true, Limit: work.MostWanted}, "")
 	for _, t := range list {
 		items = append(items, parley.AttentionItem{
@@ -145,8 +145,8 @@ func toDo(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	return items, err
 }
 
-// unreadBeside is how many open deliveries the caller's inbox has beside those that it must act on.
-func unreadBeside(u *unit.Unit, wanted []wantedItem) (int, error) {
+// countUnread is how many open deliveries the caller's inbox has beside those that it must act on.
+func countUnread(u *unit.Unit, wanted []actionable) (int, error) {
 	inbox, err := u.Queue().Inbox(u.Me.ID)
 	open := inbox.Waking + inbox.Quiet + inbox.Work
 	for _, d := range wanted {

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// circleOf is the rule by which events are cut to their readers' rights.
-func circleOf(e parley.Event) unit.Circle {
+// audienceOf is the rule by which events are cut to their readers' rights.
+func audienceOf(e parley.Event) unit.Circle {
 	switch {
 	case e.Kind == parley.EventCursorMoved:
 		return unit.Circle{Readers: e.Conversation, Only: e.Agent}
@@ -21,7 +21,7 @@ func circleOf(e parley.Event) unit.Circle {
 	case e.Kind.Within("run"), e.Kind == parley.EventPermission:
 		return unit.Circle{Also: e.Agent}
 	case e.Kind.Within("task"), e.Kind.Within("approval"):
-		return circleOfWork(e)
+		return audienceOfWork(e)
 	case e.Conversation != "":
 		return unit.Circle{Readers: e.Conversation}
 	case e.Kind.Within("agent"):
@@ -35,12 +35,12 @@ func circleOf(e parley.Event) unit.Circle {
 
 // MaySee says whether an event is for the caller. readable remembers conversations looked at.
 func MaySee(u *unit.Unit, e parley.Event, readable map[string]bool) (bool, error) {
-	c := circleOf(e)
+	c := audienceOf(e)
 	switch {
 	case u.SeesAll(), c.Everybody, c.Also == u.Me.ID:
 		return true, nil
 	case c.Task != "", c.Approval != "":
-		concerned, err := concernedIn(u.Tx, c)
+		concerned, err := participantsOf(u.Tx, c)
 		return slices.Contains(concerned, u.Me.ID), err
 	case c.Readers == "", c.Only != "" && c.Only != u.Me.ID:
 		return false, nil
@@ -56,65 +56,65 @@ func MaySee(u *unit.Unit, e parley.Event, readable map[string]bool) (bool, error
 	return err == nil, nil
 }
 
-// hearers are those an event is for, beside those who see everything.
-type hearers struct {
+// recipients are those an event is for, beside those who see everything.
+type recipients struct {
 	everybody bool
 	agents    []string
 }
 
-func (h hearers) has(agent string) bool { return h.everybody || slices.Contains(h.agents, agent) }
+func (h recipients) has(agent string) bool { return h.everybody || slices.Contains(h.agents, agent) }
 
-// hearersOf is MaySee for all participants at once. readers remembers conversations looked at.
-func hearersOf(tx storage.Tx, e parley.Event, readers map[string]hearers) (hearers, error) {
-	c := circleOf(e)
+// recipientsOf is MaySee for all participants at once. readers remembers conversations looked at.
+func recipientsOf(tx storage.Tx, e parley.Event, readers map[string]recipients) (recipients, error) {
+	c := audienceOf(e)
 	if c.Task != "" || c.Approval != "" {
-		concerned, err := concernedIn(tx, c)
-		return hearers{agents: concerned}, err
+		concerned, err := participantsOf(tx, c)
+		return recipients{agents: concerned}, err
 	}
 	found, known := readers[c.Readers]
 	if !known && c.Readers != "" {
 		var err error
 		if found, err = readersOf(tx, c.Readers); err != nil {
-			return hearers{}, err
+			return recipients{}, err
 		}
 		readers[c.Readers] = found
 	}
 	switch {
 	case c.Everybody, found.everybody && c.Only == "":
-		return hearers{everybody: true}, nil
+		return recipients{everybody: true}, nil
 	case c.Only != "" && found.has(c.Only):
-		return hearers{agents: []string{c.Only}}, nil
+		return recipients{agents: []string{c.Only}}, nil
 	case c.Only != "":
-		return hearers{}, nil
+		return recipients{}, nil
 	case c.Also != "":
-		return hearers{agents: append(slices.Clip(found.agents), c.Also)}, nil
+		return recipients{agents: append(slices.Clip(found.agents), c.Also)}, nil
 	default:
 		return found, nil
 	}
 }
 
 // readersOf are those who may read a conversation. What is gone has none.
-func readersOf(tx storage.Tx, id string) (hearers, error) {
+func readersOf(tx storage.Tx, id string) (recipients, error) {
 	c, err := tx.Conversations().Find(id)
 	switch {
 	case errors.Is(err, parley.ErrNotFound):
-		return hearers{}, nil
+		return recipients{}, nil
 	case err != nil || c.ReadableByAll():
-		return hearers{everybody: true}, err
+		return recipients{everybody: true}, err
 	case c.FixedMembers():
-		return hearers{agents: c.SetMembers()}, nil
+		return recipients{agents: c.SetMembers()}, nil
 	}
 	members, err := tx.Members().List(id)
 	ids := make([]string, len(members))
 	for i, m := range members {
 		ids[i] = m.Agent
 	}
-	return hearers{agents: ids}, err
+	return recipients{agents: ids}, err
 }
 
-// circleOfWork is whom an event about a task or an approval is for. Its data names it; one that names nothing is
+// audienceOfWork is whom an event about a task or an approval is for. Its data names it; one that names nothing is
 // for owners alone.
-func circleOfWork(e parley.Event) unit.Circle {
+func audienceOfWork(e parley.Event) unit.Circle {
 	var about struct{ Task, Approval string }
 	if json.Unmarshal(e.Data, &about) != nil {
 		return unit.Circle{}
@@ -125,10 +125,10 @@ func circleOfWork(e parley.Event) unit.Circle {
 	return unit.Circle{Approval: about.Approval}
 }
 
-// concernedIn are those whom a circle of a task or an approval is made of, beside owners.
-func concernedIn(tx storage.Tx, c unit.Circle) ([]string, error) {
+// participantsOf are those whom a circle of a task or an approval is made of, beside owners.
+func participantsOf(tx storage.Tx, c unit.Circle) ([]string, error) {
 	if c.Task != "" {
-		return concernedInTask(tx, c.Task)
+		return participantsOfTask(tx, c.Task)
 	}
 	a, err := tx.Approvals().Get(c.Approval)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -137,8 +137,8 @@ func concernedIn(tx storage.Tx, c unit.Circle) ([]string, error) {
 	return []string{a.Agent, a.Decider}, err
 }
 
-// concernedInTask are those who may see a task: who asked for it or for one above it, or is to do one of these.
-func concernedInTask(tx storage.Tx, id string) (list []string, err error) {
+// participantsOfTask are those who may see a task: who asked for it or for one above it, or is to do one of these.
+func participantsOfTask(tx storage.Tx, id string) (list []string, err error) {
 	for id != "" {
 		found, err := tx.Tasks().GetAll([]string{id})
 		if err != nil || len(found) == 0 {

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	saveEvery = time.Second
-	mostAhead = 4096 // events and deliveries that are told again after a crash, and one batch
+	saveEvery  = time.Second
+	maxUnsaved = 4096 // events and deliveries that are told again after a crash, and one batch
 )
 
 // cursor is how far a follower has come. It is stored later than it moves, so that not every post costs another commit for
 // each who follows: what a crash forgets is told again.
 type cursor struct {
-	store storage.Store
-	name  string
-	at    atomic.Int64     // the last event that was told; notBegun before it is known
-	ahead int              // what was told since it was stored
-	since time.Time        // when the first of it was
-	due   <-chan time.Time // when to store it; nil: it is stored
+	store     storage.Store
+	name      string
+	at        atomic.Int64     // the last event that was told; notBegun before it is known
+	unsaved   int              // what was told since it was stored
+	since     time.Time        // when the first of it was
+	saveTimer <-chan time.Time // when to store it; nil: it is stored
 }
 
 const notBegun = -1
@@ -34,8 +34,8 @@ func newCursor(store storage.Store, name string) *cursor {
 	return c
 }
 
-// told is the last event that was told, unless that is not known yet.
-func (c *cursor) told() (at int64, begun bool) {
+// lastTaken is the last event that was told, unless that is not known yet.
+func (c *cursor) lastTaken() (at int64, begun bool) {
 	at = c.at.Load()
 	return at, at != notBegun
 }
@@ -74,25 +74,25 @@ func (c *cursor) position(tx storage.Tx) (int64, error) {
 	return c.at.Load(), err
 }
 
-// move notes that a batch was told.
-func (c *cursor) move(batch []Followed) {
+// advance notes that a batch was told.
+func (c *cursor) advance(batch []Followed) {
 	c.at.Store(batch[len(batch)-1].Num)
 	for _, f := range batch {
-		c.ahead += 1 + len(f.Deliveries)
+		c.unsaved += 1 + len(f.Deliveries)
 	}
-	if c.due == nil {
-		c.since, c.due = time.Now(), time.After(saveEvery)
+	if c.saveTimer == nil {
+		c.since, c.saveTimer = time.Now(), time.After(saveEvery)
 	}
 }
 
-// mustSave says whether it is time to store it.
-func (c *cursor) mustSave() bool {
-	return c.due != nil && (c.ahead >= mostAhead || time.Since(c.since) >= saveEvery)
+// saveIsDue says whether it is time to store it.
+func (c *cursor) saveIsDue() bool {
+	return c.saveTimer != nil && (c.unsaved >= maxUnsaved || time.Since(c.since) >= saveEvery)
 }
 
 // save stores it, if it has moved. Where another process has come further, that stays.
 func (c *cursor) save(ctx context.Context) error {
-	if c.due == nil {
+	if c.saveTimer == nil {
 		return nil
 	}
 	at := c.at.Load()
@@ -107,7 +107,7 @@ func (c *cursor) save(ctx context.Context) error {
 		return c.save(ctx)
 	}
 	if err == nil {
-		c.ahead, c.due = 0, nil
+		c.unsaved, c.saveTimer = 0, nil
 	}
 	return err
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	followBatch = 200             // events handed over at once
-	followPoll  = 2 * time.Second // for what other processes write
-	followPause = 100 * time.Millisecond
-	followLong  = 10 * time.Second // pauses double up to it
+	followBatch    = 200             // events handed over at once
+	followPoll     = 2 * time.Second // for what other processes write
+	minFollowPause = 100 * time.Millisecond
+	maxFollowPause = 10 * time.Second // pauses double up to it
 )
 
 // Follower is told everything that happens, in order.
@@ -40,16 +40,16 @@ type Followed struct {
 // Follow makes a service that tells a follower everything that happens: from now on when nobody has followed by this name
 // before, else from where the last one has come to. How far that is, is stored a little later: at least once, through restarts.
 func (s *Service) Follow(name string, f Follower) *service.Service {
-	return service.New((&following{hub: s, follower: f, cursor: newCursor(s.Store, name), wake: make(chan struct{}, 1)}).run)
+	return service.New((&followLoop{hub: s, follower: f, cursor: newCursor(s.Store, name), wake: make(chan struct{}, 1)}).run)
 }
 
 // followers are those to be woken by commits.
 type followers struct {
 	mu  sync.Mutex
-	all map[*following]struct{}
+	all map[*followLoop]struct{}
 }
 
-func (f *followers) poke() {
+func (f *followers) wakeAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for one := range f.all {
@@ -57,11 +57,11 @@ func (f *followers) poke() {
 	}
 }
 
-func (f *followers) add(one *following) (remove func()) {
+func (f *followers) add(one *followLoop) (remove func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.all == nil {
-		f.all = map[*following]struct{}{}
+		f.all = map[*followLoop]struct{}{}
 	}
 	f.all[one] = struct{}{}
 	return func() {
@@ -71,21 +71,21 @@ func (f *followers) add(one *following) (remove func()) {
 	}
 }
 
-// behind is how many events up to the newest each follower that has begun has not been told yet, by its name.
-func (f *followers) behind(newest int64) map[string]int64 {
+// lags is how many events up to the newest each follower that has begun has not been told yet, by its name.
+func (f *followers) lags(newest int64) map[string]int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	behind := map[string]int64{}
 	for one := range f.all {
-		if at, begun := one.told(); begun {
+		if at, begun := one.lastTaken(); begun {
 			behind[one.name] = max(newest-at, 0)
 		}
 	}
 	return behind
 }
 
-// following is one follower at work.
-type following struct {
+// followLoop is one follower at work.
+type followLoop struct {
 	*cursor
 	hub      *Service
 	follower Follower
@@ -93,12 +93,12 @@ type following struct {
 	gap      int64 // the log is known to begin after this number, though not all before it was told
 }
 
-func (f *following) run(ctx context.Context, started func()) {
+func (f *followLoop) run(ctx context.Context, started func()) {
 	defer f.hub.followers.add(f)()
-	defer f.storeAtTheStop(ctx)
+	defer f.saveAtStop(ctx)
 	again := time.NewTicker(followPoll)
 	defer again.Stop()
-	pause := followPause
+	pause := minFollowPause
 	err := f.begin(ctx)
 	started()
 	for {
@@ -106,11 +106,11 @@ func (f *following) run(ctx context.Context, started func()) {
 			err = f.catchUp(ctx)
 		}
 		if err == nil {
-			pause = followPause
+			pause = minFollowPause
 			select {
 			case <-f.wake:
 			case <-again.C:
-			case <-f.due:
+			case <-f.saveTimer:
 			case <-ctx.Done():
 			}
 		}
@@ -119,22 +119,22 @@ func (f *following) run(ctx context.Context, started func()) {
 		}
 		if err != nil {
 			f.hub.Config.Log.Warn("who follows the order cannot go on, will try again", "follower", f.name, "in", pause, "error", err)
-			rest(ctx, pause)
-			pause, err = min(2*pause, followLong), nil
+			sleep(ctx, pause)
+			pause, err = min(2*pause, maxFollowPause), nil
 		}
 	}
 }
 
-// storeAtTheStop stores what was told, so that nothing is told again by the next process.
-func (f *following) storeAtTheStop(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), followLong)
+// saveAtStop stores what was told, so that nothing is told again by the next process.
+func (f *followLoop) saveAtStop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFollowPause)
 	defer cancel()
 	if err := f.save(ctx); err != nil {
 		f.hub.Config.Log.Warn("how far a follower has come could not be stored, the end will be told again", "follower", f.name, "error", err)
 	}
 }
 
-func rest(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -144,7 +144,7 @@ func rest(ctx context.Context, d time.Duration) {
 }
 
 // catchUp hands over all there is.
-func (f *following) catchUp(ctx context.Context) error {
+func (f *followLoop) catchUp(ctx context.Context) error {
 	for {
 		more, err := f.step(ctx)
 		if err != nil || !more {
@@ -154,8 +154,8 @@ func (f *following) catchUp(ctx context.Context) error {
 }
 
 // step hands over the next events and says whether there may be more.
-func (f *following) step(ctx context.Context) (more bool, err error) {
-	if f.mustSave() {
+func (f *followLoop) step(ctx context.Context) (more bool, err error) {
+	if f.saveIsDue() {
 		if err := f.save(ctx); err != nil {
 			return false, err
 		}
@@ -170,18 +170,18 @@ func (f *following) step(ctx context.Context) (more bool, err error) {
 	case err != nil:
 		return false, err
 	}
-	f.move(batch)
+	f.advance(batch)
 	return true, nil
 }
 
 // read is what comes next: at most followBatch events, fewer where messages are large.
-func (f *following) read(ctx context.Context) (batch []Followed, err error) {
+func (f *followLoop) read(ctx context.Context) (batch []Followed, err error) {
 	err = f.hub.Store.View(ctx, func(tx storage.Tx) error {
 		after, err := f.position(tx)
 		if err != nil {
 			return err
 		}
-		if err := f.lookForGap(tx, after); err != nil {
+		if err := f.warnOfGap(tx, after); err != nil {
 			return err
 		}
 		events, err := tx.Log().Events(after, followBatch)
@@ -217,9 +217,9 @@ func withMessages(tx storage.Tx, after int64, events []parley.Event) ([]Followed
 	return batch, nil
 }
 
-// lookForGap warns, once, of events that were erased for their age before the follower was told of them. Messages stay until
+// warnOfGap warns, once, of events that were erased for their age before the follower was told of them. Messages stay until
 // they are erased themselves.
-func (f *following) lookForGap(tx storage.Tx, after int64) error {
+func (f *followLoop) warnOfGap(tx storage.Tx, after int64) error {
 	oldest, _, err := tx.Log().Bounds()
 	if err == nil && after+1 < oldest && f.gap != oldest {
 		f.gap = oldest
@@ -229,13 +229,13 @@ func (f *following) lookForGap(tx storage.Tx, after int64) error {
 }
 
 const (
-	awaitFollower = time.Second
-	awaitPause    = 5 * time.Millisecond
+	awaitFollowerTimeout = time.Second
+	awaitFollowerPoll    = 5 * time.Millisecond
 )
 
 // AwaitFollower waits, but not for long, until a follower of this process was told what has happened so far.
 func (s *Service) AwaitFollower(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(ctx, awaitFollower)
+	ctx, cancel := context.WithTimeout(ctx, awaitFollowerTimeout)
 	defer cancel()
 	var upTo int64
 	err := s.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -243,9 +243,9 @@ func (s *Service) AwaitFollower(ctx context.Context, name string) {
 		return err
 	})
 	for err == nil && ctx.Err() == nil {
-		if s.followers.behind(upTo)[name] == 0 {
+		if s.followers.lags(upTo)[name] == 0 {
 			return // whoever reads what it has made finds out
 		}
-		rest(ctx, awaitPause)
+		sleep(ctx, awaitFollowerPoll)
 	}
 }

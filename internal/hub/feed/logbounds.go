@@ -16,8 +16,8 @@ func (s *Service) LastEvent(ctx context.Context, caller unit.Caller) (newest int
 	return newest, err
 }
 
-// mustReach returns E003 if the log does not reach back, or forward, to a number.
-func mustReach(after, oldest, newest int64) error {
+// checkLogReaches returns E003 if the log does not reach back, or forward, to a number.
+func checkLogReaches(after, oldest, newest int64) error {
 	var err *parley.Error
 	switch {
 	case after+1 >= oldest && after <= newest:

@@ -24,8 +24,8 @@ func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 		return nil
 	}
 	waits := false // mostly nothing of what an owner sees is for it: then nothing is written
-	err := s.hub.View(ctx, s.caller, unit.OpFollowEvents, func(sc *unit.Unit) error {
-		return accepted(sc, posted, func(*parley.Delivery) error {
+	err := s.hub.View(ctx, s.caller, unit.OpFollowEvents, func(u *unit.Unit) error {
+		return eachAccepted(u, posted, func(*parley.Delivery) error {
 			waits = true
 			return nil
 		})
@@ -33,13 +33,13 @@ func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 	if err != nil || !waits {
 		return err
 	}
-	return s.hub.Write(ctx, s.caller, unit.OpFollowEvents, func(sc *unit.Unit) error {
-		return accepted(sc, posted, func(d *parley.Delivery) error { return deliveries.Move(sc, d, parley.DeliveryDelivered, nil) })
+	return s.hub.Write(ctx, s.caller, unit.OpFollowEvents, func(u *unit.Unit) error {
+		return eachAccepted(u, posted, func(d *parley.Delivery) error { return deliveries.Move(u, d, parley.DeliveryDelivered, nil) })
 	})
 }
 
-// accepted calls do with those deliveries of messages to the caller that nobody has fetched yet.
-func accepted(u *unit.Unit, messages []string, do func(*parley.Delivery) error) error {
+// eachAccepted calls do with those deliveries of messages to the caller that nobody has fetched yet.
+func eachAccepted(u *unit.Unit, messages []string, do func(*parley.Delivery) error) error {
 	list, err := u.Deliveries().GetAll(u.Me.ID, messages)
 	for i := range list {
 		if err == nil && list[i].State == parley.DeliveryAccepted {

@@ -26,14 +26,14 @@ func Step(ctx context.Context, s *Service) (more bool) { return s.stream.step(ct
 func OpenStreams(s *Service) int { return s.stream.subscriberCount() }
 
 // Behind is how many events up to the newest each follower that has begun has not been told yet, by its name.
-func Behind(s *Service, newest int64) map[string]int64 { return s.followers.behind(newest) }
+func Behind(s *Service, newest int64) map[string]int64 { return s.followers.lags(newest) }
 
 // AfterCommit has streams and followers read on.
 func AfterCommit(s *Service) func(*unit.Changes) {
 	return func(c *unit.Changes) {
-		s.stream.doubt(c.Unsettling)
-		s.stream.poke()
-		s.followers.poke()
+		s.stream.dropUnreadable(c.Unsettling)
+		s.stream.wakeUp()
+		s.followers.wakeAll()
 	}
 }
 

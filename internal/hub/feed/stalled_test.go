@@ -21,7 +21,7 @@ func TestStalledSubscribersShareWhatWaitsForThem(t *testing.T) {
 	}
 	before := heap()
 	for n := range int64(streamQueue) {
-		st.tell(news{&parley.Event{Num: n + 1, Kind: parley.EventMessagePosted, Message: strings.Repeat("m", 200)}, hearers{everybody: true}})
+		st.route(routedEvent{&parley.Event{Num: n + 1, Kind: parley.EventMessagePosted, Message: strings.Repeat("m", 200)}, recipients{everybody: true}})
 	}
 	for _, all := range st.open {
 		for s := range all {

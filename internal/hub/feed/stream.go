@@ -41,25 +41,25 @@ type stream struct {
 	open   map[string]subscribers // by participant
 	owners subscribers            // the live ones who see everything
 	live   int
-	last   int64  // what happened up to here is in the queues
-	kept   []news // what happened last
-	from   int64  // all that happened after this, up to last, is kept
+	last   int64         // what happened up to here is in the queues
+	kept   []routedEvent // what happened last
+	from   int64         // all that happened after this, up to last, is kept
 }
 
 type subscribers map[*Subscription]struct{}
 
-// news is an event and whom it is for.
-type news struct {
+// routedEvent is an event and whom it is for.
+type routedEvent struct {
 	*parley.Event
-	hearers
+	recipients
 }
 
 func newStream(store storage.Store) *stream {
 	return &stream{store: store, wake: make(chan struct{}, 1), open: map[string]subscribers{}, owners: subscribers{}}
 }
 
-// poke says that there may be new events.
-func (st *stream) poke() { local.Signal(st.wake) }
+// wakeUp says that there may be new events.
+func (st *stream) wakeUp() { local.Signal(st.wake) }
 
 // subscriberCount is how many there are.
 func (st *stream) subscriberCount() (n int) {
@@ -106,7 +106,7 @@ func (st *stream) step(ctx context.Context) bool {
 	st.last = list[len(list)-1].Num
 	st.keep(list)
 	for _, n := range list {
-		st.tell(n)
+		st.route(n)
 	}
 	return len(list) == streamPage
 }
@@ -117,16 +117,16 @@ func (st *stream) position() (last int64, awaited bool) {
 	return st.last, st.live > 0
 }
 
-func (st *stream) read(ctx context.Context, after int64) (list []news, err error) {
+func (st *stream) read(ctx context.Context, after int64) (list []routedEvent, err error) {
 	err = st.store.View(ctx, func(tx storage.Tx) error {
 		events, err := tx.Log().Events(after, streamPage)
-		readers := map[string]hearers{}
+		readers := map[string]recipients{}
 		for _, e := range events {
-			to, hearersErr := hearersOf(tx, e, readers)
+			to, hearersErr := recipientsOf(tx, e, readers)
 			if hearersErr != nil {
 				return hearersErr
 			}
-			list = append(list, news{&e, to})
+			list = append(list, routedEvent{&e, to})
 		}
 		return err
 	})
@@ -134,7 +134,7 @@ func (st *stream) read(ctx context.Context, after int64) (list []news, err error
 }
 
 // keep remembers what happened last. st.mu is held.
-func (st *stream) keep(list []news) {
+func (st *stream) keep(list []routedEvent) {
 	st.kept = append(st.kept, list...)
 	if over := len(st.kept) - streamKept; over > streamKept {
 		st.from = st.kept[over-1].Num
@@ -142,38 +142,38 @@ func (st *stream) keep(list []news) {
 	}
 }
 
-// tell puts an event into the queues of those it is for. st.mu is held.
-func (st *stream) tell(n news) {
+// route puts an event into the queues of those it is for. st.mu is held.
+func (st *stream) route(n routedEvent) {
 	for s := range st.owners {
-		st.offer(s, n.Event)
+		st.enqueue(s, n.Event)
 	}
 	switch {
 	case n.everybody:
 		for _, all := range st.open {
-			st.offerAll(all, n.Event)
+			st.enqueueAll(all, n.Event)
 		}
 	default:
 		for _, agent := range n.agents {
-			st.offerAll(st.open[agent], n.Event)
+			st.enqueueAll(st.open[agent], n.Event)
 		}
 	}
 	if unit.Unsettles(*n.Event) {
-		st.unsettle(*n.Event)
+		st.resetSubscribers(*n.Event)
 	}
 }
 
-func (st *stream) offerAll(all subscribers, e *parley.Event) {
+func (st *stream) enqueueAll(all subscribers, e *parley.Event) {
 	for s := range all {
-		st.offer(s, e)
+		st.enqueue(s, e)
 	}
 }
 
-// offer puts an event into the queue of a subscription, once. st.mu is held.
-func (st *stream) offer(s *Subscription, e *parley.Event) {
-	if !s.live || e.Num <= s.offered {
+// enqueue puts an event into the queue of a subscription, once. st.mu is held.
+func (st *stream) enqueue(s *Subscription, e *parley.Event) {
+	if !s.live || e.Num <= s.queuedUpTo {
 		return
 	}
-	s.offered = e.Num
+	s.queuedUpTo = e.Num
 	switch {
 	case !s.filter.Selects(*e):
 	case len(s.queue) == streamQueue:
@@ -184,21 +184,21 @@ func (st *stream) offer(s *Subscription, e *parley.Event) {
 	}
 }
 
-// doubt is called after a commit, before anybody is told of it: what was queued for those who may see
+// dropUnreadable is called after a commit, before anybody is told of it: what was queued for those who may see
 // less now is not read out any more.
-func (st *stream) doubt(events []parley.Event) {
+func (st *stream) dropUnreadable(events []parley.Event) {
 	if len(events) == 0 {
 		return
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for _, e := range events {
-		st.unsettle(e)
+		st.resetSubscribers(e)
 	}
 }
 
-// unsettle lets those fall behind who may see less after an event. st.mu is held.
-func (st *stream) unsettle(e parley.Event) {
+// resetSubscribers lets those fall behind who may see less after an event. st.mu is held.
+func (st *stream) resetSubscribers(e parley.Event) {
 	if e.Agent != "" {
 		for s := range st.open[e.Agent] {
 			st.fallBehind(s)
@@ -214,7 +214,7 @@ func (st *stream) unsettle(e parley.Event) {
 
 // fallBehind makes a subscription read the store again, from what it has returned on. st.mu is held.
 func (st *stream) fallBehind(s *Subscription) {
-	s.doubts++
+	s.resets++
 	s.queue = nil
 	if s.live {
 		s.live = false
@@ -224,24 +224,24 @@ func (st *stream) fallBehind(s *Subscription) {
 	local.Signal(s.woken)
 }
 
-// join makes a subscription live that has read all there is, unless too much has happened since.
+// makeLive makes a subscription live that has read all there is, unless too much has happened since.
 // st.mu is held.
-func (st *stream) join(s *Subscription, seesAll bool) {
+func (st *stream) makeLive(s *Subscription, seesAll bool) {
 	if st.live == 0 {
-		st.last, st.from, st.kept = s.told, s.told, nil
-		st.poke() // something may have come while nobody was there
+		st.last, st.from, st.kept = s.returnedUpTo, s.returnedUpTo, nil
+		st.wakeUp() // something may have come while nobody was there
 	}
-	if s.told < st.from {
+	if s.returnedUpTo < st.from {
 		return
 	}
-	s.live, s.offered = true, s.told
+	s.live, s.queuedUpTo = true, s.returnedUpTo
 	st.live++
 	if seesAll {
 		st.owners[s] = struct{}{}
 	}
 	for _, n := range st.kept {
 		if seesAll || n.has(s.agent) {
-			st.offer(s, n.Event)
+			st.enqueue(s, n.Event)
 		}
 	}
 }

@@ -21,37 +21,37 @@ type Subscription struct {
 	leave  func() // its session is over
 
 	// Guarded by the lock of the hub's stream.
-	live    bool
-	nudged  bool
-	doubts  int   // rises whenever what is known of its rights, or is in its queue, holds no more
-	told    int64 // what is for the caller up to here was returned by Next
-	offered int64 // and up to here it is in the queue
-	queue   []*parley.Event
+	live         bool
+	nudged       bool
+	resets       int   // rises whenever what is known of its rights, or is in its queue, holds no more
+	returnedUpTo int64 // what is for the caller up to here was returned by Next
+	queuedUpTo   int64 // and up to here it is in the queue
+	queue        []*parley.Event
 }
 
 // Subscribe follows the events after a number that a filter selects and the caller may see. It must be
 // closed. E003 if the log does not reach back, or forward, that far.
 func (h *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64, filter parley.EventFilter) (*Subscription, error) {
-	s := &Subscription{hub: h, caller: caller, filter: filter, woken: make(chan struct{}, 1), told: after, leave: func() {}}
+	s := &Subscription{hub: h, caller: caller, filter: filter, woken: make(chan struct{}, 1), returnedUpTo: after, leave: func() {}}
 	attends := false
 	if err := filter.Check(); err != nil {
 		return nil, err
 	}
-	err := h.View(ctx, caller, unit.OpFollowEvents, func(sc *unit.Unit) error {
-		s.agent, attends = sc.Me.ID, presence.Attends(sc, caller)
-		s.person = sc.Me.Kind == parley.KindHuman && caller.By == ""
+	err := h.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
+		s.agent, attends = u.Me.ID, presence.Attends(u, caller)
+		s.person = u.Me.Kind == parley.KindHuman && caller.By == ""
 		if filter.Conversation != "" {
-			p, err := conversations.Conversation(sc, filter.Conversation)
+			p, err := conversations.Conversation(u, filter.Conversation)
 			if err != nil {
 				return err
 			}
 			s.filter.Conversation = p.ID
 		}
-		oldest, newest, err := sc.Log().Bounds()
+		oldest, newest, err := u.Log().Bounds()
 		if err != nil {
 			return err
 		}
-		return mustReach(after, oldest, newest)
+		return checkLogReaches(after, oldest, newest)
 	})
 	if err != nil {
 		return nil, err
@@ -143,19 +143,19 @@ func (s *Subscription) take() (list []parley.Event, upTo int64, from source) {
 	}
 	switch s.queue = s.queue[len(list):]; {
 	case len(s.queue) > 0:
-		s.told = list[len(list)-1].Num
+		s.returnedUpTo = list[len(list)-1].Num
 	default:
 		if s.queue = nil; s.live {
-			s.told = max(s.told, st.last)
+			s.returnedUpTo = max(s.returnedUpTo, st.last)
 		}
 	}
 	switch {
 	case !s.live:
-		return nil, s.told, readStore
+		return nil, s.returnedUpTo, readStore
 	case s.returns(list):
-		return list, s.told, readQueue
+		return list, s.returnedUpTo, readQueue
 	default:
-		return nil, s.told, readLater
+		return nil, s.returnedUpTo, readLater
 	}
 }
 
@@ -167,12 +167,12 @@ func (s *Subscription) returns(list []parley.Event) bool {
 	return nudged || len(list) > 0
 }
 
-// page is a piece of the log as one caller sees it.
-type page struct {
-	events  []parley.Event
-	upTo    int64
-	all     bool // there is nothing after it
-	seesAll bool
+// logPage is a piece of the log as one caller sees it.
+type logPage struct {
+	events   []parley.Event
+	upTo     int64
+	complete bool // there is nothing after it
+	seesAll  bool
 }
 
 // readStore reads a page, and makes the subscription live if there is nothing after it. It says whether
@@ -180,11 +180,11 @@ type page struct {
 func (s *Subscription) readStore(ctx context.Context) (list []parley.Event, upTo int64, found bool, err error) {
 	st := s.hub.stream
 	st.mu.Lock()
-	after, doubts := s.told, s.doubts
+	after, doubts := s.returnedUpTo, s.resets
 	st.mu.Unlock()
-	var p page
-	err = s.hub.View(ctx, s.caller, unit.OpFollowEvents, func(sc *unit.Unit) (err error) {
-		p, err = eventPage(sc, after, s.filter)
+	var p logPage
+	err = s.hub.View(ctx, s.caller, unit.OpFollowEvents, func(u *unit.Unit) (err error) {
+		p, err = readLogPage(u, after, s.filter)
 		return err
 	})
 	if err != nil {
@@ -192,28 +192,28 @@ func (s *Subscription) readStore(ctx context.Context) (list []parley.Event, upTo
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	s.told = p.upTo
-	if p.all && s.doubts == doubts {
-		st.join(s, p.seesAll)
+	s.returnedUpTo = p.upTo
+	if p.complete && s.resets == doubts {
+		st.makeLive(s, p.seesAll)
 	}
 	return p.events, p.upTo, s.returns(p.events), nil
 }
 
-func eventPage(u *unit.Unit, after int64, filter parley.EventFilter) (p page, err error) {
+func readLogPage(u *unit.Unit, after int64, filter parley.EventFilter) (p logPage, err error) {
 	oldest, newest, err := u.Log().Bounds()
 	if err != nil {
 		return p, err
 	}
-	if err := mustReach(after, oldest, newest); err != nil {
+	if err := checkLogReaches(after, oldest, newest); err != nil {
 		return p, err
 	}
 	list, err := u.Log().Events(after, behindPage)
 	if err != nil {
 		return p, err
 	}
-	p = page{upTo: newest, all: true, seesAll: u.SeesAll()}
+	p = logPage{upTo: newest, complete: true, seesAll: u.SeesAll()}
 	if len(list) == behindPage {
-		p.upTo, p.all = list[behindPage-1].Num, false
+		p.upTo, p.complete = list[behindPage-1].Num, false
 	}
 	readable := map[string]bool{}
 	for _, e := range list {

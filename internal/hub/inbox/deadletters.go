@@ -49,7 +49,7 @@ func (s *Service) changeDead(ctx context.Context, caller unit.Caller, do unit.Op
 		return d, err
 	}
 	err = s.Update(ctx, caller, do, func(u *unit.Unit) error {
-		if d, err = dead(u, message, recipient); err != nil {
+		if d, err = findDeadLetter(u, message, recipient); err != nil {
 			return err
 		}
 		if err := change(u, &d); err != nil {
@@ -60,8 +60,8 @@ func (s *Service) changeDead(ctx context.Context, caller unit.Caller, do unit.Op
 	return d, err
 }
 
-// dead finds a dead letter. Its recipient may be left out where there is only one.
-func dead(u *unit.Unit, message, recipient string) (parley.Delivery, error) {
+// findDeadLetter finds a dead letter. Its recipient may be left out where there is only one.
+func findDeadLetter(u *unit.Unit, message, recipient string) (parley.Delivery, error) {
 	m, _, err := conversations.Message(u, message)
 	if err != nil {
 		return parley.Delivery{}, err

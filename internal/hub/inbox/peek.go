@@ -26,11 +26,11 @@ func (s *Service) PeekAfter(ctx context.Context, caller unit.Caller, after int64
 		if p.Inbox, err = u.Queue().Inbox(u.Me.ID); err != nil {
 			return err
 		}
-		p.Deliveries, err = openOf(u, after, limit)
+		p.Deliveries, err = openAfter(u, after, limit)
 		return err
 	})
 	if err == nil {
-		p.Deliveries, p.Messages, err = bodies(ctx, s.Core, caller, unit.OpPeekInbox, p.Deliveries)
+		p.Deliveries, p.Messages, err = readMessages(ctx, s.Core, caller, unit.OpPeekInbox, p.Deliveries)
 	}
 	return p, err
 }
@@ -44,11 +44,11 @@ func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int
 		if p.Inbox, err = u.Queue().Inbox(u.Me.ID); err != nil {
 			return err
 		}
-		if p.Deliveries, err = newest(u, before); err != nil {
+		if p.Deliveries, err = newestDeliveries(u, before); err != nil {
 			return err
 		}
 		all := len(p.Deliveries)
-		if p.Deliveries, err = fitting(u, p.Deliveries[:min(limit, all)]); err != nil {
+		if p.Deliveries, err = cutToSize(u, p.Deliveries[:min(limit, all)]); err != nil {
 			return err
 		}
 		if p.More = all - len(p.Deliveries); all == work.MostWanted && before == 0 {
@@ -57,19 +57,19 @@ func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int
 		return nil
 	})
 	if err == nil {
-		p.Deliveries, p.Messages, err = bodies(ctx, s.Core, caller, unit.OpPeekInbox, p.Deliveries)
+		p.Deliveries, p.Messages, err = readMessages(ctx, s.Core, caller, unit.OpPeekInbox, p.Deliveries)
 	}
 	return p, err
 }
 
-// newest are the newest deliveries in the caller's inbox. A task or an approval that has ended wants nothing any more.
-func newest(u *unit.Unit, before int64) ([]parley.Delivery, error) {
+// newestDeliveries are the newest deliveries in the caller's inbox. A task or an approval that has ended wants nothing any more.
+func newestDeliveries(u *unit.Unit, before int64) ([]parley.Delivery, error) {
 	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Before: before, Limit: work.MostWanted})
 	kept := list[:0]
 	for _, d := range list {
 		wanted := true
 		if err == nil && d.State == parley.DeliverySeen && d.Lease == "" {
-			wanted, err = stillWants(u, d)
+			wanted, err = wantsAction(u, d)
 		}
 		if err != nil {
 			return nil, err
@@ -81,8 +81,8 @@ func newest(u *unit.Unit, before int64) ([]parley.Delivery, error) {
 	return kept, err
 }
 
-// stillWants is wants for a delivery whose message is not read yet.
-func stillWants(u *unit.Unit, d parley.Delivery) (bool, error) {
+// wantsAction is wants for a delivery whose message is not read yet.
+func wantsAction(u *unit.Unit, d parley.Delivery) (bool, error) {
 	m, err := u.Messages().Get(d.Message)
 	if err != nil {
 		return false, unit.IgnoreNotFound(err)
@@ -90,8 +90,8 @@ func stillWants(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return work.Wants(u, d, m)
 }
 
-// openOf is the caller's open deliveries by seq, after one.
-func openOf(u *unit.Unit, after int64, limit int) ([]parley.Delivery, error) {
+// openAfter is the caller's open deliveries by seq, after one.
+func openAfter(u *unit.Unit, after int64, limit int) ([]parley.Delivery, error) {
 	list, err := u.Queue().Held(u.Me.ID, after, limit)
 	for _, wakes := range []bool{true, false} {
 		if err != nil {
@@ -105,5 +105,5 @@ func openOf(u *unit.Unit, after int64, limit int) ([]parley.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fitting(u, list[:min(limit, len(list))])
+	return cutToSize(u, list[:min(limit, len(list))])
 }

@@ -47,7 +47,7 @@ func markShown(u *unit.Unit, ids []string) (list []parley.Delivery, err error) {
 	if u.Me.Kind != parley.KindHuman {
 		return nil, nil
 	}
-	messages, err := allMessages(u, ids)
+	messages, err := existingMessages(u, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func markShown(u *unit.Unit, ids []string) (list []parley.Delivery, err error) {
 		shown[m.Conversation] = append(shown[m.Conversation], about...)
 	}
 	for _, conversation := range order {
-		settled, err := shownIn(u, conversation, shown[conversation])
+		settled, err := markShownIn(u, conversation, shown[conversation])
 		if err != nil {
 			return nil, err
 		}
@@ -75,8 +75,8 @@ func markShown(u *unit.Unit, ids []string) (list []parley.Delivery, err error) {
 	return list, nil
 }
 
-// allMessages reads messages. Those that there are not are left out.
-func allMessages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
+// existingMessages reads messages. Those that there are not are left out.
+func existingMessages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
 	left := slices.Clone(ids)
 	for {
 		some, err := u.Messages().GetAll(left)
@@ -102,8 +102,8 @@ func errorsAbout(u *unit.Unit, m parley.Message) ([]parley.Message, error) {
 	}), err
 }
 
-// shownIn marks messages of one conversation as shown to the caller.
-func shownIn(u *unit.Unit, conversation string, shown []parley.Message) (list []parley.Delivery, err error) {
+// markShownIn marks messages of one conversation as shown to the caller.
+func markShownIn(u *unit.Unit, conversation string, shown []parley.Message) (list []parley.Delivery, err error) {
 	answered := false
 	for _, m := range shown {
 		d, err := u.Deliveries().Get(m.ID, u.Me.ID)
@@ -112,7 +112,7 @@ func shownIn(u *unit.Unit, conversation string, shown []parley.Message) (list []
 		}
 		before := d.State
 		if err == nil {
-			err = shownOne(u, &d, m)
+			err = markDeliveryShown(u, &d, m)
 		}
 		if err != nil {
 			return nil, err
@@ -125,7 +125,7 @@ func shownIn(u *unit.Unit, conversation string, shown []parley.Message) (list []
 		return list, nil
 	}
 	if err == nil {
-		err = followShown(u, p, shown)
+		err = moveCursorPastShown(u, p, shown)
 	}
 	if err == nil && answered {
 		err = work.ArchiveAnswered(u, p.Conversation)
@@ -133,8 +133,8 @@ func shownIn(u *unit.Unit, conversation string, shown []parley.Message) (list []
 	return list, err
 }
 
-// shownOne marks a delivery as seen, and settles it unless something is wanted of its recipient.
-func shownOne(u *unit.Unit, d *parley.Delivery, m parley.Message) error {
+// markDeliveryShown marks a delivery as seen, and settles it unless something is wanted of its recipient.
+func markDeliveryShown(u *unit.Unit, d *parley.Delivery, m parley.Message) error {
 	if d.Lease != "" || d.Damage != nil || d.State != parley.DeliveryAccepted && d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen {
 		return nil
 	}
@@ -155,10 +155,10 @@ func shownOne(u *unit.Unit, d *parley.Delivery, m parley.Message) error {
 	}
 }
 
-// followShown moves the caller's read cursor to the last of the messages it was shown, but not past one that it was not
+// moveCursorPastShown moves the caller's read cursor to the last of the messages it was shown, but not past one that it was not
 // shown. Where the members are fixed, each message of another has a delivery, unless it reaches the caller by its ask or
 // by a callback.
-func followShown(u *unit.Unit, p conversations.Place, shown []parley.Message) error {
+func moveCursorPastShown(u *unit.Unit, p conversations.Place, shown []parley.Message) error {
 	m, err := u.Members().Get(p.ID, u.Me.ID)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
@@ -170,9 +170,9 @@ func followShown(u *unit.Unit, p conversations.Place, shown []parley.Message) er
 	if last <= m.ReadSeq {
 		return nil
 	}
-	pass := passMessages
+	pass := lastBeforeUnshownMessage
 	if p.FixedMembers() {
-		pass = passDeliveries
+		pass = lastBeforeOpenDelivery
 	}
 	to, err := pass(u, m, shown, last)
 	if err != nil || to <= m.ReadSeq {
@@ -182,14 +182,14 @@ func followShown(u *unit.Unit, p conversations.Place, shown []parley.Message) er
 	return conversations.MoveCursor(u, m)
 }
 
-// passDeliveries is how far a cursor can move towards a message before an open delivery that was not shown.
-func passDeliveries(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
+// lastBeforeOpenDelivery is how far a cursor can move towards a message before an open delivery that was not shown.
+func lastBeforeOpenDelivery(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
 	list, err := u.Deliveries().Between(m.Conversation, m.Agent, m.ReadSeq, last, unit.ReadBatch)
 	if err != nil {
 		return m.ReadSeq, err
 	}
 	for _, d := range list {
-		if d.Open() && !contains(shown, d.Message) {
+		if d.Open() && !containsMessage(shown, d.Message) {
 			return d.Seq - 1, nil
 		}
 	}
@@ -199,15 +199,15 @@ func passDeliveries(u *unit.Unit, m parley.Member, shown []parley.Message, last 
 	return last, nil
 }
 
-// passMessages is how far a cursor can move towards a message before another's message that was not shown.
-func passMessages(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
+// lastBeforeUnshownMessage is how far a cursor can move towards a message before another's message that was not shown.
+func lastBeforeUnshownMessage(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
 	to := m.ReadSeq
 	page, err := u.Messages().Page(m.Conversation, parley.Page{Forward: true, After: m.ReadSeq, Limit: unit.ReadBatch})
 	for _, one := range page {
 		if one.Seq > last {
 			break
 		}
-		if one.From != m.Agent && !contains(shown, one.ID) {
+		if one.From != m.Agent && !containsMessage(shown, one.ID) {
 			d, err := u.Deliveries().Get(one.ID, m.Agent)
 			if err != nil || d.Open() {
 				return to, unit.IgnoreNotFound(err)
@@ -218,6 +218,6 @@ func passMessages(u *unit.Unit, m parley.Member, shown []parley.Message, last in
 	return to, err
 }
 
-func contains(list []parley.Message, id string) bool {
+func containsMessage(list []parley.Message, id string) bool {
 	return slices.ContainsFunc(list, func(m parley.Message) bool { return m.ID == id })
 }

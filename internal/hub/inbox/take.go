@@ -55,12 +55,12 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 	defer end.Stop()
 	for {
 		bell := s.Bells.Listen(me) // before looking, so that nothing falls between
-		waiting, err := isReady(ctx, s.Core, caller, t)
+		waiting, err := hasReady(ctx, s.Core, caller, t)
 		if err != nil {
 			return parley.Taken{}, err
 		}
 		if waiting {
-			if taken, err = take(ctx, s.Core, caller, me, t); err != nil || len(taken.Deliveries) > 0 {
+			if taken, err = takeWithMessages(ctx, s.Core, caller, me, t); err != nil || len(taken.Deliveries) > 0 {
 				return taken, err
 			}
 		}
@@ -86,9 +86,9 @@ func WhoIs(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op)
 	return id, err
 }
 
-// isReady says whether there is something to take. It only reads: whoever waits does not hold up those
+// hasReady says whether there is something to take. It only reads: whoever waits does not hold up those
 // who write.
-func isReady(ctx context.Context, core *unit.Core, caller unit.Caller, t parley.Take) (found bool, err error) {
+func hasReady(ctx context.Context, core *unit.Core, caller unit.Caller, t parley.Take) (found bool, err error) {
 	t.Limit = 1
 	err = core.View(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
 		list, err := deliveries.Ready(u, t, 0)
@@ -98,7 +98,7 @@ func isReady(ctx context.Context, core *unit.Core, caller unit.Caller, t parley.
 	return found, err
 }
 
-func take(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t parley.Take) (taken parley.Taken, err error) {
+func takeWithMessages(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t parley.Take) (taken parley.Taken, err error) {
 	defer core.Read(time.Now(), &err)
 	if err := core.Hooks.Recovered(ctx); err != nil {
 		return taken, err
@@ -110,11 +110,11 @@ func take(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t
 		}
 		// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
 		ctx := context.WithoutCancel(ctx)
-		if taken.Deliveries, taken.Messages, err = bodies(ctx, core, caller, unit.OpTake, taken.Deliveries); err != nil {
+		if taken.Deliveries, taken.Messages, err = readMessages(ctx, core, caller, unit.OpTake, taken.Deliveries); err != nil {
 			return taken, err
 		}
 		had := len(taken.Deliveries)
-		if taken, err = sift(ctx, core, caller, taken); err != nil || len(taken.Deliveries) > 0 || had == 0 {
+		if taken, err = endDamagedTaken(ctx, core, caller, taken); err != nil || len(taken.Deliveries) > 0 || had == 0 {
 			return taken, err
 		}
 	}
@@ -127,7 +127,7 @@ func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me strin
 		lease := uuid.NewString()
 		list, err := takeReady(u, t, turn, lease)
 		taken = parley.Taken{Deliveries: list}
-		if leases(u) && !t.AtMostOnce {
+		if usesLeases(u) && !t.AtMostOnce {
 			taken.Lease, taken.For = lease, t.Lease
 		}
 		return err
@@ -141,9 +141,9 @@ func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me strin
 	return taken, nil
 }
 
-// bodies reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
+// readMessages reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
 // may read otherwise. What was deleted meanwhile is left out.
-func bodies(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
+func readMessages(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
 	ids := make([]string, len(list))
 	for i, d := range list {
 		ids[i] = d.Message
@@ -161,7 +161,7 @@ func bodies(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op
 			}
 			left = slices.DeleteFunc(slices.Clone(left), func(id string) bool { return found[id].ID != "" })
 		}
-		return standIns(u, list, found)
+		return addDamageNotices(u, list, found)
 	})
 	if err != nil {
 		return list, nil, err
@@ -174,8 +174,8 @@ func bodies(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op
 	return list, messages, nil
 }
 
-// standIns puts a damage notice in the place of each message that must not be shown or cannot be found.
-func standIns(u *unit.Unit, list []parley.Delivery, found map[string]parley.Message) error {
+// addDamageNotices puts a damage notice in the place of each message that must not be shown or cannot be found.
+func addDamageNotices(u *unit.Unit, list []parley.Delivery, found map[string]parley.Message) error {
 	for _, d := range list {
 		if d.Damage != nil {
 			found[d.Message] = parley.DamagedMessage(*d.Damage, d.Conversation)
@@ -194,8 +194,8 @@ func standIns(u *unit.Unit, list []parley.Delivery, found map[string]parley.Mess
 	return nil
 }
 
-// leases says whether what the caller takes is leased to it: people have all the time they need.
-func leases(u *unit.Unit) bool { return u.Me.Kind == parley.KindAgent }
+// usesLeases says whether what the caller takes is leased to it: people have all the time they need.
+func usesLeases(u *unit.Unit) bool { return u.Me.Kind == parley.KindAgent }
 
 // takeReady takes what is ready, and ends what has expired unnoticed.
 func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.Delivery, error) {
@@ -208,7 +208,7 @@ func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.De
 		if err != nil {
 			return nil, err
 		}
-		if list, err = fitting(u, list); err != nil {
+		if list, err = cutToSize(u, list); err != nil {
 			return nil, err
 		}
 		expired := 0
@@ -217,7 +217,7 @@ func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.De
 				expired++
 				err = work.Expire(u, &list[i])
 			} else {
-				err = hand(u, &list[i], t, lease, now)
+				err = handDelivery(u, &list[i], t, lease, now)
 			}
 			if err != nil {
 				return nil, err
@@ -230,8 +230,8 @@ func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.De
 	}
 }
 
-// fitting cuts a list of deliveries whose messages are too large for one answer. The next take gets the rest.
-func fitting(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) {
+// cutToSize cuts a list of deliveries whose messages are too large for one answer. The next take gets the rest.
+func cutToSize(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) {
 	if len(list)*u.Core.Config.Limits.Body <= TakenBytes { // they fit, whatever they are
 		return list, nil
 	}
@@ -249,8 +249,8 @@ func fitting(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) {
 	return list, err
 }
 
-// hand gives one delivery to the caller.
-func hand(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string, now parley.Tick) error {
+// handDelivery gives one delivery to the caller.
+func handDelivery(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string, now parley.Tick) error {
 	to := parley.DeliveryDelivered
 	switch {
 	case t.AtMostOnce:
@@ -260,14 +260,14 @@ func hand(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string, now par
 		to = parley.DeliverySeen
 	}
 	return deliveries.Move(u, d, to, func(d *parley.Delivery) {
-		if d.Run = t.Run; leases(u) {
+		if d.Run = t.Run; usesLeases(u) {
 			d.Lease, d.Until = lease, now.After(t.Lease)
 		}
 	})
 }
 
-// sift removes damaged deliveries from a take, and ends them.
-func sift(ctx context.Context, core *unit.Core, caller unit.Caller, taken parley.Taken) (parley.Taken, error) {
+// endDamagedTaken removes damaged deliveries from a take, and ends them.
+func endDamagedTaken(ctx context.Context, core *unit.Core, caller unit.Caller, taken parley.Taken) (parley.Taken, error) {
 	whole := parley.Taken{Lease: taken.Lease, For: taken.For}
 	bad := map[string]*parley.Error{}
 	for i, d := range taken.Deliveries {

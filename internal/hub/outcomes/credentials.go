@@ -17,32 +17,32 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// holdPoll is how often the clock is looked at for credentials that have expired, and how long after a
+// credentialPoll is how often the clock is looked at for credentials that have expired, and how long after a
 // failure the log is tried again.
-const holdPoll = time.Second
+const credentialPoll = time.Second
 
-// holds ends long calls whose caller's credential has ended. While there are any it follows the log of
+// longCalls ends long calls whose caller's credential has ended. While there are any it follows the log of
 // events, in which the revocations by all hubs on one database are. Its lock is taken before the stream's.
-type holds struct {
+type longCalls struct {
 	hub  *Service
 	wake chan struct{}
 
 	mu    sync.Mutex
-	held  map[*hold]struct{}
+	open  map[*longCall]struct{}
 	after int64              // the event up to which the log was followed; noPosition while nobody follows
 	sub   *feed.Subscription // by which it is followed
 }
 
 const noPosition = -1
 
-// hold is one long call.
-type hold struct {
+// longCall is one long call.
+type longCall struct {
 	caller unit.Caller // by its id
 	end    context.CancelCauseFunc
 }
 
-func newHolds(h *Service) *holds {
-	return &holds{hub: h, wake: make(chan struct{}, 1), held: map[*hold]struct{}{}, after: noPosition}
+func newLongCalls(h *Service) *longCalls {
+	return &longCalls{hub: h, wake: make(chan struct{}, 1), open: map[*longCall]struct{}{}, after: noPosition}
 }
 
 // Hold returns a context for a call that takes long. It ends when the caller's credential is revoked or
@@ -52,15 +52,15 @@ func (s *Service) Hold(ctx context.Context, caller unit.Caller) (held context.Co
 		return nil, nil, err
 	}
 	held, end := context.WithCancelCause(ctx)
-	o := &hold{caller: caller, end: end}
+	o := &longCall{caller: caller, end: end}
 	release = func() {
-		s.holds.drop(o)
+		s.calls.drop(o)
 		end(nil)
 	}
-	s.holds.add(o)
+	s.calls.add(o)
 	// What is revoked from here on is in the log after this position; what was before, in the row.
-	if err = s.holds.begin(ctx); err == nil {
-		err = s.holds.check(ctx, o)
+	if err = s.calls.begin(ctx); err == nil {
+		err = s.calls.check(ctx, o)
 	}
 	if err != nil {
 		release()
@@ -69,23 +69,23 @@ func (s *Service) Hold(ctx context.Context, caller unit.Caller) (held context.Co
 	return held, release, nil
 }
 
-func (o *holds) add(one *hold) {
+func (o *longCalls) add(one *longCall) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.held[one] = struct{}{}
+	o.open[one] = struct{}{}
 }
 
-func (o *holds) drop(one *hold) {
+func (o *longCalls) drop(one *longCall) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.held, one)
-	if len(o.held) == 0 && o.sub != nil {
+	delete(o.open, one)
+	if len(o.open) == 0 && o.sub != nil {
 		o.sub.Nudge() // it need not follow any more
 	}
 }
 
 // begin makes sure that the log is followed, from now or earlier.
-func (o *holds) begin(ctx context.Context) error {
+func (o *longCalls) begin(ctx context.Context) error {
 	if o.position() != noPosition {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (o *holds) begin(ctx context.Context) error {
 	return nil
 }
 
-func (o *holds) newest(ctx context.Context) (newest int64, err error) {
+func (o *longCalls) newest(ctx context.Context) (newest int64, err error) {
 	err = o.hub.Store.View(ctx, func(tx storage.Tx) error {
 		_, newest, err = tx.Log().Bounds()
 		return err
@@ -113,14 +113,14 @@ func (o *holds) newest(ctx context.Context) (newest int64, err error) {
 	return newest, err
 }
 
-func (o *holds) position() int64 {
+func (o *longCalls) position() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.after
 }
 
 // check looks whether a caller's credential is good, and ends its call if not.
-func (o *holds) check(ctx context.Context, one *hold) error {
+func (o *longCalls) check(ctx context.Context, one *longCall) error {
 	err := o.hub.Store.View(ctx, func(tx storage.Tx) error {
 		agent, err := tx.Agents().Find(one.caller.Agent)
 		if err == nil && agent.RemovedAt != nil {
@@ -144,22 +144,22 @@ func (o *holds) check(ctx context.Context, one *hold) error {
 	return err
 }
 
-func (s *Service) expireHolds(ctx context.Context, started func()) {
-	s.Regularly(ctx, started, holdPoll, s.holds.expire)
+func (s *Service) expireCalls(ctx context.Context, started func()) {
+	s.Regularly(ctx, started, credentialPoll, s.calls.expire)
 }
 
 // expire ends calls whose credential has expired by the wall clock, which may jump.
-func (o *holds) expire(context.Context) error {
+func (o *longCalls) expire(context.Context) error {
 	now := o.hub.Now()
 	o.end(access.ErrExpired(), func(c unit.Caller) bool { return c.Until != nil && !c.Until.After(now) })
 	return nil
 }
 
 // end ends the calls of some callers.
-func (o *holds) end(cause error, whose func(unit.Caller) bool) {
+func (o *longCalls) end(cause error, whose func(unit.Caller) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for one := range o.held {
+	for one := range o.open {
 		if whose(one.caller) {
 			one.end(cause)
 		}
@@ -167,7 +167,7 @@ func (o *holds) end(cause error, whose func(unit.Caller) bool) {
 }
 
 // Follow reads the log while there are calls to end.
-func (o *holds) follow(ctx context.Context, started func()) {
+func (o *longCalls) follow(ctx context.Context, started func()) {
 	started()
 	for ctx.Err() == nil {
 		after := o.position()
@@ -180,21 +180,21 @@ func (o *holds) follow(ctx context.Context, started func()) {
 		}
 		err := o.watch(ctx, after)
 		if parley.CodeOf(err) == parley.BadInput { // the log does not go on from there any more
-			err = o.again(ctx)
+			err = o.checkAll(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			o.hub.Config.Log.Error("revocations cannot be followed, will try again", "error", err)
 			select {
 			case <-ctx.Done():
-			case <-time.After(holdPoll):
+			case <-time.After(credentialPoll):
 			}
 		}
 	}
 }
 
 // watch follows the log until nobody holds anything.
-func (o *holds) watch(ctx context.Context, after int64) error {
-	filter := parley.EventFilter{Kinds: append(runEnds(), parley.EventTokenRevoked, parley.EventAgentRemoved)}
+func (o *longCalls) watch(ctx context.Context, after int64) error {
+	filter := parley.EventFilter{Kinds: append(runEndKinds(), parley.EventTokenRevoked, parley.EventAgentRemoved)}
 	sub, err := o.hub.feed.Subscribe(ctx, unit.Caller{Agent: parley.System}, after, filter)
 	if err != nil {
 		return err
@@ -209,14 +209,14 @@ func (o *holds) watch(ctx context.Context, after int64) error {
 			return err
 		}
 		for _, e := range list {
-			o.look(e)
+			o.endCallsOf(e)
 		}
 	}
 	return nil
 }
 
-// look ends the calls that an event ends.
-func (o *holds) look(e parley.Event) {
+// endCallsOf ends the calls that an event ends.
+func (o *longCalls) endCallsOf(e parley.Event) {
 	switch e.Kind {
 	case parley.EventAgentRemoved:
 		o.end(access.ErrNotKnown(), func(c unit.Caller) bool { return c.Agent == e.Agent })
@@ -229,18 +229,18 @@ func (o *holds) look(e parley.Event) {
 	}
 }
 
-// runEnds are the events with which runs end, and their tokens.
-func runEnds() []parley.EventKind {
+// runEndKinds are the events with which runs end, and their tokens.
+func runEndKinds() []parley.EventKind {
 	return []parley.EventKind{
 		parley.EventRun(parley.RunSucceeded), parley.EventRun(parley.RunFailed), parley.EventRun(parley.RunCancelled), parley.EventRun(parley.RunLost),
 	}
 }
 
 // moveTo moves the position on and says whether there is a reason to go on.
-func (o *holds) moveTo(after int64) bool {
+func (o *longCalls) moveTo(after int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.held) == 0 {
+	if len(o.open) == 0 {
 		o.after, o.sub = noPosition, nil
 		return false
 	}
@@ -248,14 +248,14 @@ func (o *holds) moveTo(after int64) bool {
 	return true
 }
 
-// again looks at every row, and goes on from the end the log had before.
-func (o *holds) again(ctx context.Context) error {
+// checkAll looks at every row, and goes on from the end the log had before.
+func (o *longCalls) checkAll(ctx context.Context) error {
 	newest, err := o.newest(ctx)
 	if err != nil {
 		return err
 	}
 	o.mu.Lock()
-	held := slices.Collect(maps.Keys(o.held))
+	held := slices.Collect(maps.Keys(o.open))
 	o.mu.Unlock()
 	for _, one := range held {
 		if err := o.check(ctx, one); err != nil && parley.CodeOf(err) != parley.NotPermitted {

@@ -14,12 +14,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// outcome is something a caller can wait for: how to read its state, and what to do when it has ended.
-type outcome struct {
-	about  string // what moves when there is something to look at
-	look   func(ctx context.Context) (parley.Awaited, error)
-	waits  func(*unit.Unit) ([]parley.Wait, error) // the edges of the wait graph while somebody waits; nil: none
-	brings func() unit.Brought                     // what the caller gets with an outcome that has ended
+// awaitable is something a caller can wait for: how to read its state, and what to do when it has ended.
+type awaitable struct {
+	about    string // what moves when there is something to look at
+	read     func(ctx context.Context) (parley.Awaited, error)
+	blocksOn func(*unit.Unit) ([]parley.Wait, error) // the edges of the wait graph while somebody waits; nil: none
+	settles  func() unit.Brought                     // what the caller gets with an outcome that has ended
 }
 
 // AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval has been decided and its call has
@@ -32,17 +32,17 @@ func (s *Service) AwaitOutcome(ctx context.Context, caller unit.Caller, id strin
 	if wait < 0 {
 		return now, parley.Errorf(parley.BadInput, "the wait is %s", wait).Suggest("wait 0s or longer")
 	}
-	o, err := s.outcomeOf(ctx, caller, id)
+	o, err := s.findAwaitable(ctx, caller, id)
 	if err != nil {
 		return now, err
 	}
-	if now, err = o.look(ctx); err == nil && !now.Done && wait > 0 {
+	if now, err = o.read(ctx); err == nil && !now.Done && wait > 0 {
 		now, err = awaitOutcome(ctx, s.Core, caller, o, wait)
 	}
 	if err != nil || !now.Done || !caller.InProcess() && !caller.Scopes.Has(parley.ScopeSend) {
 		return now, err // who may only read settles nothing
 	}
-	got := o.brings()
+	got := o.settles()
 	for _, m := range now.Answers {
 		got.Answers = append(got.Answers, m.ID)
 	}
@@ -60,16 +60,16 @@ func (s *Service) AwaitOutcome(ctx context.Context, caller unit.Caller, id strin
 	return now, contact.Bring(ctx, s.Core, who, got)
 }
 
-func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o outcome, wait time.Duration) (now parley.Awaited, err error) {
-	if o.waits != nil {
-		release, err := contact.Blocked(ctx, core, caller, unit.OpAwaitOutcome, wait, o.waits)
+func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o awaitable, wait time.Duration) (now parley.Awaited, err error) {
+	if o.blocksOn != nil {
+		release, err := contact.Blocked(ctx, core, caller, unit.OpAwaitOutcome, wait, o.blocksOn)
 		if err != nil {
 			return now, err
 		}
 		defer release()
 	}
 	err = core.Await(ctx, o.about, wait, func() (bool, error) {
-		now, err = o.look(ctx)
+		now, err = o.read(ctx)
 		return now.Done, err
 	})
 	switch {
@@ -82,9 +82,9 @@ func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o ou
 	}
 }
 
-// outcomeOf finds what an id stands for: a task, a message, or an approval.
-func (s *Service) outcomeOf(ctx context.Context, caller unit.Caller, id string) (o outcome, err error) {
-	kinds := []func(context.Context, unit.Caller, string) (outcome, error){s.taskAwaited, s.messageAwaited, s.approvalAwaited}
+// findAwaitable finds what an id stands for: a task, a message, or an approval.
+func (s *Service) findAwaitable(ctx context.Context, caller unit.Caller, id string) (o awaitable, err error) {
+	kinds := []func(context.Context, unit.Caller, string) (awaitable, error){s.awaitableTask, s.awaitableMessage, s.awaitableApproval}
 	if len(id) < unit.ShortestNumberedPiece && strings.Trim(id, "0123456789") == "" {
 		kinds = kinds[:1] // a number alone is a task
 	}
@@ -97,32 +97,32 @@ func (s *Service) outcomeOf(ctx context.Context, caller unit.Caller, id string) 
 		Suggest("check the id: parley task list, parley approval list, parley search")
 }
 
-// taskAwaited is a task that somebody waits for.
-func (s *Service) taskAwaited(ctx context.Context, caller unit.Caller, id string) (outcome, error) {
+// awaitableTask is a task that somebody waits for.
+func (s *Service) awaitableTask(ctx context.Context, caller unit.Caller, id string) (awaitable, error) {
 	first, err := s.delegation.Task(ctx, caller, id)
 	if err != nil {
-		return outcome{}, err
+		return awaitable{}, err
 	}
 	made := parley.Contacted{Task: first.ID, Message: first.Message, Conversation: first.Conversation}
 	last := first.Task
-	return outcome{
+	return awaitable{
 		about: first.ID,
-		look: func(ctx context.Context) (now parley.Awaited, err error) {
+		read: func(ctx context.Context) (now parley.Awaited, err error) {
 			view, err := s.delegation.Task(ctx, caller, first.ID)
 			last = view.Task
 			now = parley.Awaited{ID: first.ID, Name: first.ID, Kind: parley.AwaitedTask, State: string(view.Status), Done: view.Status.Ended()}
 			if err != nil || !now.Done {
 				return now, err
 			}
-			return inWords(now)(contact.FailedContact(contact.TaskOutcome(ctx, s.Core, view.Task, made)))
+			return withText(now)(contact.FailedContact(contact.TaskOutcome(ctx, s.Core, view.Task, made)))
 		},
-		waits:  func(u *unit.Unit) ([]parley.Wait, error) { return contact.EndOf(u, made) },
-		brings: func() unit.Brought { return unit.Brought{Callback: last.Callback} },
+		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.EndOf(u, made) },
+		settles:  func() unit.Brought { return unit.Brought{Callback: last.Callback} },
 	}, nil
 }
 
-// inWords adds to an ended outcome the text that its caller would have got.
-func inWords(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, error) {
+// withText adds to an ended outcome the text that its caller would have got.
+func withText(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, error) {
 	return func(told parley.Contacted, err error) (parley.Awaited, error) {
 		if failed, ok := errors.AsType[*parley.Error](err); ok && failed.Code != parley.Internal {
 			now.Error, err = failed, nil
@@ -132,14 +132,14 @@ func inWords(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, 
 	}
 }
 
-// messageAwaited is the outcome of a message: its answers. A message that asks for a task stands for the task.
-func (s *Service) messageAwaited(ctx context.Context, caller unit.Caller, id string) (outcome, error) {
+// awaitableMessage is the outcome of a message: its answers. A message that asks for a task stands for the task.
+func (s *Service) awaitableMessage(ctx context.Context, caller unit.Caller, id string) (awaitable, error) {
 	shown, err := s.reading.Message(ctx, caller, id)
 	if err != nil {
-		return outcome{}, err
+		return awaitable{}, err
 	}
 	if shown.Type == parley.TypeTask && shown.Task != "" {
-		if o, err := s.taskAwaited(ctx, caller, shown.Task); err == nil {
+		if o, err := s.awaitableTask(ctx, caller, shown.Task); err == nil {
 			return o, nil
 		}
 	}
@@ -150,48 +150,48 @@ func (s *Service) messageAwaited(ctx context.Context, caller unit.Caller, id str
 			return unit.IgnoreNotFound(err)
 		})
 		if err != nil || w.ID != "" {
-			return askAwaited(s.Core, w, shown.ShortName()), err
+			return awaitableAsk(s.Core, w, shown.ShortName()), err
 		}
 	}
 	if !slices.ContainsFunc(shown.Deliveries, func(d parley.Delivery) bool { return d.Waking }) {
-		return outcome{}, parley.Errorf(parley.BadInput, "message %s wakes nobody who could answer it", shown.ShortName()).
+		return awaitable{}, parley.Errorf(parley.BadInput, "message %s wakes nobody who could answer it", shown.ShortName()).
 			Suggest("wait for a message that was sent to somebody")
 	}
-	return outcome{
-		about:  shown.ID,
-		look:   func(ctx context.Context) (parley.Awaited, error) { return s.answersOf(ctx, caller, shown.ID) },
-		waits:  func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, shown.ID) },
-		brings: func() unit.Brought { return unit.Brought{Failed: shown.Message} },
+	return awaitable{
+		about:    shown.ID,
+		read:     func(ctx context.Context) (parley.Awaited, error) { return s.answersTo(ctx, caller, shown.ID) },
+		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, shown.ID) },
+		settles:  func() unit.Brought { return unit.Brought{Failed: shown.Message} },
 	}, nil
 }
 
-// askAwaited is an ask that somebody waits for: until it is answered, whether or not it is late by now.
-func askAwaited(core *unit.Core, w parley.Wait, name string) outcome {
+// awaitableAsk is an ask that somebody waits for: until it is answered, whether or not it is late by now.
+func awaitableAsk(core *unit.Core, w parley.Wait, name string) awaitable {
 	var last parley.Wait
-	return outcome{
+	return awaitable{
 		about: w.ID,
-		look: func(ctx context.Context) (parley.Awaited, error) {
+		read: func(ctx context.Context) (parley.Awaited, error) {
 			now := parley.Awaited{ID: w.Message, Name: name, Kind: parley.AwaitedAsk}
 			made := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
 			heard, err := contact.Hear(ctx, core, w)
 			if errors.Is(err, unit.ErrGone) {
 				now.State, now.Done = string(parley.WaitFailed), true
-				return inWords(now)(contact.FailedContact(made, contact.ConversationGone(ctx, core, parley.Wait{}, made)))
+				return withText(now)(contact.FailedContact(made, contact.ConversationGone(ctx, core, parley.Wait{}, made)))
 			}
 			last = heard.Wait
 			now.State, now.Done = string(heard.State), heard.State.Ended()
 			if err != nil || !now.Done {
 				return now, err
 			}
-			return inWords(now)(contact.FailedContact(heard.Outcome(w, made)))
+			return withText(now)(contact.FailedContact(heard.Outcome(w, made)))
 		},
-		waits:  func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, w.Message) },
-		brings: func() unit.Brought { return unit.Brought{Callback: last.Callback, Answers: []string{last.Answer}} },
+		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, w.Message) },
+		settles:  func() unit.Brought { return unit.Brought{Callback: last.Callback, Answers: []string{last.Answer}} },
 	}
 }
 
-// answersOf is the state of a message and its answers so far.
-func (s *Service) answersOf(ctx context.Context, caller unit.Caller, id string) (now parley.Awaited, err error) {
+// answersTo is the state of a message and its answers so far.
+func (s *Service) answersTo(ctx context.Context, caller unit.Caller, id string) (now parley.Awaited, err error) {
 	shown, err := s.reading.Message(ctx, caller, id)
 	if err != nil {
 		return now, err
@@ -209,7 +209,7 @@ func (s *Service) answersOf(ctx context.Context, caller unit.Caller, id string) 
 			now.Answers = append(now.Answers, answer.Message)
 			texts = append(texts, work.Spoken(answer.Content))
 		default:
-			if err := withoutAnswer(ctx, s.Core, d, &now); err != nil {
+			if err := addUnanswered(ctx, s.Core, d, &now); err != nil {
 				return now, err
 			}
 		}
@@ -220,8 +220,8 @@ func (s *Service) answersOf(ctx context.Context, caller unit.Caller, id string) 
 	return now, nil
 }
 
-// withoutAnswer says of a delivery that has no answer how far it has come, or why none will come.
-func withoutAnswer(ctx context.Context, core *unit.Core, d parley.Delivery, now *parley.Awaited) error {
+// addUnanswered says of a delivery that has no answer how far it has come, or why none will come.
+func addUnanswered(ctx context.Context, core *unit.Core, d parley.Delivery, now *parley.Awaited) error {
 	return core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		comes, err := answerMayCome(u, d)
 		if now.State = string(d.State); err != nil || comes {
@@ -253,36 +253,36 @@ func answerMayCome(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return err == nil && r.State.Live(), unit.IgnoreNotFound(err)
 }
 
-// approvalAwaited is an approval that somebody waits for: until the call was refused, or has returned.
-func (s *Service) approvalAwaited(ctx context.Context, caller unit.Caller, id string) (outcome, error) {
+// awaitableApproval is an approval that somebody waits for: until the call was refused, or has returned.
+func (s *Service) awaitableApproval(ctx context.Context, caller unit.Caller, id string) (awaitable, error) {
 	first, err := s.decisions.Approval(ctx, caller, id)
 	if err != nil {
-		return outcome{}, err
+		return awaitable{}, err
 	}
 	last := first
-	return outcome{
+	return awaitable{
 		about: first.ID,
-		look: func(ctx context.Context) (now parley.Awaited, err error) {
+		read: func(ctx context.Context) (now parley.Awaited, err error) {
 			last, err = s.decisions.Approval(ctx, caller, first.ID)
 			now = parley.Awaited{ID: first.ID, Name: first.ShortName(), Kind: parley.AwaitedApproval, State: string(last.State)}
 			if err != nil || last.State == parley.ApprovalPending || last.State == parley.ApprovalApproved {
 				return now, err
 			}
 			now.Done = true
-			return now, decided(ctx, s.Core, last, &now)
+			return now, addDecision(ctx, s.Core, last, &now)
 		},
-		brings: func() unit.Brought { return unit.Brought{Callback: last.Outcome} },
+		settles: func() unit.Brought { return unit.Brought{Callback: last.Outcome} },
 	}, nil
 }
 
-// notMade are the states of approvals whose call is never made: denied, expired or withdrawn.
-var notMade = map[parley.ApprovalState]parley.Code{
+// refusalCodes are the states of approvals whose call is never made: denied, expired or withdrawn.
+var refusalCodes = map[parley.ApprovalState]parley.Code{
 	parley.ApprovalDenied: parley.NotPermitted, parley.ApprovalExpired: parley.TimedOut, parley.ApprovalWithdrawn: parley.DependencyFailed,
 }
 
-// decided says what has come of a call that was approved or refused.
-func decided(ctx context.Context, core *unit.Core, a parley.Approval, now *parley.Awaited) error {
-	code, refused := notMade[a.State]
+// addDecision says what has come of a call that was approved or refused.
+func addDecision(ctx context.Context, core *unit.Core, a parley.Approval, now *parley.Awaited) error {
+	code, refused := refusalCodes[a.State]
 	if !refused {
 		now.Text, now.Error = a.Result, a.Failure
 		return nil

@@ -18,17 +18,17 @@ type Service struct {
 	feed       *feed.Service
 	decisions  *decisions.Service
 
-	holds *holds
+	calls *longCalls
 }
 
 // Background ends long calls whose credential has ended.
 func Background(s *Service) []unit.Background {
-	return []unit.Background{s.holds.follow, s.expireHolds}
+	return []unit.Background{s.calls.follow, s.expireCalls}
 }
 
 // New makes the use cases on the core of a hub, and on those of other packages that they use.
 func New(core *unit.Core, names *names.Service, delegation *delegation.Service, reading *reading.Service, feed *feed.Service, decisions *decisions.Service) *Service {
 	s := &Service{Core: core, names: names, delegation: delegation, reading: reading, feed: feed, decisions: decisions}
-	s.holds = newHolds(s)
+	s.calls = newLongCalls(s)
 	return s
 }

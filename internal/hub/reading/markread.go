@@ -26,7 +26,7 @@ func (s *Service) MarkRead(ctx context.Context, caller unit.Caller, ref string, 
 			if seq == 0 || seq > p.LastSeq {
 				seq = p.LastSeq
 			}
-			there, err = readOn(u, p, seq)
+			there, err = advanceCursor(u, p, seq)
 			return err
 		})
 		if err != nil {
@@ -36,9 +36,9 @@ func (s *Service) MarkRead(ctx context.Context, caller unit.Caller, ref string, 
 	return nil
 }
 
-// readOn moves the caller's cursor towards a message, past at most readBatch of what was delivered to a
+// advanceCursor moves the caller's cursor towards a message, past at most readBatch of what was delivered to a
 // person, which has seen that with it. It says whether the cursor is there.
-func readOn(u *unit.Unit, p conversations.Place, seq int64) (there bool, err error) {
+func advanceCursor(u *unit.Unit, p conversations.Place, seq int64) (there bool, err error) {
 	if !p.Joined {
 		return false, parley.Errorf(parley.BadInput, "%s does not take part in %s", u.Me.ID, p.Title()).Suggest("join it first")
 	}
@@ -59,11 +59,11 @@ func readOn(u *unit.Unit, p conversations.Place, seq int64) (there bool, err err
 	if err := conversations.MoveCursor(u, m); err != nil {
 		return false, err
 	}
-	return m.ReadSeq == seq, seePassed(u, passed)
+	return m.ReadSeq == seq, markPassedSeen(u, passed)
 }
 
-// seePassed marks what a person's cursor has passed as seen.
-func seePassed(u *unit.Unit, list []parley.Delivery) error {
+// markPassedSeen marks what a person's cursor has passed as seen.
+func markPassedSeen(u *unit.Unit, list []parley.Delivery) error {
 	for i := range list {
 		if list[i].State != parley.DeliveryAccepted && list[i].State != parley.DeliveryDelivered {
 			continue

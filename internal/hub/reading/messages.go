@@ -103,7 +103,7 @@ func (s *Service) Messages(ctx context.Context, caller unit.Caller, ids []string
 	return list, rest, err
 }
 
-const maxThread = 1000
+const maxThreadMessages = 1000
 
 // Thread returns a message and everything that answers it, directly or not, in order: at most a thousand messages, and
 // about 4 MiB of texts. If there may be more, it says so.
@@ -119,16 +119,16 @@ func (s *Service) Thread(ctx context.Context, caller unit.Caller, id string) (fo
 		if err := policy.MustRead(u, unit.Origin{Caller: caller}, where.ID); err != nil {
 			return err
 		}
-		found, err = thread(u, root)
+		found, err = collectThread(u, root)
 		return err
 	})
 	return found, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolMessage, policy.MessageArgs{Message: id, Thread: true})
 }
 
-func thread(u *unit.Unit, root parley.Message) (found parley.Thread, err error) {
+func collectThread(u *unit.Unit, root parley.Message) (found parley.Thread, err error) {
 	list, size, looked := []parley.Message{root}, root.Size(), 0
-	for ; looked < len(list) && len(list) < maxThread && size < unit.ReadBytes; looked++ {
-		replies, err := u.Messages().Replies(list[looked].ID, maxThread-len(list))
+	for ; looked < len(list) && len(list) < maxThreadMessages && size < unit.ReadBytes; looked++ {
+		replies, err := u.Messages().Replies(list[looked].ID, maxThreadMessages-len(list))
 		if err != nil {
 			return found, err
 		}

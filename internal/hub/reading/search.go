@@ -59,7 +59,7 @@ func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.Searc
 	if err != nil {
 		return parley.SearchResult{}, err
 	}
-	show(&result, asked.All, found, from, unit.Clamp(r.Limit, 20, 100), s.Now())
+	fillPage(&result, asked.All, found, from, unit.Clamp(r.Limit, 20, 100), s.Now())
 	return result, nil
 }
 
@@ -101,8 +101,8 @@ func searchQuery(u *unit.Unit, asked search.Query) (q storage.SearchQuery, err e
 	return q, nil
 }
 
-// show weighs what was found and fills in one page of it.
-func show(r *parley.SearchResult, phrases []parley.Phrase, found storage.Matches, from parley.SearchCursor, limit int, now time.Time) {
+// fillPage weighs what was found and fills in one page of it.
+func fillPage(r *parley.SearchResult, phrases []parley.Phrase, found storage.Matches, from parley.SearchCursor, limit int, now time.Time) {
 	ranked := search.Rank(phrases, found.Messages, now)
 	begin := min(from.Skip, len(ranked))
 	end := min(begin+limit, len(ranked))

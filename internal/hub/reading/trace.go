@@ -17,9 +17,9 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-const maxTraced = 1000
+const maxTraceMessages = 1000
 
-const tracedDeliveries = 20_000
+const maxTraceDeliveries = 20_000
 
 // Trace returns the messages of a trace that the caller may read, in order, with what has become of each, and the
 // runs that it may see. It is named by its id in any spelling, or by the id of one of its messages, that of its file in a
@@ -37,7 +37,7 @@ func (s *Service) Trace(ctx context.Context, caller unit.Caller, id string) (fou
 		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
 			return err
 		}
-		if found, err = trace(u, id); err == nil {
+		if found, err = collectTrace(u, id); err == nil {
 			found.Runs, err = tracedRuns(u, found.Items)
 		}
 		return err
@@ -45,8 +45,8 @@ func (s *Service) Trace(ctx context.Context, caller unit.Caller, id string) (fou
 	return found, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.Tracing, Subject: id})
 }
 
-func trace(u *unit.Unit, id string) (shown parley.Traced, err error) {
-	found := &traced{Unit: u, trace: id, known: map[string]bool{}}
+func collectTrace(u *unit.Unit, id string) (shown parley.Traced, err error) {
+	found := &traceMessages{Unit: u, trace: id, known: map[string]bool{}}
 	first, err := TracedBy(u, id)
 	if err != nil {
 		return shown, err
@@ -55,21 +55,21 @@ func trace(u *unit.Unit, id string) (shown parley.Traced, err error) {
 		found.trace = first.TraceID
 		found.add(*first)
 	}
-	if err := found.indexed(); err != nil {
+	if err := found.addIndexed(); err != nil {
 		return shown, err
 	}
-	if err := found.linked(); err != nil {
+	if err := found.addLinked(); err != nil {
 		return shown, err
 	}
 	if len(found.list) == 0 {
-		return traceNamed(u, id)
+		return traceByName(u, id)
 	}
 	unit.SortBySeq(found.list)
 	shown.Items, shown.Cut = make([]parley.Shown, len(found.list)), found.cut
 	deliveries := 0
 	for i, m := range found.list {
 		shown.Items[i].Message = m
-		if deliveries >= tracedDeliveries {
+		if deliveries >= maxTraceDeliveries {
 			shown.Cut = true
 			continue
 		}
@@ -84,8 +84,8 @@ func trace(u *unit.Unit, id string) (shown parley.Traced, err error) {
 	return shown, nil
 }
 
-// traceNamed is the trace of a run, approval or task, by its short name.
-func traceNamed(u *unit.Unit, name string) (parley.Traced, error) {
+// traceByName is the trace of a run, approval or task, by its short name.
+func traceByName(u *unit.Unit, name string) (parley.Traced, error) {
 	id, err := names.TraceOfWork(u, name)
 	if err == nil && (id == "" || id == name) {
 		err = unit.Unknown{Noun: "trace", Name: name}
@@ -93,7 +93,7 @@ func traceNamed(u *unit.Unit, name string) (parley.Traced, error) {
 	if err != nil {
 		return parley.Traced{}, err
 	}
-	shown, err := trace(u, id)
+	shown, err := collectTrace(u, id)
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
 		err = unit.Unknown{Noun: "trace", Name: name}
 	}
@@ -104,7 +104,7 @@ func traceNamed(u *unit.Unit, name string) (parley.Traced, error) {
 // a trace often gives it its id. Where no trace has the id either, it may be that of a file.
 func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
 	raw := parley.TraceBytes(id)
-	m, err := maybeMessage(u, uuid.UUID(raw).String())
+	m, err := readableMessage(u, uuid.UUID(raw).String())
 	if m != nil || err != nil {
 		return m, err
 	}
@@ -116,14 +116,14 @@ func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
 	if err != nil || len(found.Messages) > 0 {
 		return nil, err
 	}
-	if m, err = filed(u, id); m != nil || err != nil {
+	if m, err = messageOfFile(u, id); m != nil || err != nil {
 		return m, err
 	}
-	return messageNamed(u, id)
+	return messageByName(u, id)
 }
 
-// messageNamed is the message that the caller calls by a short name or a piece of its id and may read, or nil.
-func messageNamed(u *unit.Unit, name string) (*parley.Message, error) {
+// messageByName is the message that the caller calls by a short name or a piece of its id and may read, or nil.
+func messageByName(u *unit.Unit, name string) (*parley.Message, error) {
 	if !names.NamesMessage(name) {
 		return nil, nil
 	}
@@ -134,11 +134,11 @@ func messageNamed(u *unit.Unit, name string) (*parley.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return maybeMessage(u, id)
+	return readableMessage(u, id)
 }
 
-// maybeMessage is a message that the caller may read, or nil.
-func maybeMessage(u *unit.Unit, id string) (*parley.Message, error) {
+// readableMessage is a message that the caller may read, or nil.
+func readableMessage(u *unit.Unit, id string) (*parley.Message, error) {
 	m, _, err := conversations.Message(u, id)
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
 		return nil, nil
@@ -146,8 +146,8 @@ func maybeMessage(u *unit.Unit, id string) (*parley.Message, error) {
 	return &m, err
 }
 
-// filed is the newest message that the caller may read whose file has a name in the tree of a bridge, or nil.
-func filed(u *unit.Unit, name string) (newest *parley.Message, err error) {
+// messageOfFile is the newest message that the caller may read whose file has a name in the tree of a bridge, or nil.
+func messageOfFile(u *unit.Unit, name string) (newest *parley.Message, err error) {
 	trees, err := u.Bridges().List()
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func filed(u *unit.Unit, name string) (newest *parley.Message, err error) {
 			if id == "" {
 				continue
 			}
-			m, err := maybeMessage(u, id)
+			m, err := readableMessage(u, id)
 			if err != nil {
 				return nil, err
 			}
@@ -177,31 +177,31 @@ func filed(u *unit.Unit, name string) (newest *parley.Message, err error) {
 	return newest, nil
 }
 
-// traced is the messages of a trace found so far.
-type traced struct {
+// traceMessages is the messages of a trace found so far.
+type traceMessages struct {
 	*unit.Unit
 	trace string
 	list  []parley.Message
 	known map[string]bool
-	bytes int
+	size  int
 	cut   bool // there is one more than there is room for
 }
 
-func (t *traced) add(m parley.Message) {
+func (t *traceMessages) add(m parley.Message) {
 	if t.known[m.ID] || parley.TraceKey(m.TraceID) != parley.TraceKey(t.trace) {
 		return
 	}
-	if t.cut = len(t.list) >= maxTraced || t.bytes >= unit.ReadBytes; t.cut {
+	if t.cut = len(t.list) >= maxTraceMessages || t.size >= unit.ReadBytes; t.cut {
 		return
 	}
 	t.known[m.ID] = true
 	t.list = append(t.list, m)
-	t.bytes += m.Size()
+	t.size += m.Size()
 }
 
-// indexed adds what the index has.
-func (t *traced) indexed() error {
-	q := storage.SearchQuery{Trace: t.trace, Limit: maxTraced}
+// addIndexed adds what the index has.
+func (t *traceMessages) addIndexed() error {
+	q := storage.SearchQuery{Trace: t.trace, Limit: maxTraceMessages}
 	if !t.SeesAll() {
 		q.Reader = t.Me.ID
 	}
@@ -219,12 +219,12 @@ func (t *traced) indexed() error {
 	}
 }
 
-// linked adds what the index does not have, because it is new or was redacted, but a message that was found
+// addLinked adds what the index does not have, because it is new or was redacted, but a message that was found
 // answers or is answered by.
-func (t *traced) linked() error {
+func (t *traceMessages) addLinked() error {
 	for i := 0; i < len(t.list) && !t.cut; i++ {
 		m := t.list[i]
-		near, err := t.Messages().Replies(m.ID, maxTraced)
+		near, err := t.Messages().Replies(m.ID, maxTraceMessages)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 func tracedRuns(u *unit.Unit, list []parley.Shown) ([]parley.RunView, error) {
 	known := map[string]parley.Run{}
 	for _, m := range list {
-		if err := runsOf(u, m, known); err != nil {
+		if err := addRunsOf(u, m, known); err != nil {
 			return nil, err
 		}
 	}
@@ -34,8 +34,8 @@ func tracedRuns(u *unit.Unit, list []parley.Shown) ([]parley.RunView, error) {
 	return views, nil
 }
 
-// runsOf adds the runs of one message to those that are known.
-func runsOf(u *unit.Unit, m parley.Shown, known map[string]parley.Run) error {
+// addRunsOf adds the runs of one message to those that are known.
+func addRunsOf(u *unit.Unit, m parley.Shown, known map[string]parley.Run) error {
 	var runs []parley.Run
 	for _, d := range m.Deliveries {
 		woken, err := u.Runs().WokenBy(m.ID, d.Recipient)

@@ -65,7 +65,7 @@ func (s *Service) AddAgent(ctx context.Context, caller unit.Caller, n parley.New
 			return err
 		}
 		if n.Reuse {
-			retired, err = freeNamesFor(u, n)
+			retired, err = retireHolders(u, n)
 			if err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func (s *Service) AddAgent(ctx context.Context, caller unit.Caller, n parley.New
 	})
 	if err == nil {
 		for _, old := range retired {
-			s.Attendance.Forget(old.was)
+			s.Attendance.Forget(old.oldID)
 		}
 	}
 	return added, err

@@ -17,7 +17,7 @@ import (
 // ChangeAgent lets change edit an agent's name, access and profile. Only an owner may. change may be
 // called again, if somebody else changes the agent at the same time.
 func (s *Service) ChangeAgent(ctx context.Context, caller unit.Caller, name string, change func(*parley.Agent) error) (parley.Agent, error) {
-	for range maxOvertaken {
+	for range maxChangeAttempts {
 		after, err := tryChangeAgent(ctx, s.Core, caller, name, change)
 		if err == nil {
 			return after, nil
@@ -30,13 +30,13 @@ func (s *Service) ChangeAgent(ctx context.Context, caller unit.Caller, name stri
 		Retryable(0).Suggest("try again")
 }
 
-const maxOvertaken = 100
+const maxChangeAttempts = 100
 
 func tryChangeAgent(ctx context.Context, core *unit.Core, caller unit.Caller, name string, change func(*parley.Agent) error) (after parley.Agent, err error) {
 	var before, edited parley.Agent
 	err = core.View(ctx, caller, unit.OpChangeAgent, func(u *unit.Unit) (err error) {
-		if before, err = changeable(u, name); err == nil {
-			edited, err = changeable(u, name) // a copy of its own: change may write into its lists
+		if before, err = findChangeable(u, name); err == nil {
+			edited, err = findChangeable(u, name) // a copy of its own: change may write into its lists
 		}
 		return err
 	})
@@ -52,13 +52,13 @@ func tryChangeAgent(ctx context.Context, core *unit.Core, caller unit.Caller, na
 		}
 	}
 	err = core.Update(ctx, caller, unit.OpChangeAgent, func(u *unit.Unit) (err error) {
-		after, err = changeAgent(u, before, edited)
+		after, err = storeChange(u, before, edited)
 		return err
 	})
 	return after, err
 }
 
-func changeable(u *unit.Unit, name string) (parley.Agent, error) {
+func findChangeable(u *unit.Unit, name string) (parley.Agent, error) {
 	a, err := agents.Agent(u, name)
 	if err == nil && a.Kind == parley.KindSystem {
 		err = parley.Errorf(parley.NotPermitted, "%s cannot be changed", a.ID).Suggest("it is the hub itself")
@@ -66,8 +66,8 @@ func changeable(u *unit.Unit, name string) (parley.Agent, error) {
 	return a, err
 }
 
-func changeAgent(u *unit.Unit, before, edited parley.Agent) (parley.Agent, error) {
-	after, err := changeable(u, before.ID)
+func storeChange(u *unit.Unit, before, edited parley.Agent) (parley.Agent, error) {
+	after, err := findChangeable(u, before.ID)
 	if err != nil {
 		return after, err
 	}
@@ -75,7 +75,7 @@ func changeAgent(u *unit.Unit, before, edited parley.Agent) (parley.Agent, error
 		return after, unit.ErrOvertaken
 	}
 	after.Name, after.Access, after.Profile, after.UpdatedAt = edited.Name, edited.Access, edited.Profile, u.Now
-	if err := checkChanged(u, before, &after); err != nil {
+	if err := checkChange(u, before, &after); err != nil {
 		return after, err
 	}
 	err = agents.SaveRow(u.Tx, after)
@@ -96,7 +96,7 @@ func changeAgent(u *unit.Unit, before, edited parley.Agent) (parley.Agent, error
 	return after, errors.Join(err, access.Audit(u, "agent.change", after.ID, nil))
 }
 
-func checkChanged(u *unit.Unit, before parley.Agent, after *parley.Agent) error {
+func checkChange(u *unit.Unit, before parley.Agent, after *parley.Agent) error {
 	if after.Name != before.Name {
 		if err := parley.CheckName(after.Name); err != nil {
 			return err

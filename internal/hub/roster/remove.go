@@ -30,10 +30,10 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 			return err
 		}
 		a.RemovedAt, a.UpdatedAt = &u.Now, u.Now
-		if err := leaveAll(u, a.ID); err != nil {
+		if err := leaveConversations(u, a.ID); err != nil {
 			return err
 		}
-		if err := dismissReports(u, a.ID); err != nil {
+		if err := clearManager(u, a.ID); err != nil {
 			return err
 		}
 		if err := access.RevokeAll(u, a.ID); err != nil {
@@ -72,7 +72,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 	return nil
 }
 
-func leaveAll(u *unit.Unit, id string) error {
+func leaveConversations(u *unit.Unit, id string) error {
 	kinds := []parley.ConversationKind{parley.Channel, parley.Group}
 	for _, archived := range []bool{false, true} {
 		filter := storage.ConversationFilter{Member: id, Kinds: kinds, Archived: archived, Limit: 1 << 30}
@@ -92,8 +92,8 @@ func leaveAll(u *unit.Unit, id string) error {
 	return nil
 }
 
-// dismissReports leaves those whose manager is removed without one.
-func dismissReports(u *unit.Unit, id string) error {
+// clearManager leaves those whose manager is removed without one.
+func clearManager(u *unit.Unit, id string) error {
 	list, err := u.Agents().List()
 	if err != nil {
 		return err

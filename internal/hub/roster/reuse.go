@@ -19,14 +19,14 @@ import (
 
 // retiredAgent is a removed agent whose names another takes.
 type retiredAgent struct {
-	was  string // its id until then
-	now  string
-	uuid string
+	oldID string // its id until then
+	newID string
+	uuid  string
 }
 
-// freeNamesFor retires the removed agents that have the id or name of a new one. Everything they have stays theirs, because it
+// retireHolders retires the removed agents that have the id or name of a new one. Everything they have stays theirs, because it
 // belongs to their rows, which get other names.
-func freeNamesFor(u *unit.Unit, n parley.NewAgent) (retired []retiredAgent, err error) {
+func retireHolders(u *unit.Unit, n parley.NewAgent) (retired []retiredAgent, err error) {
 	holders, err := removedHolders(u, n)
 	if err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func freeNamesFor(u *unit.Unit, n parley.NewAgent) (retired []retiredAgent, err 
 		if err := withdrawCallsNaming(u, old); err != nil {
 			return nil, err
 		}
-		id, err := retiredName(u, old.ID)
+		id, err := freeRetiredName(u, old.ID)
 		called := id
 		if err == nil && old.Name != old.ID {
-			called, err = retiredName(u, old.Name)
+			called, err = freeRetiredName(u, old.Name)
 		}
 		if err == nil {
 			err = agents.RetireRow(u.Tx, old.ID, id, called)
@@ -64,7 +64,7 @@ func removedHolders(u *unit.Unit, n parley.NewAgent) (holders []parley.Agent, er
 			err = agents.AgentNameTaken(name, holder)
 		}
 		if err == nil {
-			err = mustBeQuiet(u, holder)
+			err = checkUnused(u, holder)
 		}
 		if err != nil {
 			return nil, err
@@ -99,9 +99,9 @@ func setFilesAside(ctx context.Context, core *unit.Core, caller unit.Caller, n p
 	return err
 }
 
-// mustBeQuiet refuses to retire an agent that something still names by its id: an open session, whose process speaks for that
+// checkUnused refuses to retire an agent that something still names by its id: an open session, whose process speaks for that
 // id, or a bridge.
-func mustBeQuiet(u *unit.Unit, old parley.Agent) error {
+func checkUnused(u *unit.Unit, old parley.Agent) error {
 	if u.Core.Attendance.Attends(old.ID) {
 		return parley.Errorf(parley.Unavailable, "%s was removed, but a session of it is still open", old.ID).
 			Retryable(0).Suggest("try again once its client has ended")
@@ -116,8 +116,8 @@ func mustBeQuiet(u *unit.Unit, old parley.Agent) error {
 	return err
 }
 
-// retiredName is what a removed agent is called from now on, instead of its id or name. Nobody else is called so.
-func retiredName(u *unit.Unit, name string) (string, error) {
+// freeRetiredName is what a removed agent is called from now on, instead of its id or name. Nobody else is called so.
+func freeRetiredName(u *unit.Unit, name string) (string, error) {
 	for n := 1; ; n++ {
 		retired := parley.RetiredName(name, n)
 		_, err := u.Agents().Find(retired)
@@ -138,19 +138,19 @@ func withdrawCallsNaming(u *unit.Unit, old parley.Agent) error {
 		return err
 	}
 	return work.Withdraw(u, slices.DeleteFunc(list, func(a parley.Approval) bool {
-		return a.Target != old.ID && !reusedNames(a.Call.Args, old.ID) && !reusedNames(a.Call.Args, old.Name)
+		return a.Target != old.ID && !containsName(a.Call.Args, old.ID) && !containsName(a.Call.Args, old.Name)
 	}))
 }
 
-// reusedNames says whether one of the strings in a JSON text is a name.
-func reusedNames(args json.RawMessage, name string) bool {
+// containsName says whether one of the strings in a JSON text is a name.
+func containsName(args json.RawMessage, name string) bool {
 	return strings.Contains(parley.Fold(string(args)), parley.Fold(strconv.Quote(name)))
 }
 
 // auditReuse writes down who has taken whose names.
 func auditReuse(u *unit.Unit, added parley.Agent, retired []retiredAgent) error {
 	for _, old := range retired {
-		err := access.Audit(u, "agent.reuse", old.was, map[string]any{"removed": old.uuid, "now": old.now, "by": added.UUID})
+		err := access.Audit(u, "agent.reuse", old.oldID, map[string]any{"removed": old.uuid, "now": old.newID, "by": added.UUID})
 		if err != nil {
 			return fmt.Errorf("cannot audit that %s took a name: %w", added.ID, err)
 		}

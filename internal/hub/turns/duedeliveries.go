@@ -21,7 +21,7 @@ import (
 func (s *Service) SweepDeliveries(ctx context.Context) error {
 	return errors.Join(
 		sweepEach(ctx, s.Core, Lapsed, Lapse),
-		sweepEach(ctx, s.Core, due, fallDue),
+		sweepEach(ctx, s.Core, dueDeliveries, handleDue),
 	)
 }
 
@@ -83,35 +83,37 @@ func Lapse(u *unit.Unit, d *parley.Delivery) error {
 		return deliveries.Keep(u, d, after)
 	}
 	if d.Lease == d.Run {
-		return lapseRun(u, d)
+		return loseLeasedRun(u, d)
 	}
-	return giveUp(u, d)
+	return returnLost(u, d)
 }
 
-// giveUp gives back what somebody had who is gone.
-func giveUp(u *unit.Unit, d *parley.Delivery) error {
+// returnLost gives back what somebody had who is gone.
+func returnLost(u *unit.Unit, d *parley.Delivery) error {
 	lost := parley.Trouble{Failure: parley.FailureLost}
 	return work.GiveBack(u, d, lost.Failure, deliveries.Failed(d.Recipient, lost), 0)
 }
 
-// lapseRun ends the run that had a delivery, and with it all that it had: a run that kept a part of it would
+// loseLeasedRun ends the run that had a delivery, and with it all that it had: a run that kept a part of it would
 // answer what another run is given.
-func lapseRun(u *unit.Unit, d *parley.Delivery) error {
+func loseLeasedRun(u *unit.Unit, d *parley.Delivery) error {
 	r, lives, err := runs.RunOf(u, *d)
 	switch {
 	case err != nil:
 		return err
 	case lives:
-		return lose(u, &r)
+		return endLostRun(u, &r)
 	default:
-		return giveUp(u, d)
+		return returnLost(u, d)
 	}
 }
 
-func due(u *unit.Unit, limit int) ([]parley.Delivery, error) { return u.Queue().Due(u.Now, limit) }
+func dueDeliveries(u *unit.Unit, limit int) ([]parley.Delivery, error) {
+	return u.Queue().Due(u.Now, limit)
+}
 
-// fallDue does what the wall clock asks for, each at most once.
-func fallDue(u *unit.Unit, d *parley.Delivery) error {
+// handleDue does what the wall clock asks for, each at most once.
+func handleDue(u *unit.Unit, d *parley.Delivery) error {
 	if d.State == parley.DeliveryAccepted && d.ExpiresAt != nil && !d.ExpiresAt.After(u.Now) {
 		return work.Expire(u, d)
 	}
@@ -123,26 +125,26 @@ func fallDue(u *unit.Unit, d *parley.Delivery) error {
 		return err
 	}
 	if overdue {
-		err := missed(u, *d, parley.EventOverdue,
-			parley.Errorf(parley.TimedOut, "%s has not seen this for %s", d.Recipient, brief(d.Priority.Due())).Suggest("%s", whyUnseen(u, *d)))
+		err := noteMissed(u, *d, parley.EventOverdue,
+			parley.Errorf(parley.TimedOut, "%s has not seen this for %s", d.Recipient, formatDuration(d.Priority.Due())).Suggest("%s", whyUnseen(u, *d)))
 		if err != nil {
 			return err
 		}
 	}
 	if late {
-		acked, err := ackedBySight(u, *d)
+		acked, err := seenCountsAsAck(u, *d)
 		if err != nil || acked {
 			return err
 		}
-		return missed(u, *d, parley.EventLate,
+		return noteMissed(u, *d, parley.EventLate,
 			parley.Errorf(parley.TimedOut, "%s has not answered this by %s", d.Recipient, d.Deadline.Format(time.RFC3339)).
 				Suggest("it is still open: wait, or ask somebody else"))
 	}
 	return nil
 }
 
-// ackedBySight says that a delivery whose sender wants an ack has it: an agent that the hub runs gives none, but to see it.
-func ackedBySight(u *unit.Unit, d parley.Delivery) (bool, error) {
+// seenCountsAsAck says that a delivery whose sender wants an ack has it: an agent that the hub runs gives none, but to see it.
+func seenCountsAsAck(u *unit.Unit, d parley.Delivery) (bool, error) {
 	if d.SeenAt == nil {
 		return false, nil
 	}
@@ -154,7 +156,7 @@ func ackedBySight(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return err == nil && m.RequiresAck, unit.IgnoreNotFound(err)
 }
 
-func brief(d time.Duration) string {
+func formatDuration(d time.Duration) string {
 	switch {
 	case d >= time.Hour:
 		return fmt.Sprintf("%d h", int(d.Hours()))
@@ -176,8 +178,8 @@ func whyUnseen(u *unit.Unit, d parley.Delivery) string {
 	return "it stays in its inbox; see whether it is running"
 }
 
-// missed notes that a time has passed and tells the sender. The delivery stays open.
-func missed(u *unit.Unit, d parley.Delivery, kind parley.EventKind, cause *parley.Error) error {
+// noteMissed notes that a time has passed and tells the sender. The delivery stays open.
+func noteMissed(u *unit.Unit, d parley.Delivery, kind parley.EventKind, cause *parley.Error) error {
 	if err := deliveries.NoteDelivery(u, kind, d); err != nil {
 		return err
 	}
@@ -194,14 +196,14 @@ func FailOrphaned(ctx context.Context, core *unit.Core) error {
 	})
 	for _, id := range ids {
 		if err == nil {
-			err = sweepEach(ctx, core, func(u *unit.Unit, limit int) ([]parley.Delivery, error) { return openFor(u, id, limit) }, orphan)
+			err = sweepEach(ctx, core, func(u *unit.Unit, limit int) ([]parley.Delivery, error) { return openDeliveries(u, id, limit) }, failOrphan)
 		}
 	}
 	return err
 }
 
-// openFor is open deliveries to a participant.
-func openFor(u *unit.Unit, id string, limit int) ([]parley.Delivery, error) {
+// openDeliveries is open deliveries to a participant.
+func openDeliveries(u *unit.Unit, id string, limit int) ([]parley.Delivery, error) {
 	list, err := u.Queue().Held(id, 0, limit)
 	for _, wakes := range []bool{true, false} {
 		if err != nil || len(list) >= limit {
@@ -214,7 +216,7 @@ func openFor(u *unit.Unit, id string, limit int) ([]parley.Delivery, error) {
 	return list, err
 }
 
-func orphan(u *unit.Unit, d *parley.Delivery) error {
+func failOrphan(u *unit.Unit, d *parley.Delivery) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 
 const (
 	// mostTriggers is how many messages wake one run at most. What is left wakes the next.
-	mostTriggers = 100
+	maxTriggers = 100
 	// sessionIdle is how long a client's session of a conversation is resumed after its last run.
 	sessionIdle = 8 * time.Hour
 )
@@ -30,11 +30,11 @@ const (
 func (s *Service) NextRun(ctx context.Context, agent string, o runs.RunOptions) (*runs.Assignment, error) {
 	var (
 		turn  = s.Turns.At(agent)
-		st    start
+		st    runStart
 		waits bool
 	)
 	err := s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-		st, waits, err = nextStart(u, agent, turn, o.AsksOnly)
+		st, waits, err = findRunStart(u, agent, turn, o.AsksOnly)
 		return err
 	})
 	if err != nil || !waits {
@@ -42,13 +42,13 @@ func (s *Service) NextRun(ctx context.Context, agent string, o runs.RunOptions) 
 	}
 	var (
 		a    *runs.Assignment
-		plan = planned{o.ForRun(st.agent), o.Node, parley.NewSecret(), o.AsksOnly}
+		plan = plannedRun{o.ForRun(st.agent), o.Node, parley.NewSecret(), o.AsksOnly}
 	)
 	if err := s.Hooks.Recovered(ctx); err != nil {
 		return nil, err
 	}
 	err = s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-		a, err = nextRun(u, agent, turn, plan)
+		a, err = startNextRun(u, agent, turn, plan)
 		return err
 	})
 	if err != nil || a == nil {
@@ -62,61 +62,61 @@ func (s *Service) NextRun(ctx context.Context, agent string, o runs.RunOptions) 
 	return a, nil
 }
 
-// start is what a run of an agent would begin with.
-type start struct {
-	agent parley.Agent
-	lead  parley.Delivery // the most urgent
-	live  []parley.Run    // of the agent
+// runStart is what a run of an agent would begin with.
+type runStart struct {
+	agent    parley.Agent
+	trigger  parley.Delivery // the most urgent
+	liveRuns []parley.Run    // of the agent
 }
 
-// planned is what is known of a run before it is made.
-type planned struct {
+// plannedRun is what is known of a run before it is made.
+type plannedRun struct {
 	runs.RunPlan
-	node   string
-	secret string // of its token
-	asks   bool   // it answers an ask, or there is none
+	node     string
+	secret   string // of its token
+	asksOnly bool   // it answers an ask, or there is none
 }
 
-// mostEnded is how much a search for the next run ends at most of what nobody needs to start for. It is gone on
+// maxEndedPerSearch is how much a search for the next run ends at most of what nobody needs to start for. It is gone on
 // with when somebody asks again.
-const mostEnded = 100
+const maxEndedPerSearch = 100
 
-// nextRun makes the run that is to start, if there is one, and ends what has expired unnoticed, or is not for
+// startNextRun makes the run that is to start, if there is one, and ends what has expired unnoticed, or is not for
 // its recipient any more.
-func nextRun(u *unit.Unit, agent string, turn int, plan planned) (*runs.Assignment, error) {
-	for range mostEnded {
-		st, found, err := nextStart(u, agent, turn, plan.asks)
+func startNextRun(u *unit.Unit, agent string, turn int, plan plannedRun) (*runs.Assignment, error) {
+	for range maxEndedPerSearch {
+		st, found, err := findRunStart(u, agent, turn, plan.asksOnly)
 		if err != nil || !found {
 			return nil, err
 		}
-		if over, err := isOver(u, st); err != nil {
+		if over, err := endIfUnneeded(u, st); err != nil {
 			return nil, err
 		} else if over {
 			continue
 		}
 		a := &runs.Assignment{Agent: st.agent}
-		if a.Deliveries, a.Messages, err = triggers(u, st); err != nil {
+		if a.Deliveries, a.Messages, err = collectTriggers(u, st); err != nil {
 			return nil, err
 		}
 		if a.Run, err = planRun(u, a, plan); err != nil {
 			return nil, err
 		}
-		return a, assign(u, a, len(st.live) == 0, plan)
+		return a, storeAssignment(u, a, len(st.liveRuns) == 0, plan)
 	}
 	u.Wake(agent)
 	return nil, nil
 }
 
-// isOver ends what a run would begin with, if that is nothing to start for: it has expired, or its recipient
+// endIfUnneeded ends what a run would begin with, if that is nothing to start for: it has expired, or its recipient
 // may not read there any more.
-func isOver(u *unit.Unit, st start) (bool, error) {
-	if expired(u, st.lead) {
-		return true, work.Expire(u, &st.lead)
+func endIfUnneeded(u *unit.Unit, st runStart) (bool, error) {
+	if hasExpired(u, st.trigger) {
+		return true, work.Expire(u, &st.trigger)
 	}
-	if over, err := isDamaged(u, &st.lead); err != nil || over {
+	if over, err := endIfDamaged(u, &st.trigger); err != nil || over {
 		return over, err
 	}
-	c, err := u.Conversations().Find(st.lead.Conversation)
+	c, err := u.Conversations().Find(st.trigger.Conversation)
 	if err != nil || c.ReadableByAll() {
 		return false, err
 	}
@@ -124,12 +124,12 @@ func isOver(u *unit.Unit, st start) (bool, error) {
 	if err != nil || in {
 		return false, err
 	}
-	return true, deliveries.End(u, &st.lead, parley.DeliveryFailed, parley.Errorf(parley.NotPermitted, "%s does not take part in %s any more", st.agent.ID, c.Title()).
+	return true, deliveries.End(u, &st.trigger, parley.DeliveryFailed, parley.Errorf(parley.NotPermitted, "%s does not take part in %s any more", st.agent.ID, c.Title()).
 		Suggest("add it again, and send this again"))
 }
 
-// isDamaged ends a delivery whose row or message is damaged, and says whether it was.
-func isDamaged(u *unit.Unit, d *parley.Delivery) (bool, error) {
+// endIfDamaged ends a delivery whose row or message is damaged, and says whether it was.
+func endIfDamaged(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	m, err := u.Messages().Get(d.Message)
 	if errors.Is(err, parley.ErrNotFound) {
 		var lost bool
@@ -147,13 +147,13 @@ func isDamaged(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	return true, work.EndDamaged(u, d, why)
 }
 
-func expired(u *unit.Unit, d parley.Delivery) bool {
+func hasExpired(u *unit.Unit, d parley.Delivery) bool {
 	return d.ExpiresAt != nil && !d.ExpiresAt.After(u.Now)
 }
 
-// nextStart looks for what an agent's next run is to begin with: an ask, which neither sleep nor other runs hold up,
+// findRunStart looks for what an agent's next run is to begin with: an ask, which neither sleep nor other runs hold up,
 // or what else waits.
-func nextStart(u *unit.Unit, agent string, turn int, asksOnly bool) (st start, found bool, err error) {
+func findRunStart(u *unit.Unit, agent string, turn int, asksOnly bool) (st runStart, found bool, err error) {
 	st.agent, err = u.Agents().Find(agent)
 	if errors.Is(err, parley.ErrNotFound) {
 		return st, false, nil
@@ -164,24 +164,24 @@ func nextStart(u *unit.Unit, agent string, turn int, asksOnly bool) (st start, f
 	if _, ok, err := presence.MayAnswer(u, st.agent); err != nil || !ok {
 		return st, false, err
 	}
-	if st.live, err = u.Runs().Live(st.agent.ID); err != nil || waits.Single(st.agent) && len(st.live) > 0 {
+	if st.liveRuns, err = u.Runs().Live(st.agent.ID); err != nil || waits.Single(st.agent) && len(st.liveRuns) > 0 {
 		return st, false, err
 	}
-	if st.lead, found, err = nextAsk(u, st); err != nil || found {
+	if st.trigger, found, err = nextAsk(u, st); err != nil || found {
 		return st, found, err
 	}
-	if asksOnly || st.agent.Asleep(u.Now) || st.slots() <= 0 {
+	if asksOnly || st.agent.Asleep(u.Now) || st.freeSlots() <= 0 {
 		return st, false, nil
 	}
-	st.lead, found, err = lead(u, st, turn)
+	st.trigger, found, err = chooseTrigger(u, st, turn)
 	return st, found, err
 }
 
 // nextAsk is the ask that a run begins with, if there is one, and a slot for it. Those who ask are refused before
 // there are more asks than slots, but the slots may have become fewer.
-func nextAsk(u *unit.Unit, st start) (d parley.Delivery, found bool, err error) {
+func nextAsk(u *unit.Unit, st runStart) (d parley.Delivery, found bool, err error) {
 	slots := u.Core.Config.Asks.Slots
-	for _, r := range st.live {
+	for _, r := range st.liveRuns {
 		if r.Ask && r.State != parley.RunWaiting {
 			slots--
 		}
@@ -190,13 +190,13 @@ func nextAsk(u *unit.Unit, st start) (d parley.Delivery, found bool, err error) 
 		return d, false, nil
 	}
 	list, err := u.Queue().Ready(storage.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: 1})
-	return first(list), len(list) > 0, err
+	return firstOrZero(list), len(list) > 0, err
 }
 
-// slots is how many more runs the agent may have, but for those that answer asks.
-func (st start) slots() int {
+// freeSlots is how many more runs the agent may have, but for those that answer asks.
+func (st runStart) freeSlots() int {
 	slots := st.agent.Concurrency
-	for _, r := range st.live {
+	for _, r := range st.liveRuns {
 		if !r.Ask && r.State != parley.RunWaiting {
 			slots--
 		}
@@ -204,9 +204,9 @@ func (st start) slots() int {
 	return slots
 }
 
-// busy are the conversations in which a run of the agent goes on, and the tasks of its runs. Asks make nothing busy.
-func (st start) busy() (conversations, tasks []string) {
-	for _, r := range st.live {
+// busyPlaces are the conversations in which a run of the agent goes on, and the tasks of its runs. Asks make nothing busy.
+func (st runStart) busyPlaces() (conversations, tasks []string) {
+	for _, r := range st.liveRuns {
 		if !r.Ask {
 			conversations = append(conversations, r.Conversation)
 		}
@@ -217,10 +217,10 @@ func (st start) busy() (conversations, tasks []string) {
 	return conversations, tasks
 }
 
-// lead is the delivery that a run begins with: the most urgent one in a conversation that is not busy, or the oldest
+// chooseTrigger is the delivery that a run begins with: the most urgent one in a conversation that is not busy, or the oldest
 // where it is its turn. In one that is busy, another task may begin.
-func lead(u *unit.Unit, st start, turn int) (d parley.Delivery, found bool, err error) {
-	busy, tasks := st.busy()
+func chooseTrigger(u *unit.Unit, st runStart, turn int) (d parley.Delivery, found bool, err error) {
+	busy, tasks := st.busyPlaces()
 	q := storage.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
 	for {
 		list, err := u.Queue().Ready(q)
@@ -231,49 +231,49 @@ func lead(u *unit.Unit, st start, turn int) (d parley.Delivery, found bool, err 
 			return d, false, err
 		}
 		if len(list) == 0 {
-			return leadBeside(u, st.agent, busy, tasks)
+			return chooseTriggerOfOtherTask(u, st.agent, busy, tasks)
 		}
 		here := list[0].Conversation
-		if d, found, err = leadIn(u, here, list[0], q, tasks); err != nil || found {
+		if d, found, err = chooseTriggerIn(u, here, list[0], q, tasks); err != nil || found {
 			return d, found, err
 		}
 		q.NotIn = append(slices.Clip(q.NotIn), here)
 	}
 }
 
-// leadIn is the delivery in a conversation that a run begins with, if the one that is the most urgent there may not:
+// chooseTriggerIn is the delivery in a conversation that a run begins with, if the one that is the most urgent there may not:
 // its task is busy elsewhere, or it is not the recipient's turn.
-func leadIn(u *unit.Unit, conversation string, d parley.Delivery, q storage.Queue, busy []string) (parley.Delivery, bool, error) {
+func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q storage.Queue, busy []string) (parley.Delivery, bool, error) {
 	mode, err := work.AnswersIn(u, conversation)
 	if err != nil {
 		return d, false, err
 	}
-	free, err := freeOf(u, busy, d)
+	free, err := belongsToNone(u, busy, d)
 	if err != nil || free && mode != parley.AnswersRoundRobin {
 		return d, free, err
 	}
-	q.In, q.NotIn, q.Limit = conversation, nil, mostTriggers
+	q.In, q.NotIn, q.Limit = conversation, nil, maxTriggers
 	list, err := u.Queue().Ready(q)
 	if err == nil {
 		list, err = work.WhoseTurn(u, list)
 	}
 	for _, d := range list {
-		if free, err := freeOf(u, busy, d); err != nil || free {
+		if free, err := belongsToNone(u, busy, d); err != nil || free {
 			return d, free, err
 		}
 	}
 	return d, false, err
 }
 
-// leadBeside is the delivery of a task that begins in a conversation in which a run of another one goes on.
-func leadBeside(u *unit.Unit, a parley.Agent, conversations, busy []string) (d parley.Delivery, found bool, err error) {
+// chooseTriggerOfOtherTask is the delivery of a task that begins in a conversation in which a run of another one goes on.
+func chooseTriggerOfOtherTask(u *unit.Unit, a parley.Agent, conversations, busy []string) (d parley.Delivery, found bool, err error) {
 	for _, conversation := range conversations {
-		list, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: mostTriggers})
+		list, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: maxTriggers})
 		if err != nil {
 			return d, false, err
 		}
 		for _, d := range list {
-			task, err := taskFor(u, d)
+			task, err := taskStartedBy(u, d)
 			if err != nil || task != "" && !slices.Contains(busy, task) {
 				return d, err == nil, err
 			}
@@ -282,17 +282,17 @@ func leadBeside(u *unit.Unit, a parley.Agent, conversations, busy []string) (d p
 	return d, false, nil
 }
 
-// freeOf says whether a delivery is of none of some tasks.
-func freeOf(u *unit.Unit, tasks []string, d parley.Delivery) (bool, error) {
+// belongsToNone says whether a delivery is of none of some tasks.
+func belongsToNone(u *unit.Unit, tasks []string, d parley.Delivery) (bool, error) {
 	if len(tasks) == 0 {
 		return true, nil
 	}
-	task, err := taskFor(u, d)
+	task, err := taskStartedBy(u, d)
 	return task == "" || !slices.Contains(tasks, task), err
 }
 
-// taskFor is the task that a delivery begins a run of. What merely names one begins none.
-func taskFor(u *unit.Unit, d parley.Delivery) (string, error) {
+// taskStartedBy is the task that a delivery begins a run of. What merely names one begins none.
+func taskStartedBy(u *unit.Unit, d parley.Delivery) (string, error) {
 	if d.Purpose == "" || d.Purpose == parley.PurposeError {
 		return "", nil
 	}
@@ -300,21 +300,21 @@ func taskFor(u *unit.Unit, d parley.Delivery) (string, error) {
 	return m.Task, err
 }
 
-func first(list []parley.Delivery) (d parley.Delivery) {
+func firstOrZero(list []parley.Delivery) (d parley.Delivery) {
 	if len(list) > 0 {
 		d = list[0]
 	}
 	return d
 }
 
-// triggers are what wakes a run: the delivery it begins with and what joins it, by seq. Where messages are
+// collectTriggers are what wakes a run: the delivery it begins with and what joins it, by seq. Where messages are
 // large, what is left wakes the next run. An ask is answered by a run of its own.
-func triggers(u *unit.Unit, st start) ([]parley.Delivery, []parley.Message, error) {
-	m, err := u.Messages().Get(st.lead.Message)
-	if err != nil || st.lead.Purpose == parley.PurposeAsk {
-		return []parley.Delivery{st.lead}, []parley.Message{m}, err
+func collectTriggers(u *unit.Unit, st runStart) ([]parley.Delivery, []parley.Message, error) {
+	m, err := u.Messages().Get(st.trigger.Message)
+	if err != nil || st.trigger.Purpose == parley.PurposeAsk {
+		return []parley.Delivery{st.trigger}, []parley.Message{m}, err
 	}
-	joining, err := joining(u, st.lead)
+	joining, err := joiningDeliveries(u, st.trigger)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -323,9 +323,9 @@ func triggers(u *unit.Unit, st start) ([]parley.Delivery, []parley.Message, erro
 		ids[i] = d.Message
 	}
 	messages, err := u.Messages().GetAll(ids)
-	_, busy := st.busy()
+	_, busy := st.busyPlaces()
 	task := m.Task
-	list := []parley.Delivery{st.lead}
+	list := []parley.Delivery{st.trigger}
 	all := []parley.Message{m}
 	for _, m := range messages {
 		if m.Task != task && m.Task != "" && (task != "" || slices.Contains(busy, m.Task)) {
@@ -351,10 +351,10 @@ func triggers(u *unit.Unit, st start) ([]parley.Delivery, []parley.Message, erro
 	return list, all, err
 }
 
-// joining is what else waits for the recipient in the same conversation. Asks and the beginnings of tasks wake runs
+// joiningDeliveries is what else waits for the recipient in the same conversation. Asks and the beginnings of tasks wake runs
 // of their own. What has expired ends.
-func joining(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, error) {
-	list, err := u.Queue().Ready(storage.Queue{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: mostTriggers})
+func joiningDeliveries(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, error) {
+	list, err := u.Queue().Ready(storage.Queue{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: maxTriggers})
 	if err != nil {
 		return nil, err
 	}
@@ -362,7 +362,7 @@ func joining(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, error) {
 		if d.Message == lead.Message || d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask {
 			return true
 		}
-		over := expired(u, d)
+		over := hasExpired(u, d)
 		if over && err == nil {
 			err = work.Expire(u, &d)
 		}
@@ -372,5 +372,5 @@ func joining(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, error) {
 		return nil, err
 	}
 	list, err = work.WhoseTurn(u, list)
-	return list[:min(len(list), mostTriggers-1)], err
+	return list[:min(len(list), maxTriggers-1)], err
 }

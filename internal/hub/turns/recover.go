@@ -44,7 +44,7 @@ func Recovered(ctx context.Context, s *Service) error {
 	if err := s.RecoverWaits(ctx); err != nil {
 		return err
 	}
-	if err := putBackLeft(ctx, s.Core); err != nil {
+	if err := returnFormerLeases(ctx, s.Core); err != nil {
 		return err
 	}
 	// Where the lease clock begins anew with the process, the pauses before another attempt are over.
@@ -55,9 +55,9 @@ func Recovered(ctx context.Context, s *Service) error {
 	return nil
 }
 
-// putBackLeft puts back deliveries that a former process has leased. It works in small updates, the oldest delivery first:
+// returnFormerLeases puts back deliveries that a former process has leased. It works in small updates, the oldest delivery first:
 // another hub on the database may hand them out as soon as they are back.
-func putBackLeft(ctx context.Context, core *unit.Core) error {
+func returnFormerLeases(ctx context.Context, core *unit.Core) error {
 	var left []parley.Delivery
 	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
 		left, err = u.Queue().Left(core.Config.Node)
@@ -65,7 +65,7 @@ func putBackLeft(ctx context.Context, core *unit.Core) error {
 	})
 	for part := range slices.Chunk(left, deliveries.DueBatch) {
 		if err == nil {
-			err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return putBackAll(u, part) })
+			err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return returnLeases(u, part) })
 		}
 	}
 	return err
@@ -77,8 +77,8 @@ func lapsedPauses(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.State != parley.DeliveryAccepted }), err
 }
 
-// putBackAll puts back deliveries that nobody has taken or settled since they were found.
-func putBackAll(u *unit.Unit, list []parley.Delivery) error {
+// returnLeases puts back deliveries that nobody has taken or settled since they were found.
+func returnLeases(u *unit.Unit, list []parley.Delivery) error {
 	for _, found := range list {
 		d, err := u.Deliveries().Get(found.Message, found.Recipient)
 		if errors.Is(err, parley.ErrNotFound) || err == nil && (d.Lease != found.Lease || d.Node != found.Node) {
@@ -91,9 +91,9 @@ func putBackAll(u *unit.Unit, list []parley.Delivery) error {
 		switch {
 		case err != nil:
 		case lives:
-			err = crashed(u, &r)
+			err = endCrashedRun(u, &r)
 		default:
-			err = putBack(u, &d, nil)
+			err = returnLease(u, &d, nil)
 		}
 		if err != nil {
 			return err
@@ -102,26 +102,26 @@ func putBackAll(u *unit.Unit, list []parley.Delivery) error {
 	return nil
 }
 
-// crashed ends a run that ended with its hub, and puts back what woke it.
-func crashed(u *unit.Unit, r *parley.Run) error {
+// endCrashedRun ends a run that ended with its hub, and puts back what woke it.
+func endCrashedRun(u *unit.Unit, r *parley.Run) error {
 	keep := func(*parley.Run) {}
 	if r.Cancel != "" {
 		return endCancelled(u, r, keep)
 	}
-	cause := deliveries.Failed(r.Agent, parley.Trouble{Failure: parley.FailureLost, Reason: whyLost})
-	if err := eachLeased(u, *r, func(d *parley.Delivery) error { return putBack(u, d, cause) }); err != nil {
+	cause := deliveries.Failed(r.Agent, parley.Trouble{Failure: parley.FailureLost, Reason: lostReason})
+	if err := forEachLeased(u, *r, func(d *parley.Delivery) error { return returnLease(u, d, cause) }); err != nil {
 		return err
 	}
-	return endFailed(u, r, parley.FailureLost, cause, keep)
+	return storeFailure(u, r, parley.FailureLost, cause, keep)
 }
 
-// mostCrashes is how many runs of one delivery may end with their hub. Then the delivery becomes a dead letter, because it may
+// maxCrashes is how many runs of one delivery may end with their hub. Then the delivery becomes a dead letter, because it may
 // be the cause.
-const mostCrashes = 20
+const maxCrashes = 20
 
-// putBack makes a delivery ready that was leased when the hub ended: at once, in its order, and no attempt counts. cause is the
+// returnLease makes a delivery ready that was leased when the hub ended: at once, in its order, and no attempt counts. cause is the
 // failure of the run that had it, or nil. An ask that a run had begun to answer fails, because an ask has one attempt.
-func putBack(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
+func returnLease(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil {
 		return err
@@ -135,18 +135,18 @@ func putBack(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	if d.Purpose == parley.PurposeAsk {
 		return deliveries.End(u, d, parley.DeliveryFailed, cause)
 	}
-	crashes, err := crashes(u, *d)
+	crashes, err := countCrashes(u, *d)
 	if err != nil {
 		return err
 	}
-	if crashes >= mostCrashes {
+	if crashes >= maxCrashes {
 		return work.Die(u, d, parley.Errorf(cause.Code, "%s, %d times", cause.Message, crashes))
 	}
 	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Failure = cause })
 }
 
-// crashes counts the runs of a delivery that were lost without counting as an attempt, including the one that has it.
-func crashes(u *unit.Unit, d parley.Delivery) (int, error) {
+// countCrashes counts the runs of a delivery that were lost without counting as an attempt, including the one that has it.
+func countCrashes(u *unit.Unit, d parley.Delivery) (int, error) {
 	runs, err := u.Runs().WokenBy(d.Message, d.Recipient)
 	lost := 1
 	for _, r := range runs {

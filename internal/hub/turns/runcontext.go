@@ -45,7 +45,7 @@ func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunConte
 		if err := addHistory(u, &c, page); err != nil {
 			return err
 		}
-		if err := addTaskTo(u, &c); err != nil {
+		if err := addTask(u, &c); err != nil {
 			return err
 		}
 		return addParticipants(u, &c)
@@ -79,26 +79,26 @@ func addHistory(u *unit.Unit, c *parley.RunContext, page []parley.Message) error
 		return err
 	}
 	if c.Earlier, err = runs.PostedBy(u, earlier...); err == nil {
-		c.Earlier, err = readable(u, c.Earlier)
+		c.Earlier, err = readableMessages(u, c.Earlier)
 	}
 	if err != nil {
 		return err
 	}
 	known, after := slices.Clone(c.Run.Triggers), int64(0)
 	if c.Run.Session != "" && c.Run.State.Live() {
-		if after, known, err = sessionKnows(u, c, known); err != nil {
+		if after, known, err = knownToSession(u, c, known); err != nil {
 			return err
 		}
 	}
-	c.History = without(page, known, after)
+	c.History = excluding(page, known, after)
 	if c.Resumed {
-		c.Whole = without(page, c.Run.Triggers, 0)
+		c.Whole = excluding(page, c.Run.Triggers, 0)
 	}
 	return nil
 }
 
-// without is a page of messages without those that are known, by their ids or for not coming after a seq.
-func without(page []parley.Message, known []string, after int64) (list []parley.Message) {
+// excluding is a page of messages without those that are known, by their ids or for not coming after a seq.
+func excluding(page []parley.Message, known []string, after int64) (list []parley.Message) {
 	for _, m := range page {
 		if m.Seq > after && !slices.Contains(known, m.ID) {
 			list = append(list, m)
@@ -107,8 +107,8 @@ func without(page []parley.Message, known []string, after int64) (list []parley.
 	return list
 }
 
-// readable is those of some messages that the agent may still read.
-func readable(u *unit.Unit, list []parley.Message) (still []parley.Message, err error) {
+// readableMessages is those of some messages that the agent may still read.
+func readableMessages(u *unit.Unit, list []parley.Message) (still []parley.Message, err error) {
 	for _, m := range list {
 		_, err := conversations.Conversation(u, m.Conversation)
 		if _, hidden := errors.AsType[unit.Unknown](err); hidden {
@@ -122,10 +122,10 @@ func readable(u *unit.Unit, list []parley.Message) (still []parley.Message, err 
 	return still, nil
 }
 
-// sessionKnows is what a client's session has had in its context: all up to a seq, and the messages its last
+// knownToSession is what a client's session has had in its context: all up to a seq, and the messages its last
 // run has posted.
-func sessionKnows(u *unit.Unit, c *parley.RunContext, known []string) (int64, []string, error) {
-	before, err := resumes(u, c.Run)
+func knownToSession(u *unit.Unit, c *parley.RunContext, known []string) (int64, []string, error) {
+	before, err := resumedRun(u, c.Run)
 	if err != nil || before == nil || len(before.Triggers) == 0 {
 		return 0, known, err
 	}
@@ -148,8 +148,8 @@ func sessionKnows(u *unit.Unit, c *parley.RunContext, known []string) (int64, []
 	return newest[0].Seq, known, nil
 }
 
-// addTaskTo adds the task that the run is in, and of those it depends on what came of them.
-func addTaskTo(u *unit.Unit, c *parley.RunContext) error {
+// addTask adds the task that the run is in, and of those it depends on what came of them.
+func addTask(u *unit.Unit, c *parley.RunContext) error {
 	if c.Run.Task == "" {
 		return nil
 	}
@@ -165,7 +165,7 @@ func addTaskTo(u *unit.Unit, c *parley.RunContext) error {
 		return err
 	}
 	c.Task = &view
-	if err := addRequestTo(u, c, t.Message); err != nil {
+	if err := addRequest(u, c, t.Message); err != nil {
 		return err
 	}
 	needed, err := u.Tasks().GetAll(t.DependsOn)
@@ -175,14 +175,14 @@ func addTaskTo(u *unit.Unit, c *parley.RunContext) error {
 	return err
 }
 
-// addRequestTo adds the message that began the task, with its files, where the conversation does not show it.
-func addRequestTo(u *unit.Unit, c *parley.RunContext, id string) error {
+// addRequest adds the message that began the task, with its files, where the conversation does not show it.
+func addRequest(u *unit.Unit, c *parley.RunContext, id string) error {
 	if id == "" || slices.ContainsFunc(slices.Concat(c.History, c.Whole, c.Triggers), func(m parley.Message) bool { return m.ID == id }) {
 		return nil
 	}
 	found, err := runs.Messages(u, []string{id})
 	if err == nil {
-		found, err = readable(u, found)
+		found, err = readableMessages(u, found)
 	}
 	if err == nil && len(found) > 0 {
 		c.Request = &found[0]

@@ -22,13 +22,13 @@ import (
 // answer cannot be posted, the run has failed. A run that has ended already is returned as it is.
 func (s *Service) FinishRun(ctx context.Context, run string, r parley.Result, output []byte) (parley.Run, error) {
 	began := time.Now()
-	where, err := whereRuns(ctx, s.Core, run)
+	where, err := conversationOf(ctx, s.Core, run)
 	if err != nil {
 		return parley.Run{}, err
 	}
 	p, err := post.ComposeAnswer(s.Core, run, where, r.Text)
 	if err != nil {
-		return s.FailRun(ctx, run, unposted(err), r, output)
+		return s.FailRun(ctx, run, answerNotPosted(err), r, output)
 	}
 	var (
 		posted  *parley.Message
@@ -39,12 +39,12 @@ func (s *Service) FinishRun(ctx context.Context, run string, r parley.Result, ou
 		if r.Cancel != "" {
 			return endCancelled(u, r, keep)
 		}
-		posted, err = succeed(u, r, p, keep)
+		posted, err = endSucceeded(u, r, p, keep)
 		refused = err != nil
 		return err
 	})
-	if refused && final(err) {
-		return s.FailRun(ctx, run, unposted(err), r, output)
+	if refused && isFinal(err) {
+		return s.FailRun(ctx, run, answerNotPosted(err), r, output)
 	}
 	if err == nil && posted != nil {
 		s.Wrote(began)
@@ -53,8 +53,8 @@ func (s *Service) FinishRun(ctx context.Context, run string, r parley.Result, ou
 	return ended, err
 }
 
-// final says that the answer itself was refused, and would be again. What the store cannot do now, it may later.
-func final(err error) bool {
+// isFinal says that the answer itself was refused, and would be again. What the store cannot do now, it may later.
+func isFinal(err error) bool {
 	switch e := parley.AsError(err); e.Code {
 	case parley.NotPermitted, parley.BadInput, parley.DependencyFailed:
 		return true
@@ -63,16 +63,16 @@ func final(err error) bool {
 	}
 }
 
-// unposted is the failure of a run whose answer nobody can read.
-func unposted(err error) *parley.RunError {
+// answerNotPosted is the failure of a run whose answer nobody can read.
+func answerNotPosted(err error) *parley.RunError {
 	e := parley.AsError(err)
 	return &parley.RunError{
 		Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "its answer could not be posted: " + e.Message}, Hint: e.Suggestion,
 	}
 }
 
-// succeed posts the answer of a run, settles what woke it, and ends it.
-func succeed(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley.Run)) (posted *parley.Message, err error) {
+// endSucceeded posts the answer of a run, settles what woke it, and ends it.
+func endSucceeded(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley.Run)) (posted *parley.Message, err error) {
 	switch r.State {
 	case parley.RunStarting:
 		err = runs.Begin(u, r, r.Process)
@@ -99,7 +99,7 @@ func succeed(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley.Run)
 	if err != nil {
 		return nil, err
 	}
-	err = eachLeased(u, *r, func(d *parley.Delivery) error {
+	err = forEachLeased(u, *r, func(d *parley.Delivery) error {
 		if ask.Parked && d.Purpose == parley.PurposeAsk { // the end of its task answers it, which may be long after
 			return deliveries.Move(u, d, parley.DeliveryAcked, nil)
 		}
@@ -133,7 +133,7 @@ func (s *Service) FailRun(ctx context.Context, run string, why *parley.RunError,
 		if r.Cancel != "" {
 			return endCancelled(u, r, keep)
 		}
-		return fail(u, r, trouble, hint, keep)
+		return endWithFailure(u, r, trouble, hint, keep)
 	})
 }
 
@@ -142,7 +142,7 @@ func endRun(ctx context.Context, core *unit.Core, id string, result parley.Resul
 	end func(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error,
 ) (run parley.Run, err error) {
 	keep := func(r *parley.Run) {
-		r.Usage = countable(result.Usage)
+		r.Usage = validUsage(result.Usage)
 		if result.Session != "" && parley.CheckRun(result.Session) == nil {
 			r.Session = result.Session
 		}
@@ -176,8 +176,8 @@ func keepOutput(u *unit.Unit, run string, output []byte) error {
 	return runs.KeepOutput(u.Tx, run, local.Tail(output, local.MostOutput))
 }
 
-// countable is what a runtime says it has used, as far as it can be.
-func countable(u parley.Usage) parley.Usage {
+// validUsage is what a runtime says it has used, as far as it can be.
+func validUsage(u parley.Usage) parley.Usage {
 	u.InputTokens, u.OutputTokens = max(0, u.InputTokens), max(0, u.OutputTokens)
 	if !(u.Cost >= 0 && u.Cost <= math.MaxInt32) {
 		u.Cost = 0
@@ -185,8 +185,8 @@ func countable(u parley.Usage) parley.Usage {
 	return u
 }
 
-// whereRuns is the conversation that a run is in.
-func whereRuns(ctx context.Context, core *unit.Core, id string) (conversation string, err error) {
+// conversationOf is the conversation that a run is in.
+func conversationOf(ctx context.Context, core *unit.Core, id string) (conversation string, err error) {
 	core.Live.Change(id, func(one *local.LiveRun) { conversation = one.Conv })
 	if conversation != "" {
 		return conversation, nil
@@ -202,7 +202,7 @@ func whereRuns(ctx context.Context, core *unit.Core, id string) (conversation st
 	return conversation, err
 }
 
-func eachLeased(u *unit.Unit, r parley.Run, do func(*parley.Delivery) error) error {
+func forEachLeased(u *unit.Unit, r parley.Run, do func(*parley.Delivery) error) error {
 	list, err := u.Queue().Leased(r.ID)
 	for i := range list {
 		if err == nil {
@@ -212,15 +212,15 @@ func eachLeased(u *unit.Unit, r parley.Run, do func(*parley.Delivery) error) err
 	return err
 }
 
-// fail ends a run for a reason, and returns its deliveries. If the program has ended, they are ready at once, so that nothing
+// endWithFailure ends a run for a reason, and returns its deliveries. If the program has ended, they are ready at once, so that nothing
 // newer overtakes them.
-func fail(u *unit.Unit, r *parley.Run, why parley.Trouble, hint string, keep func(*parley.Run)) error {
+func endWithFailure(u *unit.Unit, r *parley.Run, why parley.Trouble, hint string, keep func(*parley.Run)) error {
 	cause := deliveries.Failed(r.Agent, why)
 	cause.Suggestion = hint
 	if why.Failure == parley.FailureFinal && !u.Now.Before(r.Deadline) {
 		cause.Code = parley.TimedOut
 	}
-	err := eachLeased(u, *r, func(d *parley.Delivery) error {
+	err := forEachLeased(u, *r, func(d *parley.Delivery) error {
 		if why.Failure == parley.FailureLost {
 			return work.GiveBackAfter(u, d, why.Failure, cause, why.After)
 		}
@@ -229,11 +229,11 @@ func fail(u *unit.Unit, r *parley.Run, why parley.Trouble, hint string, keep fun
 	if err != nil {
 		return err
 	}
-	return endFailed(u, r, why.Failure, cause, keep)
+	return storeFailure(u, r, why.Failure, cause, keep)
 }
 
-// endFailed ends a run whose deliveries were given back.
-func endFailed(u *unit.Unit, r *parley.Run, f parley.Failure, cause *parley.Error, keep func(*parley.Run)) error {
+// storeFailure ends a run whose deliveries were given back.
+func storeFailure(u *unit.Unit, r *parley.Run, f parley.Failure, cause *parley.Error, keep func(*parley.Run)) error {
 	to := parley.RunFailed
 	switch f {
 	case parley.FailureLost:
@@ -260,7 +260,7 @@ func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
 	if err != nil {
 		return err
 	}
-	if err := eachLeased(u, *r, func(d *parley.Delivery) error { return release(u, d, *r) }); err != nil {
+	if err := forEachLeased(u, *r, func(d *parley.Delivery) error { return returnCancelled(u, d, *r) }); err != nil {
 		return err
 	}
 	if err := work.EndRun(u, r, parley.RunCancelled, keep); err != nil {
@@ -272,9 +272,9 @@ func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
 	return work.CancelAsked(u, *r, asks)
 }
 
-// release is what happens to a delivery of a run that was cancelled: it has failed, unless that was because
+// returnCancelled is what happens to a delivery of a run that was cancelled: it has failed, unless that was because
 // its recipient was stopped, whose queue is kept, even if it was started again meanwhile.
-func release(u *unit.Unit, d *parley.Delivery, r parley.Run) error {
+func returnCancelled(u *unit.Unit, d *parley.Delivery, r parley.Run) error {
 	if runs.StoppedWith(r) {
 		return work.GiveBack(u, d, parley.FailureStopped, nil, 0)
 	}

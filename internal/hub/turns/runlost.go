@@ -20,7 +20,7 @@ func (s *Service) LostRuns(ctx context.Context, node string) (lost []parley.Run,
 		if err != nil {
 			return err
 		}
-		ended, err := u.Runs().List(parley.RunFilter{Limit: recentRuns})
+		ended, err := u.Runs().List(parley.RunFilter{Limit: recentRunLimit})
 		for _, r := range live {
 			if r.Node == node {
 				lost = append(lost, r)
@@ -36,8 +36,8 @@ func (s *Service) LostRuns(ctx context.Context, node string) (lost []parley.Run,
 	return lost, err
 }
 
-// recentRuns is how far back a process is looked for that outlived its run.
-const recentRuns = 1000
+// recentRunLimit is how far back a process is looked for that outlived its run.
+const recentRunLimit = 1000
 
 // RecoverRun ends a run that ended with its hub. Its process is gone by now. What woke it is ready again: see Recover.
 func (s *Service) RecoverRun(ctx context.Context, run string) error {
@@ -47,7 +47,7 @@ func (s *Service) RecoverRun(ctx context.Context, run string) error {
 			return nil
 		}
 		if err == nil && r.State.Live() {
-			err = crashed(u, &r)
+			err = endCrashedRun(u, &r)
 		}
 		if err != nil {
 			return err
@@ -56,22 +56,22 @@ func (s *Service) RecoverRun(ctx context.Context, run string) error {
 	})
 }
 
-// lose ends a run that nobody is at any more.
-func lose(u *unit.Unit, r *parley.Run) error {
+// endLostRun ends a run that nobody is at any more.
+func endLostRun(u *unit.Unit, r *parley.Run) error {
 	keep := func(*parley.Run) {}
 	if r.Cancel != "" {
 		return endCancelled(u, r, keep)
 	}
-	lost := parley.Trouble{Failure: parley.FailureLost, Reason: whyLost}
+	lost := parley.Trouble{Failure: parley.FailureLost, Reason: lostReason}
 	cause := deliveries.Failed(r.Agent, lost)
-	err := eachLeased(u, *r, func(d *parley.Delivery) error { return work.GiveBack(u, d, lost.Failure, cause, 0) })
+	err := forEachLeased(u, *r, func(d *parley.Delivery) error { return work.GiveBack(u, d, lost.Failure, cause, 0) })
 	if err != nil {
 		return err
 	}
-	return endFailed(u, r, lost.Failure, cause, keep)
+	return storeFailure(u, r, lost.Failure, cause, keep)
 }
 
-const whyLost = "the hub or the program ended before the run did"
+const lostReason = "the hub or the program ended before the run did"
 
 // LoseOverdue ends runs that are past their deadline and hold nothing: had they lived, they would have ended.
 func LoseOverdue(ctx context.Context, core *unit.Core) error {
@@ -101,7 +101,7 @@ func LoseOverdue(ctx context.Context, core *unit.Core) error {
 		list, err := overdue(u)
 		for i := range list {
 			if err == nil {
-				err = lose(u, &list[i])
+				err = endLostRun(u, &list[i])
 			}
 		}
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 // planRun is the run that some messages wake.
-func planRun(u *unit.Unit, a *runs.Assignment, plan planned) (parley.Run, error) {
+func planRun(u *unit.Unit, a *runs.Assignment, plan plannedRun) (parley.Run, error) {
 	newest := a.Messages[len(a.Messages)-1]
 	r := parley.Run{
 		ID: unit.NewID(), Agent: a.Agent.ID, Conversation: newest.Conversation, Runtime: a.Agent.Runtime, State: parley.RunStarting,
@@ -35,21 +35,21 @@ func planRun(u *unit.Unit, a *runs.Assignment, plan planned) (parley.Run, error)
 		r.Chain = max(r.Chain, chain)
 	}
 	if a.Deliveries[0].Purpose == parley.PurposeAsk {
-		return r, planAnswer(u, &r, a.Deliveries[0])
+		return r, planAskRun(u, &r, a.Deliveries[0])
 	}
 	if err := work.EnterTask(u, &r, a.Deliveries[0]); err != nil {
 		return r, err
 	}
-	before, err := resumes(u, r)
+	before, err := resumedRun(u, r)
 	if before != nil {
 		r.Session = before.Session
 	}
 	return r, err
 }
 
-// planAnswer makes a run that is planned one that answers an ask. Where one before it was stopped, it goes on with the
+// planAskRun makes a run that is planned one that answers an ask. Where one before it was stopped, it goes on with the
 // task that the ask has become.
-func planAnswer(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
+func planAskRun(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 	w, err := u.Waits().Ask(d.Message)
 	if unit.IgnoreNotFound(err) != nil {
 		return err
@@ -62,9 +62,9 @@ func planAnswer(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 	return nil
 }
 
-// resumes is the run whose client's session another goes on with, or nil: that of its task, or else of its
+// resumedRun is the run whose client's session another goes on with, or nil: that of its task, or else of its
 // conversation. An ask is answered in a fresh one. A session belongs to the runtime that opened it.
-func resumes(u *unit.Unit, r parley.Run) (before *parley.Run, err error) {
+func resumedRun(u *unit.Unit, r parley.Run) (before *parley.Run, err error) {
 	var run parley.Run
 	switch {
 	case r.Ask:
@@ -80,8 +80,8 @@ func resumes(u *unit.Unit, r parley.Run) (before *parley.Run, err error) {
 	return &run, err
 }
 
-// assign stores a run, leases to it what woke it, and makes its token.
-func assign(u *unit.Unit, a *runs.Assignment, idle bool, plan planned) error {
+// storeAssignment stores a run, leases to it what woke it, and makes its token.
+func storeAssignment(u *unit.Unit, a *runs.Assignment, idle bool, plan plannedRun) error {
 	var err error
 	if a.Run.Number, err = u.Runs().NextNumber(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func assign(u *unit.Unit, a *runs.Assignment, idle bool, plan planned) error {
 		}
 	}
 	if begun {
-		if err := seeQuietNow(u, a.Agent, r); err != nil {
+		if err := markQuietSeen(u, a.Agent, r); err != nil {
 			return err
 		}
 	}
@@ -120,8 +120,8 @@ func assign(u *unit.Unit, a *runs.Assignment, idle bool, plan planned) error {
 	return presence.NotePresenceOf(u, a.Agent, 1)
 }
 
-// seeQuietNow is seeQuiet for a run whose context is read at once.
-func seeQuietNow(u *unit.Unit, a parley.Agent, r parley.Run) error {
+// markQuietSeen is seeQuiet for a run whose context is read at once.
+func markQuietSeen(u *unit.Unit, a parley.Agent, r parley.Run) error {
 	quiet, err := u.Queue().Ready(storage.Queue{Recipient: r.Agent, In: r.Conversation, Limit: 1})
 	if err != nil || len(quiet) == 0 {
 		return err
@@ -135,7 +135,7 @@ func seeQuietNow(u *unit.Unit, a parley.Agent, r parley.Run) error {
 
 // insertRunToken makes the token of a run that needs one, whose id is the run's. It is neither told nor audited: the
 // run is.
-func insertRunToken(u *unit.Unit, r parley.Run, plan planned) error {
+func insertRunToken(u *unit.Unit, r parley.Run, plan plannedRun) error {
 	if plan.Token == "" {
 		return nil
 	}

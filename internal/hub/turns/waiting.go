@@ -13,18 +13,18 @@ func (s *Service) Rung() (agents func() []string, wait <-chan struct{}) {
 	return s.WokenAgents.Take, s.WokenAgents.Sign
 }
 
-// mostWaiting is how many agents are told to wait at once.
-const mostWaiting = 10_000
+// maxWaiting is how many agents are told to wait at once.
+const maxWaiting = 10_000
 
 // Waiting are the agents whose runs the hub starts and for whom something waits that wakes them. Who is halted does
 // not wait, and who is asleep does only for asks.
 func (s *Service) Waiting(ctx context.Context) (ids []string, err error) {
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		all, err := u.Queue().Waiting(mostWaiting)
+		all, err := u.Queue().Waiting(maxWaiting)
 		for _, id := range all {
 			var waits bool
 			if err == nil {
-				waits, err = isWaitedFor(u, id)
+				waits, err = canStart(u, id)
 			}
 			if waits {
 				ids = append(ids, id)
@@ -35,8 +35,8 @@ func (s *Service) Waiting(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// isWaitedFor says whether an agent for whom something is ready could begin with it.
-func isWaitedFor(u *unit.Unit, id string) (bool, error) {
+// canStart says whether an agent for whom something is ready could begin with it.
+func canStart(u *unit.Unit, id string) (bool, error) {
 	a, err := u.Agents().Find(id)
 	if err != nil || a.RemovedAt != nil || !a.Dispatched() || a.Halted(u.Now) {
 		return false, err
@@ -44,6 +44,6 @@ func isWaitedFor(u *unit.Unit, id string) (bool, error) {
 	if !a.Asleep(u.Now) {
 		return true, nil
 	}
-	_, asked, err := nextAsk(u, start{agent: a})
+	_, asked, err := nextAsk(u, runStart{agent: a})
 	return asked, err
 }

@@ -15,7 +15,7 @@ import (
 // ephemeralIdle is how long an ephemeral conversation without open delivery stays in view.
 const ephemeralIdle = 24 * time.Hour
 
-const sweepMost = 10_000
+const maxIdlePerSweep = 10_000
 
 func archiveAllIdle(ctx context.Context, core *unit.Core) error {
 	err := archiveIdle(ctx, core, storage.IdleFilter{
@@ -32,7 +32,7 @@ func archiveAllIdle(ctx context.Context, core *unit.Core) error {
 // archiveIdle archives what a filter selects. It is looked up outside the writer; what is left after
 // sweepMost waits for the next sweep.
 func archiveIdle(ctx context.Context, core *unit.Core, filter storage.IdleFilter) error {
-	filter.Limit = sweepMost
+	filter.Limit = maxIdlePerSweep
 	var idle []string
 	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		idle, err = tx.Conversations().Idle(filter)

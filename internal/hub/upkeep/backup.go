@@ -17,7 +17,7 @@ func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (m
 		return made, parley.Errorf(parley.BadInput, "the directory %q is not absolute", dir).
 			Suggest("give the whole path, from / on: the hub does not know where you are")
 	}
-	keeper, err := keeper(ctx, s.Core, caller, unit.OpMakeBackup, "hub.backup", dir)
+	keeper, err := keeperForOwner(ctx, s.Core, caller, unit.OpMakeBackup, "hub.backup", dir)
 	if err != nil {
 		return made, err
 	}
@@ -33,7 +33,7 @@ func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (m
 // and then how far it is. What it finds is in the report; an error means that the check could not be made.
 // Only an owner may.
 func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
-	keeper, err := keeper(ctx, s.Core, caller, unit.OpCheck, "hub.check", "")
+	keeper, err := keeperForOwner(ctx, s.Core, caller, unit.OpCheck, "hub.check", "")
 	if err != nil {
 		return report, err
 	}
@@ -41,8 +41,8 @@ func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress fu
 	return report, s.Explain(ctx, caller, err)
 }
 
-// keeper is the store for an owner who looks after it, which is written down.
-func keeper(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (storage.Keeper, error) {
+// keeperForOwner is the store for an owner who looks after it, which is written down.
+func keeperForOwner(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (storage.Keeper, error) {
 	keeper, able := core.Store.(storage.Keeper)
 	err := core.Update(ctx, caller, do, func(u *unit.Unit) error {
 		if !able {

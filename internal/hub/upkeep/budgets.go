@@ -20,7 +20,7 @@ import (
 // of that budget.
 func (s *Service) SweepBudgets(ctx context.Context) error {
 	for id := range s.Budgets.Take() {
-		err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return tellOverspent(u, id) })
+		err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return notifyOverspent(u, id) })
 		if err != nil {
 			s.Budgets.Note(id)
 			return err
@@ -29,7 +29,7 @@ func (s *Service) SweepBudgets(ctx context.Context) error {
 	return nil
 }
 
-func tellOverspent(u *unit.Unit, id string) error {
+func notifyOverspent(u *unit.Unit, id string) error {
 	a, err := u.Agents().Find(id)
 	if err != nil || a.RemovedAt != nil {
 		return err
@@ -43,14 +43,14 @@ func tellOverspent(u *unit.Unit, id string) error {
 		return err
 	}
 	for _, e := range over {
-		if err := tellExcess(u, a, e); err != nil {
+		if err := notifyExcess(u, a, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func tellExcess(u *unit.Unit, a parley.Agent, e presence.Excess) error {
+func notifyExcess(u *unit.Unit, a parley.Agent, e presence.Excess) error {
 	key := "budget " + e.Budget + " " + a.ID
 	_, err := u.Messages().Keyed(parley.System, key, u.Now.Add(-e.Window))
 	if !errors.Is(err, parley.ErrNotFound) {

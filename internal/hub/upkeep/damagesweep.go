@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	quietPage   = 500
-	quietLooked = 5000 // how many deliveries that wake nobody a sweep looks at
+	quietPage        = 500
+	maxQuietPerSweep = 5000 // how many deliveries that wake nobody a sweep looks at
 )
 
 // endDamagedWork ends the asks and tasks whose deliveries are damaged such that nobody is woken for them any more: the
@@ -38,7 +38,7 @@ func (s *Service) endDamagedWork(ctx context.Context) error {
 }
 
 func (s *Service) endDamagedQuiet(ctx context.Context) error {
-	for range quietLooked / quietPage {
+	for range maxQuietPerSweep / quietPage {
 		var (
 			found []parley.Damage
 			last  storage.QuietMark
@@ -68,7 +68,7 @@ func (s *Service) endAllDamaged(ctx context.Context, found []parley.Damage) erro
 	for part := range slices.Chunk(found, deliveries.DueBatch) {
 		err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 			for _, d := range part {
-				if err := endWithDamage(u, d); err != nil {
+				if err := endDamagedMessage(u, d); err != nil {
 					return err
 				}
 			}
@@ -81,9 +81,9 @@ func (s *Service) endAllDamaged(ctx context.Context, found []parley.Damage) erro
 	return nil
 }
 
-// endWithDamage ends the damaged deliveries of a message, and what waits for one of them. A row may be too damaged to be
+// endDamagedMessage ends the damaged deliveries of a message, and what waits for one of them. A row may be too damaged to be
 // anybody's, so that only what waits can be ended.
-func endWithDamage(u *unit.Unit, found parley.Damage) error {
+func endDamagedMessage(u *unit.Unit, found parley.Damage) error {
 	list, err := u.Deliveries().Of(found.ID)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
@@ -103,18 +103,18 @@ func endWithDamage(u *unit.Unit, found parley.Damage) error {
 		return unit.IgnoreNotFound(err)
 	}
 	if m.Task == "" && m.Damage == nil && m.From == parley.System && m.Type == parley.TypeResult {
-		return callBackAgain(u, m)
+		return repeatCallback(u, m)
 	}
 	return failDamagedTasks(u, m, found)
 }
 
-// callBackAgain repeats a callback outside of any task whose delivery is damaged: nothing else would tell its recipient.
-func callBackAgain(u *unit.Unit, m parley.Message) error {
+// repeatCallback repeats a callback outside of any task whose delivery is damaged: nothing else would tell its recipient.
+func repeatCallback(u *unit.Unit, m parley.Message) error {
 	to, err := u.Agents().Find(m.To)
 	if err != nil || to.RemovedAt != nil {
 		return err
 	}
-	if whole, err := hasWhole(u, m.ID, to.ID); err != nil || whole {
+	if whole, err := hasIntactDelivery(u, m.ID, to.ID); err != nil || whole {
 		return err
 	}
 	_, err = messages.Utter(u, parley.Message{
@@ -130,7 +130,7 @@ func failDamagedAsk(u *unit.Unit, found parley.Damage) error {
 	if err != nil || w.State.Ended() || w.Work != "" {
 		return unit.IgnoreNotFound(err)
 	}
-	if whole, err := hasWhole(u, found.ID, w.Target); err != nil || whole {
+	if whole, err := hasIntactDelivery(u, found.ID, w.Target); err != nil || whole {
 		return err
 	}
 	target, err := u.Agents().Find(w.Target)
@@ -140,8 +140,8 @@ func failDamagedAsk(u *unit.Unit, found parley.Damage) error {
 	return work.EndAsk(u, w, "", work.FailedToRespond(target, work.Reason(found.Err(), target.ID)))
 }
 
-// hasWhole says that a delivery of a message to somebody is whole and has not ended.
-func hasWhole(u *unit.Unit, message, recipient string) (bool, error) {
+// hasIntactDelivery says that a delivery of a message to somebody is whole and has not ended.
+func hasIntactDelivery(u *unit.Unit, message, recipient string) (bool, error) {
 	d, err := u.Deliveries().Get(message, recipient)
 	if errors.Is(err, parley.ErrNotFound) {
 		return false, nil
@@ -177,7 +177,7 @@ func failDamagedTask(u *unit.Unit, id string, found parley.Damage) error {
 		return err
 	}
 	if !assignee.Dispatched() {
-		handed, err := wasHanded(u, t, found.ID)
+		handed, err := hasRequest(u, t, found.ID)
 		if err != nil || handed {
 			return err
 		}
@@ -185,10 +185,10 @@ func failDamagedTask(u *unit.Unit, id string, found parley.Damage) error {
 	return work.FailUnlessOn(u, t, work.Because(*found.Err(), t.Assignee))
 }
 
-// wasHanded says that the assignee of a task has its request, or can still be handed it.
-func wasHanded(u *unit.Unit, t parley.Task, request string) (bool, error) {
+// hasRequest says that the assignee of a task has its request, or can still be handed it.
+func hasRequest(u *unit.Unit, t parley.Task, request string) (bool, error) {
 	if t.Message != request || t.Status != parley.TaskQueued {
 		return true, nil
 	}
-	return hasWhole(u, request, t.Assignee)
+	return hasIntactDelivery(u, request, t.Assignee)
 }

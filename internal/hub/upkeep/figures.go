@@ -31,7 +31,7 @@ func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
 		if f.Totals, err = s.totals.count(u.Counts().Totals); err != nil {
 			return err
 		}
-		if err := countNow(u, &f); err != nil {
+		if err := countOpen(u, &f); err != nil {
 			return err
 		}
 		_, newest, err := u.Log().Bounds()
@@ -49,7 +49,7 @@ func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
 	return f, err
 }
 
-func countNow(u *unit.Unit, f *Figures) (err error) {
+func countOpen(u *unit.Unit, f *Figures) (err error) {
 	if f.OpenWork, err = u.Counts().OpenWork(); err != nil {
 		return err
 	}

@@ -15,11 +15,11 @@ import (
 
 const (
 	// readinessKept is how long the hub reuses an answer, so that nobody can keep the writer busy by asking.
-	readinessKept = time.Second
+	readinessLifetime = time.Second
 	// scarce is the free room below which the hub tries whether it can store something.
-	scarce = 16 << 20
+	lowSpace = 16 << 20
 	// tooLittle is a full disk, whatever small change still finds room in the write-ahead log.
-	tooLittle = 64 << 10
+	fullDisk = 64 << 10
 )
 
 // readiness remembers for a moment whether the hub was ready.
@@ -34,7 +34,7 @@ func (s *Service) Readiness(ctx context.Context) []parley.NotReady {
 	r := &s.readiness
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.at) <= readinessKept {
+	if time.Since(r.at) <= readinessLifetime {
 		return slices.Clone(r.reasons)
 	}
 	err := s.writable(ctx)
@@ -78,7 +78,7 @@ func (s *Service) writable(ctx context.Context) error {
 		return err
 	}
 	free, _, known, err := alerts.Space(s.Core)
-	if err != nil || !known || free >= scarce {
+	if err != nil || !known || free >= lowSpace {
 		return s.Store.Update(ctx, func(storage.Tx) error { return nil })
 	}
 	if prober, able := s.Store.(storage.Prober); able {
@@ -86,7 +86,7 @@ func (s *Service) writable(ctx context.Context) error {
 			return err
 		}
 	}
-	if free < tooLittle {
+	if free < fullDisk {
 		return parley.Errorf(parley.Unavailable, "the disk is full: %d bytes are free", free).Because(parley.StorageFull).
 			Suggest("make room on the disk of the hub")
 	}

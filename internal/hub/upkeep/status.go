@@ -56,9 +56,9 @@ func (s *Service) addDisk(status *parley.HubStatus) error {
 
 const (
 	// quickCount is how long counting may take to be done each time somebody asks.
-	quickCount = 5 * time.Millisecond
+	quickCountTime = 5 * time.Millisecond
 	// countedFor is how many times as long as it took a slow count holds.
-	countedFor = 100
+	countLifetimeFactor = 100
 )
 
 // totals remembers what was counted, if counting was slow: so it takes one part in a hundred of the time at
@@ -77,8 +77,8 @@ func (t *totals) count(count func() (parley.Totals, error)) (parley.Totals, erro
 		return t.last, nil
 	}
 	counted, err := count()
-	if took := time.Since(began); err == nil && took > quickCount {
-		t.last, t.until = counted, time.Now().Add(countedFor*took)
+	if took := time.Since(began); err == nil && took > quickCountTime {
+		t.last, t.until = counted, time.Now().Add(countLifetimeFactor*took)
 	}
 	return counted, err
 }
