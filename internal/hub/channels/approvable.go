@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Calls are the approvable calls that make or change conversations.
+// Calls returns the calls of this package that can need an approval.
 func Calls() map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{
 		policy.ToolMakeConversation: unit.Approvable(makeWords, prepareMake),
@@ -22,7 +22,7 @@ func Calls() map[string]unit.ApprovableCall {
 	}
 }
 
-// changeOrHold changes a conversation or its members. *parley.Held if that needs an approval.
+// changeOrHold changes a conversation or its members. It returns *parley.Held if that needs an approval.
 func changeOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, args policy.ConversationArgs) (view parley.ConversationView, err error) {
 	err = core.Update(ctx, caller, do, func(u *unit.Unit) (err error) {
 		view, err = applyChange(u, unit.Origin{Caller: caller}, &args)
@@ -34,8 +34,8 @@ func changeOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 	return view, nil
 }
 
-// applyChange makes a change and then asks whether the caller's mode holds it: a call that would be refused, or would change
-// nothing, needs no approval. If the call is held, the update is rolled back. The names in args become ids.
+// applyChange makes a change and then checks whether the caller's mode holds the call, because a call that would be refused, or
+// would change nothing, needs no approval. If the call is held, the update is rolled back. The names in args become ids.
 func applyChange(u *unit.Unit, o unit.Origin, args *policy.ConversationArgs) (view parley.ConversationView, err error) {
 	p, err := conversations.Conversation(u, args.Conversation)
 	if err != nil {
@@ -93,7 +93,7 @@ func changeWords(u *unit.Unit, _ string, args policy.ConversationArgs) (unit.Cal
 
 func prepareChange(_ context.Context, as unit.Caller, args policy.ConversationArgs) (unit.Execution, error) {
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
-		args := args // this may run again
+		args := args // because the execution can run again
 		view, err := applyChange(u, unit.Origin{Caller: as, Approved: &a}, &args)
 		return unit.Result{Text: "Done: " + args.Act + ", conversation " + args.Conversation + " (" + view.Title() + ")."}, err
 	}, nil
@@ -126,7 +126,7 @@ func prepareMake(_ context.Context, as unit.Caller, n parley.NewConversation) (u
 		return nil, err
 	}
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
-		n := n // this may run again
+		n := n // because the execution can run again
 		n.With = slices.Clone(n.With)
 		view, err := makeConversation(u, unit.Origin{Caller: as, Approved: &a}, &n)
 		return unit.Result{Text: "Made " + view.Title() + ", conversation " + view.ID + "."}, err

@@ -17,7 +17,7 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// CreateConversation makes a channel, or a private group, with the caller and the participants it names. *parley.Held if
+// CreateConversation makes a channel or a private group with the caller and the named participants. It returns *parley.Held if
 // that needs an approval.
 func (s *Service) CreateConversation(ctx context.Context, caller unit.Caller, n parley.NewConversation) (view parley.ConversationView, err error) {
 	if n, err = conversations.CheckNewConversation(n); err != nil {
@@ -33,8 +33,8 @@ func (s *Service) CreateConversation(ctx context.Context, caller unit.Caller, n 
 	return view, nil
 }
 
-// makeConversation makes a conversation, unless the caller's mode or a rule for somebody in it holds the call. The
-// names in n become ids.
+// makeConversation makes a conversation, unless the caller's mode or a rule of a member holds the call. The names in n become
+// ids.
 func makeConversation(u *unit.Unit, o unit.Origin, n *parley.NewConversation) (view parley.ConversationView, err error) {
 	ids, err := conversations.Invited(u, n.With)
 	if err != nil {
@@ -51,14 +51,14 @@ func makeConversation(u *unit.Unit, o unit.Origin, n *parley.NewConversation) (v
 	if err == nil {
 		err = policy.MustWrite(u, o, "")
 	}
-	if err != nil { // nothing of it remains
+	if err != nil { // the update is rolled back
 		return view, err
 	}
 	return conversations.See(u, p.Conversation)
 }
 
-// Conversations lists what the caller takes part in, or with All may read, newest message first.
-// The cursor leads to the next page, or is nil after the last one.
+// Conversations lists the caller's conversations, or with All every conversation that it may read. The one with the newest
+// message comes first. The cursor leads to the next page, and is nil after the last page.
 func (s *Service) Conversations(ctx context.Context, caller unit.Caller, f parley.ListFilter) (views []parley.ConversationView, next *parley.ListCursor, err error) {
 	limit := unit.Clamp(f.Limit, 100, 500)
 	err = s.View(ctx, caller, unit.OpListConversations, func(u *unit.Unit) error {
@@ -106,7 +106,7 @@ func (s *Service) Conversation(ctx context.Context, caller unit.Caller, ref stri
 	err = s.View(ctx, caller, unit.OpShowConversation, func(u *unit.Unit) error {
 		p, err := conversations.Conversation(u, ref)
 		if err == nil {
-			ref = p.ID // a call that is held is for this one
+			ref = p.ID // a held call keeps this id
 			err = policy.MustRead(u, unit.Origin{Caller: caller}, p.ID)
 		}
 		if err != nil {
@@ -118,30 +118,30 @@ func (s *Service) Conversation(ctx context.Context, caller unit.Caller, ref stri
 	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowChannel, Subject: ref})
 }
 
-// Rename gives a channel or named group another name, which may be what people type (parley.ConversationName). Its creator and
-// owners may.
+// Rename gives a channel or a named group another name. The name may be what people type: see parley.ConversationName. The
+// creator and owners may call it.
 func (s *Service) Rename(ctx context.Context, caller unit.Caller, ref, name string) error {
 	_, err := s.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Name: &name})
 	return err
 }
 
-// SetTopic sets what a conversation is about. Every member may.
+// SetTopic sets the topic of a conversation. Every member may call it.
 func (s *Service) SetTopic(ctx context.Context, caller unit.Caller, ref, topic string) error {
 	_, err := s.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Topic: &topic})
 	return err
 }
 
-// Archive hides a conversation from lists, or brings it back. Every member may; a new message
-// brings it back as well.
+// Archive hides a conversation from lists, or shows it again. Every member may call it. A new message shows the conversation
+// again too.
 func (s *Service) Archive(ctx context.Context, caller unit.Caller, ref string, archived bool) error {
 	_, err := s.ChangeConversation(ctx, caller, ref, parley.ConversationChange{Archived: &archived})
 	return err
 }
 
-// ChangeConversation changes several things of a conversation at once, or nothing: see Rename, SetTopic and
-// Archive for who may. Who answers when several are woken, its creator and owners say.
+// ChangeConversation makes all changes to a conversation at once, or none. See Rename, SetTopic and Archive for who may make
+// which. The creator and owners may change who answers when a message wakes several agents.
 func (s *Service) ChangeConversation(ctx context.Context, caller unit.Caller, ref string, to parley.ConversationChange) (view parley.ConversationView, err error) {
-	if to == (parley.ConversationChange{}) { // nor is it a way to look at one
+	if to == (parley.ConversationChange{}) { // an empty change must not show the conversation
 		return view, parley.Errorf(parley.BadInput, "nothing is to be changed").Suggest("give a name, a display name, a topic, archived or answers")
 	}
 	if to, err = conversations.NameChange(to); err != nil {
@@ -160,8 +160,8 @@ func (s *Service) ChangeConversation(ctx context.Context, caller unit.Caller, re
 	return changeOrHold(ctx, s.Core, caller, unit.OpChangeConversation, policy.ConversationArgs{Conversation: ref, Act: policy.ChangesConversation, Change: &to})
 }
 
-// DeleteConversation erases a conversation with everything in it. Only an owner may. It is gone
-// for everybody at once; its rows are erased bit by bit afterwards.
+// DeleteConversation erases a conversation with everything in it. Only an owner may call it. Nobody sees the conversation any
+// more at once. The hub erases its rows later, in small updates.
 func (s *Service) DeleteConversation(ctx context.Context, caller unit.Caller, ref string) error {
 	err := s.Update(ctx, caller, unit.OpDeleteConversation, func(u *unit.Unit) error {
 		p, err := conversations.Conversation(u, ref)
@@ -205,7 +205,7 @@ func (s *Service) DeleteConversation(ctx context.Context, caller unit.Caller, re
 		})
 	})
 	if err == nil {
-		s.Watches.TellAll() // whoever waited for something in it waits no longer
+		s.Watches.TellAll() // calls that wait for something in it end
 	}
 	return err
 }

@@ -12,26 +12,26 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Join makes the caller a member of a public channel; an owner may join any channel or named group.
+// Join makes the caller a member of a public channel. An owner may join any channel or named group.
 func (s *Service) Join(ctx context.Context, caller unit.Caller, ref string) error {
 	_, err := changeOrHold(ctx, s.Core, caller, unit.OpJoin, policy.ConversationArgs{Conversation: ref, Act: policy.JoinsConversation})
 	return err
 }
 
-// Leave takes the caller out of a conversation.
+// Leave removes the caller from a conversation.
 func (s *Service) Leave(ctx context.Context, caller unit.Caller, ref string) error {
 	_, err := changeOrHold(ctx, s.Core, caller, unit.OpLeave, policy.ConversationArgs{Conversation: ref, Act: policy.LeavesConversation})
 	return err
 }
 
-// AddMember makes somebody else a member, by the same rules as a contact. Any member may, and for a public channel
-// anybody.
+// AddMember makes another participant a member, by the same rules as a contact. Every member may call it. Everybody may add
+// members to a public channel.
 func (s *Service) AddMember(ctx context.Context, caller unit.Caller, ref, name string) error {
 	_, err := changeOrHold(ctx, s.Core, caller, unit.OpAddMember, policy.ConversationArgs{Conversation: ref, Act: policy.AddsMember, Agent: name})
 	return err
 }
 
-// addMember puts the id of the new member in place of its name.
+// addMember replaces the name by the id of the new member.
 func addMember(u *unit.Unit, o unit.Origin, p conversations.Place, name *string) error {
 	if err := conversations.MembersChange(p); err != nil {
 		return err
@@ -45,7 +45,7 @@ func addMember(u *unit.Unit, o unit.Origin, p conversations.Place, name *string)
 		return conversations.EverywhereAlready(a.ID)
 	}
 	if _, err := u.Members().Get(p.ID, a.ID); !errors.Is(err, parley.ErrNotFound) {
-		return err // there already, or the store failed
+		return err // a member already, or the store has failed
 	}
 	if err := conversations.MustBeOnlyName(u, p); err != nil {
 		return err
@@ -56,13 +56,13 @@ func addMember(u *unit.Unit, o unit.Origin, p conversations.Place, name *string)
 	return conversations.Join(u, p.Conversation, a.ID)
 }
 
-// RemoveMember takes somebody else out. Its creator and owners may.
+// RemoveMember removes another participant from a conversation. The creator and owners may call it.
 func (s *Service) RemoveMember(ctx context.Context, caller unit.Caller, ref, name string) error {
 	_, err := changeOrHold(ctx, s.Core, caller, unit.OpRemoveMember, policy.ConversationArgs{Conversation: ref, Act: policy.RemovesMember, Agent: name})
 	return err
 }
 
-// removeMember puts the id of the member in place of its name.
+// removeMember replaces the name by the id of the member.
 func removeMember(u *unit.Unit, p conversations.Place, name *string) error {
 	if err := tasks.Resolve(u, name); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Calls are the approvable calls of contacts.
+// Calls returns the calls of this package that can need an approval.
 func Calls() map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{policy.ToolContact: unit.Approvable(ContactWords, prepareContact)}
 }
@@ -28,7 +28,7 @@ func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.E
 		case err != nil || wait == nil:
 		case !wait.State.Ended():
 			return unit.Result{Waits: true}, nil
-		default: // it was made meanwhile, with the same key
+		default: // the ask was made in the meantime, with the same key
 			now, err := work.OutcomeOf(u, *wait)
 			if err != nil {
 				return unit.Result{}, err

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// storeAsk posts a question and the wait for its answer. The run that asks is blocked from here on.
+// storeAsk posts a question and stores the wait for its answer. From then on the asking run is blocked.
 func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
 	until, err := askDeadline(u, c)
 	if err != nil {
@@ -48,8 +48,8 @@ func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact
 	return made, w, work.Block(u, o.Run)
 }
 
-// resumeAsk goes on waiting for an ask that was made before, until its first deadline: a repeated call does not extend it.
-// If the call was approved meanwhile, its time begins with the approval.
+// resumeAsk waits again for an ask that was made before. The first deadline stays: a repeated call does not extend it. If the
+// call was approved in the meantime, its time begins with the approval.
 func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
 	made := askResult(target, m)
 	w, err := u.Waits().Ask(m.ID)
@@ -67,7 +67,7 @@ func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contac
 	if err == nil {
 		err = waits.MayWait(u, o, target, m.ID)
 	}
-	if err == nil && o.Approved != nil && w.Approval != "" { // only one approval can wait for it
+	if err == nil && o.Approved != nil && w.Approval != "" { // only one approval can carry the answer
 		err = work.ApprovedAskEnded(u, w, errAskedAgain(target))
 	}
 	if err != nil {
@@ -90,13 +90,13 @@ func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contac
 	return made, &w, work.Block(u, o.Run)
 }
 
-// errAskedAgain is what an approved ask comes to where another one with the same key was approved after it.
+// errAskedAgain is the result of an approved ask if another ask with the same key was approved after it.
 func errAskedAgain(target parley.Agent) *parley.Error {
 	return parley.Errorf(parley.DependencyFailed, "%s was asked the same once more, and the answer goes there", target.Name).
 		Suggest("look there, or ask with another key")
 }
 
-// attachWaiter says who waits from now on: whoever has made the call. That of an approval nobody waits at.
+// attachWaiter stores in a wait who waits from now on: the caller's run, its connection to this process, or its approval.
 func attachWaiter(u *unit.Unit, w *parley.Wait, o unit.Origin) {
 	switch {
 	case o.Approved != nil:
@@ -111,7 +111,7 @@ func attachWaiter(u *unit.Unit, w *parley.Wait, o unit.Origin) {
 	}
 }
 
-// askDeadline is when an ask becomes late: after the time it waits, or at its deadline.
+// askDeadline returns when an ask becomes late: after its wait, or at its deadline if that is earlier.
 func askDeadline(u *unit.Unit, c parley.Contact) (time.Time, error) {
 	wait := c.Wait
 	unit.SetDefault(&wait, u.Core.Config.Asks.Wait)
@@ -123,7 +123,8 @@ func askDeadline(u *unit.Unit, c parley.Contact) (time.Time, error) {
 	return until, err
 }
 
-// askDepth is how many asks an ask of the caller is nested in. Who names no run is taken to be at its deepest open ask.
+// askDepth returns how many asks an ask of the caller is nested in. A caller that names no run counts as answering its deepest
+// open ask.
 func askDepth(u *unit.Unit, o unit.Origin) (deepest int, err error) {
 	switch {
 	case o.Run != nil:
@@ -151,7 +152,7 @@ func askDepth(u *unit.Unit, o unit.Origin) (deepest int, err error) {
 	return deepest, err
 }
 
-// answererDepth is the depth of whoever answers an ask.
+// answererDepth returns the depth of asks that the recipient of an ask makes.
 func answererDepth(u *unit.Unit, d parley.Delivery) (int, error) {
 	w, err := u.Waits().Ask(d.Message)
 	if errors.Is(err, parley.ErrNotFound) {

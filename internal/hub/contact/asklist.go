@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Asks lists asks that the caller made or was asked, for owners all, the newest first.
+// Asks lists asks that the caller made or received, the newest first. Owners see all asks.
 func (s *Service) Asks(ctx context.Context, caller unit.Caller, f parley.AskFilter) (views []parley.AskView, err error) {
 	f.Limit = unit.Clamp(f.Limit, tasks.TasksShown, tasks.MostTasks)
 	err = s.View(ctx, caller, unit.OpListAsks, func(u *unit.Unit) error {
@@ -61,11 +61,11 @@ func viewAsks(u *unit.Unit, list []storage.ListedAsk) ([]parley.AskView, error) 
 	return views, nil
 }
 
-// question is what a list says of the message by which somebody asks.
+// question is the message of an ask as a list shows it.
 type question struct{ conversation, line string }
 
-// questions returns the first lines of asks, by the ids of their messages. The store bounds the text of one answer, so
-// questions asks again for the rest.
+// questions returns the first lines of asks, by the ids of their messages. The store bounds the text that it returns at once,
+// so questions reads the rest in further calls.
 func questions(u *unit.Unit, list []storage.ListedAsk) (map[string]question, error) {
 	found := map[string]question{}
 	for {
@@ -83,13 +83,13 @@ func questions(u *unit.Unit, list []storage.ListedAsk) (map[string]question, err
 		for _, m := range some {
 			found[m.ID] = question{m.Conversation, parley.QuestionOf(m.Content.Text)}
 		}
-		if len(found) == before { // a damaged one that has lost its id
+		if len(found) == before { // a damaged message has lost its id
 			return found, nil
 		}
 	}
 }
 
-// askState is the state of an ask. It names the task only to callers who may see it.
+// askState returns the state of an ask. It names the task only to callers who may see it.
 func askState(u *unit.Unit, w parley.Wait) (parley.AskState, error) {
 	state := parley.AskState{State: w.State, Since: w.Since, Until: w.Until, EndedAt: w.EndedAt}
 	if w.Work == "" {
@@ -106,7 +106,8 @@ func askState(u *unit.Unit, w parley.Wait) (parley.AskState, error) {
 	return state, err
 }
 
-// TracedAsk is the state of the ask that a message makes, for callers who may see it; nil if the message is no ask.
+// TracedAsk returns the state of the ask that a message makes, or nil if the message is no ask or the caller may not see the
+// ask.
 func TracedAsk(u *unit.Unit, m parley.Shown) (*parley.AskState, error) {
 	if !slices.ContainsFunc(m.Deliveries, func(d parley.Delivery) bool { return d.Purpose == parley.PurposeAsk }) {
 		return nil, nil

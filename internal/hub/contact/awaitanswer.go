@@ -24,8 +24,8 @@ func FindWaiter(u *unit.Unit, caller unit.Caller) Waiter {
 	return Waiter{caller, u.Me.ID, u.Me.Kind == parley.KindHuman}
 }
 
-// awaitAnswer waits for the answer to an ask that is stored. Exactly one of these is what the caller gets: the
-// answer, the failure, or that the time is up; which, the wait in the store says.
+// awaitAnswer waits for the answer to a stored ask. The caller gets exactly one of three results: the answer, the failure, or a
+// timeout. The wait in the store decides which.
 func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
 	var now work.AskOutcome
 	err := core.Await(ctx, w.ID, w.Until.Sub(core.Now()), func() (done bool, err error) {
@@ -51,19 +51,20 @@ func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait
 	return now.Outcome(w, made)
 }
 
-// settleCallback acknowledges the callback of an answer that the participant has just got inline, so that it gets it once.
+// settleCallback acknowledges the callback of an answer that a call has just returned to the participant, so that the
+// participant gets the answer once.
 func settleCallback(ctx context.Context, core *unit.Core, message, who string) error {
 	return core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		d, err := u.Deliveries().Get(message, who)
 		untouched := d.State == parley.DeliveryAccepted || d.State == parley.DeliveryDelivered && d.Lease == ""
 		if err != nil || !untouched {
-			return unit.IgnoreNotFound(err) // a run or session that has taken it settles it
+			return unit.IgnoreNotFound(err) // the run or session that has taken it settles it
 		}
 		return deliveries.Move(u, &d, parley.DeliveryAcked, nil)
 	})
 }
 
-// Hear reads a wait again. errGone if its conversation was deleted.
+// Hear reads the outcome of an ask again. It returns unit.ErrGone if the conversation of the ask was deleted.
 func Hear(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutcome, err error) {
 	gone := false
 	err = core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
@@ -82,7 +83,7 @@ func Hear(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutc
 	return now, err
 }
 
-// updateWait does something to a wait as it is now, whether or not the caller is still there.
+// updateWait changes the stored wait with do and returns its outcome. It works even if the caller has disconnected.
 func updateWait(ctx context.Context, core *unit.Core, w parley.Wait, do func(*unit.Unit, *parley.Wait) error) (now work.AskOutcome, err error) {
 	err = core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		w, err := u.Waits().Ask(w.Message)
@@ -97,7 +98,7 @@ func updateWait(ctx context.Context, core *unit.Core, w parley.Wait, do func(*un
 	return now, err
 }
 
-// ConversationGone is what a caller is told whose question was deleted with its conversation.
+// ConversationGone unblocks a caller whose question was deleted with its conversation, and returns the error for it.
 func ConversationGone(ctx context.Context, core *unit.Core, w parley.Wait, made parley.Contacted) error {
 	var target parley.Agent
 	err := core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
@@ -112,9 +113,9 @@ func ConversationGone(ctx context.Context, core *unit.Core, w parley.Wait, made 
 	return waits.LostError(target)
 }
 
-// Bring is called when a call returns the content of messages to the participant that waited for them. It settles the
-// callback, so that the participant gets the outcome once, and marks everything as shown to a person. If the caller has gone
-// meanwhile, nothing changes: the outcome stays in the inbox.
+// Bring is called when a call returns the content of messages to the participant that waited for them. It settles the callback,
+// so that the participant gets the outcome once, and marks the messages as shown to a person. If the caller has disconnected,
+// it changes nothing: the outcome stays in the inbox.
 func Bring(ctx context.Context, core *unit.Core, who Waiter, got unit.Brought) error {
 	messages := slices.DeleteFunc(slices.Concat(got.Answers, []string{got.Callback}), func(id string) bool { return id == "" })
 	if got.Failed.From == who.id {

@@ -12,9 +12,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Blocked notes, until release is called, that the caller waits for what find has found, in which each wait says for
-// whom and for what. It is E005 if that would close a circle. Whom nothing can wait for, people and who has no session,
-// it lets be.
+// Blocked stores waits of the caller until release is called. find returns them, each with the participant and the message that
+// the caller waits for. Blocked returns E005 if the waits would form a cycle. It does nothing for callers that nobody can wait
+// for: people, and agents without a session.
 func Blocked(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, wait time.Duration, find func(*unit.Unit) ([]parley.Wait, error)) (release func(), err error) {
 	can := caller.Run != ""
 	if !can {
@@ -43,7 +43,7 @@ func Blocked(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.O
 	return func() { releaseWaits(context.WithoutCancel(ctx), core, made) }, nil
 }
 
-// AnswersTo are the waits for the answers to a message that have not come.
+// AnswersTo returns a wait for each answer to a message that has not come yet.
 func AnswersTo(u *unit.Unit, message string) (list []parley.Wait, err error) {
 	deliveries, err := u.Deliveries().Of(message)
 	for _, d := range Awaited(deliveries, parley.DeliveryAnswered) {
@@ -52,7 +52,7 @@ func AnswersTo(u *unit.Unit, message string) (list []parley.Wait, err error) {
 	return list, err
 }
 
-// EndOf is the wait for the end of a task that was delegated. While that waits for others itself, nobody has it yet.
+// EndOf returns the wait for the end of a delegated task, or nothing if the task has ended or waits for other tasks itself.
 func EndOf(u *unit.Unit, made parley.Contacted) ([]parley.Wait, error) {
 	t, err := u.Tasks().Get(made.Task)
 	if err != nil || t.Status.Ended() {
@@ -64,7 +64,7 @@ func EndOf(u *unit.Unit, made parley.Contacted) ([]parley.Wait, error) {
 	return []parley.Wait{{Message: t.Message, Target: t.Assignee, Conversation: made.Conversation}}, nil
 }
 
-// storeWaits makes waits of the caller.
+// storeWaits completes waits of the caller and stores them.
 func storeWaits(u *unit.Unit, o unit.Origin, list []parley.Wait, until time.Time) error {
 	for i := range list {
 		w := &list[i]
@@ -87,7 +87,7 @@ func storeWaits(u *unit.Unit, o unit.Origin, list []parley.Wait, until time.Time
 	return work.Block(u, o.Run)
 }
 
-// releaseWaits ends waits that are no asks. What is left of them after a crash, RecoverWaits ends.
+// releaseWaits erases waits that are no asks. After a crash, turns.RecoverWaits erases them.
 func releaseWaits(ctx context.Context, core *unit.Core, list []parley.Wait) {
 	if len(list) == 0 {
 		return
@@ -105,8 +105,7 @@ func releaseWaits(ctx context.Context, core *unit.Core, list []parley.Wait) {
 	}
 }
 
-// awaitTask waits for the end of a task that was delegated. When the time is up, the caller is told what it would
-// have been without waiting.
+// awaitTask waits for the end of a delegated task. If the time is up, it returns what a delegation without waiting returns.
 func awaitTask(ctx context.Context, core *unit.Core, who Waiter, made parley.Contacted, wait time.Duration) (parley.Contacted, error) {
 	release, err := Blocked(ctx, core, who.Caller, unit.OpContact, wait, func(u *unit.Unit) ([]parley.Wait, error) { return EndOf(u, made) })
 	if err != nil {
@@ -135,7 +134,7 @@ func awaitTask(ctx context.Context, core *unit.Core, who Waiter, made parley.Con
 	return TaskOutcome(ctx, core, t, made)
 }
 
-// TaskOutcome is how a task has ended, for whoever has waited for it.
+// TaskOutcome returns the result or the error of an ended task.
 func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parley.Contacted) (parley.Contacted, error) {
 	var assignee parley.Agent
 	err := core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
@@ -154,7 +153,7 @@ func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parle
 	code, why := parley.DependencyFailed, string(t.Status)
 	if t.Error != nil {
 		why = t.Error.Plain()
-		if t.Error.Code == parley.TimedOut { // its own deadline has passed
+		if t.Error.Code == parley.TimedOut { // the task's own deadline has passed
 			code = parley.TimedOut
 		}
 	}
@@ -162,8 +161,8 @@ func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parle
 		Suggest("see it: parley task show %s", t.ID)
 }
 
-// Awaited are those deliveries of a message that have not come as far as a rung: of those that wake, or of all if
-// none does.
+// Awaited returns the deliveries of a message that have not reached a state. It looks at the waking deliveries only, or at all
+// if none wakes.
 func Awaited(list []parley.Delivery, rung parley.DeliveryState) (short []parley.Delivery) {
 	wakes := slices.ContainsFunc(list, func(d parley.Delivery) bool { return d.Waking })
 	for _, d := range list {

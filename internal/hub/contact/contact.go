@@ -20,8 +20,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/waits"
 )
 
-// Contact turns to another participant for the caller: it asks, delegates or notifies. *parley.Held if that needs
-// an approval first.
+// Contact asks another participant, delegates to it, or notifies it. It returns *parley.Held if the call needs an approval
+// first.
 func (s *Service) Contact(ctx context.Context, caller unit.Caller, c parley.Contact) (parley.Contacted, error) {
 	return s.ContactTelling(ctx, caller, c, func(parley.Contacted, time.Duration) {})
 }
@@ -42,7 +42,7 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 		made    parley.Contacted
 		w       *parley.Wait
 		who     Waiter
-		unknown []string // names mentioned that nobody has
+		unknown []string // mentioned names that no participant has
 	)
 	began := time.Now()
 	err = s.Update(ctx, caller, unit.OpContact, func(u *unit.Unit) error {
@@ -78,9 +78,9 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 	}
 }
 
-// FailedContact gives a contact that failed because of the other participant its sentence: "Error: DataBot did not respond …".
-// That sentence is the message of the error and the text of the contact. Mistakes of the caller itself (E001, E003), and
-// failures for other reasons, keep their sentences.
+// FailedContact words the error of a contact that failed because of the other participant: "Error: DataBot did not respond …".
+// This sentence becomes the message of the error and the text of the contact. Other errors keep their messages, and so do
+// errors of the caller itself (E001, E003).
 func FailedContact(told parley.Contacted, err error) (parley.Contacted, error) {
 	_, held := errors.AsType[*parley.Held](err)
 	why, known := errors.AsType[*parley.Error](err)
@@ -100,8 +100,7 @@ func FailedContact(told parley.Contacted, err error) (parley.Contacted, error) {
 	return told, &shown
 }
 
-// CheckContact says what is wrong with a contact as far as that can be known outside an update, or returns it with
-// its defaults.
+// CheckContact checks a contact as far as that is possible outside an update, and returns it with its defaults.
 func CheckContact(ctx context.Context, s *Service, caller unit.Caller, do unit.Op, c parley.Contact) (parley.Contact, error) {
 	if err := checkPattern(c); err != nil {
 		return c, err
@@ -144,7 +143,8 @@ func checkPattern(c parley.Contact) error {
 	}
 }
 
-// Origin finds the run that a caller is, if it is one. E003, conflict, if it is over.
+// Origin returns the origin of a call, with the caller's run if the caller is a run. It returns E003, conflict, if the run has
+// ended.
 func Origin(u *unit.Unit, caller unit.Caller) (unit.Origin, error) {
 	o := unit.Origin{Caller: caller}
 	if caller.Run == "" {
@@ -155,7 +155,7 @@ func Origin(u *unit.Unit, caller unit.Caller) (unit.Origin, error) {
 	return o, err
 }
 
-// Contact makes a contact inside an update, up to the point where an ask would wait: its wait is returned then.
+// Contact makes a contact inside an update. It does not wait: for an ask it returns the wait.
 func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
 	if o.Run != nil {
 		if o.Call, err = contactDigest(u, c); err != nil {
@@ -198,7 +198,7 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 			}
 		}
 		if made, err = delegate(u, o, target, c); err == nil && c.Wait > 0 {
-			err = waits.MayWait(u, o, target, made.Message) // if not, nothing of it is stored
+			err = waits.MayWait(u, o, target, made.Message) // if it fails, the update stores nothing
 		}
 	default:
 		made, err = notify(u, o, target, c)
@@ -206,7 +206,7 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 	return made, nil, err
 }
 
-// notify is notify: it stores a message, and wakes nobody.
+// notify stores a message that wakes nobody.
 func notify(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
 	r, err := postRequest(u, o, target, c, "")
 	made := notifyResult(target, r.Message)
@@ -221,7 +221,7 @@ func notifyResult(target parley.Agent, m parley.Message) parley.Contacted {
 	}
 }
 
-// delegateResult is what the caller of a delegation is told.
+// delegateResult is what the caller of a delegation gets.
 func delegateResult(target parley.Agent, m parley.Message, task string) parley.Contacted {
 	says := parley.Own("Delegated to ").Name(target.ID, target.Name).Own(" (subtask "+task+"). You'll receive the result automatically when ").
 		Name(target.ID, target.Name).Own(" finishes.")
@@ -231,7 +231,7 @@ func delegateResult(target parley.Agent, m parley.Message, task string) parley.C
 	}
 }
 
-// requestForms is as what each pattern's request is sent.
+// requestForms has the type and the purpose of the request of each pattern.
 var requestForms = map[parley.Pattern]struct {
 	kind    parley.Type
 	purpose parley.Purpose
@@ -241,7 +241,7 @@ var requestForms = map[parley.Pattern]struct {
 	parley.PatternNotify:   {kind: parley.TypeNotification},
 }
 
-// postRequest posts the message by which the caller turns to another participant: in their DM, for a purpose.
+// postRequest posts the request of a contact to the DM of the caller and the target.
 func postRequest(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, task string) (parley.Receipt, error) {
 	as := requestForms[c.Pattern]
 	p := post.Posting{
@@ -264,8 +264,8 @@ func postRequest(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Cont
 	return post.Store(u, p)
 }
 
-// contactDigest tells one contact from another, whatever its target is called by. The request will not do: it names
-// its task.
+// contactDigest returns a digest of a contact that does not depend on the name by which the target is called. The text of the
+// request cannot serve, because it names the request's task.
 func contactDigest(u *unit.Unit, c parley.Contact) (string, error) {
 	target, err := agents.FindAgent(u, c.Agent)
 	if err == nil {
@@ -276,8 +276,8 @@ func contactDigest(u *unit.Unit, c parley.Contact) (string, error) {
 	return unit.CallDigest(c.WithoutCallKey())
 }
 
-// earlierContact is the request of the same contact, if it was made before: with the same key, or by an earlier
-// attempt of the run.
+// earlierContact returns the request of the same contact if it was made before: with the same key, or by an earlier attempt of
+// the run.
 func earlierContact(u *unit.Unit, o unit.Origin, c parley.Contact) (first parley.Receipt, found bool, err error) {
 	if first, found, err = post.Posted(u, c.IdempotencyKey); found || err != nil || o.Run == nil {
 		return first, found, err
@@ -285,7 +285,7 @@ func earlierContact(u *unit.Unit, o unit.Origin, c parley.Contact) (first parley
 	return post.Repeated(u, *o.Run, o.Call)
 }
 
-// repeatContact is what has come of a contact that was made before. An ask that is still open is waited for again.
+// repeatContact returns the result of a contact that was made before. If its ask is still open, the caller waits for it again.
 func repeatContact(u *unit.Unit, o unit.Origin, c parley.Contact, m parley.Message) (made parley.Contacted, w *parley.Wait, err error) {
 	target, err := u.Agents().Find(m.To)
 	named, otherwise := agents.FindAgent(u, c.Agent)

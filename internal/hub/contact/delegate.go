@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// delegate hands work to another participant, inside the update of the contact.
+// delegate makes a task for another participant, inside the update of the contact.
 func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
 	o.Work.Source = parley.TaskFromDelegation
 	if u.Me.Kind != parley.KindAgent {
@@ -18,7 +18,7 @@ func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact
 	if err != nil {
 		return parley.Contacted{}, err
 	}
-	if err := tasks.InsertRow(u.Tx, t); err != nil { // before the request, which says its number
+	if err := tasks.InsertRow(u.Tx, t); err != nil { // before the request, which contains the task's number
 		return parley.Contacted{}, err
 	}
 	receipt, err := postRequest(u, o, target, c, t.ID)

@@ -12,13 +12,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// reportHopLimit tells the people responsible that a chain of automatic messages was ended: once for each run.
+// reportHopLimit tells the responsible people, once for each run, that the hub has ended a chain of automatic messages.
 func reportHopLimit(ctx context.Context, core *unit.Core, caller unit.Caller, why *parley.Error) {
 	key := "hops " + caller.Run
 	err := core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		_, err := u.Messages().Keyed(parley.System, key, u.Now.Add(-unit.KeyMemory))
 		if !errors.Is(err, parley.ErrNotFound) {
-			return err // they were told
+			return err // they know already
 		}
 		a, err := u.Agents().Find(caller.Agent)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Calls are the approvable calls of tasks.
+// Calls returns the calls of this package that can need an approval.
 func Calls(s *Service) map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{
 		policy.ToolTask:    unit.Approvable(taskWords, prepareTask),
@@ -22,7 +22,7 @@ func Calls(s *Service) map[string]unit.ApprovableCall {
 	}
 }
 
-// directOrHold cancels a task, has it done again or gives it to somebody else. *parley.Held if that needs an approval.
+// directOrHold cancels, retries or reassigns a task. It returns *parley.Held if that needs an approval.
 func directOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, args policy.TaskArgs) (view parley.TaskView, err error) {
 	view, err = changeTask(ctx, core, caller, do, args.Task, func(u *unit.Unit, t *parley.Task) error {
 		args.Task = t.ID
@@ -34,8 +34,8 @@ func directOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 	return view, holding.HoldOr(ctx, core, caller, err, policy.ToolTask, args)
 }
 
-// directTask asks the mode last, as for every call: what a rule refuses needs no approval. If it is held, nothing of
-// it remains.
+// directTask checks the caller's mode last, because a call that a rule refuses needs no approval. If the call is held, the
+// update is rolled back.
 func directTask(u *unit.Unit, o unit.Origin, t *parley.Task, args policy.TaskArgs) (err error) {
 	others := t.Assignee != u.Me.ID
 	switch args.Act {

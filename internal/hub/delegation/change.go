@@ -16,12 +16,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// NewTask makes a task for somebody, by the same rules as a delegation, or for the caller itself.
+// NewTask makes a task for another participant, by the same rules as a delegation, or for the caller itself.
 func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewTask) (view parley.TaskView, err error) {
 	if err := n.Check(s.Config.Limits); err != nil {
 		return view, err
 	}
-	if n.Assignee != "" { // else nothing is sent
+	if n.Assignee != "" { // a task of the caller itself sends nothing
 		c, err := contact.CheckContact(ctx, s.contact, caller, unit.OpMakeTask, contactOf(n))
 		if err != nil {
 			return view, err
@@ -54,7 +54,7 @@ func requestTask(u *unit.Unit, o unit.Origin, n parley.NewTask) (parley.Contacte
 	return makeTask(u, o, contactOf(n))
 }
 
-// contactOf is the contact that a new task is for its assignee.
+// contactOf returns the contact by which a new task reaches its assignee.
 func contactOf(n parley.NewTask) parley.Contact {
 	c := parley.Contact{
 		Pattern: parley.PatternDelegate, Agent: n.Assignee, Message: n.Text, Priority: n.Priority, Deadline: n.Deadline, After: n.DependsOn,
@@ -64,7 +64,7 @@ func contactOf(n parley.NewTask) parley.Contact {
 	return c
 }
 
-// makeTask makes the task that a contact asks for, of the caller itself if it names nobody else.
+// makeTask makes the task that a contact requests. If the contact names nobody else, it is a task of the caller itself.
 func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contacted, err error) {
 	own := c.Agent == ""
 	if !own {
@@ -82,7 +82,7 @@ func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contac
 	return made, err
 }
 
-// viewTask is a task as the caller sees it, by its id.
+// viewTask returns a task as the caller sees it.
 func viewTask(u *unit.Unit, id string) (parley.TaskView, error) {
 	t, err := u.Tasks().Get(id)
 	if err != nil {
@@ -91,7 +91,7 @@ func viewTask(u *unit.Unit, id string) (parley.TaskView, error) {
 	return tasks.NewViewer(u).View(t)
 }
 
-// changeTask does something to a task, and shows what has become of it.
+// changeTask changes a task and returns it as the caller sees it afterwards.
 func changeTask(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, id string, change func(*unit.Unit, *parley.Task) error) (view parley.TaskView, err error) {
 	err = core.Update(ctx, caller, do, func(u *unit.Unit) error {
 		t, err := taskToChange(u, caller, id)
@@ -107,7 +107,7 @@ func changeTask(ctx context.Context, core *unit.Core, caller unit.Caller, do uni
 	return view, err
 }
 
-// taskToChange finds a task that the caller may see, or whose assignee it manages. Without an id: the task of the
+// taskToChange finds a task that the caller may see, or whose assignee it manages. If the id is empty, it is the task of the
 // caller's run.
 func taskToChange(u *unit.Unit, caller unit.Caller, id string) (parley.Task, error) {
 	if id == "" {
@@ -130,7 +130,7 @@ func taskToChange(u *unit.Unit, caller unit.Caller, id string) (parley.Task, err
 	return t, err
 }
 
-// callerRun is the run that a caller is; nothing if it is none.
+// callerRun returns the run of the caller, or an empty one if the caller is no run.
 func callerRun(u *unit.Unit, caller unit.Caller) (r parley.Run, err error) {
 	if caller.Run == "" {
 		return r, nil
@@ -138,7 +138,7 @@ func callerRun(u *unit.Unit, caller unit.Caller) (r parley.Run, err error) {
 	return runs.LiveRun(u, caller.Run)
 }
 
-// findManagedTask is a task of somebody whose manager the caller is.
+// findManagedTask returns a task whose assignee the caller manages, and false if there is none.
 func findManagedTask(u *unit.Unit, id string) (parley.Task, bool) {
 	t, err := u.Tasks().Get(tasks.TaskKey(id))
 	if err != nil {
@@ -148,8 +148,8 @@ func findManagedTask(u *unit.Unit, id string) (parley.Task, bool) {
 	return t, err == nil && assignee.Manager == u.Me.ID
 }
 
-// UpdateTask says how a task goes, or that it has ended. Without an id: the task of the caller's run. Only the word of
-// its assignee, or of an owner, counts.
+// UpdateTask changes the progress or the status of a task. If the id is empty, it is the task of the caller's run. Only its
+// assignee and owners may call it.
 func (s *Service) UpdateTask(ctx context.Context, caller unit.Caller, id string, c parley.TaskChange) (parley.TaskView, error) {
 	if err := c.Check(s.Config.Limits); err != nil {
 		return parley.TaskView{}, err
@@ -163,8 +163,8 @@ func (s *Service) UpdateTask(ctx context.Context, caller unit.Caller, id string,
 	})
 }
 
-// CancelTask cancels a task and all under it. Those may who asked for it or for what it is under, who divided that up,
-// its assignee's manager, and owners.
+// CancelTask cancels a task and all its subtasks. The requesters of the task and of its parent tasks, the assignees of its
+// parent tasks, the manager of its assignee, and owners may call it.
 func (s *Service) CancelTask(ctx context.Context, caller unit.Caller, id, reason string) (parley.TaskView, error) {
 	if err := parley.CheckReason(reason); err != nil {
 		return parley.TaskView{}, err
@@ -180,12 +180,12 @@ func cancelTask(u *unit.Unit, t parley.Task, reason string) error {
 	return work.EndTask(u, t, work.Cancelling(reason))
 }
 
-// RetryTask queues a task again that has failed or was cancelled: its assignee is asked again.
+// RetryTask queues a failed or cancelled task again: the hub sends its request to the assignee again.
 func (s *Service) RetryTask(ctx context.Context, caller unit.Caller, id string) (parley.TaskView, error) {
 	return directOrHold(ctx, s.Core, caller, unit.OpRetryTask, policy.TaskArgs{Task: id, Act: policy.RetriesTask})
 }
 
-// ReassignTask gives a task to somebody else. What its assignee is doing for it ends; what is under it goes on.
+// ReassignTask gives a task to another assignee. The work of the former assignee ends; subtasks go on.
 func (s *Service) ReassignTask(ctx context.Context, caller unit.Caller, id, assignee string) (parley.TaskView, error) {
 	return directOrHold(ctx, s.Core, caller, unit.OpReassignTask, policy.TaskArgs{Task: id, Act: policy.ReassignsTask, Assignee: assignee})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Task shows a task the caller may see.
+// Task shows a task that the caller may see.
 func (s *Service) Task(ctx context.Context, caller unit.Caller, id string) (view parley.TaskView, err error) {
 	err = s.View(ctx, caller, unit.OpShowTask, func(u *unit.Unit) error {
 		t, err := taskToRead(u, caller, id)
@@ -24,7 +24,7 @@ func (s *Service) Task(ctx context.Context, caller unit.Caller, id string) (view
 	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowTask, Subject: id})
 }
 
-// taskToRead finds a task that the caller may see. A strict one sees only what it is to do itself by itself.
+// taskToRead finds a task that the caller may see. A strict agent needs an approval for a task of another assignee.
 func taskToRead(u *unit.Unit, caller unit.Caller, id string) (parley.Task, error) {
 	t, err := tasks.Task(u, id)
 	if err == nil && t.Assignee != u.Me.ID {
@@ -33,7 +33,7 @@ func taskToRead(u *unit.Unit, caller unit.Caller, id string) (parley.Task, error
 	return t, err
 }
 
-// Tasks lists tasks the caller may see, the newest first.
+// Tasks lists tasks that the caller may see, the newest first.
 func (s *Service) Tasks(ctx context.Context, caller unit.Caller, f parley.TaskFilter) (views []parley.TaskView, err error) {
 	f.Limit, f.Before = unit.Clamp(f.Limit, tasks.TasksShown, tasks.MostTasks), tasks.TaskKey(f.Before)
 	for _, status := range f.Status {
@@ -43,7 +43,7 @@ func (s *Service) Tasks(ctx context.Context, caller unit.Caller, f parley.TaskFi
 		}
 	}
 	err = s.View(ctx, caller, unit.OpListTasks, func(u *unit.Unit) error {
-		for _, name := range []*string{&f.Assignee, &f.Requester} { // a call that is held is for these
+		for _, name := range []*string{&f.Assignee, &f.Requester} { // a held call keeps these ids
 			if err := tasks.Resolve(u, name); err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (s *Service) Tasks(ctx context.Context, caller unit.Caller, f parley.TaskFi
 	return views, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListTasks, Tasks: &f})
 }
 
-// TaskTree shows a task and all under it, each after its parent, by their numbers.
+// TaskTree shows a task and its subtasks at all levels, each after its parent, in the order of their numbers.
 func (s *Service) TaskTree(ctx context.Context, caller unit.Caller, id string) (views []parley.TaskView, err error) {
 	err = s.View(ctx, caller, unit.OpReadTree, func(u *unit.Unit) error {
 		t, err := taskToRead(u, caller, id)

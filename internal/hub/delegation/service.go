@@ -6,14 +6,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Service is the use cases of this package.
+// Service has the use cases of this package.
 type Service struct {
 	*unit.Core
 	names   *names.Service
 	contact *contact.Service
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
 func New(core *unit.Core, names *names.Service, contact *contact.Service) *Service {
 	return &Service{Core: core, names: names, contact: contact}
 }

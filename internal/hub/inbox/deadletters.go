@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// DeadLetters lists deliveries that are out of attempts, by seq, after one. Only an owner may.
+// DeadLetters lists deliveries that have no attempts left, in the order of their seq, after one seq. Only an owner may call it.
 func (s *Service) DeadLetters(ctx context.Context, caller unit.Caller, after int64, limit int) (list []parley.Delivery, err error) {
 	err = s.View(ctx, caller, unit.OpListDead, func(u *unit.Unit) error {
 		list, err = u.Queue().Dead(after, unit.Clamp(limit, 50, 1000))
@@ -22,8 +22,7 @@ func (s *Service) DeadLetters(ctx context.Context, caller unit.Caller, after int
 	return list, err
 }
 
-// RetryDead puts a dead letter back into its recipient's inbox, with all its attempts. Only an owner
-// may.
+// RetryDead puts a dead letter back into its recipient's inbox and gives it all its attempts again. Only an owner may call it.
 func (s *Service) RetryDead(ctx context.Context, caller unit.Caller, message, recipient string) (parley.Delivery, error) {
 	return s.changeDead(ctx, caller, unit.OpRetryDead, message, recipient, "delivery.retry", func(u *unit.Unit, d *parley.Delivery) error {
 		if _, err := agents.Agent(u, d.Recipient); err != nil {
@@ -36,7 +35,7 @@ func (s *Service) RetryDead(ctx context.Context, caller unit.Caller, message, re
 	})
 }
 
-// DropDead gives a dead letter up. Its sender is told. Only an owner may.
+// DropDead drops a dead letter. The hub tells its sender. Only an owner may call it.
 func (s *Service) DropDead(ctx context.Context, caller unit.Caller, message, recipient string) (parley.Delivery, error) {
 	return s.changeDead(ctx, caller, unit.OpDropDead, message, recipient, "delivery.drop", func(u *unit.Unit, d *parley.Delivery) error {
 		return deliveries.End(u, d, parley.DeliveryDropped, parley.Errorf(parley.Unavailable, "%s gave up on this for %s", u.Me.ID, d.Recipient).
@@ -60,7 +59,8 @@ func (s *Service) changeDead(ctx context.Context, caller unit.Caller, do unit.Op
 	return d, err
 }
 
-// findDeadLetter finds a dead letter. Its recipient may be left out where there is only one.
+// findDeadLetter finds a dead letter. If the message is a dead letter for one recipient only, the recipient may be empty. It
+// returns E003 if there is none, or if there are several and the recipient is empty.
 func findDeadLetter(u *unit.Unit, message, recipient string) (parley.Delivery, error) {
 	m, _, err := conversations.Message(u, message)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Peek shows what is open for the caller, oldest first: what waits, what somebody has taken, and what
-// pauses before another try.
+// Peek shows the caller's open deliveries, oldest first: ready deliveries, leased ones, and those that pause before the next
+// attempt.
 func (s *Service) Peek(ctx context.Context, caller unit.Caller, limit int) (parley.Peeked, error) {
 	return s.PeekAfter(ctx, caller, 0, limit)
 }
 
-// PeekAfter is Peek of what is after a seq. Where messages are large it shows fewer than asked for.
+// PeekAfter is Peek for deliveries after a seq. If messages are large, it returns fewer deliveries than the limit.
 func (s *Service) PeekAfter(ctx context.Context, caller unit.Caller, after int64, limit int) (p parley.Peeked, err error) {
 	defer s.Read(time.Now(), &err)
 	limit = unit.Clamp(limit, deliveries.DefaultTake, deliveries.MostTaken)
@@ -35,8 +35,8 @@ func (s *Service) PeekAfter(ctx context.Context, caller unit.Caller, after int64
 	return p, err
 }
 
-// PeekNewest shows what is in the caller's inbox before a seq (0: from the newest), the newest message first. Beside what is
-// open it has what the caller has seen and must still act on. More says how much there is before the last one shown.
+// PeekNewest shows the caller's inbox before a seq (0: from the newest), newest message first. It contains open deliveries, and
+// deliveries that the caller has seen and must still act on. More is the number of deliveries before the last one shown.
 func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int64, limit int) (p parley.Peeked, err error) {
 	defer s.Read(time.Now(), &err)
 	limit = unit.Clamp(limit, deliveries.DefaultTake, deliveries.MostTaken)
@@ -62,7 +62,8 @@ func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int
 	return p, err
 }
 
-// newestDeliveries are the newest deliveries in the caller's inbox. A task or an approval that has ended wants nothing any more.
+// newestDeliveries returns the newest deliveries in the caller's inbox. It leaves out tasks and approvals that have ended,
+// because they need no action.
 func newestDeliveries(u *unit.Unit, before int64) ([]parley.Delivery, error) {
 	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Before: before, Limit: work.MostWanted})
 	kept := list[:0]
@@ -81,7 +82,8 @@ func newestDeliveries(u *unit.Unit, before int64) ([]parley.Delivery, error) {
 	return kept, err
 }
 
-// wantsAction is wants for a delivery whose message is not read yet.
+// wantsAction reports whether a delivery needs an action of its recipient. Like work.Wants, but it reads the message first. It
+// returns false if the message was deleted.
 func wantsAction(u *unit.Unit, d parley.Delivery) (bool, error) {
 	m, err := u.Messages().Get(d.Message)
 	if err != nil {
@@ -90,7 +92,7 @@ func wantsAction(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return work.Wants(u, d, m)
 }
 
-// openAfter is the caller's open deliveries by seq, after one.
+// openAfter returns the caller's open deliveries after a seq, in the order of their seq.
 func openAfter(u *unit.Unit, after int64, limit int) ([]parley.Delivery, error) {
 	list, err := u.Queue().Held(u.Me.ID, after, limit)
 	for _, wakes := range []bool{true, false} {

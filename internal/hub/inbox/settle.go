@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Ack settles deliveries of the caller: it has done what they asked for, or knows what they say. With
-// a lease, only what nobody else has meanwhile. Doing it again changes nothing.
+// Ack acknowledges deliveries of the caller: the caller has done what the messages ask for, or knows what they say. With a
+// lease, it acknowledges only deliveries that the lease still holds. A repeated call changes nothing.
 func (s *Service) Ack(ctx context.Context, caller unit.Caller, lease string, messages ...string) (list []parley.Delivery, err error) {
 	if messages, err = s.names.FindMessages(ctx, caller, unit.OpAck, messages); err != nil {
 		return nil, err
@@ -36,8 +36,8 @@ func (s *Service) Ack(ctx context.Context, caller unit.Caller, lease string, mes
 	return list, err
 }
 
-// Nack gives deliveries back that the caller has taken. What may succeed at another time is tried
-// again, as often as its recipient's attempts allow; what cannot has failed.
+// Nack gives back deliveries that the caller has taken. The hub retries a delivery whose failure is temporary, until its
+// recipient has no attempts left. A delivery whose failure is final fails.
 func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, why parley.Trouble, messages ...string) (list []parley.Delivery, err error) {
 	if why, err = deliveries.CheckTrouble(why); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, wh
 	return list, err
 }
 
-// Extend makes a lease last from now on for a while (0: 60 s), and says what it still holds.
+// Extend makes a lease last for length from now (0: 60 s), and returns the deliveries that it still holds.
 func (s *Service) Extend(ctx context.Context, caller unit.Caller, lease string, length time.Duration) (list []parley.Delivery, err error) {
 	if unit.SetDefault(&length, deliveries.DefaultLease); length < time.Second || length > deliveries.LongestLease {
 		return nil, parley.Errorf(parley.BadInput, "the lease is %s", length).Suggest("ask for 1s to %s", deliveries.LongestLease)
@@ -74,7 +74,7 @@ func (s *Service) Extend(ctx context.Context, caller unit.Caller, lease string, 
 	return list, err
 }
 
-// See says that the turn which has what a lease holds in its context has started.
+// See marks the deliveries of a lease as seen: a turn that has them in its context has started.
 func (s *Service) See(ctx context.Context, caller unit.Caller, lease, run string) (list []parley.Delivery, err error) {
 	if err := parley.CheckRun(run); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *Service) See(ctx context.Context, caller unit.Caller, lease, run string
 	return list, err
 }
 
-// Settle ends a lease, and with it everything that it still holds: answered, acknowledged, or given back.
+// Settle ends a lease. Its remaining deliveries are answered, acknowledged or given back.
 func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, how parley.Outcome) (list []parley.Delivery, err error) {
 	if how.Trouble != nil {
 		why, err := deliveries.CheckTrouble(*how.Trouble)
@@ -129,8 +129,8 @@ func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, 
 	return list, err
 }
 
-// SeeContext marks what wakes nobody as seen, where a context that the caller's turn has started with
-// includes it.
+// SeeContext marks deliveries that wake nobody as seen, if their messages were in the context with which the caller's turn has
+// started.
 func (s *Service) SeeContext(ctx context.Context, caller unit.Caller, included []parley.Message, run string) error {
 	if err := parley.CheckRun(run); err != nil || len(included) == 0 {
 		return err
@@ -139,7 +139,7 @@ func (s *Service) SeeContext(ctx context.Context, caller unit.Caller, included [
 	return s.Update(ctx, caller, unit.OpSee, func(u *unit.Unit) error {
 		list, err := u.Deliveries().Between(first.Conversation, u.Me.ID, first.Seq-1, last.Seq, len(included))
 		if errors.Is(err, parley.ErrNotFound) {
-			return nil // the conversation was deleted meanwhile, and its deliveries with it
+			return nil // the conversation was deleted in the meantime, and its deliveries with it
 		}
 		for i := range list {
 			if err == nil && list[i].Ready() && !list[i].Waking {

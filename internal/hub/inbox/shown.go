@@ -12,9 +12,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// MarkShown says that the caller, a person, has been shown messages. The person has seen them, and those that want nothing
-// of the person are settled; see wants. An own message stands for what the hub has told its sender about it. The read
-// cursor follows, but passes nothing that was not shown. For agents nothing changes: they acknowledge what they take.
+// MarkShown marks messages as shown to the caller, a person. Their deliveries become seen. Deliveries that need no action of
+// the person are settled; see work.Wants. If the person wrote a message, MarkShown marks the hub's error messages about it. The
+// read cursor moves too, but not past a message that was not shown. For agents MarkShown changes nothing, because agents
+// acknowledge what they take.
 func (s *Service) MarkShown(ctx context.Context, caller unit.Caller, messages ...string) (list []parley.Delivery, err error) {
 	if messages, err = s.names.FindMessages(ctx, caller, unit.OpMarkShown, messages); err != nil {
 		return nil, err
@@ -29,8 +30,8 @@ func (s *Service) MarkShown(ctx context.Context, caller unit.Caller, messages ..
 	return list, err
 }
 
-// ShownInline marks what a call has just returned to a person as shown, and reports whether it could. The person has the
-// answer: if marking fails, the answer counts and the messages stay in the inbox.
+// ShownInline marks the messages that a call has just returned to a person as shown. It returns false if the store fails. The
+// person has the answer then, and the messages stay in the inbox.
 func ShownInline(ctx context.Context, core *unit.Core, caller unit.Caller, messages []string) bool {
 	err := core.Write(context.WithoutCancel(ctx), caller, unit.OpMarkShown, func(u *unit.Unit) error {
 		_, err := markShown(u, messages)
@@ -42,7 +43,7 @@ func ShownInline(ctx context.Context, core *unit.Core, caller unit.Caller, messa
 	return err == nil
 }
 
-// markShown marks messages as shown to the caller, and returns its deliveries of them.
+// markShown marks messages as shown to the caller, and returns the caller's deliveries of them.
 func markShown(u *unit.Unit, ids []string) (list []parley.Delivery, err error) {
 	if u.Me.Kind != parley.KindHuman {
 		return nil, nil
@@ -75,7 +76,7 @@ func markShown(u *unit.Unit, ids []string) (list []parley.Delivery, err error) {
 	return list, nil
 }
 
-// existingMessages reads messages. Those that there are not are left out.
+// existingMessages reads messages. It leaves out messages that do not exist.
 func existingMessages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
 	left := slices.Clone(ids)
 	for {
@@ -94,7 +95,7 @@ func existingMessages(u *unit.Unit, ids []string) (list []parley.Message, err er
 	}
 }
 
-// errorsAbout are the messages by which the hub has told the sender of a message what became of it.
+// errorsAbout returns the messages by which the hub told the sender of a message that a delivery failed or is late.
 func errorsAbout(u *unit.Unit, m parley.Message) ([]parley.Message, error) {
 	replies, err := u.Messages().Replies(m.ID, work.MostErrors)
 	return slices.DeleteFunc(replies, func(reply parley.Message) bool {
@@ -133,7 +134,7 @@ func markShownIn(u *unit.Unit, conversation string, shown []parley.Message) (lis
 	return list, err
 }
 
-// markDeliveryShown marks a delivery as seen, and settles it unless something is wanted of its recipient.
+// markDeliveryShown marks a delivery as seen, and settles it unless its recipient must act on it.
 func markDeliveryShown(u *unit.Unit, d *parley.Delivery, m parley.Message) error {
 	if d.Lease != "" || d.Damage != nil || d.State != parley.DeliveryAccepted && d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen {
 		return nil
@@ -148,16 +149,16 @@ func markDeliveryShown(u *unit.Unit, d *parley.Delivery, m parley.Message) error
 		return nil
 	case d.Waking:
 		return deliveries.Move(u, d, parley.DeliverySeen, nil)
-	case d.State == parley.DeliveryAccepted: // only what is open stays in the inbox if it wakes nobody
+	case d.State == parley.DeliveryAccepted: // a delivery that wakes nobody stays in the inbox only while it is open
 		return deliveries.Move(u, d, parley.DeliveryDelivered, nil)
 	default:
 		return nil
 	}
 }
 
-// moveCursorPastShown moves the caller's read cursor to the last of the messages it was shown, but not past one that it was not
-// shown. Where the members are fixed, each message of another has a delivery, unless it reaches the caller by its ask or
-// by a callback.
+// moveCursorPastShown moves the caller's read cursor to the last of the messages that were shown, but not past one that was not
+// shown. In a conversation with fixed members each message of another member has a delivery, unless it reaches the caller by an
+// ask or a callback.
 func moveCursorPastShown(u *unit.Unit, p conversations.Place, shown []parley.Message) error {
 	m, err := u.Members().Get(p.ID, u.Me.ID)
 	if err != nil {
@@ -182,7 +183,8 @@ func moveCursorPastShown(u *unit.Unit, p conversations.Place, shown []parley.Mes
 	return conversations.MoveCursor(u, m)
 }
 
-// lastBeforeOpenDelivery is how far a cursor can move towards a message before an open delivery that was not shown.
+// lastBeforeOpenDelivery returns the seq up to which a cursor can move towards last: it stops before an open delivery whose
+// message was not shown.
 func lastBeforeOpenDelivery(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
 	list, err := u.Deliveries().Between(m.Conversation, m.Agent, m.ReadSeq, last, unit.ReadBatch)
 	if err != nil {
@@ -199,7 +201,8 @@ func lastBeforeOpenDelivery(u *unit.Unit, m parley.Member, shown []parley.Messag
 	return last, nil
 }
 
-// lastBeforeUnshownMessage is how far a cursor can move towards a message before another's message that was not shown.
+// lastBeforeUnshownMessage returns the seq up to which a cursor can move towards last: it stops before a message of another
+// participant that was not shown.
 func lastBeforeUnshownMessage(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
 	to := m.ReadSeq
 	page, err := u.Messages().Page(m.Conversation, parley.Page{Forward: true, After: m.ReadSeq, Limit: unit.ReadBatch})

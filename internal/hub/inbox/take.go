@@ -14,9 +14,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-const TakenBytes = 1 << 20 // of what is taken or looked at in an inbox at once, unless the first message has more
+// TakenBytes bounds the messages that one call takes from an inbox or shows of it, unless the first message alone is larger.
+const TakenBytes = 1 << 20
 
-const TakePoll = 2 * time.Second // for what other processes have written, and who has slept
+// TakePoll is how often a waiting Take looks for deliveries by other processes, and for deliveries to a caller that slept.
+const TakePoll = 2 * time.Second
 
 func checkTake(t parley.Take) (parley.Take, error) {
 	unit.SetDefault(&t.Limit, deliveries.DefaultTake)
@@ -35,8 +37,8 @@ func checkTake(t parley.Take) (parley.Take, error) {
 	return t, parley.CheckRun(t.Run)
 }
 
-// Take hands deliveries that are ready to the caller, whose they are, and leases them to it. It waits
-// if told to, and returns nothing where nothing has come.
+// Take leases the caller's ready deliveries to the caller and returns them. It waits for t.Wait if nothing is ready, and
+// returns an empty result if nothing comes.
 func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (taken parley.Taken, err error) {
 	if t, err = checkTake(t); err != nil {
 		return taken, err
@@ -54,7 +56,7 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 	end := time.NewTimer(t.Wait)
 	defer end.Stop()
 	for {
-		bell := s.Bells.Listen(me) // before looking, so that nothing falls between
+		bell := s.Bells.Listen(me) // before the check, so that no delivery is missed in between
 		waiting, err := hasReady(ctx, s.Core, caller, t)
 		if err != nil {
 			return parley.Taken{}, err
@@ -86,8 +88,7 @@ func WhoIs(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op)
 	return id, err
 }
 
-// hasReady says whether there is something to take. It only reads: whoever waits does not hold up those
-// who write.
+// hasReady reports whether there is something to take. It only reads, so that waiting callers do not block writers.
 func hasReady(ctx context.Context, core *unit.Core, caller unit.Caller, t parley.Take) (found bool, err error) {
 	t.Limit = 1
 	err = core.View(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
@@ -108,7 +109,7 @@ func takeWithMessages(ctx context.Context, core *unit.Core, caller unit.Caller, 
 		if err != nil || len(taken.Deliveries) == 0 {
 			return parley.Taken{}, err
 		}
-		// What is taken is the caller's: it gets it, even if it has stopped waiting meanwhile.
+		// The deliveries are leased to the caller now, so read their messages even if the caller has stopped waiting.
 		ctx := context.WithoutCancel(ctx)
 		if taken.Deliveries, taken.Messages, err = readMessages(ctx, core, caller, unit.OpTake, taken.Deliveries); err != nil {
 			return taken, err
@@ -141,8 +142,8 @@ func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me strin
 	return taken, nil
 }
 
-// readMessages reads the messages of deliveries. Whom a message is delivered to may read it, whatever it
-// may read otherwise. What was deleted meanwhile is left out.
+// readMessages reads the messages of deliveries. The recipient of a message may read it, even without other rights to the
+// conversation. Deliveries whose message was deleted are left out.
 func readMessages(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
 	ids := make([]string, len(list))
 	for i, d := range list {
@@ -150,7 +151,7 @@ func readMessages(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 	}
 	found := map[string]parley.Message{}
 	err := core.View(ctx, caller, do, func(u *unit.Unit) error {
-		for left, before := ids, -1; len(found) > before; { // large ones come in parts
+		for left, before := ids, -1; len(found) > before; { // the store returns large messages in parts
 			before = len(found)
 			messages, err := u.Messages().GetAll(left)
 			if err != nil {
@@ -174,7 +175,7 @@ func readMessages(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 	return list, messages, nil
 }
 
-// addDamageNotices puts a damage notice in the place of each message that must not be shown or cannot be found.
+// addDamageNotices puts a damage notice in the place of each message that is missing or whose delivery is damaged.
 func addDamageNotices(u *unit.Unit, list []parley.Delivery, found map[string]parley.Message) error {
 	for _, d := range list {
 		if d.Damage != nil {
@@ -194,10 +195,10 @@ func addDamageNotices(u *unit.Unit, list []parley.Delivery, found map[string]par
 	return nil
 }
 
-// usesLeases says whether what the caller takes is leased to it: people have all the time they need.
+// usesLeases reports whether the hub leases to the caller what it takes. It leases nothing to people, who have no deadline.
 func usesLeases(u *unit.Unit) bool { return u.Me.Kind == parley.KindAgent }
 
-// takeReady takes what is ready, and ends what has expired unnoticed.
+// takeReady takes ready deliveries, and ends the expired ones that no sweep has ended yet.
 func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.Delivery, error) {
 	now, err := u.Queue().Now()
 	if err != nil {
@@ -230,9 +231,9 @@ func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.De
 	}
 }
 
-// cutToSize cuts a list of deliveries whose messages are too large for one answer. The next take gets the rest.
+// cutToSize shortens a list of deliveries whose messages are too large for one answer. The next take gets the rest.
 func cutToSize(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) {
-	if len(list)*u.Core.Config.Limits.Body <= TakenBytes { // they fit, whatever they are
+	if len(list)*u.Core.Config.Limits.Body <= TakenBytes { // they fit, whatever their sizes are
 		return list, nil
 	}
 	seqs := make([]int64, len(list))
@@ -249,7 +250,7 @@ func cutToSize(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) 
 	return list, err
 }
 
-// handDelivery gives one delivery to the caller.
+// handDelivery moves one delivery to the caller: acknowledged, seen or delivered, as the take says.
 func handDelivery(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string, now parley.Tick) error {
 	to := parley.DeliveryDelivered
 	switch {
@@ -266,7 +267,7 @@ func handDelivery(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string,
 	})
 }
 
-// endDamagedTaken removes damaged deliveries from a take, and ends them.
+// endDamagedTaken removes damaged deliveries from what was taken, and ends them.
 func endDamagedTaken(ctx context.Context, core *unit.Core, caller unit.Caller, taken parley.Taken) (parley.Taken, error) {
 	whole := parley.Taken{Lease: taken.Lease, For: taken.For}
 	bad := map[string]*parley.Error{}

@@ -10,9 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// MarkRead moves the caller's read cursor in a conversation forward, to a message or (0) to the
-// newest. It never moves back. What a person has not seen for long is passed in small updates, so that
-// nobody waits for it.
+// MarkRead moves the caller's read cursor in a conversation forward to a seq, or to the newest message if the seq is 0. It
+// never moves back. MarkRead marks a person's deliveries as seen in small updates that do not block others for long.
 func (s *Service) MarkRead(ctx context.Context, caller unit.Caller, ref string, seq int64) error {
 	if err := access.Limit(ctx, s.access, caller); err != nil {
 		return err
@@ -36,8 +35,8 @@ func (s *Service) MarkRead(ctx context.Context, caller unit.Caller, ref string, 
 	return nil
 }
 
-// advanceCursor moves the caller's cursor towards a message, past at most readBatch of what was delivered to a
-// person, which has seen that with it. It says whether the cursor is there.
+// advanceCursor moves the caller's cursor towards a seq. In one call it marks at most unit.ReadBatch deliveries to a person as
+// seen. It returns true when the cursor has reached the seq.
 func advanceCursor(u *unit.Unit, p conversations.Place, seq int64) (there bool, err error) {
 	if !p.Joined {
 		return false, parley.Errorf(parley.BadInput, "%s does not take part in %s", u.Me.ID, p.Title()).Suggest("join it first")
@@ -62,7 +61,7 @@ func advanceCursor(u *unit.Unit, p conversations.Place, seq int64) (there bool, 
 	return m.ReadSeq == seq, markPassedSeen(u, passed)
 }
 
-// markPassedSeen marks what a person's cursor has passed as seen.
+// markPassedSeen marks the deliveries that a person's cursor has passed as seen.
 func markPassedSeen(u *unit.Unit, list []parley.Delivery) error {
 	for i := range list {
 		if list[i].State != parley.DeliveryAccepted && list[i].State != parley.DeliveryDelivered {

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// History returns a part of a conversation, oldest message first. Reading consumes nothing.
+// History returns a part of a conversation, oldest message first. Reading changes nothing.
 func (s *Service) History(ctx context.Context, caller unit.Caller, ref string, page parley.Page) (list []parley.Message, err error) {
 	defer s.Read(time.Now(), &err)
 	page.Limit = unit.Clamp(page.Limit, 50, 1000)
@@ -25,8 +25,8 @@ func (s *Service) History(ctx context.Context, caller unit.Caller, ref string, p
 	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
 }
 
-// readPage reads a part of a conversation, whose id it puts in place of what it was called: a call that is held is for
-// that one, whatever is renamed until it is approved.
+// readPage reads a part of a conversation. It replaces the reference by the conversation's id, so that a held call reads the
+// same conversation after its approval, even if that was renamed.
 func readPage(u *unit.Unit, caller unit.Caller, ref *string, page parley.Page) ([]parley.Message, error) {
 	p, err := conversations.Conversation(u, *ref)
 	if err != nil {
@@ -39,8 +39,8 @@ func readPage(u *unit.Unit, caller unit.Caller, ref *string, page parley.Page) (
 	return u.Messages().Page(p.ID, page)
 }
 
-// Context returns what the caller sees when it is woken: the last messages of one conversation, as
-// many as its own limit says.
+// Context returns what an agent sees when a message wakes it: the last messages of one conversation, as many as the caller's
+// limit says.
 func (s *Service) Context(ctx context.Context, caller unit.Caller, ref string) (list []parley.Message, err error) {
 	defer s.Read(time.Now(), &err)
 	var page parley.Page
@@ -74,8 +74,8 @@ func (s *Service) Message(ctx context.Context, caller unit.Caller, id string) (s
 	return shown, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolMessage, policy.MessageArgs{Message: id})
 }
 
-// Messages returns those of some messages, named in their order, that there are and the caller may read.
-// Where they are large it stops before the end: rest are those it has not looked at.
+// Messages returns the messages with these ids, in their order, without missing ones and those that the caller may not read. If
+// messages are large, it stops earlier: rest has the ids that it has not read.
 func (s *Service) Messages(ctx context.Context, caller unit.Caller, ids []string) (list []parley.Message, rest []string, err error) {
 	err = s.View(ctx, caller, unit.OpShowMessage, func(u *unit.Unit) error {
 		found, err := u.Messages().GetAll(ids)
@@ -105,8 +105,8 @@ func (s *Service) Messages(ctx context.Context, caller unit.Caller, ids []string
 
 const maxThreadMessages = 1000
 
-// Thread returns a message and everything that answers it, directly or not, in order: at most a thousand messages, and
-// about 4 MiB of texts. If there may be more, it says so.
+// Thread returns a message and all direct and indirect replies, in order: at most a thousand messages, and about 4 MiB of
+// texts. If there may be more, the result says so.
 func (s *Service) Thread(ctx context.Context, caller unit.Caller, id string) (found parley.Thread, err error) {
 	if err := s.names.FindID(ctx, caller, unit.OpReadThread, parley.NounMessage, &id); err != nil {
 		return found, err
@@ -133,7 +133,7 @@ func collectThread(u *unit.Unit, root parley.Message) (found parley.Thread, err 
 			return found, err
 		}
 		for _, m := range replies {
-			if m.Conversation == root.Conversation { // what was imported may claim otherwise
+			if m.Conversation == root.Conversation { // an imported message may name a parent elsewhere
 				list = append(list, m)
 				size += m.Size()
 			}

@@ -15,11 +15,11 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// searchWindow is how many of the newest messages found are weighed against each other.
+// searchWindow is how many of the newest matches are ranked together.
 const searchWindow = 500
 
-// Search finds messages among those the caller may read at that time. It waits a moment for the caller's
-// own last message to be found, and says so if it is not.
+// Search finds messages that the caller may read. It waits a moment until the index has the caller's own last message, and says
+// so if the index is still behind.
 func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.SearchRequest) (parley.SearchResult, error) {
 	asked, err := search.Parse(r.Query)
 	if err != nil {
@@ -29,7 +29,8 @@ func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.Searc
 	if err != nil {
 		return parley.SearchResult{}, err
 	}
-	var me string // who is no participant is told so before it waits
+	// A caller that is no participant gets its error before the wait.
+	var me string
 	err = s.View(ctx, caller, unit.OpSearch, func(u *unit.Unit) error {
 		me = u.Me.ID
 		return policy.MustRead(u, unit.Origin{Caller: caller}, "")
@@ -73,7 +74,7 @@ func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
 	return *c, nil
 }
 
-// searchQuery finds out whom and what the names in a query stand for, and cuts it to the caller's rights.
+// searchQuery replaces the names in a query by ids, and restricts it to what the caller may read.
 func searchQuery(u *unit.Unit, asked search.Query) (q storage.SearchQuery, err error) {
 	q = storage.SearchQuery{
 		All: asked.All, None: asked.None, Type: asked.Type, Task: asked.Task, Trace: asked.Trace,
@@ -101,7 +102,7 @@ func searchQuery(u *unit.Unit, asked search.Query) (q storage.SearchQuery, err e
 	return q, nil
 }
 
-// fillPage weighs what was found and fills in one page of it.
+// fillPage ranks the matches and adds one page of them to the result.
 func fillPage(r *parley.SearchResult, phrases []parley.Phrase, found storage.Matches, from parley.SearchCursor, limit int, now time.Time) {
 	ranked := search.Rank(phrases, found.Messages, now)
 	begin := min(from.Skip, len(ranked))
@@ -114,7 +115,7 @@ func fillPage(r *parley.SearchResult, phrases []parley.Phrase, found storage.Mat
 	}
 	switch {
 	case end < len(ranked):
-		// What is posted meanwhile must not move what the next page begins with.
+		// New messages must not move the beginning of the next page.
 		r.Next = &parley.SearchCursor{Below: found.Messages[0].Seq + 1, Skip: end}
 	case found.Rest > 0:
 		r.Next = &parley.SearchCursor{Below: found.Rest}

@@ -21,9 +21,9 @@ const maxTraceMessages = 1000
 
 const maxTraceDeliveries = 20_000
 
-// Trace returns the messages of a trace that the caller may read, in order, with what has become of each, and the
-// runs that it may see. It is named by its id in any spelling, or by the id of one of its messages, that of its file in a
-// bridged tree included. Of more than a thousand, or of more than 4 MiB of texts, the newest are shown, and it says so.
+// Trace returns the messages of a trace that the caller may read, in order, with their deliveries, and the runs that the caller
+// may see. id is the trace's id in any spelling, the id of one of its messages, or the id of a message's file in a bridged
+// tree. If there are more than a thousand messages or 4 MiB of texts, the result has the newest ones and says so.
 func (s *Service) Trace(ctx context.Context, caller unit.Caller, id string) (found parley.Traced, err error) {
 	if err := parley.CheckTrace(id); err != nil {
 		return found, err
@@ -84,7 +84,7 @@ func collectTrace(u *unit.Unit, id string) (shown parley.Traced, err error) {
 	return shown, nil
 }
 
-// traceByName is the trace of a run, approval or task, by its short name.
+// traceByName returns the trace of a run, an approval or a task by its short name.
 func traceByName(u *unit.Unit, name string) (parley.Traced, error) {
 	id, err := names.TraceOfWork(u, name)
 	if err == nil && (id == "" || id == name) {
@@ -100,8 +100,9 @@ func traceByName(u *unit.Unit, name string) (parley.Traced, error) {
 	return shown, err
 }
 
-// TracedBy is the message whose id this is, in any spelling, if the caller may read it. The first message of
-// a trace often gives it its id. Where no trace has the id either, it may be that of a file.
+// TracedBy returns the message with an id, in any spelling, because a trace often has the id of its first message. If no
+// message and no trace has the id, it looks for a message by its file or its short name. It returns nil if there is none that
+// the caller may read.
 func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
 	raw := parley.TraceBytes(id)
 	m, err := readableMessage(u, uuid.UUID(raw).String())
@@ -122,7 +123,7 @@ func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
 	return messageByName(u, id)
 }
 
-// messageByName is the message that the caller calls by a short name or a piece of its id and may read, or nil.
+// messageByName returns the message with a short name or a part of an id, or nil if there is none that the caller may read.
 func messageByName(u *unit.Unit, name string) (*parley.Message, error) {
 	if !names.NamesMessage(name) {
 		return nil, nil
@@ -137,7 +138,7 @@ func messageByName(u *unit.Unit, name string) (*parley.Message, error) {
 	return readableMessage(u, id)
 }
 
-// readableMessage is a message that the caller may read, or nil.
+// readableMessage returns a message, or nil if the caller may not read it.
 func readableMessage(u *unit.Unit, id string) (*parley.Message, error) {
 	m, _, err := conversations.Message(u, id)
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
@@ -146,7 +147,8 @@ func readableMessage(u *unit.Unit, id string) (*parley.Message, error) {
 	return &m, err
 }
 
-// messageOfFile is the newest message that the caller may read whose file has a name in the tree of a bridge, or nil.
+// messageOfFile returns the newest message whose file in the tree of a bridge has a name, or nil if there is none that the
+// caller may read.
 func messageOfFile(u *unit.Unit, name string) (newest *parley.Message, err error) {
 	trees, err := u.Bridges().List()
 	if err != nil {
@@ -177,14 +179,14 @@ func messageOfFile(u *unit.Unit, name string) (newest *parley.Message, err error
 	return newest, nil
 }
 
-// traceMessages is the messages of a trace found so far.
+// traceMessages has the messages of a trace that were found so far.
 type traceMessages struct {
 	*unit.Unit
 	trace string
 	list  []parley.Message
 	known map[string]bool
 	size  int
-	cut   bool // there is one more than there is room for
+	cut   bool // there are more messages than fit
 }
 
 func (t *traceMessages) add(m parley.Message) {
@@ -199,7 +201,7 @@ func (t *traceMessages) add(m parley.Message) {
 	t.size += m.Size()
 }
 
-// addIndexed adds what the index has.
+// addIndexed adds the messages that the index has.
 func (t *traceMessages) addIndexed() error {
 	q := storage.SearchQuery{Trace: t.trace, Limit: maxTraceMessages}
 	if !t.SeesAll() {
@@ -219,8 +221,8 @@ func (t *traceMessages) addIndexed() error {
 	}
 }
 
-// addLinked adds what the index does not have, because it is new or was redacted, but a message that was found
-// answers or is answered by.
+// addLinked adds messages that the index does not have, because they are new or were redacted: parents of and replies to
+// messages that were found.
 func (t *traceMessages) addLinked() error {
 	for i := 0; i < len(t.list) && !t.cut; i++ {
 		m := t.list[i]
@@ -236,7 +238,7 @@ func (t *traceMessages) addLinked() error {
 			near = append(near, parents...)
 		}
 		for _, other := range near {
-			if other.Conversation == m.Conversation { // which the caller may read
+			if other.Conversation == m.Conversation { // so the caller may read it
 				t.add(other)
 			}
 		}

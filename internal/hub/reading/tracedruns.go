@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// tracedRuns are the runs that messages have woken or that have posted them, as far as the caller may see runs: an agent
-// its own, owners all.
+// tracedRuns returns the runs that the messages woke, and those that posted them. An agent sees its own runs only, an owner
+// sees all.
 func tracedRuns(u *unit.Unit, list []parley.Shown) ([]parley.RunView, error) {
 	known := map[string]parley.Run{}
 	for _, m := range list {
@@ -34,7 +34,7 @@ func tracedRuns(u *unit.Unit, list []parley.Shown) ([]parley.RunView, error) {
 	return views, nil
 }
 
-// addRunsOf adds the runs of one message to those that are known.
+// addRunsOf adds the runs of one message to known.
 func addRunsOf(u *unit.Unit, m parley.Shown, known map[string]parley.Run) error {
 	var runs []parley.Run
 	for _, d := range m.Deliveries {

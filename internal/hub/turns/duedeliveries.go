@@ -16,8 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// SweepDeliveries does what is due with time for deliveries: leases that lapse, pauses that end, and
-// messages that expire, are overdue or late.
+// SweepDeliveries does what is due for deliveries: it ends leases and pauses that are over, expires messages, and reports
+// overdue and late ones.
 func (s *Service) SweepDeliveries(ctx context.Context) error {
 	return errors.Join(
 		sweepEach(ctx, s.Core, Lapsed, Lapse),
@@ -25,8 +25,8 @@ func (s *Service) SweepDeliveries(ctx context.Context) error {
 	)
 }
 
-// sweepEach does something to all deliveries that find returns, in small updates, so that nobody waits
-// for it. While there are none it only reads.
+// sweepEach calls do for all deliveries that find returns, in small updates that do not block others for long. If there are
+// none, it only reads.
 func sweepEach(ctx context.Context, core *unit.Core, find func(*unit.Unit, int) ([]parley.Delivery, error), do func(*unit.Unit, *parley.Delivery) error) error {
 	for {
 		var list []parley.Delivery
@@ -49,7 +49,8 @@ func sweepEach(ctx context.Context, core *unit.Core, find func(*unit.Unit, int) 
 	}
 }
 
-// EachDue does something to deliveries, but for those that have moved with another of them.
+// EachDue calls do for each delivery of a list. It skips a delivery that has changed since it was found, for example because do
+// ended it together with another one.
 func EachDue(u *unit.Unit, list []parley.Delivery, do func(*unit.Unit, *parley.Delivery) error) error {
 	for _, found := range list {
 		d, err := u.Deliveries().Get(found.Message, found.Recipient)
@@ -74,7 +75,7 @@ func Lapsed(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 	return u.Queue().Lapsed(now, limit)
 }
 
-// Lapse ends a lease, or the pause before another try.
+// Lapse ends a lease that has lapsed, or a pause before the next attempt that is over.
 func Lapse(u *unit.Unit, d *parley.Delivery) error {
 	if d.State == parley.DeliveryAccepted {
 		after := *d
@@ -88,14 +89,14 @@ func Lapse(u *unit.Unit, d *parley.Delivery) error {
 	return returnLost(u, d)
 }
 
-// returnLost gives back what somebody had who is gone.
+// returnLost gives back a delivery whose holder has disappeared.
 func returnLost(u *unit.Unit, d *parley.Delivery) error {
 	lost := parley.Trouble{Failure: parley.FailureLost}
 	return work.GiveBack(u, d, lost.Failure, deliveries.Failed(d.Recipient, lost), 0)
 }
 
-// loseLeasedRun ends the run that had a delivery, and with it all that it had: a run that kept a part of it would
-// answer what another run is given.
+// loseLeasedRun ends the run that holds a delivery, and gives back all deliveries of the run. If the run kept some of them, it
+// would answer messages that the hub gives to another run.
 func loseLeasedRun(u *unit.Unit, d *parley.Delivery) error {
 	r, lives, err := runs.RunOf(u, *d)
 	switch {
@@ -112,7 +113,7 @@ func dueDeliveries(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 	return u.Queue().Due(u.Now, limit)
 }
 
-// handleDue does what the wall clock asks for, each at most once.
+// handleDue does what is due by the wall clock: it expires a delivery, or reports it as overdue or late, each at most once.
 func handleDue(u *unit.Unit, d *parley.Delivery) error {
 	if d.State == parley.DeliveryAccepted && d.ExpiresAt != nil && !d.ExpiresAt.After(u.Now) {
 		return work.Expire(u, d)
@@ -143,7 +144,8 @@ func handleDue(u *unit.Unit, d *parley.Delivery) error {
 	return nil
 }
 
-// seenCountsAsAck says that a delivery whose sender wants an ack has it: an agent that the hub runs gives none, but to see it.
+// seenCountsAsAck reports whether a seen delivery counts as acknowledged. It does for an agent that the hub runs, because such
+// an agent does not acknowledge messages itself.
 func seenCountsAsAck(u *unit.Unit, d parley.Delivery) (bool, error) {
 	if d.SeenAt == nil {
 		return false, nil
@@ -178,7 +180,7 @@ func whyUnseen(u *unit.Unit, d parley.Delivery) string {
 	return "it stays in its inbox; see whether it is running"
 }
 
-// noteMissed notes that a time has passed and tells the sender. The delivery stays open.
+// noteMissed writes an event that a time has passed, and tells the sender. The delivery stays open.
 func noteMissed(u *unit.Unit, d parley.Delivery, kind parley.EventKind, cause *parley.Error) error {
 	if err := deliveries.NoteDelivery(u, kind, d); err != nil {
 		return err
@@ -186,8 +188,8 @@ func noteMissed(u *unit.Unit, d parley.Delivery, kind parley.EventKind, cause *p
 	return messages.Tell(u, d, cause, false)
 }
 
-// FailOrphaned fails what was on its way to those who were removed. Their removal does it; a sweep does
-// what a crash has left.
+// FailOrphaned fails the open deliveries to removed participants. Removing a participant calls it; the sweep repeats it in case
+// the hub crashed in between.
 func FailOrphaned(ctx context.Context, core *unit.Core) error {
 	var ids []string
 	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -202,7 +204,7 @@ func FailOrphaned(ctx context.Context, core *unit.Core) error {
 	return err
 }
 
-// openDeliveries is open deliveries to a participant.
+// openDeliveries returns open deliveries to a participant.
 func openDeliveries(u *unit.Unit, id string, limit int) ([]parley.Delivery, error) {
 	list, err := u.Queue().Held(id, 0, limit)
 	for _, wakes := range []bool{true, false} {

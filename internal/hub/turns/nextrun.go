@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// mostTriggers is how many messages wake one run at most. What is left wakes the next.
+	// maxTriggers is how many messages wake one run at most. The rest wakes the next run.
 	maxTriggers = 100
-	// sessionIdle is how long a client's session of a conversation is resumed after its last run.
+	// sessionIdle is how long after its last run a client's session of a conversation can be resumed.
 	sessionIdle = 8 * time.Hour
 )
 
-// NextRun starts the next run of an agent, if it may start one and something waits for it: an ask, or else the most
-// urgent message that woke it, and with it what else waits in the same conversation. All of it is leased to the run.
-// It returns nil if there is nothing to start now, and then has only read.
+// NextRun starts the next run of an agent, if the agent may run and has pending deliveries. The run begins with an ask, or else
+// with the most urgent waking delivery together with the other pending deliveries of its conversation. The hub leases all of
+// them to the run. If there is nothing to start, NextRun returns nil and writes nothing.
 func (s *Service) NextRun(ctx context.Context, agent string, o runs.RunOptions) (*runs.Assignment, error) {
 	var (
 		turn  = s.Turns.At(agent)
@@ -65,24 +65,23 @@ func (s *Service) NextRun(ctx context.Context, agent string, o runs.RunOptions) 
 // runStart is what a run of an agent would begin with.
 type runStart struct {
 	agent    parley.Agent
-	trigger  parley.Delivery // the most urgent
-	liveRuns []parley.Run    // of the agent
+	trigger  parley.Delivery // the most urgent delivery
+	liveRuns []parley.Run
 }
 
-// plannedRun is what is known of a run before it is made.
+// plannedRun is what is known of a run before it is stored.
 type plannedRun struct {
 	runs.RunPlan
 	node     string
-	secret   string // of its token
-	asksOnly bool   // it answers an ask, or there is none
+	secret   string // of the run's token
+	asksOnly bool   // start a run only for an ask
 }
 
-// maxEndedPerSearch is how much a search for the next run ends at most of what nobody needs to start for. It is gone on
-// with when somebody asks again.
+// maxEndedPerSearch bounds how many unneeded deliveries one search for the next run ends. The next search goes on.
 const maxEndedPerSearch = 100
 
-// startNextRun makes the run that is to start, if there is one, and ends what has expired unnoticed, or is not for
-// its recipient any more.
+// startNextRun stores the run that is to start, or returns nil if there is none. Before that it ends deliveries that have
+// expired, or whose recipient can no longer read the conversation.
 func startNextRun(u *unit.Unit, agent string, turn int, plan plannedRun) (*runs.Assignment, error) {
 	for range maxEndedPerSearch {
 		st, found, err := findRunStart(u, agent, turn, plan.asksOnly)
@@ -107,8 +106,8 @@ func startNextRun(u *unit.Unit, agent string, turn int, plan plannedRun) (*runs.
 	return nil, nil
 }
 
-// endIfUnneeded ends what a run would begin with, if that is nothing to start for: it has expired, or its recipient
-// may not read there any more.
+// endIfUnneeded ends the delivery with which a run would begin, and returns true, if no run is needed: the delivery has expired
+// or is damaged, or its recipient can no longer read the conversation.
 func endIfUnneeded(u *unit.Unit, st runStart) (bool, error) {
 	if hasExpired(u, st.trigger) {
 		return true, work.Expire(u, &st.trigger)
@@ -128,7 +127,7 @@ func endIfUnneeded(u *unit.Unit, st runStart) (bool, error) {
 		Suggest("add it again, and send this again"))
 }
 
-// endIfDamaged ends a delivery whose row or message is damaged, and says whether it was.
+// endIfDamaged ends a delivery whose row or message is damaged, and reports whether it was.
 func endIfDamaged(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	m, err := u.Messages().Get(d.Message)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -151,8 +150,8 @@ func hasExpired(u *unit.Unit, d parley.Delivery) bool {
 	return d.ExpiresAt != nil && !d.ExpiresAt.After(u.Now)
 }
 
-// findRunStart looks for what an agent's next run is to begin with: an ask, which neither sleep nor other runs hold up,
-// or what else waits.
+// findRunStart looks for the delivery with which the next run of an agent begins: an ask, which ignores sleep and other runs,
+// or else another pending delivery.
 func findRunStart(u *unit.Unit, agent string, turn int, asksOnly bool) (st runStart, found bool, err error) {
 	st.agent, err = u.Agents().Find(agent)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -177,8 +176,8 @@ func findRunStart(u *unit.Unit, agent string, turn int, asksOnly bool) (st runSt
 	return st, found, err
 }
 
-// nextAsk is the ask that a run begins with, if there is one, and a slot for it. Those who ask are refused before
-// there are more asks than slots, but the slots may have become fewer.
+// nextAsk returns the ask with which a run begins, if there is one and a slot is free. The hub refuses asks when all slots are
+// taken, but the configuration may have lowered their number since.
 func nextAsk(u *unit.Unit, st runStart) (d parley.Delivery, found bool, err error) {
 	slots := u.Core.Config.Asks.Slots
 	for _, r := range st.liveRuns {
@@ -193,7 +192,7 @@ func nextAsk(u *unit.Unit, st runStart) (d parley.Delivery, found bool, err erro
 	return firstOrZero(list), len(list) > 0, err
 }
 
-// freeSlots is how many more runs the agent may have, but for those that answer asks.
+// freeSlots is how many more runs the agent may have. Runs that answer asks do not count.
 func (st runStart) freeSlots() int {
 	slots := st.agent.Concurrency
 	for _, r := range st.liveRuns {
@@ -204,7 +203,8 @@ func (st runStart) freeSlots() int {
 	return slots
 }
 
-// busyPlaces are the conversations in which a run of the agent goes on, and the tasks of its runs. Asks make nothing busy.
+// busyPlaces returns the conversations and the tasks that live runs of the agent occupy. Runs that answer asks occupy no
+// conversation.
 func (st runStart) busyPlaces() (conversations, tasks []string) {
 	for _, r := range st.liveRuns {
 		if !r.Ask {
@@ -217,8 +217,8 @@ func (st runStart) busyPlaces() (conversations, tasks []string) {
 	return conversations, tasks
 }
 
-// chooseTrigger is the delivery that a run begins with: the most urgent one in a conversation that is not busy, or the oldest
-// where it is its turn. In one that is busy, another task may begin.
+// chooseTrigger returns the delivery with which a run begins: the most urgent one in a conversation without a live run, or the
+// oldest one when its turn has come. If there is none, a delivery of another task may start a run in a busy conversation.
 func chooseTrigger(u *unit.Unit, st runStart, turn int) (d parley.Delivery, found bool, err error) {
 	busy, tasks := st.busyPlaces()
 	q := storage.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
@@ -241,8 +241,8 @@ func chooseTrigger(u *unit.Unit, st runStart, turn int) (d parley.Delivery, foun
 	}
 }
 
-// chooseTriggerIn is the delivery in a conversation that a run begins with, if the one that is the most urgent there may not:
-// its task is busy elsewhere, or it is not the recipient's turn.
+// chooseTriggerIn returns the delivery of a conversation with which a run may begin. d is the most urgent one. It is not chosen
+// if a live run has its task, or if another member's turn comes first.
 func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q storage.Queue, busy []string) (parley.Delivery, bool, error) {
 	mode, err := work.AnswersIn(u, conversation)
 	if err != nil {
@@ -265,7 +265,8 @@ func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q sto
 	return d, false, err
 }
 
-// chooseTriggerOfOtherTask is the delivery of a task that begins in a conversation in which a run of another one goes on.
+// chooseTriggerOfOtherTask returns a delivery that starts a run of one task in a conversation where a run of another task is
+// live.
 func chooseTriggerOfOtherTask(u *unit.Unit, a parley.Agent, conversations, busy []string) (d parley.Delivery, found bool, err error) {
 	for _, conversation := range conversations {
 		list, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: maxTriggers})
@@ -282,7 +283,7 @@ func chooseTriggerOfOtherTask(u *unit.Unit, a parley.Agent, conversations, busy 
 	return d, false, nil
 }
 
-// belongsToNone says whether a delivery is of none of some tasks.
+// belongsToNone reports whether a delivery starts a run of none of the tasks.
 func belongsToNone(u *unit.Unit, tasks []string, d parley.Delivery) (bool, error) {
 	if len(tasks) == 0 {
 		return true, nil
@@ -291,7 +292,8 @@ func belongsToNone(u *unit.Unit, tasks []string, d parley.Delivery) (bool, error
 	return task == "" || !slices.Contains(tasks, task), err
 }
 
-// taskStartedBy is the task that a delivery begins a run of. What merely names one begins none.
+// taskStartedBy returns the task that a delivery starts a run of. A message that only mentions a task starts no run of it: the
+// result is empty.
 func taskStartedBy(u *unit.Unit, d parley.Delivery) (string, error) {
 	if d.Purpose == "" || d.Purpose == parley.PurposeError {
 		return "", nil
@@ -307,8 +309,8 @@ func firstOrZero(list []parley.Delivery) (d parley.Delivery) {
 	return d
 }
 
-// collectTriggers are what wakes a run: the delivery it begins with and what joins it, by seq. Where messages are
-// large, what is left wakes the next run. An ask is answered by a run of its own.
+// collectTriggers returns what wakes a run, in the order of their seq: the delivery with which it begins, and the deliveries
+// that join it. Deliveries whose messages are too large wake the next run. An ask gets a run of its own.
 func collectTriggers(u *unit.Unit, st runStart) ([]parley.Delivery, []parley.Message, error) {
 	m, err := u.Messages().Get(st.trigger.Message)
 	if err != nil || st.trigger.Purpose == parley.PurposeAsk {
@@ -333,7 +335,7 @@ func collectTriggers(u *unit.Unit, st runStart) ([]parley.Delivery, []parley.Mes
 		}
 		at := slices.Index(ids, m.ID)
 		if at < 0 {
-			continue // its id is damaged: it ends when it comes first
+			continue // its id is damaged: it ends when a run would begin with it
 		}
 		one := joining[at]
 		if why := unit.Damaged(one, m); why != nil {
@@ -351,8 +353,8 @@ func collectTriggers(u *unit.Unit, st runStart) ([]parley.Delivery, []parley.Mes
 	return list, all, err
 }
 
-// joiningDeliveries is what else waits for the recipient in the same conversation. Asks and the beginnings of tasks wake runs
-// of their own. What has expired ends.
+// joiningDeliveries returns the other pending deliveries to the recipient in the same conversation. Asks and requests of tasks
+// are not among them, because each wakes its own run. Expired deliveries end.
 func joiningDeliveries(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, error) {
 	list, err := u.Queue().Ready(storage.Queue{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: maxTriggers})
 	if err != nil {

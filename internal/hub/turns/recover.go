@@ -14,24 +14,23 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// recovery says whether the hub has returned the leases of its former process.
+// recovery remembers whether the hub has returned the leases of its former process.
 type recovery struct {
-	pending atomic.Bool // it has begun to, and has not succeeded
-	mu      sync.Mutex  // held while it does
+	pending atomic.Bool // Recover was called and has not succeeded yet
+	mu      sync.Mutex  // held during a recovery
 }
 
-// Recover returns the leases of a former process of this hub. Deliveries that the process had leased, to a run or to a
-// caller, are ready at once, in their order, and no attempt counts. Callers that were connected to it no longer
-// wait: see RecoverWaits.
+// Recover returns the leases of a former process of this hub. Deliveries that the process had leased, to a run or to a caller,
+// are ready at once, in their order, and no attempt counts. Callers that were connected to it no longer wait: see RecoverWaits.
 //
-// Start calls it before the hub serves anybody. If it fails, as it does on a full disk, the hub tries again every
-// DueEvery, and before it does anything for a caller or starts a run.
+// The start of the hub calls it before the hub serves anybody. If it fails, for example on a full disk, the hub retries it
+// every DueEvery, and before it does anything for a caller or starts a run.
 func (s *Service) Recover(ctx context.Context) error {
 	s.recovery.pending.Store(true)
 	return Recovered(ctx, s)
 }
 
-// Recovered does the work of Recover, unless it has been done.
+// Recovered finishes Recover if it has not succeeded yet. It returns nil if there is nothing left to do.
 func Recovered(ctx context.Context, s *Service) error {
 	if !s.recovery.pending.Load() {
 		return nil
@@ -47,7 +46,7 @@ func Recovered(ctx context.Context, s *Service) error {
 	if err := returnFormerLeases(ctx, s.Core); err != nil {
 		return err
 	}
-	// Where the lease clock begins anew with the process, the pauses before another attempt are over.
+	// A lease clock that starts with the process does not know when the pauses began, so they are over.
 	if err := sweepEach(ctx, s.Core, lapsedPauses, Lapse); err != nil {
 		return err
 	}
@@ -55,8 +54,8 @@ func Recovered(ctx context.Context, s *Service) error {
 	return nil
 }
 
-// returnFormerLeases puts back deliveries that a former process has leased. It works in small updates, the oldest delivery first:
-// another hub on the database may hand them out as soon as they are back.
+// returnFormerLeases returns the deliveries that a former process had leased. It works in small updates and starts with the
+// oldest delivery, because another hub on the same database may hand out deliveries as soon as they are returned.
 func returnFormerLeases(ctx context.Context, core *unit.Core) error {
 	var left []parley.Delivery
 	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
@@ -71,13 +70,13 @@ func returnFormerLeases(ctx context.Context, core *unit.Core) error {
 	return err
 }
 
-// lapsedPauses are deliveries whose pause before another attempt is over.
+// lapsedPauses returns deliveries whose pause before the next attempt is over.
 func lapsedPauses(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 	list, err := Lapsed(u, limit)
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.State != parley.DeliveryAccepted }), err
 }
 
-// returnLeases puts back deliveries that nobody has taken or settled since they were found.
+// returnLeases returns deliveries that nobody has taken or settled since they were found.
 func returnLeases(u *unit.Unit, list []parley.Delivery) error {
 	for _, found := range list {
 		d, err := u.Deliveries().Get(found.Message, found.Recipient)
@@ -102,7 +101,7 @@ func returnLeases(u *unit.Unit, list []parley.Delivery) error {
 	return nil
 }
 
-// endCrashedRun ends a run that ended with its hub, and puts back what woke it.
+// endCrashedRun ends a run that ended with its hub, and returns the deliveries that woke it.
 func endCrashedRun(u *unit.Unit, r *parley.Run) error {
 	keep := func(*parley.Run) {}
 	if r.Cancel != "" {
@@ -119,8 +118,8 @@ func endCrashedRun(u *unit.Unit, r *parley.Run) error {
 // be the cause.
 const maxCrashes = 20
 
-// returnLease makes a delivery ready that was leased when the hub ended: at once, in its order, and no attempt counts. cause is the
-// failure of the run that had it, or nil. An ask that a run had begun to answer fails, because an ask has one attempt.
+// returnLease makes a delivery that was leased when the hub ended ready at once, in its order. No attempt counts. cause is the
+// failure of the run that held it, or nil. If a run had begun to answer an ask, the ask fails, because an ask has one attempt.
 func returnLease(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil {
@@ -145,7 +144,7 @@ func returnLease(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Failure = cause })
 }
 
-// countCrashes counts the runs of a delivery that were lost without counting as an attempt, including the one that has it.
+// countCrashes counts the runs of a delivery that were lost without counting as an attempt, including the present run.
 func countCrashes(u *unit.Unit, d parley.Delivery) (int, error) {
 	runs, err := u.Runs().WokenBy(d.Message, d.Recipient)
 	lost := 1

@@ -9,9 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// BeginRun says that the turn has started which has the triggers in its context, and by which process. What
-// wakes nobody and was in the context too is seen with it. Of a run that has begun before, only the process
-// changes: it had to be started anew.
+// BeginRun marks the triggers of a run as seen: its turn has started, in the process p. Deliveries that wake nobody are seen
+// too if they were in the run's context. If the run has begun before, its client was restarted, and only the process changes.
 func (s *Service) BeginRun(ctx context.Context, run string, p parley.Process) error {
 	from, upTo := s.Live.Context(run)
 	return s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
@@ -29,8 +28,8 @@ func (s *Service) BeginRun(ctx context.Context, run string, p parley.Process) er
 	})
 }
 
-// KeepRun extends the leases of a run by 60 s. It says why the run is to end, once somebody wants it to.
-// E003, conflict, if it has ended already.
+// KeepRun extends the leases of a run by 60 s. It returns the reason for which the run must end, or "" if nobody has cancelled
+// it. It returns E003, conflict, if the run has ended.
 func (s *Service) KeepRun(ctx context.Context, run string) (cancel string, err error) {
 	err = s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		r, err := runs.LiveRun(u, run)

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// RunContext is what a run's prompt is made from: of its own conversation, and of nothing else. The identity
-// files and the tools are for whoever makes the prompt to add.
+// RunContext returns what a run's prompt is made of. It contains messages of the run's own conversation only. The caller adds
+// the identity files and the tools.
 func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunContext, err error) {
 	defer s.Read(time.Now(), &err)
 	var page []parley.Message
@@ -30,7 +30,7 @@ func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunConte
 			return err
 		}
 		u.EndAs(c.Agent)
-		u = u.As(c.Agent) // what it may not read, its prompt does not hold
+		u = u.As(c.Agent) // so that the prompt contains nothing that the agent may not read
 		where, err := conversations.Conversation(u, c.Run.Conversation)
 		if err != nil {
 			return err
@@ -56,10 +56,10 @@ func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunConte
 	return c, err
 }
 
-// contextPage is the last messages of a conversation, as many as an agent's own limit says.
+// contextPage returns the last messages of a conversation, as many as the agent's limit says.
 func contextPage(u *unit.Unit, c parley.Conversation, a parley.Agent) (list []parley.Message, err error) {
 	page := parley.Page{Limit: a.ContextMessages}
-	for page.Limit > 0 { // large ones come in parts
+	for page.Limit > 0 { // the store returns large messages in parts
 		part, err := u.Messages().Page(c.ID, page)
 		if err != nil || len(part) == 0 {
 			return list, err
@@ -70,9 +70,9 @@ func contextPage(u *unit.Unit, c parley.Conversation, a parley.Agent) (list []pa
 	return list, nil
 }
 
-// addHistory adds what was said beside the triggers. Where a client's session goes on, that is what it has
-// not had in its context: what came after the newest message that woke the run before, but for what that run
-// said itself.
+// addHistory adds the messages of the conversation that are not triggers. If the run resumes a client's session, it adds only
+// the messages that the session has not seen: those after the newest trigger of the session's last run, except the posts of
+// that run.
 func addHistory(u *unit.Unit, c *parley.RunContext, page []parley.Message) error {
 	earlier, err := runs.Earlier(u, c.Run)
 	if err != nil {
@@ -97,7 +97,7 @@ func addHistory(u *unit.Unit, c *parley.RunContext, page []parley.Message) error
 	return nil
 }
 
-// excluding is a page of messages without those that are known, by their ids or for not coming after a seq.
+// excluding returns the messages of a page after a seq, without those whose ids are known.
 func excluding(page []parley.Message, known []string, after int64) (list []parley.Message) {
 	for _, m := range page {
 		if m.Seq > after && !slices.Contains(known, m.ID) {
@@ -107,7 +107,7 @@ func excluding(page []parley.Message, known []string, after int64) (list []parle
 	return list
 }
 
-// readableMessages is those of some messages that the agent may still read.
+// readableMessages returns the messages that the agent may still read.
 func readableMessages(u *unit.Unit, list []parley.Message) (still []parley.Message, err error) {
 	for _, m := range list {
 		_, err := conversations.Conversation(u, m.Conversation)
@@ -122,8 +122,8 @@ func readableMessages(u *unit.Unit, list []parley.Message) (still []parley.Messa
 	return still, nil
 }
 
-// knownToSession is what a client's session has had in its context: all up to a seq, and the messages its last
-// run has posted.
+// knownToSession returns what a client's session has seen: everything up to a seq, and the ids of the messages that its last
+// run posted.
 func knownToSession(u *unit.Unit, c *parley.RunContext, known []string) (int64, []string, error) {
 	before, err := resumedRun(u, c.Run)
 	if err != nil || before == nil || len(before.Triggers) == 0 {
@@ -137,7 +137,7 @@ func knownToSession(u *unit.Unit, c *parley.RunContext, known []string) (int64, 
 		known = append(known, p.Message)
 	}
 	if before.Conversation != c.Run.Conversation {
-		c.Resumed = true // in its task; of this conversation it knows nothing else
+		c.Resumed = true // the session knows the task, but nothing else of this conversation
 		return 0, known, nil
 	}
 	newest, err := runs.Messages(u, before.Triggers[len(before.Triggers)-1:])
@@ -148,14 +148,14 @@ func knownToSession(u *unit.Unit, c *parley.RunContext, known []string) (int64, 
 	return newest[0].Seq, known, nil
 }
 
-// addTask adds the task that the run is in, and of those it depends on what came of them.
+// addTask adds the task of the run, and the results of the tasks that it depends on.
 func addTask(u *unit.Unit, c *parley.RunContext) error {
 	if c.Run.Task == "" {
 		return nil
 	}
 	t, err := tasks.Task(u, c.Run.Task)
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
-		return nil // it was given to somebody else meanwhile
+		return nil // the task was reassigned in the meantime
 	}
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func addTask(u *unit.Unit, c *parley.RunContext) error {
 	return err
 }
 
-// addRequest adds the message that began the task, with its files, where the conversation does not show it.
+// addRequest adds the message that began the task, with its files, unless the conversation shows it.
 func addRequest(u *unit.Unit, c *parley.RunContext, id string) error {
 	if id == "" || slices.ContainsFunc(slices.Concat(c.History, c.Whole, c.Triggers), func(m parley.Message) bool { return m.ID == id }) {
 		return nil
@@ -190,7 +190,7 @@ func addRequest(u *unit.Unit, c *parley.RunContext, id string) error {
 	return err
 }
 
-// addParticipants adds who takes part, and who else has said something.
+// addParticipants adds the members of the conversation, and the other senders of its messages.
 func addParticipants(u *unit.Unit, c *parley.RunContext) error {
 	members, err := u.Members().List(c.Conversation.ID)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// FinishRun ends a run that went well: its answer is posted, and what woke it is answered, or acknowledged
-// where there is no answer, all in one update. Of a run that somebody wants to end nothing is posted. If the
-// answer cannot be posted, the run has failed. A run that has ended already is returned as it is.
+// FinishRun ends a run that has succeeded. In one update it posts the answer, and marks the triggers as answered, or as
+// acknowledged if there is no answer. If somebody has cancelled the run, nothing is posted. If the answer cannot be posted, the
+// run fails. A run that has ended before is returned as it is.
 func (s *Service) FinishRun(ctx context.Context, run string, r parley.Result, output []byte) (parley.Run, error) {
 	began := time.Now()
 	where, err := conversationOf(ctx, s.Core, run)
@@ -53,7 +53,8 @@ func (s *Service) FinishRun(ctx context.Context, run string, r parley.Result, ou
 	return ended, err
 }
 
-// isFinal says that the answer itself was refused, and would be again. What the store cannot do now, it may later.
+// isFinal reports whether posting the answer would fail again: the answer itself was refused. A failure of the store is not
+// final.
 func isFinal(err error) bool {
 	switch e := parley.AsError(err); e.Code {
 	case parley.NotPermitted, parley.BadInput, parley.DependencyFailed:
@@ -63,7 +64,7 @@ func isFinal(err error) bool {
 	}
 }
 
-// answerNotPosted is the failure of a run whose answer nobody can read.
+// answerNotPosted returns the failure of a run whose answer could not be posted.
 func answerNotPosted(err error) *parley.RunError {
 	e := parley.AsError(err)
 	return &parley.RunError{
@@ -71,7 +72,7 @@ func answerNotPosted(err error) *parley.RunError {
 	}
 }
 
-// endSucceeded posts the answer of a run, settles what woke it, and ends it.
+// endSucceeded posts the answer of a run, settles the deliveries that woke it, and ends it.
 func endSucceeded(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley.Run)) (posted *parley.Message, err error) {
 	switch r.State {
 	case parley.RunStarting:
@@ -100,7 +101,7 @@ func endSucceeded(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley
 		return nil, err
 	}
 	err = forEachLeased(u, *r, func(d *parley.Delivery) error {
-		if ask.Parked && d.Purpose == parley.PurposeAsk { // the end of its task answers it, which may be long after
+		if ask.Parked && d.Purpose == parley.PurposeAsk { // the end of its task answers the ask, possibly much later
 			return deliveries.Move(u, d, parley.DeliveryAcked, nil)
 		}
 		return work.Settle(u, d, parley.Outcome{Answer: answer})
@@ -118,12 +119,12 @@ func endSucceeded(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley
 	return posted, work.TaskRunEnded(u, *r, p.Draft.Content.Text)
 }
 
-// FailRun ends a run that has failed. What may succeed at another time is tried again, as often as its agent's
-// attempts allow; what was stopped at once, and that counts as no try; what cannot succeed has failed, and its
-// sender is told. A run that has ended already is returned as it is.
+// FailRun ends a run that has failed. The hub retries deliveries whose failure is temporary, until the agent has no attempts
+// left. If the run was stopped at once, the hub retries too, and no attempt counts. If the failure is final, the deliveries
+// fail and the hub tells their senders. A run that has ended before is returned as it is.
 func (s *Service) FailRun(ctx context.Context, run string, why *parley.RunError, r parley.Result, output []byte) (parley.Run, error) {
 	trouble := why.Trouble
-	trouble.After = min(max(0, trouble.After), deliveries.MaxAfter) // an API may say anything
+	trouble.After = min(max(0, trouble.After), deliveries.MaxAfter) // the pause comes from an API and may be any number
 	trouble, err := deliveries.CheckTrouble(trouble)
 	if err != nil {
 		return parley.Run{}, err
@@ -137,7 +138,7 @@ func (s *Service) FailRun(ctx context.Context, run string, why *parley.RunError,
 	})
 }
 
-// endRun ends a run that is live, with what is known of it at its end.
+// endRun ends a live run. It stores the usage and the session that the runtime reports, and the output.
 func endRun(ctx context.Context, core *unit.Core, id string, result parley.Result, output []byte,
 	end func(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error,
 ) (run parley.Run, err error) {
@@ -165,7 +166,7 @@ func endRun(ctx context.Context, core *unit.Core, id string, result parley.Resul
 	return run, err
 }
 
-// keepOutput keeps the last of what a run has put out: what is given, or else what is in memory by now.
+// keepOutput stores the last part of a run's output: the given output, or else the output in memory.
 func keepOutput(u *unit.Unit, run string, output []byte) error {
 	if output == nil {
 		output = u.Core.Live.Output(run)
@@ -176,7 +177,7 @@ func keepOutput(u *unit.Unit, run string, output []byte) error {
 	return runs.KeepOutput(u.Tx, run, local.Tail(output, local.MostOutput))
 }
 
-// validUsage is what a runtime says it has used, as far as it can be.
+// validUsage returns the usage that a runtime reports, with 0 in place of impossible values.
 func validUsage(u parley.Usage) parley.Usage {
 	u.InputTokens, u.OutputTokens = max(0, u.InputTokens), max(0, u.OutputTokens)
 	if !(u.Cost >= 0 && u.Cost <= math.MaxInt32) {
@@ -185,7 +186,7 @@ func validUsage(u parley.Usage) parley.Usage {
 	return u
 }
 
-// conversationOf is the conversation that a run is in.
+// conversationOf returns the conversation of a run.
 func conversationOf(ctx context.Context, core *unit.Core, id string) (conversation string, err error) {
 	core.Live.Change(id, func(one *local.LiveRun) { conversation = one.Conv })
 	if conversation != "" {
@@ -212,8 +213,8 @@ func forEachLeased(u *unit.Unit, r parley.Run, do func(*parley.Delivery) error) 
 	return err
 }
 
-// endWithFailure ends a run for a reason, and returns its deliveries. If the program has ended, they are ready at once, so that nothing
-// newer overtakes them.
+// endWithFailure ends a run for a reason, and gives its deliveries back. If the program has ended, they are ready at once, so
+// that newer deliveries do not overtake them.
 func endWithFailure(u *unit.Unit, r *parley.Run, why parley.Trouble, hint string, keep func(*parley.Run)) error {
 	cause := deliveries.Failed(r.Agent, why)
 	cause.Suggestion = hint
@@ -254,7 +255,7 @@ func storeFailure(u *unit.Unit, r *parley.Run, f parley.Failure, cause *parley.E
 	return presence.SummarizeAll(u, []string{r.Agent})
 }
 
-// endCancelled ends a run that somebody wanted to end.
+// endCancelled ends a run that somebody has cancelled.
 func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
 	asks, err := u.Waits().AskedBy(r.ID)
 	if err != nil {
@@ -272,8 +273,8 @@ func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
 	return work.CancelAsked(u, *r, asks)
 }
 
-// returnCancelled is what happens to a delivery of a run that was cancelled: it has failed, unless that was because
-// its recipient was stopped, whose queue is kept, even if it was started again meanwhile.
+// returnCancelled fails a delivery of a run that was cancelled. If the run was cancelled because its agent was stopped, the
+// delivery goes back to the agent's queue, even if the agent was started again in the meantime.
 func returnCancelled(u *unit.Unit, d *parley.Delivery, r parley.Run) error {
 	if runs.StoppedWith(r) {
 		return work.GiveBack(u, d, parley.FailureStopped, nil, 0)

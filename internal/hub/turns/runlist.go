@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Runs lists runs, the newest first: an agent's own, and for owners those of all.
+// Runs lists runs, the newest first. An agent sees its own runs, an owner sees all.
 func (s *Service) Runs(ctx context.Context, caller unit.Caller, f parley.RunFilter) (list []parley.Run, err error) {
 	f.Limit = unit.Clamp(f.Limit, 100, 1000)
 	err = s.View(ctx, caller, unit.OpListRuns, func(u *unit.Unit) error {
@@ -31,7 +31,7 @@ func (s *Service) Runs(ctx context.Context, caller unit.Caller, f parley.RunFilt
 	return list, err
 }
 
-// Run shows one run with what it has posted: to its agent, and to owners.
+// Run shows one run with its posts. Its agent and owners may call it.
 func (s *Service) Run(ctx context.Context, caller unit.Caller, id string) (view parley.RunView, err error) {
 	if err := s.names.FindID(ctx, caller, unit.OpShowRun, parley.NounRun, &id); err != nil {
 		return view, err
@@ -49,7 +49,8 @@ func (s *Service) Run(ctx context.Context, caller unit.Caller, id string) (view 
 	return view, err
 }
 
-// RunOutput is the last of what a run has put out: of a live one so far, if it lives in this process.
+// RunOutput returns the last part of a run's output. For a live run that is the output so far, and empty if the run belongs to
+// another process.
 func (s *Service) RunOutput(ctx context.Context, caller unit.Caller, id string) (output []byte, err error) {
 	if err := s.names.FindID(ctx, caller, unit.OpReadOutput, parley.NounRun, &id); err != nil {
 		return nil, err
@@ -69,8 +70,8 @@ func (s *Service) RunOutput(ctx context.Context, caller unit.Caller, id string) 
 	return output, err
 }
 
-// CancelRun says that a run is to end: an owner may, the agent's manager, and the agent itself. What woke it
-// has failed once it has ended. Doing it again changes nothing.
+// CancelRun cancels a run. An owner, the agent's manager and the agent itself may call it. The deliveries that woke the run
+// fail once it has ended. A repeated call changes nothing.
 func (s *Service) CancelRun(ctx context.Context, caller unit.Caller, id, reason string) (r parley.Run, err error) {
 	if err := parley.CheckReason(reason); err != nil {
 		return r, err

@@ -11,11 +11,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// LostRuns are the runs that a former process of the hub with this name has left: those that still count as
-// live, and those that were found to be lost meanwhile, whose processes may live. See RecoverRun.
+// LostRuns returns the runs that a former process of the hub with this name has left: those that still count as live, and lost
+// ones whose process may still be alive. See RecoverRun.
 func (s *Service) LostRuns(ctx context.Context, node string) (lost []parley.Run, err error) {
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		u.LeaveOut(nil) // the hub starts without those that cannot be read
+		u.LeaveOut(nil) // the hub starts without runs that cannot be read
 		live, err := u.Runs().Live("")
 		if err != nil {
 			return err
@@ -36,10 +36,11 @@ func (s *Service) LostRuns(ctx context.Context, node string) (lost []parley.Run,
 	return lost, err
 }
 
-// recentRunLimit is how far back a process is looked for that outlived its run.
+// recentRunLimit is how many of the newest runs LostRuns searches for processes that have outlived their run.
 const recentRunLimit = 1000
 
-// RecoverRun ends a run that ended with its hub. Its process is gone by now. What woke it is ready again: see Recover.
+// RecoverRun ends a run that ended with its hub. The caller has made sure that the run's process has ended. The deliveries that
+// woke the run are ready again: see Recover.
 func (s *Service) RecoverRun(ctx context.Context, run string) error {
 	return s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		r, err := u.Runs().Get(run)
@@ -56,7 +57,7 @@ func (s *Service) RecoverRun(ctx context.Context, run string) error {
 	})
 }
 
-// endLostRun ends a run that nobody is at any more.
+// endLostRun ends a run that no process works on any more.
 func endLostRun(u *unit.Unit, r *parley.Run) error {
 	keep := func(*parley.Run) {}
 	if r.Cancel != "" {
@@ -73,7 +74,7 @@ func endLostRun(u *unit.Unit, r *parley.Run) error {
 
 const lostReason = "the hub or the program ended before the run did"
 
-// LoseOverdue ends runs that are past their deadline and hold nothing: had they lived, they would have ended.
+// LoseOverdue ends runs that are long past their deadline and hold no lease. A run that is alive would have ended itself.
 func LoseOverdue(ctx context.Context, core *unit.Core) error {
 	overdue := func(u *unit.Unit) (list []parley.Run, err error) {
 		live, err := u.Runs().Live("")
@@ -108,7 +109,7 @@ func LoseOverdue(ctx context.Context, core *unit.Core) error {
 	})
 }
 
-// CancelAtOnce ends runs that have nothing to be in any more, whoever is at them.
+// CancelAtOnce ends runs whose conversation or agent no longer exists, without waiting for their processes.
 func CancelAtOnce(u *unit.Unit, runs []parley.Run, reason string) error {
 	for i := range runs {
 		err := work.EndRun(u, &runs[i], parley.RunCancelled, func(r *parley.Run) { r.Cancel = reason })

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// planRun is the run that some messages wake.
+// planRun returns the run that messages wake, before it is stored.
 func planRun(u *unit.Unit, a *runs.Assignment, plan plannedRun) (parley.Run, error) {
 	newest := a.Messages[len(a.Messages)-1]
 	r := parley.Run{
@@ -47,8 +47,8 @@ func planRun(u *unit.Unit, a *runs.Assignment, plan plannedRun) (parley.Run, err
 	return r, err
 }
 
-// planAskRun makes a run that is planned one that answers an ask. Where one before it was stopped, it goes on with the
-// task that the ask has become.
+// planAskRun makes a planned run answer an ask. If an earlier run of the ask was stopped, the new run continues the task that
+// the ask has become.
 func planAskRun(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 	w, err := u.Waits().Ask(d.Message)
 	if unit.IgnoreNotFound(err) != nil {
@@ -62,8 +62,8 @@ func planAskRun(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 	return nil
 }
 
-// resumedRun is the run whose client's session another goes on with, or nil: that of its task, or else of its
-// conversation. An ask is answered in a fresh one. A session belongs to the runtime that opened it.
+// resumedRun returns the run whose client session the run r resumes: the last run of r's task, or else of its conversation. It
+// returns nil if there is none, if r answers an ask, or if the session belongs to another runtime.
 func resumedRun(u *unit.Unit, r parley.Run) (before *parley.Run, err error) {
 	var run parley.Run
 	switch {
@@ -80,7 +80,7 @@ func resumedRun(u *unit.Unit, r parley.Run) (before *parley.Run, err error) {
 	return &run, err
 }
 
-// storeAssignment stores a run, leases to it what woke it, and makes its token.
+// storeAssignment stores a run, leases its triggers to it, and makes its token.
 func storeAssignment(u *unit.Unit, a *runs.Assignment, idle bool, plan plannedRun) error {
 	var err error
 	if a.Run.Number, err = u.Runs().NextNumber(); err != nil {
@@ -120,7 +120,7 @@ func storeAssignment(u *unit.Unit, a *runs.Assignment, idle bool, plan plannedRu
 	return presence.NotePresenceOf(u, a.Agent, 1)
 }
 
-// markQuietSeen is seeQuiet for a run whose context is read at once.
+// markQuietSeen marks quiet deliveries as seen for a run whose context is read at once. Like runs.SeeQuiet.
 func markQuietSeen(u *unit.Unit, a parley.Agent, r parley.Run) error {
 	quiet, err := u.Queue().Ready(storage.Queue{Recipient: r.Agent, In: r.Conversation, Limit: 1})
 	if err != nil || len(quiet) == 0 {
@@ -133,8 +133,8 @@ func markQuietSeen(u *unit.Unit, a parley.Agent, r parley.Run) error {
 	return runs.SeeQuiet(u, r, page[0].Seq, page[len(page)-1].Seq)
 }
 
-// insertRunToken makes the token of a run that needs one, whose id is the run's. It is neither told nor audited: the
-// run is.
+// insertRunToken makes the token of a run that needs one. The token has the id of the run. It needs no event and no audit
+// entry, because the run has both.
 func insertRunToken(u *unit.Unit, r parley.Run, plan plannedRun) error {
 	if plan.Token == "" {
 		return nil

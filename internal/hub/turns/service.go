@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Service is the use cases of this package.
+// Service has the use cases of this package.
 type Service struct {
 	*unit.Core
 	names *names.Service
@@ -15,12 +15,12 @@ type Service struct {
 	recovery recovery
 }
 
-// Hook has every change wait until what a former process of the hub has left is put back.
+// Hook delays every change until the leases of a former process of the hub are returned.
 func Hook(s *Service, hooks *unit.Hooks) {
 	hooks.Recovered = func(ctx context.Context) error { return Recovered(ctx, s) }
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
 func New(core *unit.Core, names *names.Service) *Service {
 	return &Service{Core: core, names: names}
 }

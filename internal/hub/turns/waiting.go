@@ -6,18 +6,18 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Rung is for the one dispatcher of this process. agents says for whom something may have come, or who has a
-// run that is to end, since it was last asked; wait has a sign when it is worth asking. What another process
-// has written nobody is rung for: see Waiting.
+// Rung tells the dispatcher of this process which agents to look at. agents returns the agents that may have new deliveries, or
+// a run to cancel, since its last call. wait receives a signal when agents has something to return. Changes by other processes
+// give no signal: see Waiting.
 func (s *Service) Rung() (agents func() []string, wait <-chan struct{}) {
 	return s.WokenAgents.Take, s.WokenAgents.Sign
 }
 
-// maxWaiting is how many agents are told to wait at once.
+// maxWaiting is how many agents with pending deliveries one call looks at.
 const maxWaiting = 10_000
 
-// Waiting are the agents whose runs the hub starts and for whom something waits that wakes them. Who is halted does
-// not wait, and who is asleep does only for asks.
+// Waiting returns the agents that the hub runs and that have pending deliveries which wake them. Paused and stopped agents are
+// left out. A sleeping agent is left out unless somebody asks it.
 func (s *Service) Waiting(ctx context.Context) (ids []string, err error) {
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		all, err := u.Queue().Waiting(maxWaiting)
@@ -35,7 +35,7 @@ func (s *Service) Waiting(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// canStart says whether an agent for whom something is ready could begin with it.
+// canStart reports whether an agent that has a ready delivery could begin a run with it.
 func canStart(u *unit.Unit, id string) (bool, error) {
 	a, err := u.Agents().Find(id)
 	if err != nil || a.RemovedAt != nil || !a.Dispatched() || a.Halted(u.Now) {

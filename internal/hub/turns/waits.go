@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// SweepWaits ends the time of asks that nobody is connected for.
+// SweepWaits ends asks whose time is up and whose caller is not connected.
 func (s *Service) SweepWaits(ctx context.Context) error {
 	return work.EachWait(ctx, s.Core, func(u *unit.Unit, limit int) ([]parley.Wait, error) { return u.Waits().Due(u.Now, limit) }, work.TooLate)
 }
