@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Calls are the approvable calls that only read.
+// Calls returns the calls that only read and can need an approval.
 func Calls(s *Service) map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{
 		policy.ToolRead:    unit.Approvable(readWords, s.prepareRead),
@@ -96,7 +96,7 @@ func (s *Service) prepareQuery(ctx context.Context, as unit.Caller, args policy.
 	}
 }
 
-// readResult is the execution of a call that changes nothing: it was made before, and what it returned is told as JSON.
+// readResult returns the execution of a call that only reads. The call was made before, and its caller gets the result as JSON.
 func readResult[T any](result T, err error) (unit.Execution, error) {
 	if err != nil {
 		return nil, err

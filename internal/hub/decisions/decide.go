@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Decide approves or denies a call. The first answer wins. An approved call is made in the same update, as the agent
-// that wanted it, with the rights it has now; if it is refused then, that is what comes of it.
+// Decide approves or denies a call. The first decision counts. The hub makes an approved call in the same update, as the
+// requester and with the requester's present rights. If the call is refused then, the refusal is its result.
 func (s *Service) Decide(ctx context.Context, caller unit.Caller, id string, d parley.Decision) (a parley.Approval, err error) {
 	if err := d.Check(); err != nil {
 		return a, err
@@ -33,7 +33,7 @@ func (s *Service) Decide(ctx context.Context, caller unit.Caller, id string, d p
 	if !refused || failure.Code == parley.Internal || failure.Reason == parley.StorageFull {
 		return a, err
 	}
-	// Nothing of the call remains. What is left is to say why.
+	// The failed update has stored nothing of the call. Store why it was refused.
 	err = s.Update(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
 		a, _, err = recordDecision(u, caller, id, d, refusedWith(failure))
 		return err
@@ -41,14 +41,15 @@ func (s *Service) Decide(ctx context.Context, caller unit.Caller, id string, d p
 	return a, err
 }
 
-// refusedWith is an execution of a call that is known to be refused.
+// refusedWith returns an execution that only returns the refusal of a call.
 func refusedWith(why *parley.Error) unit.Execution {
 	return func(*unit.Unit, parley.Approval) (unit.Result, error) {
 		return unit.Result{Failure: why, Refused: true}, nil
 	}
 }
 
-// prepareCall reads what was asked for, and does what must be done outside of an update to make it.
+// prepareCall reads the held call, and does the part of it that must happen outside an update. It returns nil if the call is
+// denied.
 func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id string, d parley.Decision) (unit.Execution, error) {
 	var a parley.Approval
 	err := core.View(ctx, caller, unit.OpDecideApproval, func(u *unit.Unit) (err error) {
@@ -70,7 +71,7 @@ func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id st
 	return call, nil
 }
 
-// findDecidable finds an approval that waits for a decision which is the caller's.
+// findDecidable finds a pending approval that the caller may decide.
 func findDecidable(u *unit.Unit, id string) (parley.Approval, error) {
 	a, err := approvals.Approval(u, id)
 	if err == nil {
@@ -82,7 +83,8 @@ func findDecidable(u *unit.Unit, id string) (parley.Approval, error) {
 	return a, err
 }
 
-// checkMayDecide refuses who wants the call itself, who is not its manager, and an agent where a person must decide.
+// checkMayDecide returns E001 for the requester itself, for a caller that does not manage it, and for an agent if a person must
+// decide.
 func checkMayDecide(u *unit.Unit, a parley.Approval) error {
 	if a.Agent == u.Me.ID {
 		return parley.Errorf(parley.NotPermitted, "%s cannot decide on its own call", u.Me.ID).Suggest("wait: whoever decides has been asked")
@@ -102,8 +104,8 @@ func checkMayDecide(u *unit.Unit, a parley.Approval) error {
 	return nil
 }
 
-// recordDecision writes a decision down, makes the call if it is approved, and tells its caller. refused says that it was the
-// call that failed.
+// recordDecision stores a decision, makes the call if it is approved, and tells the requester. refused means that the call
+// itself has failed.
 func recordDecision(u *unit.Unit, caller unit.Caller, id string, d parley.Decision, call unit.Execution) (a parley.Approval, refused bool, err error) {
 	if a, err = findDecidable(u, id); err != nil {
 		return a, false, err
@@ -129,7 +131,8 @@ func recordDecision(u *unit.Unit, caller unit.Caller, id string, d parley.Decisi
 	}
 }
 
-// executeCall makes an approved call in the name of its agent. What it returns is told at once, but for an ask's.
+// executeCall makes an approved call in the name of the requester. It tells the requester the result, unless the call is an
+// ask, whose answer comes later.
 func executeCall(u *unit.Unit, a parley.Approval, call unit.Execution) (after parley.Approval, refused bool, err error) {
 	agent, err := u.Agents().Find(a.Agent)
 	if err != nil {
@@ -137,14 +140,14 @@ func executeCall(u *unit.Unit, a parley.Approval, call unit.Execution) (after pa
 	}
 	out, err := call(u.As(agent), a)
 	if err != nil {
-		u.EndAs(agent) // it is the agent's call that was refused
+		u.EndAs(agent) // the requester's call was refused, not the decision
 		return a, true, err
 	}
 	now, err := u.Approvals().Get(a.ID)
 	if err != nil {
 		return a, false, err
 	}
-	if a.Task = now.Task; out.Waits { // which the call may have been given
+	if a.Task = now.Task; out.Waits { // the call may have set the task
 		return a, false, nil
 	}
 	if out.Refused {

@@ -12,11 +12,11 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// linkLifetime is how long a person has to use a link, unless the approval expires before.
+// linkLifetime is how long a person can use a link, unless the approval expires earlier.
 const linkLifetime = 7 * 24 * time.Hour
 
-// NewApprovalLink makes the secret of a link by which a person decides one approval, without signing in. It is good
-// for nothing else, and for nothing any more once the approval is decided.
+// NewApprovalLink makes the secret of a link with which a person decides one approval without signing in. The link allows
+// nothing else, and stops working once the approval is decided.
 func (s *Service) NewApprovalLink(ctx context.Context, approval, person string) (secret string, err error) {
 	secret = parley.NewSecret()
 	hash, _ := parley.HashSecret(secret)
@@ -61,7 +61,7 @@ func linkToken(u *unit.Unit, a parley.Approval, name string) (parley.Token, erro
 	}, nil
 }
 
-// ApprovalByLink shows the approval of a link, decided or not, as long as its person may see it.
+// ApprovalByLink shows the approval of a link, decided or not, while its person may see it.
 func (s *Service) ApprovalByLink(ctx context.Context, secret string) (a parley.Approval, err error) {
 	t, err := s.findLink(ctx, secret)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) ApprovalByLink(ctx context.Context, secret string) (a parley.A
 	return s.Approval(ctx, unit.Caller{Agent: t.Agent}, t.Label)
 }
 
-// DecideByLink decides the approval of a link, as the person it was made for.
+// DecideByLink decides the approval of a link, as the person for whom the link was made.
 func (s *Service) DecideByLink(ctx context.Context, secret string, d parley.Decision) (parley.Approval, error) {
 	t, err := s.findLink(ctx, secret)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) findLink(ctx context.Context, secret string) (t parley.Token, 
 	return t, nil
 }
 
-// errBadLink is the same for a link that never was and one that is too old.
+// errBadLink returns the same error for a link that never existed and for an expired one.
 func errBadLink() error {
 	return parley.Errorf(parley.NotPermitted, "the link does not work, or not any more").Because(parley.Unauthenticated).
 		Suggest("decide on the hub: parley approval list")

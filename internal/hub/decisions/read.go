@@ -11,8 +11,8 @@ import (
 
 const defaultLimit = 100
 
-// Approvals lists approvals the caller may see, the newest first: of its own calls, and those it may decide; for owners
-// all.
+// Approvals lists approvals that the caller may see, the newest first: those that it requested and those that it may decide.
+// Owners see all.
 func (s *Service) Approvals(ctx context.Context, caller unit.Caller, f parley.ApprovalFilter) (list []parley.Approval, err error) {
 	f.Limit = unit.Clamp(f.Limit, defaultLimit, 1000)
 	if f.State != "" && !f.State.Known() {
@@ -29,7 +29,7 @@ func (s *Service) Approvals(ctx context.Context, caller unit.Caller, f parley.Ap
 	return list, err
 }
 
-// Approval shows one.
+// Approval shows one approval.
 func (s *Service) Approval(ctx context.Context, caller unit.Caller, id string) (a parley.Approval, err error) {
 	if err := s.names.FindID(ctx, caller, unit.OpShowApproval, parley.NounApproval, &id); err != nil {
 		return a, err

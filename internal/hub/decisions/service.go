@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Service is the use cases of this package.
+// Service has the use cases of this package.
 type Service struct {
 	*unit.Core
 	access     *access.Service
@@ -23,7 +23,7 @@ type Service struct {
 	roster     *roster.Service
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
 func New(core *unit.Core, access *access.Service, names *names.Service, contact *contact.Service, delegation *delegation.Service, channels *channels.Service, reading *reading.Service, roster *roster.Service) *Service {
 	return &Service{Core: core, access: access, names: names, contact: contact, delegation: delegation, channels: channels, reading: reading, roster: roster}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// SweepApprovals ends requests that have expired, and reminds of those that wait.
+// SweepApprovals ends expired approvals, and sends reminders of pending ones.
 func (s *Service) SweepApprovals(ctx context.Context) error {
 	for {
 		var list []parley.Approval
 		err := s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-			u.LeaveOut(nil) // one that cannot be read keeps no other waiting
+			u.LeaveOut(nil) // an approval that cannot be read must not block the others
 			list, err = u.Approvals().Due(u.Now, 1)
 			return err
 		})

@@ -14,8 +14,8 @@ import (
 
 const defaultAttention = 10
 
-// Attention is what needs the caller: calls to decide about, dead letters if it is an owner, asks and tasks for it, and
-// messages that it must acknowledge or answer. Each thing is listed once, at most limit (0: 10) of a kind.
+// Attention lists what the caller must act on: approvals to decide, dead letters if the caller is an owner, asks and tasks for
+// the caller, and messages to acknowledge or answer. Each thing is listed once, at most limit (0: 10) of a kind.
 func (s *Service) Attention(ctx context.Context, caller unit.Caller, limit int) (needs parley.Attention, err error) {
 	limit = unit.Clamp(limit, defaultAttention, work.MostWanted)
 	err = s.View(ctx, caller, unit.OpAttention, func(u *unit.Unit) error {
@@ -50,7 +50,8 @@ var attentionOrder = []parley.AttentionKind{
 	parley.AttentionApproval, parley.AttentionDeadLetter, parley.AttentionAsk, parley.AttentionTask, parley.AttentionAck, parley.AttentionReply,
 }
 
-// approvalItems are the calls that wait for the caller's decision. An owner may also decide for a manager, but need not.
+// approvalItems returns the pending approvals that the caller should decide. An owner may also decide in place of a manager,
+// but these approvals are not listed.
 func approvalItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	list, err := approvals.ListApprovals(u, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: work.MostWanted})
 	for _, a := range list {
@@ -65,7 +66,7 @@ func approvalItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	return items, err
 }
 
-// deadLetterItems are the dead letters, which only owners handle.
+// deadLetterItems returns the dead letters if the caller is an owner, and nothing otherwise.
 func deadLetterItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	if !u.Owner() {
 		return nil, nil
@@ -90,7 +91,7 @@ type actionable struct {
 	message parley.Message
 }
 
-// findActionable are the deliveries that the caller must act on, the newest first.
+// findActionable returns the deliveries that the caller must act on, the newest first.
 func findActionable(u *unit.Unit) (items []actionable, err error) {
 	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Wanted: true, Limit: work.MostWanted})
 	for _, d := range list {
@@ -112,7 +113,8 @@ func findActionable(u *unit.Unit) (items []actionable, err error) {
 	return items, err
 }
 
-// messageItems are the asks to the caller, and the messages that it must acknowledge or answer. toDo and toDecide list the rest.
+// messageItems returns the asks to the caller, and the messages that it must acknowledge or answer. taskItems and approvalItems
+// list the rest.
 func messageItems(wanted []actionable) (items []parley.AttentionItem) {
 	for _, d := range wanted {
 		m := d.message
@@ -134,7 +136,7 @@ func messageItems(wanted []actionable) (items []parley.AttentionItem) {
 	return items
 }
 
-// taskItems are the open tasks of the caller.
+// taskItems returns the open tasks of the caller.
 func taskItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	list, err := u.Tasks().List(parley.TaskFilter{Assignee: u.Me.ID, Open: true, Limit: work.MostWanted}, "")
 	for _, t := range list {
@@ -145,7 +147,7 @@ func taskItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	return items, err
 }
 
-// countUnread is how many open deliveries the caller's inbox has beside those that it must act on.
+// countUnread returns how many open deliveries of the caller need no action.
 func countUnread(u *unit.Unit, wanted []actionable) (int, error) {
 	inbox, err := u.Queue().Inbox(u.Me.ID)
 	open := inbox.Waking + inbox.Quiet + inbox.Work

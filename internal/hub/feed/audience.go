@@ -11,13 +11,13 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// audienceOf is the rule by which events are cut to their readers' rights.
+// audienceOf returns who may see an event, as a rule that does not depend on the store.
 func audienceOf(e parley.Event) unit.Circle {
 	switch {
 	case e.Kind == parley.EventCursorMoved:
 		return unit.Circle{Readers: e.Conversation, Only: e.Agent}
 	case e.Kind == parley.EventMemberLeft:
-		return unit.Circle{Readers: e.Conversation, Also: e.Agent} // it is told, though it cannot read on
+		return unit.Circle{Readers: e.Conversation, Also: e.Agent} // the removed member gets the event too, though it can no longer read the conversation
 	case e.Kind.Within("run"), e.Kind == parley.EventPermission:
 		return unit.Circle{Also: e.Agent}
 	case e.Kind.Within("task"), e.Kind.Within("approval"):
@@ -25,7 +25,7 @@ func audienceOf(e parley.Event) unit.Circle {
 	case e.Conversation != "":
 		return unit.Circle{Readers: e.Conversation}
 	case e.Kind.Within("agent"):
-		return unit.Circle{Everybody: true} // the list of agents, and what each is doing, is everybody's
+		return unit.Circle{Everybody: true} // everybody may see the agents and what they do
 	case e.Kind.Within("token"):
 		return unit.Circle{Also: e.Agent}
 	default:
@@ -33,7 +33,7 @@ func audienceOf(e parley.Event) unit.Circle {
 	}
 }
 
-// MaySee says whether an event is for the caller. readable remembers conversations looked at.
+// MaySee reports whether the caller may see an event. readable caches which conversations the caller may read.
 func MaySee(u *unit.Unit, e parley.Event, readable map[string]bool) (bool, error) {
 	c := audienceOf(e)
 	switch {
@@ -56,7 +56,7 @@ func MaySee(u *unit.Unit, e parley.Event, readable map[string]bool) (bool, error
 	return err == nil, nil
 }
 
-// recipients are those an event is for, beside those who see everything.
+// recipients are the participants that get an event. Owners get every event and are not listed.
 type recipients struct {
 	everybody bool
 	agents    []string
@@ -64,7 +64,8 @@ type recipients struct {
 
 func (h recipients) has(agent string) bool { return h.everybody || slices.Contains(h.agents, agent) }
 
-// recipientsOf is MaySee for all participants at once. readers remembers conversations looked at.
+// recipientsOf returns all participants that may see an event, by the same rule as MaySee. readers caches who may read which
+// conversation.
 func recipientsOf(tx storage.Tx, e parley.Event, readers map[string]recipients) (recipients, error) {
 	c := audienceOf(e)
 	if c.Task != "" || c.Approval != "" {
@@ -93,7 +94,7 @@ func recipientsOf(tx storage.Tx, e parley.Event, readers map[string]recipients) 
 	}
 }
 
-// readersOf are those who may read a conversation. What is gone has none.
+// readersOf returns who may read a conversation: nobody if it was deleted.
 func readersOf(tx storage.Tx, id string) (recipients, error) {
 	c, err := tx.Conversations().Find(id)
 	switch {
@@ -112,8 +113,8 @@ func readersOf(tx storage.Tx, id string) (recipients, error) {
 	return recipients{agents: ids}, err
 }
 
-// audienceOfWork is whom an event about a task or an approval is for. Its data names it; one that names nothing is
-// for owners alone.
+// audienceOfWork returns who may see an event about a task or an approval. The event's data names it. If the data names
+// nothing, only owners see the event.
 func audienceOfWork(e parley.Event) unit.Circle {
 	var about struct{ Task, Approval string }
 	if json.Unmarshal(e.Data, &about) != nil {
@@ -125,7 +126,8 @@ func audienceOfWork(e parley.Event) unit.Circle {
 	return unit.Circle{Approval: about.Approval}
 }
 
-// participantsOf are those whom a circle of a task or an approval is made of, beside owners.
+// participantsOf returns the participants of a task or an approval, without owners. It returns nobody if the approval was
+// deleted.
 func participantsOf(tx storage.Tx, c unit.Circle) ([]string, error) {
 	if c.Task != "" {
 		return participantsOfTask(tx, c.Task)
@@ -137,7 +139,7 @@ func participantsOf(tx storage.Tx, c unit.Circle) ([]string, error) {
 	return []string{a.Agent, a.Decider}, err
 }
 
-// participantsOfTask are those who may see a task: who asked for it or for one above it, or is to do one of these.
+// participantsOfTask returns who may see a task: the requesters and assignees of the task and of its parent tasks.
 func participantsOfTask(tx storage.Tx, id string) (list []string, err error) {
 	for id != "" {
 		found, err := tx.Tasks().GetAll([]string{id})

@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	saveEvery  = time.Second
-	maxUnsaved = 4096 // events and deliveries that are told again after a crash, and one batch
+	saveEvery = time.Second
+	// maxUnsaved is how many events and deliveries a crash makes a follower get again, beside one batch.
+	maxUnsaved = 4096
 )
 
-// cursor is how far a follower has come. It is stored later than it moves, so that not every post costs another commit for
-// each who follows: what a crash forgets is told again.
+// cursor is the position of a follower. The hub stores it later than it moves, so that not every post costs another commit for
+// each follower. After a crash the follower gets the events since the stored position again.
 type cursor struct {
 	store     storage.Store
 	name      string
-	at        atomic.Int64     // the last event that was told; notBegun before it is known
-	unsaved   int              // what was told since it was stored
-	since     time.Time        // when the first of it was
-	saveTimer <-chan time.Time // when to store it; nil: it is stored
+	at        atomic.Int64     // the last event that the follower has taken; notBegun while that is unknown
+	unsaved   int              // how many events and deliveries it has taken since at was stored
+	since     time.Time        // when it took the first of them
+	saveTimer <-chan time.Time // fires when at must be stored; nil: at is stored
 }
 
 const notBegun = -1
@@ -34,13 +35,13 @@ func newCursor(store storage.Store, name string) *cursor {
 	return c
 }
 
-// lastTaken is the last event that was told, unless that is not known yet.
+// lastTaken returns the last event that the follower has taken. begun is false while that is unknown.
 func (c *cursor) lastTaken() (at int64, begun bool) {
 	at = c.at.Load()
 	return at, at != notBegun
 }
 
-// begin makes the cursor where there is none: from now on.
+// begin stores a cursor at the newest event if none is stored.
 func (c *cursor) begin(ctx context.Context) error {
 	err := c.store.View(ctx, func(tx storage.Tx) error {
 		_, err := c.position(tx)
@@ -56,7 +57,7 @@ func (c *cursor) begin(ctx context.Context) error {
 		}
 		return tx.Cursors().Move(c.name, 0, newest)
 	})
-	if errors.Is(err, parley.ErrTaken) { // another process has made it meanwhile
+	if errors.Is(err, parley.ErrTaken) { // another process has stored one in the meantime
 		return c.begin(ctx)
 	}
 	if err == nil {
@@ -65,7 +66,7 @@ func (c *cursor) begin(ctx context.Context) error {
 	return err
 }
 
-// position is the last event that was told, by this process or another that follows by the same name.
+// position returns the last event that a follower of this name has taken, in this process or another one.
 func (c *cursor) position(tx storage.Tx) (int64, error) {
 	stored, err := tx.Cursors().Get(c.name)
 	if err == nil && stored > c.at.Load() {
@@ -74,7 +75,7 @@ func (c *cursor) position(tx storage.Tx) (int64, error) {
 	return c.at.Load(), err
 }
 
-// advance notes that a batch was told.
+// advance moves the cursor past a batch.
 func (c *cursor) advance(batch []Followed) {
 	c.at.Store(batch[len(batch)-1].Num)
 	for _, f := range batch {
@@ -85,12 +86,12 @@ func (c *cursor) advance(batch []Followed) {
 	}
 }
 
-// saveIsDue says whether it is time to store it.
+// saveIsDue reports whether the cursor must be stored now.
 func (c *cursor) saveIsDue() bool {
 	return c.saveTimer != nil && (c.unsaved >= maxUnsaved || time.Since(c.since) >= saveEvery)
 }
 
-// save stores it, if it has moved. Where another process has come further, that stays.
+// save stores the cursor if it has moved. If another process has stored a later position, that stays.
 func (c *cursor) save(ctx context.Context) error {
 	if c.saveTimer == nil {
 		return nil

@@ -13,37 +13,38 @@ import (
 )
 
 const (
-	followBatch    = 200             // events handed over at once
-	followPoll     = 2 * time.Second // for what other processes write
+	followBatch    = 200
+	followPoll     = 2 * time.Second // for events by other processes
 	minFollowPause = 100 * time.Millisecond
-	maxFollowPause = 10 * time.Second // pauses double up to it
+	maxFollowPause = 10 * time.Second // the pause doubles up to this
 )
 
-// Follower is told everything that happens, in order.
+// Follower takes all events, in order.
 type Follower interface {
-	// Take takes the next events. Until it returns nil it is given them again, with others that have come since and without
-	// what is gone; with ErrReadAgain at once. Another process that follows by the same name may have been given the same.
+	// Take takes the next events. If it returns an error, the hub calls it again with the same events, without deleted ones and
+	// with those that came since: at once for ErrReadAgain, after a pause for other errors. Another process that follows by the
+	// same name may get the same events.
 	Take(ctx context.Context, batch []Followed) error
 }
 
-// ErrReadAgain is what a follower returns that has waited so long that it wants to know how things are now.
+// ErrReadAgain is the error of a follower that has waited so long that it needs the events as they are now.
 var ErrReadAgain = errors.New("read it again")
 
-// Followed is an event, and of message.posted the message with its deliveries, as they are when it is read. What was redacted
-// until then has no content; what was deleted is not told at all.
+// Followed is an event. A message.posted event has the message and its deliveries as they were when the hub read them. A
+// message that was redacted by then has no content; a deleted message has no event.
 type Followed struct {
 	parley.Event
 	Posted     *parley.Message
 	Deliveries []parley.Delivery
 }
 
-// Follow makes a service that tells a follower everything that happens: from now on when nobody has followed by this name
-// before, else from where the last one has come to. How far that is, is stored a little later: at least once, through restarts.
+// Follow makes a service that gives a follower all events, each at least once, also through restarts. It starts at the newest
+// event if nobody has followed by this name before, or else at the stored cursor of that name.
 func (s *Service) Follow(name string, f Follower) *service.Service {
 	return service.New((&followLoop{hub: s, follower: f, cursor: newCursor(s.Store, name), wake: make(chan struct{}, 1)}).run)
 }
 
-// followers are those to be woken by commits.
+// followers are the running followers of this process. Each commit wakes them.
 type followers struct {
 	mu  sync.Mutex
 	all map[*followLoop]struct{}
@@ -71,7 +72,8 @@ func (f *followers) add(one *followLoop) (remove func()) {
 	}
 }
 
-// lags is how many events up to the newest each follower that has begun has not been told yet, by its name.
+// lags returns how many events up to the newest each follower has not taken yet, by its name. A follower that has not begun is
+// left out.
 func (f *followers) lags(newest int64) map[string]int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,13 +86,13 @@ func (f *followers) lags(newest int64) map[string]int64 {
 	return behind
 }
 
-// followLoop is one follower at work.
+// followLoop gives one follower its events.
 type followLoop struct {
 	*cursor
 	hub      *Service
 	follower Follower
 	wake     chan struct{}
-	gap      int64 // the log is known to begin after this number, though not all before it was told
+	gap      int64 // the oldest event of the last gap in the log that a warning was logged for
 }
 
 func (f *followLoop) run(ctx context.Context, started func()) {
@@ -125,7 +127,7 @@ func (f *followLoop) run(ctx context.Context, started func()) {
 	}
 }
 
-// saveAtStop stores what was told, so that nothing is told again by the next process.
+// saveAtStop stores the cursor, so that the next process does not repeat events.
 func (f *followLoop) saveAtStop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFollowPause)
 	defer cancel()
@@ -143,7 +145,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// catchUp hands over all there is.
+// catchUp gives the follower all events that there are.
 func (f *followLoop) catchUp(ctx context.Context) error {
 	for {
 		more, err := f.step(ctx)
@@ -153,7 +155,7 @@ func (f *followLoop) catchUp(ctx context.Context) error {
 	}
 }
 
-// step hands over the next events and says whether there may be more.
+// step gives the follower the next events, and reports whether there may be more.
 func (f *followLoop) step(ctx context.Context) (more bool, err error) {
 	if f.saveIsDue() {
 		if err := f.save(ctx); err != nil {
@@ -174,7 +176,7 @@ func (f *followLoop) step(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// read is what comes next: at most followBatch events, fewer where messages are large.
+// read returns the next events: at most followBatch, fewer if their messages are large.
 func (f *followLoop) read(ctx context.Context) (batch []Followed, err error) {
 	err = f.hub.Store.View(ctx, func(tx storage.Tx) error {
 		after, err := f.position(tx)
@@ -194,7 +196,7 @@ func (f *followLoop) read(ctx context.Context) (batch []Followed, err error) {
 	return batch, err
 }
 
-// withMessages adds to events the messages they are, up to the first whose message was not read.
+// withMessages adds their messages to events. It stops before the first event whose message was not read.
 func withMessages(tx storage.Tx, after int64, events []parley.Event) ([]Followed, error) {
 	messages, err := tx.Messages().Scan(after, followBatch)
 	if err != nil {
@@ -217,8 +219,8 @@ func withMessages(tx storage.Tx, after int64, events []parley.Event) ([]Followed
 	return batch, nil
 }
 
-// warnOfGap warns, once, of events that were erased for their age before the follower was told of them. Messages stay until
-// they are erased themselves.
+// warnOfGap logs a warning, once for each gap, if events have become too old and were erased before the follower took them.
+// Messages stay until they are erased themselves.
 func (f *followLoop) warnOfGap(tx storage.Tx, after int64) error {
 	oldest, _, err := tx.Log().Bounds()
 	if err == nil && after+1 < oldest && f.gap != oldest {
@@ -233,7 +235,7 @@ const (
 	awaitFollowerPoll    = 5 * time.Millisecond
 )
 
-// AwaitFollower waits, but not for long, until a follower of this process was told what has happened so far.
+// AwaitFollower waits until a follower of this process has taken the events so far, but not longer than awaitFollowerTimeout.
 func (s *Service) AwaitFollower(ctx context.Context, name string) {
 	ctx, cancel := context.WithTimeout(ctx, awaitFollowerTimeout)
 	defer cancel()
@@ -244,7 +246,7 @@ func (s *Service) AwaitFollower(ctx context.Context, name string) {
 	})
 	for err == nil && ctx.Err() == nil {
 		if s.followers.lags(upTo)[name] == 0 {
-			return // whoever reads what it has made finds out
+			return // also if no such follower runs in this process
 		}
 		sleep(ctx, awaitFollowerPoll)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// LastEvent is the number of the newest event: where somebody begins who only wants what comes.
+// LastEvent returns the number of the newest event. A caller that wants only new events subscribes after it.
 func (s *Service) LastEvent(ctx context.Context, caller unit.Caller) (newest int64, err error) {
 	err = s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
 		_, newest, err = u.Log().Bounds()
@@ -16,7 +16,7 @@ func (s *Service) LastEvent(ctx context.Context, caller unit.Caller) (newest int
 	return newest, err
 }
 
-// checkLogReaches returns E003 if the log does not reach back, or forward, to a number.
+// checkLogReaches returns E003 if the log has no position after this event: it was erased, or does not exist yet.
 func checkLogReaches(after, oldest, newest int64) error {
 	var err *parley.Error
 	switch {

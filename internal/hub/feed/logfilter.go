@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// LogFilter makes of a filter as somebody gives it one that selects lines of the message log: the trace may be named by the id
-// of one of its messages, the agent by any of its names, also after it was removed. Only owners may.
+// LogFilter replaces the names in a filter by ids, so that it selects lines of the message log. The filter may name a trace by
+// the id of one of its messages, and an agent by any of its names, even if the agent was removed. Only owners may call it.
 func (s *Service) LogFilter(ctx context.Context, caller unit.Caller, f parley.LogFilter) (parley.LogFilter, error) {
 	err := s.View(ctx, caller, unit.OpReadLog, func(u *unit.Unit) (err error) {
 		if err := f.Check(); err != nil {
@@ -27,7 +27,7 @@ func (s *Service) LogFilter(ctx context.Context, caller unit.Caller, f parley.Lo
 	return f, err
 }
 
-// wholeTrace is the trace that an id names: its own, or that of one of its messages.
+// wholeTrace returns the id of the trace that an id names: the trace itself, or the trace of a message, run, approval or task.
 func wholeTrace(u *unit.Unit, id string) (string, error) {
 	if id == "" {
 		return "", nil

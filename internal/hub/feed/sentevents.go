@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Sent says that events were sent to a client of the subscriber. What was posted for a person is delivered
-// with that; an agent takes what is for it.
+// Sent is called after events were sent to a client of the subscriber. It marks the posted messages as delivered to the
+// subscriber if that is a person. An agent takes its deliveries itself.
 func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 	if !s.person {
 		return nil
@@ -23,7 +23,7 @@ func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 	if len(posted) == 0 {
 		return nil
 	}
-	waits := false // mostly nothing of what an owner sees is for it: then nothing is written
+	waits := false // first only read: most messages that an owner sees are not for the owner
 	err := s.hub.View(ctx, s.caller, unit.OpFollowEvents, func(u *unit.Unit) error {
 		return eachAccepted(u, posted, func(*parley.Delivery) error {
 			waits = true
@@ -38,7 +38,7 @@ func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 	})
 }
 
-// eachAccepted calls do with those deliveries of messages to the caller that nobody has fetched yet.
+// eachAccepted calls do for the caller's deliveries of messages that are still accepted.
 func eachAccepted(u *unit.Unit, messages []string, do func(*parley.Delivery) error) error {
 	list, err := u.Deliveries().GetAll(u.Me.ID, messages)
 	for i := range list {

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Service is the use cases of this package.
+// Service has the use cases of this package.
 type Service struct {
 	*unit.Core
 	presence *presence.Service
@@ -16,19 +16,20 @@ type Service struct {
 	followers followers
 }
 
-// Background feeds all streams of events.
+// Background returns the loop that feeds all streams of events.
 func Background(s *Service) []unit.Background { return []unit.Background{s.stream.run} }
 
-// Step passes on what has happened since the last step, and reports whether there is more.
+// Step gives subscribers the events since the last step, and reports whether there may be more.
 func Step(ctx context.Context, s *Service) (more bool) { return s.stream.step(ctx) }
 
-// OpenStreams is how many streams of events are open.
+// OpenStreams returns how many streams of events are open.
 func OpenStreams(s *Service) int { return s.stream.subscriberCount() }
 
-// Behind is how many events up to the newest each follower that has begun has not been told yet, by its name.
+// Behind returns how many events up to the newest each follower has not taken yet, by its name. A follower that has not begun
+// is left out.
 func Behind(s *Service, newest int64) map[string]int64 { return s.followers.lags(newest) }
 
-// AfterCommit has streams and followers read on.
+// AfterCommit returns the function that wakes streams and followers after a commit.
 func AfterCommit(s *Service) func(*unit.Changes) {
 	return func(c *unit.Changes) {
 		s.stream.dropUnreadable(c.Unsettling)
@@ -37,7 +38,7 @@ func AfterCommit(s *Service) func(*unit.Changes) {
 	}
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
 func New(core *unit.Core, presence *presence.Service) *Service {
 	s := &Service{Core: core, presence: presence}
 	s.stream = newStream(core.Store)

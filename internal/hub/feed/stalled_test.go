@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestStalledSubscribersShareWhatWaitsForThem: two thousand who do not read cost little more than one.
+// TestStalledSubscribersShareWhatWaitsForThem checks that two thousand subscribers that do not read share the queued events.
 func TestStalledSubscribersShareWhatWaitsForThem(t *testing.T) {
 	const subscribersThere, each = 2000, 16 << 10
 	st := newStream(nil)
@@ -36,10 +36,10 @@ func TestStalledSubscribersShareWhatWaitsForThem(t *testing.T) {
 	runtime.KeepAlive(st)
 }
 
-// heap is how much memory is in use.
+// heap returns how many bytes of memory are in use.
 func heap() int {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc) //nolint:gosec // a test has less
+	return int(m.HeapAlloc) //nolint:gosec // a test uses less
 }

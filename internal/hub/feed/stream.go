@@ -13,42 +13,42 @@ import (
 )
 
 const (
-	streamPage  = 256  // events read at once for everybody
-	streamBatch = 32   // events that one subscriber gets at once: it holds them while its reader does not read
-	behindPage  = 64   // events that one subscriber reads by itself
-	streamQueue = 256  // events that wait for one subscriber; they are shared with the others
-	streamKept  = 1024 // events kept for those who become live
+	streamPage  = 256  // events that the stream reads at once
+	streamBatch = 32   // events that one subscriber gets at once, and keeps while its client does not read
+	behindPage  = 64   // events that a subscription which is behind reads at once
+	streamQueue = 256  // events queued for one subscription; all subscriptions share them
+	streamKept  = 1024 // events kept for subscriptions that become live
 	streamPoll  = 2 * time.Second
 )
 
-// stream reads the log of events once, for everybody: it finds out in one view whom each event is for,
-// and puts it into the queues of these subscribers. Nobody else is woken. While nobody is live, nothing
-// is read.
+// stream reads the log of events once for all subscriptions. In one view it finds out who may see each event, and puts the
+// event into the queues of these subscriptions. No other subscription wakes. While no subscription is live, the stream reads
+// nothing.
 //
-// A subscription is live or behind. Live, what is for it comes into its queue. Behind, it reads the store
-// itself, a page a view, until a view has shown it all there is; from there on it is live. It falls
-// behind when its queue is full, so that nobody waits for it, and when its participant may see less than
-// before: its queue is forgotten and read again with the rights that are left. A view that began before
-// the rights were lost makes nobody live; and what the stream found out before them is older than where
-// a later view leads to, so that it comes into no queue any more.
+// A subscription is live or behind. A live one gets its events in its queue. One that is behind reads the store itself, a page
+// in each view, until a view has shown it the end of the log; then it becomes live. It falls behind when its queue is full, so
+// that nobody has to wait for it. It also falls behind when its participant may see less than before: then the stream drops its
+// queue, and the subscription reads the events again with its present rights. A view that began before the rights were lost
+// makes no subscription live. What the stream found out before that is older than the position that a later view reaches, so it
+// enters no queue.
 //
-// One lock guards the stream and every subscription. Whoever holds it calls nobody and waits for nothing.
+// One lock guards the stream and all subscriptions. A function that holds it calls no other component and waits for nothing.
 type stream struct {
 	store storage.Store
 	wake  chan struct{}
 
 	mu     sync.Mutex
 	open   map[string]subscribers // by participant
-	owners subscribers            // the live ones who see everything
+	owners subscribers            // the live ones that see every event
 	live   int
-	last   int64         // what happened up to here is in the queues
-	kept   []routedEvent // what happened last
-	from   int64         // all that happened after this, up to last, is kept
+	last   int64         // the last event that was put into the queues
+	kept   []routedEvent // the newest of these events
+	from   int64         // kept has all events after this one, up to last
 }
 
 type subscribers map[*Subscription]struct{}
 
-// routedEvent is an event and whom it is for.
+// routedEvent is an event with its recipients.
 type routedEvent struct {
 	*parley.Event
 	recipients
@@ -58,10 +58,10 @@ func newStream(store storage.Store) *stream {
 	return &stream{store: store, wake: make(chan struct{}, 1), open: map[string]subscribers{}, owners: subscribers{}}
 }
 
-// wakeUp says that there may be new events.
+// wakeUp makes the stream look for new events.
 func (st *stream) wakeUp() { local.Signal(st.wake) }
 
-// subscriberCount is how many there are.
+// subscriberCount returns how many subscriptions are open.
 func (st *stream) subscriberCount() (n int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -72,7 +72,7 @@ func (st *stream) subscriberCount() (n int) {
 }
 
 func (st *stream) run(ctx context.Context, started func()) {
-	// A poke may be missed: a read failed, or another process wrote.
+	// A signal can be missing: a read has failed, or another process has written.
 	again := time.NewTicker(streamPoll)
 	defer again.Stop()
 	started()
@@ -88,7 +88,7 @@ func (st *stream) run(ctx context.Context, started func()) {
 	}
 }
 
-// step passes the next events on and says whether there may be more.
+// step gives subscriptions the next events, and reports whether there may be more.
 func (st *stream) step(ctx context.Context) bool {
 	after, awaited := st.position()
 	if !awaited {
@@ -101,7 +101,7 @@ func (st *stream) step(ctx context.Context) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.last != after {
-		return true // all had left, and somebody who came later is further on
+		return true // all live subscriptions have left, and a new one has moved the stream on
 	}
 	st.last = list[len(list)-1].Num
 	st.keep(list)
@@ -133,7 +133,7 @@ func (st *stream) read(ctx context.Context, after int64) (list []routedEvent, er
 	return list, err
 }
 
-// keep remembers what happened last. st.mu is held.
+// keep remembers the newest events. st.mu is held.
 func (st *stream) keep(list []routedEvent) {
 	st.kept = append(st.kept, list...)
 	if over := len(st.kept) - streamKept; over > streamKept {
@@ -142,7 +142,7 @@ func (st *stream) keep(list []routedEvent) {
 	}
 }
 
-// route puts an event into the queues of those it is for. st.mu is held.
+// route puts an event into the queues of its recipients. st.mu is held.
 func (st *stream) route(n routedEvent) {
 	for s := range st.owners {
 		st.enqueue(s, n.Event)
@@ -184,8 +184,8 @@ func (st *stream) enqueue(s *Subscription, e *parley.Event) {
 	}
 }
 
-// dropUnreadable is called after a commit, before anybody is told of it: what was queued for those who may see
-// less now is not read out any more.
+// dropUnreadable is called after a commit, before any subscription hears of it. It drops the queues of participants that may
+// see less from now on.
 func (st *stream) dropUnreadable(events []parley.Event) {
 	if len(events) == 0 {
 		return
@@ -197,7 +197,7 @@ func (st *stream) dropUnreadable(events []parley.Event) {
 	}
 }
 
-// resetSubscribers lets those fall behind who may see less after an event. st.mu is held.
+// resetSubscribers makes the subscriptions of participants that may see less after an event fall behind. st.mu is held.
 func (st *stream) resetSubscribers(e parley.Event) {
 	if e.Agent != "" {
 		for s := range st.open[e.Agent] {
@@ -212,7 +212,7 @@ func (st *stream) resetSubscribers(e parley.Event) {
 	}
 }
 
-// fallBehind makes a subscription read the store again, from what it has returned on. st.mu is held.
+// fallBehind makes a subscription read the store again, from the events that it has returned. st.mu is held.
 func (st *stream) fallBehind(s *Subscription) {
 	s.resets++
 	s.queue = nil
@@ -224,12 +224,12 @@ func (st *stream) fallBehind(s *Subscription) {
 	local.Signal(s.woken)
 }
 
-// makeLive makes a subscription live that has read all there is, unless too much has happened since.
-// st.mu is held.
+// makeLive makes a subscription live that has read the whole log. If too many events have come since, it stays behind. st.mu is
+// held.
 func (st *stream) makeLive(s *Subscription, seesAll bool) {
 	if st.live == 0 {
 		st.last, st.from, st.kept = s.returnedUpTo, s.returnedUpTo, nil
-		st.wakeUp() // something may have come while nobody was there
+		st.wakeUp() // events may have come while no subscription was live
 	}
 	if s.returnedUpTo < st.from {
 		return

@@ -10,27 +10,27 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Subscription follows the log of events for one caller. Next and Close are for one goroutine at a time.
+// Subscription follows the log of events for one caller. Only one goroutine at a time may call Next and Close.
 type Subscription struct {
 	hub    *Service
 	caller unit.Caller
 	agent  string
-	person bool // calls for itself
+	person bool // a person that calls for itself
 	filter parley.EventFilter
 	woken  chan struct{}
-	leave  func() // its session is over
+	leave  func() // ends the caller's session
 
-	// Guarded by the lock of the hub's stream.
+	// The stream's lock guards the following fields.
 	live         bool
 	nudged       bool
-	resets       int   // rises whenever what is known of its rights, or is in its queue, holds no more
-	returnedUpTo int64 // what is for the caller up to here was returned by Next
-	queuedUpTo   int64 // and up to here it is in the queue
+	resets       int   // rises when the queue and what is known of the caller's rights become invalid
+	returnedUpTo int64 // Next has returned the caller's events up to here
+	queuedUpTo   int64 // the queue has the caller's events up to here
 	queue        []*parley.Event
 }
 
-// Subscribe follows the events after a number that a filter selects and the caller may see. It must be
-// closed. E003 if the log does not reach back, or forward, that far.
+// Subscribe follows the events after a number that a filter selects and the caller may see. The caller must close the
+// subscription. It returns E003 if the log does not have this position.
 func (h *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64, filter parley.EventFilter) (*Subscription, error) {
 	s := &Subscription{hub: h, caller: caller, filter: filter, woken: make(chan struct{}, 1), returnedUpTo: after, leave: func() {}}
 	attends := false
@@ -85,12 +85,12 @@ func (s *Subscription) Close() {
 	}
 }
 
-// Next waits for events and returns them in their order, with the number up to which nothing is missing
-// any more: whoever subscribes again after it goes on without gap or repeat. What is returned is what the
-// caller may see at that moment. The list is empty only after Nudge.
+// Next waits for events. It returns them in order, with the number up to which the caller has all its events: a new
+// subscription after that number continues without a gap or a repeated event. Next returns only events that the caller may see
+// at that moment. The list is empty only after Nudge.
 //
-// An error ends the subscription: E001 if the caller is no participant any more, E003 if the caller was so
-// slow that the log does not reach back to it.
+// An error ends the subscription: E001 if the caller is no longer a participant, E003 if the caller was so slow that the log no
+// longer reaches back to its position.
 func (s *Subscription) Next(ctx context.Context) (list []parley.Event, upTo int64, err error) {
 	for {
 		list, upTo, next := s.take()
@@ -112,8 +112,7 @@ func (s *Subscription) Next(ctx context.Context) (list []parley.Event, upTo int6
 	}
 }
 
-// Nudge makes Next return soon, now or the next time, though there may be nothing to return. It may be
-// called at any time, by anybody.
+// Nudge makes the present or the next call of Next return soon, even without events. Every goroutine may call it at any time.
 func (s *Subscription) Nudge() {
 	s.hub.stream.mu.Lock()
 	defer s.hub.stream.mu.Unlock()
@@ -121,7 +120,7 @@ func (s *Subscription) Nudge() {
 	local.Signal(s.woken)
 }
 
-// source is where the next events come from.
+// source is where Next gets the next events.
 type source int
 
 const (
@@ -130,7 +129,7 @@ const (
 	readLater
 )
 
-// take takes what is next in the queue.
+// take takes the next events from the queue.
 func (s *Subscription) take() (list []parley.Event, upTo int64, from source) {
 	st := s.hub.stream
 	st.mu.Lock()
@@ -159,24 +158,22 @@ func (s *Subscription) take() (list []parley.Event, upTo int64, from source) {
 	}
 }
 
-// returns says whether Next has a reason to return, and forgets that it was nudged. The stream's lock is
-// held.
+// returns reports whether Next has a reason to return, and clears the nudge. The stream's lock is held.
 func (s *Subscription) returns(list []parley.Event) bool {
 	nudged := s.nudged
 	s.nudged = false
 	return nudged || len(list) > 0
 }
 
-// logPage is a piece of the log as one caller sees it.
+// logPage is a part of the log as one caller sees it.
 type logPage struct {
 	events   []parley.Event
 	upTo     int64
-	complete bool // there is nothing after it
+	complete bool // no event comes after it
 	seesAll  bool
 }
 
-// readStore reads a page, and makes the subscription live if there is nothing after it. It says whether
-// Next returns with it.
+// readStore reads a page, and makes the subscription live if no event comes after it. found reports whether Next must return.
 func (s *Subscription) readStore(ctx context.Context) (list []parley.Event, upTo int64, found bool, err error) {
 	st := s.hub.stream
 	st.mu.Lock()

@@ -11,10 +11,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// AwaitRung waits until every delivery of a message that wakes, or every one if none does, has come as far
-// as a rung (delivered, seen or answered) or has ended, and shows the message then. When the time is up it
-// shows what there is. A run, or a session of an agent, that waits for an answer is blocked by it: E005 if that would
-// close a circle.
+// AwaitRung waits until all waking deliveries of a message, or all deliveries if none wakes, have ended or reached a state:
+// delivered, seen or answered. Then it shows the message. If the time is up, it shows the message as it is. A run or an agent's
+// session that waits for an answer is blocked meanwhile; AwaitRung returns E005 if that would form a cycle.
 func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message string, rung parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
 	rungs := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
 	if !slices.Contains(rungs, rung) {

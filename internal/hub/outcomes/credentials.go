@@ -17,27 +17,26 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// credentialPoll is how often the clock is looked at for credentials that have expired, and how long after a
-// failure the log is tried again.
+// credentialPoll is how often the hub looks for expired credentials, and how long it waits before it reads the log again after
+// a failure.
 const credentialPoll = time.Second
 
-// longCalls ends long calls whose caller's credential has ended. While there are any it follows the log of
-// events, in which the revocations by all hubs on one database are. Its lock is taken before the stream's.
+// longCalls ends long calls whose credential has ended. While long calls are open, it follows the log of events, which has the
+// revocations by all hubs on the database. Its lock is taken before the stream's.
 type longCalls struct {
 	hub  *Service
 	wake chan struct{}
 
 	mu    sync.Mutex
 	open  map[*longCall]struct{}
-	after int64              // the event up to which the log was followed; noPosition while nobody follows
-	sub   *feed.Subscription // by which it is followed
+	after int64              // the event up to which the log was read; noPosition while nothing reads it
+	sub   *feed.Subscription // follows the log
 }
 
 const noPosition = -1
 
-// longCall is one long call.
 type longCall struct {
-	caller unit.Caller // by its id
+	caller unit.Caller // with its id
 	end    context.CancelCauseFunc
 }
 
@@ -45,8 +44,8 @@ func newLongCalls(h *Service) *longCalls {
 	return &longCalls{hub: h, wake: make(chan struct{}, 1), open: map[*longCall]struct{}{}, after: noPosition}
 }
 
-// Hold returns a context for a call that takes long. It ends when the caller's credential is revoked or
-// expires, or the caller is removed; context.Cause then says so. Whoever calls it calls release at the end.
+// Hold returns a context for a long call. The context ends when the caller's credential is revoked or expires, or when the
+// caller is removed; context.Cause returns the reason. The caller must call release at the end.
 func (s *Service) Hold(ctx context.Context, caller unit.Caller) (held context.Context, release func(), err error) {
 	if caller.Agent, err = inbox.WhoIs(ctx, s.Core, caller, unit.OpIdentify); err != nil {
 		return nil, nil, err
@@ -58,7 +57,7 @@ func (s *Service) Hold(ctx context.Context, caller unit.Caller) (held context.Co
 		end(nil)
 	}
 	s.calls.add(o)
-	// What is revoked from here on is in the log after this position; what was before, in the row.
+	// From here on the log has every revocation after this position. Earlier revocations are in the token's row.
 	if err = s.calls.begin(ctx); err == nil {
 		err = s.calls.check(ctx, o)
 	}
@@ -80,11 +79,11 @@ func (o *longCalls) drop(one *longCall) {
 	defer o.mu.Unlock()
 	delete(o.open, one)
 	if len(o.open) == 0 && o.sub != nil {
-		o.sub.Nudge() // it need not follow any more
+		o.sub.Nudge() // no call needs the log any more
 	}
 }
 
-// begin makes sure that the log is followed, from now or earlier.
+// begin makes sure that something reads the log, from its present end or an earlier position.
 func (o *longCalls) begin(ctx context.Context) error {
 	if o.position() != noPosition {
 		return nil
@@ -119,7 +118,7 @@ func (o *longCalls) position() int64 {
 	return o.after
 }
 
-// check looks whether a caller's credential is good, and ends its call if not.
+// check ends a call if the caller's credential is no longer good.
 func (o *longCalls) check(ctx context.Context, one *longCall) error {
 	err := o.hub.Store.View(ctx, func(tx storage.Tx) error {
 		agent, err := tx.Agents().Find(one.caller.Agent)
@@ -155,7 +154,7 @@ func (o *longCalls) expire(context.Context) error {
 	return nil
 }
 
-// end ends the calls of some callers.
+// end ends the calls of the callers that whose selects.
 func (o *longCalls) end(cause error, whose func(unit.Caller) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,7 +165,7 @@ func (o *longCalls) end(cause error, whose func(unit.Caller) bool) {
 	}
 }
 
-// Follow reads the log while there are calls to end.
+// follow reads the log while long calls are open.
 func (o *longCalls) follow(ctx context.Context, started func()) {
 	started()
 	for ctx.Err() == nil {
@@ -179,7 +178,7 @@ func (o *longCalls) follow(ctx context.Context, started func()) {
 			continue
 		}
 		err := o.watch(ctx, after)
-		if parley.CodeOf(err) == parley.BadInput { // the log does not go on from there any more
+		if parley.CodeOf(err) == parley.BadInput { // the log no longer has this position
 			err = o.checkAll(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -192,7 +191,7 @@ func (o *longCalls) follow(ctx context.Context, started func()) {
 	}
 }
 
-// watch follows the log until nobody holds anything.
+// watch follows the log until no long call is open.
 func (o *longCalls) watch(ctx context.Context, after int64) error {
 	filter := parley.EventFilter{Kinds: append(runEndKinds(), parley.EventTokenRevoked, parley.EventAgentRemoved)}
 	sub, err := o.hub.feed.Subscribe(ctx, unit.Caller{Agent: parley.System}, after, filter)
@@ -215,13 +214,13 @@ func (o *longCalls) watch(ctx context.Context, after int64) error {
 	return nil
 }
 
-// endCallsOf ends the calls that an event ends.
+// endCallsOf ends the calls whose credential an event ends.
 func (o *longCalls) endCallsOf(e parley.Event) {
 	switch e.Kind {
 	case parley.EventAgentRemoved:
 		o.end(access.ErrNotKnown(), func(c unit.Caller) bool { return c.Agent == e.Agent })
 	default:
-		var data struct{ Token, Run string } // the id of a run is that of its token
+		var data struct{ Token, Run string } // the token of a run has the run's id
 		if json.Unmarshal(e.Data, &data) == nil {
 			ended := data.Token + data.Run
 			o.end(access.ErrNotKnown(), func(c unit.Caller) bool { return ended != "" && (c.Token == ended || c.Run == ended) })
@@ -229,14 +228,14 @@ func (o *longCalls) endCallsOf(e parley.Event) {
 	}
 }
 
-// runEndKinds are the events with which runs end, and their tokens.
+// runEndKinds returns the events by which runs, and their tokens, end.
 func runEndKinds() []parley.EventKind {
 	return []parley.EventKind{
 		parley.EventRun(parley.RunSucceeded), parley.EventRun(parley.RunFailed), parley.EventRun(parley.RunCancelled), parley.EventRun(parley.RunLost),
 	}
 }
 
-// moveTo moves the position on and says whether there is a reason to go on.
+// moveTo stores the position, and reports whether long calls are open.
 func (o *longCalls) moveTo(after int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -248,7 +247,7 @@ func (o *longCalls) moveTo(after int64) bool {
 	return true
 }
 
-// checkAll looks at every row, and goes on from the end the log had before.
+// checkAll checks the credential of every call, and continues after the last event that was stored before the check.
 func (o *longCalls) checkAll(ctx context.Context) error {
 	newest, err := o.newest(ctx)
 	if err != nil {

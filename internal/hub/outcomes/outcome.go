@@ -14,18 +14,18 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// awaitable is something a caller can wait for: how to read its state, and what to do when it has ended.
+// awaitable is something that a caller can wait for.
 type awaitable struct {
-	about    string // what moves when there is something to look at
+	about    string // the id that core.Await watches
 	read     func(ctx context.Context) (parley.Awaited, error)
-	blocksOn func(*unit.Unit) ([]parley.Wait, error) // the edges of the wait graph while somebody waits; nil: none
-	settles  func() unit.Brought                     // what the caller gets with an outcome that has ended
+	blocksOn func(*unit.Unit) ([]parley.Wait, error) // returns the waits that block the caller; nil: none
+	settles  func() unit.Brought                     // returns what the caller gets with an ended outcome, so that its callback can be settled
 }
 
-// AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval has been decided and its call has
-// returned, and returns the outcome. If it has ended already, AwaitOutcome returns at once; when the time is up, it returns the
-// state so far. The caller must be allowed to read it. E003 if the id names nothing to wait for; E005 if waiting would close a
-// circle.
+// AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval was decided and its call has
+// returned. It returns the outcome. It returns at once if that has happened before. If the time is up, it returns the state so
+// far. The caller must be allowed to read it. AwaitOutcome returns E003 if the id names nothing to wait for, and E005 if the
+// wait would form a cycle.
 //
 // The caller gets the outcome once: AwaitOutcome settles its callback.
 func (s *Service) AwaitOutcome(ctx context.Context, caller unit.Caller, id string, wait time.Duration) (now parley.Awaited, err error) {
@@ -40,7 +40,7 @@ func (s *Service) AwaitOutcome(ctx context.Context, caller unit.Caller, id strin
 		now, err = awaitOutcome(ctx, s.Core, caller, o, wait)
 	}
 	if err != nil || !now.Done || !caller.InProcess() && !caller.Scopes.Has(parley.ScopeSend) {
-		return now, err // who may only read settles nothing
+		return now, err // a caller that may only read settles nothing
 	}
 	got := o.settles()
 	for _, m := range now.Answers {
@@ -82,11 +82,11 @@ func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o aw
 	}
 }
 
-// findAwaitable finds what an id stands for: a task, a message, or an approval.
+// findAwaitable finds the task, the message or the approval with an id.
 func (s *Service) findAwaitable(ctx context.Context, caller unit.Caller, id string) (o awaitable, err error) {
 	kinds := []func(context.Context, unit.Caller, string) (awaitable, error){s.awaitableTask, s.awaitableMessage, s.awaitableApproval}
 	if len(id) < unit.ShortestNumberedPiece && strings.Trim(id, "0123456789") == "" {
-		kinds = kinds[:1] // a number alone is a task
+		kinds = kinds[:1] // a short number can only be a task
 	}
 	for _, find := range kinds {
 		if o, err = find(ctx, caller, id); err == nil || parley.AsError(err).Reason != parley.NotFound {
@@ -97,7 +97,7 @@ func (s *Service) findAwaitable(ctx context.Context, caller unit.Caller, id stri
 		Suggest("check the id: parley task list, parley approval list, parley search")
 }
 
-// awaitableTask is a task that somebody waits for.
+// awaitableTask waits for the end of a task.
 func (s *Service) awaitableTask(ctx context.Context, caller unit.Caller, id string) (awaitable, error) {
 	first, err := s.delegation.Task(ctx, caller, id)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Service) awaitableTask(ctx context.Context, caller unit.Caller, id stri
 	}, nil
 }
 
-// withText adds to an ended outcome the text that its caller would have got.
+// withText adds the text that the original caller would have got to an ended outcome.
 func withText(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, error) {
 	return func(told parley.Contacted, err error) (parley.Awaited, error) {
 		if failed, ok := errors.AsType[*parley.Error](err); ok && failed.Code != parley.Internal {
@@ -132,7 +132,7 @@ func withText(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited,
 	}
 }
 
-// awaitableMessage is the outcome of a message: its answers. A message that asks for a task stands for the task.
+// awaitableMessage waits for the answers to a message. If the message requests a task, it waits for the end of the task.
 func (s *Service) awaitableMessage(ctx context.Context, caller unit.Caller, id string) (awaitable, error) {
 	shown, err := s.reading.Message(ctx, caller, id)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Service) awaitableMessage(ctx context.Context, caller unit.Caller, id s
 	}, nil
 }
 
-// awaitableAsk is an ask that somebody waits for: until it is answered, whether or not it is late by now.
+// awaitableAsk waits until an ask is answered or fails. An ask that is late can still be answered.
 func awaitableAsk(core *unit.Core, w parley.Wait, name string) awaitable {
 	var last parley.Wait
 	return awaitable{
@@ -190,7 +190,7 @@ func awaitableAsk(core *unit.Core, w parley.Wait, name string) awaitable {
 	}
 }
 
-// answersTo is the state of a message and its answers so far.
+// answersTo returns the state of a message and its answers so far.
 func (s *Service) answersTo(ctx context.Context, caller unit.Caller, id string) (now parley.Awaited, err error) {
 	shown, err := s.reading.Message(ctx, caller, id)
 	if err != nil {
@@ -220,7 +220,7 @@ func (s *Service) answersTo(ctx context.Context, caller unit.Caller, id string) 
 	return now, nil
 }
 
-// addUnanswered says of a delivery that has no answer how far it has come, or why none will come.
+// addUnanswered adds a delivery without an answer to an outcome: its state, or why no answer will come.
 func addUnanswered(ctx context.Context, core *unit.Core, d parley.Delivery, now *parley.Awaited) error {
 	return core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		comes, err := answerMayCome(u, d)
@@ -241,7 +241,7 @@ func addUnanswered(ctx context.Context, core *unit.Core, d parley.Delivery, now 
 	})
 }
 
-// answerMayCome says whether a delivery may still be answered: not by a run that has ended.
+// answerMayCome reports whether a delivery may still be answered. If its run has ended without an answer, it may not.
 func answerMayCome(u *unit.Unit, d parley.Delivery) (bool, error) {
 	switch {
 	case d.State != parley.DeliveryAcked:
@@ -253,7 +253,7 @@ func answerMayCome(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return err == nil && r.State.Live(), unit.IgnoreNotFound(err)
 }
 
-// awaitableApproval is an approval that somebody waits for: until the call was refused, or has returned.
+// awaitableApproval waits until a call was refused or has returned.
 func (s *Service) awaitableApproval(ctx context.Context, caller unit.Caller, id string) (awaitable, error) {
 	first, err := s.decisions.Approval(ctx, caller, id)
 	if err != nil {
@@ -275,12 +275,12 @@ func (s *Service) awaitableApproval(ctx context.Context, caller unit.Caller, id 
 	}, nil
 }
 
-// refusalCodes are the states of approvals whose call is never made: denied, expired or withdrawn.
+// refusalCodes has the approval states whose call is never made, with the error code for each.
 var refusalCodes = map[parley.ApprovalState]parley.Code{
 	parley.ApprovalDenied: parley.NotPermitted, parley.ApprovalExpired: parley.TimedOut, parley.ApprovalWithdrawn: parley.DependencyFailed,
 }
 
-// addDecision says what has come of a call that was approved or refused.
+// addDecision adds the result of a decided call to an outcome.
 func addDecision(ctx context.Context, core *unit.Core, a parley.Approval, now *parley.Awaited) error {
 	code, refused := refusalCodes[a.State]
 	if !refused {

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Service is the use cases of this package.
+// Service has the use cases of this package.
 type Service struct {
 	*unit.Core
 	names      *names.Service
@@ -21,12 +21,12 @@ type Service struct {
 	calls *longCalls
 }
 
-// Background ends long calls whose credential has ended.
+// Background returns the loops that end long calls whose credential has ended.
 func Background(s *Service) []unit.Background {
 	return []unit.Background{s.calls.follow, s.expireCalls}
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
 func New(core *unit.Core, names *names.Service, delegation *delegation.Service, reading *reading.Service, feed *feed.Service, decisions *decisions.Service) *Service {
 	s := &Service{Core: core, names: names, delegation: delegation, reading: reading, feed: feed, decisions: decisions}
 	s.calls = newLongCalls(s)

@@ -11,10 +11,11 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// AddFirstAgents writes only if it must: a hub whose store takes no updates still starts, to be read.
+// AddFirstAgents adds the two participants that every hub has. If they exist, it writes nothing, so that a hub whose store is
+// read-only still starts.
 func AddFirstAgents(ctx context.Context, core *unit.Core) error {
 	err := core.Store.View(ctx, func(tx storage.Tx) error {
-		_, err := tx.Agents().Find(parley.Owner) // added last
+		_, err := tx.Agents().Find(parley.Owner) // the last one that it adds
 		return err
 	})
 	if !errors.Is(err, parley.ErrNotFound) {
@@ -38,7 +39,7 @@ func AddFirstAgents(ctx context.Context, core *unit.Core) error {
 	})
 }
 
-// AddAgent adds an agent or a person. Only an owner may.
+// AddAgent adds an agent or a person. Only an owner may call it.
 func (s *Service) AddAgent(ctx context.Context, caller unit.Caller, n parley.NewAgent) (added parley.Agent, err error) {
 	n = agents.WithDefaults(n)
 	if err := agents.CheckNewAgent(n); err != nil {
@@ -53,14 +54,14 @@ func (s *Service) AddAgent(ctx context.Context, caller unit.Caller, n parley.New
 		if err := setFilesAside(ctx, s.Core, caller, n); err != nil {
 			return added, err
 		}
-		// What the runtime needs of its own, like the secret of a webhook, went with the files.
+		// The runtime's own files, for example the secret of a webhook, were set aside too.
 		if err := checkNewRuntime(ctx, s.Core, caller, n); err != nil {
 			return added, err
 		}
 	}
 	var retired []retiredAgent
 	err = s.Update(ctx, caller, unit.OpAddAgent, func(u *unit.Unit) error {
-		n := n // this may run again
+		n := n // because the update can run again
 		if n.Manager, err = agents.Manager(u, n.ID, n.Manager); err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (s *Service) AddAgent(ctx context.Context, caller unit.Caller, n parley.New
 	return added, err
 }
 
-// checkRuntime asks whether an agent can be run. It may look at the system, so it is outside any update.
+// checkRuntime checks whether the hub can run an agent. The check may look at the system, so it must not run inside an update.
 func checkRuntime(ctx context.Context, core *unit.Core, a parley.Agent) error {
 	if core.Config.CheckRuntime == nil || !a.Dispatched() {
 		return nil
@@ -94,7 +95,7 @@ func checkRuntime(ctx context.Context, core *unit.Core, a parley.Agent) error {
 	return core.Config.CheckRuntime(ctx, a)
 }
 
-// checkNewRuntime says why a new agent cannot be run. Whoever may not add agents learns nothing of it.
+// checkNewRuntime checks whether the hub can run a new agent. A caller who may not add agents gets only that error.
 func checkNewRuntime(ctx context.Context, core *unit.Core, caller unit.Caller, n parley.NewAgent) error {
 	if n.Runtime == "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// ChangeAgent lets change edit an agent's name, access and profile. Only an owner may. change may be
-// called again, if somebody else changes the agent at the same time.
+// ChangeAgent edits an agent's name, access and profile with change. Only an owner may call it. It may call change again if
+// another call changes the agent at the same time.
 func (s *Service) ChangeAgent(ctx context.Context, caller unit.Caller, name string, change func(*parley.Agent) error) (parley.Agent, error) {
 	for range maxChangeAttempts {
 		after, err := tryChangeAgent(ctx, s.Core, caller, name, change)
@@ -36,7 +36,7 @@ func tryChangeAgent(ctx context.Context, core *unit.Core, caller unit.Caller, na
 	var before, edited parley.Agent
 	err = core.View(ctx, caller, unit.OpChangeAgent, func(u *unit.Unit) (err error) {
 		if before, err = findChangeable(u, name); err == nil {
-			edited, err = findChangeable(u, name) // a copy of its own: change may write into its lists
+			edited, err = findChangeable(u, name) // a separate copy, because change may write into its lists
 		}
 		return err
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Agents lists the participants. Removed ones are left out.
+// Agents lists the participants, without removed ones.
 func (s *Service) Agents(ctx context.Context, caller unit.Caller) (list []parley.Agent, err error) {
 	err = s.View(ctx, caller, unit.OpListAgents, func(u *unit.Unit) error {
 		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
@@ -40,8 +40,8 @@ func (s *Service) Agent(ctx context.Context, caller unit.Caller, name string) (a
 	return a, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})
 }
 
-// agentToRead finds a participant, whose id it puts in place of what it was called: a call that is held is for that
-// one. A strict caller sees only itself by itself.
+// agentToRead finds a participant. It replaces the name by the id, so that a held call keeps its participant. A strict agent
+// needs an approval to see others.
 func agentToRead(u *unit.Unit, caller unit.Caller, name *string) (parley.Agent, error) {
 	a, err := agents.Agent(u, *name)
 	if err != nil {
@@ -53,8 +53,8 @@ func agentToRead(u *unit.Unit, caller unit.Caller, name *string) (parley.Agent, 
 	return a, err
 }
 
-// Protocols lists which formats the hub speaks, and which each agent does by its profile. Who lives in a bridged tree speaks what
-// is spoken there.
+// Protocols lists the formats that the hub speaks, and the formats of each agent by its profile. An agent that lives in a
+// bridged tree speaks the tree's format.
 func (s *Service) Protocols(ctx context.Context, caller unit.Caller) (parley.Spoken, error) {
 	spoken := parley.Spoken{Protocols: parley.Protocols(), Agents: []parley.Speaker{}}
 	err := s.View(ctx, caller, unit.OpListProtocols, func(u *unit.Unit) error {
@@ -74,7 +74,7 @@ func (s *Service) Protocols(ctx context.Context, caller unit.Caller) (parley.Spo
 	return spoken, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
 }
 
-// Who lists what everybody is doing. Removed participants are left out.
+// Who lists what each participant is doing, without removed ones.
 func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Presence, err error) {
 	err = s.View(ctx, caller, unit.OpWho, func(u *unit.Unit) error {
 		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
@@ -117,8 +117,7 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
 }
 
-// Named says who those are whose ids the caller has: their names, kinds and roles. Those that there are not are left
-// out.
+// Named returns the names, kinds and roles of participants by their ids. It leaves out ids that nobody has.
 func (s *Service) Named(ctx context.Context, caller unit.Caller, ids ...string) (list []parley.Presence, err error) {
 	err = s.View(ctx, caller, unit.OpWho, func(u *unit.Unit) error {
 		for _, id := range ids {
@@ -136,7 +135,7 @@ func (s *Service) Named(ctx context.Context, caller unit.Caller, ids ...string) 
 	return list, err
 }
 
-// AgentView shows one participant, and what it is doing.
+// AgentView shows one participant and what it is doing.
 func (s *Service) AgentView(ctx context.Context, caller unit.Caller, name string) (view parley.AgentView, err error) {
 	err = s.View(ctx, caller, unit.OpShowAgent, func(u *unit.Unit) error {
 		a, err := agentToRead(u, caller, &name)

@@ -15,8 +15,9 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// RemoveAgent removes a participant: it leaves its channels and groups, its tokens are revoked, what was on
-// its way to it has failed, and its names stay its own until an owner takes them for a new one. Only an owner may, and not of one that a bridge lists.
+// RemoveAgent removes a participant. It leaves its channels and groups, its tokens are revoked, and open deliveries to it fail.
+// Its names stay reserved until an owner reuses them for a new agent. Only an owner may call it. A participant that a bridge
+// lists cannot be removed.
 func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name string) error {
 	err := s.Update(ctx, caller, unit.OpRemoveAgent, func(u *unit.Unit) error {
 		a, err := agents.Agent(u, name)
@@ -58,14 +59,14 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 		if err := work.FreeWaitsOf(u, a); err != nil {
 			return err
 		}
-		u.Wake(a.ID) // who waits as it is told
+		u.Wake(a.ID) // so that its waiting calls end
 		u.Note(parley.Event{Kind: parley.EventAgentRemoved, Agent: a.ID})
 		return access.Audit(u, "agent.remove", a.ID, nil)
 	})
 	if err != nil {
 		return err
 	}
-	// It is removed, whatever comes now: what is left on the way to it, the next sweep fails.
+	// The agent is removed, whatever happens now. The next sweep fails what this call leaves.
 	if err := turns.FailOrphaned(context.WithoutCancel(ctx), s.Core); err != nil {
 		s.Config.Log.Error("deliveries to a removed agent could not be failed, will try again", "agent", name, "error", err)
 	}
@@ -92,7 +93,7 @@ func leaveConversations(u *unit.Unit, id string) error {
 	return nil
 }
 
-// clearManager leaves those whose manager is removed without one.
+// clearManager removes the manager from the agents that it managed.
 func clearManager(u *unit.Unit, id string) error {
 	list, err := u.Agents().List()
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// retiredAgent is a removed agent whose names another takes.
+// retiredAgent is a removed agent whose names a new agent takes.
 type retiredAgent struct {
-	oldID string // its id until then
+	oldID string
 	newID string
 	uuid  string
 }
 
-// retireHolders retires the removed agents that have the id or name of a new one. Everything they have stays theirs, because it
-// belongs to their rows, which get other names.
+// retireHolders renames the removed agents that have the id or name of a new agent. They keep everything that belongs to their
+// rows.
 func retireHolders(u *unit.Unit, n parley.NewAgent) (retired []retiredAgent, err error) {
 	holders, err := removedHolders(u, n)
 	if err != nil {
@@ -52,8 +52,8 @@ func retireHolders(u *unit.Unit, n parley.NewAgent) (retired []retiredAgent, err
 	return retired, nil
 }
 
-// removedHolders are the removed agents that have the id or name of a new one. E003 if one of them belongs to an
-// agent that was not removed, or is a uuid.
+// removedHolders returns the removed agents that have the id or name of a new agent. It returns E003 if an agent that was not
+// removed has one of these names, or if a name is a uuid.
 func removedHolders(u *unit.Unit, n parley.NewAgent) (holders []parley.Agent, err error) {
 	for _, name := range []string{n.ID, n.Name} {
 		holder, err := u.Agents().Find(name)
@@ -76,9 +76,9 @@ func removedHolders(u *unit.Unit, n parley.NewAgent) (holders []parley.Agent, er
 	return holders, nil
 }
 
-// setFilesAside moves the files of the removed agents whose names a new one takes: what they remember and the secrets of their
-// runtimes are not for it. That is done before the names change hands, so that a crash in between leaves no files to the new
-// agent. h.reusing is held.
+// setFilesAside moves away the files of the removed agents whose names a new agent takes, because the new agent must not get
+// their memories and secrets. It does so before the names change, so that a crash in between leaves no files to the new agent.
+// The caller holds Service.reusing.
 func setFilesAside(ctx context.Context, core *unit.Core, caller unit.Caller, n parley.NewAgent) error {
 	if core.Config.SetFilesAside == nil {
 		return nil
@@ -99,7 +99,7 @@ func setFilesAside(ctx context.Context, core *unit.Core, caller unit.Caller, n p
 	return err
 }
 
-// checkUnused refuses to retire an agent that something still names by its id: an open session, whose process speaks for that
+// checkUnused returns an error if something still uses the id of a removed agent: an open session, whose process speaks for the
 // id, or a bridge.
 func checkUnused(u *unit.Unit, old parley.Agent) error {
 	if u.Core.Attendance.Attends(old.ID) {
@@ -116,7 +116,7 @@ func checkUnused(u *unit.Unit, old parley.Agent) error {
 	return err
 }
 
-// freeRetiredName is what a removed agent is called from now on, instead of its id or name. Nobody else is called so.
+// freeRetiredName returns a new name for a removed agent in place of its id or name. Nobody else has it.
 func freeRetiredName(u *unit.Unit, name string) (string, error) {
 	for n := 1; ; n++ {
 		retired := parley.RetiredName(name, n)
@@ -130,8 +130,8 @@ func freeRetiredName(u *unit.Unit, name string) (string, error) {
 	}
 }
 
-// withdrawCallsNaming withdraws the held calls that name an agent by its id or name. Once another has these, an approval would
-// let the call go to somebody whom nobody has approved.
+// withdrawCallsNaming withdraws the held calls that name an agent by its id or name. After the reuse, an approval would send
+// such a call to an agent that nobody has approved.
 func withdrawCallsNaming(u *unit.Unit, old parley.Agent) error {
 	list, err := u.Approvals().List(parley.ApprovalFilter{State: parley.ApprovalPending, Limit: math.MaxInt32}, "", true)
 	if err != nil {
@@ -142,12 +142,12 @@ func withdrawCallsNaming(u *unit.Unit, old parley.Agent) error {
 	}))
 }
 
-// containsName says whether one of the strings in a JSON text is a name.
+// containsName reports whether a string in a JSON text is a name.
 func containsName(args json.RawMessage, name string) bool {
 	return strings.Contains(parley.Fold(string(args)), parley.Fold(strconv.Quote(name)))
 }
 
-// auditReuse writes down who has taken whose names.
+// auditReuse writes audit entries about the names that a new agent has taken.
 func auditReuse(u *unit.Unit, added parley.Agent, retired []retiredAgent) error {
 	for _, old := range retired {
 		err := access.Audit(u, "agent.reuse", old.oldID, map[string]any{"removed": old.uuid, "now": old.newID, "by": added.UUID})

@@ -6,11 +6,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Service is the use cases of this package.
+// Service has the use cases of this package.
 type Service struct {
 	*unit.Core
 
-	reusing sync.Mutex // held while an agent takes the names of a removed one
+	reusing sync.Mutex // held while a new agent takes the names of a removed one
 }
 
 // New makes the use cases on the core of a hub.

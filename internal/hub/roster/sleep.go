@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Sleep puts an agent to sleep until a time: what comes for it waits, but for asks. An agent may put
-// itself to sleep; its manager and owners may too.
+// Sleep puts an agent to sleep until a time. Until then its deliveries are pending, except asks. The agent itself, its manager
+// and owners may call it.
 func (s *Service) Sleep(ctx context.Context, caller unit.Caller, name string, until time.Time) (parley.Agent, error) {
 	until = until.UTC().Truncate(time.Millisecond)
 	return setSleep(ctx, s.Core, caller, unit.OpSleep, name, func(u *unit.Unit) (*time.Time, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// ephemeralIdle is how long an ephemeral conversation without open delivery stays in view.
+// ephemeralIdle is how long lists show an ephemeral conversation that has no open delivery.
 const ephemeralIdle = 24 * time.Hour
 
 const maxIdlePerSweep = 10_000
@@ -29,8 +29,8 @@ func archiveAllIdle(ctx context.Context, core *unit.Core) error {
 	})
 }
 
-// archiveIdle archives what a filter selects. It is looked up outside the writer; what is left after
-// sweepMost waits for the next sweep.
+// archiveIdle archives the conversations that a filter selects. It finds them outside the writer. A sweep archives at most
+// maxIdlePerSweep of them; the next sweep goes on.
 func archiveIdle(ctx context.Context, core *unit.Core, filter storage.IdleFilter) error {
 	filter.Limit = maxIdlePerSweep
 	var idle []string
@@ -46,7 +46,7 @@ func archiveIdle(ctx context.Context, core *unit.Core, filter storage.IdleFilter
 	return err
 }
 
-// archiveStillIdle looks again at each conversation: somebody may have written meanwhile.
+// archiveStillIdle archives conversations, except those in which somebody has written since they were found.
 func archiveStillIdle(u *unit.Unit, ids []string, filter storage.IdleFilter) error {
 	for _, id := range ids {
 		p, err := conversations.Conversation(u, id)

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// announceArrivals writes down at once who has come, or left.
+// announceArrivals writes at once which agents have connected or disconnected.
 func (s *Service) announceArrivals(ctx context.Context, started func()) {
 	started()
 	for {
@@ -24,7 +24,7 @@ func (s *Service) announceArrivals(ctx context.Context, started func()) {
 	}
 }
 
-// SweepAttendance writes an event for each agent that has come, or was silent for too long.
+// SweepAttendance writes an event for each agent that has connected, or was silent for too long.
 func (s *Service) SweepAttendance(ctx context.Context) error {
 	s.announcing.Lock()
 	defer s.announcing.Unlock()

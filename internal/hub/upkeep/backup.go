@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Backup copies everything into a new directory of the machine the hub is on, while it goes on, and verifies
-// the copy. Only an owner may.
+// Backup copies all data into a new directory on the hub's machine and verifies the copy. The hub goes on working. Only an
+// owner may call it.
 func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (made parley.Backup, err error) {
 	if !filepath.IsAbs(dir) {
 		return made, parley.Errorf(parley.BadInput, "the directory %q is not absolute", dir).
@@ -29,9 +29,8 @@ func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (m
 	return made, s.Explain(ctx, caller, err)
 }
 
-// CheckDeep verifies everything that is stored, beside the hub's work. progress, which may be nil, is told now
-// and then how far it is. What it finds is in the report; an error means that the check could not be made.
-// Only an owner may.
+// CheckDeep verifies all stored data while the hub works. It calls progress, unless that is nil, from time to time. The report
+// has what it finds; an error means that the check itself has failed. Only an owner may call it.
 func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
 	keeper, err := keeperForOwner(ctx, s.Core, caller, unit.OpCheck, "hub.check", "")
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress fu
 	return report, s.Explain(ctx, caller, err)
 }
 
-// keeperForOwner is the store for an owner who looks after it, which is written down.
+// keeperForOwner returns the store's maintenance functions for an owner, and writes an audit entry.
 func keeperForOwner(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (storage.Keeper, error) {
 	keeper, able := core.Store.(storage.Keeper)
 	err := core.Update(ctx, caller, do, func(u *unit.Unit) error {

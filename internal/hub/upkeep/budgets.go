@@ -16,8 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// SweepBudgets tells a person of each agent whose runs were held back for a budget: once in the hour or day
-// of that budget.
+// SweepBudgets tells the responsible people about each agent whose runs wait for a budget: once in the hour or day of that
+// budget.
 func (s *Service) SweepBudgets(ctx context.Context) error {
 	for id := range s.Budgets.Take() {
 		err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return notifyOverspent(u, id) })
@@ -36,7 +36,7 @@ func notifyOverspent(u *unit.Unit, id string) error {
 	}
 	waiting, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Limit: 1})
 	if err != nil || len(waiting) == 0 {
-		return err // nothing is held back
+		return err // nothing waits for the budget
 	}
 	over, err := presence.Excesses(u, a)
 	if err != nil {
@@ -54,7 +54,7 @@ func notifyExcess(u *unit.Unit, a parley.Agent, e presence.Excess) error {
 	key := "budget " + e.Budget + " " + a.ID
 	_, err := u.Messages().Keyed(parley.System, key, u.Now.Add(-e.Window))
 	if !errors.Is(err, parley.ErrNotFound) {
-		return err // it was told
+		return err // they know already
 	}
 	data, err := json.Marshal(struct {
 		Name  string `json:"name"`

@@ -16,12 +16,12 @@ import (
 
 const (
 	quietPage        = 500
-	maxQuietPerSweep = 5000 // how many deliveries that wake nobody a sweep looks at
+	maxQuietPerSweep = 5000 // how many deliveries that wake nobody one sweep looks at
 )
 
-// endDamagedWork ends the asks and tasks whose deliveries are damaged such that nobody is woken for them any more: the
-// damaged row would not be read again, and whoever waits would wait for ever. It also looks at some of the deliveries that
-// wake nobody, each time at others: a callback may be among them that was to wake somebody.
+// endDamagedWork ends the asks and tasks whose deliveries are damaged so that they wake nobody. The hub would not read a
+// damaged row again, and its sender would wait forever. It also looks at some deliveries that wake nobody, at others in each
+// sweep, because a damaged callback may be among them.
 func (s *Service) endDamagedWork(ctx context.Context) error {
 	var found []parley.Damage
 	err := s.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -54,7 +54,7 @@ func (s *Service) endDamagedQuiet(ctx context.Context) error {
 			return err
 		}
 		if s.quiet = last; last.Agent == 0 {
-			return nil // the next sweep begins anew
+			return nil // the next sweep starts from the beginning
 		}
 	}
 	return nil
@@ -81,8 +81,8 @@ func (s *Service) endAllDamaged(ctx context.Context, found []parley.Damage) erro
 	return nil
 }
 
-// endDamagedMessage ends the damaged deliveries of a message, and what waits for one of them. A row may be too damaged to be
-// anybody's, so that only what waits can be ended.
+// endDamagedMessage ends the damaged deliveries of a message, and the ask or the tasks that wait for one of them. A damaged row
+// may have lost its recipient; then only the ask and the tasks can end.
 func endDamagedMessage(u *unit.Unit, found parley.Damage) error {
 	list, err := u.Deliveries().Of(found.ID)
 	if err != nil {
@@ -108,7 +108,8 @@ func endDamagedMessage(u *unit.Unit, found parley.Damage) error {
 	return failDamagedTasks(u, m, found)
 }
 
-// repeatCallback repeats a callback outside of any task whose delivery is damaged: nothing else would tell its recipient.
+// repeatCallback sends a callback again if its delivery is damaged and no task reports it, because nothing else would tell its
+// recipient.
 func repeatCallback(u *unit.Unit, m parley.Message) error {
 	to, err := u.Agents().Find(m.To)
 	if err != nil || to.RemovedAt != nil {
@@ -124,7 +125,7 @@ func repeatCallback(u *unit.Unit, m parley.Message) error {
 	return err
 }
 
-// failDamagedAsk ends the ask that a message makes, unless its recipient can still be handed the message, or works on it.
+// failDamagedAsk ends the ask that a message makes, unless its recipient still works on it or can still get the message.
 func failDamagedAsk(u *unit.Unit, found parley.Damage) error {
 	w, err := u.Waits().Ask(found.ID)
 	if err != nil || w.State.Ended() || w.Work != "" {
@@ -140,7 +141,7 @@ func failDamagedAsk(u *unit.Unit, found parley.Damage) error {
 	return work.EndAsk(u, w, "", work.FailedToRespond(target, work.Reason(found.Err(), target.ID)))
 }
 
-// hasIntactDelivery says that a delivery of a message to somebody is whole and has not ended.
+// hasIntactDelivery reports whether a recipient has an undamaged delivery of a message that has not ended.
 func hasIntactDelivery(u *unit.Unit, message, recipient string) (bool, error) {
 	d, err := u.Deliveries().Get(message, recipient)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -149,8 +150,8 @@ func hasIntactDelivery(u *unit.Unit, message, recipient string) (bool, error) {
 	return d.Damage == nil && !d.State.Settled() && d.State != parley.DeliveryDead, err
 }
 
-// failDamagedTasks fails the task that a message has begun, and the one that it was to go on with, where nothing else goes
-// on for them. Who is not run by the hub ends its tasks itself, unless it has not been handed the request.
+// failDamagedTasks fails the task that a message has begun, and the task that it should continue, unless other work continues
+// them. An agent that the hub does not run ends its tasks itself, unless it never got the request.
 func failDamagedTasks(u *unit.Unit, m parley.Message, found parley.Damage) error {
 	begun, err := work.TaskBegunBy(u, found.ID)
 	if err != nil {
@@ -185,7 +186,7 @@ func failDamagedTask(u *unit.Unit, id string, found parley.Damage) error {
 	return work.FailUnlessOn(u, t, work.Because(*found.Err(), t.Assignee))
 }
 
-// hasRequest says that the assignee of a task has its request, or can still be handed it.
+// hasRequest reports whether the assignee of a task has its request, or can still get it.
 func hasRequest(u *unit.Unit, t parley.Task, request string) (bool, error) {
 	if t.Message != request || t.Status != parley.TaskQueued {
 		return true, nil

@@ -11,21 +11,21 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Figures are what can be counted of a hub at one moment.
+// Figures are the numbers of a hub at one moment.
 type Figures struct {
 	parley.Totals
 	storage.OpenWork
-	Members     []parley.Agent          // without those that were removed
+	Members     []parley.Agent          // without removed ones
 	Inboxes     map[string]parley.Inbox // by participant
-	Runs        []parley.Run            // live ones
-	Subscribers int                     // of events
-	Behind      map[string]int64        // by the name of a follower, how many events it has not been told
+	Runs        []parley.Run
+	Subscribers int              // open streams of events
+	Behind      map[string]int64 // events that a follower has not taken yet, by the follower's name
 	Bridges     []parley.BridgeView
-	DiskFree    int64 // bytes; both are 0 where they cannot be known
+	DiskFree    int64 // bytes; both are 0 if unknown
 	DiskTotal   int64
 }
 
-// Figures counts what is in the hub now. It is for the hub's own process.
+// Figures counts what is in the hub now. Only the hub's own process calls it.
 func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
 		if f.Totals, err = s.totals.count(u.Counts().Totals); err != nil {
@@ -70,12 +70,13 @@ func countOpen(u *unit.Unit, f *Figures) (err error) {
 	return err
 }
 
-// MayObserve refuses everybody but owners.
+// MayObserve returns an error for callers that are no owners.
 func (s *Service) MayObserve(ctx context.Context, caller unit.Caller) error {
 	return s.View(ctx, caller, unit.OpMetrics, func(*unit.Unit) error { return nil })
 }
 
-// PostedBy returns for each of some messages the run that has posted it, if one did. It is for the hub's own process.
+// PostedBy returns the runs that posted messages, by the messages' ids. Messages that no run has posted are left out. Only the
+// hub's own process calls it.
 func (s *Service) PostedBy(ctx context.Context, messages []string) (map[string]parley.Run, error) {
 	runs := map[string]parley.Run{}
 	err := s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {

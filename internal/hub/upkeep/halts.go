@@ -10,8 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// SweepHalts ends the pauses and the sleep whose time has come, and cancels what agents that were stopped are
-// still at.
+// SweepHalts ends pauses and sleep that are over, and cancels the runs of stopped agents when their time is up.
 func (s *Service) SweepHalts(ctx context.Context) error {
 	if !s.Halts.Begin(s.Now()) {
 		return nil
@@ -26,13 +25,13 @@ func (s *Service) SweepHalts(ctx context.Context) error {
 		})
 	}
 	if err != nil {
-		next = append(next, time.Time{}) // again
+		next = append(next, time.Time{}) // try again at the next sweep
 	}
 	s.Halts.Expect(next)
 	return err
 }
 
-// dueHalts are the agents for which something is due, and when it will be for others.
+// dueHalts returns the agents for which something is due now, and the times at which something is due for others.
 func dueHalts(ctx context.Context, core *unit.Core) (due []string, next []time.Time, err error) {
 	err = core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		list, err := u.Agents().List()

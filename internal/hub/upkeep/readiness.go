@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// readinessKept is how long the hub reuses an answer, so that nobody can keep the writer busy by asking.
+	// readinessLifetime is how long the hub reuses an answer, so that frequent requests do not occupy the writer.
 	readinessLifetime = time.Second
-	// scarce is the free room below which the hub tries whether it can store something.
+	// lowSpace is the free space below which the hub tests whether it can store something.
 	lowSpace = 16 << 20
-	// tooLittle is a full disk, whatever small change still finds room in the write-ahead log.
+	// fullDisk is the free space at which a disk counts as full, even if a small change still fits into the write-ahead log.
 	fullDisk = 64 << 10
 )
 
@@ -29,7 +29,7 @@ type readiness struct {
 	reasons []parley.NotReady
 }
 
-// Readiness says why nothing can be stored at present. It is empty when the hub is ready.
+// Readiness returns the reasons why the hub cannot store anything at present. The list is empty if the hub is ready.
 func (s *Service) Readiness(ctx context.Context) []parley.NotReady {
 	r := &s.readiness
 	r.mu.Lock()
@@ -39,7 +39,7 @@ func (s *Service) Readiness(ctx context.Context) []parley.NotReady {
 	}
 	err := s.writable(ctx)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return []parley.NotReady{notReady(err)} // the caller has left, which says nothing of the hub
+		return []parley.NotReady{notReady(err)} // the caller has disconnected, which says nothing about the hub
 	}
 	r.at, r.reasons = time.Now(), nil
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Service) Readiness(ctx context.Context) []parley.NotReady {
 	return slices.Clone(r.reasons)
 }
 
-// InPublic is a reason for callers who must not learn where the hub stores its data.
+// InPublic rewords a reason for callers who must not learn where the hub stores its data.
 func InPublic(n parley.NotReady) parley.NotReady {
 	n.Message, n.Suggestion = "its database cannot be written", "see its log, or try: parley doctor"
 	if n.Check == diskCheck {
@@ -71,8 +71,8 @@ func notReady(err error) parley.NotReady {
 	return n
 }
 
-// writable returns why nothing can be stored at present, or nil. The leases of the former process must be returned first:
-// until then the hub serves nobody.
+// writable returns why the hub cannot store anything at present, or nil. First it returns the leases of the former process,
+// because the hub serves nobody before.
 func (s *Service) writable(ctx context.Context) error {
 	if err := turns.Recovered(ctx, s.turns); err != nil {
 		return err

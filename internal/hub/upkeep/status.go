@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Status says how the hub is doing.
+// Status returns the state of the hub.
 func (s *Service) Status(ctx context.Context, caller unit.Caller) (parley.HubStatus, error) {
 	status := s.Config.About
 	status.StartedAt, status.Alerts, status.NotReady = s.Started, s.alerts.Alerts.List(), s.Readiness(ctx)
@@ -40,7 +40,7 @@ func (s *Service) Status(ctx context.Context, caller unit.Caller) (parley.HubSta
 	return status, nil
 }
 
-// addDisk adds how much of the disk is free, and says so at once where it is too little.
+// addDisk adds the free disk space, and an alert if it is too low and the alert is not raised yet.
 func (s *Service) addDisk(status *parley.HubStatus) error {
 	free, total, known, err := alerts.Space(s.Core)
 	if err != nil || !known {
@@ -55,14 +55,13 @@ func (s *Service) addDisk(status *parley.HubStatus) error {
 }
 
 const (
-	// quickCount is how long counting may take to be done each time somebody asks.
+	// quickCountTime is how long a count may take that the hub repeats for every request.
 	quickCountTime = 5 * time.Millisecond
-	// countedFor is how many times as long as it took a slow count holds.
+	// countLifetimeFactor is how many times its own duration the result of a slow count is reused.
 	countLifetimeFactor = 100
 )
 
-// totals remembers what was counted, if counting was slow: so it takes one part in a hundred of the time at
-// most, however often somebody asks.
+// totals remembers the result of a slow count. So counting takes at most one percent of the time, however many requests come.
 type totals struct {
 	mu    sync.Mutex
 	last  parley.Totals

@@ -19,13 +19,13 @@ func (s *Service) sweepRegularly(ctx context.Context, started func()) {
 	s.Regularly(ctx, started, s.Config.SweepEvery, s.Sweep)
 }
 
-// Sweep does what is due from time to time, step by step. It works in small updates, so that nobody waits for it. A step that
-// fails does not keep the others from running. One sweep runs at a time.
+// Sweep does the regular work of the hub, step by step. It uses small updates that do not block others for long. If a step
+// fails, the next steps still run. Only one sweep runs at a time.
 func (s *Service) Sweep(ctx context.Context) error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
 	alerts.LookForDamage(ctx, s.alerts)
-	failed := alerts.CheckDisk(ctx, s.alerts) // if the disk is full this fails, and the rest makes room
+	failed := alerts.CheckDisk(ctx, s.alerts) // on a full disk this fails, and the next steps make room
 	for _, step := range s.regularSteps() {
 		failed = errors.Join(failed, step(ctx))
 		if err := ctx.Err(); err != nil {
@@ -35,7 +35,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	return failed
 }
 
-// regularSteps are the steps of a sweep, in this order. Each package brings its own.
+// regularSteps returns the steps of a sweep, in order.
 func (s *Service) regularSteps() []func(context.Context) error {
 	onCore := func(step func(context.Context, *unit.Core) error) func(context.Context) error {
 		return func(ctx context.Context) error { return step(ctx, s.Core) }
@@ -78,7 +78,7 @@ func (s *Service) sweepOften(ctx context.Context, started func()) {
 	})
 }
 
-// frequentSteps are the steps of the frequent sweep, in this order.
+// frequentSteps returns the steps of the frequent sweep, in order.
 func (s *Service) frequentSteps() []func(context.Context) error {
 	return []func(context.Context) error{
 		s.turns.SweepDeliveries,
