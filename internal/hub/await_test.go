@@ -76,7 +76,7 @@ func TestAwaitRungRefuses(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{
 			"a state that is no rung", await("user", sent.ID, parley.DeliveryDead, 0),
-			refusalError(parley.BadInput, "", `"dead" is not a rung to wait for`, "wait for delivered, seen or answered"),
+			refusalError(parley.BadInput, "", `"dead" is not a state to wait for`, "wait for delivered, seen or answered"),
 		},
 		{
 			"a negative wait", await("user", sent.ID, parley.DeliverySeen, -time.Second),

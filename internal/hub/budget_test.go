@@ -49,7 +49,7 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 			w.NoError(w.SweepBudgets(ctx))
 			told := w.HubMessagesTo("user")
 			same(t, "told once, with what to do", textsOf(told), []string{
-				"bot has used up a budget (" + c.says + "); what comes for it waits. It goes on by itself, or raise the budget: parley agent set bot " + c.flag + " …",
+				"bot has used up a budget (" + c.says + "); its messages are pending. It continues by itself later; to continue now, raise the budget: parley agent set bot " + c.flag + " …",
 			})
 			w.Clock.Advance(time.Millisecond)
 			w.EndRun(w.StartRun("bot"), "")

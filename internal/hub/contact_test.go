@@ -81,7 +81,7 @@ func TestContactRefuses(t *testing.T) {
 	past := began.Add(-time.Hour)
 	w.assertRefusals(t, []refusal{
 		{"an unknown action", contact(parley.Contact{Pattern: "shout", Agent: "bran"}), refusalError(parley.BadInput, "", `unknown action "shout"`, "use ask, delegate or notify")},
-		{"nobody", contact(parley.Contact{Pattern: parley.PatternAsk}), refusalError(parley.BadInput, "", "nobody is to be contacted", "name an agent, or a person")},
+		{"nobody", contact(parley.Contact{Pattern: parley.PatternAsk}), refusalError(parley.BadInput, "", "no recipient is named", "name an agent, or a person")},
 		{"a stranger", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "brann"}), notFoundError("agent", "brann", "did you mean bran?")},
 		{"nothing", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Message: " "}), refusalError(parley.BadInput, "", "the message is empty", "say what is wanted")},
 		{"oneself", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "arya"}), refusalError(parley.BadInput, "", "arya cannot contact itself", "name another participant")},
@@ -113,7 +113,7 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	}
 	same(t, "told", textsOf(w.HubMessagesTo("user")), []string{
 		"c could not contact anybody: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2. " +
-			"Look at what they are about, and go on with it yourself.",
+			"Read them, and continue their work yourself.",
 	})
 }
 

@@ -87,7 +87,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	drop := func(by, message, recipient string) func() error {
 		return func() error { _, err := w.DropDead(ctx, as(by), message, recipient); return err }
 	}
-	noDead := refusalError(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is no dead letter", "see the list of dead letters")
+	noDead := refusalError(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is not a dead letter", "see the list of dead letters")
 	w.assertRefusals(t, []refusal{
 		{"a member lists", func() error { _, err := w.DeadLetters(ctx, as("sansa"), 0, 0); return err }, onlyOwner("see dead letters")},
 		{"the sender retries", retry("arya", both.ID, "ned"), onlyOwner("handle dead letters")},

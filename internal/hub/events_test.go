@@ -204,8 +204,8 @@ func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 	w := newStartedHub(t)
 	last := w.LastEventNumber()
 	gone := func(after int64) *parley.Error {
-		return refusalError(parley.BadInput, parley.NotFound, fmt.Sprintf("the log of events goes from 1 to %d, not on from %d", last, after),
-			fmt.Sprintf("read the present state, and follow from %d", last))
+		return refusalError(parley.BadInput, parley.NotFound, fmt.Sprintf("the event log goes from 1 to %d and cannot continue from %d", last, after),
+			fmt.Sprintf("read the current state, then follow from %d", last))
 	}
 	events := func(after int64) func() error {
 		return func() error {

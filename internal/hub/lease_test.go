@@ -183,7 +183,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	entry = w.AuditEntries()[len(w.AuditEntries())-1]
 	same(t, "audited", []any{entry.Act, entry.Subject}, []any{"delivery.drop", m.ID})
 	same(t, "told", textsOf(w.HubMessagesTo("arya"))[before:], []string{
-		"Error: user gave up on this for ned. Hint: send it again, or write to somebody else.",
+		"Error: user dropped this message for ned. Hint: send it again, or write to somebody else.",
 	})
 	same(t, "dead letters", resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{})
 }

@@ -271,15 +271,15 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	last := w.LastEventNumber()
 	_, err := w.Subscribe(ctx, user, first-1, parley.EventFilter{})
 	wantError(t, err, refusalError(parley.BadInput, parley.NotFound,
-		fmt.Sprintf("the log of events goes from %d to %d, not on from %d", first+1, last, first-1),
-		fmt.Sprintf("read the present state, and follow from %d", last)))
+		fmt.Sprintf("the event log goes from %d to %d and cannot continue from %d", first+1, last, first-1),
+		fmt.Sprintf("read the current state, then follow from %d", last)))
 	same(t, "what is left", eventNumbers(follow(t, w.Hub, user, first, last)), numbersBetween(first+1, last))
 	w.Clock.Advance(30 * day)
 	w.sweepEverything()
 	_, err = w.Subscribe(ctx, user, first, parley.EventFilter{})
 	wantError(t, err, refusalError(parley.BadInput, parley.NotFound,
-		fmt.Sprintf("of the log of events nothing is left up to %d, so it does not go on from %d", last, first),
-		fmt.Sprintf("read the present state, and follow from %d", last)))
+		fmt.Sprintf("the event log has no events up to %d left, so it cannot continue from %d", last, first),
+		fmt.Sprintf("read the current state, then follow from %d", last)))
 	same(t, "the newest", w.LastEventNumber(), last)
 	w.Restart()
 	w.Start(ctx)

@@ -38,7 +38,7 @@ func TestBackupRefuses(t *testing.T) {
 		},
 		{
 			"a relative directory", func() error { _, err := w.Backup(ctx, user, "backup"); return err },
-			refusalError(parley.BadInput, "", `the directory "backup" is not absolute`, "give the whole path, from / on: the hub does not know where you are"),
+			refusalError(parley.BadInput, "", `the directory "backup" is not absolute`, "give an absolute path: the hub does not know your current directory"),
 		},
 		{
 			"an agent who checks", func() error { _, err := w.CheckDeep(ctx, as("arya"), nil); return err },

@@ -199,7 +199,7 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 		return func() error { _, err := w.Sleep(ctx, as(by), who, until); return err }
 	}
 	noTime := func(at string) *parley.Error {
-		return refusalError(parley.BadInput, "", at+" is no time to sleep until", "give a time that is ahead, within a year")
+		return refusalError(parley.BadInput, "", at+" is not a valid time to sleep until", "give a time in the future, within a year")
 	}
 	w.assertRefusals(t, []refusal{
 		{"another agent", sleep("cersei", "ned", until), refusalError(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},

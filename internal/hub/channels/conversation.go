@@ -142,7 +142,7 @@ func (s *Service) Archive(ctx context.Context, caller unit.Caller, ref string, a
 // which. The creator and owners may change who answers when a message wakes several agents.
 func (s *Service) ChangeConversation(ctx context.Context, caller unit.Caller, ref string, to parley.ConversationChange) (view parley.ConversationView, err error) {
 	if to == (parley.ConversationChange{}) { // an empty change must not show the conversation
-		return view, parley.Errorf(parley.BadInput, "nothing is to be changed").Suggest("give a name, a display name, a topic, archived or answers")
+		return view, parley.Errorf(parley.BadInput, "the change is empty").Suggest("give a name, a display name, a topic, archived or answers")
 	}
 	if to, err = conversations.NameChange(to); err != nil {
 		return view, err

@@ -101,7 +101,7 @@ func releaseWaits(ctx context.Context, core *unit.Core, list []parley.Wait) {
 		return work.Unblock(u, list[0].Run)
 	})
 	if err != nil {
-		core.Config.Log.Error("the end of a wait could not be written down", "message", list[0].Message, "error", err)
+		core.Config.Log.Error("cannot erase a wait that has ended; the next start of the hub erases it", "message", list[0].Message, "error", err)
 	}
 }
 

@@ -127,7 +127,7 @@ func checkPattern(c parley.Contact) error {
 	case c.Pattern != parley.PatternAsk && c.Pattern != parley.PatternNotify && !delegates:
 		return parley.Errorf(parley.BadInput, "unknown action %q", c.Pattern).Suggest("use ask, delegate or notify")
 	case c.Agent == "":
-		return bad("nobody is to be contacted", "name an agent, or a person")
+		return bad("no recipient is named", "name an agent, or a person")
 	case strings.TrimSpace(c.Message) == "":
 		return bad("the message is empty", "say what is wanted")
 	case c.Priority.Given() && !delegates:

@@ -27,7 +27,7 @@ func reportHopLimit(ctx context.Context, core *unit.Core, caller unit.Caller, wh
 		return notifyHopLimit(u, a, key, why)
 	})
 	if err != nil {
-		core.Config.Log.Error("people could not be told of a chain of messages that was ended", "agent", caller.Agent, "error", err)
+		core.Config.Log.Error("cannot tell people that the hub ended a chain of messages", "agent", caller.Agent, "error", err)
 	}
 }
 
@@ -42,7 +42,7 @@ func notifyHopLimit(u *unit.Unit, a parley.Agent, key string, why *parley.Error)
 	}
 	u.Note(parley.Event{Kind: parley.EventAlert, Agent: a.ID, Data: data})
 	text := parley.Wording{}.Name(a.ID, a.Name).Own(" could not contact anybody: ").Quote("", why.Plain()).
-		Own(unit.MissingStop(why.Message) + " Look at what they are about, and go on with it yourself.")
+		Own(unit.MissingStop(why.Message) + " Read them, and continue their work yourself.")
 	for _, person := range people {
 		if err := reports.Notify(u, person, text, data, key); err != nil {
 			return err

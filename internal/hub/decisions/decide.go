@@ -61,7 +61,7 @@ func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id st
 	}
 	tool, known := core.Hooks.Calls[a.Call.Tool]
 	if !known {
-		return nil, parley.Errorf(parley.Internal, "nobody knows how to call %s", a.Call.Tool)
+		return nil, parley.Errorf(parley.Internal, "the tool %s is unknown", a.Call.Tool)
 	}
 	as := unit.Caller{Agent: a.Agent, Source: a.Source, Approved: true}
 	call, err := tool.Prepare(ctx, as, a.Call.Args)
@@ -87,7 +87,7 @@ func findDecidable(u *unit.Unit, id string) (parley.Approval, error) {
 // decide.
 func checkMayDecide(u *unit.Unit, a parley.Approval) error {
 	if a.Agent == u.Me.ID {
-		return parley.Errorf(parley.NotPermitted, "%s cannot decide on its own call", u.Me.ID).Suggest("wait: whoever decides has been asked")
+		return parley.Errorf(parley.NotPermitted, "%s cannot decide on its own call", u.Me.ID).Suggest("wait: the approver has been asked")
 	}
 	if u.Owner() {
 		return nil

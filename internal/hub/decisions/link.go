@@ -101,6 +101,6 @@ func (s *Service) findLink(ctx context.Context, secret string) (t parley.Token, 
 
 // errBadLink returns the same error for a link that never existed and for an expired one.
 func errBadLink() error {
-	return parley.Errorf(parley.NotPermitted, "the link does not work, or not any more").Because(parley.Unauthenticated).
+	return parley.Errorf(parley.NotPermitted, "the link does not work or has expired").Because(parley.Unauthenticated).
 		Suggest("decide on the hub: parley approval list")
 }

@@ -118,7 +118,7 @@ func taskToChange(u *unit.Unit, caller unit.Caller, id string) (parley.Task, err
 		id = r.Task
 	}
 	if id == "" {
-		return parley.Task{}, parley.Errorf(parley.BadInput, "no task is named, and the call comes from none").Suggest("name the task: task-…")
+		return parley.Task{}, parley.Errorf(parley.BadInput, "the call names no task and is not part of one").Suggest("name the task: task-…")
 	}
 	t, err := tasks.Task(u, id)
 	if err == nil {
@@ -156,8 +156,8 @@ func (s *Service) UpdateTask(ctx context.Context, caller unit.Caller, id string,
 	}
 	return changeTask(ctx, s.Core, caller, unit.OpUpdateTask, id, func(u *unit.Unit, t *parley.Task) error {
 		if !work.SpeaksFor(u, *t) {
-			return parley.Errorf(parley.NotPermitted, "%s is for %s to speak of", t.ID, t.Assignee).
-				Suggest("its requester may cancel it, have it done again or give it to somebody else")
+			return parley.Errorf(parley.NotPermitted, "only %s or an owner can update %s", t.Assignee, t.ID).
+				Suggest("its requester can cancel, retry or reassign it")
 		}
 		return work.SayOfTask(u, t, c)
 	})
@@ -174,8 +174,8 @@ func (s *Service) CancelTask(ctx context.Context, caller unit.Caller, id, reason
 
 func cancelTask(u *unit.Unit, t parley.Task, reason string) error {
 	if t.Assignee == u.Me.ID && t.Requester != u.Me.ID && !u.SeesAll() {
-		return parley.Errorf(parley.NotPermitted, "%s may not cancel what %s has asked for", u.Me.ID, t.Requester).
-			Suggest("say that it has failed, and why")
+		return parley.Errorf(parley.NotPermitted, "%s cannot cancel a task that %s requested", u.Me.ID, t.Requester).
+			Suggest("report that the task has failed, and why")
 	}
 	return work.EndTask(u, t, work.Cancelling(reason))
 }

@@ -120,7 +120,7 @@ func (f *followLoop) run(ctx context.Context, started func()) {
 			return
 		}
 		if err != nil {
-			f.hub.Config.Log.Warn("who follows the order cannot go on, will try again", "follower", f.name, "in", pause, "error", err)
+			f.hub.Config.Log.Warn("cannot give a follower the next events; retrying", "follower", f.name, "in", pause, "error", err)
 			sleep(ctx, pause)
 			pause, err = min(2*pause, maxFollowPause), nil
 		}
@@ -132,7 +132,7 @@ func (f *followLoop) saveAtStop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFollowPause)
 	defer cancel()
 	if err := f.save(ctx); err != nil {
-		f.hub.Config.Log.Warn("how far a follower has come could not be stored, the end will be told again", "follower", f.name, "error", err)
+		f.hub.Config.Log.Warn("cannot store the position of a follower; it gets its last events again", "follower", f.name, "error", err)
 	}
 }
 
@@ -225,7 +225,7 @@ func (f *followLoop) warnOfGap(tx storage.Tx, after int64) error {
 	oldest, _, err := tx.Log().Bounds()
 	if err == nil && after+1 < oldest && f.gap != oldest {
 		f.gap = oldest
-		f.hub.Config.Log.Warn("events were erased before a follower was told of them", "follower", f.name, "told", after, "oldest", oldest)
+		f.hub.Config.Log.Warn("events were erased before a follower took them", "follower", f.name, "taken", after, "oldest", oldest)
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func (s *Service) RetryDead(ctx context.Context, caller unit.Caller, message, re
 // DropDead drops a dead letter. The hub tells its sender. Only an owner may call it.
 func (s *Service) DropDead(ctx context.Context, caller unit.Caller, message, recipient string) (parley.Delivery, error) {
 	return s.changeDead(ctx, caller, unit.OpDropDead, message, recipient, "delivery.drop", func(u *unit.Unit, d *parley.Delivery) error {
-		return deliveries.End(u, d, parley.DeliveryDropped, parley.Errorf(parley.Unavailable, "%s gave up on this for %s", u.Me.ID, d.Recipient).
+		return deliveries.End(u, d, parley.DeliveryDropped, parley.Errorf(parley.Unavailable, "%s dropped this message for %s", u.Me.ID, d.Recipient).
 			Suggest("send it again, or write to somebody else"))
 	})
 }
@@ -82,7 +82,7 @@ func findDeadLetter(u *unit.Unit, message, recipient string) (parley.Delivery, e
 	})
 	switch len(list) {
 	case 0:
-		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is no dead letter", m.ShortName()).
+		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is not a dead letter", m.ShortName()).
 			Because(parley.Conflict).Suggest("see the list of dead letters")
 	case 1:
 		return u.Deliveries().Get(m.ID, list[0].Recipient)

@@ -17,7 +17,7 @@ import (
 func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message string, rung parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
 	rungs := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
 	if !slices.Contains(rungs, rung) {
-		return parley.Shown{}, parley.Errorf(parley.BadInput, "%q is not a rung to wait for", rung).
+		return parley.Shown{}, parley.Errorf(parley.BadInput, "%q is not a state to wait for", rung).
 			Suggest("wait for delivered, seen or answered")
 	}
 	if wait < 0 {

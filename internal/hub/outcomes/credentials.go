@@ -182,7 +182,7 @@ func (o *longCalls) follow(ctx context.Context, started func()) {
 			err = o.checkAll(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			o.hub.Config.Log.Error("revocations cannot be followed, will try again", "error", err)
+			o.hub.Config.Log.Error("cannot follow revocations; retrying in 1s", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(credentialPoll):

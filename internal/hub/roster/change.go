@@ -26,7 +26,7 @@ func (s *Service) ChangeAgent(ctx context.Context, caller unit.Caller, name stri
 			return parley.Agent{}, err
 		}
 	}
-	return parley.Agent{}, parley.Errorf(parley.Unavailable, "%s is being changed by others all the time", name).
+	return parley.Agent{}, parley.Errorf(parley.Unavailable, "other calls keep changing %s", name).
 		Retryable(0).Suggest("try again")
 }
 

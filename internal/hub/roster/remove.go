@@ -68,7 +68,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 	}
 	// The agent is removed, whatever happens now. The next sweep fails what this call leaves.
 	if err := turns.FailOrphaned(context.WithoutCancel(ctx), s.Core); err != nil {
-		s.Config.Log.Error("deliveries to a removed agent could not be failed, will try again", "agent", name, "error", err)
+		s.Config.Log.Error("cannot fail the deliveries to a removed agent; the next sweep retries", "agent", name, "error", err)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ func (s *Service) Sleep(ctx context.Context, caller unit.Caller, name string, un
 	until = until.UTC().Truncate(time.Millisecond)
 	return setSleep(ctx, s.Core, caller, unit.OpSleep, name, func(u *unit.Unit) (*time.Time, error) {
 		if !until.After(u.Now) || until.After(u.Now.Add(presence.LongestSleep)) {
-			return nil, parley.Errorf(parley.BadInput, "%s is no time to sleep until", until.Format(time.RFC3339)).
-				Suggest("give a time that is ahead, within a year")
+			return nil, parley.Errorf(parley.BadInput, "%s is not a valid time to sleep until", until.Format(time.RFC3339)).
+				Suggest("give a time in the future, within a year")
 		}
 		return &until, nil
 	})

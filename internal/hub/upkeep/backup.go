@@ -15,7 +15,7 @@ import (
 func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (made parley.Backup, err error) {
 	if !filepath.IsAbs(dir) {
 		return made, parley.Errorf(parley.BadInput, "the directory %q is not absolute", dir).
-			Suggest("give the whole path, from / on: the hub does not know where you are")
+			Suggest("give an absolute path: the hub does not know your current directory")
 	}
 	keeper, err := keeperForOwner(ctx, s.Core, caller, unit.OpMakeBackup, "hub.backup", dir)
 	if err != nil {

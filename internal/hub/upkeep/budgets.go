@@ -69,8 +69,8 @@ func notifyExcess(u *unit.Unit, a parley.Agent, e presence.Excess) error {
 	if err != nil {
 		return err
 	}
-	text := parley.Wording{}.Name(a.ID, a.Name).Own(" has used up a budget (" + e.Says + "); what comes for it waits. " +
-		"It goes on by itself, or raise the budget: parley agent set " + a.ID + " --" + strings.ReplaceAll(e.Budget, "_", "-") + " …")
+	text := parley.Wording{}.Name(a.ID, a.Name).Own(" has used up a budget (" + e.Says + "); its messages are pending. " +
+		"It continues by itself later; to continue now, raise the budget: parley agent set " + a.ID + " --" + strings.ReplaceAll(e.Budget, "_", "-") + " …")
 	for _, person := range people {
 		if err := reports.Notify(u, person, text, data, key); err != nil {
 			return err
