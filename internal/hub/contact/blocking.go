@@ -163,10 +163,10 @@ func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parle
 
 // Awaited returns the deliveries of a message that have not reached a state. It looks at the waking deliveries only, or at all
 // if none wakes.
-func Awaited(list []parley.Delivery, rung parley.DeliveryState) (short []parley.Delivery) {
+func Awaited(list []parley.Delivery, state parley.DeliveryState) (short []parley.Delivery) {
 	wakes := slices.ContainsFunc(list, func(d parley.Delivery) bool { return d.Waking })
 	for _, d := range list {
-		if d.Waking == wakes && !d.Reached(rung) {
+		if d.Waking == wakes && !d.Reached(state) {
 			short = append(short, d)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 // AwaitRung waits until all waking deliveries of a message, or all deliveries if none wakes, have ended or reached a state:
 // delivered, seen or answered. Then it shows the message. If the time is up, it shows the message as it is. A run or an agent's
 // session that waits for an answer is blocked meanwhile; AwaitRung returns E005 if that would form a cycle.
-func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message string, rung parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
-	rungs := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
-	if !slices.Contains(rungs, rung) {
-		return parley.Shown{}, parley.Errorf(parley.BadInput, "%q is not a state to wait for", rung).
+func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message string, state parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
+	states := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
+	if !slices.Contains(states, state) {
+		return parley.Shown{}, parley.Errorf(parley.BadInput, "%q is not a state to wait for", state).
 			Suggest("wait for delivered, seen or answered")
 	}
 	if wait < 0 {
@@ -27,10 +27,10 @@ func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message str
 		return parley.Shown{}, err
 	}
 	shown, err := s.reading.Message(ctx, caller, message)
-	if err != nil || wait == 0 || allReached(shown.Deliveries, rung) {
+	if err != nil || wait == 0 || allReached(shown.Deliveries, state) {
 		return shown, err
 	}
-	if rung == parley.DeliveryAnswered {
+	if state == parley.DeliveryAnswered {
 		release, err := contact.Blocked(ctx, s.Core, caller, unit.OpShowMessage, wait, func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, shown.ID) })
 		if err != nil {
 			return shown, err
@@ -40,7 +40,7 @@ func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message str
 	err = s.Await(ctx, shown.ID, wait, func() (bool, error) {
 		var err error
 		shown, err = s.reading.Message(ctx, caller, message)
-		return err == nil && allReached(shown.Deliveries, rung), err
+		return err == nil && allReached(shown.Deliveries, state), err
 	})
 	switch {
 	case errors.Is(err, unit.ErrWaited):
@@ -52,6 +52,6 @@ func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message str
 	}
 }
 
-func allReached(list []parley.Delivery, rung parley.DeliveryState) bool {
-	return len(contact.Awaited(list, rung)) == 0
+func allReached(list []parley.Delivery, state parley.DeliveryState) bool {
+	return len(contact.Awaited(list, state)) == 0
 }
