@@ -8,12 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"golang.org/x/time/rate"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Place is where a call comes from. It limits where the credential of a run works.

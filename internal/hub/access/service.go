@@ -6,6 +6,20 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// May returns why the credential of a caller does not allow an operation, or nil. Every use case calls it. The HTTP API also
+// calls it before it reads the body of a request.
+func (s *Service) May(caller unit.Caller, operation string) error {
+	return Admits(s, caller, unit.Op(operation))
+}
+
+func Admits(s *Service, caller unit.Caller, do unit.Op) error {
+	err := do.Rule().Admits(caller)
+	if err != nil {
+		s.refusals.note(caller, string(do), err)
+	}
+	return err
+}
+
 // Service is the use cases of this package.
 type Service struct {
 	*unit.Core
@@ -16,6 +30,18 @@ type Service struct {
 	readings  *readings
 	heads     *heads
 	refusals  *refusals
+}
+
+// New makes the use cases on the core of a hub.
+func New(core *unit.Core) *Service {
+	s := &Service{Core: core}
+	s.rate = newLimiter(core.Config.Rate)
+	s.load = newLoad(core.Config.Load)
+	s.Strangers = newStrangers()
+	s.readings = newReadings()
+	s.heads = newHeads(core.Store, core.Config.AuditHead, core.Config.Log)
+	s.refusals = newRefusals(s, s.heads)
+	return s
 }
 
 // Hook has this package check every use case.
@@ -38,16 +64,4 @@ func AfterCommit(s *Service) func(*unit.Changes) {
 			s.heads.poke()
 		}
 	}
-}
-
-// New makes the use cases on the core of a hub.
-func New(core *unit.Core) *Service {
-	s := &Service{Core: core}
-	s.rate = newLimiter(core.Config.Rate)
-	s.load = newLoad(core.Config.Load)
-	s.Strangers = newStrangers()
-	s.readings = newReadings()
-	s.heads = newHeads(core.Store, core.Config.AuditHead, core.Config.Log)
-	s.refusals = newRefusals(s, s.heads)
-	return s
 }

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 const (
@@ -223,3 +222,9 @@ func ForgetTokens(ctx context.Context, core *unit.Core) error {
 	}
 	return nil
 }
+
+// repliesKept is how long a reply token is remembered after its answer, for a receiver that has lost the receipt.
+const repliesKept = time.Hour
+
+// KeptReply says that a token of an ended run has answered, and is remembered for whoever repeats the answer.
+func KeptReply(t parley.Token) bool { return t.Kind == parley.TokenReply && t.RevokedAt != nil }

@@ -5,26 +5,6 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Bring makes somebody who is addressed part of a public channel. Elsewhere E003 says how to add
-// them.
-func Bring(u *unit.Unit, id string, where Place, present *Presence) error {
-	in, err := present.Has(id)
-	if err != nil || in {
-		return err
-	}
-	switch {
-	case where.ReadableByAll():
-		present.Known[id] = true
-		return Join(u, where.Conversation, id)
-	case where.FixedMembers():
-		return parley.Errorf(parley.BadInput, "%s does not take part in this conversation", id).
-			Suggest("its members are fixed: write to %s directly, or use a channel", id)
-	default:
-		return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, where.Title()).
-			Suggest("add them first: parley conv add %s %s", where.Name, id)
-	}
-}
-
 // Presence knows who is in a conversation and asks the store no more than it must.
 type Presence struct {
 	*unit.Unit
@@ -75,4 +55,24 @@ func (p *Presence) all() ([]string, error) {
 		ids[i] = m.Agent
 	}
 	return ids, err
+}
+
+// Bring makes somebody who is addressed part of a public channel. Elsewhere E003 says how to add
+// them.
+func Bring(u *unit.Unit, id string, where Place, present *Presence) error {
+	in, err := present.Has(id)
+	if err != nil || in {
+		return err
+	}
+	switch {
+	case where.ReadableByAll():
+		present.Known[id] = true
+		return Join(u, where.Conversation, id)
+	case where.FixedMembers():
+		return parley.Errorf(parley.BadInput, "%s does not take part in this conversation", id).
+			Suggest("its members are fixed: write to %s directly, or use a channel", id)
+	default:
+		return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, where.Title()).
+			Suggest("add them first: parley conv add %s %s", where.Name, id)
+	}
 }

@@ -1,11 +1,18 @@
 package conversations
 
 import (
+	"encoding/json"
 	"errors"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
+
+// Join makes an agent a member that has read everything so far.
+func Join(u *unit.Unit, c parley.Conversation, id string) error {
+	u.Note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
+	return SaveMember(u.Tx, parley.Member{Conversation: c.ID, Agent: id, JoinedAt: u.Now, ReadSeq: c.LastSeq})
+}
 
 func JoinIn(u *unit.Unit, p Place) error {
 	if p.Joined {
@@ -49,4 +56,29 @@ func EverywhereAlready(id string) error {
 
 func notAMember(id string, p Place) error {
 	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title()).Suggest("see who its members are")
+}
+
+// MaxUnread is where counting unread messages ends.
+const MaxUnread = 10_000
+
+func See(u *unit.Unit, c parley.Conversation) (parley.ConversationView, error) {
+	view := parley.ConversationView{Conversation: c}
+	members, err := u.Members().List(c.ID)
+	for _, m := range members {
+		view.Members = append(view.Members, m.Agent)
+		if m.Agent == u.Me.ID && err == nil {
+			view.Joined, view.ReadSeq = true, m.ReadSeq
+			view.Unread, err = u.Members().Unread(m, MaxUnread)
+		}
+	}
+	return view, err
+}
+
+func MoveCursor(u *unit.Unit, m parley.Member) error {
+	data, err := json.Marshal(map[string]int64{"read_seq": m.ReadSeq})
+	if err != nil {
+		return err
+	}
+	u.Note(parley.Event{Kind: parley.EventCursorMoved, Conversation: m.Conversation, Agent: m.Agent, Data: data})
+	return SaveMember(u.Tx, m)
 }

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Ready is what the caller may take now. Who sleeps is only there for asks, and who is paused or stopped for

@@ -67,15 +67,6 @@ func neededTask(u *unit.Unit, ref string) (*parley.Task, error) {
 	return &t, err
 }
 
-// TaskOfMessage is the task that a message began, or belongs to. ErrNotFound if there is none.
-func TaskOfMessage(u *unit.Unit, m parley.Message) (parley.Task, error) {
-	t, err := u.Tasks().Begun(m.ID)
-	if !errors.Is(err, parley.ErrNotFound) || m.Task == "" {
-		return t, err
-	}
-	return u.Tasks().Get(m.Task)
-}
-
 // MustNotCircle refuses what a new task under another would depend on if that waits for it in turn: a task waits for
 // those it depends on, and for all under it.
 func MustNotCircle(u *unit.Unit, parent *parley.Task, n needs) error {

@@ -1,6 +1,8 @@
 package trees
 
-import "github.com/parley-hub/parley/internal/storage"
+import (
+	"github.com/parley-hub/parley/internal/storage"
+)
 
 // The rows of this package are written here and nowhere else.
 

@@ -1,14 +1,15 @@
 package unit
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"time"
-
-	"github.com/parley-hub/parley/internal/storage"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/index"
 	"github.com/parley-hub/parley/internal/hub/local"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // Core is what every use case needs: the store, the configuration, the clock, what this process remembers, and the rules by which
@@ -45,6 +46,9 @@ func NewCore(store storage.Store, config Config) *Core {
 	return c
 }
 
+// Now is the time to the millisecond, as it is stored.
+func (c *Core) Now() time.Time { return c.Clock.Now().UTC().Truncate(time.Millisecond) }
+
 // AfterCommit wakes those who wait for what has changed.
 func (c *Core) AfterCommit(changes *Changes) {
 	c.Index.Poke()
@@ -55,5 +59,116 @@ func (c *Core) AfterCommit(changes *Changes) {
 	c.Halts.Expect(changes.Halts)
 	for _, line := range changes.Warnings {
 		c.Config.Log.Warn(line)
+	}
+}
+
+// Update runs a use case that changes state, and counts it against the caller's rate. It may run fn
+// twice.
+func (c *Core) Update(ctx context.Context, caller Caller, do Op, fn func(*Unit) error) error {
+	if err := c.Hooks.Admit(caller, do); err != nil {
+		return err
+	}
+	if err := c.Hooks.Limit(ctx, caller); err != nil {
+		return err
+	}
+	if err := c.Hooks.Recovered(ctx); err != nil {
+		return err
+	}
+	return c.Write(ctx, caller, do, fn)
+}
+
+// Write is update for changes that do not count against the caller's rate.
+func (c *Core) Write(ctx context.Context, caller Caller, do Op, fn func(*Unit) error) error {
+	if err := c.Hooks.Admit(caller, do); err != nil {
+		return err
+	}
+	begun, err := c.Hooks.Count(ctx, caller, do)
+	if err != nil {
+		return err
+	}
+	defer begun.End()
+	now := c.Now()
+	var committed *Unit
+	err = c.Store.Update(ctx, func(tx storage.Tx) error {
+		u := c.NewUnit(tx)
+		u.Now = now
+		committed = u
+		if err := u.enterFor(caller, do); err != nil {
+			return err
+		}
+		if err := fn(u); err != nil {
+			return err
+		}
+		if u.endsAs != "" {
+			u = u.As(parley.Agent{ID: u.endsAs})
+		}
+		for _, finish := range c.Hooks.BeforeCommit {
+			if err := finish(u); err != nil {
+				return err
+			}
+		}
+		return u.WriteEvents()
+	})
+	if err != nil {
+		return c.refuse(committed, caller, c.Explain(ctx, caller, err))
+	}
+	for _, react := range c.Hooks.AfterCommit {
+		react(committed.Changes)
+	}
+	return nil
+}
+
+// ViewBytes is how much one use case of an agent reads at once.
+const ViewBytes = 16 << 20
+
+// View runs a use case that only reads.
+func (c *Core) View(ctx context.Context, caller Caller, do Op, fn func(*Unit) error) error {
+	if err := c.Hooks.Admit(caller, do); err != nil {
+		return err
+	}
+	begun, err := c.Hooks.Count(ctx, caller, do)
+	if err != nil {
+		return err
+	}
+	defer begun.End()
+	var u *Unit
+	err = c.Store.View(ctx, func(tx storage.Tx) error {
+		u = c.NewUnit(tx)
+		if err := u.enterFor(caller, do); err != nil {
+			return err
+		}
+		if !u.SeesAll() {
+			u.Bound(ViewBytes)
+		}
+		return fn(u)
+	})
+	return c.refuse(u, caller, c.Explain(ctx, caller, err))
+}
+
+// refuse notes an error that is the refusal of a known caller, and returns it.
+func (c *Core) refuse(u *Unit, caller Caller, err error) error {
+	if err != nil && u != nil && u.Me.ID != "" {
+		caller.Agent = cmp.Or(u.endsAs, u.Me.ID)
+		c.Hooks.Refused(caller, err)
+	}
+	return err
+}
+
+// Me is the participant that calls. Any credential is good for it.
+func (c *Core) Me(ctx context.Context, caller Caller) (me parley.Agent, err error) {
+	err = c.View(ctx, caller, OpIdentify, func(u *Unit) error {
+		me = u.Me
+		return nil
+	})
+	return me, err
+}
+
+// Wrote tells the observer of a message that was posted since a moment.
+func (c *Core) Wrote(since time.Time) { c.Config.Observer.Wrote(time.Since(since)) }
+
+// Read tells the observer of messages that were read since a moment, unless that has failed.
+func (c *Core) Read(since time.Time, err *error) {
+	if *err == nil {
+		c.Config.Observer.Read(time.Since(since))
 	}
 }

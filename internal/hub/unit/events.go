@@ -1,9 +1,6 @@
 package unit
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/parley-hub/parley"
 )
 
@@ -26,8 +23,4 @@ func Unsettles(e parley.Event) bool {
 	default:
 		return false
 	}
-}
-
-func SortBySeq(list []parley.Message) {
-	slices.SortFunc(list, func(a, b parley.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }

@@ -116,9 +116,3 @@ func (u Underway) Found() { u.found() }
 
 // End says that the call is over, answer included.
 func (u Underway) End() { u.end() }
-
-// Counted is the caller of a call that is counted already.
-func (c Caller) Counted() Caller {
-	c.IsCounted = true
-	return c
-}

@@ -1,7 +1,6 @@
 package unit
 
 import (
-	"context"
 	"slices"
 
 	"github.com/parley-hub/parley"
@@ -65,9 +64,6 @@ const (
 	HeldSupervised Holding = "supervised and strict"
 )
 
-// InProcess reports whether the caller is a part of this program: it did not call from outside, and has no credential.
-func (c Caller) InProcess() bool { return c.Token == "" && c.Scopes == nil }
-
 func (o Operation) Admits(caller Caller) error {
 	switch {
 	case o.Who == Itself:
@@ -84,24 +80,6 @@ func (o Operation) Admits(caller Caller) error {
 	case o.Who == LocalOwner && !caller.Local:
 		return parley.Errorf(parley.NotPermitted, "this can be done on the hub's own machine only").
 			Suggest("call it by the hub's socket")
-	}
-	return nil
-}
-
-// Me is the participant that calls. Any credential is good for it.
-func (c *Core) Me(ctx context.Context, caller Caller) (me parley.Agent, err error) {
-	err = c.View(ctx, caller, OpIdentify, func(u *Unit) error {
-		me = u.Me
-		return nil
-	})
-	return me, err
-}
-
-// mayDo refuses an operation for owners to everybody else.
-func (u *Unit) mayDo(do Op) error {
-	rule := do.Rule()
-	if rule.Who == Owner || rule.Who == LocalOwner {
-		return u.MustOwn(rule.Act)
 	}
 	return nil
 }

@@ -6,10 +6,6 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Op names an operation of the hub. Every use case passes one to update, write or view, which ask the table of
-// operations whether the caller may do it. A use case without an operation does not compile.
-type Op string
-
 // The operations. HTTP routes have the same names.
 const (
 	OpPostMessage   Op = "post-message"
@@ -127,6 +123,10 @@ const (
 	OpSignIn   Op = "sign-in"
 	OpItself   Op = "itself" // work that the hub does by itself
 )
+
+// Op names an operation of the hub. Every use case passes one to update, write or view, which ask the table of
+// operations whether the caller may do it. A use case without an operation does not compile.
+type Op string
 
 // operationTable is the table: what each operation demands of its caller.
 var operationTable = map[Op]Operation{

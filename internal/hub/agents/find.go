@@ -1,0 +1,47 @@
+package agents
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Agent finds a participant that has not been removed.
+func Agent(u *unit.Unit, name string) (parley.Agent, error) {
+	a, err := FindAgent(u, name)
+	if errors.Is(err, parley.ErrNotFound) {
+		return a, unit.Unknown{Noun: "agent", Name: name}
+	}
+	if err == nil && a.RemovedAt != nil {
+		return a, WasRemoved(a.Name)
+	}
+	return a, err
+}
+
+// FindAgent finds a participant, also one that was removed, by what a caller has written: a name, or @name as lists show it.
+// parley.ErrNotFound if there is none.
+func FindAgent(u *unit.Unit, name string) (parley.Agent, error) {
+	a, err := u.Agents().Find(name)
+	if rest, at := strings.CutPrefix(name, "@"); at && errors.Is(err, parley.ErrNotFound) {
+		return u.Agents().Find(rest)
+	}
+	return a, err
+}
+
+// Named is the id of a participant, also of one that was removed, or nothing for nothing.
+func Named(u *unit.Unit, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	a, err := FindAgent(u, name)
+	if errors.Is(err, parley.ErrNotFound) {
+		return "", unit.Unknown{Noun: "agent", Name: name}
+	}
+	return a.ID, err
+}
+
+func WasRemoved(name string) *parley.Error {
+	return parley.Errorf(parley.Unavailable, "%s was removed", name).Because(parley.Gone).Suggest("write to somebody else")
+}

@@ -1,0 +1,65 @@
+package agents
+
+import (
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Manager resolves a manager and refuses a chain of managers that leads back.
+func Manager(u *unit.Unit, id, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	boss, err := Agent(u, name)
+	if err != nil {
+		return "", err
+	}
+	if boss.Kind == parley.KindSystem {
+		return "", parley.Errorf(parley.BadInput, "%s manages nobody", boss.ID).Suggest("name an agent or a person")
+	}
+	first := boss.ID
+	for seen := map[string]bool{id: true}; ; {
+		if seen[boss.ID] {
+			return "", parley.Errorf(parley.BadInput, "%s cannot be managed by %s: the chain of managers leads back to %s", id, first, boss.ID).
+				Suggest("choose a manager who does not report to it")
+		}
+		seen[boss.ID] = true
+		if boss.Manager == "" {
+			return first, nil
+		}
+		if boss, err = u.Agents().Find(boss.Manager); err != nil {
+			return "", err
+		}
+	}
+}
+
+func Manages(u *unit.Unit, agent string) (bool, error) {
+	a, err := u.Agents().Find(agent)
+	return err == nil && a.Manager == u.Me.ID, err
+}
+
+// Responsible are the people who are told of an agent: its manager, or else all owners.
+func Responsible(u *unit.Unit, a parley.Agent) ([]string, error) {
+	all, err := u.Agents().List()
+	if err != nil {
+		return nil, err
+	}
+	var owners []string
+	for _, p := range all {
+		switch {
+		case p.Kind != parley.KindHuman || p.RemovedAt != nil:
+		case p.ID == a.Manager:
+			return []string{p.ID}, nil
+		case p.Access == parley.AccessOwner:
+			owners = append(owners, p.ID)
+		}
+	}
+	return slices.Clip(owners), nil
+}
+
+// PersonOrOwners is a participant, if it is a person, or else the owners.
+func PersonOrOwners(u *unit.Unit, id string) ([]string, error) {
+	return Responsible(u, parley.Agent{Profile: parley.Profile{Manager: id}})
+}

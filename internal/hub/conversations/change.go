@@ -1,0 +1,83 @@
+package conversations
+
+import (
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+func Alter(u *unit.Unit, p *Place, to parley.ConversationChange) error {
+	if to.Name != nil || to.DisplayName != nil {
+		if err := rename(u, p, to.Name, to.DisplayName); err != nil {
+			return err
+		}
+	}
+	if to.Answers != nil {
+		if err := setAnswers(u, p, to.Answers.Stored()); err != nil {
+			return err
+		}
+	}
+	if to.Topic != nil || to.Archived != nil {
+		if err := mustBeIn(u, *p); err != nil {
+			return err
+		}
+	}
+	if to.Topic != nil {
+		p.Topic = *to.Topic
+		if err := save(u, &p.Conversation, "topic"); err != nil {
+			return err
+		}
+	}
+	if to.Archived == nil || *to.Archived == (p.ArchivedAt != nil) {
+		return nil
+	}
+	return SetArchived(u, &p.Conversation, *to.Archived)
+}
+
+// setAnswers says who answers from now on when several are woken. Who is told that it is its turn looks again.
+func setAnswers(u *unit.Unit, p *Place, to parley.Answers) error {
+	if p.Kind != parley.Channel && p.Kind != parley.Group {
+		return parley.Errorf(parley.BadInput, "in a %s only one is woken at a time", p.Kind).Suggest("use a channel")
+	}
+	if err := MustRun(u, *p, "say who answers there"); err != nil || p.Answers == to {
+		return err
+	}
+	p.Answers = to
+	return save(u, &p.Conversation, "answers")
+}
+
+func SetArchived(u *unit.Unit, c *parley.Conversation, archived bool) error {
+	c.ArchivedAt = nil
+	if archived {
+		c.ArchivedAt = &u.Now
+	}
+	return save(u, c, "archived_at")
+}
+
+// save stores a changed conversation and says which field it was.
+func save(u *unit.Unit, c *parley.Conversation, field string) error {
+	c.UpdatedAt = u.Now
+	data, err := json.Marshal(map[string]string{"field": field})
+	if err != nil {
+		return err
+	}
+	u.Note(parley.Event{Kind: parley.EventConversationChanged, Conversation: c.ID, Data: data})
+	return SaveRow(u.Tx, *c)
+}
+
+func mustBeIn(u *unit.Unit, p Place) error {
+	if p.Joined || u.SeesAll() {
+		return nil
+	}
+	return parley.Errorf(parley.NotPermitted, "%s does not take part in %s", u.Me.ID, p.Title()).Suggest("join it first")
+}
+
+// MustRun lets a conversation's creator and owners pass.
+func MustRun(u *unit.Unit, p Place, act string) error {
+	if p.CreatedBy == u.Me.ID && p.Joined || u.SeesAll() {
+		return nil
+	}
+	return parley.Errorf(parley.NotPermitted, "only the creator of %s and owners may %s", p.Title(), act).
+		Suggest("ask %s", p.CreatedBy)
+}

@@ -1,0 +1,152 @@
+package conversations
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// CheckNewConversation returns what is to be made, by the name that it will have.
+func CheckNewConversation(n parley.NewConversation) (parley.NewConversation, error) {
+	var err error
+	if n.Name == "" || n.DisplayName == "" {
+		n.Name, n.DisplayName, err = parley.ConversationName(n.Name + n.DisplayName)
+	} else if err = parley.CheckChannelName(n.Name); err == nil {
+		n.DisplayName, err = parley.ConversationDisplay(n.Name, n.DisplayName)
+	}
+	if err := errors.Join(err, parley.CheckTopic(n.Topic), n.Answers.Check()); err != nil {
+		return n, parley.AsError(err)
+	}
+	if len(n.With) > unit.MaxWith {
+		return n, parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), unit.MaxWith).
+			Because(parley.TooLarge).Suggest("add the others afterwards")
+	}
+	return n, nil
+}
+
+// Invited are the ids of the caller and of those whom it names, each once.
+func Invited(u *unit.Unit, names []string) ([]string, error) {
+	ids := []string{u.Me.ID}
+	for _, name := range names {
+		a, err := agents.Agent(u, name)
+		if err != nil {
+			return nil, err
+		}
+		if a.Kind == parley.KindSystem {
+			return nil, EverywhereAlready(a.ID)
+		}
+		if !slices.Contains(ids, a.ID) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids, nil
+}
+
+func NewConversation(n parley.NewConversation) parley.Conversation {
+	c := parley.Conversation{
+		Name: n.Name, DisplayName: n.DisplayName, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public, Answers: n.Answers.Stored(),
+	}
+	if n.Group {
+		c.Kind = parley.Group
+	}
+	if n.Group || n.Private {
+		c.Visibility = parley.Private
+	}
+	return c
+}
+
+// BroadcastChannel is where what is for everybody is said.
+const BroadcastChannel = "broadcast"
+
+// Create stores a conversation with its first members, the caller among them. Nobody can make the channel for broadcasts:
+// its creator would read what is said to everybody.
+func Create(u *unit.Unit, c parley.Conversation, ids []string) (Place, error) {
+	if c.Name == BroadcastChannel {
+		return Place{}, NameTaken(c.Name)
+	}
+	return CreateNamed(u, c, ids)
+}
+
+// CreateNamed is create for any name.
+func CreateNamed(u *unit.Unit, c parley.Conversation, ids []string) (Place, error) {
+	if err := access.MayCreate(u, c.Kind); err != nil {
+		return Place{}, err
+	}
+	c.ID, c.CreatedBy, c.CreatedAt, c.UpdatedAt = unit.NewID(), u.Me.ID, u.Now, u.Now
+	if c.Name != "" {
+		var err error
+		if c.NameRank, err = freeRank(u, c.Name, c.ID); err != nil {
+			return Place{}, err
+		}
+	}
+	if err := InsertRow(u.Tx, c); err != nil {
+		return Place{}, err
+	}
+	u.Note(parley.Event{Kind: parley.EventConversationCreated, Conversation: c.ID})
+	for _, id := range ids {
+		m := parley.Member{Conversation: c.ID, Agent: id, JoinedAt: u.Now}
+		if err := SaveMember(u.Tx, m); err != nil {
+			return Place{}, err
+		}
+		u.Note(parley.Event{Kind: parley.EventMemberJoined, Conversation: c.ID, Agent: id})
+	}
+	return Place{Conversation: c, Joined: true}, nil
+}
+
+func ToOneself(id string) error {
+	return parley.Errorf(parley.BadInput, "%s cannot write to itself", id).Suggest("name another participant")
+}
+
+func ToSystem(id string) error {
+	return parley.Errorf(parley.BadInput, "%s takes no messages", id).Suggest("name an agent or a person")
+}
+
+// Direct finds or opens the conversation of the caller and the others named.
+func Direct(u *unit.Unit, names []string, ephemeral bool) (Place, error) {
+	ids := []string{u.Me.ID}
+	for _, name := range names {
+		a, err := agents.Agent(u, name)
+		if err != nil {
+			return Place{}, err
+		}
+		if a.Kind == parley.KindSystem {
+			return Place{}, ToSystem(a.ID)
+		}
+		if !slices.Contains(ids, a.ID) {
+			ids = append(ids, a.ID)
+		}
+	}
+	if len(ids) == 1 {
+		return Place{}, ToOneself(u.Me.ID)
+	}
+	c := parley.Conversation{Kind: parley.Group, Visibility: parley.Private, Set: parley.SetKey(ids)}
+	switch {
+	case ephemeral:
+		c.Kind = parley.Ephemeral
+	case len(ids) == 2:
+		c.Kind = parley.DM
+	}
+	if ephemeral {
+		return Create(u, c, ids)
+	}
+	found, err := u.Conversations().FindSet(c.Set)
+	if errors.Is(err, parley.ErrNotFound) {
+		return Create(u, c, ids)
+	}
+	return Place{Conversation: found, Joined: true}, err
+}
+
+// Dm finds or opens the DM of two participants.
+func Dm(u *unit.Unit, a, b string) (parley.Conversation, error) {
+	set := parley.SetKey([]string{a, b})
+	c, err := u.Conversations().FindSet(set)
+	if !errors.Is(err, parley.ErrNotFound) {
+		return c, err
+	}
+	p, err := Create(u, parley.Conversation{Kind: parley.DM, Visibility: parley.Private, Set: set}, []string{a, b})
+	return p.Conversation, err
+}

@@ -1,3 +1,0 @@
-package deliveries
-
-const DueBatch = 100

@@ -1,0 +1,55 @@
+package deliveries
+
+import (
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+var troubles = map[parley.Failure]struct {
+	code   parley.Code
+	reason string
+}{
+	parley.FailureLost:    {parley.Unavailable, "whoever had it is gone"},
+	parley.FailureBusy:    {parley.Unavailable, "it has too much to do"},
+	parley.FailureServer:  {parley.DependencyFailed, "what it needs has failed"},
+	parley.FailureNoStart: {parley.Unavailable, "it could not be started"},
+	parley.FailureStopped: {parley.Unavailable, "it was stopped"},
+	parley.FailureFinal:   {parley.DependencyFailed, "it failed"},
+}
+
+const MaxAfter = 24 * time.Hour
+
+func CheckTrouble(t parley.Trouble) (parley.Trouble, error) {
+	unit.SetDefault(&t.Failure, parley.FailureFinal)
+	switch {
+	case !t.Failure.Known():
+		return t, parley.Errorf(parley.BadInput, "unknown failure %q", t.Failure).Suggest("use lost, busy, server, nostart or final")
+	case t.After < 0 || t.After > MaxAfter:
+		return t, parley.Errorf(parley.BadInput, "the next try is in %s", t.After).Suggest("say 0s to %s", MaxAfter)
+	}
+	t.Reason = unit.Storable(t.Reason)
+	return t, nil
+}
+
+func Failed(recipient string, t parley.Trouble) *parley.Error {
+	kind := troubles[t.Failure]
+	reason := kind.reason
+	if t.Reason != "" {
+		reason = t.Reason
+	}
+	return parley.Errorf(kind.code, "%s%s%s", recipient, DidNot, reason)
+}
+
+// DidNot stands between whoever has failed and why.
+const DidNot = " did not do this: "
+
+// Sentence is an error in words. Its reason may be the recipient's, or what its program has printed.
+func Sentence(e *parley.Error, recipient string) parley.Wording {
+	w := parley.Framed(recipient, e.Sentence()).Own(unit.MissingStop(e.Message))
+	if e.Suggestion != "" {
+		w = w.Own(" Hint: ").Quote("", e.Suggestion).Own(unit.MissingStop(e.Suggestion))
+	}
+	return w
+}

@@ -1,0 +1,82 @@
+package deliveries
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// NotHeld keeps what one consumer has from being given back by another. People hold nothing: what they
+// have fetched is theirs.
+func NotHeld(d parley.Delivery) error {
+	return parley.Errorf(parley.BadInput, "message %s is not held by the lease given", d.ShortName()).Because(parley.Conflict).
+		Suggest("give back what was taken, with its lease")
+}
+
+// Each does something to the caller's deliveries of some messages.
+func Each(u *unit.Unit, lease string, messages []string, do func(*parley.Delivery) error) (list []parley.Delivery, err error) {
+	if len(messages) == 0 || len(messages) > MostTaken {
+		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", MostTaken)
+	}
+	if list, err = mine(u, messages); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if held := list[i].Lease; lease != "" && held != "" && held != lease {
+			return nil, leaseOver(lease)
+		}
+		if err := do(&list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// mine are the caller's deliveries of some messages, by seq.
+func mine(u *unit.Unit, messages []string) ([]parley.Delivery, error) {
+	list, err := u.Deliveries().GetAll(u.Me.ID, messages)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range messages {
+		if !slices.ContainsFunc(list, func(d parley.Delivery) bool { return strings.EqualFold(d.Message, id) }) {
+			return nil, unit.Unknown{Noun: "message", Name: id}
+		}
+	}
+	return list, nil
+}
+
+func leaseOver(lease string) error {
+	return parley.Errorf(parley.BadInput, "the lease %s is over", lease).Because(parley.Conflict).
+		Suggest("take again: what it held is back in the inbox, or with somebody else")
+}
+
+// Leased are the caller's deliveries of one lease. E003 if there are none any more.
+func Leased(u *unit.Unit, lease string) ([]parley.Delivery, error) {
+	list, err := u.Queue().Leased(lease)
+	if err != nil && !errors.Is(err, parley.ErrNotFound) {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.Recipient != u.Me.ID })
+	if len(list) == 0 {
+		return nil, leaseOver(lease)
+	}
+	return list, nil
+}
+
+// Extend makes the lease of deliveries last from now on for a while.
+func Extend(u *unit.Unit, list []parley.Delivery, length time.Duration) error {
+	now, err := u.Queue().Now()
+	for i := range list {
+		after := list[i]
+		after.Until = now.After(length)
+		if err == nil {
+			err = Keep(u, &list[i], after)
+		}
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package runs
+
+import (
+	"encoding/json"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Step takes a run to another state and writes the event. It is the only place where the state of a run
+// changes. edit sets what goes with it.
+func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
+	if !r.State.May(to) {
+		return parley.Errorf(parley.BadInput, "run %s is %s and cannot become %s", r.ID, r.State, to).
+			Because(parley.Conflict).Suggest("look at what has become of it")
+	}
+	after := *r
+	after.State = to
+	switch {
+	case !to.Live():
+		after.EndedAt = &u.Now
+	case after.StartedAt == nil:
+		after.StartedAt = &u.Now
+	}
+	if edit != nil {
+		edit(&after)
+	}
+	if err := KeepRun(u, r, after); err != nil {
+		return err
+	}
+	return NoteRun(u, after)
+}
+
+// KeepRun writes what a run has become.
+func KeepRun(u *unit.Unit, r *parley.Run, after parley.Run) error {
+	err := u.Runs().Put(after)
+	if err == nil {
+		*r = after
+	}
+	return err
+}
+
+// SetProcess says by which process a run goes on, or that there is none.
+func SetProcess(u *unit.Unit, r *parley.Run, p parley.Process) error {
+	after := *r
+	after.Process = p
+	return KeepRun(u, r, after)
+}
+
+// NoteRun tells those who follow where a run stands: owners, and the agent itself, which was there unless the run
+// is lost.
+func NoteRun(u *unit.Unit, r parley.Run) error {
+	data, err := json.Marshal(struct {
+		Run          string          `json:"run"`
+		Number       int64           `json:"number,omitempty"`
+		State        parley.RunState `json:"state"`
+		Conversation string          `json:"conversation"`
+		Runtime      string          `json:"runtime"`
+		Attempt      int             `json:"attempt"`
+		Answer       string          `json:"answer,omitempty"`
+		Cancel       string          `json:"cancel,omitempty"`
+		Failure      *parley.Error   `json:"failure,omitempty"`
+	}{r.ID, r.Number, r.State, r.Conversation, r.Runtime, r.Attempt, r.Answer, r.Cancel, r.Failure})
+	u.Note(parley.Event{Kind: parley.EventRun(r.State), Agent: r.Agent, Data: data})
+	if r.State != parley.RunLost {
+		u.Core.Attendance.Glimpsed(r.Agent, u.Now)
+	}
+	return err
+}
+
+// Begin takes a run from starting to running, and what woke it from delivered to seen.
+func Begin(u *unit.Unit, r *parley.Run, p parley.Process) error {
+	if err := Step(u, r, parley.RunRunning, func(r *parley.Run) { r.Process = p }); err != nil {
+		return err
+	}
+	list, err := u.Queue().Leased(r.ID)
+	for i := range list {
+		if err == nil && list[i].State == parley.DeliveryDelivered {
+			err = deliveries.Move(u, &list[i], parley.DeliverySeen, nil)
+		}
+	}
+	return err
+}
+
+// Cancel says that a run is to end. Whoever is at it looks.
+func Cancel(u *unit.Unit, r *parley.Run, reason string) error {
+	after := *r
+	after.Cancel = reason
+	if err := KeepRun(u, r, after); err != nil {
+		return err
+	}
+	u.Wake(r.Agent)
+	return NoteRun(u, *r)
+}
+
+// SeeQuiet marks what wakes nobody as seen, where a run's context includes it.
+func SeeQuiet(u *unit.Unit, r parley.Run, from, upTo int64) error {
+	if upTo == 0 {
+		return nil
+	}
+	list, err := u.Deliveries().Between(r.Conversation, r.Agent, from-1, upTo, deliveries.MostTaken)
+	for i := range list {
+		if err == nil && list[i].Ready() && !list[i].Waking {
+			err = deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = r.ID })
+		}
+	}
+	return err
+}
+
+// EraseToken erases the token of a run, but for one of a webhook that has answered: whoever repeats the answer gets its receipt.
+func EraseToken(u *unit.Unit, r parley.Run) error {
+	if r.Runtime == parley.RuntimeWebhook {
+		t, err := u.Tokens().Get(r.ID)
+		if err != nil || access.KeptReply(t) {
+			return unit.IgnoreNotFound(err)
+		}
+	}
+	return unit.IgnoreNotFound(access.EraseToken(u.Tx, r.ID))
+}

@@ -1,0 +1,119 @@
+package tasks
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// taskViewer shows tasks to the caller, and remembers what it has seen under which.
+type taskViewer struct {
+	*unit.Unit
+	groves map[string]subtree // by each task in them
+}
+
+func NewViewer(u *unit.Unit) *taskViewer { return &taskViewer{u, map[string]subtree{}} }
+
+func (v *taskViewer) grove(id string) (subtree, error) {
+	if g, known := v.groves[id]; known {
+		return g, nil
+	}
+	g, err := FindSubtree(v.Unit, id)
+	if err == nil {
+		g.spent, err = v.Tasks().Spent(id)
+	}
+	for _, t := range g.Under(id) {
+		v.groves[t.ID] = g
+	}
+	v.groves[id] = g
+	return g, err
+}
+
+// View is a task as the caller sees it.
+func (v *taskViewer) View(t parley.Task) (parley.TaskView, error) {
+	g, err := v.grove(t.ID)
+	if err != nil {
+		return parley.TaskView{}, err
+	}
+	view := parley.TaskView{Usage: g.used(t.ID), Elapsed: v.Now.Sub(t.CreatedAt)}
+	if t.EndedAt != nil {
+		view.Elapsed = t.EndedAt.Sub(t.CreatedAt)
+	}
+	for _, sub := range g.children[t.ID] {
+		view.Subtasks = append(view.Subtasks, sub.ID)
+	}
+	if !t.Status.Ended() {
+		if view.WaitsOn, err = WaitsOn(v.Unit, t); err != nil {
+			return view, err
+		}
+	}
+	view.Task, err = cut(v.Unit, t)
+	return view, err
+}
+
+// cut leaves out of a task what is above it, where the caller may not see that.
+func cut(u *unit.Unit, t parley.Task) (parley.Task, error) {
+	if u.SeesAll() {
+		return t, nil
+	}
+	if t.Requester != u.Me.ID {
+		t.CallbackTo, t.Callback = "", ""
+	}
+	if t.Parent == "" {
+		return t, nil
+	}
+	parent, err := u.Tasks().Get(t.Parent)
+	if err != nil {
+		return t, err
+	}
+	if sees, err := SeesTask(u, parent); err != nil || sees {
+		return t, err
+	}
+	t.Parent, t.Root, t.Depth = "", t.ID, 0
+	return t, nil
+}
+
+// WaitsOn is what an open task waits for.
+func WaitsOn(u *unit.Unit, t parley.Task) (w parley.WaitsOn, err error) {
+	children, err := u.Tasks().OpenChildren(t.ID)
+	if err != nil {
+		return w, err
+	}
+	for _, sub := range children {
+		w.Subtasks = append(w.Subtasks, sub.ID)
+	}
+	pending, err := u.Approvals().InTask(t.ID)
+	if err != nil {
+		return w, err
+	}
+	if len(pending) > 0 {
+		w.Approval, w.Number = pending[0].ID, pending[0].Number
+	}
+	needed, err := u.Tasks().GetAll(t.DependsOn)
+	for _, n := range needed {
+		if n.Status != parley.TaskCompleted {
+			w.After = append(w.After, n.ID)
+		}
+	}
+	return w, err
+}
+
+func ViewAll(u *unit.Unit, list []parley.Task) ([]parley.TaskView, error) {
+	v, views := NewViewer(u), make([]parley.TaskView, 0, len(list))
+	// What is further up first: others of the list may be under it, and need not be looked for again.
+	for _, t := range slices.SortedFunc(slices.Values(list), func(a, b parley.Task) int { return cmp.Compare(a.Depth, b.Depth) }) {
+		if _, err := v.grove(t.ID); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range list {
+		view, err := v.View(t)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, view)
+	}
+	return views, nil
+}

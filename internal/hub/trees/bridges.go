@@ -1,0 +1,76 @@
+package trees
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// MustSpeakNowhere refuses to remove an agent that a bridge lists: it would list nobody then, under a name that stays reserved.
+func MustSpeakNowhere(u *unit.Unit, id string) error {
+	trees, err := u.Bridges().List()
+	if err != nil {
+		return err
+	}
+	for _, b := range trees {
+		if !b.Speaks(id) {
+			continue
+		}
+		refused := parley.Errorf(parley.BadInput, "%s may speak through the bridge %s", id, b.ID).Because(parley.Conflict)
+		others := slices.DeleteFunc(slices.Clone(b.Agents), func(other string) bool { return other == id })
+		if len(others) == 0 {
+			return refused.Suggest("nobody else may: remove the bridge first: parley bridge remove %s", b.ID)
+		}
+		return refused.Suggest("take it out first: parley bridge set %s --agents %s", b.ID, strings.Join(others, ","))
+	}
+	return nil
+}
+
+// Bridge finds one for an owner.
+func Bridge(u *unit.Unit, id string) (view parley.BridgeView, err error) {
+	b, err := u.Bridges().Get(id)
+	if errors.Is(err, parley.ErrNotFound) {
+		err = unit.Unknown{Noun: "bridge", Name: id}
+	}
+	return ViewBridge(u, b), err
+}
+
+// ViewBridge adds what a bridge is doing. One that is to do nothing is kept from nothing.
+func ViewBridge(u *unit.Unit, b parley.Bridge) parley.BridgeView {
+	view := parley.BridgeView{Bridge: b, Status: u.Core.BridgeStates.Look(b.ID)}
+	if about := view.Status.Added; !about.IsZero() && !about.Equal(b.CreatedAt) { // a removed bridge had this id
+		view.Status = parley.BridgeStatus{}
+	}
+	if b.Paused {
+		view.Status.Trouble, view.Status.Stopped = "", false
+	}
+	view.State = view.Doing()
+	return view
+}
+
+// MustBeApart refuses a tree inside of another one, or around it: what one bridge writes, the other would find. So it is with
+// the hub's own home. Those that run elsewhere may be on other machines, and are compared with each other only.
+func MustBeApart(u *unit.Unit, b parley.Bridge, all []parley.Bridge) error {
+	for _, other := range all {
+		if other.Outside == b.Outside && overlap(other.Root, b.Root) {
+			return parley.Errorf(parley.BadInput, "%s and %s, the tree of the bridge %s, are one inside of the other", b.Root, other.Root, other.ID).
+				Because(parley.Conflict).Suggest("join each tree by its own root, none of which is in another")
+		}
+	}
+	if home := u.Core.Config.About.Home; !b.Outside && home != "" && overlap(home, b.Root) {
+		return parley.Errorf(parley.BadInput, "%s and the hub's home %s are one inside of the other", b.Root, home).
+			Because(parley.Conflict).Suggest("put the tree beside the home")
+	}
+	return nil
+}
+
+// overlap says whether one of two directories is in the other, or is it.
+func overlap(a, b string) bool { return inside(a, b) || inside(b, a) }
+
+func inside(inner, outer string) bool {
+	return inner == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
+}

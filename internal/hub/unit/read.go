@@ -1,3 +1,0 @@
-package unit
-
-const ReadBatch = 200
