@@ -15,35 +15,36 @@ import (
 )
 
 const (
-	// indexBatch and indexWords are how many messages, and of long ones how many words, are added in one
-	// update: posts wait behind it.
+	// indexBatch is how many messages, and indexWords how many words of long messages, one update adds. Both are small because
+	// posts wait for the update.
 	indexBatch = 128
 	indexWords = 10_000
 	indexPoll  = 2 * time.Second
-	// indexRest is how long the indexer rests for each moment of work while others post. So posting keeps
-	// its pace; the index falls behind and catches up when it is quieter.
+	// indexRest is how many times as long as it worked the indexer rests while participants post. Posting keeps its speed; the
+	// index falls behind and catches up later.
 	indexRest = 8
-	// indexWait is how long a search waits for what its caller has posted.
+	// indexWait is how long a search waits until the caller's last post is in the index.
 	indexWait = time.Second
 )
 
-// Indexer follows the order of messages and adds their words to the search index, after they are stored
-// and apart from it. Documents and the mark of how far it has come are written in one update: a crash
-// leaves neither a gap nor a repeat, and of several indexers on one store each batch is written by one.
+// Indexer reads messages in their order and adds their words to the search index, after the messages are stored. One update
+// writes the words of a batch together with the mark up to which the index is complete. So a crash leaves neither a gap nor
+// a repeat, and when several processes index one store, only one of them writes each batch.
 type Indexer struct {
 	store storage.Store
 	log   *slog.Logger
 	wake  chan struct{}
-	hurry chan struct{} // somebody waits
+	hurry chan struct{} // a search waits
 
 	mu      sync.Mutex
 	running bool
 	waiters int
-	reached int64            // all messages up to here are in the index
-	moved   chan struct{}    // closed and replaced when reached moves
-	last    map[string]int64 // the newest message of each agent that has posted here
+	reached int64            // the last message in the index
+	moved   chan struct{}    // closed and replaced when reached grows
+	last    map[string]int64 // the last message of each agent that posted through this process
 }
 
+// NewIndexer returns an indexer. Run starts it.
 func NewIndexer(store storage.Store, log *slog.Logger) *Indexer {
 	return &Indexer{
 		store: store, log: log, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
@@ -51,20 +52,21 @@ func NewIndexer(store storage.Store, log *slog.Logger) *Indexer {
 	}
 }
 
-// Poke says that there may be new messages.
+// Poke tells the indexer that there may be new messages.
 func (x *Indexer) Poke() { local.Signal(x.wake) }
 
-// Posted remembers what an agent will expect to find.
+// Posted remembers the last message of an agent, which the agent's next search should find.
 func (x *Indexer) Posted(m parley.Message) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.last[m.From] = max(x.last[m.From], m.Seq)
 }
 
+// Run indexes messages until ctx ends. It logs the first of several errors in a row and tries again.
 func (x *Indexer) Run(ctx context.Context, started func()) {
 	x.setRunning(true)
 	defer x.setRunning(false)
-	// A poke may be missed: an update failed, or another process wrote.
+	// Look every two seconds too: an update may have failed, or another process may have posted.
 	again := time.NewTicker(indexPoll)
 	defer again.Stop()
 	started()
@@ -90,7 +92,7 @@ func (x *Indexer) setRunning(running bool) {
 	x.running = running
 }
 
-// catchUp indexes what there is. While others post it rests in between, unless somebody waits for it.
+// catchUp indexes all new messages. While participants post it rests between batches, unless a search waits.
 func (x *Indexer) catchUp(ctx context.Context) error {
 	for {
 		began := time.Now()
@@ -99,7 +101,7 @@ func (x *Indexer) catchUp(ctx context.Context) error {
 			return err
 		}
 		if len(x.wake) == 0 {
-			continue // nobody has written meanwhile
+			continue // no new message meanwhile
 		}
 		<-x.wake
 		if !x.awaited() {
@@ -108,6 +110,7 @@ func (x *Indexer) catchUp(ctx context.Context) error {
 	}
 }
 
+// rest waits, but ends early when a search waits.
 func (x *Indexer) rest(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -118,13 +121,14 @@ func (x *Indexer) rest(ctx context.Context, d time.Duration) {
 	}
 }
 
+// awaited reports whether a search waits.
 func (x *Indexer) awaited() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.waiters > 0
 }
 
-// step indexes the next messages and says whether there may be more.
+// step indexes the next batch and reports whether there may be more.
 func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 	var (
 		mark  storage.IndexMark
@@ -155,7 +159,7 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 	docs, upTo := documents(list, rooms)
 	err = x.store.Update(ctx, func(tx storage.Tx) error { return tx.Search().Index(mark, upTo, docs) })
 	if errors.Is(err, parley.ErrTaken) {
-		return true, nil // read again: the mark has moved
+		return true, nil // another process indexed the batch: read the mark again
 	}
 	if err == nil {
 		x.reach(upTo)
@@ -163,7 +167,7 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 	return err == nil, err
 }
 
-// roomsOf are the conversations of messages. One that was deleted meanwhile is left out.
+// roomsOf returns the conversations of messages, without those that were deleted meanwhile.
 func roomsOf(tx storage.Tx, list []parley.Message) (map[string]parley.Conversation, error) {
 	rooms := map[string]parley.Conversation{}
 	for _, m := range list {
@@ -179,8 +183,8 @@ func roomsOf(tx storage.Tx, list []parley.Message) (map[string]parley.Conversati
 	return rooms, nil
 }
 
-// documents are the first messages of a list, as the index keeps them, and the seq of the last of these:
-// at least one message, and no more than have indexWords together. Of what is redacted or damaged nothing is kept.
+// documents returns the index entries of the first messages of a list, and the seq of the last one. It takes at least one
+// message, and no more than have indexWords together. Redacted and damaged messages get no entry.
 func documents(list []parley.Message, rooms map[string]parley.Conversation) (docs []parley.Document, upTo int64) {
 	words := 0
 	for i, m := range list {
@@ -196,7 +200,7 @@ func documents(list []parley.Message, rooms map[string]parley.Conversation) (doc
 	return docs, upTo
 }
 
-// reach tells those who wait how far the index has come.
+// reach notes that the index is complete up to a message, and wakes waiting searches.
 func (x *Indexer) reach(seq int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -207,7 +211,8 @@ func (x *Indexer) reach(seq int64) {
 	}
 }
 
-// Await waits until what an agent has posted last can be found, if the indexer runs at all.
+// Await waits until the index has the last message that an agent posted through this process, but at most indexWait. It
+// returns at once when the indexer does not run.
 func (x *Indexer) Await(ctx context.Context, agent string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -227,7 +232,7 @@ func (x *Indexer) Await(ctx context.Context, agent string) {
 	}
 }
 
-// Behind says whether what an agent has posted last is beyond the mark.
+// Behind reports whether the last message that an agent posted through this process is after the mark.
 func (x *Indexer) Behind(agent string, mark storage.IndexMark) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

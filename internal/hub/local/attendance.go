@@ -7,27 +7,29 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Attendance is which agents are there, as far as this process knows: those that have called lately, and
-// those that have a session open. Only coming and going is written down, not every call.
+// Attendance is which agents are present, as far as this process knows: agents that called lately, and agents with an open
+// session. The hub stores only that an agent came or left, not every call.
 type Attendance struct {
 	Mu     sync.Mutex
 	agents map[string]*attendant
-	Wake   chan struct{} // somebody has come, or left a while ago
+	Wake   chan struct{} // signalled when an agent comes or leaves
 }
 
 type attendant struct {
 	Heard     time.Time
-	Until     time.Time // as long as it is silent, it counts as there
+	Until     time.Time // the end of its presence, unless it calls again
 	Sessions  int
-	working   bool // it says so itself, as long as it is there
-	announced bool // whoever follows the events knows that it is there
-	busy      bool // and that it works
+	working   bool // the agent reported that it works; ends with its presence
+	announced bool // an event announced that it is present
+	busy      bool // an event announced that it works
 }
 
+// NewAttendance returns an attendance without agents.
 func NewAttendance() *Attendance {
 	return &Attendance{agents: map[string]*attendant{}, Wake: make(chan struct{}, 1)}
 }
 
+// Of returns the entry of an agent, and makes one if there is none. The caller holds a.Mu.
 func (a *Attendance) Of(agent string) *attendant {
 	one, known := a.agents[agent]
 	if !known {
@@ -37,21 +39,22 @@ func (a *Attendance) Of(agent string) *attendant {
 	return one
 }
 
-// Heard notes a call that an agent has made itself.
+// Heard notes a call that an agent made itself.
 func (a *Attendance) Heard(agent string, now time.Time) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	a.Note(a.Of(agent), now)
 }
 
-// Glimpsed is heard for an agent that the hub runs: it need not call to be there.
+// Glimpsed notes a sign of an agent that the hub runs. It does not make the agent present, because such an agent is present
+// without calls.
 func (a *Attendance) Glimpsed(agent string, now time.Time) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	a.Of(agent).Heard = now
 }
 
-// Note is heard for one that is known. a.mu is held.
+// Note does what Heard does for an entry that was found. The caller holds a.Mu.
 func (a *Attendance) Note(one *attendant, now time.Time) {
 	one.Heard, one.Until = now, now.Add(parley.AwayAfter)
 	if !one.announced {
@@ -59,7 +62,8 @@ func (a *Attendance) Note(one *attendant, now time.Time) {
 	}
 }
 
-// HeardFor notes a sign of an agent, after which it counts as there for a while. An older sign than is known says nothing.
+// HeardFor notes a sign of an agent at a time, after which the agent is present for a while. It ignores a sign whose time
+// ends before the known one.
 func (a *Attendance) HeardFor(agent string, at time.Time, length time.Duration) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -72,7 +76,7 @@ func (a *Attendance) HeardFor(agent string, at time.Time, length time.Duration) 
 	}
 }
 
-// Works notes whether an agent says that it works.
+// Works notes whether an agent reports that it works.
 func (a *Attendance) Works(agent string, working bool) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -82,7 +86,7 @@ func (a *Attendance) Works(agent string, working bool) {
 	}
 }
 
-// Busy says whether an agent is there and says that it works.
+// Busy reports whether an agent is present and reported that it works.
 func (a *Attendance) Busy(agent string, now time.Time) bool {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -90,10 +94,10 @@ func (a *Attendance) Busy(agent string, now time.Time) bool {
 	return known && one.isBusy(now)
 }
 
-// isBusy says so of one that is known. The lock of the attendance is held.
+// isBusy reports whether the agent is present and reported that it works. The caller holds the lock.
 func (one *attendant) isBusy(now time.Time) bool { return one.working && one.there(now) }
 
-// Left notes that an agent has said it is gone.
+// Left notes that an agent reported its end.
 func (a *Attendance) Left(agent string, now time.Time) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -104,12 +108,12 @@ func (a *Attendance) Left(agent string, now time.Time) {
 	}
 }
 
-// there says whether an agent is there. The lock of the attendance is held.
+// there reports whether the agent is present. The caller holds the lock.
 func (one *attendant) there(now time.Time) bool {
 	return one.Sessions > 0 || now.Before(one.Until)
 }
 
-// Look is whether an agent is there, and when it was last heard of, if it was.
+// Look reports whether an agent is present, and when it last called. The time is nil if the agent never called.
 func (a *Attendance) Look(agent string, now time.Time) (there bool, last *time.Time) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -124,7 +128,7 @@ func (a *Attendance) Look(agent string, now time.Time) (there bool, last *time.T
 	return one.there(now), &heard
 }
 
-// Attends says whether an agent has a session open.
+// Attends reports whether an agent has an open session.
 func (a *Attendance) Attends(agent string) bool {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -132,14 +136,14 @@ func (a *Attendance) Attends(agent string) bool {
 	return known && one.Sessions > 0
 }
 
-// Forget drops what is known of an agent whose id another has taken.
+// Forget removes the entry of an agent whose id another agent has taken.
 func (a *Attendance) Forget(agent string) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	delete(a.agents, agent)
 }
 
-// Changes are those who have come or gone since it was announced.
+// Changes returns the agents whose presence or work differs from what was announced.
 func (a *Attendance) Changes(now time.Time) (changed []string) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -151,7 +155,7 @@ func (a *Attendance) Changes(now time.Time) (changed []string) {
 	return changed
 }
 
-// Announce notes what was announced of an agent.
+// Announce notes what an event announced about an agent.
 func (a *Attendance) Announce(agent string, was Announced) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -159,9 +163,9 @@ func (a *Attendance) Announce(agent string, was Announced) {
 	one.announced, one.busy = was.There, was.Busy
 }
 
-// Announced is what those who follow the events are told of an agent.
+// Announced is what an event says about the presence of an agent.
 type Announced struct{ There, Busy bool }
 
-// LeaveGrace is how long an agent still counts as there when its last session has ended: enough to open
-// another, and less than the second within which others must know.
+// LeaveGrace is how long an agent stays present after its last session ended. It is long enough to open another session, and
+// shorter than the second within which others must see that the agent left.
 const LeaveGrace = 750 * time.Millisecond

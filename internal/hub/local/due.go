@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// Halts knows when something is next due for agents that are paused, stopped or asleep, so that nobody
-// looks at all of them all the time.
+// Halts is when work is next due for agents that are paused, stopped or asleep. The hub looks at these agents only then.
 type Halts struct {
 	mu  sync.Mutex
-	due time.Time // 0: look at once
+	due time.Time // zero: look at once
 }
 
-// never is when nothing is due.
+// never is the due time when nothing is due.
 var never = time.Unix(1<<40, 0)
 
-// Expect notes moments at which something will be due.
+// Expect notes times at which work will be due.
 func (o *Halts) Expect(moments []time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -28,7 +27,7 @@ func (o *Halts) Expect(moments []time.Time) {
 	}
 }
 
-// Begin says whether it is time to look, and notes that somebody does.
+// Begin reports whether it is time to look at halted agents. If so, nothing is due until the next Expect.
 func (o *Halts) Begin(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -39,16 +38,17 @@ func (o *Halts) Begin(now time.Time) bool {
 	return true
 }
 
-// summaryEvery is how often the state of the agents is summed up.
+// summaryEvery is the interval of state summaries.
 const summaryEvery = 15 * time.Minute
 
-// Summaries knows whose state has changed since the last summary. For all others there is nothing to say.
+// Summaries are the agents whose state changed since the last state summary. The other agents need no summary.
 type Summaries struct {
 	mu      sync.Mutex
 	stirred map[string]bool
 	last    time.Time
 }
 
+// Note marks agents as changed.
 func (o *Summaries) Note(agents []string) {
 	if len(agents) == 0 {
 		return
@@ -63,7 +63,7 @@ func (o *Summaries) Note(agents []string) {
 	}
 }
 
-// Take returns whom there is something to say of, once it is time.
+// Take returns the agents that changed, and forgets them, when a summary is due. Before that it returns nil.
 func (o *Summaries) Take(now time.Time) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,12 +75,13 @@ func (o *Summaries) Take(now time.Time) []string {
 	return agents
 }
 
-// Budgets remembers whose runs were held back because they have spent too much, until a person is told.
+// Budgets are the agents whose runs the hub held back because they spent their budget, until a person is notified.
 type Budgets struct {
 	mu   sync.Mutex
 	over map[string]bool
 }
 
+// Note marks an agent as over its budget.
 func (b *Budgets) Note(agent string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,6 +91,7 @@ func (b *Budgets) Note(agent string) {
 	b.over[agent] = true
 }
 
+// Take returns the agents over their budget, and forgets them.
 func (b *Budgets) Take() map[string]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,20 +100,23 @@ func (b *Budgets) Take() map[string]bool {
 	return over
 }
 
-// Turns counts what each agent has taken by priority.
+// Turns counts the deliveries that each agent took by priority.
 type Turns struct {
 	mu    sync.Mutex
 	taken map[string]int
 }
 
+// NewTurns returns a counter at zero.
 func NewTurns() *Turns { return &Turns{taken: map[string]int{}} }
 
+// At returns how many deliveries an agent took by priority.
 func (t *Turns) At(agent string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.taken[agent]
 }
 
+// Move adds to the count of an agent.
 func (t *Turns) Move(agent string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

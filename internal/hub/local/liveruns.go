@@ -8,41 +8,47 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const MostOutput = 256 << 10 // of a run's output, the last
+// MostOutput is how many bytes of a run's output the hub keeps: the last ones.
+const MostOutput = 256 << 10
 
-const MostSaid = 2 << 10 // of what a run says between two events, the last
+// MostSaid is how many bytes of a run's progress text one event holds: the last ones.
+const MostSaid = 2 << 10
 
-// LiveRuns is what is known only in this process of the runs that live in it.
+// LiveRuns are the context, output and progress of the runs that live in this process. No other process knows them.
 type LiveRuns struct {
 	mu   sync.Mutex
 	runs map[string]*LiveRun
-	Wake chan struct{} // one of them has said something
+	Wake chan struct{} // signalled when a run has new progress text
 }
 
+// LiveRun is the memory of one live run.
 type LiveRun struct {
 	agent, Conv string
-	From, UpTo  int64  // the seqs that its context reaches from and to
+	From, UpTo  int64  // the first and the last seq of its context
 	Output      []byte // raw
-	Said        string // and not told yet
+	Said        string // progress text that no event holds yet
 }
 
+// NewLiveRuns returns an empty set of runs.
 func NewLiveRuns() *LiveRuns {
 	return &LiveRuns{runs: map[string]*LiveRun{}, Wake: make(chan struct{}, 1)}
 }
 
+// Add adds a run that starts.
 func (l *LiveRuns) Add(r parley.Run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.runs[r.ID] = &LiveRun{agent: r.Agent, Conv: r.Conversation}
 }
 
+// Drop removes a run that ended.
 func (l *LiveRuns) Drop(run string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.runs, run)
 }
 
-// Forget drops what a run, and those in a conversation, have put out so far.
+// Forget drops the output and the progress of a run, and of all runs in a conversation.
 func (l *LiveRuns) Forget(conversation, run string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +59,7 @@ func (l *LiveRuns) Forget(conversation, run string) {
 	}
 }
 
-// Change does something to a run that lives here. Of others it says nothing.
+// Change calls do with a live run, under the lock. It does nothing if the run does not live in this process.
 func (l *LiveRuns) Change(run string, do func(*LiveRun)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,19 +68,22 @@ func (l *LiveRuns) Change(run string, do func(*LiveRun)) {
 	}
 }
 
+// Context returns the first and the last seq of a run's context, or zeros.
 func (l *LiveRuns) Context(run string) (from, upTo int64) {
 	l.Change(run, func(one *LiveRun) { from, upTo = one.From, one.UpTo })
 	return from, upTo
 }
 
+// Output returns the last output of a run, or nil.
 func (l *LiveRuns) Output(run string) (output []byte) {
 	l.Change(run, func(one *LiveRun) { output = append(output, Tail(one.Output, MostOutput)...) })
 	return output
 }
 
+// Tail returns the last bytes of a text.
 func Tail[T ~string | ~[]byte](text T, most int) T { return text[max(0, len(text)-most):] }
 
-// Progress is what runs have said since it was last asked.
+// Progress returns an event for each run with new progress text, and forgets these texts.
 func (l *LiveRuns) Progress() (events []parley.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

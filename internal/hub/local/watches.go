@@ -4,15 +4,17 @@ import (
 	"sync"
 )
 
-// Watches tell those who wait for a message that one of its deliveries has moved, those who wait for a task that it has, and
-// those who take what is for an agent, or is posted in a conversation, into a tree that there is something.
+// Watches wake the callers that wait for a change to a subject: a message, a wait, a task, an approval, a conversation, or
+// the inbox of an agent. A subject is named by its id.
 type Watches struct {
 	mu sync.Mutex
-	on map[string]map[chan struct{}]bool // by what is waited for; each channel has room for one sign
+	on map[string]map[chan struct{}]bool // by subject; each channel has a buffer of one
 }
 
+// NewWatches returns watches without subscribers.
 func NewWatches() *Watches { return &Watches{on: map[string]map[chan struct{}]bool{}} }
 
+// Join subscribes to subjects. The returned channel gets a signal after a change to one of them, until leave is called.
 func (w *Watches) Join(about ...string) (moved <-chan struct{}, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +36,7 @@ func (w *Watches) Join(about ...string) (moved <-chan struct{}, leave func()) {
 	}
 }
 
-// TellAll has everybody look who waits for anything.
+// TellAll wakes every subscriber.
 func (w *Watches) TellAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,6 +47,7 @@ func (w *Watches) TellAll() {
 	}
 }
 
+// Tell wakes the subscribers to some subjects.
 func (w *Watches) Tell(about []string) {
 	if len(about) == 0 {
 		return
@@ -58,14 +61,16 @@ func (w *Watches) Tell(about []string) {
 	}
 }
 
-// Bells tell who waits that something has come.
+// Bells wake the callers that wait for deliveries to an agent.
 type Bells struct {
 	mu    sync.Mutex
-	bells map[string]chan struct{} // one for each participant somebody waits for, closed when it rings
+	bells map[string]chan struct{} // by agent with waiting callers; closed by Ring
 }
 
+// NewBells returns bells without waiting callers.
 func NewBells() *Bells { return &Bells{bells: map[string]chan struct{}{}} }
 
+// Listen returns a channel that the next Ring for the agent closes.
 func (b *Bells) Listen(agent string) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,6 +82,7 @@ func (b *Bells) Listen(agent string) <-chan struct{} {
 	return bell
 }
 
+// Ring wakes the callers that wait for deliveries to some agents.
 func (b *Bells) Ring(agents ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,15 +6,17 @@ import (
 	"sync"
 )
 
-// Rung remembers for the dispatcher who has something to take, or a run to end.
+// Rung collects for the dispatcher the agents with a delivery to take or a run to end.
 type Rung struct {
 	mu     sync.Mutex
 	agents map[string]struct{}
 	Sign   chan struct{}
 }
 
+// NewRung returns an empty set.
 func NewRung() *Rung { return &Rung{agents: map[string]struct{}{}, Sign: make(chan struct{}, 1)} }
 
+// Note adds agents, and signals the dispatcher.
 func (r *Rung) Note(agents []string) {
 	if len(agents) == 0 {
 		return
@@ -27,6 +29,7 @@ func (r *Rung) Note(agents []string) {
 	Signal(r.Sign)
 }
 
+// Take returns the agents in the order of their ids, and forgets them.
 func (r *Rung) Take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

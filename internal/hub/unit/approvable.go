@@ -9,22 +9,22 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ApprovableCall is a tool whose calls may be held: how a call of it is told in words, and how it is made once it is
-// approved.
+// ApprovableCall is a tool whose calls may need an approval. Words describes a call to the people who decide. Prepare makes
+// the call ready to run once it is approved.
 type ApprovableCall struct {
 	Words   func(u *Unit, agent string, args json.RawMessage) (CallWords, error)
 	Prepare func(ctx context.Context, as Caller, args json.RawMessage) (Execution, error)
 }
 
-// CallWords are a held call as people are told of it.
+// CallWords describe a call that needs an approval to the people who decide on it.
 type CallWords struct {
-	Wants  string // contact SeniorAnalystBot
-	Doing  string // contacting SeniorAnalystBot
+	Wants  string // such as: contact SeniorAnalystBot
+	Doing  string // such as: contacting SeniorAnalystBot
 	Action string
 	Parts  []parley.ApprovalPart
 }
 
-// JoinCalls joins the tools of several subjects.
+// JoinCalls joins the approvable tools of several packages into one map.
 func JoinCalls(subjects ...map[string]ApprovableCall) map[string]ApprovableCall {
 	all := map[string]ApprovableCall{}
 	for _, tools := range subjects {
@@ -33,7 +33,7 @@ func JoinCalls(subjects ...map[string]ApprovableCall) map[string]ApprovableCall 
 	return all
 }
 
-// Approvable makes a tool of functions that take its arguments.
+// Approvable makes an ApprovableCall of two functions that take the tool's arguments as a value of type A.
 func Approvable[A any](tell func(*Unit, string, A) (CallWords, error), prepare func(context.Context, Caller, A) (Execution, error)) ApprovableCall {
 	return ApprovableCall{
 		Words: func(u *Unit, agent string, raw json.RawMessage) (w CallWords, err error) {
@@ -53,7 +53,7 @@ func Approvable[A any](tell func(*Unit, string, A) (CallWords, error), prepare f
 	}
 }
 
-// WithNotices is what an approved call returned, and what its caller must know besides.
+// WithNotices returns the text of an approved call, followed by one line for each notice.
 func WithNotices(text string, notices []string) string {
 	lines := []string{text}
 	for _, notice := range notices {
@@ -62,23 +62,23 @@ func WithNotices(text string, notices []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Result is what an approved call has returned.
+// Result is what an approved call returned.
 type Result struct {
 	Text    string
 	Failure *parley.Error
-	Waits   bool // it is an ask: what it returns comes later
-	Refused bool // it was not made, and failure says why
+	Waits   bool // the call is an ask: its answer comes later
+	Refused bool // the call was not made; Failure says why
 }
 
-// Execution makes an approved call, as its agent.
+// Execution makes an approved call in the name of its agent.
 type Execution func(*Unit, parley.Approval) (Result, error)
 
-// HeldBy says that a call needs an approval first, and why. It ends the update of the call, so that nothing of it
-// remains; then Hub.heldOr stores the call.
+// HeldBy is the error of a call that needs an approval first, and says why. The hub rolls the call's update back, and then
+// stores the call with an approval request.
 type HeldBy struct {
 	Verdict parley.Verdict
-	Target  string        // whom the call contacts, if it is one in particular
-	Draft   *parley.Draft // of a post: where it goes by ids, which nobody changes while it waits
+	Target  string        // the id of the agent that the call contacts, if it contacts exactly one
+	Draft   *parley.Draft // of a post: with ids in place of names, which may change while the approval is pending
 }
 
 func (HeldBy) Error() string { return parley.HeldText }

@@ -7,14 +7,14 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Background is work that a started hub does besides, until ctx ends. It calls started once it is ready.
+// Background is work that a started hub does until ctx ends. The function calls started once it is ready.
 type Background = func(ctx context.Context, started func())
 
-// awaitPoll is for what other processes have written.
+// awaitPoll is how often Await looks for changes that other processes wrote.
 const awaitPoll = 2 * time.Second
 
-// Await waits until done, which is asked whenever a wait, or a task, has moved. errWaited when the
-// time is up, the error of the context when that ends.
+// Await waits until done returns true or an error. It calls done at once, after each change to the subject named by about,
+// and every two seconds. It returns ErrWaited when the time is up, and the context's error when the context ends.
 func (c *Core) Await(ctx context.Context, about string, wait time.Duration, done func() (bool, error)) error {
 	moved, leave := c.Watches.Join(about)
 	defer leave()
@@ -22,7 +22,7 @@ func (c *Core) Await(ctx context.Context, about string, wait time.Duration, done
 	defer poll.Stop()
 	defer end.Stop()
 	for {
-		// Looked at after joining, so that nothing falls between.
+		// Subscribed before looking, so that no change is missed.
 		if is, err := done(); is || err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (c *Core) Await(ctx context.Context, about string, wait time.Duration, done
 	}
 }
 
-// Regularly calls sweep until ctx is done.
+// Regularly calls sweep at the given interval until ctx ends. It logs errors and goes on.
 func (c *Core) Regularly(ctx context.Context, started func(), every time.Duration, sweep func(context.Context) error) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -54,7 +54,7 @@ func (c *Core) Regularly(ctx context.Context, started func(), every time.Duratio
 	}
 }
 
-// Repeat runs an update that does a part of a work until nothing is left of it, and says how much it was.
+// Repeat runs part in one update after another until part returns 0. It returns the sum of the results.
 func (c *Core) Repeat(ctx context.Context, part func(storage.Tx) (int, error)) (total int, err error) {
 	for {
 		var n int

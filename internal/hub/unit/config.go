@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Config is what a hub can be told. The zero value of a field means its default.
+// Config is the configuration of a hub. The zero value of a field means its default.
 type Config struct {
 	Limits      parley.Limits
 	Rate        Rate
@@ -18,31 +18,29 @@ type Config struct {
 	Tiers       parley.Tiers // which tiers may contact each other; default: parley.DefaultTiers
 	Approvals   Approvals
 	Asks        Asks
-	Node        string        // this process of the hub, by a name that outlives it; default: hub
+	Node        string        // the name of this process of the hub, the same after a restart; default: hub
 	AutoArchive time.Duration // archive conversations idle for this long; 0: never
 	SweepEvery  time.Duration // default: a minute
-	DueEvery    time.Duration // how often leases, expiries and the like are looked at; default: a second
+	DueEvery    time.Duration // how often the hub looks for expired leases and other due work; default: a second
 	Clock       parley.Clock
-	About       parley.HubStatus // what only the program around the hub knows of it: its version, address and so on
-	AuditHead   HeadKeeper       // default: nobody keeps it
-	Log         *slog.Logger     // failures nobody is told of; default: slog.Default
-	Observer    Observer         // default: nobody
+	About       parley.HubStatus // the version, the address and others that only the program around the hub knows
+	AuditHead   HeadKeeper       // default: the head is not kept outside the database
+	Log         *slog.Logger     // default: slog.Default
+	Observer    Observer         // default: none
 
-	// Notified says who has ways to be told something outside of the hub. Default: everybody.
+	// Notified reports whether a person can be notified outside of the hub. Default: everybody.
 	Notified func(person string) bool
 
-	// UnknownClients are the agents with a session on this machine whose client was not recognised. Default: none.
+	// UnknownClients returns the agents with a session on this machine whose client was not recognised. Default: none.
 	UnknownClients func() []string
 
-	// CheckRuntime says why an agent cannot be run, when its runtime is set. E003 with what to do. Default: anything can.
+	// CheckRuntime returns why the hub cannot run an agent, when the agent's runtime is set: E003 with what to do. Default: nil.
 	CheckRuntime func(context.Context, parley.Agent) error
 
-	// SetFilesAside moves what a removed agent has in the hub's home to where no agent with its id finds it. It is called before
-	// another takes the id. To call it again does nothing. Default: there are no files.
 	SetFilesAside func(id string) error
 }
 
-// WithDefaults fills in what is not configured.
+// WithDefaults returns the configuration with defaults in place of zero values.
 func (c Config) WithDefaults() Config {
 	limits := parley.DefaultLimits()
 	SetDefault(&c.Limits.Body, limits.Body)
@@ -70,31 +68,31 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// eventsKept is how long events are kept where nothing else is configured.
+// eventsKept is how long the hub keeps events unless configured otherwise.
 const eventsKept = 7 * 24 * time.Hour
 
-// remindAfter is when an approver is reminded first, where nothing else is configured.
+// remindAfter is when the hub first reminds an approver unless configured otherwise.
 const remindAfter = time.Hour
 
 type wallClock struct{}
 
 func (wallClock) Now() time.Time { return time.Now() }
 
-// HeadKeeper keeps the head of the audit log outside the database, so that the log cannot be cut unnoticed.
+// HeadKeeper keeps the head of the audit log outside the database, so that cutting off the end of the log is noticed.
 type HeadKeeper interface {
-	// Load returns what was saved last, or zeros.
+	// Load returns the head that was saved last, or the zero value if none was.
 	Load() (parley.AuditHead, error)
-	// Save keeps a head in place of the one before it.
+	// Save replaces the saved head.
 	Save(parley.AuditHead) error
 }
 
-// Approvals says how long requests for approvals wait.
+// Approvals configures how long approval requests stay pending and when approvers are reminded.
 type Approvals struct {
 	Expire time.Duration // 0: for ever
-	Remind time.Duration // the first reminder; each further one after twice the time, at most a day; negative: none
+	Remind time.Duration // until the first reminder; the interval then doubles, up to a day; negative: no reminders
 }
 
-// Asks bound what it is to ask somebody. The zero value of a field means its default.
+// Asks limits asks. The zero value of a field means its default.
 type Asks struct {
 	Wait  time.Duration // for the answer; default: 120 s
 	Slots int           // open asks to one agent; default: 16
@@ -108,11 +106,11 @@ func (a Asks) WithDefaults() Asks {
 	return a
 }
 
-// Loops is when agents that wake each other are held. The zero value of a field means its default.
+// Loops configures when the hub stops agents that wake each other. The zero value of a field means its default.
 type Loops struct {
-	Exchanges int           // in a row, within a pair or along a chain, after which further ones are held; default: 8
-	Quiet     time.Duration // after which those of a pair are counted anew; default: 10 minutes
-	Hops      int           // of a message that may still wake an agent; default: 32
+	Exchanges int           // exchanges in a row, in a pair or along a chain, before the hub stops waking; default: 8
+	Quiet     time.Duration // pause after which the count of a pair starts again; default: 10 minutes
+	Hops      int           // the most hops of a message that may still wake an agent; default: 32
 }
 
 func (l Loops) WithDefaults() Loops {
@@ -122,14 +120,14 @@ func (l Loops) WithDefaults() Loops {
 	return l
 }
 
-// Rate limits how often one agent may change anything, by a message or otherwise. The zero value means
-// the default; a burst with a PerSecond of 0 or less means no limit.
+// Rate limits how often one agent may make changes, or read. The zero value means the default. A Burst with a PerSecond of 0
+// or less means no limit.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// Retention is how much is kept.
+// Retention configures how much the hub keeps.
 type Retention struct {
 	Messages  Keep
 	Artifacts Keep
@@ -137,23 +135,23 @@ type Retention struct {
 	Outputs   time.Duration // of runs; 0: for ever
 }
 
-// Keep is how long and how much of something is kept. What is 0 does not limit.
+// Keep limits the age and the size of stored things. A field that is 0 does not limit.
 type Keep struct {
 	Age   time.Duration
 	Bytes int64
 }
 
-// Observer is told, after the fact, how long it took to write and to read messages. It is called by whoever posts or
-// reads, so it must not wait.
+// Observer measures how long writing and reading messages took. The hub calls it during posts and reads, so it must not
+// block.
 type Observer interface {
-	// Wrote says how long it took until a message was on disk.
+	// Wrote reports how long it took until a message was on disk.
 	Wrote(took time.Duration)
-	// Read says how long it took to read messages: a part of a conversation, a context, an inbox. What somebody has
-	// waited for does not count.
+	// Read reports how long it took to read messages from a conversation, a context or an inbox, without the time that the
+	// caller waited for new messages.
 	Read(took time.Duration)
 }
 
-// nobody observes nothing.
+// nobody is the observer of a hub without one.
 type nobody struct{}
 
 func (nobody) Wrote(time.Duration) {}

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Core is what every use case needs: the store, the configuration, the clock, what this process remembers, and the rules by which
-// subjects take part in each other's work. There is one for each hub.
+// Core is what every use case of one hub needs: the store, the configuration, the clock, the memory of this process, and the
+// hooks by which packages take part in each other's use cases.
 type Core struct {
 	Store   storage.Store
 	Config  Config
@@ -22,7 +22,7 @@ type Core struct {
 	Index   *index.Indexer
 	Started time.Time
 
-	// What this process remembers, and no database does.
+	// The memory of this process. It is lost when the process ends.
 	Bells        *local.Bells
 	Turns        *local.Turns
 	Watches      *local.Watches
@@ -35,7 +35,7 @@ type Core struct {
 	Summaries    local.Summaries
 }
 
-// NewCore makes the core of a hub whose configuration has all its defaults. The hub sets the hooks.
+// NewCore returns the core of a hub. The configuration must have its defaults. The hub sets the hooks.
 func NewCore(store storage.Store, config Config) *Core {
 	c := &Core{
 		Store: store, Config: config, Clock: config.Clock, Index: index.NewIndexer(store, config.Log),
@@ -46,10 +46,10 @@ func NewCore(store storage.Store, config Config) *Core {
 	return c
 }
 
-// Now is the time to the millisecond, as it is stored.
+// Now returns the time to the millisecond, as the store keeps it.
 func (c *Core) Now() time.Time { return c.Clock.Now().UTC().Truncate(time.Millisecond) }
 
-// AfterCommit wakes those who wait for what has changed.
+// AfterCommit wakes everything that waits for one of the changes, and writes the changes' warnings to the log.
 func (c *Core) AfterCommit(changes *Changes) {
 	c.Index.Poke()
 	c.Bells.Ring(changes.Woken...)
@@ -62,8 +62,7 @@ func (c *Core) AfterCommit(changes *Changes) {
 	}
 }
 
-// Update runs a use case that changes state, and counts it against the caller's rate. It may run fn
-// twice.
+// Update runs a use case that changes state, and counts it against the caller's rate. It may call fn twice.
 func (c *Core) Update(ctx context.Context, caller Caller, do Op, fn func(*Unit) error) error {
 	if err := c.Hooks.Admit(caller, do); err != nil {
 		return err
@@ -77,7 +76,7 @@ func (c *Core) Update(ctx context.Context, caller Caller, do Op, fn func(*Unit) 
 	return c.Write(ctx, caller, do, fn)
 }
 
-// Write is update for changes that do not count against the caller's rate.
+// Write is Update for changes that do not count against the caller's rate.
 func (c *Core) Write(ctx context.Context, caller Caller, do Op, fn func(*Unit) error) error {
 	if err := c.Hooks.Admit(caller, do); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (c *Core) Write(ctx context.Context, caller Caller, do Op, fn func(*Unit) e
 	return nil
 }
 
-// ViewBytes is how much one use case of an agent reads at once.
+// ViewBytes is how many bytes one use case of an agent may read.
 const ViewBytes = 16 << 20
 
 // View runs a use case that only reads.
@@ -145,7 +144,7 @@ func (c *Core) View(ctx context.Context, caller Caller, do Op, fn func(*Unit) er
 	return c.refuse(u, caller, c.Explain(ctx, caller, err))
 }
 
-// refuse notes an error that is the refusal of a known caller, and returns it.
+// refuse notes err as a refusal if the caller is known, and returns err.
 func (c *Core) refuse(u *Unit, caller Caller, err error) error {
 	if err != nil && u != nil && u.Me.ID != "" {
 		caller.Agent = cmp.Or(u.endsAs, u.Me.ID)
@@ -154,7 +153,7 @@ func (c *Core) refuse(u *Unit, caller Caller, err error) error {
 	return err
 }
 
-// Me is the participant that calls. Any credential is good for it.
+// Me returns the participant that calls. Any credential is good for it.
 func (c *Core) Me(ctx context.Context, caller Caller) (me parley.Agent, err error) {
 	err = c.View(ctx, caller, OpIdentify, func(u *Unit) error {
 		me = u.Me
@@ -163,10 +162,10 @@ func (c *Core) Me(ctx context.Context, caller Caller) (me parley.Agent, err erro
 	return me, err
 }
 
-// Wrote tells the observer of a message that was posted since a moment.
+// Wrote reports a message that was posted since a moment to the observer.
 func (c *Core) Wrote(since time.Time) { c.Config.Observer.Wrote(time.Since(since)) }
 
-// Read tells the observer of messages that were read since a moment, unless that has failed.
+// Read reports messages that were read since a moment to the observer, unless the read failed.
 func (c *Core) Read(since time.Time, err *error) {
 	if *err == nil {
 		c.Config.Observer.Read(time.Since(since))

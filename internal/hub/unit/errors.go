@@ -8,14 +8,15 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Unknown is a name that stands for nothing the caller may see. What does not exist and what is
-// not the caller's to see are the same. The names that may have been meant are looked up after
-// the transaction, which is not held up for it.
+// Unknown is the error for a name that stands for nothing the caller may see. The error does not tell whether the thing
+// exists: that would reveal what the caller may not see. Explain adds a suggestion after the transaction, so that the
+// transaction is short.
 type Unknown struct{ Noun, Name string }
 
 func (u Unknown) Error() string { return "no " + u.Noun + " " + u.Name }
 
-// Explain gives an error the form its receiver sees.
+// Explain turns the error of a use case into the one that the caller sees. It returns HeldBy and ErrOvertaken unchanged,
+// because the use case handles them. It hides the cause of an internal error from the caller and logs it.
 func (c *Core) Explain(ctx context.Context, caller Caller, err error) error {
 	u, ok := errors.AsType[Unknown](err)
 	_, held := errors.AsType[HeldBy](err)
@@ -23,7 +24,7 @@ func (c *Core) Explain(ctx context.Context, caller Caller, err error) error {
 	case err == nil:
 		return nil
 	case held:
-		return err // the use case goes on with it
+		return err // the use case handles it
 	case ok:
 		return c.explainUnknown(ctx, caller, u)
 	case errors.Is(err, ErrOvertaken):
@@ -33,11 +34,12 @@ func (c *Core) Explain(ctx context.Context, caller Caller, err error) error {
 	}
 	shown := parley.AsError(err)
 	if shown.Code == parley.Internal {
-		c.Config.Log.Error("internal failure", "caller", caller.Agent, "error", err) // with what the caller is spared
+		c.Config.Log.Error("internal failure", "caller", caller.Agent, "error", err) // with the cause, which the caller does not see
 	}
 	return shown
 }
 
+// explainUnknown returns the error for an unknown name, with a suggestion of what may have been meant.
 func (c *Core) explainUnknown(ctx context.Context, caller Caller, missing Unknown) error {
 	var hint string
 	err := c.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -45,18 +47,20 @@ func (c *Core) explainUnknown(ctx context.Context, caller Caller, missing Unknow
 		hint, err = c.Hooks.Hint(u, caller, missing)
 		return err
 	})
-	if err != nil || hint == "" { // the suggestion is a courtesy, the error stands without it
+	if err != nil || hint == "" { // the error is useful without a suggestion too
 		hint = "list what there is, and check the name"
 	}
 	return parley.Errorf(parley.BadInput, "there is no %s %q", missing.Noun, Clipped(missing.Name)).Because(parley.NotFound).Suggest("%s", hint)
 }
 
-// ErrOvertaken says that the agent is not any more what the change was made for.
+// ErrOvertaken means that another update changed the agent, so that the change does not apply any more.
 var ErrOvertaken = errors.New("the agent was changed by somebody else")
 
-// ErrMisuse marks the refusal of a token that is good, but not for this. It is audited: somebody may have stolen it.
+// ErrMisuse marks the refusal of a valid token that does not allow this use. The hub audits it, because the token may be
+// stolen.
 var ErrMisuse = errors.New("the token is good for something else")
 
+// ErrReplyOnly is the refusal of a webhook's reply token in any use but one answer.
 func ErrReplyOnly() error {
 	return parley.Errorf(parley.NotPermitted, "the token is good only for one answer to a message that woke its run").
 		Because(parley.Unauthenticated).From(ErrMisuse).
@@ -68,7 +72,7 @@ var (
 	ErrGone   = errors.New("what was waited for is gone")
 )
 
-// Damaged says why a delivery must not be handed out: its row or its message is damaged. Nil if both are intact.
+// Damaged returns why a delivery cannot be handed out: its row or its message is damaged. It returns nil if both are intact.
 func Damaged(d parley.Delivery, m parley.Message) *parley.Error {
 	if d.Damage != nil {
 		return d.Damage.Err()
@@ -76,6 +80,7 @@ func Damaged(d parley.Delivery, m parley.Message) *parley.Error {
 	return m.Damage
 }
 
+// IgnoreNotFound returns nil for parley.ErrNotFound, and any other error unchanged.
 func IgnoreNotFound(err error) error {
 	if errors.Is(err, parley.ErrNotFound) {
 		return nil

@@ -4,18 +4,18 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Circle is whom an event is for, beside owners and the hub itself, who see everything.
+// Circle names the participants that see an event, beside owners and the hub itself, who see every event.
 type Circle struct {
 	Everybody bool
-	Readers   string // those who may read this conversation
-	Only      string // of these, only this participant
-	Also      string // this participant in any case
-	Task      string // those who may see this task
-	Approval  string // whose call this is, and who decides it
+	Readers   string // the participants that may read this conversation
+	Only      string // of the readers, only this participant
+	Also      string // this participant too
+	Task      string // the participants that may see this task
+	Approval  string // the agent whose call this is, and its approvers
 }
 
-// Unsettles says whether somebody may see less after an event than before it: its participant, or,
-// if it names none, anybody.
+// Unsettles reports whether a participant may see less after an event than before it: the event's participant, or any
+// participant if the event names none.
 func Unsettles(e parley.Event) bool {
 	switch e.Kind {
 	case parley.EventMemberLeft, parley.EventAgentChanged, parley.EventAgentRemoved, parley.EventConversationDeleted:

@@ -1,25 +1,25 @@
 package unit
 
-// Load bounds what one participant may have under way at once, and how often it may read. The zero value of a
-// field means its default; a number below zero means no limit.
+// Load limits how many calls one participant may have under way, and how often it may read. The zero value of a field means
+// its default. A number below zero means no limit.
 type Load struct {
-	Reads     Rate // reads a second; a search counts as searchCost of them
+	Reads     Rate // reads a second; a search counts as access.SearchCost reads
 	Reading   int  // calls that read
-	Searching int  // searches and other reads that look at much
-	Changing  int  // calls that change something
-	Waiting   int  // calls that wait for something to come
-	Streaming int  // streams of events
-	Uploading int  // artifacts on their way in
-	Sending   int  // artifacts and exports on their way out
+	Searching int  // searches and other expensive reads
+	Changing  int
+	Waiting   int // calls that wait for a message, an answer or an event
+	Streaming int // streams of events
+	Uploading int // uploads of artifacts
+	Sending   int // downloads of artifacts and exports
 
-	AllSearching int // of all participants together
+	AllSearching int // these three: of all participants together
 	AllWaiting   int
 	AllStreaming int
 
-	Stored int64 // bytes of the artifacts that one agent has stored
+	Stored int64 // bytes of all artifacts of one agent
 }
 
-// DefaultLoad are the bounds of a hub that configures none.
+// DefaultLoad returns the limits of a hub that configures none.
 func DefaultLoad() Load {
 	return Load{
 		Reads:   Rate{PerSecond: 100, Burst: 400},
@@ -29,6 +29,7 @@ func DefaultLoad() Load {
 	}
 }
 
+// WithDefaults returns the limits with defaults in place of zero values.
 func (l Load) WithDefaults() Load {
 	d := DefaultLoad()
 	for _, one := range []struct{ given, otherwise *int }{
@@ -52,10 +53,10 @@ func (l Load) WithDefaults() Load {
 	return l
 }
 
-// Work is a sort of call, by what it costs the hub while it is under way.
+// Work is a kind of call, by what it costs the hub while it is under way.
 type Work int
 
-// The sorts of calls.
+// The kinds of calls.
 const (
 	Reading Work = iota
 	Searching
@@ -64,11 +65,11 @@ const (
 	Streaming
 	Uploading
 	Sending
-	Works // how many there are
+	Works // how many kinds there are
 )
 
-// workOf says what an operation counts as, where its row in the table does not: what reads is Reading, what changes
-// something is Changing.
+// workOf gives the kind of an operation where it does not follow from its row in the table. All others are Changing if they
+// change anything, and else Reading.
 var workOf = map[Op]Work{
 	OpSearch: Searching, OpReadTrace: Searching, OpReadThread: Searching, OpListTasks: Searching, OpListAsks: Searching,
 	OpReadTree: Searching, OpVerifyAudit: Searching,
@@ -87,32 +88,33 @@ func (o Op) work() Work {
 	return Reading
 }
 
-// WorkNames say what a participant has too many of.
+// WorkNames are the kinds of calls in error texts.
 var WorkNames = [Works]string{
 	"calls that read", "searches", "changes", "waiting calls", "event streams", "uploads", "downloads",
 }
 
-// WorkKeys are the settings that raise the bounds.
+// WorkKeys are the settings that raise the limits.
 var WorkKeys = [Works]string{
 	"calls.reads", "calls.searches", "calls.changes", "calls.waits", "calls.streams", "calls.uploads", "calls.downloads",
 }
 
-// Brief reports whether a call is so short that the next call of its participant can wait for it.
+// Brief reports whether a call of this kind is short enough for the participant's next call to wait for it.
 func (w Work) Brief() bool { return w == Reading || w == Searching || w == Changing }
 
-// Underway is a call that is counted.
+// Underway is a call that the hub counts while it is under way.
 type Underway struct {
-	Caller     Caller // whose use cases are part of the call, and are not counted once more
+	Caller     Caller // the use cases of this caller are part of the call and not counted again
 	found, end func()
 }
 
+// NewUnderway returns a counted call. Both functions must be safe to call twice.
 func NewUnderway(caller Caller, found, end func()) Underway {
 	return Underway{Caller: caller, found: found, end: end}
 }
 
-// Found says that the hub has done its work and only the answer is left to send. From here on the call holds a slot only of
-// its own participant, so a slow reader does not hold up others.
+// Found ends the part of the call that does work: only the response is left to send. From then on the call takes a slot of
+// its own participant only, so a slow reader does not hold up other participants.
 func (u Underway) Found() { u.found() }
 
-// End says that the call is over, answer included.
+// End ends the call, response included.
 func (u Underway) End() { u.end() }

@@ -9,22 +9,22 @@ import (
 // Operation is what the hub demands of the caller of a use case.
 type Operation struct {
 	ID      string
-	Scope   parley.Scope // the caller's credential needs it; none: any credential will do
+	Scope   parley.Scope // the scope that the credential needs; empty: any credential
 	Who     Who
-	Changes bool    // it changes what is stored
-	Work    Work    // what it counts as while it is under way
-	Held    Holding // for agents; none where agents may not call it
-	Act     string  // what only an owner may do, in words
+	Changes bool
+	Work    Work
+	Held    Holding // when a call of an agent needs an approval; empty where agents may not call it
+	Act     string  // the operation in words, for the error "only an owner may …"
 }
 
-// Who says which participants may call an operation. The hub checks the rules that depend on the caller alone
-// before the use case begins. A rule that depends on what the call is about is checked by the use case.
+// Who says which participants may call an operation. Before a use case the hub checks the rules that depend on the caller
+// alone. The use case checks a rule that depends on the subject of the call.
 type Who string
 
 // The rules.
 const (
-	Anyone         Who = "anyone"            // also without a credential
-	Everyone       Who = "every participant" // what it may read
+	Anyone         Who = "anyone"            // even without a credential
+	Everyone       Who = "every participant" // each sees only what it may read
 	Owner          Who = "owners"
 	LocalOwner     Who = "owners, by the local socket"
 	People         Who = "owners, and people for themselves"
@@ -46,7 +46,7 @@ const (
 	Decider          Who = "the manager of the agent whose call it is, and owners; never the agent itself"
 )
 
-// Known says whether there is such a rule.
+// Known reports whether the rule exists.
 func (w Who) Known() bool {
 	return slices.Contains([]Who{
 		Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly, Itself, Self, SuperiorOrOwner,
@@ -54,16 +54,17 @@ func (w Who) Known() bool {
 	}, w)
 }
 
-// Holding says in which modes of an agent an operation waits for an approval.
+// Holding says in which modes of an agent a call of an operation needs an approval.
 type Holding string
 
-// The ways to hold a call.
+// When a call needs an approval.
 const (
 	NeverHeld      Holding = "never"
 	HeldStrict     Holding = "strict"
 	HeldSupervised Holding = "supervised and strict"
 )
 
+// Admits returns why the credential of a caller does not allow the operation, or nil.
 func (o Operation) Admits(caller Caller) error {
 	switch {
 	case o.Who == Itself:

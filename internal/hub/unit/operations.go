@@ -117,14 +117,14 @@ const (
 	OpMetrics Op = "metrics"
 
 	// What no route is for.
-	OpIdentify Op = "identify" // find out who calls; a part of every other operation
+	OpIdentify Op = "identify" // find the caller; a part of every other operation
 	OpActAs    Op = "act-as"
-	opPage     Op = "page" // the pages of people who have signed in
+	opPage     Op = "page" // the web pages of people who signed in
 	OpSignIn   Op = "sign-in"
-	OpItself   Op = "itself" // work that the hub does by itself
+	OpItself   Op = "itself" // the hub's own work
 )
 
-// Op names an operation of the hub. Every use case passes one to update, write or view, which ask the table of
+// Op names an operation of the hub. Every use case passes one to Update, Write or View, which check in the table of
 // operations whether the caller may do it. A use case without an operation does not compile.
 type Op string
 
@@ -258,7 +258,7 @@ var operationTable = map[Op]Operation{
 	OpItself:   {Who: Itself, Changes: true},
 }
 
-// Rule is the operation's row in the table. An operation without one is a mistake in the program.
+// Rule returns the operation's row in the table. It panics if there is none, because that is a mistake in the program.
 func (o Op) Rule() Operation {
 	rule, known := operationTable[o]
 	if !known {
@@ -268,7 +268,7 @@ func (o Op) Rule() Operation {
 	return rule
 }
 
-// Operations returns the table of operations: what each demands of its caller, by its name.
+// Operations returns the table of operations by name.
 func Operations() map[string]Operation {
 	list := map[string]Operation{}
 	for o := range operationTable {

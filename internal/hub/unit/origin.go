@@ -8,20 +8,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// SourceContact is the source of the messages by which participants turn to each other.
+// SourceContact is the source of the messages that ask, delegate and notify make.
 const SourceContact = parley.SourceContact
 
-// Origin is what a call comes from: a run, or a participant outside of one; and the approval it was given, if it
-// needed one.
+// Origin is where a call comes from: a run, or a participant outside of a run. It also holds the approval of the call, if
+// one was needed.
 type Origin struct {
 	Caller   Caller
-	Run      *parley.Run      // live, and the caller's own
-	Call     string           // the digest of a contact that it makes
-	Approved *parley.Approval // it is made now because this was approved
-	Work     TaskDetails      // what more is said of a task it makes
+	Run      *parley.Run      // a live run of the caller
+	Call     string           // the digest of the contact that the run makes
+	Approved *parley.Approval // the approval of the call
+	Work     TaskDetails      // details of the task that the call makes
 }
 
-// Hops is how long the chain of automatic messages is that a call of this origin makes longer.
+// Hops returns the length of the chain of automatic messages before the call.
 func (o Origin) Hops() int {
 	switch {
 	case o.Run != nil:
@@ -33,18 +33,18 @@ func (o Origin) Hops() int {
 	}
 }
 
-// TaskDetails is what is asked for, beside what a contact says.
+// TaskDetails are the details of a task beyond those of a contact.
 type TaskDetails struct {
-	Title    string // default: the first line of what is said
-	Parent   string // default: the task of what asks
-	Reason   string // for choosing the assignee
-	Original string // who has asked for all of it
+	Title    string // default: the first line of the message
+	Parent   string // default: the task of the caller's run
+	Reason   string // why this assignee was chosen
+	Original string // the requester of the first task in the chain
 	Source   string
-	Lenient  bool // what it depends on may be unknown
+	Lenient  bool // ignore unknown tasks that it depends on
 	Notices  []string
 }
 
-// Conversation is where a call comes from, or nothing if that is outside of all runs.
+// Conversation returns the id of the conversation of the run or of the approval, or "" outside of both.
 func (o Origin) Conversation() string {
 	switch {
 	case o.Run != nil:
@@ -58,12 +58,12 @@ func (o Origin) Conversation() string {
 
 // Brought are the messages whose content a call returns.
 type Brought struct {
-	Callback string         // which is settled, so that its recipient gets the outcome once
+	Callback string         // settled with the call, so that its recipient gets the outcome once
 	Answers  []string       // ids; one may be empty
-	Failed   parley.Message // without an answer: the outcome says what the hub has told its sender
+	Failed   parley.Message // the failed message, whose outcome repeats what the hub told its sender
 }
 
-// CallDigest tells one call from another: the same call of a later attempt is not made again.
+// CallDigest returns a hash of a call. The hub does not repeat a call with the same hash in a later attempt of a run.
 func CallDigest(call any) (string, error) {
 	raw, err := json.Marshal(call)
 	sum := sha256.Sum256(raw)

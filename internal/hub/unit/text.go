@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Beside is what a payload says beside some members, or nothing. What is null says nothing.
+// Beside returns a JSON object without the named members and without null values, or nil if nothing is left.
 func Beside(payload json.RawMessage, members ...string) json.RawMessage {
 	all := map[string]json.RawMessage{}
 	if json.Unmarshal(payload, &all) != nil {
@@ -26,12 +26,13 @@ func Beside(payload json.RawMessage, members ...string) json.RawMessage {
 	}
 	rest, err := json.Marshal(all)
 	if err != nil {
-		return nil // it was read before
+		return nil // cannot happen: the values were just decoded
 	}
 	return rest
 }
 
-// AsWords is a JSON value as a text: a string, what an object gives as its message, or else the value itself.
+// AsWords returns a JSON value as text: a string as it is, the "message" or "text" of an object, and any other value as
+// JSON.
 func AsWords(raw json.RawMessage) string {
 	var (
 		text   string
@@ -51,10 +52,10 @@ func AsWords(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Clipped is as much of a text as is kept of what is said in passing.
+// Clipped returns a text without space around it, in a form that can be stored.
 func Clipped(text string) string { return Storable(strings.TrimSpace(text)) }
 
-// Listed is a few words in a row.
+// Listed joins up to eight items with commas, and marks that there are more.
 func Listed(items []string) string {
 	const shown = 8
 	if len(items) > shown {
@@ -63,14 +64,15 @@ func Listed(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// Storable is a text from whatever has failed, without what cannot be stored of it.
+// Storable returns the beginning of a text of a failed program, without bytes that a database cannot store.
 func Storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text[:min(len(text), maxReason)], "\x00", ""), "")
 }
 
+// maxReason is how many bytes of a text Storable keeps.
 const maxReason = 4 << 10
 
-// Shortened keeps what a caller sent from filling an error.
+// Shortened returns at most 80 characters of a text that a caller sent, so that it does not fill an error.
 func Shortened(text string) string {
 	if r := []rune(text); len(r) > 80 {
 		return string(r[:80]) + "…"
@@ -78,7 +80,7 @@ func Shortened(text string) string {
 	return text
 }
 
-// MissingStop is a full stop if the text does not end with one.
+// MissingStop returns a full stop if a text does not end with a mark, and else "".
 func MissingStop(text string) string {
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "…") {
 		return ""
@@ -86,8 +88,8 @@ func MissingStop(text string) string {
 	return "."
 }
 
-// Fitting is a runtime's text as it can be posted: without what no database keeps, and no longer than a
-// message may be.
+// Fitting returns a runtime's text as it can be posted: without bytes that a database cannot store, and cut to the longest
+// allowed message.
 func (c *Core) Fitting(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD"))
 	most := c.Config.Limits.Body
@@ -102,7 +104,7 @@ func (c *Core) Fitting(text string) string {
 	return (text[:end] + note)[:min(most, end+len(note))]
 }
 
-// FittingWords does the same for a text of the hub's that repeats words of others.
+// FittingWords does the same for a text of the hub that quotes others.
 func (c *Core) FittingWords(w parley.Wording) parley.Wording {
 	w = w.Map(func(text string) string {
 		return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
@@ -116,6 +118,7 @@ func (c *Core) FittingWords(w parley.Wording) parley.Wording {
 	return w.Cut(max(0, most-len(note))).Own(note).Cut(most)
 }
 
+// cutNote returns the note at the end of a text that was cut.
 func cutNote(size, most int) string {
 	return fmt.Sprintf("\n\n[cut: this was %d bytes long, a message has at most %d]", size, most)
 }

@@ -8,87 +8,90 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Unit is one use case inside one transaction, in the name of one participant. As gives the same transaction in the name of
-// another: the participant of a scene never changes.
+// Unit is one use case in one transaction, in the name of one participant. The participant of a unit never changes: As
+// returns another unit on the same transaction.
 type Unit struct {
 	storage.Tx
 	Core *Core
 	Me   parley.Agent
 	Now  time.Time
 
-	Bridged bool           // what is done comes over a bridge, by a file that carries no credential
-	Tree    *parley.Bridge // which one, while a document of it is stored
-	// reporting is the message by which an assignee says at present how far its task has come, where it says so by one.
+	Bridged bool           // the use case comes over a bridge, from a file without a credential
+	Tree    *parley.Bridge // the bridge, while a document of its tree is stored
+	// Reporting is the message by which an assignee reports the progress of its task, while that message is stored.
 	Reporting *parley.Message
-	Finder    string // who finds in its inbox what is said of a task now, by the document itself
+	Finder    string // the participant that reads the current report on a task in its own inbox, as a document
 
 	*Changes
 }
 
-// Changes are what one transaction has done so far, in whose name ever, and what is to be done once it is committed.
+// Changes are what one transaction did so far, in the name of any participant, and what to do once it is committed.
 type Changes struct {
-	endsAs     string // the participant that a refusal or a summary at the end of the update names
+	endsAs     string // the participant named by a refusal or a summary at the end of the update
 	Events     []parley.Event
-	Woken      []string    // the agents with something to take
-	Touched    []string    // the ids of the messages, waits, tasks, approvals and conversations in which something has happened
-	Warnings   []string    // lines for the log
-	Stirred    []string    // the agents whose state has changed
-	Retasked   []string    // the agents whose tasks have changed
-	Halts      []time.Time // the times at which something is due for halted agents
+	Woken      []string    // agents with a delivery to take
+	Touched    []string    // ids of changed messages, waits, tasks, approvals and conversations
+	Warnings   []string    // for the log
+	Stirred    []string    // agents whose state changed
+	Retasked   []string    // agents whose tasks changed
+	Halts      []time.Time // times at which work is due for halted agents
 	Audited    bool        // the audit log has new entries
-	NoticesDue bool        // a person is to be told something outside of the hub
-	Fetching   bool        // what is acknowledged is so for having been fetched
+	NoticesDue bool        // a person must be notified outside of the hub
+	Fetching   bool        // the deliveries are acknowledged because they were taken, at most once
 
-	Unsettling []parley.Event // after which somebody may see less
+	Unsettling []parley.Event // events after which a participant may see less
 
-	Joined []parley.Bridge // all, once they were read
+	Joined []parley.Bridge // cache of all bridges; nil until read
 
-	UnknownNames []string // names a message mentions that nobody has
-	Opened       string   // a channel that was made for a message
+	UnknownNames []string // mentioned names that no participant has
+	Opened       string   // the channel that was created for a message
 
-	Modes map[string]parley.Answers // of conversations looked at
+	Modes map[string]parley.Answers // cache of the answer modes of conversations
 
-	CallerRules *Permissions // of who calls, once they were looked at
+	CallerRules *Permissions // cache of the caller's rules; nil until read
 }
 
-// Permissions are the rules of one agent, read once for a use case.
+// Permissions are the rules of one agent, cached for one use case.
 type Permissions struct {
 	Of   string
 	List []parley.Permission
 }
 
+// NewUnit returns a unit on a transaction, without a participant.
 func (c *Core) NewUnit(tx storage.Tx) *Unit {
 	return &Unit{Tx: tx, Core: c, Now: c.Now(), Changes: &Changes{}}
 }
 
-// As is the same transaction in the name of another participant, with the rights of that one.
+// As returns a unit on the same transaction in the name of another participant, with that participant's rights.
 func (u *Unit) As(a parley.Agent) *Unit {
 	as := *u
 	as.Me = a
 	return &as
 }
 
-// Over is As for the sender of a document that comes over a bridge.
+// Over returns a unit in the name of the sender of a document that comes over a bridge.
 func (u *Unit) Over(b *parley.Bridge, sender parley.Agent) *Unit {
 	as := u.As(sender)
 	as.Bridged, as.Tree = true, b
 	return as
 }
 
-// ReportedBy is the same unit while a message says how far a task has come.
+// ReportedBy returns the same unit while a message reports the progress of a task.
 func (u *Unit) ReportedBy(m *parley.Message) *Unit {
 	as := *u
 	as.Reporting = m
 	return &as
 }
 
-// FoundBy is the same unit while a participant finds in its inbox what a document says of a task.
+// FoundBy returns the same unit while an agent reads a report on a task in its own inbox, as a document.
 func (u *Unit) FoundBy(agent string) *Unit {
 	as := *u
 	as.Finder = agent
 	return &as
 }
 
+// Enter finds the caller and makes it the participant of the unit. It refuses a caller that is not a participant, that was
+// removed, or whose id another agent has by now.
 func (u *Unit) Enter(caller Caller) error {
 	if caller.Kind == parley.TokenReply {
 		return ErrReplyOnly()
@@ -103,7 +106,7 @@ func (u *Unit) Enter(caller Caller) error {
 	return err
 }
 
-// enterFor finds the caller, and asks the table whether it may do what it wants to.
+// enterFor enters the caller, and checks whether it may do an operation for owners.
 func (u *Unit) enterFor(caller Caller, do Op) error {
 	if err := u.Enter(caller); err != nil {
 		return err
@@ -111,7 +114,7 @@ func (u *Unit) enterFor(caller Caller, do Op) error {
 	return u.mayDo(do)
 }
 
-// mayDo refuses an operation for owners to everybody else.
+// mayDo returns an error if the operation is for owners and the caller is none.
 func (u *Unit) mayDo(do Op) error {
 	rule := do.Rule()
 	if rule.Who == Owner || rule.Who == LocalOwner {
@@ -120,14 +123,15 @@ func (u *Unit) mayDo(do Op) error {
 	return nil
 }
 
+// Owner reports whether the caller is an owner.
 func (u *Unit) Owner() bool {
 	return u.Me.Kind == parley.KindHuman && u.Me.Access == parley.AccessOwner
 }
 
-// SeesAll holds for owners and the hub itself: they read everything, and may do what owners may.
+// SeesAll reports whether the caller is an owner or the hub itself. These read everything, and may do what owners may.
 func (u *Unit) SeesAll() bool { return u.Owner() || u.Me.Kind == parley.KindSystem }
 
-// MustOwn refuses everybody but owners and the hub itself.
+// MustOwn returns an error unless the caller is an owner or the hub itself. The error names the act.
 func (u *Unit) MustOwn(act string) error {
 	if u.SeesAll() {
 		return nil
@@ -135,10 +139,10 @@ func (u *Unit) MustOwn(act string) error {
 	return parley.Errorf(parley.NotPermitted, "only an owner may %s", act).Suggest("ask an owner of this hub")
 }
 
-// EndAs has the update end in the name of another participant: a refusal, or a summary of what has changed, names that one.
+// EndAs sets the participant that a refusal or a summary at the end of the update names.
 func (u *Unit) EndAs(a parley.Agent) { u.endsAs = a.ID }
 
-// Note adds an event; it is written with the update.
+// Note adds an event. The update writes it at its end.
 func (u *Unit) Note(e parley.Event) {
 	e.At, e.By = u.Now, u.Me.ID
 	u.Events = append(u.Events, e)
@@ -147,27 +151,28 @@ func (u *Unit) Note(e parley.Event) {
 	}
 }
 
-// WriteEvents writes what has been noted so far.
+// WriteEvents writes the events that were noted so far.
 func (u *Unit) WriteEvents() error {
 	noted := u.Events
 	u.Events = nil
 	return u.Log().Append(noted...)
 }
 
-// Wake rings for agents once the update is committed: they have something to take.
+// Wake wakes agents once the update is committed, because they have a delivery to take or a run to end.
 func (c *Changes) Wake(agents ...string) { c.Woken = append(c.Woken, agents...) }
 
-// Touch has those look again who wait for something to happen to a message, a wait, a task, an approval or in a conversation.
+// Touch wakes the callers that wait for a change to a message, a wait, a task, an approval or a conversation.
 func (c *Changes) Touch(ids ...string) { c.Touched = append(c.Touched, ids...) }
 
 // Warn writes a line to the log, once the update is committed.
 func (c *Changes) Warn(line string) { c.Warnings = append(c.Warnings, line) }
 
-// Stir has the state of an agent looked at again.
+// Stir marks the state of an agent as changed, so that the next state summary includes it.
 func (c *Changes) Stir(agent string) { c.Stirred = append(c.Stirred, agent) }
 
-// Retask has the tasks of agents summed up before the update ends.
+// Retask marks agents whose tasks changed, so that the hub updates the task summaries of these agents before the update
+// ends.
 func (c *Changes) Retask(agents ...string) { c.Retasked = append(c.Retasked, agents...) }
 
-// HaltUntil has halted agents looked at again when something is due for them.
+// HaltUntil sets times at which the hub looks at halted agents again.
 func (c *Changes) HaltUntil(at ...time.Time) { c.Halts = append(c.Halts, at...) }

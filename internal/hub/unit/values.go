@@ -12,6 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
+// SetDefault sets a field that has its zero value.
 func SetDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -19,6 +20,7 @@ func SetDefault[T comparable](field *T, value T) {
 	}
 }
 
+// Clamp returns n, but at most most, or otherwise if n is not positive.
 func Clamp(n, otherwise, most int) int {
 	if n <= 0 {
 		return otherwise
@@ -26,11 +28,13 @@ func Clamp(n, otherwise, most int) int {
 	return min(n, most)
 }
 
+// After returns a pointer to the time d after now, to the millisecond.
 func After(now time.Time, d time.Duration) *time.Time {
 	t := now.Add(d).Truncate(time.Millisecond)
 	return &t
 }
 
+// NewID returns a new id, which sorts by time.
 func NewID() string {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -39,13 +43,15 @@ func NewID() string {
 	return id.String()
 }
 
+// SortBySeq sorts messages by their place in the order.
 func SortBySeq(list []parley.Message) {
 	slices.SortFunc(list, func(a, b parley.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// ConversationKey is the name in a #name.
+// ConversationKey returns the name in a #name, in lower case.
 func ConversationKey(ref string) string { return strings.ToLower(strings.TrimPrefix(ref, "#")) }
 
+// BridgeNames returns the ids of all bridges.
 func BridgeNames(tx storage.Tx) (names []string, err error) {
 	all, err := tx.Bridges().List()
 	for _, b := range all {
