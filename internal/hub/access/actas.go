@@ -10,18 +10,18 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// readingPause is the time in which the same reading in another's name is written once.
+// readingPause is the time in which the same read in another participant's name is audited once.
 const readingPause = time.Minute
 
-// ActAs lets an owner go on as an agent, or as a person who is no owner. It is audited before anything
-// is done; act is what the door is asked for.
+// ActAs lets an owner call as an agent, or as a person who is not an owner. The hub audits it before the call does anything.
+// act names the call.
 func (s *Service) ActAs(ctx context.Context, caller unit.Caller, agent, act string) (unit.Caller, error) {
 	return auditedAs(ctx, s.Core, caller, agent, actDetail{Act: act})
 }
 
-// ReadAs is ActAs for what changes nothing. Of the same act in the same name one a minute is audited: who
-// looks at a conversation asks again and again. The next entry says how many were left out. Where it cannot be written
-// because the disk is full, E002 StorageFull.
+// ReadAs is ActAs for calls that change nothing. The hub audits the same act in the same name once a minute, because a
+// client that shows a conversation repeats the call. The next entry says how many calls it leaves out. ReadAs returns E002
+// StorageFull if the entry cannot be written because the disk is full.
 func (s *Service) ReadAs(ctx context.Context, caller unit.Caller, agent, act string) (acting unit.Caller, err error) {
 	err = s.View(ctx, caller, unit.OpActAs, func(u *unit.Unit) error {
 		acting, err = inNameOf(u, caller, agent)
@@ -43,8 +43,8 @@ func (s *Service) ReadAs(ctx context.Context, caller unit.Caller, agent, act str
 	return acting, nil
 }
 
-// unaudited is why nobody may read in another's name while the disk is full: reading alone would go on, but nobody would
-// learn of it.
+// unaudited returns the error for a read that cannot be audited because the disk is full. The hub refuses such a read,
+// because nobody would learn of it.
 func unaudited(err error, agent string) error {
 	e := parley.AsError(err)
 	if e.Reason != parley.StorageFull {
@@ -56,9 +56,10 @@ func unaudited(err error, agent string) error {
 
 type actDetail struct {
 	Act     string `json:"act"`
-	LeftOut int    `json:"left_out,omitempty"` // the same, since it was last written
+	LeftOut int    `json:"left_out,omitempty"` // the same, since the last entry
 }
 
+// auditedAs writes the audit entry of an act in another participant's name, and returns the caller for it.
 func auditedAs(ctx context.Context, core *unit.Core, caller unit.Caller, agent string, detail actDetail) (acting unit.Caller, err error) {
 	err = core.Update(ctx, caller, unit.OpActAs, func(u *unit.Unit) error {
 		if acting, err = inNameOf(u, caller, agent); err != nil {
@@ -72,7 +73,7 @@ func auditedAs(ctx context.Context, core *unit.Core, caller unit.Caller, agent s
 	return acting, nil
 }
 
-// inNameOf is the caller, who must own the hub, as somebody else.
+// inNameOf returns the caller, which must be an owner, in the name of another participant.
 func inNameOf(u *unit.Unit, caller unit.Caller, agent string) (unit.Caller, error) {
 	other, err := agents.Agent(u, agent)
 	if err != nil {
@@ -86,8 +87,8 @@ func inNameOf(u *unit.Unit, caller unit.Caller, agent string) (unit.Caller, erro
 	return caller, nil
 }
 
-// readings counts what owners have read in the name of others. There are as many as owners, others and acts
-// that read.
+// readings counts what owners read in the name of other participants. It has at most one entry for each owner, participant
+// and act.
 type readings struct {
 	mu    sync.Mutex
 	known map[ownerReading]*knownReading
@@ -95,7 +96,7 @@ type readings struct {
 
 type ownerReading struct{ owner, agent, act string }
 
-// knownReading is when a reading was last written, and how often it was left out since.
+// knownReading is when a read was last audited, and how often it was left out since.
 type knownReading struct {
 	at      time.Time
 	leftOut int
@@ -103,7 +104,8 @@ type knownReading struct {
 
 func newReadings() *readings { return &readings{known: map[ownerReading]*knownReading{}} }
 
-// count says whether a reading is to be written, with how many that were left out. Else it counts it.
+// count reports whether a read must be audited, and how many reads the entry leaves out. Otherwise it counts the read as
+// left out.
 func (r *readings) count(key ownerReading, now time.Time) (leftOut int, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +120,7 @@ func (r *readings) count(key ownerReading, now time.Time) (leftOut int, due bool
 	return one.leftOut, true
 }
 
-// written notes that a reading is in the audit log. What was not written is due again.
+// written notes that the audit log has the entry of a read.
 func (r *readings) written(key ownerReading, now time.Time, leftOut int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,5 +130,5 @@ func (r *readings) written(key ownerReading, now time.Time, leftOut int) {
 		r.known[key] = one
 	}
 	one.at = now
-	one.leftOut = max(0, one.leftOut-leftOut) // another may have been written meanwhile
+	one.leftOut = max(0, one.leftOut-leftOut) // another call may have written an entry meanwhile
 }

@@ -11,7 +11,7 @@ import (
 
 const auditPage = 500
 
-// Audit adds an entry to the audit log; it is written with the update.
+// Audit adds an entry to the audit log. The update writes it.
 func Audit(u *unit.Unit, act, subject string, detail any) error {
 	raw, err := json.Marshal(detail)
 	if err != nil {
@@ -21,7 +21,7 @@ func Audit(u *unit.Unit, act, subject string, detail any) error {
 	return u.Log().Audit(parley.AuditEntry{At: u.Now, Actor: u.Me.ID, Act: act, Subject: subject, Detail: raw})
 }
 
-// AuditLog returns audit entries after a number, in order. Only an owner may.
+// AuditLog returns the audit entries after a number, in order. Only an owner may call it.
 func (s *Service) AuditLog(ctx context.Context, caller unit.Caller, after int64, limit int) (list []parley.AuditEntry, err error) {
 	err = s.View(ctx, caller, unit.OpListAudit, func(u *unit.Unit) error {
 		list, err = u.Log().Audited(after, unit.Clamp(limit, 100, 1000))
@@ -30,8 +30,8 @@ func (s *Service) AuditLog(ctx context.Context, caller unit.Caller, after int64,
 	return list, err
 }
 
-// VerifyAudit walks along the whole audit log, and compares it with the head that is kept outside the
-// database. Only an owner may.
+// VerifyAudit checks the hash chain of the whole audit log, and compares its end with the head that is kept outside the
+// database. Only an owner may call it.
 func (s *Service) VerifyAudit(ctx context.Context, caller unit.Caller) (parley.AuditReport, error) {
 	return checkAudit(s.Config.AuditHead, func(after int64) (list []parley.AuditEntry, err error) {
 		err = s.View(ctx, caller, unit.OpVerifyAudit, func(u *unit.Unit) error {
@@ -53,9 +53,10 @@ func VerifyAudit(ctx context.Context, db storage.Store, head unit.HeadKeeper) (p
 	})
 }
 
+// checkAudit checks the entries that page returns, one page after another, against the head that the keeper has.
 func checkAudit(head unit.HeadKeeper, page func(after int64) ([]parley.AuditEntry, error)) (parley.AuditReport, error) {
 	report := parley.AuditReport{OK: true}
-	kept := keptHead(head, &report) // before the walk: the log may grow during it
+	kept := keptHead(head, &report) // read first, because the log may grow during the check
 	for more := true; more; {
 		list, err := page(report.Head.Num)
 		if err != nil {
@@ -70,6 +71,8 @@ func checkAudit(head unit.HeadKeeper, page func(after int64) ([]parley.AuditEntr
 	return report, nil
 }
 
+// keptHead returns the head that is kept outside the database, or the zero value if none is. It reports a head that cannot
+// be read.
 func keptHead(head unit.HeadKeeper, report *parley.AuditReport) (kept parley.AuditHead) {
 	if head == nil {
 		return kept
@@ -81,7 +84,7 @@ func keptHead(head unit.HeadKeeper, report *parley.AuditReport) (kept parley.Aud
 	return kept
 }
 
-// walkAudit goes on along the log from the head the report has come to.
+// walkAudit checks the next entries of the log, from the head that the report has reached.
 func walkAudit(report *parley.AuditReport, list []parley.AuditEntry, kept parley.AuditHead) {
 	for _, e := range list {
 		last := report.Head

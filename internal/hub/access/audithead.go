@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// heads hands the head of the audit log to its keeper after each update that has moved it. A kept head that
-// the log does not have stays as it is: it is the proof that the log was changed.
+// heads saves the head of the audit log with its keeper after each update that moved it. It never replaces a saved head that
+// the log does not contain, because that head proves that the log was changed.
 type heads struct {
 	store  storage.Store
 	keeper unit.HeadKeeper
@@ -22,7 +22,7 @@ func newHeads(store storage.Store, keeper unit.HeadKeeper, log *slog.Logger) *he
 	return &heads{store: store, keeper: keeper, log: log, wake: make(chan struct{}, 1)}
 }
 
-// poke says that the head has moved.
+// poke tells that the head moved.
 func (k *heads) poke() {
 	select {
 	case k.wake <- struct{}{}:
@@ -39,7 +39,7 @@ func (k *heads) run(ctx context.Context, started func()) {
 		k.keep(ctx)
 		select {
 		case <-ctx.Done():
-			k.keep(context.WithoutCancel(ctx)) // what the others have written last
+			k.keep(context.WithoutCancel(ctx)) // the last entries of the other services
 			return
 		case <-k.wake:
 		}
@@ -71,7 +71,7 @@ func (k *heads) advance(ctx context.Context) error {
 	return k.keeper.Save(head)
 }
 
-// isInLog refuses a head that the log does not have.
+// isInLog returns an error if the log does not contain a head.
 func isInLog(tx storage.Tx, kept parley.AuditHead) error {
 	if kept.Num == 0 {
 		return nil

@@ -15,21 +15,21 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Place is where a call comes from. It limits where the credential of a run works.
+// Place is the connection that a call came over. The token of a run works only over some connections.
 type Place struct {
 	Socket bool   // the hub's own unix socket
 	TCP    bool   // the hub's HTTP address
-	Agent  string // on the socket: whose process calls
+	Agent  string // on the socket: the agent whose process calls
 	Run    string // on the socket: the run that the calling process descends from, if any
 }
 
-// Identify is IdentifyAt for an unknown place, where no token of a run works.
+// Identify is IdentifyAt for an unknown connection, over which no token of a run works.
 func (s *Service) Identify(ctx context.Context, secret string) (unit.Caller, error) {
 	return s.IdentifyAt(ctx, secret, Place{})
 }
 
-// IdentifyAt finds the caller with a secret from a place, and what the secret may be used for there. E001 with the reason
-// unauthenticated if no token has this secret, or if the token does not work there; the latter is audited.
+// IdentifyAt returns the caller with a secret, and what the secret allows over a connection. It returns E001 with the reason
+// unauthenticated if no token has this secret, or if the token does not work over the connection. The hub audits the latter.
 func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (caller unit.Caller, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
@@ -53,7 +53,7 @@ func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (call
 	return caller, nil
 }
 
-// goodAt says why a token cannot be used from a place, or nil.
+// goodAt returns why a token does not work over a connection, or nil.
 func goodAt(t parley.Token, at Place) error {
 	switch t.Kind {
 	case parley.TokenPlain, parley.TokenSession:
@@ -73,7 +73,7 @@ func goodAt(t parley.Token, at Place) error {
 	}
 }
 
-// callerWith is who calls with a token. Whether the agent of a run may decide is judged anew each time.
+// callerWith returns the caller with a token. It checks each time whether the agent of a run may decide.
 func callerWith(tx storage.Tx, t parley.Token) (unit.Caller, error) {
 	holder, err := tx.Agents().Find(t.Agent)
 	if err != nil {
@@ -89,7 +89,8 @@ func callerWith(tx storage.Tx, t parley.Token) (unit.Caller, error) {
 	return c, err
 }
 
-// agentScopes are the scopes of an agent without a token of its own. It may decide only if another agent reports to it.
+// agentScopes returns the scopes of an agent without a token of its own. The agent may decide only if another agent reports
+// to it.
 func agentScopes(tx storage.Tx, agent string) (parley.Scopes, error) {
 	scopes := parley.Scopes{parley.ScopeRead, parley.ScopeSend}
 	decides, err := tx.Agents().HasReports(agent)
@@ -100,7 +101,7 @@ func agentScopes(tx storage.Tx, agent string) (parley.Scopes, error) {
 }
 
 // Local returns the caller on the socket without a token: the local owner, or the agent whose process calls. A process of a
-// run calls as that run does with its token. E001 with the reason unauthenticated if the run has ended.
+// run calls as the run's token does. Local returns E001 with the reason unauthenticated if the run ended.
 func (s *Service) Local(ctx context.Context, at Place) (caller unit.Caller, err error) {
 	if at.Agent == parley.Owner {
 		return unit.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, nil
@@ -138,11 +139,11 @@ func errNotOfRun(t parley.Token) error {
 		Suggest("call from the run itself, by PARLEY_URL; where its sandbox has no sockets, set run_token: bearer for its runtime in config.yaml")
 }
 
-// misused audits that a token was used where it is no good.
+// misused audits that a token was used where it does not work.
 func (s *Service) misused(at Place, t parley.Token, err error) {
 	actor := at.Agent
 	if actor == "" {
-		actor = parley.System // nobody knows who it was
+		actor = parley.System // the caller is unknown
 	}
 	source := "tcp"
 	if at.Socket {
@@ -151,7 +152,7 @@ func (s *Service) misused(at Place, t parley.Token, err error) {
 	s.refusals.note(unit.Caller{Agent: actor, Source: source}, "token of "+t.Agent, err)
 }
 
-// GoodToken finds the token of a secret that can be used by its holder.
+// GoodToken returns the token of a secret if its holder can use it. It returns ErrNotKnown or ErrExpired if not.
 func GoodToken(tx storage.Tx, hash parley.TokenHash, now time.Time) (parley.Token, error) {
 	t, err := tx.Tokens().Find(hash)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -163,14 +164,14 @@ func GoodToken(tx storage.Tx, hash parley.TokenHash, now time.Time) (parley.Toke
 	return t, Usable(tx, t, now)
 }
 
-// Usable says why a token cannot be used by its holder, or nil.
+// Usable returns why the holder of a token cannot use it, or nil.
 func Usable(tx storage.Tx, t parley.Token, now time.Time) error {
 	holder, err := tx.Agents().Find(t.Agent)
 	switch {
 	case err != nil:
 		return err
 	case holder.RemovedAt == nil && KeptReply(t):
-		return nil // it is good for repeating what it has answered
+		return nil // it may repeat its answer
 	case holder.RemovedAt != nil || t.RevokedAt != nil:
 		return ErrNotKnown()
 	case !t.Good(now):
@@ -179,25 +180,28 @@ func Usable(tx storage.Tx, t parley.Token, now time.Time) error {
 	return nil
 }
 
-// ErrNotKnown is the same for a token that never was and one that was revoked.
+// ErrNotKnown returns the same error for a token that never existed and one that was revoked.
 func ErrNotKnown() error {
 	return parley.Errorf(parley.NotPermitted, "this hub does not know the token").Because(parley.Unauthenticated).
 		Suggest("ask an owner of this hub for a new one")
 }
 
+// ErrExpired returns the error for a token that has expired.
 func ErrExpired() error {
 	return parley.Errorf(parley.NotPermitted, "the token has expired").Because(parley.Unauthenticated).
 		Suggest("ask an owner of this hub for a new one")
 }
 
-// Strangers logs calls of nobody, now and then: whoever makes many must not fill the log.
+// Strangers counts refused calls without a good token, and logs them at most once a minute, so that many calls do not fill
+// the log.
 type Strangers struct {
 	sometimes rate.Sometimes
-	calls     atomic.Int64 // not logged yet
+	calls     atomic.Int64 // not yet logged
 }
 
 func newStrangers() *Strangers { return &Strangers{sometimes: rate.Sometimes{Interval: time.Minute}} }
 
+// Refuse counts and returns the error of a call without a good token. It returns any other error unchanged.
 func (s *Strangers) Refuse(log *slog.Logger, err error) error {
 	if e := parley.AsError(err); e.Reason == parley.Unauthenticated {
 		s.calls.Add(1)

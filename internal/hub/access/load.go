@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	SearchCost = 10              // reads
-	turnTime   = 2 * time.Second // how long a short call waits for its turn
-	turnQueue  = 64              // short calls of one participant that wait for their turn
+	SearchCost = 10              // how many reads a search counts as
+	turnTime   = 2 * time.Second // how long a short call waits for a free slot
+	turnQueue  = 64              // how many short calls of one participant may wait
 )
 
-// slots are places for calls under way. nil: without limit.
+// slots limits the calls under way. nil means no limit.
 type slots chan struct{}
 
 func newSlots(n int) slots {
@@ -31,7 +31,7 @@ func (s slots) leave() {
 	}
 }
 
-// enter takes a place, and waits for one if it may.
+// enter takes a slot and reports whether it got one. If wait is not nil, it waits for a slot until wait or ctx ends.
 func (s slots) enter(ctx context.Context, wait <-chan time.Time) bool {
 	if s == nil {
 		return true
@@ -53,7 +53,8 @@ func (s slots) enter(ctx context.Context, wait <-chan time.Time) bool {
 	return false
 }
 
-// load counts what is under way. Its lock guards the map and each share's counts, never a wait.
+// load counts the calls under way. Its lock guards the map and the counts of each share. Nothing waits while it holds the
+// lock.
 type load struct {
 	limits unit.Load
 	reads  *limiter
@@ -61,14 +62,14 @@ type load struct {
 	all    [unit.Works]slots
 
 	mu sync.Mutex
-	of map[string]*share // by participant, while it has anything under way
+	of map[string]*share // by participant, while it has calls under way
 }
 
-// share is what one participant has under way.
+// share is the calls of one participant that are under way.
 type share struct {
 	slots  [unit.Works]slots
-	users  int // calls that have or want a place
-	queued int // of these, those that wait for their turn
+	users  int // calls that have or want a slot
+	queued int // calls that wait for a slot
 }
 
 func newLoad(limits unit.Load) *load {
@@ -82,13 +83,13 @@ func newLoad(limits unit.Load) *load {
 	return l
 }
 
-// uncounted is a call that no bound holds for.
+// uncounted returns a call without limits.
 func uncounted(caller unit.Caller) unit.Underway {
 	return unit.NewUnderway(caller.Counted(), func() {}, func() {})
 }
 
-// Count counts the part of a use case that reads or writes. A door whose calls last longer, because it sends answers or
-// waits, begins them itself. What finds out who calls is a part of other calls.
+// Count counts the part of a use case that reads or writes. The HTTP API counts its own calls with Begin, because they last
+// until the response is sent. Finding out the caller does not count.
 func Count(ctx context.Context, s *Service, caller unit.Caller, do unit.Op) (unit.Underway, error) {
 	if rule := do.Rule(); !caller.IsCounted && !caller.InProcess() && rule.Scope != "" {
 		return s.Begin(ctx, caller, rule.Work)
@@ -96,9 +97,10 @@ func Count(ctx context.Context, s *Service, caller unit.Caller, do unit.Op) (uni
 	return uncounted(caller), nil
 }
 
-// Begin counts a call against what its caller may have under way, until its End. Short calls wait a moment for their turn.
-// Owners, bridges and the hub itself are exempt, which is looked up only when a bound is reached. E002 if the caller has
-// too much under way, or reads too often, or all callers together have too much.
+// Begin counts a call against what its caller may have under way, until its End. A short call waits a moment for a free
+// slot. Owners, bridges and the hub itself have no limits; the hub looks that up only when a limit is reached. Begin returns
+// E002 if the caller has too many calls under way or reads too often, or if all callers together have too many calls under
+// way.
 func (s *Service) Begin(ctx context.Context, caller unit.Caller, work unit.Work) (unit.Underway, error) {
 	if caller.Agent == parley.System || caller.Source == "file" || caller.By != "" {
 		return uncounted(caller), nil
@@ -136,7 +138,7 @@ func (h *Service) begin(ctx context.Context, caller unit.Caller, work unit.Work)
 	return unit.Underway{}, h.load.exceeded(key, s, work)
 }
 
-// isExempt says whether a caller is an owner.
+// isExempt reports whether a caller is an owner.
 func isExempt(ctx context.Context, core *unit.Core, caller unit.Caller) (exempt bool, err error) {
 	err = core.View(ctx, caller, unit.OpIdentify, func(u *unit.Unit) error {
 		exempt = u.SeesAll()
@@ -145,7 +147,7 @@ func isExempt(ctx context.Context, core *unit.Core, caller unit.Caller) (exempt 
 	return exempt, err
 }
 
-// LimitReads counts a read against the caller's rate of reads. Changes are counted where they are made.
+// LimitReads counts a read against the caller's rate of reads. Changes are counted by Limit.
 func LimitReads(ctx context.Context, s *Service, caller unit.Caller, work unit.Work) error {
 	cost := 1
 	switch work {
@@ -165,7 +167,7 @@ func LimitReads(ctx context.Context, s *Service, caller unit.Caller, work unit.W
 		Because(parley.RateLimited).Retryable(wait).Suggest("try again in %s; a search counts as %d reads", wait.Round(time.Millisecond), SearchCost)
 }
 
-// join finds the share of a participant, and keeps it until drop.
+// join returns the share of a participant, which stays until drop.
 func (l *load) join(key string) *share {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,6 +183,7 @@ func (l *load) join(key string) *share {
 	return s
 }
 
+// drop ends the use of a share, and forgets a share without users.
 func (l *load) drop(key string, s *share) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +192,7 @@ func (l *load) drop(key string, s *share) {
 	}
 }
 
-// queue counts a call that begins or ends to wait for its turn, and says whether it may.
+// queue adds n to the calls that wait for a slot, and reports whether they may wait.
 func (l *load) queue(s *share, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +203,7 @@ func (l *load) queue(s *share, n int) bool {
 	return true
 }
 
-// enter takes the places a call needs: one of its participant, and one of all.
+// enter takes the slots of a call: one of its participant, and one of all participants.
 func (l *load) enter(ctx context.Context, key string, s *share, work unit.Work, wait <-chan time.Time) (begun unit.Underway, refused bool) {
 	if !s.slots[work].enter(ctx, wait) {
 		return begun, true
@@ -217,8 +220,10 @@ func (l *load) enter(ctx context.Context, key string, s *share, work unit.Work, 
 	})), false
 }
 
-const retryBusy = time.Second // after which it is worth asking again
+// retryBusy is how long a refused caller should wait before it tries again.
+const retryBusy = time.Second
 
+// exceeded returns the error for a call that found no slot.
 func (l *load) exceeded(who string, s *share, work unit.Work) error {
 	if own := s.slots[work]; own != nil && len(own) == cap(own) {
 		return parley.Errorf(parley.Unavailable, "%s has %d %s under way, which is the most it may have", who, cap(own), unit.WorkNames[work]).
@@ -228,7 +233,7 @@ func (l *load) exceeded(who string, s *share, work unit.Work) error {
 		Retryable(retryBusy).Suggest("try again in a moment")
 }
 
-// Underway is how many calls of one sort a participant has under way.
+// Underway returns how many calls of one kind a participant has under way.
 func (s *Service) Underway(agent string, work unit.Work) int {
 	s.load.mu.Lock()
 	defer s.load.mu.Unlock()
@@ -238,7 +243,7 @@ func (s *Service) Underway(agent string, work unit.Work) int {
 	return 0
 }
 
-// Queued is how many short calls of a participant wait for their turn.
+// Queued returns how many short calls of a participant wait for a slot.
 func (s *Service) Queued(agent string) int {
 	s.load.mu.Lock()
 	defer s.load.mu.Unlock()
@@ -248,7 +253,7 @@ func (s *Service) Queued(agent string) int {
 	return 0
 }
 
-// Shares is how many participants have calls under way.
+// Shares returns how many participants have calls under way.
 func (s *Service) Shares() int {
 	s.load.mu.Lock()
 	defer s.load.mu.Unlock()

@@ -5,14 +5,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Bounds of what one participant can make, so that a loop of calls does not fill the hub. Owners are exempt.
+// Limits of what one participant can create, so that a program in a loop does not fill the hub. Owners have no limits.
 const (
-	MostConversations = 2000 // channels and groups that one participant has made and that are not archived
-	MostCredentials   = 100  // tokens, sessions and sign-in links of one participant that can be used
+	MostConversations = 2000 // channels and groups of one creator that are not archived
+	MostCredentials   = 100  // usable tokens, sessions and sign-in links of one participant
 )
 
-// MayCreate refuses one conversation too many. Direct and ephemeral ones do not count: there is one for each pair, and
-// ephemeral ones end by themselves.
+// MayCreate returns E002 if the caller has too many conversations. Direct and ephemeral conversations do not count: each
+// pair has only one direct conversation, and ephemeral ones end by themselves.
 func MayCreate(u *unit.Unit, kind parley.ConversationKind) error {
 	if u.SeesAll() || kind != parley.Channel && kind != parley.Group {
 		return nil
@@ -25,7 +25,7 @@ func MayCreate(u *unit.Unit, kind parley.ConversationKind) error {
 	return err
 }
 
-// mayHold refuses one credential too many for a participant.
+// mayHold returns E002 if a participant has too many credentials.
 func mayHold(u *unit.Unit, holder string) error {
 	if u.SeesAll() {
 		return nil

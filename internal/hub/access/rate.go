@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// limiter has a bucket for each agent.
+// limiter limits a rate with one token bucket for each agent.
 type limiter struct {
 	rate    unit.Rate
 	mu      sync.Mutex
@@ -28,12 +28,12 @@ func newLimiter(r unit.Rate) *limiter {
 	return &limiter{rate: r, buckets: map[string]*rate.Limiter{}}
 }
 
-// take takes one token of an agent, or says how long until there is one.
+// take takes one token of an agent. If there is none, it returns how long until there is one.
 func (l *limiter) take(agent string, now time.Time) (wait time.Duration) {
 	return l.takeSome(agent, now, 1)
 }
 
-// takeSome takes n tokens of an agent at once, as far as a burst has so many.
+// takeSome takes n tokens of an agent at once, but at most a burst.
 func (l *limiter) takeSome(agent string, now time.Time, n int) (wait time.Duration) {
 	if l.rate.PerSecond <= 0 {
 		return 0
@@ -54,10 +54,10 @@ func (l *limiter) takeSome(agent string, now time.Time, n int) (wait time.Durati
 	return wait
 }
 
-// mostBuckets is how many buckets are kept before those are looked for that can be forgotten.
+// mostBuckets is how many buckets the limiter keeps before it forgets full ones.
 const mostBuckets = 4096
 
-// forgetFull forgets the buckets that are full again: a new one is the same. l.mu is held.
+// forgetFull forgets full buckets, because a new bucket is full too. The caller holds l.mu.
 func (l *limiter) forgetFull(now time.Time) {
 	if len(l.buckets) < mostBuckets {
 		return
@@ -69,8 +69,8 @@ func (l *limiter) forgetFull(now time.Time) {
 	}
 }
 
-// Limit counts a change against its caller's rate. Owners, bridges and the hub itself are exempt,
-// which is looked up only when the count is over.
+// Limit counts a change against its caller's rate. Owners, bridges and the hub itself have no limit; the hub looks that up
+// only when the rate is exceeded.
 func Limit(ctx context.Context, s *Service, caller unit.Caller) error {
 	if caller.Agent == parley.System || caller.Source == "file" {
 		return nil
@@ -87,6 +87,7 @@ func Limit(ctx context.Context, s *Service, caller unit.Caller) error {
 	})
 }
 
+// exceeded returns the error for an agent that made too many changes.
 func (l *limiter) exceeded(agent string, wait time.Duration) error {
 	return parley.Errorf(parley.Unavailable, "%s has made more than %g changes a second", agent, l.rate.PerSecond).
 		Because(parley.RateLimited).Retryable(wait).Suggest("try again in %s", wait.Round(time.Millisecond))

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	refusalPause  = time.Minute // in which the same refusal is written once
-	refusalsKnown = 1024        // refusals remembered for that
-	refusalsQueue = 256         // that wait to be written
-	longestReason = 500         // bytes of a sentence: it may quote what the caller has sent
+	refusalPause  = time.Minute // the time in which the same refusal is written once
+	refusalsKnown = 1024        // how many different refusals are remembered for that
+	refusalsQueue = 256         // how many refusals may wait to be written
+	longestReason = 500         // how many bytes of a sentence, which may quote the caller, are written
 )
 
-// refusals writes down whom the hub has refused what. It does so in the background and not without end:
-// what is the same within a minute, or too much, is counted only, and the next entry says how much it was.
+// refusals writes refused calls to the audit log, in the background. Of the same refusal it writes one a minute, and it
+// limits the total. It counts the others, and the next entry holds the count.
 type refusals struct {
 	hub  *Service
 	head *heads
@@ -31,7 +31,7 @@ type refusals struct {
 	mu      sync.Mutex
 	known   map[refusalKey]*knownRefusal
 	waiting []parley.AuditEntry
-	missed  int // left out because there were too many
+	missed  int // left out, because there were too many refusals
 }
 
 type refusalKey struct{ actor, sentence string }
@@ -49,14 +49,15 @@ func newRefusals(h *Service, head *heads) *refusals {
 	}
 }
 
-// NoteRefusal notes that the hub has refused a use case.
+// NoteRefusal notes that the hub refused a use case.
 func NoteRefusal(s *Service, caller unit.Caller, err error) { s.refusals.note(caller, "hub", err) }
 
-// Refused notes that a door has refused a caller it knows. Act is what the caller wanted.
+// Refused notes that the HTTP API refused a known caller. act is what the caller wanted.
 func (s *Service) Refused(caller unit.Caller, act string, err error) {
 	s.refusals.note(caller, act, err)
 }
 
+// note queues the audit entry of a refusal. It ignores other errors, and callers without a good token.
 func (r *refusals) note(caller unit.Caller, subject string, err error) {
 	e := parley.AsError(err)
 	if e == nil || e.Code != parley.NotPermitted || e.Reason == parley.Unauthenticated && !errors.Is(err, unit.ErrMisuse) {
@@ -74,7 +75,7 @@ func (r *refusals) note(caller unit.Caller, subject string, err error) {
 	}
 	detail, err := json.Marshal(refusalDetail{sentence, caller.Source, caller.By, leftOut, r.missed})
 	if err != nil {
-		return // strings and numbers always can
+		return // cannot happen: strings and numbers always can be encoded
 	}
 	r.missed = 0
 	r.waiting = append(r.waiting, parley.AuditEntry{At: now, Actor: caller.Agent, Act: "refused", Subject: subject, Detail: detail})
@@ -88,11 +89,11 @@ type refusalDetail struct {
 	Sentence string `json:"sentence"`
 	Source   string `json:"source,omitempty"`
 	By       string `json:"by,omitempty"`
-	LeftOut  int    `json:"left_out,omitempty"` // the same, since it was last written
-	Missed   int    `json:"missed,omitempty"`   // of any kind
+	LeftOut  int    `json:"left_out,omitempty"` // the same, since the last entry
+	Missed   int    `json:"missed,omitempty"`   // refusals of any kind that no entry holds
 }
 
-// count says whether a refusal is written, and how often the same was left out before. r.mu is held.
+// count reports whether a refusal is written, and how often the same one was left out before. The caller holds r.mu.
 func (r *refusals) count(key refusalKey, now time.Time) (leftOut int, write bool) {
 	k := r.known[key]
 	if k != nil && now.Before(k.at.Add(refusalPause)) {
@@ -110,7 +111,7 @@ func (r *refusals) count(key refusalKey, now time.Time) (leftOut int, write bool
 	return leftOut, true
 }
 
-// room makes sure that one more refusal can be remembered. r.mu is held.
+// room reports whether one more refusal can be remembered, after forgetting old ones. The caller holds r.mu.
 func (r *refusals) room(now time.Time) bool {
 	if len(r.known) < refusalsKnown {
 		return true
@@ -129,7 +130,7 @@ func (r *refusals) run(ctx context.Context, started func()) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.write(context.WithoutCancel(ctx)) // what still waits
+			r.write(context.WithoutCancel(ctx)) // the entries that are still queued
 			return
 		case <-r.wake:
 			r.write(context.WithoutCancel(ctx))

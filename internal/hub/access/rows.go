@@ -17,7 +17,7 @@ func SaveToken(tx storage.Tx, t parley.Token) error {
 	return tx.Tokens().Put(t)
 }
 
-// EraseToken removes the token of a run.
+// EraseToken erases the token of a run.
 func EraseToken(tx storage.Tx, run string) error {
 	return tx.Tokens().Erase(run)
 }

@@ -6,12 +6,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// May returns why the credential of a caller does not allow an operation, or nil. Every use case calls it. The HTTP API also
-// calls it before it reads the body of a request.
+// May returns why the credential of a caller does not allow an operation, or nil. Every use case checks the same. The HTTP
+// API also checks it before it reads the body of a request.
 func (s *Service) May(caller unit.Caller, operation string) error {
 	return Admits(s, caller, unit.Op(operation))
 }
 
+// Admits returns why the credential of a caller does not allow an operation, or nil. It notes a refusal for the audit log.
 func Admits(s *Service, caller unit.Caller, do unit.Op) error {
 	err := do.Rule().Admits(caller)
 	if err != nil {
@@ -32,7 +33,7 @@ type Service struct {
 	refusals  *refusals
 }
 
-// New makes the use cases on the core of a hub.
+// New returns the use cases of this package on the core of a hub.
 func New(core *unit.Core) *Service {
 	s := &Service{Core: core}
 	s.rate = newLimiter(core.Config.Rate)
@@ -44,7 +45,7 @@ func New(core *unit.Core) *Service {
 	return s
 }
 
-// Hook has this package check every use case.
+// Hook sets the hooks by which this package checks every use case.
 func Hook(s *Service, hooks *unit.Hooks) {
 	hooks.Admit = func(caller unit.Caller, do unit.Op) error { return Admits(s, caller, do) }
 	hooks.Limit = func(ctx context.Context, caller unit.Caller) error { return Limit(ctx, s, caller) }
@@ -54,10 +55,10 @@ func Hook(s *Service, hooks *unit.Hooks) {
 	hooks.Refused = func(caller unit.Caller, err error) { NoteRefusal(s, caller, err) }
 }
 
-// Background keeps the head of the audit log outside the database, and writes refusals to the audit log.
+// Background returns the work of this package: saving the head of the audit log, and writing refusals to the audit log.
 func Background(s *Service) []unit.Background { return []unit.Background{s.heads.run, s.refusals.run} }
 
-// AfterCommit has the head of the audit log kept again, if it has moved.
+// AfterCommit returns the hook that saves the head of the audit log if an update moved it.
 func AfterCommit(s *Service) func(*unit.Changes) {
 	return func(c *unit.Changes) {
 		if c.Audited {

@@ -15,8 +15,8 @@ const (
 	sessionLasts = 30 * 24 * time.Hour
 )
 
-// NewLink makes the secret of a link by which a person signs in, once: owners for any person, people for
-// themselves. The session it opens may be used for what the caller's own credential may, and ends no later.
+// NewLink creates the secret of a link with which a person signs in, once. Owners create links for any person, people for
+// themselves. The session has the scopes of the caller's credential, and ends no later.
 func (s *Service) NewLink(ctx context.Context, caller unit.Caller, person string) (secret string, expires time.Time, err error) {
 	secret = parley.NewSecret()
 	err = s.Update(ctx, caller, unit.OpMakeLink, func(u *unit.Unit) error {
@@ -45,8 +45,8 @@ func (s *Service) NewLink(ctx context.Context, caller unit.Caller, person string
 	return secret, expires, nil
 }
 
-// SignIn opens a session with the secret of a link, which is used up. It makes the secrets of the session and
-// of its page.
+// SignIn opens a session with the secret of a link, which then works no more. It creates the secrets of the session and of
+// its page.
 func (s *Service) SignIn(ctx context.Context, secret string) (made parley.MadeToken, err error) {
 	link, err := findLink(ctx, s.Core, secret)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) SignIn(ctx context.Context, secret string) (made parley.MadeTo
 	return made, nil
 }
 
-// useUp ends a link, unless somebody was faster.
+// useUp ends a link. It returns an error if the link was used already.
 func useUp(u *unit.Unit, id string) error {
 	link, err := u.Tokens().Get(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && !link.Good(u.Now) {
@@ -82,6 +82,7 @@ func useUp(u *unit.Unit, id string) error {
 	return SaveToken(u.Tx, link)
 }
 
+// findLink returns the link with a secret. It returns the same error for every link that does not work.
 func findLink(ctx context.Context, core *unit.Core, secret string) (link parley.Token, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
@@ -97,6 +98,7 @@ func findLink(ctx context.Context, core *unit.Core, secret string) (link parley.
 	return link, core.Explain(ctx, unit.Caller{}, err)
 }
 
+// sessionEnd returns when the session of a link ends.
 func sessionEnd(now time.Time, link parley.Token) *time.Time {
 	if until := link.SessionUntil; until != nil && until.Before(now.Add(sessionLasts)) {
 		return until
@@ -104,7 +106,7 @@ func sessionEnd(now time.Time, link parley.Token) *time.Time {
 	return unit.After(now, sessionLasts)
 }
 
-// errLinkUsed is the same for a link that never was, was used, or is too old.
+// errLinkUsed returns the same error for a link that never existed, was used, or has expired.
 func errLinkUsed() error {
 	return parley.Errorf(parley.NotPermitted, "the sign-in link does not work, or not any more").Because(parley.Unauthenticated).
 		Suggest("ask for a new one: each works once, for 10 minutes")

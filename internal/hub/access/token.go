@@ -16,13 +16,13 @@ import (
 const (
 	shortestToken = time.Second
 	longestToken  = 10 * 365 * 24 * time.Hour
-	// tokensKept is how long an ended token is still listed.
+	// tokensKept is how long lists include an ended token.
 	tokensKept = 30 * 24 * time.Hour
 	tokenPage  = 100
 )
 
-// NewToken makes a token: owners for anybody, other people for themselves, agents for nobody. It may be
-// used for nothing that the caller's own credential may not, and ends no later. Its secret is told once.
+// NewToken creates a token. Owners create tokens for anybody, other people for themselves, and agents none. The token has no
+// scope that the caller's own credential lacks, and ends no later. Only the result holds the secret.
 func (s *Service) NewToken(ctx context.Context, caller unit.Caller, n parley.NewToken) (made parley.MadeToken, err error) {
 	if n.Scopes, err = checkNewToken(n); err != nil {
 		return made, err
@@ -53,6 +53,7 @@ func (s *Service) NewToken(ctx context.Context, caller unit.Caller, n parley.New
 	return made, nil
 }
 
+// checkNewToken returns the scopes of a new token, or E003 if the request is not valid.
 func checkNewToken(n parley.NewToken) (parley.Scopes, error) {
 	if n.For != 0 && (n.For < shortestToken || n.For > longestToken) {
 		return nil, parley.Errorf(parley.BadInput, "a token cannot last %s", n.For).Suggest("let it last 1s to 10 years, or until it is revoked")
@@ -66,7 +67,7 @@ func checkNewToken(n parley.NewToken) (parley.Scopes, error) {
 	return n.Scopes.Check()
 }
 
-// tokenHolder finds whom the caller may make a credential for.
+// tokenHolder returns the participant that the caller wants a credential for, if the caller may create one.
 func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 	if u.Me.Kind == parley.KindAgent {
 		return u.Me, parley.Errorf(parley.NotPermitted, "agents make no tokens").Suggest("ask an owner of this hub")
@@ -87,7 +88,7 @@ func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 	return holder, nil
 }
 
-// within refuses a credential that could do more than the one it is made with, or would outlive it.
+// within returns an error if a credential had scopes that the caller's own lacks, or would end later.
 func within(caller unit.Caller, t parley.Token) error {
 	if beyond := t.Scopes.Beyond(caller.Scopes); len(beyond) > 0 {
 		return parley.Errorf(parley.NotPermitted, "the credential in use cannot make a token with the scopes %s: it does not have them",
@@ -100,7 +101,7 @@ func within(caller unit.Caller, t parley.Token) error {
 	return nil
 }
 
-// addToken stores a credential, which gets its id here.
+// addToken stores a credential with a new id, and audits it.
 func addToken(u *unit.Unit, t parley.Token, secret string) (parley.Token, error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
@@ -122,8 +123,8 @@ func tokenEvent(kind parley.EventKind, t parley.Token) parley.Event {
 	return parley.Event{Kind: kind, Agent: t.Agent, Data: json.RawMessage(fmt.Sprintf(`{"token":%q}`, t.ID))}
 }
 
-// Tokens lists credentials, the newest first, and says where to go on, or "": the caller's own; for
-// owners those of anybody, or of all.
+// Tokens lists credentials, the newest first: the caller's own, or for owners those of one participant or of all. next is
+// where the next page begins, or "".
 func (s *Service) Tokens(ctx context.Context, caller unit.Caller, f parley.TokenFilter) (list []parley.Token, next string, err error) {
 	f.Limit = unit.Clamp(f.Limit, tokenPage, 1000)
 	err = s.View(ctx, caller, unit.OpListTokens, func(u *unit.Unit) error {
@@ -139,6 +140,7 @@ func (s *Service) Tokens(ctx context.Context, caller unit.Caller, f parley.Token
 	return list, next, err
 }
 
+// whoseTokens returns the id of the participant whose tokens the caller lists, or "" for those of all.
 func whoseTokens(u *unit.Unit, name string) (string, error) {
 	if name == "" {
 		if u.SeesAll() {
@@ -153,13 +155,13 @@ func whoseTokens(u *unit.Unit, name string) (string, error) {
 	return holder.ID, err
 }
 
-// RevokeToken ends a credential, from the next call on; what it holds open ends too. Its holder may, and
-// owners whose own credential is good for administration. Doing it again changes nothing.
+// RevokeToken ends a credential, from the next call on, and everything it holds open. Its holder may do that, and owners
+// with the scope admin. Revoking it again changes nothing.
 func (s *Service) RevokeToken(ctx context.Context, caller unit.Caller, id string) error {
 	return revokeToken(ctx, s.Core, caller, unit.OpRevokeToken, id)
 }
 
-// EndSession signs the caller out of its browser.
+// EndSession ends the session of the caller's browser.
 func (s *Service) EndSession(ctx context.Context, caller unit.Caller) error {
 	return revokeToken(ctx, s.Core, caller, unit.OpEndSession, caller.Token)
 }
@@ -206,8 +208,8 @@ func RevokeAll(u *unit.Unit, holder string) error {
 	}
 }
 
-// ForgetTokens erases credentials that ended long ago, those that answered for a webhook sooner, and links and those of runs and
-// approvals at once.
+// ForgetTokens erases credentials that ended long ago. It erases links and the tokens of runs and approvals at once, and the
+// reply tokens of webhooks after an hour.
 func ForgetTokens(ctx context.Context, core *unit.Core) error {
 	for kind, kept := range map[parley.TokenKind]time.Duration{
 		parley.TokenPlain: tokensKept, parley.TokenSession: tokensKept, parley.TokenLink: 0, parley.TokenApproval: 0,
@@ -223,8 +225,9 @@ func ForgetTokens(ctx context.Context, core *unit.Core) error {
 	return nil
 }
 
-// repliesKept is how long a reply token is remembered after its answer, for a receiver that has lost the receipt.
+// repliesKept is how long the hub remembers a reply token after its answer, so that a webhook that lost the receipt can
+// repeat the answer.
 const repliesKept = time.Hour
 
-// KeptReply says that a token of an ended run has answered, and is remembered for whoever repeats the answer.
+// KeptReply reports whether a token is the reply token of a run that ended with an answer.
 func KeptReply(t parley.Token) bool { return t.Kind == parley.TokenReply && t.RevokedAt != nil }

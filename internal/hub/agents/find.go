@@ -8,7 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Agent finds a participant that has not been removed.
+// Agent finds a participant that was not removed. It returns unit.Unknown if there is none, and WasRemoved if it was
+// removed.
 func Agent(u *unit.Unit, name string) (parley.Agent, error) {
 	a, err := FindAgent(u, name)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -20,7 +21,7 @@ func Agent(u *unit.Unit, name string) (parley.Agent, error) {
 	return a, err
 }
 
-// FindAgent finds a participant, also one that was removed, by what a caller has written: a name, or @name as lists show it.
+// FindAgent finds a participant, even one that was removed, by an id, a name, or @name as lists show it. It returns
 // parley.ErrNotFound if there is none.
 func FindAgent(u *unit.Unit, name string) (parley.Agent, error) {
 	a, err := u.Agents().Find(name)
@@ -30,7 +31,8 @@ func FindAgent(u *unit.Unit, name string) (parley.Agent, error) {
 	return a, err
 }
 
-// Named is the id of a participant, also of one that was removed, or nothing for nothing.
+// Named returns the id of a participant, even of one that was removed. It returns "" for an empty name and unit.Unknown if
+// there is no such participant.
 func Named(u *unit.Unit, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -42,6 +44,7 @@ func Named(u *unit.Unit, name string) (string, error) {
 	return a.ID, err
 }
 
+// WasRemoved returns the error for an agent that was removed.
 func WasRemoved(name string) *parley.Error {
 	return parley.Errorf(parley.Unavailable, "%s was removed", name).Because(parley.Gone).Suggest("write to somebody else")
 }

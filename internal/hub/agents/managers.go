@@ -7,7 +7,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Manager resolves a manager and refuses a chain of managers that leads back.
+// Manager returns the id of the manager with a name, and refuses a chain of managers that leads back to the agent. It
+// returns "" for an empty name.
 func Manager(u *unit.Unit, id, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -35,12 +36,13 @@ func Manager(u *unit.Unit, id, name string) (string, error) {
 	}
 }
 
+// Manages reports whether the caller is the manager of an agent.
 func Manages(u *unit.Unit, agent string) (bool, error) {
 	a, err := u.Agents().Find(agent)
 	return err == nil && a.Manager == u.Me.ID, err
 }
 
-// Responsible are the people who are told of an agent: its manager, or else all owners.
+// Responsible returns the people that the hub notifies about an agent: its manager, if that is a person, or else all owners.
 func Responsible(u *unit.Unit, a parley.Agent) ([]string, error) {
 	all, err := u.Agents().List()
 	if err != nil {
@@ -59,7 +61,7 @@ func Responsible(u *unit.Unit, a parley.Agent) ([]string, error) {
 	return slices.Clip(owners), nil
 }
 
-// PersonOrOwners is a participant, if it is a person, or else the owners.
+// PersonOrOwners returns a participant, if it is a person, or else all owners.
 func PersonOrOwners(u *unit.Unit, id string) ([]string, error) {
 	return Responsible(u, parley.Agent{Profile: parley.Profile{Manager: id}})
 }

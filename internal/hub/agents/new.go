@@ -10,6 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// WithDefaults returns the request with defaults in place of zero values.
 func WithDefaults(n parley.NewAgent) parley.NewAgent {
 	if n.Name == "" {
 		n.Name = n.ID
@@ -31,6 +32,7 @@ func WithDefaults(n parley.NewAgent) parley.NewAgent {
 	return n
 }
 
+// CheckNewAgent returns E003 if a new agent's id, name, kind, access or profile is not valid.
 func CheckNewAgent(n parley.NewAgent) error {
 	if err := parley.CheckID(n.ID); err != nil {
 		return err
@@ -47,6 +49,7 @@ func CheckNewAgent(n parley.NewAgent) error {
 	return n.Profile.Check()
 }
 
+// CheckAccess returns E003 if a kind of participant cannot have an access.
 func CheckAccess(kind parley.Kind, access parley.Access) error {
 	people := []parley.Access{parley.AccessOwner, parley.AccessMember}
 	if kind == parley.KindHuman && !slices.Contains(people, access) {
@@ -58,6 +61,8 @@ func CheckAccess(kind parley.Kind, access parley.Access) error {
 	return nil
 }
 
+// InsertAgent stores a new agent and notes the event. It returns E003 with the reason conflict if another agent has the id
+// or the name.
 func InsertAgent(u *unit.Unit, n parley.NewAgent) (parley.Agent, error) {
 	a := parley.Agent{
 		ID: n.ID, UUID: uuid.NewString(), Name: n.Name, Kind: n.Kind, Access: n.Access,
@@ -75,6 +80,7 @@ func InsertAgent(u *unit.Unit, n parley.NewAgent) (parley.Agent, error) {
 	return a, err
 }
 
+// AgentNameTaken returns the error for a name that another agent has, or had until it was removed.
 func AgentNameTaken(name string, holder parley.Agent) *parley.Error {
 	switch {
 	case holder.RemovedAt == nil:
@@ -83,19 +89,19 @@ func AgentNameTaken(name string, holder parley.Agent) *parley.Error {
 	case CalledBy(holder, name):
 		return parley.Errorf(parley.BadInput, "the name %q belongs to an agent that was removed", name).
 			Because(parley.Conflict).Suggest("choose another id or name, or take it over for the new agent with --reuse")
-	default: // a uuid, which stays its own
+	default: // the agent's UUID, which no other agent can take over
 		return parley.Errorf(parley.BadInput, "the name %q belongs to an agent that was removed", name).
 			Because(parley.Conflict).Suggest("choose another id or name")
 	}
 }
 
-// CalledBy says whether a name is the id or the name of an agent.
+// CalledBy reports whether a name is the id or the name of an agent.
 func CalledBy(a parley.Agent, name string) bool {
 	folded := parley.Fold(name)
 	return folded == parley.Fold(a.ID) || folded == parley.Fold(a.Name)
 }
 
-// AgentNameHeld is agentNameTaken for an agent that is to be renamed, which cannot take a name over.
+// AgentNameHeld returns the error for a rename, which cannot take over the name of a removed agent.
 func AgentNameHeld(name string, holder parley.Agent) error {
 	return AgentNameTaken(name, holder).Suggest("choose another name")
 }

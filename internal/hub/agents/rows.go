@@ -17,12 +17,12 @@ func SaveRow(tx storage.Tx, a parley.Agent) error {
 	return tx.Agents().Update(a)
 }
 
-// RetireRow gives a removed agent other names.
+// RetireRow gives a removed agent another id and name, so that a new agent can have them.
 func RetireRow(tx storage.Tx, id, newID, newName string) error {
 	return tx.Agents().Retire(id, newID, newName)
 }
 
-// KeepHealth stores what an agent says of its health.
+// KeepHealth stores the health that an agent reports.
 func KeepHealth(tx storage.Tx, id string, h parley.Health) error {
 	return tx.Agents().KeepHealth(id, h)
 }

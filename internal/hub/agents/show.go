@@ -5,7 +5,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Show leaves out what only owners see: how an agent is run, and what another one is told.
+// Show removes what only owners see from an agent: its runtime configuration, and the guardrails of other agents.
 func Show(u *unit.Unit, a parley.Agent) parley.Agent {
 	if u.SeesAll() {
 		return a
@@ -17,9 +17,10 @@ func Show(u *unit.Unit, a parley.Agent) parley.Agent {
 	return a
 }
 
+// SpokenBy returns the protocols of an agent. It skips entries that are notes in free text.
 func SpokenBy(a parley.Agent) (list []parley.Protocol) {
 	for _, text := range a.Protocols {
-		if p, err := parley.ParseProtocol(text); err == nil { // else it is a note of its owner's
+		if p, err := parley.ParseProtocol(text); err == nil { // else the entry is a note in free text
 			list = append(list, p)
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Presence knows who is in a conversation and asks the store no more than it must.
+// Presence answers who the members of one conversation are. It asks the store only about members that it does not know yet.
 type Presence struct {
 	*unit.Unit
 	Conv  parley.Conversation
 	Known map[string]bool
 }
 
+// Has reports whether an agent is a member.
 func (p *Presence) Has(id string) (bool, error) {
 	if in, ok := p.Known[id]; ok {
 		return in, nil
@@ -23,7 +24,7 @@ func (p *Presence) Has(id string) (bool, error) {
 	return in, err
 }
 
-// Reached are the members a message can reach: all of them where it is for all, else those named.
+// Reached returns the members that a message can reach: all members if the message is for all, and else the named ones.
 func (p *Presence) Reached(m parley.Message) ([]string, error) {
 	named := append([]string{m.To}, m.Mentions...)
 	for _, id := range named {
@@ -45,6 +46,7 @@ func (p *Presence) Reached(m parley.Message) ([]string, error) {
 	return ids, nil
 }
 
+// all returns the ids of all members.
 func (p *Presence) all() ([]string, error) {
 	if p.Conv.FixedMembers() {
 		return p.Conv.SetMembers(), nil
@@ -57,8 +59,8 @@ func (p *Presence) all() ([]string, error) {
 	return ids, err
 }
 
-// Bring makes somebody who is addressed part of a public channel. Elsewhere E003 says how to add
-// them.
+// Bring makes an addressed agent a member of a public channel. In other conversations it returns E003, which says how to add
+// the agent.
 func Bring(u *unit.Unit, id string, where Place, present *Presence) error {
 	in, err := present.Has(id)
 	if err != nil || in {

@@ -7,6 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// Alter changes a conversation. Fields of the change that are nil stay as they are.
 func Alter(u *unit.Unit, p *Place, to parley.ConversationChange) error {
 	if to.Name != nil || to.DisplayName != nil {
 		if err := rename(u, p, to.Name, to.DisplayName); err != nil {
@@ -35,7 +36,7 @@ func Alter(u *unit.Unit, p *Place, to parley.ConversationChange) error {
 	return SetArchived(u, &p.Conversation, *to.Archived)
 }
 
-// setAnswers says who answers from now on when several are woken. Who is told that it is its turn looks again.
+// setAnswers sets who answers when several agents are woken. An agent whose turn it is then checks again.
 func setAnswers(u *unit.Unit, p *Place, to parley.Answers) error {
 	if p.Kind != parley.Channel && p.Kind != parley.Group {
 		return parley.Errorf(parley.BadInput, "in a %s only one is woken at a time", p.Kind).Suggest("use a channel")
@@ -47,6 +48,7 @@ func setAnswers(u *unit.Unit, p *Place, to parley.Answers) error {
 	return save(u, &p.Conversation, "answers")
 }
 
+// SetArchived archives a conversation, or brings it back.
 func SetArchived(u *unit.Unit, c *parley.Conversation, archived bool) error {
 	c.ArchivedAt = nil
 	if archived {
@@ -55,7 +57,7 @@ func SetArchived(u *unit.Unit, c *parley.Conversation, archived bool) error {
 	return save(u, c, "archived_at")
 }
 
-// save stores a changed conversation and says which field it was.
+// save stores a changed conversation and notes the event, which names the changed field.
 func save(u *unit.Unit, c *parley.Conversation, field string) error {
 	c.UpdatedAt = u.Now
 	data, err := json.Marshal(map[string]string{"field": field})
@@ -66,6 +68,7 @@ func save(u *unit.Unit, c *parley.Conversation, field string) error {
 	return SaveRow(u.Tx, *c)
 }
 
+// mustBeIn returns E001 unless the caller is a member or an owner.
 func mustBeIn(u *unit.Unit, p Place) error {
 	if p.Joined || u.SeesAll() {
 		return nil
@@ -73,7 +76,7 @@ func mustBeIn(u *unit.Unit, p Place) error {
 	return parley.Errorf(parley.NotPermitted, "%s does not take part in %s", u.Me.ID, p.Title()).Suggest("join it first")
 }
 
-// MustRun lets a conversation's creator and owners pass.
+// MustRun returns E001 unless the caller is the creator of the conversation and still a member, or an owner.
 func MustRun(u *unit.Unit, p Place, act string) error {
 	if p.CreatedBy == u.Me.ID && p.Joined || u.SeesAll() {
 		return nil

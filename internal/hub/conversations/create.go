@@ -10,7 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// CheckNewConversation returns what is to be made, by the name that it will have.
+// CheckNewConversation returns the request with the name and the display name that the conversation will have, or E003 if it
+// is not valid.
 func CheckNewConversation(n parley.NewConversation) (parley.NewConversation, error) {
 	var err error
 	if n.Name == "" || n.DisplayName == "" {
@@ -28,7 +29,7 @@ func CheckNewConversation(n parley.NewConversation) (parley.NewConversation, err
 	return n, nil
 }
 
-// Invited are the ids of the caller and of those whom it names, each once.
+// Invited returns the ids of the caller and of the participants with some names, each once.
 func Invited(u *unit.Unit, names []string) ([]string, error) {
 	ids := []string{u.Me.ID}
 	for _, name := range names {
@@ -46,6 +47,7 @@ func Invited(u *unit.Unit, names []string) ([]string, error) {
 	return ids, nil
 }
 
+// NewConversation returns the conversation that a request describes.
 func NewConversation(n parley.NewConversation) parley.Conversation {
 	c := parley.Conversation{
 		Name: n.Name, DisplayName: n.DisplayName, Topic: n.Topic, Kind: parley.Channel, Visibility: parley.Public, Answers: n.Answers.Stored(),
@@ -59,11 +61,11 @@ func NewConversation(n parley.NewConversation) parley.Conversation {
 	return c
 }
 
-// BroadcastChannel is where what is for everybody is said.
+// BroadcastChannel is the name of the channel for messages to everybody.
 const BroadcastChannel = "broadcast"
 
-// Create stores a conversation with its first members, the caller among them. Nobody can make the channel for broadcasts:
-// its creator would read what is said to everybody.
+// Create stores a conversation with its first members, which include the caller. Nobody can create the channel for
+// broadcasts, because its creator would read every broadcast.
 func Create(u *unit.Unit, c parley.Conversation, ids []string) (Place, error) {
 	if c.Name == BroadcastChannel {
 		return Place{}, NameTaken(c.Name)
@@ -71,7 +73,7 @@ func Create(u *unit.Unit, c parley.Conversation, ids []string) (Place, error) {
 	return CreateNamed(u, c, ids)
 }
 
-// CreateNamed is create for any name.
+// CreateNamed is Create for any name, the channel for broadcasts included.
 func CreateNamed(u *unit.Unit, c parley.Conversation, ids []string) (Place, error) {
 	if err := access.MayCreate(u, c.Kind); err != nil {
 		return Place{}, err
@@ -97,15 +99,18 @@ func CreateNamed(u *unit.Unit, c parley.Conversation, ids []string) (Place, erro
 	return Place{Conversation: c, Joined: true}, nil
 }
 
+// ToOneself returns the error for a message to the sender itself.
 func ToOneself(id string) error {
 	return parley.Errorf(parley.BadInput, "%s cannot write to itself", id).Suggest("name another participant")
 }
 
+// ToSystem returns the error for a message to the hub itself.
 func ToSystem(id string) error {
 	return parley.Errorf(parley.BadInput, "%s takes no messages", id).Suggest("name an agent or a person")
 }
 
-// Direct finds or opens the conversation of the caller and the others named.
+// Direct returns the conversation of the caller and some participants, and creates it if there is none. An ephemeral one is
+// always new.
 func Direct(u *unit.Unit, names []string, ephemeral bool) (Place, error) {
 	ids := []string{u.Me.ID}
 	for _, name := range names {
@@ -140,7 +145,7 @@ func Direct(u *unit.Unit, names []string, ephemeral bool) (Place, error) {
 	return Place{Conversation: found, Joined: true}, err
 }
 
-// Dm finds or opens the DM of two participants.
+// Dm returns the DM of two participants, and creates it if there is none.
 func Dm(u *unit.Unit, a, b string) (parley.Conversation, error) {
 	set := parley.SetKey([]string{a, b})
 	c, err := u.Conversations().FindSet(set)

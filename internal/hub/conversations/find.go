@@ -11,10 +11,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// FindConversation finds the conversation that a name, #name or id stands for, for the caller, or one of the other forms in which
-// lists show conversations (parley.ParseConversationRef). A name stands for the one conversation of that name that the caller takes
-// part in; else for the public channel; else it is a display name. So nobody can give a name that somebody uses another meaning.
-// parley.ErrNotFound if the caller sees none.
+// FindConversation returns the conversation that a reference means to the caller. A reference is a name, #name, an id, or
+// another form in which lists show conversations, see parley.ParseConversationRef.
+//
+// A name means, in this order: the one conversation of that name with the caller as a member, the public channel, a
+// conversation with that display name. So no participant can change what a name means to another one.
+//
+// It returns parley.ErrNotFound if the caller sees no such conversation, and a conflict if it sees several.
 func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 	if len(ref) > LongestRef {
 		return parley.Conversation{}, parley.ErrNotFound
@@ -27,7 +30,7 @@ func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 		return parley.Conversation{}, parley.ErrNotFound
 	}
 	key := strings.ToLower(parsed.Name)
-	if parley.IsUUID(key) { // else it is a name that looks like one
+	if parley.IsUUID(key) {
 		c, err := u.Conversations().Find(key)
 		if err == nil && c.ID == key || err != nil && !errors.Is(err, parley.ErrNotFound) {
 			return c, err
@@ -59,14 +62,14 @@ func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 	}
 }
 
-// What is longer than these bytes names no conversation. It is refused before it is folded, which can make it eighteen times as
-// long. A list of all members of the largest group is shorter than longestRef, a display name is shorter than longestName.
+// Longer references name no conversation. They are refused before case folding, which can make them eighteen times as long.
+// A list of all members of the largest group is shorter than LongestRef. A display name is shorter than longestName.
 const (
 	LongestRef  = 32 << 10
 	longestName = 1 << 10
 )
 
-// displayed finds the conversation with a display name that the caller takes part in, else the one that it may read.
+// displayed returns the conversation with a display name that the caller is a member of, or else the one that it may read.
 func displayed(u *unit.Unit, name string) (c parley.Conversation, err error) {
 	list, err := u.Conversations().Displayed(name, u.Me.ID, u.SeesAll(), maxListed+1)
 	if err != nil {
@@ -86,10 +89,10 @@ func displayed(u *unit.Unit, name string) (c parley.Conversation, err error) {
 	}
 }
 
-// maxListed is how many conversations a suggestion names.
+// maxListed is how many conversations a suggestion lists.
 const maxListed = 8
 
-// howMany says how many conversations there are. Of a list that was cut the number is not known.
+// howMany returns the number of conversations as text. The number is not known if the list was cut.
 func howMany(list []parley.Conversation) string {
 	if len(list) > maxListed {
 		return fmt.Sprintf("more than %d", maxListed)
@@ -97,6 +100,7 @@ func howMany(list []parley.Conversation) string {
 	return strconv.Itoa(len(list))
 }
 
+// eachNamed lists conversations, each by what word returns for it.
 func eachNamed(list []parley.Conversation, word func(parley.Conversation) string) string {
 	var words []string
 	for _, c := range list[:min(len(list), maxListed)] {
@@ -108,8 +112,8 @@ func eachNamed(list []parley.Conversation, word func(parley.Conversation) string
 	return strings.Join(words, ", ")
 }
 
-// conversationOf finds a conversation by its members. Beside the caller there must be the others that are named, or, for whoever
-// sees everything, nobody else than those.
+// conversationOf returns the conversation with some members. Its members are the caller and the named participants, or, for
+// a caller that sees everything, exactly the named ones.
 func conversationOf(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversation, err error) {
 	var ids []string
 	for _, name := range ref.Members {
@@ -144,8 +148,8 @@ func conversationOf(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversa
 	}
 }
 
-// meant are those of several conversations with one name that the caller means: those that it takes part in, else those that it
-// may read.
+// meant returns which of several conversations with one name the caller means: those it is a member of, or else those it may
+// read.
 func meant(u *unit.Unit, list []parley.Conversation) ([]parley.Conversation, error) {
 	var mine, readable []parley.Conversation
 	for _, c := range list {

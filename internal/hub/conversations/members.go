@@ -14,6 +14,7 @@ func Join(u *unit.Unit, c parley.Conversation, id string) error {
 	return SaveMember(u.Tx, parley.Member{Conversation: c.ID, Agent: id, JoinedAt: u.Now, ReadSeq: c.LastSeq})
 }
 
+// JoinIn makes the caller a member. It does nothing if the caller is one.
 func JoinIn(u *unit.Unit, p Place) error {
 	if p.Joined {
 		return nil
@@ -24,6 +25,7 @@ func JoinIn(u *unit.Unit, p Place) error {
 	return Join(u, p.Conversation, u.Me.ID)
 }
 
+// LeaveFrom ends the membership of the caller.
 func LeaveFrom(u *unit.Unit, p Place) error {
 	if !p.Joined {
 		return notAMember(u.Me.ID, p)
@@ -31,6 +33,7 @@ func LeaveFrom(u *unit.Unit, p Place) error {
 	return TakeOut(u, p, u.Me.ID)
 }
 
+// TakeOut ends the membership of an agent and notes the event. It returns E003 if the agent is not a member.
 func TakeOut(u *unit.Unit, p Place, id string) error {
 	if err := MembersChange(p); err != nil {
 		return err
@@ -43,6 +46,7 @@ func TakeOut(u *unit.Unit, p Place, id string) error {
 	return err
 }
 
+// MembersChange returns E003 if the members of a conversation are fixed.
 func MembersChange(p Place) error {
 	if !p.FixedMembers() {
 		return nil
@@ -50,17 +54,20 @@ func MembersChange(p Place) error {
 	return parley.Errorf(parley.BadInput, "the members of a %s are fixed", p.Kind).Suggest("use a channel")
 }
 
+// EverywhereAlready returns the error for adding the hub itself to a conversation.
 func EverywhereAlready(id string) error {
 	return parley.Errorf(parley.BadInput, "%s is in every conversation already", id).Suggest("name an agent or a person")
 }
 
+// notAMember returns the error for an agent that is not a member.
 func notAMember(id string, p Place) error {
 	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title()).Suggest("see who its members are")
 }
 
-// MaxUnread is where counting unread messages ends.
+// MaxUnread is the highest count of unread messages.
 const MaxUnread = 10_000
 
+// See returns a conversation with its members and the caller's unread messages.
 func See(u *unit.Unit, c parley.Conversation) (parley.ConversationView, error) {
 	view := parley.ConversationView{Conversation: c}
 	members, err := u.Members().List(c.ID)
@@ -74,6 +81,7 @@ func See(u *unit.Unit, c parley.Conversation) (parley.ConversationView, error) {
 	return view, err
 }
 
+// MoveCursor stores how far a member has read, and notes the event.
 func MoveCursor(u *unit.Unit, m parley.Member) error {
 	data, err := json.Marshal(map[string]int64{"read_seq": m.ReadSeq})
 	if err != nil {

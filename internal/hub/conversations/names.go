@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Another is a name that may be free where one is taken, as a person would type it.
+// Another returns a name that may be free if a name is taken, in the form that a person would type.
 func Another(name, display string) string {
 	if display != "" {
 		return strconv.Quote(display + " 2")
@@ -16,12 +16,14 @@ func Another(name, display string) string {
 	return name[:min(len(name), 62)] + "-2"
 }
 
+// NameTaken returns the error for a name that another conversation has.
 func NameTaken(name string) *parley.Error {
 	return parley.Errorf(parley.BadInput, "the name %q is taken", name).Because(parley.Conflict).Suggest("choose another name")
 }
 
-// freeRank is the rank that a conversation gets with a name. parley.ErrTaken if the caller sees another one of the
-// name. A conversation that the caller does not see makes no difference, because a difference would reveal it.
+// freeRank returns the rank of a new conversation among those with the same name. It returns parley.ErrTaken if the caller
+// sees another conversation of that name. A conversation that the caller does not see does not matter, because an error
+// would reveal it.
 func freeRank(u *unit.Unit, name, id string) (int, error) {
 	list, err := u.Conversations().Named(name)
 	rank := 0
@@ -38,8 +40,8 @@ func freeRank(u *unit.Unit, name, id string) (int, error) {
 	return rank, err
 }
 
-// MustBeOnlyName refuses adding somebody to a private conversation that has the name of a public channel: for the one
-// who is added the name would stand for another conversation from then on.
+// MustBeOnlyName refuses adding a participant to a private conversation that has the name of a public channel. The name
+// would mean another conversation to that participant from then on.
 func MustBeOnlyName(u *unit.Unit, p Place) error {
 	if p.ReadableByAll() || p.Name == "" {
 		return nil
@@ -54,7 +56,8 @@ func MustBeOnlyName(u *unit.Unit, p Place) error {
 	return err
 }
 
-// NameChange returns a change by the names that the conversation will have. A new name is a new display name too.
+// NameChange returns the change with the name and the display name that the conversation will have. A change of the name
+// alone sets the display name too.
 func NameChange(to parley.ConversationChange) (_ parley.ConversationChange, err error) {
 	switch {
 	case to.Name != nil && to.DisplayName != nil:
@@ -75,7 +78,7 @@ func NameChange(to parley.ConversationChange) (_ parley.ConversationChange, err 
 	return to, err
 }
 
-// rename gives a conversation another name, display name, or both. What is nil stays.
+// rename changes the name, the display name, or both. A nil value stays as it is.
 func rename(u *unit.Unit, p *Place, to, display *string) error {
 	if p.Name == "" {
 		return parley.Errorf(parley.BadInput, "a %s has no name", p.Kind).Suggest("make a channel with that name")
@@ -109,7 +112,7 @@ func rename(u *unit.Unit, p *Place, to, display *string) error {
 	return err
 }
 
-// TitleOf is what a conversation is called, or its id once it is deleted.
+// TitleOf returns the title of a conversation, or its id if it was deleted.
 func TitleOf(u *unit.Unit, id string) (string, error) {
 	c, err := u.Conversations().Find(id)
 	if err != nil {

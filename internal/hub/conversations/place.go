@@ -11,11 +11,11 @@ import (
 // Place is a conversation and the caller's part in it.
 type Place struct {
 	parley.Conversation
-	Joined bool // else it only reads
-	Made   bool // for what is posted there
+	Joined bool // whether the caller is a member
+	Made   bool // whether the caller's message created the conversation
 }
 
-// Conversation finds a conversation the caller may read.
+// Conversation finds a conversation that the caller may read. It returns unit.Unknown if there is none.
 func Conversation(u *unit.Unit, ref string) (Place, error) {
 	c, err := FindConversation(u, ref)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -28,7 +28,7 @@ func Conversation(u *unit.Unit, ref string) (Place, error) {
 	if err != nil || seen {
 		return p, err
 	}
-	// A name that the caller does not see is none, so it may be a display name.
+	// The caller does not see the conversation of that name, so the reference may be a display name.
 	if c, err = displayed(u, parley.ParseConversationRef(ref).Name); errors.Is(err, parley.ErrNotFound) {
 		return Place{}, unit.Unknown{Noun: "conversation", Name: ref}
 	}
@@ -38,13 +38,14 @@ func Conversation(u *unit.Unit, ref string) (Place, error) {
 	return p, err
 }
 
-// placeOf is the caller's part in a conversation, and whether the caller may read it.
+// placeOf returns the caller's part in a conversation, and whether the caller may read it.
 func placeOf(u *unit.Unit, c parley.Conversation) (p Place, seen bool, err error) {
 	p.Conversation = c
 	p.Joined, err = TakesPart(u, c, u.Me.ID)
 	return p, p.Joined || c.ReadableByAll() || u.SeesAll(), err
 }
 
+// TakesPart reports whether an agent is a member of a conversation.
 func TakesPart(u *unit.Unit, c parley.Conversation, id string) (bool, error) {
 	if c.FixedMembers() {
 		return slices.Contains(c.SetMembers(), id), nil
@@ -56,7 +57,7 @@ func TakesPart(u *unit.Unit, c parley.Conversation, id string) (bool, error) {
 	return err == nil, err
 }
 
-// Message finds a message the caller may read.
+// Message finds a message that the caller may read. It returns unit.Unknown if there is none.
 func Message(u *unit.Unit, id string) (parley.Message, Place, error) {
 	m, err := u.Messages().Get(id)
 	if errors.Is(err, parley.ErrNotFound) {

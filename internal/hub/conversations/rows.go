@@ -17,7 +17,7 @@ func SaveRow(tx storage.Tx, c parley.Conversation) error {
 	return tx.Conversations().Update(c)
 }
 
-// SaveMember stores a member, or how far it has read.
+// SaveMember stores a membership and how far the member has read.
 func SaveMember(tx storage.Tx, m parley.Member) error {
 	return tx.Members().Put(m)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// troubles are the code and the default reason of each kind of failure.
 var troubles = map[parley.Failure]struct {
 	code   parley.Code
 	reason string
@@ -19,8 +20,10 @@ var troubles = map[parley.Failure]struct {
 	parley.FailureFinal:   {parley.DependencyFailed, "it failed"},
 }
 
+// MaxAfter is the longest delay that a recipient can ask for before the next attempt.
 const MaxAfter = 24 * time.Hour
 
+// CheckTrouble returns a reported failure with its default kind and a reason that can be stored, or E003 if it is not valid.
 func CheckTrouble(t parley.Trouble) (parley.Trouble, error) {
 	unit.SetDefault(&t.Failure, parley.FailureFinal)
 	switch {
@@ -33,6 +36,7 @@ func CheckTrouble(t parley.Trouble) (parley.Trouble, error) {
 	return t, nil
 }
 
+// Failed returns the error of a delivery whose recipient reported a failure.
 func Failed(recipient string, t parley.Trouble) *parley.Error {
 	kind := troubles[t.Failure]
 	reason := kind.reason
@@ -42,10 +46,11 @@ func Failed(recipient string, t parley.Trouble) *parley.Error {
 	return parley.Errorf(kind.code, "%s%s%s", recipient, DidNot, reason)
 }
 
-// DidNot stands between whoever has failed and why.
+// DidNot stands between the recipient that failed and the reason.
 const DidNot = " did not do this: "
 
-// Sentence is an error in words. Its reason may be the recipient's, or what its program has printed.
+// Sentence returns the text of an error. It marks the reason and the hint as quotes, because they may come from the
+// recipient or its program.
 func Sentence(e *parley.Error, recipient string) parley.Wording {
 	w := parley.Framed(recipient, e.Sentence()).Own(unit.MissingStop(e.Message))
 	if e.Suggestion != "" {

@@ -10,14 +10,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// NotHeld keeps what one consumer has from being given back by another. People hold nothing: what they
-// have fetched is theirs.
+// NotHeld returns the error for giving back a delivery that was taken under another lease. The deliveries of people have no
+// lease.
 func NotHeld(d parley.Delivery) error {
 	return parley.Errorf(parley.BadInput, "message %s is not held by the lease given", d.ShortName()).Because(parley.Conflict).
 		Suggest("give back what was taken, with its lease")
 }
 
-// Each does something to the caller's deliveries of some messages.
+// Each calls do with each of the caller's deliveries of some messages. It returns E003 if a delivery has another lease than
+// the one given.
 func Each(u *unit.Unit, lease string, messages []string, do func(*parley.Delivery) error) (list []parley.Delivery, err error) {
 	if len(messages) == 0 || len(messages) > MostTaken {
 		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", MostTaken)
@@ -36,7 +37,7 @@ func Each(u *unit.Unit, lease string, messages []string, do func(*parley.Deliver
 	return list, nil
 }
 
-// mine are the caller's deliveries of some messages, by seq.
+// mine returns the caller's deliveries of some messages, by seq. It returns unit.Unknown if one is missing.
 func mine(u *unit.Unit, messages []string) ([]parley.Delivery, error) {
 	list, err := u.Deliveries().GetAll(u.Me.ID, messages)
 	if err != nil {
@@ -50,12 +51,13 @@ func mine(u *unit.Unit, messages []string) ([]parley.Delivery, error) {
 	return list, nil
 }
 
+// leaseOver returns the error for a lease that has ended.
 func leaseOver(lease string) error {
 	return parley.Errorf(parley.BadInput, "the lease %s is over", lease).Because(parley.Conflict).
 		Suggest("take again: what it held is back in the inbox, or with somebody else")
 }
 
-// Leased are the caller's deliveries of one lease. E003 if there are none any more.
+// Leased returns the caller's deliveries under a lease. It returns E003 if there are none any more.
 func Leased(u *unit.Unit, lease string) ([]parley.Delivery, error) {
 	list, err := u.Queue().Leased(lease)
 	if err != nil && !errors.Is(err, parley.ErrNotFound) {
@@ -68,7 +70,7 @@ func Leased(u *unit.Unit, lease string) ([]parley.Delivery, error) {
 	return list, nil
 }
 
-// Extend makes the lease of deliveries last from now on for a while.
+// Extend lets the lease of deliveries end after a length of time from now.
 func Extend(u *unit.Unit, list []parley.Delivery, length time.Duration) error {
 	now, err := u.Queue().Now()
 	for i := range list {

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Ready is what the caller may take now. Who sleeps is only there for asks, and who is paused or stopped for
-// what wakes nobody.
+// Ready returns the deliveries that the caller may take now. A sleeping agent gets only asks. A paused or stopped agent gets
+// only deliveries that do not wake it.
 func Ready(u *unit.Unit, t parley.Take, turn int) ([]parley.Delivery, error) {
 	q := storage.Queue{Recipient: u.Me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
 	asleep := u.Me.Asleep(u.Now)
@@ -44,10 +44,11 @@ func Ready(u *unit.Unit, t parley.Take, turn int) ([]parley.Delivery, error) {
 	return list[:min(t.Limit, len(list))], err
 }
 
+// BySeq compares two deliveries by the order of their messages.
 func BySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// readyOf is those of the caller's deliveries of some messages that are ready. Whether there is a message
-// that was not delivered to the caller, it does not learn.
+// readyOf returns the caller's deliveries of some messages that are ready. Messages that were not delivered to the caller
+// are left out without an error, which would reveal them.
 func readyOf(u *unit.Unit, messages []string, asleep bool) ([]parley.Delivery, error) {
 	list, err := u.Deliveries().GetAll(u.Me.ID, messages)
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool {
@@ -55,15 +56,15 @@ func readyOf(u *unit.Unit, messages []string, asleep bool) ([]parley.Delivery, e
 	}), err
 }
 
-// oldestEvery is how often the oldest is taken instead of the most urgent, so that what is not urgent
-// has its turn too.
+// oldestEvery is how often a caller gets its oldest delivery in place of the most urgent one, so that deliveries without
+// urgency get their turn.
 const oldestEvery = 8
 
-// WithOldest puts the oldest into the place of the least urgent wherever it is its turn.
+// WithOldest replaces the least urgent deliveries by the oldest, as often as oldestEvery says.
 func WithOldest(u *unit.Unit, urgent []parley.Delivery, q storage.Queue, turn int) ([]parley.Delivery, error) {
 	due := (turn%oldestEvery + len(urgent)) / oldestEvery
 	if due == 0 || len(urgent) < q.Limit {
-		return urgent, nil // nobody is left behind
+		return urgent, nil // the list holds every ready delivery, or none is due
 	}
 	q.Urgent, q.Limit = false, due
 	oldest, err := u.Queue().Ready(q)
@@ -76,6 +77,7 @@ func WithOldest(u *unit.Unit, urgent []parley.Delivery, q storage.Queue, turn in
 	return urgent, err
 }
 
+// among reports whether a list has a delivery.
 func among(list []parley.Delivery, d parley.Delivery) bool {
 	return slices.ContainsFunc(list, func(other parley.Delivery) bool { return other.Seq == d.Seq })
 }

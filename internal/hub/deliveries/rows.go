@@ -12,7 +12,7 @@ func InsertRows(tx storage.Tx, m parley.Message, to []parley.Reach) ([]parley.De
 	return tx.Deliveries().Insert(m, to)
 }
 
-// CountRow has the count from a sender to a recipient go on at a number.
+// CountRow sets the number of the last message from a sender to a recipient, for a message without a delivery.
 func CountRow(tx storage.Tx, from, to string, n int64) error {
 	return tx.Deliveries().Count(from, to, n)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Move takes a delivery to another state, by every state on the way, and writes the event. It is the
-// only place where the state of a delivery changes. edit sets what goes with it.
+// Move takes a delivery to another state, through every state on the way, and notes the event. No other function changes the
+// state of a delivery. edit sets other fields with the state.
 func Move(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, edit func(*parley.Delivery)) error {
 	after := *d
 	for _, next := range d.State.Path(to) {
@@ -41,7 +41,8 @@ func Move(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, edit func(*
 	return nil
 }
 
-// Keep stores a changed delivery without a change of state. A lease is stored with the hub that gave or extended it last.
+// Keep stores a changed delivery without a change of state. With a lease it stores the name of the process that gave or
+// extended the lease last.
 func Keep(u *unit.Unit, d *parley.Delivery, after parley.Delivery) error {
 	after.Node = ""
 	if after.Lease != "" {
@@ -55,8 +56,7 @@ func Keep(u *unit.Unit, d *parley.Delivery, after parley.Delivery) error {
 	return err
 }
 
-// stamp gives a step its time. Whatever was begun is undone by going back to the start, and nobody has
-// what is settled.
+// stamp sets the times of a step. Going back to accepted clears what was begun. A step that ends the attempt ends the lease.
 func stamp(d *parley.Delivery, now time.Time) {
 	switch d.State {
 	case parley.DeliveryAccepted:
@@ -76,11 +76,13 @@ func stamp(d *parley.Delivery, now time.Time) {
 	}
 }
 
+// WrongStep returns the error for a step that a delivery cannot take.
 func WrongStep(d parley.Delivery, to parley.DeliveryState) error {
 	return parley.Errorf(parley.BadInput, "message %s for %s is %s and cannot become %s", d.ShortName(), d.Recipient, d.State, to).
 		Because(parley.Conflict).Suggest("look at what has become of it")
 }
 
+// NoteDelivery notes an event about a delivery.
 func NoteDelivery(u *unit.Unit, kind parley.EventKind, d parley.Delivery) error {
 	data, err := json.Marshal(struct {
 		State   parley.DeliveryState `json:"state"`
@@ -92,15 +94,15 @@ func NoteDelivery(u *unit.Unit, kind parley.EventKind, d parley.Delivery) error 
 		Failure *parley.Error        `json:"failure,omitempty"`
 	}{d.State, d.Seq, d.PairSeq, d.Attempt, d.Run, d.Answer, d.Failure})
 	e := parley.Event{Kind: kind, Conversation: d.Conversation, Agent: d.Recipient, Data: data}
-	if parley.IsUUID(d.Message) { // it may be damaged
+	if parley.IsUUID(d.Message) { // a damaged row may hold anything
 		e.Message = d.Message
 	}
 	u.Note(e)
 	return err
 }
 
-// End takes a delivery to a failure it will not leave by itself, and tells the sender. The try that
-// somebody had begun has failed with it.
+// End takes a delivery to a failure that it does not leave by itself, and tells the sender. It counts an attempt that had
+// begun as failed.
 func End(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, cause *parley.Error) error {
 	attempt := d.Attempt
 	if d.State == parley.DeliveryDelivered || d.State == parley.DeliverySeen {
@@ -118,6 +120,7 @@ func End(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, cause *parle
 	return nil
 }
 
+// Removed returns the error of a delivery whose recipient was removed.
 func Removed(a parley.Agent) *parley.Error {
 	return agents.WasRemoved(a.Name)
 }

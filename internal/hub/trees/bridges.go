@@ -10,7 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// MustSpeakNowhere refuses to remove an agent that a bridge lists: it would list nobody then, under a name that stays reserved.
+// MustSpeakNowhere returns E003 if a bridge lists an agent that is to be removed. The bridge would otherwise list a name
+// that nobody has.
 func MustSpeakNowhere(u *unit.Unit, id string) error {
 	trees, err := u.Bridges().List()
 	if err != nil {
@@ -30,7 +31,7 @@ func MustSpeakNowhere(u *unit.Unit, id string) error {
 	return nil
 }
 
-// Bridge finds one for an owner.
+// Bridge finds a bridge for an owner. It returns unit.Unknown if there is none.
 func Bridge(u *unit.Unit, id string) (view parley.BridgeView, err error) {
 	b, err := u.Bridges().Get(id)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -39,10 +40,10 @@ func Bridge(u *unit.Unit, id string) (view parley.BridgeView, err error) {
 	return ViewBridge(u, b), err
 }
 
-// ViewBridge adds what a bridge is doing. One that is to do nothing is kept from nothing.
+// ViewBridge adds what a bridge is doing. A paused bridge has no trouble.
 func ViewBridge(u *unit.Unit, b parley.Bridge) parley.BridgeView {
 	view := parley.BridgeView{Bridge: b, Status: u.Core.BridgeStates.Look(b.ID)}
-	if about := view.Status.Added; !about.IsZero() && !about.Equal(b.CreatedAt) { // a removed bridge had this id
+	if about := view.Status.Added; !about.IsZero() && !about.Equal(b.CreatedAt) { // the status is from a removed bridge with the same id
 		view.Status = parley.BridgeStatus{}
 	}
 	if b.Paused {
@@ -52,8 +53,9 @@ func ViewBridge(u *unit.Unit, b parley.Bridge) parley.BridgeView {
 	return view
 }
 
-// MustBeApart refuses a tree inside of another one, or around it: what one bridge writes, the other would find. So it is with
-// the hub's own home. Those that run elsewhere may be on other machines, and are compared with each other only.
+// MustBeApart returns E003 if the tree of a bridge is inside or around another tree, because each bridge would then find the
+// files of the other. It also compares the tree with the hub's home. A bridge that runs outside of the hub may run on
+// another machine, so it is only compared with others that do.
 func MustBeApart(u *unit.Unit, b parley.Bridge, all []parley.Bridge) error {
 	for _, other := range all {
 		if other.Outside == b.Outside && overlap(other.Root, b.Root) {
@@ -68,9 +70,10 @@ func MustBeApart(u *unit.Unit, b parley.Bridge, all []parley.Bridge) error {
 	return nil
 }
 
-// overlap says whether one of two directories is in the other, or is it.
+// overlap reports whether two directories are the same, or one is inside the other.
 func overlap(a, b string) bool { return inside(a, b) || inside(b, a) }
 
+// inside reports whether a directory is another one, or inside it.
 func inside(inner, outer string) bool {
 	return inner == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
 }

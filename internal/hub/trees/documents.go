@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// FolderOf is the channel, or the agent in whose inbox a file is.
+// FolderOf returns the channel of a file, or the agent in whose inbox it is.
 func FolderOf(file string) string {
 	dir := path.Dir(file)
 	if path.Base(dir) == "inbox" {
@@ -18,27 +18,28 @@ func FolderOf(file string) string {
 	return path.Base(dir)
 }
 
-// longestKept is how long a path or a name in a dialect is at most.
+// longestKept is how many bytes a path or a name in a dialect has at most.
 const longestKept = 1 << 10
 
-// Keepable says whether every store can keep some texts.
+// Keepable reports whether every store can keep some texts.
 func Keepable(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool {
 		return len(text) > longestKept || !utf8.ValidString(text) || strings.Contains(text, "\x00")
 	})
 }
 
-// DocumentNote is the payload of what the hub tells the sender of a document that became no message. It is where a departure
-// finds which document it answers.
+// DocumentNote is the payload of the message by which the hub tells the sender of a document that it became no message. A
+// departure reads from it which document the message answers.
 type DocumentNote struct {
 	Error    *parley.Error `json:"error,omitempty"`
 	Document string        `json:"document"`       // its id in the format of the tree
-	File     string        `json:"file,omitempty"` // where it was, below the root
+	File     string        `json:"file,omitempty"` // its path below the root
 	Final    bool          `json:"final"`
 }
 
-// TypeIncident is the word of agentos for an error.
+// TypeIncident is the message type for an error in the Multi-Agent OS format.
 const TypeIncident parley.Type = "incident"
 
-// MostTold is how many of the issues of a document its sender is told. All of them are beside the refused file.
+// MostTold is how many issues of a document the hub tells its sender. The file beside the refused document lists all of
+// them.
 const MostTold = 20

@@ -11,10 +11,11 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// ErrNoInbox tells a refusal that lasts while an agent lives where it does.
+// ErrNoInbox marks a refusal that lasts as long as the agent lives in its tree.
 var ErrNoInbox = errors.New("it has no inbox")
 
-// MustReach refuses what is for one participant alone, if that lives only where there are channels and nothing else.
+// MustReach returns E002 if a message to one participant alone cannot reach it, because it lives in a tree that has channels
+// but no inboxes. The error names the channels that it reads.
 func MustReach(u *unit.Unit, a parley.Agent) error {
 	if a.Runtime != parley.RuntimeBridge {
 		return nil
@@ -35,8 +36,8 @@ func MustReach(u *unit.Unit, a parley.Agent) error {
 		From(ErrNoInbox).Suggest("%s", fmt.Sprintf(`post there and mention it: parley chat --conv %s "@%s …"`, names[0], a.ID))
 }
 
-// channelsOf are the names of the channels in which somebody who lives in trees can be reached: those that are mapped, or where
-// that is left to the tree, those of everybody that it takes part in.
+// channelsOf returns the names of the channels in which an agent that lives in trees can be reached: the mapped channels,
+// and where a tree maps none, the public channels that the agent is a member of.
 func channelsOf(u *unit.Unit, a parley.Agent, trees []parley.Bridge) (names []string, err error) {
 	left := false
 	for _, b := range trees {
@@ -58,7 +59,8 @@ func channelsOf(u *unit.Unit, a parley.Agent, trees []parley.Bridge) (names []st
 	return slices.Compact(names), nil
 }
 
-// HideFrom lets a message wake nobody who cannot read where it is, and tells the sender: nothing would ever come of it.
+// HideFrom stops a message from waking agents that cannot read the conversation, and adds a notice for the sender. Without
+// the notice the sender would wait for an answer that never comes.
 func HideFrom(u *unit.Unit, where parley.Conversation, to []parley.Reach, r *parley.Receipt) error {
 	for i := range to {
 		if !to[i].Wakes {
@@ -80,7 +82,8 @@ func HideFrom(u *unit.Unit, where parley.Conversation, to []parley.Reach, r *par
 	return nil
 }
 
-// ReadsIn says whether somebody can read a conversation: who lives only where there are channels reads those that are mapped.
+// ReadsIn reports whether an agent can read a conversation. An agent that lives in a tree without inboxes reads only the
+// mapped channels.
 func ReadsIn(u *unit.Unit, a parley.Agent, where parley.Conversation) (bool, error) {
 	if a.Runtime != parley.RuntimeBridge {
 		return true, nil

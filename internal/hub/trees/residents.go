@@ -8,8 +8,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Residents are the agents that live in the tree of a bridge and whose mail goes there, by their ids. Who lives in several trees
-// has it in one: the first by its id that has inboxes, and only where there is none in the channels of the others.
+// Residents returns, by id, the agents that live in the tree of a bridge and get their mail there. An agent that lives in
+// several trees gets it in one: the first tree by id that has inboxes. Only without such a tree it gets its mail in the
+// channels.
 func Residents(u *unit.Unit, b parley.Bridge) (map[string]parley.Agent, error) {
 	all, err := u.Bridges().List()
 	if err != nil {
@@ -28,7 +29,7 @@ func Residents(u *unit.Unit, b parley.Bridge) (map[string]parley.Agent, error) {
 	return residents, nil
 }
 
-// Elsewhere are the agents that live in the trees of other bridges than one, and not in its own.
+// Elsewhere returns the ids of the agents that live in trees of other bridges and that this bridge does not list.
 func Elsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err error) {
 	all, err := u.Bridges().List()
 	for _, other := range all {
@@ -44,7 +45,8 @@ func Elsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err error) {
 	return slices.Compact(agents), err
 }
 
-// Homes are the bridges whose trees an agent lives in. A message may reach many agents: they are read once for it.
+// Homes returns the bridges in whose trees an agent lives. The unit caches all bridges, because a message may reach many
+// agents.
 func Homes(u *unit.Unit, agent string) (_ []parley.Bridge, err error) {
 	if u.Joined == nil {
 		u.Joined, err = u.Bridges().List()
@@ -52,12 +54,12 @@ func Homes(u *unit.Unit, agent string) (_ []parley.Bridge, err error) {
 	return TreesOf(u.Joined, agent), err
 }
 
-// TreesOf are the bridges whose trees an agent lives in.
+// TreesOf returns the bridges of a list that an agent is listed in.
 func TreesOf(all []parley.Bridge, agent string) []parley.Bridge {
 	return slices.DeleteFunc(slices.Clone(all), func(b parley.Bridge) bool { return !slices.Contains(b.Agents, agent) })
 }
 
-// hasMailIn says whether somebody who lives in some trees has its mail in that of one bridge.
+// hasMailIn reports whether an agent that lives in some trees gets its mail in that of one bridge.
 func hasMailIn(b parley.Bridge, trees []parley.Bridge) bool {
 	first := slices.IndexFunc(trees, hasInboxes)
 	if first < 0 {
@@ -66,12 +68,13 @@ func hasMailIn(b parley.Bridge, trees []parley.Bridge) bool {
 	return trees[first].ID == b.ID
 }
 
+// hasInboxes reports whether the tree of a bridge has an inbox for each agent.
 func hasInboxes(b parley.Bridge) bool { return b.Layout != parley.LayoutAgentOS }
 
-// bridgeHeard is how long an agent that lives in a tree without presence files counts as there after each sign of it.
+// bridgeHeard is how long an agent that lives in a tree without presence files stays present after a sign of it.
 const bridgeHeard = 2 * parley.PresenceInterval
 
-// LivesIn finds an agent that may speak through a bridge and lives in its tree.
+// LivesIn finds an agent that a bridge lists, and reports whether it lives in the bridge's tree.
 func LivesIn(u *unit.Unit, b parley.Bridge, id string) (a parley.Agent, lives bool, err error) {
 	if !b.Speaks(id) {
 		return a, false, nil
@@ -80,8 +83,8 @@ func LivesIn(u *unit.Unit, b parley.Bridge, id string) (a parley.Agent, lives bo
 	return a, err == nil && a.Runtime == parley.RuntimeBridge && a.RemovedAt == nil, unit.IgnoreNotFound(err)
 }
 
-// SignOf notes that an agent that lives in a tree has written or taken a file there. Where there are presence files, these
-// say whether it is there.
+// SignOf notes that an agent that lives in a tree wrote or took a file there. In trees with presence files only those say
+// whether the agent is present.
 func SignOf(u *unit.Unit, b parley.Bridge, a parley.Agent, at time.Time) {
 	if b.Layout != parley.LayoutAgentOS && a.Runtime == parley.RuntimeBridge && !at.After(u.Now) {
 		u.Core.Attendance.HeardFor(a.ID, at, bridgeHeard)

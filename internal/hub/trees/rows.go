@@ -6,7 +6,7 @@ import (
 
 // The rows of this package are written here and nowhere else.
 
-// Arrived stores which message a document has become.
+// Arrived stores which message a document became.
 func Arrived(tx storage.Tx, row storage.FileRow) error {
 	return tx.Bridges().Arrived(row)
 }

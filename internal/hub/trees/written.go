@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// ToldIn says that somebody is told something in a channel of a tree though its mail goes elsewhere: how a task has ended that was
-// asked for there.
+// ToldIn reports whether the hub writes a message for an agent into a channel of a tree although the agent's mail goes
+// elsewhere. That is so for the outcome of a task that was requested in the tree.
 func ToldIn(u *unit.Unit, b parley.Bridge, message, agent string) (bool, error) {
 	if b.Layout != parley.LayoutAgentOS || !b.Speaks(agent) {
 		return false, nil
@@ -25,7 +25,7 @@ func ToldIn(u *unit.Unit, b parley.Bridge, message, agent string) (bool, error) 
 	return err == nil, unit.IgnoreNotFound(err)
 }
 
-// ToldElsewhere says so of any tree into which it is written, or may yet be.
+// ToldElsewhere reports whether such a message is written, or will be, into any tree of its recipient.
 func ToldElsewhere(u *unit.Unit, d parley.Delivery) (told bool, err error) {
 	trees, err := Homes(u, d.Recipient)
 	for _, b := range trees {
@@ -39,7 +39,7 @@ func ToldElsewhere(u *unit.Unit, d parley.Delivery) (told bool, err error) {
 	return told, err
 }
 
-// BelongsTo is the task that a message belongs to.
+// BelongsTo returns the task that a message belongs to, and whether there is one.
 func BelongsTo(u *unit.Unit, m parley.Message) (t parley.Task, found bool, err error) {
 	if m.Task == "" {
 		return t, false, nil
@@ -48,7 +48,7 @@ func BelongsTo(u *unit.Unit, m parley.Message) (t parley.Task, found bool, err e
 	return t, err == nil, unit.IgnoreNotFound(err)
 }
 
-// MayCome says whether a message is written into the channels of a tree, or may yet be.
+// MayCome reports whether a message was written into the channels of a tree, or may still be.
 func MayCome(u *unit.Unit, b parley.Bridge, message string, seq int64) (bool, error) {
 	_, err := u.Bridges().Departure(b.ID, message, "")
 	if !errors.Is(err, parley.ErrNotFound) {
