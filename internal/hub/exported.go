@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/upkeep"
 )
 
-// The types that the use cases take and return, by one name for all who call them. Each is explained where it is defined.
+// The types that the use cases take and return, under one name for all callers. The package that defines a type documents it.
 type (
 	Caller     = unit.Caller
 	Config     = unit.Config
@@ -64,14 +64,14 @@ const (
 	Decider          = unit.Decider
 )
 
-// The modes in which a call of an operation waits for an approval.
+// When a call of an operation needs an approval.
 const (
 	NeverHeld      = unit.NeverHeld
 	HeldStrict     = unit.HeldStrict
 	HeldSupervised = unit.HeldSupervised
 )
 
-// The sorts of calls, by what they cost the hub.
+// The kinds of calls, by what they cost the hub.
 const (
 	Reading   = unit.Reading
 	Searching = unit.Searching
@@ -82,10 +82,10 @@ const (
 	Sending   = unit.Sending
 )
 
-// MaxUnread is how many unread messages of a conversation are counted.
+// MaxUnread is the highest count of unread messages of a conversation.
 const MaxUnread = conversations.MaxUnread
 
-// ErrReadAgain is what a follower returns that has waited so long that it wants to know how things are now.
+// ErrReadAgain is the error of a follower that waited so long that its caller must read the current state again.
 var ErrReadAgain = feed.ErrReadAgain
 
 // Functions that need no hub.

@@ -1,5 +1,5 @@
-// Package hub puts the use cases together: everything that the HTTP API, the command line, bridges and the hub's own services can ask
-// for. Each subject is a package below this one. docs/architecture.md lists them and says which may use which.
+// Package hub puts the use cases together: everything that the HTTP API, the CLI, bridges and the hub's own services can call. Each
+// subject is a package below this one. docs/architecture.md lists the packages and says which may use which.
 package hub
 
 import (
@@ -95,8 +95,7 @@ type Hub struct {
 	services []*service.Service
 }
 
-// New makes a hub on a store and adds the two participants every hub has: the system itself and
-// the person who set it up.
+// New returns a hub on a store, and adds the two participants that every hub has: the hub itself, and the person who set it up.
 func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) {
 	core := unit.NewCore(store, config.WithDefaults())
 	h := &Hub{core: core}
@@ -131,7 +130,7 @@ func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) 
 	return h, roster.AddFirstAgents(ctx, core)
 }
 
-// hooks lists what takes part in every use case, and what follows a change.
+// hooks returns the functions that take part in every use case, and those that follow a change.
 func (h *Hub) hooks() unit.Hooks {
 	hooks := unit.Hooks{
 		Heard:          presence.Heard,
@@ -150,7 +149,7 @@ func (h *Hub) hooks() unit.Hooks {
 	return hooks
 }
 
-// background lists what a started hub does besides.
+// background returns the services that run while the hub is started.
 func (h *Hub) background() (services []*service.Service) {
 	for _, run := range slices.Concat(
 		feed.Background(h.feedCases), []unit.Background{h.core.Index.Run}, upkeep.Sweepers(h.upkeepCases), access.Background(h.accessCases),
@@ -161,12 +160,12 @@ func (h *Hub) background() (services []*service.Service) {
 	return services
 }
 
-// Me is the participant that calls. Any credential is good for it.
+// Me returns the participant that calls. Any credential is good for it.
 func (h *Hub) Me(ctx context.Context, caller Caller) (parley.Agent, error) {
 	return h.core.Me(ctx, caller)
 }
 
-// Start returns the leases of a former process of the hub, starts the background work and waits until it is ready.
+// Start returns the leases that the hub's former process left, starts the services and waits until they are ready.
 func (h *Hub) Start(ctx context.Context) {
 	if err := h.Recover(ctx); err != nil {
 		h.core.Config.Log.Error("cannot return the leases of the hub's former process; retrying", "error", err, "every", h.core.Config.DueEvery)
@@ -177,7 +176,7 @@ func (h *Hub) Start(ctx context.Context) {
 	}
 }
 
-// Stop ends what Start started. The store stays open.
+// Stop stops the services. The store stays open.
 func (h *Hub) Stop() {
 	for i := len(h.services) - 1; i >= 0; i-- {
 		h.services[i].Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// At is the hub as one participant uses it.
+// At returns the hub as one participant uses it.
 func (h *Hub) At(caller unit.Caller) parley.Workspace { return workspace{h, caller} }
 
 type workspace struct {

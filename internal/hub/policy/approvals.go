@@ -8,7 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// MustWrite holds a write tool of a supervised or strict caller, unless it stays in the conversation that woke it.
+// MustWrite returns unit.HeldBy if a write of a supervised or strict caller needs an approval. A write to the conversation
+// that woke the caller needs none.
 func MustWrite(u *unit.Unit, o unit.Origin, conversation string) error {
 	if u.Me.Mode != parley.ModeSupervised && u.Me.Mode != parley.ModeStrict {
 		return nil
@@ -16,7 +17,8 @@ func MustWrite(u *unit.Unit, o unit.Origin, conversation string) error {
 	return mustAsk(u, o, conversation)
 }
 
-// MustRead holds a read tool of a strict caller, unless it stays in the conversation that woke it.
+// MustRead returns unit.HeldBy if a read of a strict caller needs an approval. A read of the conversation that woke the
+// caller needs none.
 func MustRead(u *unit.Unit, o unit.Origin, conversation string) error {
 	if u.Me.Mode != parley.ModeStrict {
 		return nil
@@ -24,6 +26,7 @@ func MustRead(u *unit.Unit, o unit.Origin, conversation string) error {
 	return mustAsk(u, o, conversation)
 }
 
+// mustAsk returns unit.HeldBy unless the call is approved, the caller sees everything, or the conversation woke the caller.
 func mustAsk(u *unit.Unit, o unit.Origin, conversation string) error {
 	if o.Approved != nil || o.Caller.Approved || u.SeesAll() {
 		return nil
@@ -34,14 +37,14 @@ func mustAsk(u *unit.Unit, o unit.Origin, conversation string) error {
 	return unit.HeldBy{Verdict: parley.Verdict{Allowed: true}.ByMode(u.Me.Mode)}
 }
 
-// MustReadMessage is mustRead for one message. What the caller wrote, or was delivered, is its own to read.
+// MustReadMessage is MustRead for one message. A message that the caller wrote or got needs no approval.
 func MustReadMessage(u *unit.Unit, caller unit.Caller, m parley.Message) error {
 	if u.Me.Mode != parley.ModeStrict || m.From == u.Me.ID {
 		return nil
 	}
 	d, err := u.Deliveries().Get(m.ID, u.Me.ID)
 	if err == nil && d.Damage != nil {
-		return d.Damage.Err() // it may be another's
+		return d.Damage.Err() // a damaged row may belong to another recipient
 	}
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err
@@ -49,8 +52,9 @@ func MustReadMessage(u *unit.Unit, caller unit.Caller, m parley.Message) error {
 	return MustRead(u, unit.Origin{Caller: caller}, m.Conversation)
 }
 
-// MayAdd refuses or holds adding participants to a conversation, because that is contacting them. A refusal comes before an
-// approval, and an approval that only a person may give comes before any other.
+// MayAdd checks whether the caller may add participants to a conversation, which counts as contacting them. It returns E001
+// if one is not allowed, and unit.HeldBy if one needs an approval. A refusal comes before an approval, and an approval that
+// needs a person before any other.
 func MayAdd(u *unit.Unit, o unit.Origin, ids ...string) error {
 	var needed error
 	for _, id := range ids {
@@ -76,8 +80,8 @@ func MayAdd(u *unit.Unit, o unit.Origin, ids ...string) error {
 	return needed
 }
 
-// HeldTarget is the id of whom a held call contacts, where the call names one in particular: a name may be another's by
-// the time the call is made.
+// HeldTarget returns the id of the agent that a call contacts, if the call needs an approval and contacts exactly one agent,
+// and else the name. The stored call has the id because another agent may have the name later.
 func HeldTarget(err error, name string) string {
 	if why, held := errors.AsType[unit.HeldBy](err); held && why.Target != "" {
 		return why.Target
@@ -85,7 +89,7 @@ func HeldTarget(err error, name string) string {
 	return name
 }
 
-// PendingApproval puts down the oldest approval an agent waits for, if there is one.
+// PendingApproval sets the oldest approval that an agent waits for, if there is one.
 func PendingApproval(u *unit.Unit, agent string, waits *parley.Awaiting) error {
 	list, err := u.Approvals().Pending(agent)
 	if err == nil && len(list) > 0 {
@@ -94,8 +98,8 @@ func PendingApproval(u *unit.Unit, agent string, waits *parley.Awaiting) error {
 	return err
 }
 
-// woke says whether a conversation is the one that woke the caller: that of its run, or, outside of runs, one of
-// which it has taken a message that is not settled.
+// woke reports whether a conversation woke the caller: it is the conversation of the caller's run, or, outside of runs, of a
+// delivery that the caller took and that is not settled.
 func woke(u *unit.Unit, o unit.Origin, conversation string) (bool, error) {
 	switch {
 	case conversation == "":
@@ -112,5 +116,5 @@ func woke(u *unit.Unit, o unit.Origin, conversation string) (bool, error) {
 	}), err
 }
 
-// mostTakenSeen is how many of what a participant has taken are looked at.
+// mostTakenSeen is how many taken deliveries woke checks.
 const mostTakenSeen = 200

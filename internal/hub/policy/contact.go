@@ -5,11 +5,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// mostNamed is how many are named through whom to go.
+// mostNamed is how many agents a suggestion names.
 const mostNamed = 5
 
-// Rules are the verdict on the caller contacting somebody, without its mode. Owners, and the hub itself, may
-// contact everybody.
+// Rules returns the verdict on the caller contacting a target, without regard to the caller's mode. Owners and the hub
+// itself may contact everybody.
 func Rules(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 	if u.SeesAll() && target.ID != u.Me.ID {
 		const rule = "owner"
@@ -23,7 +23,7 @@ func Rules(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 		u.CallerRules = &unit.Permissions{Of: u.Me.ID, List: list}
 	}
 	from := u.Me
-	if u.Bridged { // nobody can tell whether it is the manager that has written a file
+	if u.Bridged { // a file does not prove that the manager wrote it
 		from.Manager, target.Manager = "", ""
 	}
 	v := parley.Decide(from, target, u.CallerRules.List, u.Core.Config.Tiers)
@@ -35,7 +35,7 @@ func Rules(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 	return v, err
 }
 
-// through names some of a tier: the caller's manager if that is one of them.
+// through returns the names of some agents of a tier, or only the caller's manager if it is of that tier.
 func through(u *unit.Unit, tier parley.Tier) (names []string, err error) {
 	all, err := u.Agents().List()
 	for _, a := range all {
@@ -50,13 +50,14 @@ func through(u *unit.Unit, tier parley.Tier) (names []string, err error) {
 	return names, err
 }
 
-// mayContact says whether the caller may contact somebody, and which rule says so. The mode is in it.
+// mayContact returns the verdict on the caller contacting a target, with regard to the caller's mode.
 func mayContact(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 	v, err := Rules(u, target)
 	return v.ByMode(u.Me.Mode), err
 }
 
-// MayCall refuses a contact: E001 with the rule's hint, heldBy if it needs an approval first, nil else.
+// MayCall checks a contact. It returns E001 with the rule's hint if it is not allowed, and unit.HeldBy if it needs an
+// approval.
 func MayCall(u *unit.Unit, o unit.Origin, target parley.Agent) error {
 	v, err := Rules(u, target)
 	if err != nil {
@@ -76,8 +77,8 @@ func MayCall(u *unit.Unit, o unit.Origin, target parley.Agent) error {
 	return ObeyVerdict(u, o, v, target)
 }
 
-// ObeyVerdict turns a verdict into what the caller is told. What was approved needs no approval any more, but a
-// person's where a rule has come to demand that.
+// ObeyVerdict turns a verdict into an error or nil. An approved call needs no second approval, unless a rule demands that a
+// person approves and an agent did.
 func ObeyVerdict(u *unit.Unit, o unit.Origin, v parley.Verdict, target parley.Agent) error {
 	switch {
 	case !v.Allowed:
@@ -97,7 +98,7 @@ func ObeyVerdict(u *unit.Unit, o unit.Origin, v parley.Verdict, target parley.Ag
 		Suggest("make the call again, so that a person is asked")
 }
 
-// dmOf is the id of the caller's DM with somebody, or nothing if there is none yet.
+// dmOf returns the id of the caller's DM with another participant, or "" if there is none.
 func dmOf(u *unit.Unit, other string) (string, error) {
 	c, err := u.Conversations().FindSet(parley.SetKey([]string{u.Me.ID, other}))
 	return c.ID, unit.IgnoreNotFound(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Permit adds a rule, or replaces the one with the same agent, target and effect. Only an owner may.
+// Permit adds a rule, or replaces the rule with the same agent, target and effect. Only an owner may call it.
 func (s *Service) Permit(ctx context.Context, caller unit.Caller, p parley.Permission) (parley.Permission, error) {
 	if err := p.Check(); err != nil {
 		return p, err
@@ -30,7 +30,7 @@ func (s *Service) Permit(ctx context.Context, caller unit.Caller, p parley.Permi
 	return p, err
 }
 
-// rulePair finds those whom a rule is about.
+// rulePair finds the agent and the target of a rule.
 func rulePair(u *unit.Unit, agent, target string) (string, string, error) {
 	from, err := agents.Agent(u, agent)
 	if err != nil || target == parley.Anyone {
@@ -43,6 +43,7 @@ func rulePair(u *unit.Unit, agent, target string) (string, string, error) {
 	return from.ID, to.ID, err
 }
 
+// noteRule notes the event about a rule, and audits it.
 func noteRule(u *unit.Unit, act string, p parley.Permission) error {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -54,7 +55,8 @@ func noteRule(u *unit.Unit, act string, p parley.Permission) error {
 	})
 }
 
-// Unpermit removes the rules of an agent for a target: of one effect, or of both. Only an owner may.
+// Unpermit removes the rules of an agent for a target: those of one effect, or of both. Only an owner may call it. It
+// returns E003 if there is no such rule.
 func (s *Service) Unpermit(ctx context.Context, caller unit.Caller, agent, target string, effect parley.Effect) error {
 	effects := []parley.Effect{effect}
 	switch effect {
@@ -91,7 +93,7 @@ func (s *Service) Unpermit(ctx context.Context, caller unit.Caller, agent, targe
 	})
 }
 
-// oldPair is rulePair for a rule that may be about somebody who was removed.
+// oldPair is rulePair for rules of agents that may have been removed.
 func oldPair(u *unit.Unit, agent, target string) (from, to string, err error) {
 	if from, err = agents.Named(u, agent); err != nil || target == parley.Anyone {
 		return from, target, err
@@ -100,7 +102,7 @@ func oldPair(u *unit.Unit, agent, target string) (from, to string, err error) {
 	return from, to, err
 }
 
-// Permissions lists rules: for owners of all agents or of one, for others their own.
+// Permissions lists rules. Owners see those of one agent or of all, other callers see their own.
 func (s *Service) Permissions(ctx context.Context, caller unit.Caller, agent string) (list []parley.Permission, err error) {
 	err = s.View(ctx, caller, unit.OpListPermissions, func(u *unit.Unit) error {
 		if agent == "" && u.SeesAll() {
@@ -116,7 +118,7 @@ func (s *Service) Permissions(ctx context.Context, caller unit.Caller, agent str
 	return list, err
 }
 
-// ruledAgent is whose rules the caller looks at: its own, or, for an owner, anybody's.
+// ruledAgent returns the agent whose rules the caller reads: the caller itself, or, for an owner, any agent.
 func ruledAgent(u *unit.Unit, name string) (parley.Agent, error) {
 	if name == "" {
 		return u.Me, nil
@@ -128,8 +130,8 @@ func ruledAgent(u *unit.Unit, name string) (parley.Agent, error) {
 	return a, err
 }
 
-// CheckPermission says whether one participant may contact another, and which rules say so: the one that decided, and
-// each that was passed on the way.
+// CheckPermission returns whether one participant may contact another, the rule that decided, and each rule that was checked
+// before.
 func (s *Service) CheckPermission(ctx context.Context, caller unit.Caller, from, to string) (v parley.Verdict, err error) {
 	err = s.View(ctx, caller, unit.OpCheckPermission, func(u *unit.Unit) error {
 		who, err := ruledAgent(u, from)

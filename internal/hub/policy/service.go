@@ -9,7 +9,7 @@ type Service struct {
 	*unit.Core
 }
 
-// New makes the use cases on the core of a hub.
+// New returns the use cases of this package on the core of a hub.
 func New(core *unit.Core) *Service {
 	return &Service{Core: core}
 }

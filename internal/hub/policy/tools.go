@@ -4,7 +4,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// The tools whose calls may be held, by the names agents know them by. Other doors do the same by other names.
+// The tools whose calls may need an approval, by the names that agents use. The HTTP API and the CLI offer the same under
+// other names.
 const (
 	ToolContact = parley.ContactTool
 	ToolPost    = "send_channel_message"
@@ -19,7 +20,7 @@ const (
 	ToolConversation     = "update_conversation"
 )
 
-// PostTool is the tool that a draft is posted with.
+// PostTool returns the tool that posts a draft.
 func PostTool(d parley.Draft) string {
 	if d.InReplyTo != "" {
 		return ToolReply
@@ -27,18 +28,18 @@ func PostTool(d parley.Draft) string {
 	return ToolPost
 }
 
-// HeldPost is a draft that is held, and the document that it has come by, if it has.
+// HeldPost is a draft that needs an approval, with the document it came from, if any.
 type HeldPost struct {
 	parley.Draft
 	Bridge   string `json:"bridge,omitempty"`
 	Document string `json:"document,omitempty"`
 }
 
-// ConversationArgs are the arguments of a change to an existing conversation, by ids.
+// ConversationArgs are the arguments of a change to a conversation, by ids.
 type ConversationArgs struct {
 	Conversation string                     `json:"conversation"`
 	Act          string                     `json:"act"`
-	Agent        string                     `json:"agent,omitempty"` // who is added or removed
+	Agent        string                     `json:"agent,omitempty"` // the agent to add or remove
 	Change       *parley.ConversationChange `json:"change,omitempty"`
 }
 
@@ -51,22 +52,22 @@ const (
 	ChangesConversation = "change"
 )
 
-// ReadArgs are what is read of a conversation.
+// ReadArgs are the arguments of reading a conversation.
 type ReadArgs struct {
 	Conversation string      `json:"conversation"`
 	Page         parley.Page `json:"page"`
 }
 
-// MessageArgs name a message that is read, alone or with what answers it.
+// MessageArgs are the arguments of reading a message, alone or with its thread.
 type MessageArgs struct {
 	Message string `json:"message"`
 	Thread  bool   `json:"thread,omitempty"`
 }
 
-// QueryArgs are what is asked of the workspace.
+// QueryArgs are the arguments of a query of the workspace.
 type QueryArgs struct {
 	Action  string                `json:"action"`
-	Subject string                `json:"subject,omitempty"` // what is shown or traced
+	Subject string                `json:"subject,omitempty"` // the id or name to show or to trace
 	List    parley.ListFilter     `json:"list,omitzero"`
 	Search  *parley.SearchRequest `json:"search,omitempty"`
 	Tasks   *parley.TaskFilter    `json:"tasks,omitempty"`
@@ -86,7 +87,7 @@ const (
 	Tracing      = "trace"
 )
 
-// TaskArgs are what somebody does to a task that is not its own to speak of.
+// TaskArgs are the arguments of cancelling, retrying or reassigning a task.
 type TaskArgs struct {
 	Task     string `json:"task"`
 	Act      string `json:"act"`

@@ -7,21 +7,22 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// RunOptions are what a dispatcher says of the runs it starts.
+// RunOptions are the properties of the runs that a dispatcher starts.
 type RunOptions struct {
-	Node string                     // this process of the hub
-	Plan func(parley.Agent) RunPlan // of a run of an agent; may be called for one that does not start
+	Node string                     // the name of this process of the hub
+	Plan func(parley.Agent) RunPlan // the plan of a run of an agent; also called for runs that do not start
 
-	AsksOnly bool // there is no room but for what answers an ask
+	AsksOnly bool // the dispatcher has slots only for runs that answer an ask
 }
 
-// RunPlan is what is known of a run before it starts.
+// RunPlan is what the dispatcher knows of a run before it starts.
 type RunPlan struct {
-	Deadline time.Duration    // how long it may last; default: half an hour
-	Token    parley.TokenKind // of the credential that its processes get; none: it has no process, and needs none
-	Instant  bool             // it starts at once: running, and its triggers seen, with the same update, without BeginRun
+	Deadline time.Duration    // how long the run may last; default: half an hour
+	Token    parley.TokenKind // the kind of the run's token; empty: the run has no process and needs no token
+	Instant  bool             // the run begins with the update that assigns it, without a call of BeginRun
 }
 
+// ForRun returns the plan of a run of an agent, with defaults.
 func (o RunOptions) ForRun(a parley.Agent) RunPlan {
 	p := RunPlan{Token: parley.TokenRun}
 	if o.Plan != nil {
@@ -31,26 +32,26 @@ func (o RunOptions) ForRun(a parley.Agent) RunPlan {
 	return p
 }
 
-// Assignment is a run that was given to a dispatcher, with what it needs to start it.
+// Assignment is a run for a dispatcher to start, with everything that the start needs.
 type Assignment struct {
 	Run        parley.Run
 	Agent      parley.Agent
-	Token      string            // the secret of the run's token, good while it lives; none: its plan wants none
-	Kind       parley.TokenKind  // of the token
+	Token      string // the secret of the run's token, which ends with the run; empty: no token
+	Kind       parley.TokenKind
 	Messages   []parley.Message  // the triggers, by seq
 	Deliveries []parley.Delivery // of each
 }
 
 const (
 	defaultDeadline = 30 * time.Minute
-	// RunLease is how long what woke a run is leased to it each time the run is kept.
+	// RunLease is for how long each sign of life of a run leases the run its triggers.
 	RunLease = time.Minute
-	// RunGrace is what a run gets after its deadline to end, and to say so.
+	// RunGrace is how long a run may take after its deadline to end and to report its end.
 	RunGrace  = time.Minute
 	SourceRun = "run"
 )
 
-// RunScopes are what the token of a run may be used for at most.
+// RunScopes returns the most scopes that the token of a run may have.
 func RunScopes(k parley.TokenKind) parley.Scopes {
 	switch k {
 	case parley.TokenReply:
@@ -62,7 +63,7 @@ func RunScopes(k parley.TokenKind) parley.Scopes {
 	}
 }
 
-// Caller is the run as its runtime calls the hub, within the hub's own process.
+// Caller returns the caller for calls that a runtime inside the hub's process makes for the run.
 func (a Assignment) Caller() unit.Caller {
 	until := a.Run.Deadline.Add(RunGrace)
 	c := unit.Caller{Agent: a.Run.Agent, Source: SourceRun, Scopes: RunScopes(parley.TokenRun), Until: &until, Run: a.Run.ID, AgentUUID: a.Agent.UUID}

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Run finds a run that the caller may see.
+// Run finds a run that the caller may see. It returns unit.Unknown if there is none.
 func Run(u *unit.Unit, id string) (parley.Run, error) {
 	r, err := u.Runs().Get(strings.ToLower(id))
 	if errors.Is(err, parley.ErrNotFound) || err == nil && r.Agent != u.Me.ID && !u.SeesAll() {
@@ -18,7 +18,7 @@ func Run(u *unit.Unit, id string) (parley.Run, error) {
 	return r, err
 }
 
-// ManagedRun finds a run that the caller may end.
+// ManagedRun finds a run that the caller may cancel. It returns unit.Unknown if there is none.
 func ManagedRun(u *unit.Unit, id string) (parley.Run, error) {
 	r, err := u.Runs().Get(strings.ToLower(id))
 	if errors.Is(err, parley.ErrNotFound) {
@@ -37,7 +37,7 @@ func ManagedRun(u *unit.Unit, id string) (parley.Run, error) {
 	return Run(u, id)
 }
 
-// OwnRun finds a live run of the caller's own.
+// OwnRun finds a live run of the caller. It returns E003 if the run has ended, and E001 if it is another agent's.
 func OwnRun(u *unit.Unit, id string) (parley.Run, error) {
 	r, err := LiveRun(u, id)
 	if err == nil && r.Agent != u.Me.ID {
@@ -46,7 +46,7 @@ func OwnRun(u *unit.Unit, id string) (parley.Run, error) {
 	return r, err
 }
 
-// LiveRun finds a run that has not ended.
+// LiveRun finds a run that has not ended. It returns RunOver if it has ended or does not exist.
 func LiveRun(u *unit.Unit, id string) (parley.Run, error) {
 	r, err := u.Runs().Get(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && !r.State.Live() {
@@ -55,12 +55,13 @@ func LiveRun(u *unit.Unit, id string) (parley.Run, error) {
 	return r, err
 }
 
+// RunOver returns the error for a run that has ended.
 func RunOver(id string) error {
 	return parley.Errorf(parley.BadInput, "the run %s is over", id).Because(parley.Conflict).
 		Suggest("look at how it ended: parley agent run %s", id)
 }
 
-// RunOf is the live run that has a delivery, if one does.
+// RunOf returns the live run that has a delivery, and whether there is one.
 func RunOf(u *unit.Unit, d parley.Delivery) (r parley.Run, has bool, err error) {
 	if d.Lease == "" || d.Lease != d.Run {
 		return r, false, nil
@@ -68,7 +69,7 @@ func RunOf(u *unit.Unit, d parley.Delivery) (r parley.Run, has bool, err error) 
 	return Lives(u, d.Run)
 }
 
-// Lives is the run of a name, if there is one and it has not ended.
+// Lives returns the run with an id, and whether it exists and has not ended.
 func Lives(u *unit.Unit, run string) (r parley.Run, lives bool, err error) {
 	r, err = u.Runs().Get(run)
 	if errors.Is(err, parley.ErrNotFound) {
@@ -77,6 +78,8 @@ func Lives(u *unit.Unit, run string) (r parley.Run, lives bool, err error) {
 	return r, err == nil && r.State.Live(), err
 }
 
+// WhoseRuns returns the id of the agent whose runs the caller lists, or "" for those of all. The agent may have been
+// removed.
 func WhoseRuns(u *unit.Unit, name string) (string, error) {
 	if name == "" {
 		if u.SeesAll() {
@@ -84,7 +87,7 @@ func WhoseRuns(u *unit.Unit, name string) (string, error) {
 		}
 		return u.Me.ID, nil
 	}
-	a, err := agents.FindAgent(u, name) // of those that were removed too
+	a, err := agents.FindAgent(u, name)
 	if errors.Is(err, parley.ErrNotFound) {
 		return "", unit.Unknown{Noun: "agent", Name: name}
 	}

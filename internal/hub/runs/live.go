@@ -8,9 +8,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// progressPause is the time between two events about progress.
 const progressPause = time.Second
 
-// RunSays tells those who follow what a live run says meanwhile, at most once a second.
+// RunSays adds progress text of a live run. The hub writes an event about it at most once a second.
 func (s *Service) RunSays(run, text string) {
 	s.Live.Change(run, func(one *local.LiveRun) {
 		one.Said = local.Tail(one.Said+text, local.MostSaid)
@@ -18,7 +19,7 @@ func (s *Service) RunSays(run, text string) {
 	})
 }
 
-// RunLogs keeps the last of a live run's output.
+// RunLogs keeps the last output of a live run.
 func (s *Service) RunLogs(run string, output []byte) {
 	s.Live.Change(run, func(one *local.LiveRun) {
 		if one.Output = append(one.Output, output...); len(one.Output) > 2*local.MostOutput {
@@ -27,7 +28,7 @@ func (s *Service) RunLogs(run string, output []byte) {
 	})
 }
 
-// showProgress writes down what runs say, while they say something.
+// showProgress writes events about the progress of live runs until ctx ends.
 func (s *Service) showProgress(ctx context.Context, started func()) {
 	started()
 	for ctx.Err() == nil {
@@ -46,6 +47,7 @@ func (s *Service) showProgress(ctx context.Context, started func()) {
 	}
 }
 
+// tellProgress writes one event for each run with new progress text.
 func tellProgress(ctx context.Context, core *unit.Core) error {
 	events := core.Live.Progress()
 	if len(events) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Earlier are the runs that the same messages have woken before, oldest first: earlier attempts.
+// Earlier returns the ended runs that the same messages woke, oldest first. These are the earlier attempts.
 func Earlier(u *unit.Unit, r parley.Run) ([]parley.Run, error) {
 	var list []parley.Run
 	known := map[string]bool{r.ID: true}
@@ -27,7 +27,7 @@ func Earlier(u *unit.Unit, r parley.Run) ([]parley.Run, error) {
 	return list, nil
 }
 
-// Said are the messages that a run and its earlier attempts have posted, in order.
+// Said returns the messages that a run and its earlier attempts posted, in order.
 func Said(u *unit.Unit, r parley.Run) ([]parley.Message, error) {
 	runs, err := Earlier(u, r)
 	if err != nil {
@@ -36,7 +36,7 @@ func Said(u *unit.Unit, r parley.Run) ([]parley.Message, error) {
 	return PostedBy(u, append(runs, r)...)
 }
 
-// PostedBy are the messages that runs have posted and that are still there, in order.
+// PostedBy returns the messages that runs posted, in order, without deleted ones.
 func PostedBy(u *unit.Unit, runs ...parley.Run) ([]parley.Message, error) {
 	var ids []string
 	for _, r := range runs {
@@ -53,7 +53,8 @@ func PostedBy(u *unit.Unit, runs ...parley.Run) ([]parley.Message, error) {
 	return Messages(u, ids)
 }
 
-// Messages returns those of some messages that there are, in order, however large they are.
+// Messages returns messages by id, in order, without missing ones. It reads as often as needed, because one read has a limit
+// of bytes.
 func Messages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
 	for left := ids; len(left) > 0; {
 		part, err := u.Messages().GetAll(left)
@@ -69,14 +70,14 @@ func Messages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
 	return list, nil
 }
 
-// Chain is how many automatic messages in a row have led to one.
+// Chain returns how many automatic messages in a row led to a message.
 func Chain(u *unit.Unit, m parley.Message) (int, error) {
 	by, err := u.Runs().PostedBy(m.ID)
 	switch {
 	case err == nil:
 		return by.Chain + 1, nil
 	case errors.Is(err, parley.ErrNotFound):
-		return m.Hops, nil // a person's has none
+		return m.Hops, nil // 0 for a message of a person
 	default:
 		return 0, err
 	}

@@ -12,12 +12,12 @@ func InsertRow(tx storage.Tx, r parley.Run) error {
 	return tx.Runs().Insert(r)
 }
 
-// KeepOutput stores what a run has printed.
+// KeepOutput stores the output of a run.
 func KeepOutput(tx storage.Tx, id string, output []byte) error {
 	return tx.Runs().KeepOutput(id, output)
 }
 
-// NotePost stores that a run has posted a message.
+// NotePost stores that a run posted a message.
 func NotePost(tx storage.Tx, id string, p storage.RunPost) error {
 	return tx.Runs().Posted(id, p)
 }

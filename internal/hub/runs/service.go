@@ -9,10 +9,10 @@ type Service struct {
 	*unit.Core
 }
 
-// Background writes down what runs say, while they say something.
+// Background returns the work of this package: writing events about the progress of live runs.
 func Background(s *Service) []unit.Background { return []unit.Background{s.showProgress} }
 
-// New makes the use cases on the core of a hub.
+// New returns the use cases of this package on the core of a hub.
 func New(core *unit.Core) *Service {
 	return &Service{Core: core}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Step takes a run to another state and writes the event. It is the only place where the state of a run
-// changes. edit sets what goes with it.
+// Step takes a run to another state and notes the event. No other function changes the state of a run. edit sets other
+// fields with the state.
 func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
 	if !r.State.May(to) {
 		return parley.Errorf(parley.BadInput, "run %s is %s and cannot become %s", r.ID, r.State, to).
@@ -33,7 +33,7 @@ func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run
 	return NoteRun(u, after)
 }
 
-// KeepRun writes what a run has become.
+// KeepRun stores a changed run.
 func KeepRun(u *unit.Unit, r *parley.Run, after parley.Run) error {
 	err := u.Runs().Put(after)
 	if err == nil {
@@ -42,15 +42,15 @@ func KeepRun(u *unit.Unit, r *parley.Run, after parley.Run) error {
 	return err
 }
 
-// SetProcess says by which process a run goes on, or that there is none.
+// SetProcess stores the process of a run, or that the run has none.
 func SetProcess(u *unit.Unit, r *parley.Run, p parley.Process) error {
 	after := *r
 	after.Process = p
 	return KeepRun(u, r, after)
 }
 
-// NoteRun tells those who follow where a run stands: owners, and the agent itself, which was there unless the run
-// is lost.
+// NoteRun notes an event about the state of a run, for owners and the agent. It also notes a sign of the agent, unless the
+// run is lost.
 func NoteRun(u *unit.Unit, r parley.Run) error {
 	data, err := json.Marshal(struct {
 		Run          string          `json:"run"`
@@ -70,7 +70,7 @@ func NoteRun(u *unit.Unit, r parley.Run) error {
 	return err
 }
 
-// Begin takes a run from starting to running, and what woke it from delivered to seen.
+// Begin takes a run from starting to running, and its triggers from delivered to seen.
 func Begin(u *unit.Unit, r *parley.Run, p parley.Process) error {
 	if err := Step(u, r, parley.RunRunning, func(r *parley.Run) { r.Process = p }); err != nil {
 		return err
@@ -84,7 +84,7 @@ func Begin(u *unit.Unit, r *parley.Run, p parley.Process) error {
 	return err
 }
 
-// Cancel says that a run is to end. Whoever is at it looks.
+// Cancel marks a run as cancelled and wakes its dispatcher, which ends the run.
 func Cancel(u *unit.Unit, r *parley.Run, reason string) error {
 	after := *r
 	after.Cancel = reason
@@ -95,7 +95,7 @@ func Cancel(u *unit.Unit, r *parley.Run, reason string) error {
 	return NoteRun(u, *r)
 }
 
-// SeeQuiet marks what wakes nobody as seen, where a run's context includes it.
+// SeeQuiet marks deliveries that do not wake the agent as seen if a run's context includes them.
 func SeeQuiet(u *unit.Unit, r parley.Run, from, upTo int64) error {
 	if upTo == 0 {
 		return nil
@@ -109,7 +109,8 @@ func SeeQuiet(u *unit.Unit, r parley.Run, from, upTo int64) error {
 	return err
 }
 
-// EraseToken erases the token of a run, but for one of a webhook that has answered: whoever repeats the answer gets its receipt.
+// EraseToken erases the token of a run. It keeps the token of a webhook that answered, so that a repeated answer gets its
+// receipt.
 func EraseToken(u *unit.Unit, r parley.Run) error {
 	if r.Runtime == parley.RuntimeWebhook {
 		t, err := u.Tokens().Get(r.ID)

@@ -10,15 +10,16 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// needs is what a new task depends on.
+// needs is the tasks that a new task depends on.
 type needs struct {
 	tasks   []parley.Task
 	Ids     []string
-	Notices []string // of what was named and is not there, where that is no error
+	Notices []string // one for each missing task, where a missing task is no error
 }
 
-// DependsOn finds the tasks that a new one depends on, by their ids or those of messages: one that has no task is
-// satisfied. E005 if one has ended otherwise than completed.
+// DependsOn finds the tasks that a new task depends on, by their ids or the ids of their messages. A message without a task
+// counts as completed. It returns E005 if a task failed or was cancelled. With lenient, it returns a notice for a missing
+// task, not an error.
 func DependsOn(u *unit.Unit, refs []string, lenient bool) (n needs, err error) {
 	for _, ref := range refs {
 		t, err := neededTask(u, ref)
@@ -39,12 +40,13 @@ func DependsOn(u *unit.Unit, refs []string, lenient bool) (n needs, err error) {
 	return n, nil
 }
 
+// NotCompleted returns the error for depending on a task that failed or was cancelled.
 func NotCompleted(t parley.Task) *parley.Error {
 	return parley.Errorf(parley.DependencyFailed, "%s, which it depends on, is %s", t.ID, t.Status).
 		Suggest("have that done again first: parley task retry %s", t.ID)
 }
 
-// neededTask is the task that something stands for: an id of a task, or of a message, which may have none.
+// neededTask returns the task with an id, or the task of the message with an id. It returns nil if the message has no task.
 func neededTask(u *unit.Unit, ref string) (*parley.Task, error) {
 	if !parley.IsUUID(ref) {
 		t, err := Task(u, ref)
@@ -59,7 +61,7 @@ func neededTask(u *unit.Unit, ref string) (*parley.Task, error) {
 		return nil, nil
 	}
 	if err == nil {
-		t, err = Task(u, t.ID) // who reads a message does not see its task for that
+		t, err = Task(u, t.ID) // a caller that may read the message may still not see its task
 	}
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
 		err = unit.Unknown{Noun: "task", Name: ref}
@@ -67,8 +69,8 @@ func neededTask(u *unit.Unit, ref string) (*parley.Task, error) {
 	return &t, err
 }
 
-// MustNotCircle refuses what a new task under another would depend on if that waits for it in turn: a task waits for
-// those it depends on, and for all under it.
+// MustNotCircle returns E003 if a new task would depend on a task that waits for it. A task waits for the tasks it depends
+// on, and for all tasks under it.
 func MustNotCircle(u *unit.Unit, parent *parley.Task, n needs) error {
 	above := map[string]bool{}
 	for t := parent; t != nil; {
@@ -83,7 +85,7 @@ func MustNotCircle(u *unit.Unit, parent *parley.Task, n needs) error {
 		t = &next
 	}
 	if len(above) == 0 {
-		return nil // nothing can wait for what is new and under nothing
+		return nil // without a parent no other task waits for a new task
 	}
 	from := map[string]string{}
 	for queue := slices.Clone(n.tasks); len(queue) > 0; queue = queue[1:] {
@@ -105,7 +107,8 @@ func MustNotCircle(u *unit.Unit, parent *parley.Task, n needs) error {
 	return nil
 }
 
-// WaitedFor are the open tasks that a task waits for.
+// WaitedFor returns the tasks that an open task waits for: those it depends on, and its open subtasks. It returns none for a
+// task that has ended.
 func WaitedFor(u *unit.Unit, t parley.Task) ([]parley.Task, error) {
 	if t.Status.Ended() {
 		return nil, nil
@@ -118,6 +121,7 @@ func WaitedFor(u *unit.Unit, t parley.Task) ([]parley.Task, error) {
 	return append(list, children...), err
 }
 
+// closedCircle returns the error for a cycle, which lists the tasks in it.
 func closedCircle(last string, from map[string]string) error {
 	path := []string{last}
 	for from[path[0]] != "" {
@@ -127,7 +131,7 @@ func closedCircle(last string, from map[string]string) error {
 		Suggest("depend on something that does not wait for it")
 }
 
-// WaitsForOthers says whether a task depends on others that are not completed.
+// WaitsForOthers reports whether a task depends on tasks that are not completed.
 func WaitsForOthers(u *unit.Unit, t parley.Task) (bool, error) {
 	list, err := u.Tasks().GetAll(t.DependsOn)
 	return slices.ContainsFunc(list, func(n parley.Task) bool { return n.Status != parley.TaskCompleted }), err

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// TaskKey is how a task is stored that somebody has called by its number, or in capitals.
+// TaskKey returns the id of a task that the caller named by its number, by #number, or in capitals.
 func TaskKey(ref string) string {
 	key := strings.ToLower(strings.TrimPrefix(ref, "#"))
 	if key != "" && strings.Trim(key, "0123456789") == "" {
@@ -19,7 +19,7 @@ func TaskKey(ref string) string {
 	return key
 }
 
-// Task finds a task that the caller may see.
+// Task finds a task that the caller may see. It returns unit.Unknown if there is none.
 func Task(u *unit.Unit, ref string) (parley.Task, error) {
 	t, err := u.Tasks().Get(TaskKey(ref))
 	if errors.Is(err, parley.ErrNotFound) {
@@ -34,7 +34,7 @@ func Task(u *unit.Unit, ref string) (parley.Task, error) {
 	return t, nil
 }
 
-// SeesTask says whether a task is one that the caller requested or is assigned, or is under such a one.
+// SeesTask reports whether the caller may see a task: it requested the task, is assigned to it, or sees a task above it.
 func SeesTask(u *unit.Unit, t parley.Task) (bool, error) {
 	if u.SeesAll() {
 		return true, nil
@@ -54,11 +54,13 @@ func SeesTask(u *unit.Unit, t parley.Task) (bool, error) {
 }
 
 const (
+	// TasksShown is how many tasks a list has if the caller does not say.
 	TasksShown = 100
-	MostTasks  = 1000
+	// MostTasks is how many tasks a list has at most.
+	MostTasks = 1000
 )
 
-// Resolve puts the id of a participant, who may have been removed, in place of what it was called. Nobody stays nobody.
+// Resolve replaces the name of a participant by its id. The participant may have been removed. An empty name stays empty.
 func Resolve(u *unit.Unit, name *string) error {
 	if *name == "" {
 		return nil
@@ -71,7 +73,7 @@ func Resolve(u *unit.Unit, name *string) error {
 	return err
 }
 
-// TaskOfMessage is the task that a message began, or belongs to. ErrNotFound if there is none.
+// TaskOfMessage returns the task that a message began or belongs to. It returns parley.ErrNotFound if there is none.
 func TaskOfMessage(u *unit.Unit, m parley.Message) (parley.Task, error) {
 	t, err := u.Tasks().Begun(m.ID)
 	if !errors.Is(err, parley.ErrNotFound) || m.Task == "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// StepTask takes a task to another state and writes the event. It is the only place where the state of a task
-// changes. edit sets what goes with it.
+// StepTask takes a task to another state and notes the event. No other function changes the state of a task. edit sets other
+// fields with the state.
 func StepTask(u *unit.Unit, t *parley.Task, to parley.TaskState, edit func(*parley.Task)) error {
 	if !t.Status.May(to) {
 		return parley.Errorf(parley.BadInput, "%s is %s and cannot become %s", t.ID, t.Status, to).
@@ -34,7 +34,7 @@ func StepTask(u *unit.Unit, t *parley.Task, to parley.TaskState, edit func(*parl
 	return NoteTask(u, parley.EventTask(to), *t)
 }
 
-// KeepTask writes what a task has become, without a step.
+// KeepTask stores a changed task without a change of state.
 func KeepTask(u *unit.Unit, t *parley.Task, after parley.Task) error {
 	after.UpdatedAt = u.Now
 	err := u.Tasks().Put(after)
@@ -44,7 +44,7 @@ func KeepTask(u *unit.Unit, t *parley.Task, after parley.Task) error {
 	return err
 }
 
-// AddTask stores a new task.
+// AddTask stores a new task and notes the event.
 func AddTask(u *unit.Unit, t parley.Task) error {
 	if err := InsertRow(u.Tx, t); err != nil {
 		return err
@@ -52,7 +52,7 @@ func AddTask(u *unit.Unit, t parley.Task) error {
 	return NoteTask(u, parley.EventTask(t.Status), t)
 }
 
-// NoteTask tells those who follow where a task stands: whoever may see it. Whoever waits for it looks.
+// NoteTask notes an event about a task, for the participants that may see it, and wakes the callers that wait for the task.
 func NoteTask(u *unit.Unit, kind parley.EventKind, t parley.Task) error {
 	data, err := json.Marshal(struct {
 		Task      string               `json:"task"`

@@ -5,13 +5,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// subtree is the tasks under one, and what their runs and its own have used.
+// subtree is the tasks under one task, with the usage of the runs of each.
 type subtree struct {
-	children map[string][]parley.Task // by their parent, by their numbers
+	children map[string][]parley.Task // by parent, in the order of their numbers
 	spent    map[string]parley.Usage
 }
 
-// FindSubtree finds the tasks under one.
+// FindSubtree finds the tasks under a task.
 func FindSubtree(u *unit.Unit, id string) (subtree, error) {
 	g := subtree{children: map[string][]parley.Task{}}
 	list, err := u.Tasks().Tree(id)
@@ -23,7 +23,7 @@ func FindSubtree(u *unit.Unit, id string) (subtree, error) {
 	return g, err
 }
 
-// Under are the tasks under one, each after its parent, by their numbers.
+// Under returns the tasks under a task, each after its parent, in the order of their numbers.
 func (g subtree) Under(id string) (list []parley.Task) {
 	for _, t := range g.children[id] {
 		list = append(list, t)
@@ -32,7 +32,7 @@ func (g subtree) Under(id string) (list []parley.Task) {
 	return list
 }
 
-// used is what the runs of a task and of all under it have used.
+// used returns the usage of the runs of a task and of all tasks under it.
 func (g subtree) used(id string) parley.Usage {
 	sum := g.spent[id]
 	for _, t := range g.children[id] {

@@ -8,14 +8,16 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// taskViewer shows tasks to the caller, and remembers what it has seen under which.
+// taskViewer shows tasks to the caller, and caches their subtrees.
 type taskViewer struct {
 	*unit.Unit
-	groves map[string]subtree // by each task in them
+	groves map[string]subtree // by the id of each task in them
 }
 
+// NewViewer returns a viewer for the caller of a unit.
 func NewViewer(u *unit.Unit) *taskViewer { return &taskViewer{u, map[string]subtree{}} }
 
+// grove returns the subtree with a task, from the cache if it is there.
 func (v *taskViewer) grove(id string) (subtree, error) {
 	if g, known := v.groves[id]; known {
 		return g, nil
@@ -31,7 +33,7 @@ func (v *taskViewer) grove(id string) (subtree, error) {
 	return g, err
 }
 
-// View is a task as the caller sees it.
+// View returns a task as the caller sees it.
 func (v *taskViewer) View(t parley.Task) (parley.TaskView, error) {
 	g, err := v.grove(t.ID)
 	if err != nil {
@@ -53,7 +55,7 @@ func (v *taskViewer) View(t parley.Task) (parley.TaskView, error) {
 	return view, err
 }
 
-// cut leaves out of a task what is above it, where the caller may not see that.
+// cut removes the parent of a task if the caller may not see it, and the callback if the caller is not the requester.
 func cut(u *unit.Unit, t parley.Task) (parley.Task, error) {
 	if u.SeesAll() {
 		return t, nil
@@ -75,7 +77,7 @@ func cut(u *unit.Unit, t parley.Task) (parley.Task, error) {
 	return t, nil
 }
 
-// WaitsOn is what an open task waits for.
+// WaitsOn returns what an open task waits for: subtasks, an approval, and tasks it depends on.
 func WaitsOn(u *unit.Unit, t parley.Task) (w parley.WaitsOn, err error) {
 	children, err := u.Tasks().OpenChildren(t.ID)
 	if err != nil {
@@ -100,9 +102,10 @@ func WaitsOn(u *unit.Unit, t parley.Task) (w parley.WaitsOn, err error) {
 	return w, err
 }
 
+// ViewAll returns tasks as the caller sees them.
 func ViewAll(u *unit.Unit, list []parley.Task) ([]parley.TaskView, error) {
 	v, views := NewViewer(u), make([]parley.TaskView, 0, len(list))
-	// What is further up first: others of the list may be under it, and need not be looked for again.
+	// Tasks nearer to a root come first, because their subtrees contain other tasks of the list.
 	for _, t := range slices.SortedFunc(slices.Values(list), func(a, b parley.Task) int { return cmp.Compare(a.Depth, b.Depth) }) {
 		if _, err := v.grove(t.ID); err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// OpenAsks are the asks that somebody has not answered yet.
+// OpenAsks returns the asks that an agent has not answered yet.
 func OpenAsks(u *unit.Unit, to string) ([]parley.Delivery, error) {
 	list, err := u.Queue().Ready(storage.Queue{Recipient: to, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: unit.MostAsks})
 	if err != nil {
@@ -21,7 +21,7 @@ func OpenAsks(u *unit.Unit, to string) ([]parley.Delivery, error) {
 	return list, err
 }
 
-// IsAsk says whether a message is the request of an ask.
+// IsAsk reports whether a message is the request of an ask.
 func IsAsk(m parley.Message) bool {
 	return m.Source == unit.SourceContact && m.Type == parley.TypeRequest
 }
@@ -32,7 +32,7 @@ type Asked struct {
 	Request parley.Message
 }
 
-// AsksIn are the asks in a conversation that somebody waits for, or is to be brought the answer to.
+// AsksIn returns the asks in a conversation whose answer a caller waits for or will get as a callback.
 func AsksIn(u *unit.Unit, conversation string) (list []Asked, err error) {
 	waits, err := u.Waits().In(conversation)
 	for _, w := range waits {
@@ -46,7 +46,8 @@ func AsksIn(u *unit.Unit, conversation string) (list []Asked, err error) {
 	return list, err
 }
 
-// Awaits says that somebody waits for an ask, who is not brought what comes of it: it is connected, or an approval.
+// Awaits reports whether the caller of an ask receives the answer directly, because its connection is open or because an
+// approval will carry the answer. If not, the answer must be delivered as a callback.
 func Awaits(u *unit.Unit, w parley.Wait) (bool, error) {
 	if w.State != parley.WaitWaiting || w.Node != "" {
 		return w.State == parley.WaitWaiting, nil
@@ -54,7 +55,7 @@ func Awaits(u *unit.Unit, w parley.Wait) (bool, error) {
 	return ApprovalWaits(u, w)
 }
 
-// ApprovalWaits says that an ask was made because of an approval whose caller has not been told what came of it.
+// ApprovalWaits reports whether an approval whose outcome is not delivered yet will carry the answer of an ask.
 func ApprovalWaits(u *unit.Unit, w parley.Wait) (bool, error) {
 	if w.Approval == "" {
 		return false, nil
@@ -63,16 +64,16 @@ func ApprovalWaits(u *unit.Unit, w parley.Wait) (bool, error) {
 	return a.State == parley.ApprovalApproved, unit.IgnoreNotFound(err)
 }
 
-// LostError is what the caller of an ask is told whose question was deleted with its conversation.
+// LostError returns the error of an ask whose question was deleted with its conversation.
 func LostError(target parley.Agent) *parley.Error {
 	return parley.Errorf(parley.DependencyFailed, "%s failed to respond: the conversation was deleted", target.Name)
 }
 
-// WhyRemoved is the reason for which an ask ends when its recipient is removed.
+// WhyRemoved is the reason of an ask that ends because its recipient was removed.
 const WhyRemoved = "removed"
 
-// WhyAway is the reason for which an ask ends when its recipient goes away.
+// WhyAway is the reason of an ask that ends because its recipient went away.
 const WhyAway = "went away"
 
-// SourceAsk is the source of an answer that was late.
+// SourceAsk is the source of an answer that came late.
 const SourceAsk = "ask_result"

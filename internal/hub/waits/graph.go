@@ -11,17 +11,17 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Node is what can be blocked: a run, or without one the session of an agent that fetches for itself.
+// Node is what a wait can block: a run, or, without a run, the session of an agent that polls.
 type Node struct{ agent, run string }
 
-// Single says that an agent cannot do two things at once: a webhook that takes one call at a time.
+// Single reports whether an agent does one thing at a time: it is a webhook that takes one call at a time.
 func Single(a parley.Agent) bool { return a.Runtime == parley.RuntimeWebhook && a.Concurrency == 1 }
 
-// MayWait refuses a wait of the caller for an answer that would close a circle, in which everybody waits for
-// somebody else. That is so only where the target cannot begin another run: else it answers in that.
+// MayWait returns E005 if the caller's wait for an answer would close a cycle, in which every node waits for another. There
+// is no cycle if the target can begin another run, because it answers in that run.
 func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) error {
 	if o.Approved != nil || u.Me.Kind != parley.KindAgent {
-		return nil // nobody is blocked: who called goes on, and a person can do two things at once
+		return nil // nothing is blocked: an approved call returned already, and a person can do two things at once
 	}
 	answerers, err := Answerers(u, target, message)
 	if err != nil || len(answerers) == 0 {
@@ -39,7 +39,7 @@ func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) e
 		if path == nil {
 			continue
 		}
-		if path[0] != target.ID { // it waits for that in turn
+		if path[0] != target.ID { // the target waits for the first node
 			path = slices.Insert(path, 0, target.ID)
 		}
 		return closed(u, append(path, target.ID))
@@ -47,7 +47,7 @@ func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) e
 	return nil
 }
 
-// closed is the refusal, with the circle in it.
+// closed returns the error for a cycle, which names the agents in it.
 func closed(u *unit.Unit, ids []string) error {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -61,14 +61,14 @@ func closed(u *unit.Unit, ids []string) error {
 		names[0], strings.Join(names, " → "))
 }
 
-// WaitGraph looks for a way from somebody to a caller, along who waits for whom.
+// WaitGraph searches for a path from a node to a caller, along the waits.
 type WaitGraph struct {
 	*unit.Unit
 	Callers map[Node]bool
 	Seen    map[Node]bool
 }
 
-// From is the agents on the way from a node to the caller, both of them included, or nil if there is none.
+// From returns the agents on the path from a node to the caller, both included. It returns nil if there is no path.
 func (c *WaitGraph) From(n Node) ([]string, error) {
 	if c.Callers[n] {
 		return []string{n.agent}, nil
@@ -99,7 +99,7 @@ func (c *WaitGraph) From(n Node) ([]string, error) {
 	return nil, nil
 }
 
-// WaitsOf is what blocks a node.
+// WaitsOf returns the waits that block a node.
 func WaitsOf(u *unit.Unit, n Node) (blocking []parley.Wait, err error) {
 	var list []parley.Wait
 	if n.run != "" {
@@ -115,7 +115,7 @@ func WaitsOf(u *unit.Unit, n Node) (blocking []parley.Wait, err error) {
 	return blocking, err
 }
 
-// callers are the nodes that a caller may be. One that names no run may be any of its runs that answer somebody.
+// callers returns the nodes that a caller may be. A caller that names no run may be any of its runs that answer an ask.
 func callers(u *unit.Unit, o unit.Origin) (map[Node]bool, error) {
 	if o.Run != nil {
 		return map[Node]bool{{u.Me.ID, o.Run.ID}: true}, nil
@@ -130,8 +130,8 @@ func callers(u *unit.Unit, o unit.Origin) (map[Node]bool, error) {
 	return all, err
 }
 
-// Answerers are the nodes that have to be free for a message to be answered. None where that begins a run of its own,
-// and where a person answers. Without a message it is one that is to be sent.
+// Answerers returns the nodes that must be free before a message can be answered. It returns none if the message begins a
+// run of its own, or if a person answers. An empty id stands for a message that is not sent yet.
 func Answerers(u *unit.Unit, target parley.Agent, message string) ([]Node, error) {
 	nodes, err := recipients(u, target, message)
 	if err != nil || message == "" {
@@ -145,7 +145,7 @@ func Answerers(u *unit.Unit, target parley.Agent, message string) ([]Node, error
 	return append(nodes, workers...), err
 }
 
-// workFor is the task that a message has begun, or that answers it, if there is one.
+// workFor returns the task that a message began or that answers it, and whether there is one.
 func workFor(u *unit.Unit, message string) (t parley.Task, found bool, err error) {
 	w, err := u.Waits().Ask(message)
 	if unit.IgnoreNotFound(err) != nil {
@@ -159,7 +159,7 @@ func workFor(u *unit.Unit, message string) (t parley.Task, found bool, err error
 	return t, err == nil, unit.IgnoreNotFound(err)
 }
 
-// Workers are the nodes at a task, and at all that it waits for: what is under it, and what it depends on.
+// Workers returns the nodes that work on a task and on all tasks that it waits for: those under it, and those it depends on.
 func Workers(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 	known := map[string]bool{t.ID: true}
 	for queue := []parley.Task{t}; len(queue) > 0; queue = queue[1:] {
@@ -186,8 +186,8 @@ func Workers(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 	return nodes, nil
 }
 
-// workersAt are the nodes that must be free for a task to go on: its runs, and the only nodes of its assignee and of its
-// pending approvers, if these do one thing at a time.
+// workersAt returns the nodes that must be free before a task can go on: its runs, and the only nodes of its assignee and of
+// its pending approvers, if these do one thing at a time.
 func workersAt(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 	pending, err := u.Approvals().InTask(t.ID)
 	if err != nil {
@@ -217,8 +217,8 @@ func workersAt(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 	return nodes, err
 }
 
-// OnlyNodes are the nodes of an agent that does one thing at a time: its session, or the runs of a webhook that takes one
-// call at a time. Other agents have none, because they begin another run.
+// OnlyNodes returns the nodes of an agent that does one thing at a time: its session, or the runs of a webhook that takes
+// one call at a time. It returns none for other agents, because they begin another run.
 func OnlyNodes(u *unit.Unit, a parley.Agent) ([]Node, error) {
 	switch {
 	case a.Kind != parley.KindAgent || a.RemovedAt != nil:
@@ -232,7 +232,7 @@ func OnlyNodes(u *unit.Unit, a parley.Agent) ([]Node, error) {
 	}
 }
 
-// recipients are the nodes of which one has to be free for its recipient to get a message.
+// recipients returns the nodes of which one must be free before the recipient gets a message.
 func recipients(u *unit.Unit, target parley.Agent, message string) ([]Node, error) {
 	if only, err := OnlyNodes(u, target); err != nil || len(only) > 0 {
 		return only, err
@@ -256,7 +256,7 @@ func recipients(u *unit.Unit, target parley.Agent, message string) ([]Node, erro
 	return liveNodes(u, target.ID, func(r parley.Run) bool { return !r.Ask && r.Conversation == d.Conversation })
 }
 
-// liveNodes are the live runs of an agent that match.
+// liveNodes returns the nodes of an agent's live runs that match.
 func liveNodes(u *unit.Unit, agent string, match func(parley.Run) bool) (nodes []Node, err error) {
 	live, err := u.Runs().Live(agent)
 	for _, r := range live {

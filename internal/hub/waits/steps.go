@@ -5,8 +5,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Shift takes a wait to another state. It is the only place where the state of a wait changes. edit sets what goes
-// with it. Whoever waits looks again.
+// Shift takes a wait to another state. No other function changes the state of a wait. edit sets other fields with the state.
+// Shift wakes the callers that wait for the wait.
 func Shift(u *unit.Unit, w *parley.Wait, to parley.WaitState, edit func(*parley.Wait)) error {
 	if !w.State.May(to) {
 		return parley.Errorf(parley.BadInput, "the wait for message %s is %s and cannot become %s", w.Message, w.State, to).
@@ -25,7 +25,7 @@ func Shift(u *unit.Unit, w *parley.Wait, to parley.WaitState, edit func(*parley.
 	return KeepWait(u, w, after)
 }
 
-// KeepWait writes what a wait has become.
+// KeepWait stores a changed wait.
 func KeepWait(u *unit.Unit, w *parley.Wait, after parley.Wait) error {
 	err := u.Waits().Put(after)
 	if err == nil {
