@@ -24,14 +24,14 @@ func (s *Service) ActAs(ctx context.Context, caller unit.Caller, agent, act stri
 // StorageFull if the entry cannot be written because the disk is full.
 func (s *Service) ReadAs(ctx context.Context, caller unit.Caller, agent, act string) (acting unit.Caller, err error) {
 	err = s.View(ctx, caller, unit.OpActAs, func(u *unit.Unit) error {
-		acting, err = inNameOf(u, caller, agent)
+		acting, err = actingAs(u, caller, agent)
 		return err
 	})
 	if err != nil {
 		return unit.Caller{}, err
 	}
 	key, now := ownerReading{acting.By, acting.Agent, act}, s.Now()
-	leftOut, due := s.readings.count(key, now)
+	leftOut, due := s.reads.count(key, now)
 	if !due {
 		return acting, nil
 	}
@@ -39,7 +39,7 @@ func (s *Service) ReadAs(ctx context.Context, caller unit.Caller, agent, act str
 	if acting, err = auditedAs(ctx, s.Core, caller, agent, actDetail{act, leftOut}); err != nil {
 		return unit.Caller{}, unaudited(err, as)
 	}
-	s.readings.written(key, now, leftOut)
+	s.reads.written(key, now, leftOut)
 	return acting, nil
 }
 
@@ -62,7 +62,7 @@ type actDetail struct {
 // auditedAs writes the audit entry of an act in another participant's name, and returns the caller for it.
 func auditedAs(ctx context.Context, core *unit.Core, caller unit.Caller, agent string, detail actDetail) (acting unit.Caller, err error) {
 	err = core.Update(ctx, caller, unit.OpActAs, func(u *unit.Unit) error {
-		if acting, err = inNameOf(u, caller, agent); err != nil {
+		if acting, err = actingAs(u, caller, agent); err != nil {
 			return err
 		}
 		return Audit(u, "as", acting.Agent, detail)
@@ -73,8 +73,8 @@ func auditedAs(ctx context.Context, core *unit.Core, caller unit.Caller, agent s
 	return acting, nil
 }
 
-// inNameOf returns the caller, which must be an owner, in the name of another participant.
-func inNameOf(u *unit.Unit, caller unit.Caller, agent string) (unit.Caller, error) {
+// actingAs returns the caller, which must be an owner, in the name of another participant.
+func actingAs(u *unit.Unit, caller unit.Caller, agent string) (unit.Caller, error) {
 	other, err := agents.Agent(u, agent)
 	if err != nil {
 		return unit.Caller{}, err
@@ -87,9 +87,9 @@ func inNameOf(u *unit.Unit, caller unit.Caller, agent string) (unit.Caller, erro
 	return caller, nil
 }
 
-// readings counts what owners read in the name of other participants. It has at most one entry for each owner, participant
+// ownerReads counts what owners read in the name of other participants. It has at most one entry for each owner, participant
 // and act.
-type readings struct {
+type ownerReads struct {
 	mu    sync.Mutex
 	known map[ownerReading]*knownReading
 }
@@ -102,11 +102,11 @@ type knownReading struct {
 	leftOut int
 }
 
-func newReadings() *readings { return &readings{known: map[ownerReading]*knownReading{}} }
+func newReadings() *ownerReads { return &ownerReads{known: map[ownerReading]*knownReading{}} }
 
 // count reports whether a read must be audited, and how many reads the entry leaves out. Otherwise it counts the read as
 // left out.
-func (r *readings) count(key ownerReading, now time.Time) (leftOut int, due bool) {
+func (r *ownerReads) count(key ownerReading, now time.Time) (leftOut int, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one := r.known[key]
@@ -121,7 +121,7 @@ func (r *readings) count(key ownerReading, now time.Time) (leftOut int, due bool
 }
 
 // written notes that the audit log has the entry of a read.
-func (r *readings) written(key ownerReading, now time.Time, leftOut int) {
+func (r *ownerReads) written(key ownerReading, now time.Time, leftOut int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one := r.known[key]

@@ -9,28 +9,28 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// heads saves the head of the audit log with its keeper after each update that moved it. It never replaces a saved head that
+// headSaver saves the head of the audit log with its keeper after each update that moved it. It never replaces a saved head that
 // the log does not contain, because that head proves that the log was changed.
-type heads struct {
+type headSaver struct {
 	store  storage.Store
 	keeper unit.HeadKeeper
 	log    *slog.Logger
 	wake   chan struct{}
 }
 
-func newHeads(store storage.Store, keeper unit.HeadKeeper, log *slog.Logger) *heads {
-	return &heads{store: store, keeper: keeper, log: log, wake: make(chan struct{}, 1)}
+func newHeads(store storage.Store, keeper unit.HeadKeeper, log *slog.Logger) *headSaver {
+	return &headSaver{store: store, keeper: keeper, log: log, wake: make(chan struct{}, 1)}
 }
 
 // poke tells that the head moved.
-func (k *heads) poke() {
+func (k *headSaver) poke() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (k *heads) run(ctx context.Context, started func()) {
+func (k *headSaver) run(ctx context.Context, started func()) {
 	started()
 	if k.keeper == nil {
 		return
@@ -46,13 +46,13 @@ func (k *heads) run(ctx context.Context, started func()) {
 	}
 }
 
-func (k *heads) keep(ctx context.Context) {
+func (k *headSaver) keep(ctx context.Context) {
 	if err := k.advance(ctx); err != nil && ctx.Err() == nil {
 		k.log.Error("the head of the audit log is not kept outside the database", "error", err)
 	}
 }
 
-func (k *heads) advance(ctx context.Context) error {
+func (k *headSaver) advance(ctx context.Context) error {
 	kept, err := k.keeper.Load()
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (call
 	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		t, err = GoodToken(tx, hash, s.Now())
 		if err == nil {
-			err = goodAt(t, at)
+			err = checkConnection(t, at)
 		}
 		if err == nil {
 			caller, err = callerWith(tx, t)
@@ -47,14 +47,14 @@ func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (call
 		return err
 	})
 	if err != nil {
-		s.misused(at, t, err)
+		s.auditMisuse(at, t, err)
 		return unit.Caller{}, s.Strangers.Refuse(s.Config.Log, s.Explain(ctx, unit.Caller{}, err))
 	}
 	return caller, nil
 }
 
-// goodAt returns why a token does not work over a connection, or nil.
-func goodAt(t parley.Token, at Place) error {
+// checkConnection returns why a token does not work over a connection, or nil.
+func checkConnection(t parley.Token, at Place) error {
 	switch t.Kind {
 	case parley.TokenPlain, parley.TokenSession:
 		return nil
@@ -120,7 +120,7 @@ func (s *Service) Local(ctx context.Context, at Place) (caller unit.Caller, err 
 			err = ErrNotKnown()
 		}
 		if err == nil {
-			err = errors.Join(Usable(tx, t, s.Now()), goodAt(t, at))
+			err = errors.Join(Usable(tx, t, s.Now()), checkConnection(t, at))
 		}
 		if err == nil {
 			caller, err = callerWith(tx, t)
@@ -139,8 +139,8 @@ func errNotOfRun(t parley.Token) error {
 		Suggest("call from the run itself, by PARLEY_URL; where its sandbox has no sockets, set run_token: bearer for its runtime in config.yaml")
 }
 
-// misused audits that a token was used where it does not work.
-func (s *Service) misused(at Place, t parley.Token, err error) {
+// auditMisuse audits that a token was used where it does not work.
+func (s *Service) auditMisuse(at Place, t parley.Token, err error) {
 	actor := at.Agent
 	if actor == "" {
 		actor = parley.System // the caller is unknown

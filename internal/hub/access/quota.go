@@ -25,8 +25,8 @@ func MayCreate(u *unit.Unit, kind parley.ConversationKind) error {
 	return err
 }
 
-// mayHold returns E002 if a participant has too many credentials.
-func mayHold(u *unit.Unit, holder string) error {
+// checkCredentialQuota returns E002 if a participant has too many credentials.
+func checkCredentialQuota(u *unit.Unit, holder string) error {
 	if u.SeesAll() {
 		return nil
 	}

@@ -24,7 +24,7 @@ const (
 // limits the total. It counts the others, and the next entry holds the count.
 type refusals struct {
 	hub  *Service
-	head *heads
+	head *headSaver
 	rate *limiter
 	wake chan struct{}
 
@@ -42,7 +42,7 @@ type knownRefusal struct {
 	leftOut int
 }
 
-func newRefusals(h *Service, head *heads) *refusals {
+func newRefusals(h *Service, head *headSaver) *refusals {
 	return &refusals{
 		hub: h, head: head, rate: newLimiter(unit.Rate{PerSecond: 1, Burst: 60}), wake: make(chan struct{}, 1),
 		known: map[refusalKey]*knownRefusal{},
@@ -100,7 +100,7 @@ func (r *refusals) count(key refusalKey, now time.Time) (leftOut int, write bool
 		k.leftOut++
 		return 0, false
 	}
-	if k == nil && !r.room(now) || len(r.waiting) >= refusalsQueue || r.rate.take(key.actor, now) > 0 {
+	if k == nil && !r.makeRoom(now) || len(r.waiting) >= refusalsQueue || r.rate.take(key.actor, now) > 0 {
 		r.missed++
 		return 0, false
 	}
@@ -111,8 +111,8 @@ func (r *refusals) count(key refusalKey, now time.Time) (leftOut int, write bool
 	return leftOut, true
 }
 
-// room reports whether one more refusal can be remembered, after forgetting old ones. The caller holds r.mu.
-func (r *refusals) room(now time.Time) bool {
+// makeRoom reports whether one more refusal can be remembered, after forgetting old ones. The caller holds r.mu.
+func (r *refusals) makeRoom(now time.Time) bool {
 	if len(r.known) < refusalsKnown {
 		return true
 	}

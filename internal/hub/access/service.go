@@ -28,8 +28,8 @@ type Service struct {
 	rate      *limiter
 	load      *load
 	Strangers *Strangers
-	readings  *readings
-	heads     *heads
+	reads     *ownerReads
+	heads     *headSaver
 	refusals  *refusals
 }
 
@@ -39,7 +39,7 @@ func New(core *unit.Core) *Service {
 	s.rate = newLimiter(core.Config.Rate)
 	s.load = newLoad(core.Config.Load)
 	s.Strangers = newStrangers()
-	s.readings = newReadings()
+	s.reads = newReadings()
 	s.heads = newHeads(core.Store, core.Config.AuditHead, core.Config.Log)
 	s.refusals = newRefusals(s, s.heads)
 	return s

@@ -30,7 +30,7 @@ func (s *Service) NewLink(ctx context.Context, caller unit.Caller, person string
 		if len(caller.Scopes) == 0 {
 			return parley.Errorf(parley.NotPermitted, "a credential without scopes makes no sign-in link").Suggest("use another one")
 		}
-		if err := mayHold(u, holder.ID); err != nil {
+		if err := checkCredentialQuota(u, holder.ID); err != nil {
 			return err
 		}
 		expires = u.Now.Add(linkLasts)
@@ -55,7 +55,7 @@ func (s *Service) SignIn(ctx context.Context, secret string) (made parley.MadeTo
 	made.Page = parley.NewSecret()
 	made.Secret = parley.SessionSecret(made.Page)
 	err = s.Update(ctx, unit.Caller{Agent: link.Agent}, unit.OpSignIn, func(u *unit.Unit) error {
-		if err := useUp(u, link.ID); err != nil {
+		if err := consumeLink(u, link.ID); err != nil {
 			return err
 		}
 		made.Token, err = addToken(u, parley.Token{
@@ -69,8 +69,8 @@ func (s *Service) SignIn(ctx context.Context, secret string) (made parley.MadeTo
 	return made, nil
 }
 
-// useUp ends a link. It returns an error if the link was used already.
-func useUp(u *unit.Unit, id string) error {
+// consumeLink ends a link. It returns an error if the link was used already.
+func consumeLink(u *unit.Unit, id string) error {
 	link, err := u.Tokens().Get(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && !link.Good(u.Now) {
 		return errLinkUsed()

@@ -37,10 +37,10 @@ func (s *Service) NewToken(ctx context.Context, caller unit.Caller, n parley.New
 		if n.For > 0 {
 			t.ExpiresAt = unit.After(u.Now, n.For)
 		}
-		if err := within(caller, t); err != nil {
+		if err := checkWithin(caller, t); err != nil {
 			return err
 		}
-		if err := mayHold(u, holder.ID); err != nil {
+		if err := checkCredentialQuota(u, holder.ID); err != nil {
 			return err
 		}
 		made.Token, err = addToken(u, t, secret)
@@ -88,8 +88,8 @@ func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 	return holder, nil
 }
 
-// within returns an error if a credential had scopes that the caller's own lacks, or would end later.
-func within(caller unit.Caller, t parley.Token) error {
+// checkWithin returns an error if a credential had scopes that the caller's own lacks, or would end later.
+func checkWithin(caller unit.Caller, t parley.Token) error {
 	if beyond := t.Scopes.Beyond(caller.Scopes); len(beyond) > 0 {
 		return parley.Errorf(parley.NotPermitted, "the credential in use cannot make a token with the scopes %s: it does not have them",
 			beyond.Join(", ")).Suggest("leave them out, or use another credential")

@@ -20,7 +20,7 @@ func Alter(u *unit.Unit, p *Place, to parley.ConversationChange) error {
 		}
 	}
 	if to.Topic != nil || to.Archived != nil {
-		if err := mustBeIn(u, *p); err != nil {
+		if err := checkMember(u, *p); err != nil {
 			return err
 		}
 	}
@@ -68,8 +68,8 @@ func save(u *unit.Unit, c *parley.Conversation, field string) error {
 	return SaveRow(u.Tx, *c)
 }
 
-// mustBeIn returns E001 unless the caller is a member or an owner.
-func mustBeIn(u *unit.Unit, p Place) error {
+// checkMember returns E001 unless the caller is a member or an owner.
+func checkMember(u *unit.Unit, p Place) error {
 	if p.Joined || u.SeesAll() {
 		return nil
 	}

@@ -24,7 +24,7 @@ func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 	}
 	parsed := parley.ParseConversationRef(ref)
 	if parsed.Members != nil {
-		return conversationOf(u, parsed)
+		return findByMembers(u, parsed)
 	}
 	if len(parsed.Name) > longestName {
 		return parley.Conversation{}, parley.ErrNotFound
@@ -41,17 +41,17 @@ func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 	case err != nil:
 		return parley.Conversation{}, err
 	case len(list) == 0:
-		return displayed(u, parsed.Name)
+		return findByDisplayName(u, parsed.Name)
 	case len(list) == 1:
 		return list[0], nil
 	}
-	mine, err := meant(u, list)
+	mine, err := preferMember(u, list)
 	if err != nil {
 		return parley.Conversation{}, err
 	}
 	switch len(mine) {
 	case 0:
-		return displayed(u, parsed.Name)
+		return findByDisplayName(u, parsed.Name)
 	case 1:
 		return mine[0], nil
 	default:
@@ -69,13 +69,13 @@ const (
 	longestName = 1 << 10
 )
 
-// displayed returns the conversation with a display name that the caller is a member of, or else the one that it may read.
-func displayed(u *unit.Unit, name string) (c parley.Conversation, err error) {
+// findByDisplayName returns the conversation with a display name that the caller is a member of, or else the one that it may read.
+func findByDisplayName(u *unit.Unit, name string) (c parley.Conversation, err error) {
 	list, err := u.Conversations().Displayed(name, u.Me.ID, u.SeesAll(), maxListed+1)
 	if err != nil {
 		return c, err
 	}
-	mine, err := meant(u, list)
+	mine, err := preferMember(u, list)
 	switch {
 	case err != nil:
 		return c, err
@@ -112,9 +112,9 @@ func eachNamed(list []parley.Conversation, word func(parley.Conversation) string
 	return strings.Join(words, ", ")
 }
 
-// conversationOf returns the conversation with some members. Its members are the caller and the named participants, or, for
+// findByMembers returns the conversation with some members. Its members are the caller and the named participants, or, for
 // a caller that sees everything, exactly the named ones.
-func conversationOf(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversation, err error) {
+func findByMembers(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversation, err error) {
 	var ids []string
 	for _, name := range ref.Members {
 		a, err := u.Agents().Find(name)
@@ -148,9 +148,9 @@ func conversationOf(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversa
 	}
 }
 
-// meant returns which of several conversations with one name the caller means: those it is a member of, or else those it may
+// preferMember returns which of several conversations with one name the caller means: those it is a member of, or else those it may
 // read.
-func meant(u *unit.Unit, list []parley.Conversation) ([]parley.Conversation, error) {
+func preferMember(u *unit.Unit, list []parley.Conversation) ([]parley.Conversation, error) {
 	var mine, readable []parley.Conversation
 	for _, c := range list {
 		in, err := TakesPart(u, c, u.Me.ID)

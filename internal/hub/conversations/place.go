@@ -29,7 +29,7 @@ func Conversation(u *unit.Unit, ref string) (Place, error) {
 		return p, err
 	}
 	// The caller does not see the conversation of that name, so the reference may be a display name.
-	if c, err = displayed(u, parley.ParseConversationRef(ref).Name); errors.Is(err, parley.ErrNotFound) {
+	if c, err = findByDisplayName(u, parley.ParseConversationRef(ref).Name); errors.Is(err, parley.ErrNotFound) {
 		return Place{}, unit.Unknown{Noun: "conversation", Name: ref}
 	}
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// troubles are the code and the default reason of each kind of failure.
-var troubles = map[parley.Failure]struct {
+// failureKinds are the code and the default reason of each kind of failure.
+var failureKinds = map[parley.Failure]struct {
 	code   parley.Code
 	reason string
 }{
@@ -38,7 +38,7 @@ func CheckTrouble(t parley.Trouble) (parley.Trouble, error) {
 
 // Failed returns the error of a delivery whose recipient reported a failure.
 func Failed(recipient string, t parley.Trouble) *parley.Error {
-	kind := troubles[t.Failure]
+	kind := failureKinds[t.Failure]
 	reason := kind.reason
 	if t.Reason != "" {
 		reason = t.Reason

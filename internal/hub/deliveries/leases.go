@@ -23,12 +23,12 @@ func Each(u *unit.Unit, lease string, messages []string, do func(*parley.Deliver
 	if len(messages) == 0 || len(messages) > MostTaken {
 		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", MostTaken)
 	}
-	if list, err = mine(u, messages); err != nil {
+	if list, err = findOwn(u, messages); err != nil {
 		return nil, err
 	}
 	for i := range list {
 		if held := list[i].Lease; lease != "" && held != "" && held != lease {
-			return nil, leaseOver(lease)
+			return nil, errLeaseOver(lease)
 		}
 		if err := do(&list[i]); err != nil {
 			return nil, err
@@ -37,8 +37,8 @@ func Each(u *unit.Unit, lease string, messages []string, do func(*parley.Deliver
 	return list, nil
 }
 
-// mine returns the caller's deliveries of some messages, by seq. It returns unit.Unknown if one is missing.
-func mine(u *unit.Unit, messages []string) ([]parley.Delivery, error) {
+// findOwn returns the caller's deliveries of some messages, by seq. It returns unit.Unknown if one is missing.
+func findOwn(u *unit.Unit, messages []string) ([]parley.Delivery, error) {
 	list, err := u.Deliveries().GetAll(u.Me.ID, messages)
 	if err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func mine(u *unit.Unit, messages []string) ([]parley.Delivery, error) {
 	return list, nil
 }
 
-// leaseOver returns the error for a lease that has ended.
-func leaseOver(lease string) error {
+// errLeaseOver returns the error for a lease that has ended.
+func errLeaseOver(lease string) error {
 	return parley.Errorf(parley.BadInput, "the lease %s is over", lease).Because(parley.Conflict).
 		Suggest("take again: what it held is back in the inbox, or with somebody else")
 }
@@ -65,7 +65,7 @@ func Leased(u *unit.Unit, lease string) ([]parley.Delivery, error) {
 	}
 	list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.Recipient != u.Me.ID })
 	if len(list) == 0 {
-		return nil, leaseOver(lease)
+		return nil, errLeaseOver(lease)
 	}
 	return list, nil
 }

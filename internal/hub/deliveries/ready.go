@@ -68,16 +68,16 @@ func WithOldest(u *unit.Unit, urgent []parley.Delivery, q storage.Queue, turn in
 	}
 	q.Urgent, q.Limit = false, due
 	oldest, err := u.Queue().Ready(q)
-	left := slices.DeleteFunc(slices.Clone(oldest), func(d parley.Delivery) bool { return among(urgent, d) })
+	left := slices.DeleteFunc(slices.Clone(oldest), func(d parley.Delivery) bool { return contains(urgent, d) })
 	for i := len(urgent) - 1; i >= 0 && len(left) > 0; i-- {
-		if !among(oldest, urgent[i]) {
+		if !contains(oldest, urgent[i]) {
 			urgent[i], left = left[0], left[1:]
 		}
 	}
 	return urgent, err
 }
 
-// among reports whether a list has a delivery.
-func among(list []parley.Delivery, d parley.Delivery) bool {
+// contains reports whether a list has a delivery.
+func contains(list []parley.Delivery, d parley.Delivery) bool {
 	return slices.ContainsFunc(list, func(other parley.Delivery) bool { return other.Seq == d.Seq })
 }

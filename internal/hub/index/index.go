@@ -36,19 +36,19 @@ type Indexer struct {
 	wake  chan struct{}
 	hurry chan struct{} // a search waits
 
-	mu      sync.Mutex
-	running bool
-	waiters int
-	reached int64            // the last message in the index
-	moved   chan struct{}    // closed and replaced when reached grows
-	last    map[string]int64 // the last message of each agent that posted through this process
+	mu       sync.Mutex
+	running  bool
+	waiters  int
+	reached  int64            // the last message in the index
+	progress chan struct{}    // closed and replaced when reached grows
+	last     map[string]int64 // the last message of each agent that posted through this process
 }
 
 // NewIndexer returns an indexer. Run starts it.
 func NewIndexer(store storage.Store, log *slog.Logger) *Indexer {
 	return &Indexer{
 		store: store, log: log, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
-		moved: make(chan struct{}), last: map[string]int64{},
+		progress: make(chan struct{}), last: map[string]int64{},
 	}
 }
 
@@ -146,14 +146,14 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 		if list, err = tx.Messages().Scan(mark.Seq, indexBatch); err != nil {
 			return err
 		}
-		rooms, err = roomsOf(tx, list)
+		rooms, err = conversationsOf(tx, list)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
 	if len(list) == 0 {
-		x.reach(next - 1)
+		x.setReached(next - 1)
 		return false, nil
 	}
 	docs, upTo := documents(list, rooms)
@@ -162,13 +162,13 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 		return true, nil // another process indexed the batch: read the mark again
 	}
 	if err == nil {
-		x.reach(upTo)
+		x.setReached(upTo)
 	}
 	return err == nil, err
 }
 
-// roomsOf returns the conversations of messages, without those that were deleted meanwhile.
-func roomsOf(tx storage.Tx, list []parley.Message) (map[string]parley.Conversation, error) {
+// conversationsOf returns the conversations of messages, without those that were deleted meanwhile.
+func conversationsOf(tx storage.Tx, list []parley.Message) (map[string]parley.Conversation, error) {
 	rooms := map[string]parley.Conversation{}
 	for _, m := range list {
 		if _, known := rooms[m.Conversation]; known {
@@ -200,14 +200,14 @@ func documents(list []parley.Message, rooms map[string]parley.Conversation) (doc
 	return docs, upTo
 }
 
-// reach notes that the index is complete up to a message, and wakes waiting searches.
-func (x *Indexer) reach(seq int64) {
+// setReached notes that the index is complete up to a message, and wakes waiting searches.
+func (x *Indexer) setReached(seq int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if seq > x.reached {
 		x.reached = seq
-		close(x.moved)
-		x.moved = make(chan struct{})
+		close(x.progress)
+		x.progress = make(chan struct{})
 	}
 }
 
@@ -221,7 +221,7 @@ func (x *Indexer) Await(ctx context.Context, agent string) {
 	ctx, cancel := context.WithTimeout(ctx, indexWait)
 	defer cancel()
 	for x.running && x.reached < x.last[agent] && ctx.Err() == nil {
-		moved := x.moved
+		moved := x.progress
 		x.mu.Unlock()
 		local.Signal(x.hurry)
 		select {

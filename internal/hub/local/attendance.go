@@ -11,11 +11,11 @@ import (
 // session. The hub stores only that an agent came or left, not every call.
 type Attendance struct {
 	Mu     sync.Mutex
-	agents map[string]*attendant
+	agents map[string]*agentEntry
 	Wake   chan struct{} // signalled when an agent comes or leaves
 }
 
-type attendant struct {
+type agentEntry struct {
 	Heard     time.Time
 	Until     time.Time // the end of its presence, unless it calls again
 	Sessions  int
@@ -26,14 +26,14 @@ type attendant struct {
 
 // NewAttendance returns an attendance without agents.
 func NewAttendance() *Attendance {
-	return &Attendance{agents: map[string]*attendant{}, Wake: make(chan struct{}, 1)}
+	return &Attendance{agents: map[string]*agentEntry{}, Wake: make(chan struct{}, 1)}
 }
 
 // Of returns the entry of an agent, and makes one if there is none. The caller holds a.Mu.
-func (a *Attendance) Of(agent string) *attendant {
+func (a *Attendance) Of(agent string) *agentEntry {
 	one, known := a.agents[agent]
 	if !known {
-		one = &attendant{}
+		one = &agentEntry{}
 		a.agents[agent] = one
 	}
 	return one
@@ -55,7 +55,7 @@ func (a *Attendance) Glimpsed(agent string, now time.Time) {
 }
 
 // Note does what Heard does for an entry that was found. The caller holds a.Mu.
-func (a *Attendance) Note(one *attendant, now time.Time) {
+func (a *Attendance) Note(one *agentEntry, now time.Time) {
 	one.Heard, one.Until = now, now.Add(parley.AwayAfter)
 	if !one.announced {
 		Signal(a.Wake)
@@ -95,7 +95,7 @@ func (a *Attendance) Busy(agent string, now time.Time) bool {
 }
 
 // isBusy reports whether the agent is present and reported that it works. The caller holds the lock.
-func (one *attendant) isBusy(now time.Time) bool { return one.working && one.there(now) }
+func (one *agentEntry) isBusy(now time.Time) bool { return one.working && one.present(now) }
 
 // Left notes that an agent reported its end.
 func (a *Attendance) Left(agent string, now time.Time) {
@@ -108,8 +108,8 @@ func (a *Attendance) Left(agent string, now time.Time) {
 	}
 }
 
-// there reports whether the agent is present. The caller holds the lock.
-func (one *attendant) there(now time.Time) bool {
+// present reports whether the agent is present. The caller holds the lock.
+func (one *agentEntry) present(now time.Time) bool {
 	return one.Sessions > 0 || now.Before(one.Until)
 }
 
@@ -125,7 +125,7 @@ func (a *Attendance) Look(agent string, now time.Time) (there bool, last *time.T
 	if one.Sessions > 0 {
 		heard = now
 	}
-	return one.there(now), &heard
+	return one.present(now), &heard
 }
 
 // Attends reports whether an agent has an open session.
@@ -148,7 +148,7 @@ func (a *Attendance) Changes(now time.Time) (changed []string) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	for id, one := range a.agents {
-		if one.there(now) != one.announced || one.isBusy(now) != one.busy {
+		if one.present(now) != one.announced || one.isBusy(now) != one.busy {
 			changed = append(changed, id)
 		}
 	}

@@ -14,7 +14,7 @@ func MustWrite(u *unit.Unit, o unit.Origin, conversation string) error {
 	if u.Me.Mode != parley.ModeSupervised && u.Me.Mode != parley.ModeStrict {
 		return nil
 	}
-	return mustAsk(u, o, conversation)
+	return needApproval(u, o, conversation)
 }
 
 // MustRead returns unit.HeldBy if a read of a strict caller needs an approval. A read of the conversation that woke the
@@ -23,15 +23,15 @@ func MustRead(u *unit.Unit, o unit.Origin, conversation string) error {
 	if u.Me.Mode != parley.ModeStrict {
 		return nil
 	}
-	return mustAsk(u, o, conversation)
+	return needApproval(u, o, conversation)
 }
 
-// mustAsk returns unit.HeldBy unless the call is approved, the caller sees everything, or the conversation woke the caller.
-func mustAsk(u *unit.Unit, o unit.Origin, conversation string) error {
+// needApproval returns unit.HeldBy unless the call is approved, the caller sees everything, or the conversation woke the caller.
+func needApproval(u *unit.Unit, o unit.Origin, conversation string) error {
 	if o.Approved != nil || o.Caller.Approved || u.SeesAll() {
 		return nil
 	}
-	if woken, err := woke(u, o, conversation); woken || err != nil {
+	if woken, err := wokeCaller(u, o, conversation); woken || err != nil {
 		return err
 	}
 	return unit.HeldBy{Verdict: parley.Verdict{Allowed: true}.ByMode(u.Me.Mode)}
@@ -98,9 +98,9 @@ func PendingApproval(u *unit.Unit, agent string, waits *parley.Awaiting) error {
 	return err
 }
 
-// woke reports whether a conversation woke the caller: it is the conversation of the caller's run, or, outside of runs, of a
+// wokeCaller reports whether a conversation woke the caller: it is the conversation of the caller's run, or, outside of runs, of a
 // delivery that the caller took and that is not settled.
-func woke(u *unit.Unit, o unit.Origin, conversation string) (bool, error) {
+func wokeCaller(u *unit.Unit, o unit.Origin, conversation string) (bool, error) {
 	switch {
 	case conversation == "":
 		return false, nil

@@ -30,13 +30,13 @@ func Rules(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 	if v.Via == "" {
 		return v, nil
 	}
-	through, err := through(u, v.Via)
+	through, err := viaNames(u, v.Via)
 	v.Error = v.Error.Suggest("%s", v.Way(u.Me, through...))
 	return v, err
 }
 
-// through returns the names of some agents of a tier, or only the caller's manager if it is of that tier.
-func through(u *unit.Unit, tier parley.Tier) (names []string, err error) {
+// viaNames returns the names of some agents of a tier, or only the caller's manager if it is of that tier.
+func viaNames(u *unit.Unit, tier parley.Tier) (names []string, err error) {
 	all, err := u.Agents().List()
 	for _, a := range all {
 		switch {
@@ -67,7 +67,7 @@ func MayCall(u *unit.Unit, o unit.Origin, target parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	woken, err := woke(u, o, dm)
+	woken, err := wokeCaller(u, o, dm)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func MustNotCircle(u *unit.Unit, parent *parley.Task, n needs) error {
 	for queue := slices.Clone(n.tasks); len(queue) > 0; queue = queue[1:] {
 		t := queue[0]
 		if above[t.ID] {
-			return closedCircle(t.ID, from)
+			return cycleError(t.ID, from)
 		}
 		next, err := WaitedFor(u, t)
 		if err != nil {
@@ -121,8 +121,8 @@ func WaitedFor(u *unit.Unit, t parley.Task) ([]parley.Task, error) {
 	return append(list, children...), err
 }
 
-// closedCircle returns the error for a cycle, which lists the tasks in it.
-func closedCircle(last string, from map[string]string) error {
+// cycleError returns the error for a cycle, which lists the tasks in it.
+func cycleError(last string, from map[string]string) error {
 	path := []string{last}
 	for from[path[0]] != "" {
 		path = slices.Insert(path, 0, from[path[0]])

@@ -8,18 +8,18 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// taskViewer shows tasks to the caller, and caches their subtrees.
-type taskViewer struct {
+// viewer shows tasks to the caller, and caches their subtrees.
+type viewer struct {
 	*unit.Unit
-	groves map[string]subtree // by the id of each task in them
+	subtrees map[string]subtree // by the id of each task in them
 }
 
 // NewViewer returns a viewer for the caller of a unit.
-func NewViewer(u *unit.Unit) *taskViewer { return &taskViewer{u, map[string]subtree{}} }
+func NewViewer(u *unit.Unit) *viewer { return &viewer{u, map[string]subtree{}} }
 
-// grove returns the subtree with a task, from the cache if it is there.
-func (v *taskViewer) grove(id string) (subtree, error) {
-	if g, known := v.groves[id]; known {
+// subtreeOf returns the subtree with a task, from the cache if it is there.
+func (v *viewer) subtreeOf(id string) (subtree, error) {
+	if g, known := v.subtrees[id]; known {
 		return g, nil
 	}
 	g, err := FindSubtree(v.Unit, id)
@@ -27,15 +27,15 @@ func (v *taskViewer) grove(id string) (subtree, error) {
 		g.spent, err = v.Tasks().Spent(id)
 	}
 	for _, t := range g.Under(id) {
-		v.groves[t.ID] = g
+		v.subtrees[t.ID] = g
 	}
-	v.groves[id] = g
+	v.subtrees[id] = g
 	return g, err
 }
 
 // View returns a task as the caller sees it.
-func (v *taskViewer) View(t parley.Task) (parley.TaskView, error) {
-	g, err := v.grove(t.ID)
+func (v *viewer) View(t parley.Task) (parley.TaskView, error) {
+	g, err := v.subtreeOf(t.ID)
 	if err != nil {
 		return parley.TaskView{}, err
 	}
@@ -51,12 +51,12 @@ func (v *taskViewer) View(t parley.Task) (parley.TaskView, error) {
 			return view, err
 		}
 	}
-	view.Task, err = cut(v.Unit, t)
+	view.Task, err = hideParent(v.Unit, t)
 	return view, err
 }
 
-// cut removes the parent of a task if the caller may not see it, and the callback if the caller is not the requester.
-func cut(u *unit.Unit, t parley.Task) (parley.Task, error) {
+// hideParent removes the parent of a task if the caller may not see it, and the callback if the caller is not the requester.
+func hideParent(u *unit.Unit, t parley.Task) (parley.Task, error) {
 	if u.SeesAll() {
 		return t, nil
 	}
@@ -107,7 +107,7 @@ func ViewAll(u *unit.Unit, list []parley.Task) ([]parley.TaskView, error) {
 	v, views := NewViewer(u), make([]parley.TaskView, 0, len(list))
 	// Tasks nearer to a root come first, because their subtrees contain other tasks of the list.
 	for _, t := range slices.SortedFunc(slices.Values(list), func(a, b parley.Task) int { return cmp.Compare(a.Depth, b.Depth) }) {
-		if _, err := v.grove(t.ID); err != nil {
+		if _, err := v.subtreeOf(t.ID); err != nil {
 			return nil, err
 		}
 	}

@@ -54,7 +54,7 @@ func (c Config) WithDefaults() Config {
 		c.Log = slog.Default()
 	}
 	if c.Observer == nil {
-		c.Observer = nobody{}
+		c.Observer = noObserver{}
 	}
 	SetDefault(&c.SweepEvery, time.Minute)
 	SetDefault(&c.DueEvery, time.Second)
@@ -151,9 +151,9 @@ type Observer interface {
 	Read(took time.Duration)
 }
 
-// nobody is the observer of a hub without one.
-type nobody struct{}
+// noObserver is the observer of a hub without one.
+type noObserver struct{}
 
-func (nobody) Wrote(time.Duration) {}
+func (noObserver) Wrote(time.Duration) {}
 
-func (nobody) Read(time.Duration) {}
+func (noObserver) Read(time.Duration) {}

@@ -68,9 +68,9 @@ const (
 	Works // how many kinds there are
 )
 
-// workOf gives the kind of an operation where it does not follow from its row in the table. All others are Changing if they
+// kindOf gives the kind of an operation where it does not follow from its row in the table. All others are Changing if they
 // change anything, and else Reading.
-var workOf = map[Op]Work{
+var kindOf = map[Op]Work{
 	OpSearch: Searching, OpReadTrace: Searching, OpReadThread: Searching, OpListTasks: Searching, OpListAsks: Searching,
 	OpReadTree: Searching, OpVerifyAudit: Searching,
 	OpFollowEvents: Streaming, OpReadLog: Streaming,
@@ -78,8 +78,8 @@ var workOf = map[Op]Work{
 	OpFetchArtifact: Sending, opExportConversation: Sending, OpExportHub: Sending, OpReadOutput: Sending,
 }
 
-func (o Op) work() Work {
-	if work, ok := workOf[o]; ok {
+func (o Op) kind() Work {
+	if work, ok := kindOf[o]; ok {
 		return work
 	}
 	if operationTable[o].Changes {

@@ -264,7 +264,7 @@ func (o Op) Rule() Operation {
 	if !known {
 		panic(fmt.Sprintf("hub: the operation %q has no rule", string(o)))
 	}
-	rule.ID, rule.Work = string(o), o.work()
+	rule.ID, rule.Work = string(o), o.kind()
 	return rule
 }
 

@@ -111,11 +111,11 @@ func (u *Unit) enterFor(caller Caller, do Op) error {
 	if err := u.Enter(caller); err != nil {
 		return err
 	}
-	return u.mayDo(do)
+	return u.checkOwner(do)
 }
 
-// mayDo returns an error if the operation is for owners and the caller is none.
-func (u *Unit) mayDo(do Op) error {
+// checkOwner returns an error if the operation is for owners and the caller is none.
+func (u *Unit) checkOwner(do Op) error {
 	rule := do.Rule()
 	if rule.Who == Owner || rule.Who == LocalOwner {
 		return u.MustOwn(rule.Act)

@@ -42,13 +42,13 @@ func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) e
 		if path[0] != target.ID { // the target waits for the first node
 			path = slices.Insert(path, 0, target.ID)
 		}
-		return closed(u, append(path, target.ID))
+		return cycleError(u, append(path, target.ID))
 	}
 	return nil
 }
 
-// closed returns the error for a cycle, which names the agents in it.
-func closed(u *unit.Unit, ids []string) error {
+// cycleError returns the error for a cycle, which names the agents in it.
+func cycleError(u *unit.Unit, ids []string) error {
 	names := make([]string, len(ids))
 	for i, id := range ids {
 		a, err := u.Agents().Find(id)
