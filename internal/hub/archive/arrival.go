@@ -20,8 +20,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// entry makes an entry of a line; nil of the last one. What can be checked without the store is.
-func (i *importer) entry(ctx context.Context, raw []byte) (func(*Arrival) error, error) {
+// parseEntry makes an entry of a line; nil of the last one. What can be checked without the store is.
+func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*Arrival) error, error) {
 	var l line
 	if err := decodeLine(raw, &l); err != nil {
 		return nil, err
@@ -34,21 +34,21 @@ func (i *importer) entry(ctx context.Context, raw []byte) (func(*Arrival) error,
 		c, err := checkExported(*l.Conversation)
 		return func(in *Arrival) error { return in.addConversation(c) }, err
 	case l.Message != nil:
-		if err := checkSum(*l.Message); err != nil {
+		if err := checkChecksum(*l.Message); err != nil {
 			return nil, err
 		}
 		m, err := l.Message.CheckHistory(i.Config.Limits)
-		i.tasks.mention(m.Task)
+		i.tasks.noteMention(m.Task)
 		body := m.SealedBody()
 		return func(in *Arrival) error { return in.AddMessage(m, body) }, err
 	case l.Permission != nil:
 		return func(in *Arrival) error { return in.addPermission(*l.Permission) }, checkPermission(*l.Permission)
 	case l.Task != nil:
-		return i.taskEntry(ctx, *l.Task)
+		return i.parseTask(ctx, *l.Task)
 	case l.Approval != nil:
 		return func(in *Arrival) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
 	case l.Damaged != nil:
-		i.missing(*l.Damaged)
+		i.reportDamaged(*l.Damaged)
 		return nil, nil
 	case l.End != nil:
 		i.ended = true
@@ -72,7 +72,7 @@ func (in *Arrival) addAgent(a parley.Agent) error {
 		if err != nil && !errors.Is(err, parley.ErrNotFound) {
 			return err
 		}
-		in.done.Skipped++
+		in.counts.Skipped++
 		return nil
 	}
 	if err != nil && !errors.Is(err, parley.ErrNotFound) {
@@ -96,7 +96,7 @@ func (in *Arrival) addAgent(a parley.Agent) error {
 		return parley.Errorf(parley.BadInput, "the id, uuid or name of agent %s (%s) belongs to another agent here", a.ID, a.Name).
 			Because(parley.Conflict).Suggest("rename one of the two, and repeat the import")
 	}
-	in.done.Agents++
+	in.counts.Agents++
 	in.Note(parley.Event{Kind: parley.EventAgentAdded, Agent: a.ID})
 	return err
 }
@@ -146,7 +146,7 @@ func (in *Arrival) rankImported(c *parley.Conversation) error {
 func (in *Arrival) addConversation(c exportedConversation) error {
 	_, err := in.Conversations().Find(c.ID)
 	if err == nil {
-		in.done.Skipped++
+		in.counts.Skipped++
 		return nil
 	}
 	if !errors.Is(err, parley.ErrNotFound) {
@@ -169,7 +169,7 @@ func (in *Arrival) addConversation(c exportedConversation) error {
 	if err != nil {
 		return err
 	}
-	in.done.Conversations++
+	in.counts.Conversations++
 	in.Note(parley.Event{Kind: parley.EventConversationCreated, Conversation: c.ID})
 	for _, m := range c.Members {
 		id, err := in.knownAgent(m.Agent)
@@ -199,14 +199,14 @@ func (in *Arrival) AddMessage(m parley.Message, body [32]byte) error {
 		return err
 	}
 	if len(there) > 0 {
-		in.done.Skipped++
+		in.counts.Skipped++
 		return nil
 	}
-	if err := in.resolve(&m); err != nil {
+	if err := in.resolveNames(&m); err != nil {
 		return err
 	}
-	m.Task = in.tasks.name(m.Task)
-	absent, err := in.standIn(m.Content)
+	m.Task = in.tasks.localName(m.Task)
+	absent, err := in.addMissingBodies(m.Content)
 	if err != nil {
 		return err
 	}
@@ -225,12 +225,12 @@ func (in *Arrival) AddMessage(m parley.Message, body [32]byte) error {
 			return err
 		}
 	}
-	in.done.Messages++
-	return in.dismiss(absent)
+	in.counts.Messages++
+	return in.markBodiesRemoved(absent)
 }
 
-// resolve makes sure that everybody and everything a message names is here.
-func (in *Arrival) resolve(m *parley.Message) (err error) {
+// resolveNames makes sure that everybody and everything a message names is here.
+func (in *Arrival) resolveNames(m *parley.Message) (err error) {
 	if m.From, err = in.knownAgent(m.From); err != nil {
 		return err
 	}
@@ -239,21 +239,21 @@ func (in *Arrival) resolve(m *parley.Message) (err error) {
 			return err
 		}
 	}
-	if _, known := in.rooms[m.Conversation]; known {
+	if _, known := in.conversationsBefore[m.Conversation]; known {
 		return nil
 	}
 	c, err := in.Conversations().Find(m.Conversation)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && c.ID != m.Conversation {
 		return unit.Unknown{Noun: "conversation", Name: m.Conversation}
 	}
-	in.rooms[m.Conversation] = c
+	in.conversationsBefore[m.Conversation] = c
 	return err
 }
 
-// standIn makes rows for bodies that are not here, so that messages can refer to them, and returns their
+// addMissingBodies makes rows for bodies that are not here, so that messages can refer to them, and returns their
 // digests. dismiss then says that the bodies are removed: who opens one is told to store it again, which
 // brings it back.
-func (in *Arrival) standIn(c parley.Content) (absent []string, err error) {
+func (in *Arrival) addMissingBodies(c parley.Content) (absent []string, err error) {
 	for _, a := range c.Artifacts {
 		if a.SHA256 == "" || slices.Contains(absent, a.SHA256) {
 			continue
@@ -274,12 +274,12 @@ func (in *Arrival) standIn(c parley.Content) (absent []string, err error) {
 	return absent, nil
 }
 
-func (in *Arrival) dismiss(absent []string) error {
+func (in *Arrival) markBodiesRemoved(absent []string) error {
 	for _, sha256 := range absent {
 		if _, err := in.Artifacts().Expire(sha256, in.Now, in.Now); err != nil {
 			return err
 		}
-		in.done.BodiesMissing++
+		in.counts.BodiesMissing++
 	}
 	return nil
 }
@@ -287,8 +287,8 @@ func (in *Arrival) dismiss(absent []string) error {
 // Settle leaves conversations as they were, but for their messages: history makes none of them new, and who
 // had read everything has read what was added.
 func (in *Arrival) Settle() error {
-	for _, id := range slices.Sorted(maps.Keys(in.rooms)) {
-		before := in.rooms[id]
+	for _, id := range slices.Sorted(maps.Keys(in.conversationsBefore)) {
+		before := in.conversationsBefore[id]
 		if err := conversations.SaveRow(in.Tx, before); err != nil {
 			return err
 		}
@@ -313,8 +313,8 @@ func (in *Arrival) Settle() error {
 	return nil
 }
 
-// checkSum refuses a message that is not what its checksum was made from. What another program has written has none.
-func checkSum(m parley.Message) error {
+// checkChecksum refuses a message that is not what its checksum was made from. What another program has written has none.
+func checkChecksum(m parley.Message) error {
 	if m.Damage != nil || m.Checksum != "" && !m.Intact() {
 		return parley.Errorf(parley.BadInput, "message %s does not match its checksum", unit.Clipped(m.ID)).
 			Suggest("export it again; a line that was edited on purpose must leave the checksum out")
@@ -322,8 +322,8 @@ func checkSum(m parley.Message) error {
 	return nil
 }
 
-// missing notes what was damaged where it was exported.
-func (i *importer) missing(d parley.Damage) {
+// reportDamaged notes what was damaged where it was exported.
+func (i *importer) reportDamaged(d parley.Damage) {
 	i.report.Damaged++
 	const shown = 20
 	switch {

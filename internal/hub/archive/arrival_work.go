@@ -46,11 +46,11 @@ func checkApproval(a parley.Approval) error {
 
 // addPermission adds a rule, unless there is one for the same two and of the same effect.
 func (in *Arrival) addPermission(p parley.Permission) (err error) {
-	if err := in.know(&p.Agent, &p.CreatedBy); err != nil {
+	if err := in.resolveAgents(&p.Agent, &p.CreatedBy); err != nil {
 		return err
 	}
 	if p.Target != parley.Anyone {
-		if err := in.know(&p.Target); err != nil {
+		if err := in.resolveAgents(&p.Target); err != nil {
 			return err
 		}
 	}
@@ -60,11 +60,11 @@ func (in *Arrival) addPermission(p parley.Permission) (err error) {
 	}
 	for _, there := range rules {
 		if there.Target == p.Target && there.Effect == p.Effect {
-			in.done.Skipped++
+			in.counts.Skipped++
 			return nil
 		}
 	}
-	in.done.Permissions++
+	in.counts.Permissions++
 	return policy.SaveRule(in.Tx, p)
 }
 
@@ -92,8 +92,8 @@ func checkTexts(what string, texts ...string) error {
 	return nil
 }
 
-// know turns names into the ids of participants, removed ones included. An empty one stays.
-func (in *Arrival) know(names ...*string) error {
+// resolveAgents turns names into the ids of participants, removed ones included. An empty one stays.
+func (in *Arrival) resolveAgents(names ...*string) error {
 	for _, name := range names {
 		if *name == "" {
 			continue
@@ -107,46 +107,46 @@ func (in *Arrival) know(names ...*string) error {
 	return nil
 }
 
-// taskEntry makes an entry of a task.
-func (i *importer) taskEntry(ctx context.Context, t parley.Task) (func(*Arrival) error, error) {
+// parseTask makes an entry of a task.
+func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*Arrival) error, error) {
 	if err := checkTask(t); err != nil {
 		return nil, err
 	}
-	if err := i.tasks.learn(ctx, i); err != nil {
+	if err := i.tasks.load(ctx, i); err != nil {
 		return nil, err
 	}
-	there := i.tasks.meet(t)
+	there := i.tasks.match(t)
 	return func(in *Arrival) error {
-		if in.tasks.kept {
-			return in.addTask(t)
+		if in.tasks.keepNumbers {
+			return in.addNumberedTask(t)
 		}
-		return in.addTaskAnew(t, there)
+		return in.addRenumberedTask(t, there)
 	}, nil
 }
 
-// addTaskAnew adds a task with the next number of this hub, unless it is there under some number.
-func (in *Arrival) addTaskAnew(t parley.Task, there string) (err error) {
+// addRenumberedTask adds a task with the next number of this hub, unless it is there under some number.
+func (in *Arrival) addRenumberedTask(t parley.Task, there string) (err error) {
 	if there != "" {
-		in.tasks.names[t.ID] = there
-		in.done.Skipped++
+		in.tasks.localNames[t.ID] = there
+		in.counts.Skipped++
 		return nil
 	}
 	was := t.ID
-	if err := in.tasks.rename(&t); err != nil {
+	if err := in.tasks.renameReferences(&t); err != nil {
 		return err
 	}
 	if t.ID, err = in.Tasks().NextID(); err != nil {
 		return err
 	}
-	in.tasks.names[was] = t.ID
+	in.tasks.localNames[was] = t.ID
 	return in.insertTask(t, was)
 }
 
-// addTask adds a task with the number it has.
-func (in *Arrival) addTask(t parley.Task) error {
+// addNumberedTask adds a task with the number it has.
+func (in *Arrival) addNumberedTask(t parley.Task) error {
 	there, err := in.Tasks().Get(t.ID)
 	if err == nil && there.TraceID == t.TraceID && there.CreatedAt.Equal(t.CreatedAt) {
-		in.done.Skipped++
+		in.counts.Skipped++
 		return nil
 	}
 	if err == nil {
@@ -162,17 +162,17 @@ func (in *Arrival) addTask(t parley.Task) error {
 // insertTask stores a task. It is history: nobody works on it here, so that one that was open is cancelled. It can be
 // retried. In the file it is called was.
 func (in *Arrival) insertTask(t parley.Task, was string) error {
-	if err := in.know(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
+	if err := in.resolveAgents(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
 		return err
 	}
-	if err := in.place(&t); err != nil {
+	if err := in.placeInTree(&t); err != nil {
 		return err
 	}
 	if !t.Status.Ended() {
 		t.Status, t.UpdatedAt, t.EndedAt = parley.TaskCancelled, in.Now, &in.Now
 		t.Error = parley.Errorf(parley.DependencyFailed, "it was open when the hub was exported").Suggest("retry it")
 	}
-	in.done.Tasks++
+	in.counts.Tasks++
 	err := tasks.InsertRow(in.Tx, t)
 	if errors.Is(err, parley.ErrNotFound) {
 		return notExported("%s names a task or a participant that is not here", was)
@@ -180,8 +180,8 @@ func (in *Arrival) insertTask(t parley.Task, was string) error {
 	return err
 }
 
-// place puts a task where its parent says.
-func (in *Arrival) place(t *parley.Task) error {
+// placeInTree puts a task where its parent says.
+func (in *Arrival) placeInTree(t *parley.Task) error {
 	if t.Parent == "" {
 		t.Root, t.Depth = t.ID, 0
 		return nil
@@ -198,22 +198,22 @@ func (in *Arrival) place(t *parley.Task) error {
 func (in *Arrival) addApproval(a parley.Approval) error {
 	_, err := in.Approvals().Get(a.ID)
 	if err == nil {
-		in.done.Skipped++
+		in.counts.Skipped++
 		return nil
 	}
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err
 	}
-	if err := in.know(&a.Agent, &a.Target, &a.Decider, &a.DecidedBy); err != nil {
+	if err := in.resolveAgents(&a.Agent, &a.Target, &a.Decider, &a.DecidedBy); err != nil {
 		return err
 	}
 	if a.State == parley.ApprovalPending || a.State == parley.ApprovalApproved {
 		a.State = parley.ApprovalWithdrawn
 	}
-	a.Task = in.tasks.name(a.Task)
+	a.Task = in.tasks.localName(a.Task)
 	if a.Number, err = in.Approvals().NextNumber(); err != nil {
 		return err
 	}
-	in.done.Approvals++
+	in.counts.Approvals++
 	return approvals.InsertRow(in.Tx, a)
 }

@@ -64,10 +64,10 @@ type exporter struct {
 	out    io.Writer
 	upTo   int64
 	agents map[string]bool
-	end    exportEnd
+	totals exportEnd
 
 	unreadable map[string]bool // tasks and approvals, by their ids
-	unnamed    []parley.Damage // those of them that have no line yet
+	unwritten  []parley.Damage // those of them that have no line yet
 }
 
 // ExportAll writes the whole hub as JSON lines: agents, each after its manager, conversations with their
@@ -84,13 +84,13 @@ func (s *Service) ExportAll(ctx context.Context, caller unit.Caller, w io.Writer
 			return err
 		}
 	}
-	if err := e.put(line{End: &e.end}); err != nil {
+	if err := e.writeLine(line{End: &e.totals}); err != nil {
 		return err
 	}
 	return out.Flush()
 }
 
-func (e *exporter) put(l line) error { return writeJSONLine(e.out, l) }
+func (e *exporter) writeLine(l line) error { return writeJSONLine(e.out, l) }
 
 func (e *exporter) writeAgents(ctx context.Context) error {
 	var list []parley.Agent
@@ -105,7 +105,7 @@ func (e *exporter) writeAgents(ctx context.Context) error {
 		return err
 	}
 	header := exportHeader{Parley: "export", Version: exportVersion, Artifacts: "by reference", Seq: e.upTo, At: e.Now()}
-	if err := e.put(line{exportHeader: header}); err != nil {
+	if err := e.writeLine(line{exportHeader: header}); err != nil {
 		return err
 	}
 	byID := map[string]parley.Agent{}
@@ -131,8 +131,8 @@ func (e *exporter) writeAgent(a parley.Agent, byID map[string]parley.Agent) erro
 			return err
 		}
 	}
-	e.end.Agents++
-	return e.put(line{Agent: &a})
+	e.totals.Agents++
+	return e.writeLine(line{Agent: &a})
 }
 
 func (e *exporter) writeConversations(ctx context.Context) error {
@@ -155,8 +155,8 @@ func (e *exporter) writeConversations(ctx context.Context) error {
 			return err
 		}
 		for i := range page {
-			e.end.Conversations++
-			if err := e.put(line{Conversation: &page[i]}); err != nil {
+			e.totals.Conversations++
+			if err := e.writeLine(line{Conversation: &page[i]}); err != nil {
 				return err
 			}
 		}
@@ -200,13 +200,13 @@ func (e *exporter) writeMessages(ctx context.Context) error {
 // writeMessage writes a message, or names it if it is damaged.
 func (e *exporter) writeMessage(m parley.Message) error {
 	if m.Damage != nil {
-		return e.putDamaged(parley.Damage{What: "message", Seq: m.Seq, ID: m.ID, Why: m.Damage.Message})
+		return e.writeDamaged(parley.Damage{What: "message", Seq: m.Seq, ID: m.ID, Why: m.Damage.Message})
 	}
-	e.end.Messages++
-	return e.put(line{Message: &m})
+	e.totals.Messages++
+	return e.writeLine(line{Message: &m})
 }
 
-func (e *exporter) putDamaged(d parley.Damage) error {
-	e.end.Damaged++
-	return e.put(line{Damaged: &d})
+func (e *exporter) writeDamaged(d parley.Damage) error {
+	e.totals.Damaged++
+	return e.writeLine(line{Damaged: &d})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// exported says whether all that are named are in the list of agents. Who is not is younger than it.
-func (e *exporter) exported(names ...string) bool {
+// allExported says whether all that are named are in the list of agents. Who is not is younger than it.
+func (e *exporter) allExported(names ...string) bool {
 	for _, name := range names {
 		if name != "" && name != parley.Anyone && !e.agents[name] {
 			return false
@@ -28,33 +28,33 @@ func (e *exporter) writePermissions(ctx context.Context) error {
 		return err
 	}
 	for _, p := range list {
-		if !e.exported(p.Agent, p.Target, p.CreatedBy) {
+		if !e.allExported(p.Agent, p.Target, p.CreatedBy) {
 			continue
 		}
-		e.end.Permissions++
-		if err := e.put(line{Permission: &p}); err != nil {
+		e.totals.Permissions++
+		if err := e.writeLine(line{Permission: &p}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// leaveOut remembers what cannot be read. The store may say so several times.
-func (e *exporter) leaveOut(d parley.Damage) {
+// noteUnreadable remembers what cannot be read. The store may say so several times.
+func (e *exporter) noteUnreadable(d parley.Damage) {
 	if !e.unreadable[d.ID] {
 		e.unreadable[d.ID] = true
-		e.unnamed = append(e.unnamed, d)
+		e.unwritten = append(e.unwritten, d)
 	}
 }
 
-// nameUnreadable writes a line for each thing that was left out since.
-func (e *exporter) nameUnreadable() error {
-	for _, d := range e.unnamed {
-		if err := e.putDamaged(d); err != nil {
+// writeUnreadable writes a line for each thing that was left out since.
+func (e *exporter) writeUnreadable() error {
+	for _, d := range e.unwritten {
+		if err := e.writeDamaged(d); err != nil {
 			return err
 		}
 	}
-	e.unnamed = nil
+	e.unwritten = nil
 	return nil
 }
 
@@ -64,12 +64,12 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 	for after := ""; ; {
 		var list []parley.Task
 		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
-			u.LeaveOut(e.leaveOut)
+			u.LeaveOut(e.noteUnreadable)
 			list, err = u.Tasks().Scan(after, exportPage)
 			return err
 		})
 		if err == nil {
-			err = e.nameUnreadable()
+			err = e.writeUnreadable()
 		}
 		if err != nil || len(list) == 0 {
 			return err
@@ -77,15 +77,15 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 		for _, t := range list {
 			after = t.ID
 			if e.unreadable[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return e.unreadable[id] }) {
-				e.leaveOut(parley.Damage{What: "task", ID: t.ID, Why: "a task that it is under or waits for is damaged"})
+				e.noteUnreadable(parley.Damage{What: "task", ID: t.ID, Why: "a task that it is under or waits for is damaged"})
 				continue
 			}
-			if !e.exported(t.Requester, t.OriginalRequester, t.Assignee) || left[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return left[id] }) {
+			if !e.allExported(t.Requester, t.OriginalRequester, t.Assignee) || left[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return left[id] }) {
 				left[t.ID] = true
 				continue
 			}
-			e.end.Tasks++
-			if err := e.put(line{Task: &t}); err != nil {
+			e.totals.Tasks++
+			if err := e.writeLine(line{Task: &t}); err != nil {
 				return err
 			}
 		}
@@ -125,8 +125,8 @@ func (e *exporter) writeApprovalPage(ctx context.Context, ids []string) error {
 		return err
 	}
 	for i := range list {
-		e.end.Approvals++
-		if err := e.put(line{Approval: &list[i]}); err != nil {
+		e.totals.Approvals++
+		if err := e.writeLine(line{Approval: &list[i]}); err != nil {
 			return err
 		}
 	}
@@ -138,19 +138,19 @@ func (e *exporter) approvalIDs(ctx context.Context) (ids []string, err error) {
 	for before := ""; ; {
 		var list []parley.Approval
 		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
-			u.LeaveOut(e.leaveOut)
+			u.LeaveOut(e.noteUnreadable)
 			list, err = u.Approvals().List(parley.ApprovalFilter{Before: before, Limit: exportPage}, "", false)
 			return err
 		})
 		if err == nil {
-			err = e.nameUnreadable()
+			err = e.writeUnreadable()
 		}
 		if err != nil || len(list) == 0 {
 			return ids, err
 		}
 		for _, a := range list {
 			before = a.ID
-			if e.exported(a.Agent, a.Target, a.Decider, a.DecidedBy) {
+			if e.allExported(a.Agent, a.Target, a.Decider, a.DecidedBy) {
 				ids = append(ids, a.ID)
 			}
 		}

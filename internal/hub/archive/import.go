@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	importLine  = 32 << 20 // bytes of one line
-	importBatch = 200      // lines in one update
-	importBytes = 4 << 20  // and of these at most so many bytes, or one
+	longestLine = 32 << 20 // bytes of one line
+	batchLines  = 200      // lines in one update
+	batchBytes  = 4 << 20  // and of these at most so many bytes, or one
 )
 
 // importer reads an export into the hub, in batches. Each line is an entry that is added if it is not there.
@@ -25,14 +25,14 @@ type importer struct {
 	*Service
 	caller unit.Caller
 	report parley.ImportReport
-	batch  []entry
+	batch  []pendingEntry
 	bytes  int
 	ended  bool
 	tasks  taskNumbers
 }
 
-// entry is one line that waits to be stored.
-type entry struct {
+// pendingEntry is one line that waits to be stored.
+type pendingEntry struct {
 	num   int64 // of its line
 	store func(*Arrival) error
 }
@@ -40,13 +40,13 @@ type entry struct {
 // Arrival is an update that stores entries, and what it has done so far.
 type Arrival struct {
 	*unit.Unit
-	done  parley.ImportReport
-	rooms map[string]parley.Conversation // as they were before their messages came
-	tasks *taskNumbers
+	counts              parley.ImportReport
+	conversationsBefore map[string]parley.Conversation // as they were before their messages came
+	tasks               *taskNumbers
 }
 
 func NewArrival(u *unit.Unit) *Arrival {
-	return &Arrival{Unit: u, rooms: map[string]parley.Conversation{}}
+	return &Arrival{Unit: u, conversationsBefore: map[string]parley.Conversation{}}
 }
 
 // Over is the same update in another scene of its transaction.
@@ -64,7 +64,7 @@ func (in *Arrival) Over(u *unit.Unit) *Arrival {
 func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (parley.ImportReport, error) {
 	i := &importer{Service: s, caller: caller}
 	lines := bufio.NewReaderSize(parley.UntilDone(ctx, r), 64<<10)
-	if err := i.begin(ctx, lines); err != nil {
+	if err := i.readHeader(ctx, lines); err != nil {
 		return i.report, err
 	}
 	if err := Purge(ctx, s.Core); err != nil { // what was deleted a moment ago would be in the way
@@ -77,21 +77,21 @@ func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (
 			break
 		}
 		if err == nil {
-			err = i.take(ctx, num, raw)
+			err = i.addLine(ctx, num, raw)
 		}
 		if err != nil {
-			return i.failed(ctx, num, err)
+			return i.stopAt(ctx, num, err)
 		}
 	}
 	if err := i.flush(ctx); err != nil {
 		return i.report, err
 	}
-	return i.report, i.noteInAudit(ctx, "hub.imported", i.report)
+	return i.report, i.audit(ctx, "hub.imported", i.report)
 }
 
-// begin reads the first line, and makes sure that the caller may import.
-func (i *importer) begin(ctx context.Context, lines *bufio.Reader) error {
-	if err := i.noteInAudit(ctx, "hub.import", nil); err != nil {
+// readHeader reads the first line, and makes sure that the caller may import.
+func (i *importer) readHeader(ctx context.Context, lines *bufio.Reader) error {
+	if err := i.audit(ctx, "hub.import", nil); err != nil {
 		return err
 	}
 	raw, err := readLine(lines)
@@ -113,32 +113,32 @@ func (i *importer) begin(ctx context.Context, lines *bufio.Reader) error {
 	return nil
 }
 
-func (i *importer) noteInAudit(ctx context.Context, act string, detail any) error {
+func (i *importer) audit(ctx context.Context, act string, detail any) error {
 	return i.Update(ctx, i.caller, unit.OpImportHub, func(u *unit.Unit) error {
 		return access.Audit(u, act, "", detail)
 	})
 }
 
-// failed stores what came before a line that cannot be imported.
-func (i *importer) failed(ctx context.Context, num int64, err error) (parley.ImportReport, error) {
+// stopAt stores what came before a line that cannot be imported.
+func (i *importer) stopAt(ctx context.Context, num int64, err error) (parley.ImportReport, error) {
 	if earlier := i.flush(ctx); earlier != nil {
 		return i.report, earlier
 	}
 	return i.report, atLine(num, i.Explain(ctx, i.caller, err))
 }
 
-// take adds a line to the batch, and stores the batch if it is full.
-func (i *importer) take(ctx context.Context, num int64, raw []byte) error {
-	if len(i.batch) >= importBatch || i.bytes+len(raw) > importBytes {
+// addLine adds a line to the batch, and stores the batch if it is full.
+func (i *importer) addLine(ctx context.Context, num int64, raw []byte) error {
+	if len(i.batch) >= batchLines || i.bytes+len(raw) > batchBytes {
 		if err := i.flush(ctx); err != nil {
 			return err
 		}
 	}
-	store, err := i.entry(ctx, raw)
+	store, err := i.parseEntry(ctx, raw)
 	if err != nil || store == nil {
 		return err
 	}
-	i.batch, i.bytes = append(i.batch, entry{num, store}), i.bytes+len(raw)
+	i.batch, i.bytes = append(i.batch, pendingEntry{num, store}), i.bytes+len(raw)
 	return nil
 }
 
@@ -146,18 +146,18 @@ func (i *importer) take(ctx context.Context, num int64, raw []byte) error {
 func (i *importer) flush(ctx context.Context) error {
 	batch := i.batch
 	i.batch, i.bytes = nil, 0
-	stored, cause := i.apply(ctx, batch)
+	stored, cause := i.storeBatch(ctx, batch)
 	if cause == nil || stored == 0 || stored == len(batch) {
-		return at(batch, stored, cause)
+		return atEntry(batch, stored, cause)
 	}
-	if again, err := i.apply(ctx, batch[:stored]); err != nil {
-		return at(batch, again, err)
+	if again, err := i.storeBatch(ctx, batch[:stored]); err != nil {
+		return atEntry(batch, again, err)
 	}
-	return at(batch, stored, cause)
+	return atEntry(batch, stored, cause)
 }
 
-// apply stores all entries in one update, or none. It says how many could have been.
-func (i *importer) apply(ctx context.Context, batch []entry) (good int, err error) {
+// storeBatch stores all entries in one update, or none. It says how many could have been.
+func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (good int, err error) {
 	if len(batch) == 0 {
 		return 0, nil
 	}
@@ -172,24 +172,24 @@ func (i *importer) apply(ctx context.Context, batch []entry) (good int, err erro
 			}
 			good++
 		}
-		done = in.done
+		done = in.counts
 		return in.Settle()
 	})
 	if err == nil {
-		i.count(done, batch[len(batch)-1].num)
+		i.addToReport(done, batch[len(batch)-1].num)
 	}
 	return good, err
 }
 
-// at says at which line of a batch an error was met, if it was at one.
-func at(batch []entry, index int, err error) error {
+// atEntry says at which line of a batch an error was met, if it was at one.
+func atEntry(batch []pendingEntry, index int, err error) error {
 	if err == nil || index == len(batch) {
 		return err
 	}
 	return atLine(batch[index].num, err)
 }
 
-func (i *importer) count(done parley.ImportReport, lines int64) {
+func (i *importer) addToReport(done parley.ImportReport, lines int64) {
 	r := &i.report
 	r.Lines = lines
 	r.Agents += done.Agents
@@ -204,26 +204,26 @@ func (i *importer) count(done parley.ImportReport, lines int64) {
 
 // atLine says where an error was met.
 func atLine(num int64, err error) error {
-	if _, placed := errors.AsType[placed](err); placed {
+	if _, placed := errors.AsType[lineError](err); placed {
 		return err
 	}
 	shown := *parley.AsError(err)
 	shown.Message = fmt.Sprintf("line %d: %s", num, shown.Message)
-	return (&shown).From(placed{err})
+	return (&shown).From(lineError{err})
 }
 
-// placed marks an error that says at which line it was met.
-type placed struct{ error }
+// lineError marks an error that says at which line it was met.
+type lineError struct{ error }
 
-func (p placed) Unwrap() error { return p.error }
+func (p lineError) Unwrap() error { return p.error }
 
 // readLine reads a line without its end. io.EOF if there is none.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		if text = append(text, part...); len(text) > importLine {
-			return nil, parley.Errorf(parley.BadInput, "the line has more than %d bytes", importLine).Because(parley.TooLarge).
+		if text = append(text, part...); len(text) > longestLine {
+			return nil, parley.Errorf(parley.BadInput, "the line has more than %d bytes", longestLine).Because(parley.TooLarge).
 				Suggest("give what parley export has written")
 		}
 		switch {

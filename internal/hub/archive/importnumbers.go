@@ -14,24 +14,24 @@ import (
 // An export has its tasks before the messages and approvals that name them. In files of older programs messages come first:
 // then tasks keep their numbers, and one whose number is taken here is refused.
 type taskNumbers struct {
-	here  map[string][]string // the tasks that were here before, by what tells them from others, in order
-	times map[string]int      // how often the file had such a task so far
-	kept  bool                // tasks keep their numbers
-	any   bool                // the file had a task so far
-	names map[string]string   // by their names in the file
+	existing    map[string][]string // the tasks that were here before, by what tells them from others, in order
+	read        map[string]int      // how often the file had such a task so far
+	keepNumbers bool                // tasks keep their numbers
+	anyRead     bool                // the file had a task so far
+	localNames  map[string]string   // by their names in the file
 }
 
-// identity tells a task from others of another number: a task never changes it.
-func identity(t parley.Task) string {
+// taskIdentity tells a task from others of another number: a task never changes it.
+func taskIdentity(t parley.Task) string {
 	return fmt.Sprintf("%s %d %s %s", t.TraceID, t.CreatedAt.UnixMilli(), t.Requester, t.Source)
 }
 
-// learn looks at the tasks that are here, once, before the first is imported.
-func (n *taskNumbers) learn(ctx context.Context, i *importer) error {
-	if n.here != nil {
+// load looks at the tasks that are here, once, before the first is imported.
+func (n *taskNumbers) load(ctx context.Context, i *importer) error {
+	if n.existing != nil {
 		return nil
 	}
-	n.here, n.times, n.names = map[string][]string{}, map[string]int{}, map[string]string{}
+	n.existing, n.read, n.localNames = map[string][]string{}, map[string]int{}, map[string]string{}
 	for after := ""; ; {
 		var list []parley.Task
 		err := i.View(ctx, i.caller, unit.OpImportHub, func(u *unit.Unit) (err error) {
@@ -44,47 +44,47 @@ func (n *taskNumbers) learn(ctx context.Context, i *importer) error {
 		}
 		for _, t := range list {
 			after = t.ID
-			n.here[identity(t)] = append(n.here[identity(t)], t.ID)
+			n.existing[taskIdentity(t)] = append(n.existing[taskIdentity(t)], t.ID)
 		}
 	}
 }
 
-// meet counts a task of the file. It returns the task's name here, or nothing if it is new here.
-func (n *taskNumbers) meet(t parley.Task) string {
-	key := identity(t)
-	times := n.times[key]
-	n.times[key], n.any = times+1, true
-	if there := n.here[key]; times < len(there) {
+// match counts a task of the file. It returns the task's name here, or nothing if it is new here.
+func (n *taskNumbers) match(t parley.Task) string {
+	key := taskIdentity(t)
+	times := n.read[key]
+	n.read[key], n.anyRead = times+1, true
+	if there := n.existing[key]; times < len(there) {
 		return there[times]
 	}
 	return ""
 }
 
-// mention notes that a message of the file names a task, before or after that.
-func (n *taskNumbers) mention(task string) {
-	if task != "" && !n.any {
-		n.kept = true
+// noteMention notes that a message of the file names a task, before or after that.
+func (n *taskNumbers) noteMention(task string) {
+	if task != "" && !n.anyRead {
+		n.keepNumbers = true
 	}
 }
 
-// name is what a task of the file is called here, or nothing if it was not imported. Without a file, tasks keep their names.
-func (n *taskNumbers) name(task string) string {
-	if n == nil || n.kept || task == "" {
+// localName is what a task of the file is called here, or nothing if it was not imported. Without a file, tasks keep their names.
+func (n *taskNumbers) localName(task string) string {
+	if n == nil || n.keepNumbers || task == "" {
 		return task
 	}
-	return n.names[task]
+	return n.localNames[task]
 }
 
-// rename puts the names that tasks have here into a task.
-func (n *taskNumbers) rename(t *parley.Task) error {
+// renameReferences puts the names that tasks have here into a task.
+func (n *taskNumbers) renameReferences(t *parley.Task) error {
 	if parent := t.Parent; parent != "" {
-		if t.Parent = n.name(parent); t.Parent == "" {
+		if t.Parent = n.localName(parent); t.Parent == "" {
 			return notExported("%s is under %s, which is not here", t.ID, parent)
 		}
 	}
 	t.DependsOn = slices.Clone(t.DependsOn)
 	for i, needed := range t.DependsOn {
-		if t.DependsOn[i] = n.name(needed); t.DependsOn[i] == "" {
+		if t.DependsOn[i] = n.localName(needed); t.DependsOn[i] == "" {
 			return notExported("%s names a task or a participant that is not here", t.ID)
 		}
 	}

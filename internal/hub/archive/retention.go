@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	eraseBatch  = 200
-	weighBatch  = 2000 // numbers of the order
-	scrubsInOne = 500  // parts of the index rewritten in one sweep
+	eraseBatch     = 200
+	countBatch     = 2000 // numbers of the order
+	scrubsPerSweep = 500  // parts of the index rewritten in one sweep
 )
 
-// retained is what a sweep has erased because it was too old or too much.
-type retained struct {
+// erasedTotals is what a sweep has erased because it was too old or too much.
+type erasedTotals struct {
 	Messages      int   `json:"messages"`
 	MessageBytes  int64 `json:"message_bytes"`
 	Artifacts     int   `json:"artifacts"`
@@ -32,14 +32,14 @@ type retained struct {
 
 // Retain erases what is beyond the limits, the oldest first, and says what it was.
 func Retain(ctx context.Context, s *Service) error {
-	var gone retained
-	err := errors.Join(retainMessages(ctx, s.Core, &gone), s.retainArtifacts(ctx, &gone), retainEvents(ctx, s.Core, &gone),
-		retainOutputs(ctx, s.Core, &gone))
-	return errors.Join(err, reportRetained(context.WithoutCancel(ctx), s.Core, gone))
+	var gone erasedTotals
+	err := errors.Join(eraseOldMessages(ctx, s.Core, &gone), s.eraseOldArtifacts(ctx, &gone), eraseOldEvents(ctx, s.Core, &gone),
+		eraseOldOutputs(ctx, s.Core, &gone))
+	return errors.Join(err, reportErased(context.WithoutCancel(ctx), s.Core, gone))
 }
 
-func reportRetained(ctx context.Context, core *unit.Core, gone retained) error {
-	if gone == (retained{}) {
+func reportErased(ctx context.Context, core *unit.Core, gone erasedTotals) error {
+	if gone == (erasedTotals{}) {
 		return nil
 	}
 	level := slog.LevelInfo
@@ -55,7 +55,7 @@ func reportRetained(ctx context.Context, core *unit.Core, gone retained) error {
 	return core.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return access.Audit(u, "retention.erase", "hub", gone) })
 }
 
-func retainMessages(ctx context.Context, core *unit.Core, gone *retained) error {
+func eraseOldMessages(ctx context.Context, core *unit.Core, gone *erasedTotals) error {
 	keep := core.Config.Retention.Messages
 	if keep.Age > 0 {
 		if err := eraseMessages(ctx, core, gone, olderThan(core.Now().Add(-keep.Age))); err != nil {
@@ -65,11 +65,11 @@ func retainMessages(ctx context.Context, core *unit.Core, gone *retained) error 
 	if keep.Bytes <= 0 {
 		return nil
 	}
-	total, err := weighMessages(ctx, core)
+	total, err := countMessageBytes(ctx, core)
 	if err != nil {
 		return err
 	}
-	return eraseMessages(ctx, core, gone, beyond(total-keep.Bytes))
+	return eraseMessages(ctx, core, gone, inExcess(total-keep.Bytes))
 }
 
 // olderThan chooses messages from before a time, and none that comes after one which is not: whatever
@@ -86,8 +86,8 @@ func olderThan(before time.Time) func([]storage.OldMessage) int64 {
 	}
 }
 
-// beyond chooses messages until so many bytes are gone.
-func beyond(excess int64) func([]storage.OldMessage) int64 {
+// inExcess chooses messages until so many bytes are gone.
+func inExcess(excess int64) func([]storage.OldMessage) int64 {
 	return func(list []storage.OldMessage) (upTo int64) {
 		for _, m := range list {
 			if excess <= 0 {
@@ -104,7 +104,7 @@ func beyond(excess int64) func([]storage.OldMessage) int64 {
 
 // eraseMessages erases messages in their order, a few in one update, up to those that choose names. It
 // is shown the next ones, and returns the seq of the last that goes, or 0.
-func eraseMessages(ctx context.Context, core *unit.Core, gone *retained, choose func([]storage.OldMessage) int64) error {
+func eraseMessages(ctx context.Context, core *unit.Core, gone *erasedTotals, choose func([]storage.OldMessage) int64) error {
 	for after := int64(0); ; {
 		var list []storage.OldMessage
 		err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -132,19 +132,19 @@ func eraseMessages(ctx context.Context, core *unit.Core, gone *retained, choose 
 	}
 }
 
-// weighMessages is how many bytes the bodies of all messages have.
-func weighMessages(ctx context.Context, core *unit.Core) (total int64, err error) {
+// countMessageBytes is how many bytes the bodies of all messages have.
+func countMessageBytes(ctx context.Context, core *unit.Core) (total int64, err error) {
 	for more := true; more && err == nil; {
 		err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
-			total, more, err = tx.Retention().Weigh(weighBatch)
+			total, more, err = tx.Retention().Weigh(countBatch)
 			return err
 		})
 	}
 	return total, err
 }
 
-// retainArtifacts removes bodies, though messages refer to them. Those who open one are told.
-func (s *Service) retainArtifacts(ctx context.Context, gone *retained) error {
+// eraseOldArtifacts removes bodies, though messages refer to them. Those who open one are told.
+func (s *Service) eraseOldArtifacts(ctx context.Context, gone *erasedTotals) error {
 	keep := s.Config.Retention.Artifacts
 	if keep.Age <= 0 && keep.Bytes <= 0 {
 		return nil
@@ -203,7 +203,7 @@ func (s *Service) expireArtifact(ctx context.Context, a storage.StoredArtifact) 
 	return removed, err
 }
 
-func retainEvents(ctx context.Context, core *unit.Core, gone *retained) (err error) {
+func eraseOldEvents(ctx context.Context, core *unit.Core, gone *erasedTotals) (err error) {
 	keep := core.Config.Retention.Events
 	if keep < 0 {
 		return nil
@@ -218,7 +218,7 @@ func retainEvents(ctx context.Context, core *unit.Core, gone *retained) (err err
 // come to its end, and goes on with the next sweep.
 func Scrub(ctx context.Context, core *unit.Core) error {
 	more := true
-	for range scrubsInOne {
+	for range scrubsPerSweep {
 		if !more {
 			return nil
 		}
@@ -233,8 +233,8 @@ func Scrub(ctx context.Context, core *unit.Core) error {
 	return nil
 }
 
-// retainOutputs erases what runs that ended long ago have put out.
-func retainOutputs(ctx context.Context, core *unit.Core, gone *retained) (err error) {
+// eraseOldOutputs erases what runs that ended long ago have put out.
+func eraseOldOutputs(ctx context.Context, core *unit.Core, gone *erasedTotals) (err error) {
 	if core.Config.Retention.Outputs <= 0 {
 		return nil
 	}
