@@ -14,7 +14,7 @@ func documentOf(l parley.Layout, m parley.Message) string {
 	if m.From != parley.System || json.Unmarshal(m.Payload, &note) != nil {
 		return ""
 	}
-	if own, ok := ownNames[l]; ok && l == parley.LayoutInbox && !own.form.MatchString(note.Document) {
+	if own, ok := documentNames[l]; ok && l == parley.LayoutInbox && !own.form.MatchString(note.Document) {
 		return ""
 	}
 	return note.Document

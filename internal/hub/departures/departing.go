@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	departuresRead = 200  // rows and messages read at once
-	postsRead      = 1000 // messages that one look for posts reads at most
-	mailRead       = 1000 // ready deliveries that are looked at for one agent
+	departuresPage = 200  // rows and messages read at once
+	postsPerLook   = 1000 // messages that one look for posts reads at most
+	mailPage       = 1000 // ready deliveries that are looked at for one agent
 )
 
 // Departing is one look at what is to depart by a bridge. Only in an update does it write: elsewhere it finds out whether there
@@ -29,10 +29,10 @@ type Departing struct {
 	After  int64
 	Writes bool
 
-	Bridge    parley.Bridge
-	residents map[string]parley.Agent // whose mail goes into this tree
-	List      []parley.Departure
-	Undone    bool // something is to be written
+	Bridge       parley.Bridge
+	agentsInTree map[string]parley.Agent // whose mail goes into this tree
+	List         []parley.Departure
+	Undone       bool // something is to be written
 }
 
 // Enter finds the bridge.
@@ -48,63 +48,63 @@ func (d *Departing) Look(u *unit.Unit) error {
 		return err
 	}
 	var err error
-	if d.residents, err = trees.Residents(u, d.Bridge); err != nil {
+	if d.agentsInTree, err = trees.Residents(u, d.Bridge); err != nil {
 		return err
 	}
-	if err := d.old(); err != nil || d.done() {
+	if err := d.listDue(); err != nil || d.finished() {
 		return err
 	}
 	if d.Bridge.Layout == parley.LayoutAgentOS {
-		return d.posts()
+		return d.listPosts()
 	}
-	return d.mail()
+	return d.listMail()
 }
 
-func (d *Departing) full() bool { return len(d.List) >= d.Query.Limit }
+func (d *Departing) limitReached() bool { return len(d.List) >= d.Query.Limit }
 
-// done says that there is nothing more to be found out.
-func (d *Departing) done() bool { return d.full() || d.Undone && !d.Writes }
+// finished says that there is nothing more to be found out.
+func (d *Departing) finished() bool { return d.limitReached() || d.Undone && !d.Writes }
 
-// toWrite says whether to write something now.
-func (d *Departing) toWrite() bool {
+// needsWrite says whether to write something now.
+func (d *Departing) needsWrite() bool {
 	d.Undone = d.Undone || !d.Writes
 	return d.Writes
 }
 
-// old lists what has its name and was not reported on.
-func (d *Departing) old() error {
+// listDue lists what has its name and was not reported on.
+func (d *Departing) listDue() error {
 	for after := d.After; ; {
-		rows, err := d.Bridges().Departures(d.Id, parley.DepartureDue, after, departuresRead)
+		rows, err := d.Bridges().Departures(d.Id, parley.DepartureDue, after, departuresPage)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			if after = row.Num; d.done() {
+			if after = row.Num; d.finished() {
 				return nil
 			}
-			if err := d.again(row); err != nil {
+			if err := d.listDueRow(row); err != nil {
 				return err
 			}
 		}
-		if len(rows) < departuresRead {
+		if len(rows) < departuresPage {
 			return nil
 		}
 	}
 }
 
-// again lists a departure that has its name, unless nobody needs it any more, or it has to wait.
-func (d *Departing) again(row storage.DepartureRow) error {
+// listDueRow lists a departure that has its name, unless nobody needs it any more, or it has to wait.
+func (d *Departing) listDueRow(row storage.DepartureRow) error {
 	m, err := d.Messages().Get(row.Message)
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err
 	}
 	if row.Recipient == "" {
 		if m.ID == "" || m.RedactedAt != nil || m.Damage != nil {
-			return d.forget(row)
+			return d.failQuietly(row)
 		}
-		return d.add(row, m, parley.Delivery{})
+		return d.addDeparture(row, m, parley.Delivery{})
 	}
-	to, lives := d.residents[row.Recipient]
+	to, lives := d.agentsInTree[row.Recipient]
 	delivery, err := d.Deliveries().Get(row.Message, row.Recipient)
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err
@@ -112,64 +112,64 @@ func (d *Departing) again(row storage.DepartureRow) error {
 	why := unit.Damaged(delivery, m)
 	switch {
 	case delivery.State == parley.DeliveryFailed:
-		return d.tooLate(row, delivery)
+		return d.failUnwanted(row, delivery)
 	case !lives || delivery.Message == "" || delivery.State.Settled():
-		return d.forget(row)
-	case !delivery.Ready() || !d.admits(to, delivery):
+		return d.failQuietly(row)
+	case !delivery.Ready() || !d.acceptsNow(to, delivery):
 		return nil
 	case why != nil:
-		return d.damaged(delivery, why)
+		return d.endDamaged(delivery, why)
 	case m.RedactedAt != nil:
-		return d.redacted(delivery)
+		return d.endRedacted(delivery)
 	default:
-		return d.add(row, m, delivery)
+		return d.addDeparture(row, m, delivery)
 	}
 }
 
-// damaged ends a delivery whose row or message is damaged.
-func (d *Departing) damaged(delivery parley.Delivery, why *parley.Error) error {
-	if !d.toWrite() {
+// endDamaged ends a delivery whose row or message is damaged.
+func (d *Departing) endDamaged(delivery parley.Delivery, why *parley.Error) error {
+	if !d.needsWrite() {
 		return nil
 	}
 	return work.EndDamaged(d.Unit, &delivery, why)
 }
 
-// forget ends a departure of which nothing was written, and of which nobody is told. It is taken up again if its delivery waits for
+// failQuietly ends a departure of which nothing was written, and of which nobody is told. It is taken up again if its delivery waits for
 // it once more.
-func (d *Departing) forget(row storage.DepartureRow) error {
-	if !d.toWrite() {
+func (d *Departing) failQuietly(row storage.DepartureRow) error {
+	if !d.needsWrite() {
 		return nil
 	}
 	return stepDeparture(d.Unit, &row, parley.DepartureFailed)
 }
 
-// tooLate forgets a departure that is not wanted any more. Its file may be there all the same: a bridge that was killed has not said.
-func (d *Departing) tooLate(row storage.DepartureRow, delivery parley.Delivery) error {
-	if err := d.forget(row); err != nil || !d.Writes {
+// failUnwanted forgets a departure that is not wanted any more. Its file may be there all the same: a bridge that was killed has not said.
+func (d *Departing) failUnwanted(row storage.DepartureRow, delivery parley.Delivery) error {
+	if err := d.failQuietly(row); err != nil || !d.Writes {
 		return err
 	}
-	return takeBack(d.Unit, delivery)
+	return tellAssigneeFailed(d.Unit, delivery)
 }
 
-// redacted ends a delivery of which there is nothing left to write. Its departure goes with the next look.
-func (d *Departing) redacted(delivery parley.Delivery) error {
-	if !d.toWrite() {
+// endRedacted ends a delivery of which there is nothing left to write. Its departure goes with the next look.
+func (d *Departing) endRedacted(delivery parley.Delivery) error {
+	if !d.needsWrite() {
 		return nil
 	}
 	return work.Drop(d.Unit, &delivery, "the message was redacted")
 }
 
-// unsaid ends the delivery of a heartbeat to where there is no word for it. That is no failure: nobody is told.
-func (d *Departing) unsaid(delivery parley.Delivery) error {
-	if !d.toWrite() {
+// evictHeartbeat ends the delivery of a heartbeat to where there is no word for it. That is no failure: nobody is told.
+func (d *Departing) evictHeartbeat(delivery parley.Delivery) error {
+	if !d.needsWrite() {
 		return nil
 	}
 	return deliveries.Move(d.Unit, &delivery, parley.DeliveryEvicted, nil)
 }
 
-// admits says whether an agent gets a file now, by the rules of an inbox: who is paused or stopped gets what wakes nobody, the
+// acceptsNow says whether an agent gets a file now, by the rules of an inbox: who is paused or stopped gets what wakes nobody, the
 // command among it, and who sleeps only what somebody waits for.
-func (d *Departing) admits(to parley.Agent, delivery parley.Delivery) bool {
+func (d *Departing) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
 	switch {
 	case delivery.ExpiresAt != nil && !delivery.ExpiresAt.After(d.Now):
 		return false // a sweep ends it
@@ -180,36 +180,36 @@ func (d *Departing) admits(to parley.Agent, delivery parley.Delivery) bool {
 	}
 }
 
-// mail lists what waits for those who live in the tree and has no name yet, oldest first.
-func (d *Departing) mail() error {
-	waiting, err := d.waiting(storage.Queue{Wakes: true}, storage.Queue{})
+// listMail lists what waits for those who live in the tree and has no name yet, oldest first.
+func (d *Departing) listMail() error {
+	waiting, err := d.readyDeliveries(storage.Queue{Wakes: true}, storage.Queue{})
 	if err != nil {
 		return err
 	}
 	for _, delivery := range waiting {
-		if d.done() {
+		if d.finished() {
 			return nil
 		}
-		if err := d.send(delivery); err != nil {
+		if err := d.listDelivery(delivery); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// waiting is what is ready for those who live in the tree, of what is looked for, by seq.
-func (d *Departing) waiting(looks ...storage.Queue) (list []parley.Delivery, err error) {
+// readyDeliveries is what is ready for those who live in the tree, of what is looked for, by seq.
+func (d *Departing) readyDeliveries(looks ...storage.Queue) (list []parley.Delivery, err error) {
 	inboxes, err := d.Queue().Inboxes()
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range slices.Sorted(maps.Keys(d.residents)) {
+	for _, id := range slices.Sorted(maps.Keys(d.agentsInTree)) {
 		open := inboxes[id]
 		for _, look := range looks {
 			if open.Work == 0 && (look.Wakes && open.Waking == 0 || !look.Wakes && open.Quiet == 0) {
 				continue
 			}
-			look.Recipient, look.Limit = id, mailRead
+			look.Recipient, look.Limit = id, mailPage
 			ready, err := d.Queue().Ready(look)
 			if err != nil {
 				return nil, err
@@ -223,9 +223,9 @@ func (d *Departing) waiting(looks ...storage.Queue) (list []parley.Delivery, err
 	return list, nil
 }
 
-// send gives a delivery its name, unless it has one, and lists it.
-func (d *Departing) send(delivery parley.Delivery) error {
-	if !d.admits(d.residents[delivery.Recipient], delivery) {
+// listDelivery gives a delivery its name, unless it has one, and lists it.
+func (d *Departing) listDelivery(delivery parley.Delivery) error {
+	if !d.acceptsNow(d.agentsInTree[delivery.Recipient], delivery) {
 		return nil
 	}
 	row, err := d.Bridges().Departure(d.Id, delivery.Message, delivery.Recipient)
@@ -234,7 +234,7 @@ func (d *Departing) send(delivery parley.Delivery) error {
 		return err
 	}
 	if known && row.State != parley.DepartureFailed {
-		return d.follow(row, delivery)
+		return d.followFile(row, delivery)
 	}
 	if told, err := trees.ToldElsewhere(d.Unit, delivery); err != nil || told {
 		return err
@@ -244,28 +244,28 @@ func (d *Departing) send(delivery parley.Delivery) error {
 	case err != nil:
 		return unit.IgnoreNotFound(err)
 	case unit.Damaged(delivery, m) != nil:
-		return d.damaged(delivery, unit.Damaged(delivery, m))
+		return d.endDamaged(delivery, unit.Damaged(delivery, m))
 	case m.RedactedAt != nil:
-		return d.redacted(delivery)
+		return d.endRedacted(delivery)
 	case m.Type == parley.TypeHeartbeat && d.Bridge.Layout == parley.LayoutBlackboard:
-		return d.unsaid(delivery)
-	case !d.toWrite():
+		return d.evictHeartbeat(delivery)
+	case !d.needsWrite():
 		return nil
 	case known:
 		err = stepDeparture(d.Unit, &row, parley.DepartureDue)
 	default:
-		row, err = d.name(m, delivery.Recipient, delivery.Recipient)
+		row, err = d.insertDeparture(m, delivery.Recipient, delivery.Recipient)
 	}
 	if err != nil {
 		return err
 	}
-	return d.add(row, m, delivery)
+	return d.addDeparture(row, m, delivery)
 }
 
-// follow has a delivery be where its file is: somebody had taken it by another door when that was reported, and gave it back.
-func (d *Departing) follow(row storage.DepartureRow, delivery parley.Delivery) error {
-	if row.State == parley.DepartureDue || !d.toWrite() {
+// followFile has a delivery be where its file is: somebody had taken it by another door when that was reported, and gave it back.
+func (d *Departing) followFile(row storage.DepartureRow, delivery parley.Delivery) error {
+	if row.State == parley.DepartureDue || !d.needsWrite() {
 		return nil // it is listed
 	}
-	return reportMail(d.Unit, &delivery, parley.DepartureReport{State: row.State})
+	return moveDelivery(d.Unit, &delivery, parley.DepartureReport{State: row.State})
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// name makes the departure of a message, whose name it fixes. Names are unique in a folder.
-func (d *Departing) name(m parley.Message, recipient, folder string) (storage.DepartureRow, error) {
+// insertDeparture makes the departure of a message, whose name it fixes. Names are unique in a folder.
+func (d *Departing) insertDeparture(m parley.Message, recipient, folder string) (storage.DepartureRow, error) {
 	row := storage.DepartureRow{
 		Bridge: d.Id, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.Now,
 	}
-	kept, err := d.keptName(m, folder)
+	kept, err := d.ownDocumentName(m, folder)
 	switch {
 	case err != nil:
 	case kept != "":
@@ -34,8 +34,8 @@ func (d *Departing) name(m parley.Message, recipient, folder string) (storage.De
 	return d.Bridges().Depart(row)
 }
 
-// postNames is how many names a second has for the messages of one agent in one channel.
-const postNames = 1 << 16
+// namesPerSecond is how many names a second has for the messages of one agent in one channel.
+const namesPerSecond = 1 << 16
 
 // postName is S0's: the second, the sender, and a number that rises within both, above any that has come from the tree.
 func (d *Departing) postName(m parley.Message, channel string) (string, error) {
@@ -49,13 +49,13 @@ func (d *Departing) postName(m parley.Message, channel string) (string, error) {
 		return "", err
 	}
 	next := max(numberIn(departed.Name, prefix), numberIn(arrived.Name, prefix)) + 1
-	for tried := range postNames { // where the last number is taken, the first that is free
-		name := fmt.Sprintf("%s%04x", prefix, (next+tried)%postNames)
-		if taken, err := d.taken(m, channel, channel, name); err != nil || !taken {
+	for tried := range namesPerSecond { // where the last number is taken, the first that is free
+		name := fmt.Sprintf("%s%04x", prefix, (next+tried)%namesPerSecond)
+		if taken, err := d.nameTaken(m, channel, channel, name); err != nil || !taken {
 			return name, err
 		}
 	}
-	return "", parley.Errorf(parley.Unavailable, "%s has posted %d messages in #%s within a second", m.From, postNames, channel).
+	return "", parley.Errorf(parley.Unavailable, "%s has posted %d messages in #%s within a second", m.From, namesPerSecond, channel).
 		Suggest("post more slowly")
 }
 
@@ -77,16 +77,16 @@ func (d *Departing) mailName(m parley.Message, recipient string) (string, error)
 	}
 	for {
 		name := fmt.Sprintf("msg_%08x", uint32(number)) //nolint:gosec // it wraps
-		if taken, err := d.taken(m, "", recipient, name); err != nil || !taken {
+		if taken, err := d.nameTaken(m, "", recipient, name); err != nil || !taken {
 			return name, err
 		}
 		number++
 	}
 }
 
-// taken says whether another message has a name, in a folder where one is given. A file that was refused there and is from the
+// nameTaken says whether another message has a name, in a folder where one is given. A file that was refused there and is from the
 // same sender is this one, written when the tree was joined before.
-func (d *Departing) taken(m parley.Message, folder, recipient, name string) (bool, error) {
+func (d *Departing) nameTaken(m parley.Message, folder, recipient, name string) (bool, error) {
 	row, err := d.Bridges().DepartedAs(d.Id, folder, name)
 	if err == nil && row.Message != m.ID {
 		return true, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// ownNames says of the layouts in which a document has the name of its id under what name a message keeps the document that it was,
+// documentNames says of the layouts in which a document has the name of its id under what name a message keeps the document that it was,
 // and which ids can be names of files there.
-var ownNames = map[parley.Layout]struct {
+var documentNames = map[parley.Layout]struct {
 	dialect, id string
 	form        *regexp.Regexp
 }{
@@ -19,9 +19,9 @@ var ownNames = map[parley.Layout]struct {
 	parley.LayoutInbox:      {"routing", "msg_id", regexp.MustCompile(`^msg_[0-9a-f]{8}$`)},
 }
 
-// ownName is the id of the document that a message was in the format of a layout, by whichever door it has come, or nothing.
-func ownName(l parley.Layout, m parley.Message) string {
-	own, ok := ownNames[l]
+// documentName is the id of the document that a message was in the format of a layout, by whichever door it has come, or nothing.
+func documentName(l parley.Layout, m parley.Message) string {
+	own, ok := documentNames[l]
 	if !ok || len(m.Metadata) == 0 {
 		return ""
 	}
@@ -37,10 +37,10 @@ func ownName(l parley.Layout, m parley.Message) string {
 	return id
 }
 
-// keptName is the name that a message departs by if it is its own: its writer knows by it what is answered. Nothing where another
+// ownDocumentName is the name that a message departs by if it is its own: its writer knows by it what is answered. Nothing where another
 // message has that name, or somebody else has written a file of it.
-func (d *Departing) keptName(m parley.Message, folder string) (string, error) {
-	name := ownName(d.Bridge.Layout, m)
+func (d *Departing) ownDocumentName(m parley.Message, folder string) (string, error) {
+	name := documentName(d.Bridge.Layout, m)
 	if name == "" {
 		return "", nil
 	}
@@ -69,7 +69,7 @@ func OwnExport(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, of
 		return false, of, unit.IgnoreNotFound(err)
 	}
 	m, err := u.Messages().Get(row.Message)
-	if err != nil || ownName(b.Layout, m) != name {
+	if err != nil || documentName(b.Layout, m) != name {
 		return true, of, unit.IgnoreNotFound(err)
 	}
 	return true, m, nil

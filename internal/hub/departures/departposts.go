@@ -25,15 +25,15 @@ func (d *Departing) Channels() []string {
 	}
 }
 
-// posts lists what was posted in channels that are mapped, from where the last look has ended.
-func (d *Departing) posts() error {
+// listPosts lists what was posted in channels that are mapped, from where the last look has ended.
+func (d *Departing) listPosts() error {
 	begin, err := d.Bridges().Cursor(d.Id)
 	if err != nil {
 		return err
 	}
 	at, places := begin, map[string]string{}
-	for read := 0; read < postsRead && !d.done(); {
-		page, err := d.Messages().Scan(at, min(departuresRead, postsRead-read))
+	for read := 0; read < postsPerLook && !d.finished(); {
+		page, err := d.Messages().Scan(at, min(departuresPage, postsPerLook-read))
 		if err != nil {
 			return err
 		}
@@ -42,10 +42,10 @@ func (d *Departing) posts() error {
 		}
 		read += len(page)
 		for _, m := range page {
-			if d.done() {
+			if d.finished() {
 				break
 			}
-			if err := d.publish(m, places); err != nil {
+			if err := d.listPost(m, places); err != nil {
 				return err
 			}
 			at = m.Seq
@@ -54,15 +54,15 @@ func (d *Departing) posts() error {
 	if d.Writes {
 		err = d.Bridges().MoveCursor(d.Id, at)
 	}
-	d.Undone = d.Undone || !d.Writes && at-begin >= postsRead // so that it need not be read again and again
-	if err != nil || d.done() {
+	d.Undone = d.Undone || !d.Writes && at-begin >= postsPerLook // so that it need not be read again and again
+	if err != nil || d.finished() {
 		return err
 	}
-	return d.strays(at)
+	return d.listMissed(at)
 }
 
-// publish lists a message, if it is for the tree. places remembers the channels: those that are not mapped have no name.
-func (d *Departing) publish(m parley.Message, places map[string]string) (err error) {
+// listPost lists a message, if it is for the tree. places remembers the channels: those that are not mapped have no name.
+func (d *Departing) listPost(m parley.Message, places map[string]string) (err error) {
 	name, known := places[m.Conversation]
 	if !known {
 		if name, err = d.folder(m.Conversation); err != nil {
@@ -71,27 +71,27 @@ func (d *Departing) publish(m parley.Message, places map[string]string) (err err
 		places[m.Conversation] = name
 	}
 	if name == "" {
-		return d.leaveOut(m)
+		return d.skipPost(m)
 	}
-	if exported, err := d.exports(m); err != nil || !exported || !d.toWrite() {
+	if exported, err := d.isForTree(m); err != nil || !exported || !d.needsWrite() {
 		return err
 	}
-	row, err := d.name(m, "", name)
+	row, err := d.insertDeparture(m, "", name)
 	if err != nil {
 		return err
 	}
-	return d.add(row, m, parley.Delivery{})
+	return d.addDeparture(row, m, parley.Delivery{})
 }
 
-// leaveOut passes a message by that has no directory. If it tells the end of a task that was asked for here, the cursor must show it:
+// skipPost passes a message by that has no directory. If it tells the end of a task that was asked for here, the cursor must show it:
 // who is told has it elsewhere then.
-func (d *Departing) leaveOut(m parley.Message) error {
+func (d *Departing) skipPost(m parley.Message) error {
 	if m.To == "" || m.To == parley.All {
 		return nil
 	}
 	told, err := trees.ToldIn(d.Unit, d.Bridge, m.ID, m.To)
 	if told {
-		d.toWrite()
+		d.needsWrite()
 	}
 	return err
 }
@@ -109,9 +109,9 @@ func (d *Departing) folder(conversation string) (string, error) {
 	return c.Name, nil
 }
 
-// exports says whether a message of a mapped channel is for the tree: it did not come from there, and what the hub itself says
+// isForTree says whether a message of a mapped channel is for the tree: it did not come from there, and what the hub itself says
 // there is for nobody else.
-func (d *Departing) exports(m parley.Message) (bool, error) {
+func (d *Departing) isForTree(m parley.Message) (bool, error) {
 	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil || m.Damage != nil {
 		return false, nil
 	}
@@ -129,12 +129,12 @@ func (d *Departing) exports(m parley.Message) (bool, error) {
 		waits, err := tasks.WaitsForOthers(d.Unit, t)
 		return !waits, err // whoever reads it would begin
 	}
-	repeated, err := d.saidAtEnd(m, t)
+	repeated, err := d.repeatsTaskEnd(m, t)
 	return !repeated, err
 }
 
-// saidAtEnd says that a message only says of a task what the document says, or will say there, by which it ends.
-func (d *Departing) saidAtEnd(m parley.Message, t parley.Task) (bool, error) {
+// repeatsTaskEnd says that a message only says of a task what the document says, or will say there, by which it ends.
+func (d *Departing) repeatsTaskEnd(m parley.Message, t parley.Task) (bool, error) {
 	if m.From != t.Assignee || m.ID == t.Callback || t.CallbackTo != m.Conversation {
 		return false, nil
 	}

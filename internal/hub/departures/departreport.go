@@ -31,12 +31,12 @@ func Report(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
 	}
 	listed := row.State == parley.DepartureDue
 	if row.Recipient == "" {
-		return reportPost(u, b, row, r)
+		return settlePost(u, b, row, r)
 	}
 	if err := stepDeparture(u, &row, r.State); err != nil {
 		return err
 	}
-	if err := heardBy(u, b, row); err != nil {
+	if err := noteRecipientPresent(u, b, row); err != nil {
 		return err
 	}
 	d, err := u.Deliveries().Get(row.Message, row.Recipient)
@@ -44,7 +44,7 @@ func Report(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
 	case err != nil || d.Lease != "":
 		return unit.IgnoreNotFound(err) // somebody else has it
 	case d.Open():
-		if err := reportMail(u, &d, r); err != nil {
+		if err := moveDelivery(u, &d, r); err != nil {
 			return err
 		}
 		if d.Waking || r.State == parley.DepartureWritten {
@@ -52,14 +52,14 @@ func Report(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
 		}
 		return reports.ReportRead(u, d.Recipient)
 	case listed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
-		return takeBack(u, d)
+		return tellAssigneeFailed(u, d)
 	default:
 		return nil // it has ended otherwise
 	}
 }
 
-// takeBack tells whoever finds a request for work in its tree that was not wanted any more when it was written.
-func takeBack(u *unit.Unit, d parley.Delivery) error {
+// tellAssigneeFailed tells whoever finds a request for work in its tree that was not wanted any more when it was written.
+func tellAssigneeFailed(u *unit.Unit, d parley.Delivery) error {
 	if d.State != parley.DeliveryFailed || d.Purpose != parley.PurposeTask || d.Failure == nil {
 		return nil
 	}
@@ -79,8 +79,8 @@ func takeBack(u *unit.Unit, d parley.Delivery) error {
 	return work.TellAssignee(u, t, a, d.Failure.Message)
 }
 
-// heardBy notes that somebody who lives in a tree is there, for it has taken a file.
-func heardBy(u *unit.Unit, b parley.Bridge, row storage.DepartureRow) error {
+// noteRecipientPresent notes that somebody who lives in a tree is there, for it has taken a file.
+func noteRecipientPresent(u *unit.Unit, b parley.Bridge, row storage.DepartureRow) error {
 	if row.State != parley.DepartureSeen {
 		return nil
 	}
@@ -91,8 +91,8 @@ func heardBy(u *unit.Unit, b parley.Bridge, row storage.DepartureRow) error {
 	return err
 }
 
-// reportMail has a delivery follow its file. Nobody leases it: a file is there until somebody takes it away.
-func reportMail(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) error {
+// moveDelivery has a delivery follow its file. Nobody leases it: a file is there until somebody takes it away.
+func moveDelivery(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) error {
 	switch r.State {
 	case parley.DepartureWritten:
 		if d.State != parley.DeliveryAccepted {
@@ -105,12 +105,12 @@ func reportMail(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) erro
 		return deliveries.End(u, d, parley.DeliveryEvicted, parley.Errorf(parley.Unavailable, "the inbox of %s was full, and this was the oldest in it", d.Recipient).
 			Suggest("send it again later; it can still be read in its conversation"))
 	default:
-		return deliveries.End(u, d, parley.DeliveryFailed, unwritten(r))
+		return deliveries.End(u, d, parley.DeliveryFailed, writeFailure(r))
 	}
 }
 
-// unwritten is why a file could not be written.
-func unwritten(r parley.DepartureReport) *parley.Error {
+// writeFailure is why a file could not be written.
+func writeFailure(r parley.DepartureReport) *parley.Error {
 	if r.Error == nil {
 		return parley.Errorf(parley.DependencyFailed, "this could not be written into a directory tree").Suggest("see the log of the bridge")
 	}
@@ -119,9 +119,9 @@ func unwritten(r parley.DepartureReport) *parley.Error {
 	return &cause
 }
 
-// reportPost has what a post in a channel means for those who live in the tree follow its file: once that is there, it is
+// settlePost has what a post in a channel means for those who live in the tree follow its file: once that is there, it is
 // settled, and nothing more is known of it.
-func reportPost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parley.DepartureReport) error {
+func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parley.DepartureReport) error {
 	failed, to := r.State == parley.DepartureFailed, parley.DepartureSeen
 	if failed {
 		to = parley.DepartureFailed
@@ -145,9 +145,9 @@ func reportPost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 			return err
 		case !lives || d.Lease != "" || failed && !d.Open():
 		case !d.Open():
-			err = takeBack(u, *d)
+			err = tellAssigneeFailed(u, *d)
 		case failed:
-			err = deliveries.Move(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = unwritten(r) })
+			err = deliveries.Move(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = writeFailure(r) })
 		default:
 			err = deliveries.Move(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Until = 0 })
 		}
@@ -155,14 +155,14 @@ func reportPost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 	if err != nil || !failed {
 		return err
 	}
-	return unit.IgnoreNotFound(messages.Tell(u, parley.Delivery{Message: row.Message, State: parley.DeliveryFailed}, unwritten(r), true))
+	return unit.IgnoreNotFound(messages.Tell(u, parley.Delivery{Message: row.Message, State: parley.DeliveryFailed}, writeFailure(r), true))
 }
 
 // Recall gives back what lies in the tree of a bridge for those who do not live there any more: nobody would say what becomes of
 // it. Should one come back, it is written again under the same name.
 func Recall(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error {
 	for after := int64(0); ; {
-		rows, err := u.Bridges().Departures(b.ID, parley.DepartureWritten, after, departuresRead)
+		rows, err := u.Bridges().Departures(b.ID, parley.DepartureWritten, after, departuresPage)
 		if err != nil {
 			return err
 		}
@@ -170,17 +170,17 @@ func Recall(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error
 			if after = row.Num; !leaves(row.Recipient) {
 				continue
 			}
-			if err := recallOne(u, row); err != nil {
+			if err := recallDeparture(u, row); err != nil {
 				return err
 			}
 		}
-		if len(rows) < departuresRead {
+		if len(rows) < departuresPage {
 			return nil
 		}
 	}
 }
 
-func recallOne(u *unit.Unit, row storage.DepartureRow) error {
+func recallDeparture(u *unit.Unit, row storage.DepartureRow) error {
 	d, err := u.Deliveries().Get(row.Message, row.Recipient)
 	if err == nil && d.State == parley.DeliveryDelivered && d.Lease == "" {
 		err = deliveries.Move(u, &d, parley.DeliveryAccepted, nil)

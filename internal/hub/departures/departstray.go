@@ -12,30 +12,30 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// strays sees to what waits for those who live in channels though the look for posts has passed it: the tree was joined, or they
+// listMissed sees to what waits for those who live in channels though the look for posts has passed it: the tree was joined, or they
 // came, after it was posted; its task had to wait for others; or there is no directory for it.
-func (d *Departing) strays(upTo int64) error {
-	waiting, err := d.astray()
+func (d *Departing) listMissed(upTo int64) error {
+	waiting, err := d.missedDeliveries()
 	if err != nil {
 		return err
 	}
 	for _, delivery := range waiting {
-		if d.done() {
+		if d.finished() {
 			return nil
 		}
 		if delivery.Seq > upTo || delivery.ExpiresAt != nil && !delivery.ExpiresAt.After(d.Now) {
 			continue
 		}
-		if err := d.stray(delivery); err != nil {
+		if err := d.listMissedDelivery(delivery); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// astray is what may be written, or has to be told of: all that wakes, and in the channels that have a directory the rest. Nothing else
+// missedDeliveries is what may be written, or has to be told of: all that wakes, and in the channels that have a directory the rest. Nothing else
 // would become of what wakes nobody elsewhere, however much of it waits.
-func (d *Departing) astray() ([]parley.Delivery, error) {
+func (d *Departing) missedDeliveries() ([]parley.Delivery, error) {
 	looks := []storage.Queue{{Wakes: true}}
 	for _, name := range d.Channels() {
 		c, err := d.Conversations().Find(name)
@@ -46,10 +46,10 @@ func (d *Departing) astray() ([]parley.Delivery, error) {
 			looks = append(looks, storage.Queue{In: c.ID})
 		}
 	}
-	return d.waiting(looks...)
+	return d.readyDeliveries(looks...)
 }
 
-func (d *Departing) stray(delivery parley.Delivery) error {
+func (d *Departing) listMissedDelivery(delivery parley.Delivery) error {
 	row, err := d.Bridges().Departure(d.Id, delivery.Message, "")
 	if err == nil && row.State == parley.DepartureDue {
 		return nil // it is listed
@@ -66,49 +66,49 @@ func (d *Departing) stray(delivery parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	exported, err := d.exports(m)
+	exported, err := d.isForTree(m)
 	switch {
 	case err != nil:
 		return err
 	case unit.Damaged(delivery, m) != nil:
-		return d.damaged(delivery, unit.Damaged(delivery, m))
+		return d.endDamaged(delivery, unit.Damaged(delivery, m))
 	case m.RedactedAt != nil:
-		return d.redacted(delivery)
+		return d.endRedacted(delivery)
 	case m.Type == parley.TypeHeartbeat:
-		return d.unsaid(delivery)
+		return d.evictHeartbeat(delivery)
 	case name == "":
-		return d.homeless(m, delivery)
+		return d.failWithoutDirectory(m, delivery)
 	case !exported || known && row.State == parley.DepartureSeen:
-		return d.lies(delivery)
-	case !d.toWrite():
+		return d.ackDelivery(delivery)
+	case !d.needsWrite():
 		return nil
 	case known:
 		err = stepDeparture(d.Unit, &row, parley.DepartureDue)
 	default:
-		row, err = d.name(m, "", name)
+		row, err = d.insertDeparture(m, "", name)
 	}
 	if err != nil {
 		return err
 	}
-	return d.add(row, m, parley.Delivery{})
+	return d.addDeparture(row, m, parley.Delivery{})
 }
 
-// lies settles a delivery whose words are in the channel of the tree already.
-func (d *Departing) lies(delivery parley.Delivery) error {
-	if !d.toWrite() {
+// ackDelivery settles a delivery whose words are in the channel of the tree already.
+func (d *Departing) ackDelivery(delivery parley.Delivery) error {
+	if !d.needsWrite() {
 		return nil
 	}
 	return deliveries.Move(d.Unit, &delivery, parley.DeliveryAcked, nil)
 }
 
-// homelessAfter is how long a channel may take to get its directory after a post: bridges look every 2 seconds.
-const homelessAfter = 5 * time.Second
+// directoryGrace is how long a channel may take to get its directory after a post: bridges look every 2 seconds.
+const directoryGrace = 5 * time.Second
 
-// homeless fails what is for somebody in a channel that none of its trees has a directory for, so that the sender is told.
+// failWithoutDirectory fails what is for somebody in a channel that none of its trees has a directory for, so that the sender is told.
 // What it was sent alone, it may fetch by another door.
-func (d *Departing) homeless(m parley.Message, delivery parley.Delivery) error {
+func (d *Departing) failWithoutDirectory(m parley.Message, delivery parley.Delivery) error {
 	where, err := d.Conversations().Find(m.Conversation)
-	if err != nil || where.Kind != parley.Channel || !delivery.Waking || delivery.AcceptedAt.Add(homelessAfter).After(d.Now) {
+	if err != nil || where.Kind != parley.Channel || !delivery.Waking || delivery.AcceptedAt.Add(directoryGrace).After(d.Now) {
 		return unit.IgnoreNotFound(err)
 	}
 	treesList, err := trees.Homes(d.Unit, delivery.Recipient)
@@ -120,10 +120,10 @@ func (d *Departing) homeless(m parley.Message, delivery parley.Delivery) error {
 			continue
 		}
 		if comes, err := trees.MayCome(d.Unit, b, m.ID, m.Seq); err != nil || comes {
-			return errors.Join(err, d.passed(m))
+			return errors.Join(err, d.requireCursor(m))
 		}
 	}
-	if !d.toWrite() {
+	if !d.needsWrite() {
 		return nil
 	}
 	return deliveries.End(d.Unit, &delivery, parley.DeliveryFailed, parley.Errorf(parley.Unavailable,
@@ -131,11 +131,11 @@ func (d *Departing) homeless(m parley.Message, delivery parley.Delivery) error {
 		Suggest("make the directory, or post in another channel"))
 }
 
-// passed has the cursor show that a message was looked at, for those who look at it in other trees.
-func (d *Departing) passed(m parley.Message) error {
+// requireCursor has the cursor show that a message was looked at, for those who look at it in other trees.
+func (d *Departing) requireCursor(m parley.Message) error {
 	cursor, err := d.Bridges().Cursor(d.Id)
 	if err == nil && cursor < m.Seq {
-		d.toWrite()
+		d.needsWrite()
 	}
 	return err
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// add lists a departure with all that its document says.
-func (d *Departing) add(row storage.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
+// addDeparture lists a departure with all that its document says.
+func (d *Departing) addDeparture(row storage.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
 	out := parley.Departure{
 		ID: strconv.FormatInt(row.Num, 10), Name: row.Name, Message: m, Recipient: row.Recipient,
-		Sequence: delivery.PairSeq, Wakes: delivery.Waking, Final: isFinal(m), ToTier: d.residents[row.Recipient].Tier,
+		Sequence: delivery.PairSeq, Wakes: delivery.Waking, Final: isFinal(m), ToTier: d.agentsInTree[row.Recipient].Tier,
 	}
 	if row.Recipient == "" {
 		out.Channel = row.Folder
@@ -37,13 +37,13 @@ func (d *Departing) add(row storage.DepartureRow, m parley.Message, delivery par
 	if found && (t.Message == m.ID || endsTask(m, t)) {
 		out.Task = &t
 	}
-	out.ByRun, err = d.saidByRun(m, out.Task)
+	out.ByRun, err = d.isByRun(m, out.Task)
 	d.List = append(d.List, out)
 	return err
 }
 
-// saidByRun says whether a run of its sender's has said a message: the run has posted it, or has ended the task whose end it tells.
-func (d *Departing) saidByRun(m parley.Message, ends *parley.Task) (bool, error) {
+// isByRun says whether a run of its sender's has said a message: the run has posted it, or has ended the task whose end it tells.
+func (d *Departing) isByRun(m parley.Message, ends *parley.Task) (bool, error) {
 	_, err := d.Runs().PostedBy(m.ID)
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err == nil, err
@@ -85,14 +85,14 @@ func (d *Departing) replyName(m parley.Message, recipient string) (string, error
 			return row.Name, err
 		}
 	}
-	return d.knownAs(m.InReplyTo)
+	return d.senderName(m.InReplyTo)
 }
 
-// knownAs is what a message that was never in the tree is called by whoever sent it: by the id of the document that it was, or in a
+// senderName is what a message that was never in the tree is called by whoever sent it: by the id of the document that it was, or in a
 // blackboard, which is read by commands too, by the hub's own.
-func (d *Departing) knownAs(id string) (string, error) {
+func (d *Departing) senderName(id string) (string, error) {
 	m, err := d.Messages().Get(id)
-	name := ownName(d.Bridge.Layout, m)
+	name := documentName(d.Bridge.Layout, m)
 	if name == "" && d.Bridge.Layout == parley.LayoutBlackboard {
 		name = id
 	}
