@@ -101,24 +101,24 @@ func (l *Landing) row(bridge, message string, now time.Time) storage.FileRow {
 	return storage.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
 }
 
-// intake is an update that stores documents of a tree. What is history goes in as an import does.
-type intake struct {
+// documentWriter is an update that stores documents of a tree. What is history goes in as an import does.
+type documentWriter struct {
 	*unit.Unit
 	History *archive.Arrival
 }
 
-func NewIntake(u *unit.Unit) *intake {
-	return &intake{Unit: u, History: archive.NewArrival(u)}
+func NewIntake(u *unit.Unit) *documentWriter {
+	return &documentWriter{Unit: u, History: archive.NewArrival(u)}
 }
 
-// over is the same update in the name of the sender of a document.
-func (in *intake) over(b *parley.Bridge, sender parley.Agent) *intake {
+// inNameOf is the same update in the name of the sender of a document.
+func (in *documentWriter) inNameOf(b *parley.Bridge, sender parley.Agent) *documentWriter {
 	as := in.Unit.Over(b, sender)
-	return &intake{Unit: as, History: in.History.Over(as)}
+	return &documentWriter{Unit: as, History: in.History.Over(as)}
 }
 
 // Land stores a document as its sender's, unless it has come before, or the sender may not.
-func (in *intake) Land(id string, l *Landing) (parley.Arrived, error) {
+func (in *documentWriter) Land(id string, l *Landing) (parley.Arrived, error) {
 	view, err := trees.Bridge(in.Unit, id)
 	if err != nil {
 		return parley.Arrived{}, err
@@ -127,25 +127,25 @@ func (in *intake) Land(id string, l *Landing) (parley.Arrived, error) {
 	if l.Refused != nil {
 		return parley.Arrived{Error: l.Refused}, Refuse(in.Unit, b, l, l.Refused)
 	}
-	if first, known, err := cameBefore(in.Unit, b, l); known || err != nil {
+	if first, known, err := findEarlier(in.Unit, b, l); known || err != nil {
 		return first, err
 	}
-	sender, err := trusted(in.Unit, b, l.Arrival)
+	sender, err := trustedSender(in.Unit, b, l.Arrival)
 	if err != nil {
 		return parley.Arrived{}, err
 	}
 	if l.err != nil {
 		return parley.Arrived{}, l.err
 	}
-	got, err := in.over(&b, sender).take(b, l)
+	got, err := in.inNameOf(&b, sender).storeTrusted(b, l)
 	if err != nil {
 		return got, err
 	}
 	return got, trees.Arrived(in.Tx, l.row(id, got.Message, in.Now))
 }
 
-// take stores what a trusted sender has written.
-func (in *intake) take(b parley.Bridge, l *Landing) (got parley.Arrived, err error) {
+// storeTrusted stores what a trusted sender has written.
+func (in *documentWriter) storeTrusted(b parley.Bridge, l *Landing) (got parley.Arrived, err error) {
 	if l.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, l.FromTier) {
 		got.Notices = append(got.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
 			l.FromTier, in.Me.ID, in.Me.ID, l.FromTier))
@@ -159,11 +159,11 @@ func (in *intake) take(b parley.Bridge, l *Landing) (got parley.Arrived, err err
 		got.Notices = append(got.Notices, "it has expired: "+l.ExpiresAt.Format(time.RFC3339))
 		return got, nil
 	}
-	return in.postArrival(b, l, got)
+	return in.postDocument(b, l, got)
 }
 
-// cameBefore says what became of a document that has come before, or is the hub's own.
-func cameBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
+// findEarlier says what became of a document that has come before, or is the hub's own.
+func findEarlier(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().File(b.ID, l.BridgeFile)
 	if err == nil {
 		return parley.Arrived{Message: row.Message, Duplicate: true}, true, nil
@@ -187,7 +187,7 @@ func cameBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived
 	if l.To != parley.All || l.Channel != "" {
 		return sameDocument(u, b, l)
 	}
-	return spreadBefore(u, b, l)
+	return broadcastBefore(u, b, l)
 }
 
 // sameDocument finds the message of a document that has come before under another name: from the same sender, with the same id, for
@@ -223,9 +223,9 @@ func sameAddress(u *unit.Unit, before storage.FileRow, l *Landing) (bool, error)
 	return c.Name == l.Channel, unit.IgnoreNotFound(err)
 }
 
-// trusted is whom a document is from: files carry no credential, so it must be one that may speak through the bridge, of
+// trustedSender is whom a document is from: files carry no credential, so it must be one that may speak through the bridge, of
 // the tier it says.
-func trusted(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
+func trustedSender(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
 	if !b.Speaks(a.From) {
 		return parley.Agent{}, mayNotSpeak(b, a.From)
 	}
@@ -251,26 +251,26 @@ func mayNotSpeak(b parley.Bridge, from string) error {
 	return refused.Suggest("an owner of this hub can let it: parley bridge set %s --agents %s", b.ID, strings.Join(append(slices.Clone(b.Agents), from), ","))
 }
 
-// postArrival posts what is no history.
-func (in *intake) postArrival(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
+// postDocument posts what is no history.
+func (in *documentWriter) postDocument(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
 	p := l.Post
 	p.Tree = &b
 	if l.Channel != "" {
-		channel, err := openMapped(in.Unit, b, l.Channel)
+		channel, err := mappedChannel(in.Unit, b, l.Channel)
 		if err != nil {
 			return got, err
 		}
 		p.Draft.Conversation = channel
-		to, err := in.reader(l.To)
+		to, err := in.channelRecipient(l.To)
 		if p.Draft.To = to; err != nil {
 			return got, err
 		}
 		if to != l.To {
-			got.Notices = append(got.Notices, in.unreached(l))
+			got.Notices = append(got.Notices, in.notDeliveredNotice(l))
 		}
 	}
 	if l.Queue {
-		if err := mustHaveQueue(in.Unit, b); err != nil {
+		if err := checkQueueAgent(in.Unit, b); err != nil {
 			return got, err
 		}
 	}
@@ -280,7 +280,7 @@ func (in *intake) postArrival(b parley.Bridge, l *Landing, got parley.Arrived) (
 			return got, err
 		}
 	}
-	notices, err := in.link(b, l, &p)
+	notices, err := in.resolveReferences(b, l, &p)
 	if got.Notices = append(got.Notices, notices...); err != nil {
 		return got, err
 	}
@@ -293,8 +293,8 @@ func (in *intake) postArrival(b parley.Bridge, l *Landing, got parley.Arrived) (
 	return got, err
 }
 
-// reader is whom a document in a channel is for, if that is somebody here. Others may read it there who are not.
-func (in *intake) reader(to string) (string, error) {
+// channelRecipient is whom a document in a channel is for, if that is somebody here. Others may read it there who are not.
+func (in *documentWriter) channelRecipient(to string) (string, error) {
 	if to == "" || to == parley.All {
 		return to, nil
 	}
@@ -305,8 +305,8 @@ func (in *intake) reader(to string) (string, error) {
 	return to, nil
 }
 
-// unreached says of a document in a channel that it is for nobody whom the hub could give it.
-func (in *intake) unreached(l *Landing) string {
+// notDeliveredNotice says of a document in a channel that it is for nobody whom the hub could give it.
+func (in *documentWriter) notDeliveredNotice(l *Landing) string {
 	who := "is no agent of this hub"
 	switch l.To {
 	case in.Me.ID:
@@ -317,8 +317,8 @@ func (in *intake) unreached(l *Landing) string {
 	return fmt.Sprintf("it is for %s, who %s: it is kept in #%s, and given to nobody", unit.Clipped(l.To), who, l.Channel)
 }
 
-// mustHaveQueue holds requests for nobody up until there is an agent to take them.
-func mustHaveQueue(u *unit.Unit, b parley.Bridge) error {
+// checkQueueAgent holds requests for nobody up until there is an agent to take them.
+func checkQueueAgent(u *unit.Unit, b parley.Bridge) error {
 	a, err := u.Agents().Find(b.QueueAgent)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
 		return parley.Errorf(parley.Unavailable, "there is no agent %s to take requests for nobody", b.QueueAgent).
@@ -327,8 +327,8 @@ func mustHaveQueue(u *unit.Unit, b parley.Bridge) error {
 	return err
 }
 
-// openMapped is the id of the channel that a document is in. It makes the channel if there is none.
-func openMapped(u *unit.Unit, b parley.Bridge, name string) (string, error) {
+// mappedChannel is the id of the channel that a document is in. It makes the channel if there is none.
+func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 	if !b.Maps(name) {
 		return "", parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
 			Suggest("an owner of this hub can add it: parley bridge set %s --channels", b.ID)

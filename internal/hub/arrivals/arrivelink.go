@@ -19,11 +19,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// link puts the hub's ids in place of those of the dialect: of what a document answers, of what its task depends on. What
+// resolveReferences puts the hub's ids in place of those of the dialect: of what a document answers, of what its task depends on. What
 // is not known here is left aside, and said.
-func (in *intake) link(b parley.Bridge, l *Landing, p *post.Posting) (notices []string, err error) {
+func (in *documentWriter) resolveReferences(b parley.Bridge, l *Landing, p *post.Posting) (notices []string, err error) {
 	d := &p.Draft
-	if err := in.linkAnswer(b, l, d); err != nil {
+	if err := in.resolveReply(b, l, d); err != nil {
 		return nil, err
 	}
 	if l.ReplyTo != "" && d.InReplyTo == "" {
@@ -42,19 +42,19 @@ func (in *intake) link(b parley.Bridge, l *Landing, p *post.Posting) (notices []
 		notices = append(notices, "its deadline has passed: "+d.Deadline.Format(time.RFC3339))
 		d.Deadline = nil
 	}
-	return notices, in.linkWork(b, l, p)
+	return notices, in.resolveTaskReferences(b, l, p)
 }
 
-// linkWork does the same for the task that a document asks for. The post may be made again, so that what it shares stays
+// resolveTaskReferences does the same for the task that a document asks for. The post may be made again, so that what it shares stays
 // as it is.
-func (in *intake) linkWork(b parley.Bridge, l *Landing, p *post.Posting) error {
+func (in *documentWriter) resolveTaskReferences(b parley.Bridge, l *Landing, p *post.Posting) error {
 	if p.Deed == nil || p.Deed.Asks == nil {
 		return nil
 	}
 	do, asks := *p.Deed, *p.Deed.Asks
 	asks.After = slices.Clone(asks.After)
 	for i, name := range asks.After {
-		id, err := inTree(in.Unit, b, name, l.From, l.To)
+		id, err := messageInTree(in.Unit, b, name, l.From, l.To)
 		if err == nil && id != "" {
 			_, _, err = conversations.Message(in.Unit, id)
 		}
@@ -74,14 +74,14 @@ func (in *intake) linkWork(b parley.Bridge, l *Landing, p *post.Posting) error {
 	return nil
 }
 
-// linkAnswer has a document answer what it says it does, where that is: what was delivered to its sender may be in any
+// resolveReply has a document answer what it says it does, where that is: what was delivered to its sender may be in any
 // conversation, and from the hub itself, which takes no other mail.
-func (in *intake) linkAnswer(b parley.Bridge, l *Landing, d *parley.Draft) error {
-	m, where, err := in.answeredIn(b, l)
+func (in *documentWriter) resolveReply(b parley.Bridge, l *Landing, d *parley.Draft) error {
+	m, where, err := in.answeredMessage(b, l)
 	if err != nil || m.ID == "" {
 		return err
 	}
-	if !isPlaceOf(where, l) || l.To == parley.System {
+	if !isAddressOf(where, l) || l.To == parley.System {
 		_, err := in.Deliveries().Get(m.ID, l.From)
 		if err != nil || m.From != l.To || l.Channel != "" {
 			return unit.IgnoreNotFound(err)
@@ -94,17 +94,17 @@ func (in *intake) linkAnswer(b parley.Bridge, l *Landing, d *parley.Draft) error
 	return nil
 }
 
-// isPlaceOf says whether a conversation is where a document belongs by its address.
-func isPlaceOf(c parley.Conversation, l *Landing) bool {
+// isAddressOf says whether a conversation is where a document belongs by its address.
+func isAddressOf(c parley.Conversation, l *Landing) bool {
 	if l.Channel != "" {
 		return c.Name == l.Channel
 	}
 	return c.Kind == parley.DM && c.Set == parley.SetKey([]string{l.From, l.To})
 }
 
-// answeredIn is the message that a document answers, where that is known and can be read by its sender.
-func (in *intake) answeredIn(b parley.Bridge, l *Landing) (m parley.Message, where parley.Conversation, err error) {
-	id, err := inTree(in.Unit, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
+// answeredMessage is the message that a document answers, where that is known and can be read by its sender.
+func (in *documentWriter) answeredMessage(b parley.Bridge, l *Landing) (m parley.Message, where parley.Conversation, err error) {
+	id, err := messageInTree(in.Unit, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
 	if err != nil || id == "" {
 		return m, where, err
 	}
@@ -115,9 +115,9 @@ func (in *intake) answeredIn(b parley.Bridge, l *Landing) (m parley.Message, whe
 	return m, place.Conversation, err
 }
 
-// inTree is the message that a name in the dialect stands for in a tree, or nothing: of what was written for a folder, of
+// messageInTree is the message that a name in the dialect stands for in a tree, or nothing: of what was written for a folder, of
 // what came from a sender, or of anything there.
-func inTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (string, error) {
+func messageInTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (string, error) {
 	if name == "" || !trees.Keepable(name, folder, from) {
 		return "", nil
 	}
@@ -137,8 +137,8 @@ func inTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (string, e
 
 // keepHistory stores a document as something that was said before, or among others: it gets a place at the end of the
 // order with its own time, and is delivered to nobody. What it answers is answered all the same.
-func (in *intake) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
-	where, err := in.pastPlace(b, l)
+func (in *documentWriter) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
+	where, err := in.historyConversation(b, l)
 	if err != nil {
 		return got, err
 	}
@@ -147,8 +147,8 @@ func (in *intake) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (
 	}
 	d, m := l.Post.Draft, l.Post.Body
 	m.ID, m.Conversation, m.From, m.Source = l.Post.Id, where.ID, in.Me.ID, unit.Bridged
-	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, past(in.Unit, l.At)
-	answered, there, err := in.answeredIn(b, l)
+	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, historyTime(in.Unit, l.At)
+	answered, there, err := in.answeredMessage(b, l)
 	if err != nil {
 		return got, err
 	}
@@ -169,7 +169,7 @@ func (in *intake) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (
 			return got, err
 		}
 	}
-	says, notices, err := in.heedWithin(l, &m, answered, where)
+	says, notices, err := in.effectsWithinTree(l, &m, answered, where)
 	if got.Notices = append(got.Notices, notices...); err != nil {
 		return got, err
 	}
@@ -177,19 +177,19 @@ func (in *intake) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (
 	if err := in.History.AddMessage(m, l.Post.Digest); err != nil {
 		return got, err
 	}
-	return got, in.settleWithin(says, m)
+	return got, in.applyEffects(says, m)
 }
 
-// past is when something was said: as it says itself, but not ahead.
-func past(u *unit.Unit, at time.Time) time.Time {
+// historyTime is when something was said: as it says itself, but not ahead.
+func historyTime(u *unit.Unit, at time.Time) time.Time {
 	if at.IsZero() || at.After(u.Now) {
 		return u.Now
 	}
 	return at.UTC().Truncate(time.Millisecond)
 }
 
-// pastPlace is where history belongs.
-func (in *intake) pastPlace(b parley.Bridge, l *Landing) (parley.Conversation, error) {
+// historyConversation is where history belongs.
+func (in *documentWriter) historyConversation(b parley.Bridge, l *Landing) (parley.Conversation, error) {
 	switch {
 	case l.Channel == "" && l.To == parley.All:
 		return messages.Broadcasts(in.Unit)
@@ -206,7 +206,7 @@ func (in *intake) pastPlace(b parley.Bridge, l *Landing) (parley.Conversation, e
 		}
 		return conversations.Dm(in.Unit, in.Me.ID, to.ID)
 	}
-	channel, err := openMapped(in.Unit, b, l.Channel)
+	channel, err := mappedChannel(in.Unit, b, l.Channel)
 	if err != nil {
 		return parley.Conversation{}, err
 	}

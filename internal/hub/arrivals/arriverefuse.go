@@ -28,7 +28,7 @@ func Refuse(u *unit.Unit, b parley.Bridge, l *Landing, why *parley.Error) error 
 	if err != nil {
 		return err
 	}
-	return tellSender(u, b, l, trees.DocumentNote{Error: fewIssues(why), Final: true}, refusalWords(l, why))
+	return tellSender(u, b, l, trees.DocumentNote{Error: shortenedError(why), Final: true}, refusalWords(l, why))
 }
 
 // KeepHeld keeps that a document waits for an approval, and tells its sender.
@@ -47,10 +47,10 @@ func KeepHeld(u *unit.Unit, b parley.Bridge, l *Landing, a parley.Approval) erro
 // tellSender tells the sender of a document what has become of it, where it reads: in its inbox, or in the channel of the document.
 // Only senders that the bridge lists are told, so that nobody else can have the hub write into a tree.
 func tellSender(u *unit.Unit, b parley.Bridge, l *Landing, note trees.DocumentNote, text parley.Wording) error {
-	if told, err := mayTell(u, b, l); err != nil || !told {
+	if told, err := mayTellSender(u, b, l); err != nil || !told {
 		return err
 	}
-	where, err := senderReads(u, b, l)
+	where, err := senderConversation(u, b, l)
 	if err != nil || where == "" {
 		return err
 	}
@@ -62,9 +62,9 @@ func tellSender(u *unit.Unit, b parley.Bridge, l *Landing, note trees.DocumentNo
 	return messages.Say(u, parley.Message{Conversation: where, To: l.From, Type: parley.TypeError, Payload: payload}, u.Core.FittingWords(text))
 }
 
-// mayTell reports whether the sender of a document is told what has become of it. What was there before the bridge is nobody's
+// mayTellSender reports whether the sender of a document is told what has become of it. What was there before the bridge is nobody's
 // concern any more, and an error never causes another.
-func mayTell(u *unit.Unit, b parley.Bridge, l *Landing) (bool, error) {
+func mayTellSender(u *unit.Unit, b parley.Bridge, l *Landing) (bool, error) {
 	if l.History || !b.Speaks(l.From) || saysFailure(l.Draft) {
 		return false, nil
 	}
@@ -72,7 +72,7 @@ func mayTell(u *unit.Unit, b parley.Bridge, l *Landing) (bool, error) {
 	if err != nil || sender.RemovedAt != nil || sender.Kind != parley.KindAgent {
 		return false, unit.IgnoreNotFound(err)
 	}
-	id, err := inTree(u, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
+	id, err := messageInTree(u, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
 	if err != nil || id == "" {
 		return err == nil, err
 	}
@@ -93,9 +93,9 @@ func saysFailure(d parley.Draft) bool {
 	}
 }
 
-// senderReads is the conversation in which the sender of a document finds what the hub says of it, or nothing if there is none. The
+// senderConversation is the conversation in which the sender of a document finds what the hub says of it, or nothing if there is none. The
 // hub makes a channel that it does not have yet: a directory is one.
-func senderReads(u *unit.Unit, b parley.Bridge, l *Landing) (string, error) {
+func senderConversation(u *unit.Unit, b parley.Bridge, l *Landing) (string, error) {
 	if b.Layout != parley.LayoutAgentOS {
 		dm, err := conversations.Dm(u, parley.System, l.From)
 		return dm.ID, err
@@ -118,8 +118,8 @@ func senderReads(u *unit.Unit, b parley.Bridge, l *Landing) (string, error) {
 	return c.ID, nil
 }
 
-// fewIssues is an error that fits into a document of any format.
-func fewIssues(e *parley.Error) *parley.Error {
+// shortenedError is an error that fits into a document of any format.
+func shortenedError(e *parley.Error) *parley.Error {
 	short := *e
 	short.Message, short.Suggestion = unit.Storable(e.Message), unit.Storable(e.Suggestion)
 	if e.Validation != nil {
@@ -135,7 +135,7 @@ func fewIssues(e *parley.Error) *parley.Error {
 
 // refusalWords say why a document was refused, with all that is wrong with it.
 func refusalWords(l *Landing, why *parley.Error) parley.Wording {
-	short := fewIssues(why)
+	short := shortenedError(why)
 	reason := short.Plain()
 	if short.Validation != nil {
 		reason = "it is not valid: " + strings.Join(short.Validation.Issues, "; ")

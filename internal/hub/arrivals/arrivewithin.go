@@ -6,15 +6,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// aside is what a document between two who live in one tree says beside being read: it may answer what the hub has delivered, and
+// treeEffects is what a document between two who live in one tree says beside being read: it may answer what the hub has delivered, and
 // tell of a task of the hub's how it goes.
-type aside struct {
+type treeEffects struct {
 	answered *parley.Message
-	job      *post.Job
+	work     *post.Job
 }
 
-// heedWithin finds out what that is. What lies in channels was said before; and what one asks the other for is theirs.
-func (in *intake) heedWithin(l *Landing, m *parley.Message, answered parley.Message, where parley.Conversation) (w aside, notices []string, err error) {
+// effectsWithinTree finds out what that is. What lies in channels was said before; and what one asks the other for is theirs.
+func (in *documentWriter) effectsWithinTree(l *Landing, m *parley.Message, answered parley.Message, where parley.Conversation) (w treeEffects, notices []string, err error) {
 	if l.Channel != "" || answered.ID == "" {
 		return w, nil, nil
 	}
@@ -23,12 +23,12 @@ func (in *intake) heedWithin(l *Landing, m *parley.Message, answered parley.Mess
 	if p.Draft.Task = ""; p.Deed != nil && p.Deed.Asks != nil {
 		p.Deed = nil
 	}
-	w.job, err = post.JobOf(in.Unit, p, m, w.answered, where, &receipt)
+	w.work, err = post.JobOf(in.Unit, p, m, w.answered, where, &receipt)
 	return w, receipt.Notices, err
 }
 
-// settleWithin does what a stored document between two says. Whom it is for has it already: nobody is told again.
-func (in *intake) settleWithin(w aside, m parley.Message) error {
+// applyEffects does what a stored document between two says. Whom it is for has it already: nobody is told again.
+func (in *documentWriter) applyEffects(w treeEffects, m parley.Message) error {
 	if w.answered == nil {
 		return nil
 	}
@@ -37,5 +37,5 @@ func (in *intake) settleWithin(w aside, m parley.Message) error {
 			return err
 		}
 	}
-	return post.Do(in.FoundBy(m.To), w.job, m, in.Tree)
+	return post.Do(in.FoundBy(m.To), w.work, m, in.Tree)
 }

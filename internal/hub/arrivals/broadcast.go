@@ -9,9 +9,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// spreadBefore says whether what is for everybody has come by another of its files: scripts write one for each. What was
+// broadcastBefore says whether what is for everybody has come by another of its files: scripts write one for each. What was
 // only copied in for somebody has been told to nobody.
-func spreadBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
+func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
 	if err != nil || row.Message == "" {
 		return first, false, unit.IgnoreNotFound(err)
