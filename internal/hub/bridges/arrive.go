@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	arrivalsAtOnce = 1000 // documents that one call brings at most
-	landingsAtOnce = 25   // that are stored in one update: whoever else writes waits for no more
+	documentsPerCall   = 1000 // documents that one call brings at most
+	documentsPerUpdate = 25   // that are stored in one update: whoever else writes waits for no more
 )
 
 // Unknown returns those of some files that have not arrived, and are none of the hub's own.
-func (b bridgeDoor) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
+func (b bridgeAPI) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
 	err = b.hub.View(ctx, b.caller, unit.OpUnknownFiles, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
 		if err != nil {
@@ -62,13 +62,13 @@ func unknownFiles(u *unit.Unit, b parley.Bridge, files []parley.BridgeFile) (lis
 
 // Arrive stores documents in their order, each once, and says what became of each. They do not count against anybody's
 // rate: the directory is the queue.
-func (b bridgeDoor) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
+func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
 	view, err := b.Bridge(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if len(list) > arrivalsAtOnce {
-		return nil, parley.Errorf(parley.BadInput, "%d documents arrive at once, the limit is %d", len(list), arrivalsAtOnce).
+	if len(list) > documentsPerCall {
+		return nil, parley.Errorf(parley.BadInput, "%d documents arrive at once, the limit is %d", len(list), documentsPerCall).
 			Because(parley.TooLarge).Suggest("bring them in parts")
 	}
 	landings := make([]*arrivals.Landing, len(list))
@@ -77,8 +77,8 @@ func (b bridgeDoor) Arrive(ctx context.Context, id string, list []parley.Arrival
 	}
 	done := make([]parley.Arrived, 0, len(list))
 	full := map[string]*parley.Error{}
-	for part := range slices.Chunk(landings, landingsAtOnce) {
-		landed, err := b.land(ctx, id, part, full)
+	for part := range slices.Chunk(landings, documentsPerUpdate) {
+		landed, err := b.storeDocuments(ctx, id, part, full)
 		if done = append(done, landed...); err != nil {
 			return done, err
 		}
@@ -86,11 +86,11 @@ func (b bridgeDoor) Arrive(ctx context.Context, id string, list []parley.Arrival
 	return done, nil
 }
 
-// land stores some documents in one update if each can be stored, else in one each. What is for an inbox that was full waits
+// storeDocuments stores some documents in one update if each can be stored, else in one each. What is for an inbox that was full waits
 // behind what was refused for it. What the bridge has refused waits for nothing: its sender is told.
-func (b bridgeDoor) land(ctx context.Context, id string, landings []*arrivals.Landing, full map[string]*parley.Error) ([]parley.Arrived, error) {
+func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*arrivals.Landing, full map[string]*parley.Error) ([]parley.Arrived, error) {
 	if len(landings) > 1 && len(full) == 0 {
-		if done, err := b.landAll(ctx, id, landings); err == nil {
+		if done, err := b.storeTogether(ctx, id, landings); err == nil {
 			return done, nil
 		}
 	}
@@ -100,7 +100,7 @@ func (b bridgeDoor) land(ctx context.Context, id string, landings []*arrivals.La
 			done = append(done, parley.Arrived{Error: why})
 			continue
 		}
-		one, err := b.landOne(ctx, id, l)
+		one, err := b.storeOne(ctx, id, l)
 		if err != nil {
 			return done, err
 		}
@@ -112,15 +112,15 @@ func (b bridgeDoor) land(ctx context.Context, id string, landings []*arrivals.La
 	return done, nil
 }
 
-// landAll stores documents in one update, or none of them.
-func (b bridgeDoor) landAll(ctx context.Context, id string, landings []*arrivals.Landing) (done []parley.Arrived, err error) {
+// storeTogether stores documents in one update, or none of them.
+func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arrivals.Landing) (done []parley.Arrived, err error) {
 	began := time.Now()
 	err = b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		done = done[:0]
 		in := arrivals.NewIntake(u)
 		for _, l := range landings {
 			if !l.Keepable() {
-				return errUnkept()
+				return errNotKeepable()
 			}
 			one, err := in.Land(id, l)
 			if err != nil {
@@ -130,14 +130,14 @@ func (b bridgeDoor) landAll(ctx context.Context, id string, landings []*arrivals
 		}
 		return in.History.Settle()
 	})
-	b.wrote(began, err, done...)
+	b.observeWrites(began, err, done...)
 	return done, err
 }
 
-// landOne stores one document, or remembers that it was refused for good.
-func (b bridgeDoor) landOne(ctx context.Context, id string, l *arrivals.Landing) (one parley.Arrived, err error) {
+// storeOne stores one document, or remembers that it was refused for good.
+func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Landing) (one parley.Arrived, err error) {
 	if !l.Keepable() {
-		return parley.Arrived{Error: errUnkept()}, nil
+		return parley.Arrived{Error: errNotKeepable()}, nil
 	}
 	began, begun := time.Now(), false // else the bridge itself is not there, or not the caller's
 	err = b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
@@ -151,18 +151,18 @@ func (b bridgeDoor) landOne(ctx context.Context, id string, l *arrivals.Landing)
 		}
 		return in.History.Settle()
 	})
-	b.wrote(began, err, one)
+	b.observeWrites(began, err, one)
 	if err == nil || !begun {
 		return one, err
 	}
 	if why, held := errors.AsType[unit.HeldBy](err); held {
-		return b.hold(ctx, id, l, why)
+		return b.holdForApproval(ctx, id, l, why)
 	}
-	return b.turnAway(ctx, id, l, parley.AsError(err))
+	return b.refuse(ctx, id, l, parley.AsError(err))
 }
 
-// wrote tells whoever observes the hub how long it took to store documents that were new.
-func (b bridgeDoor) wrote(began time.Time, err error, done ...parley.Arrived) {
+// observeWrites tells whoever observes the hub how long it took to store documents that were new.
+func (b bridgeAPI) observeWrites(began time.Time, err error, done ...parley.Arrived) {
 	for _, one := range done {
 		if err == nil && one.Message != "" && !one.Duplicate {
 			b.hub.Wrote(began)
@@ -170,13 +170,13 @@ func (b bridgeDoor) wrote(began time.Time, err error, done ...parley.Arrived) {
 	}
 }
 
-func errUnkept() *parley.Error {
+func errNotKeepable() *parley.Error {
 	return parley.Errorf(parley.BadInput, "the path, the id or the sender is too long, or no text").
 		Suggest("use ids of a few letters and digits")
 }
 
-// turnAway says why a document did not land. What may go away by itself leaves no trace, so that it is tried again.
-func (b bridgeDoor) turnAway(ctx context.Context, id string, l *arrivals.Landing, why *parley.Error) (parley.Arrived, error) {
+// refuse says why a document did not land. What may go away by itself leaves no trace, so that it is tried again.
+func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Landing, why *parley.Error) (parley.Arrived, error) {
 	switch {
 	case why.Code == parley.Internal, why.Code == parley.TimedOut, why.Reason == parley.StorageFull:
 		return parley.Arrived{}, why // the hub's own trouble
@@ -187,11 +187,11 @@ func (b bridgeDoor) turnAway(ctx context.Context, id string, l *arrivals.Landing
 		forGood.Code = parley.BadInput
 		why = &forGood
 	}
-	return parley.Arrived{Error: why}, b.remember(ctx, id, func(u *unit.Unit, in parley.Bridge) error { return arrivals.Refuse(u, in, l, why) })
+	return parley.Arrived{Error: why}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error { return arrivals.Refuse(u, in, l, why) })
 }
 
-// remember keeps what became of a document of which there is no message, so that it is not tried again.
-func (b bridgeDoor) remember(ctx context.Context, id string, keep func(*unit.Unit, parley.Bridge) error) error {
+// record keeps what became of a document of which there is no message, so that it is not tried again.
+func (b bridgeAPI) record(ctx context.Context, id string, keep func(*unit.Unit, parley.Bridge) error) error {
 	return b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
 		if err != nil {
@@ -201,13 +201,13 @@ func (b bridgeDoor) remember(ctx context.Context, id string, keep func(*unit.Uni
 	})
 }
 
-// hold has somebody approve what the sender may not post by itself. The document has arrived with that: once it is
+// holdForApproval has somebody approve what the sender may not post by itself. The document has arrived with that: once it is
 // approved, it is posted.
-func (b bridgeDoor) hold(ctx context.Context, id string, l *arrivals.Landing, why unit.HeldBy) (parley.Arrived, error) {
+func (b bridgeAPI) holdForApproval(ctx context.Context, id string, l *arrivals.Landing, why unit.HeldBy) (parley.Arrived, error) {
 	if l.To == parley.All && l.Channel == "" {
 		refusal := parley.Errorf(parley.NotPermitted, "%s needs an approval to write to everybody", l.From).
 			Suggest("write to each, or ask an owner of this hub to change its mode")
-		return b.turnAway(ctx, id, l, refusal)
+		return b.refuse(ctx, id, l, refusal)
 	}
 	draft := l.Post.Draft
 	if why.Draft != nil {
@@ -223,17 +223,17 @@ func (b bridgeDoor) hold(ctx context.Context, id string, l *arrivals.Landing, wh
 	err := holding.HoldOr(ctx, b.hub.Core, unit.Caller{Agent: l.From, Source: unit.Bridged, By: b.caller.Agent}, why, policy.PostTool(draft), policy.HeldPost{Draft: draft, Bridge: id, Document: l.Name})
 	held, waits := errors.AsType[*parley.Held](err)
 	if !waits {
-		return b.turnAway(ctx, id, l, parley.AsError(err))
+		return b.refuse(ctx, id, l, parley.AsError(err))
 	}
 	note := "it waits for an approval: " + held.Approval.ShortName()
-	return parley.Arrived{Notices: []string{note}}, b.remember(ctx, id, func(u *unit.Unit, in parley.Bridge) error {
+	return parley.Arrived{Notices: []string{note}}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error {
 		return arrivals.KeepHeld(u, in, l, held.Approval)
 	})
 }
 
 // channelOf is the id of the channel that a document is in. One that there is not yet is named, and is made once the
 // document is approved.
-func (b bridgeDoor) channelOf(ctx context.Context, l *arrivals.Landing) (ref string, missing bool, err error) {
+func (b bridgeAPI) channelOf(ctx context.Context, l *arrivals.Landing) (ref string, missing bool, err error) {
 	ref = l.Channel
 	err = b.hub.View(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		c, err := u.Conversations().Find(l.Channel)

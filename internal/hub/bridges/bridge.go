@@ -52,7 +52,7 @@ func addBridge(u *unit.Unit, n parley.NewBridge) (view parley.BridgeView, err er
 		CreatedBy: u.Me.ID, CreatedAt: u.Now,
 	}
 	b := &view.Bridge
-	if err := mustBeNew(u, *b); err != nil {
+	if err := checkNewBridge(u, *b); err != nil {
 		return view, err
 	}
 	next, err := u.Messages().NextSeq()
@@ -72,9 +72,9 @@ func addBridge(u *unit.Unit, n parley.NewBridge) (view parley.BridgeView, err er
 	return view, noteBridge(u, parley.EventBridgeAdded, "bridge.add", *b)
 }
 
-// mustBeNew refuses a bridge whose id is taken, or whose tree is joined already: two would import each file twice, and one at a
+// checkNewBridge refuses a bridge whose id is taken, or whose tree is joined already: two would import each file twice, and one at a
 // time may be at a tree. What runs elsewhere may be on another machine.
-func mustBeNew(u *unit.Unit, b parley.Bridge) error {
+func checkNewBridge(u *unit.Unit, b parley.Bridge) error {
 	all, err := u.Bridges().List()
 	for _, other := range all {
 		switch {
@@ -122,7 +122,7 @@ func speakers(u *unit.Unit, l parley.Layout, names []string) (ids, notices []str
 			continue
 		}
 		if ids = append(ids, a.ID); a.Runtime == parley.RuntimeBridge {
-			err = speaks(u, a, l.Protocol().String())
+			err = noteProtocol(u, a, l.Protocol().String())
 		} else {
 			notices = append(notices, elsewhereNote(a))
 		}
@@ -154,8 +154,8 @@ func addSpeaker(u *unit.Unit, l parley.Layout, id string) (parley.Agent, error) 
 	return a, access.Audit(u, "agent.add", a.ID, map[string]any{"kind": a.Kind, "runtime": a.Runtime})
 }
 
-// speaks notes that an agent that lives in a tree speaks a format.
-func speaks(u *unit.Unit, a parley.Agent, protocol string) error {
+// noteProtocol notes that an agent that lives in a tree speaks a format.
+func noteProtocol(u *unit.Unit, a parley.Agent, protocol string) error {
 	if slices.Contains(a.Protocols, protocol) {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// troubledFor is how long a bridge that cannot look at its tree is given: what keeps it may go away at once.
-const troubledFor = 2 * time.Second
+// troubleGrace is how long a bridge that cannot look at its tree is given: what keeps it may go away at once.
+const troubleGrace = 2 * time.Second
 
 // AwaitBridge returns a bridge once its first look at its tree is over: every file that appears later is delivered. It returns
 // earlier, with a state that says so, when the time is up, when something keeps the bridge from looking, when the bridge is
@@ -25,7 +25,7 @@ func (s *Service) AwaitBridge(ctx context.Context, caller unit.Caller, id string
 			return view, err
 		}
 		if troubled == nil && view.Status.Trouble != "" {
-			troubled = time.After(troubledFor)
+			troubled = time.After(troubleGrace)
 		}
 		select {
 		case <-noted:

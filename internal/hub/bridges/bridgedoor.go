@@ -11,14 +11,14 @@ import (
 )
 
 // BridgeAt is the hub as a bridge uses it.
-func (s *Service) BridgeAt(caller unit.Caller) parley.BridgeHub { return bridgeDoor{s, caller} }
+func (s *Service) BridgeAt(caller unit.Caller) parley.BridgeHub { return bridgeAPI{s, caller} }
 
-type bridgeDoor struct {
+type bridgeAPI struct {
 	hub    *Service
 	caller unit.Caller
 }
 
-func (b bridgeDoor) Bridge(ctx context.Context, id string) (view parley.BridgeView, err error) {
+func (b bridgeAPI) Bridge(ctx context.Context, id string) (view parley.BridgeView, err error) {
 	err = b.hub.View(ctx, b.caller, unit.OpShowBridge, func(u *unit.Unit) error {
 		if view, err = trees.Bridge(u, id); err == nil {
 			view.Elsewhere, err = trees.Elsewhere(u, view.Bridge)
@@ -28,11 +28,11 @@ func (b bridgeDoor) Bridge(ctx context.Context, id string) (view parley.BridgeVi
 	return view, err
 }
 
-func (b bridgeDoor) Who(ctx context.Context) ([]parley.Presence, error) {
+func (b bridgeAPI) Who(ctx context.Context) ([]parley.Presence, error) {
 	return b.hub.roster.Who(ctx, b.caller)
 }
 
-func (b bridgeDoor) NoteBridge(ctx context.Context, id string, status parley.BridgeStatus) error {
+func (b bridgeAPI) NoteBridge(ctx context.Context, id string, status parley.BridgeStatus) error {
 	view, err := b.Bridge(ctx, id)
 	if err != nil {
 		return err
@@ -41,11 +41,11 @@ func (b bridgeDoor) NoteBridge(ctx context.Context, id string, status parley.Bri
 	if view.Reached || !status.Running || status.ScannedAt == nil {
 		return nil
 	}
-	return b.reached(ctx, id)
+	return b.markReached(ctx, id)
 }
 
-// reached keeps that a bridge has been at its tree.
-func (b bridgeDoor) reached(ctx context.Context, id string) error {
+// markReached keeps that a bridge has been at its tree.
+func (b bridgeAPI) markReached(ctx context.Context, id string) error {
 	return b.hub.Write(ctx, b.caller, unit.OpNoteBridge, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
 		if err != nil || view.Paused {
@@ -56,7 +56,7 @@ func (b bridgeDoor) reached(ctx context.Context, id string) error {
 	})
 }
 
-func (b bridgeDoor) Beat(ctx context.Context, id string, beats []parley.Beat) error {
+func (b bridgeAPI) Beat(ctx context.Context, id string, beats []parley.Beat) error {
 	return b.hub.View(ctx, b.caller, unit.OpBeat, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
 		if err != nil {
@@ -68,15 +68,15 @@ func (b bridgeDoor) Beat(ctx context.Context, id string, beats []parley.Beat) er
 				return err
 			}
 			if lives {
-				beat(u, a.ID, sign)
+				noteBeat(u, a.ID, sign)
 			}
 		}
 		return nil
 	})
 }
 
-// beat notes what a presence file says. One from the future counts from now on.
-func beat(u *unit.Unit, id string, beat parley.Beat) {
+// noteBeat notes what a presence file says. One from the future counts from now on.
+func noteBeat(u *unit.Unit, id string, beat parley.Beat) {
 	if beat.State == parley.Offline {
 		u.Core.Attendance.Left(id, u.Now)
 		return
@@ -89,10 +89,10 @@ func beat(u *unit.Unit, id string, beat parley.Beat) {
 	u.Core.Attendance.Works(id, beat.Substate == parley.Working)
 }
 
-// bridgeEvents is how many events are looked at for tasks that have changed.
-const bridgeEvents = 1000
+// eventsPerPage is how many events are looked at for tasks that have changed.
+const eventsPerPage = 1000
 
-func (b bridgeDoor) BridgeTasks(ctx context.Context, id string, after int64) (found parley.BridgeTasks, err error) {
+func (b bridgeAPI) BridgeTasks(ctx context.Context, id string, after int64) (found parley.BridgeTasks, err error) {
 	err = b.hub.View(ctx, b.caller, unit.OpListBridgeTasks, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
 		if err != nil {
@@ -111,20 +111,20 @@ func (b bridgeDoor) BridgeTasks(ctx context.Context, id string, after int64) (fo
 		} else {
 			found, err = tasksSince(u, after, newest)
 		}
-		found.Tasks = slices.DeleteFunc(found.Tasks, func(t parley.Task) bool { return !takesPart(view.Bridge, t) })
+		found.Tasks = slices.DeleteFunc(found.Tasks, func(t parley.Task) bool { return !concernsTree(view.Bridge, t) })
 		return err
 	})
 	return found, err
 }
 
-// takesPart says whether somebody of a tree has asked for a task, or is to do it.
-func takesPart(b parley.Bridge, t parley.Task) bool {
+// concernsTree says whether somebody of a tree has asked for a task, or is to do it.
+func concernsTree(b parley.Bridge, t parley.Task) bool {
 	return b.Speaks(t.Requester) || b.Speaks(t.Assignee) || b.QueueAgent != "" && t.Assignee == b.QueueAgent
 }
 
 func allTasks(u *unit.Unit) (all []parley.Task, err error) {
 	for after := ""; ; after = all[len(all)-1].ID {
-		page, err := u.Tasks().Scan(after, bridgeEvents)
+		page, err := u.Tasks().Scan(after, eventsPerPage)
 		if all = append(all, page...); err != nil || len(page) == 0 {
 			return all, err
 		}
@@ -150,9 +150,9 @@ func tasksSince(u *unit.Unit, after, newest int64) (found parley.BridgeTasks, er
 
 // eventsSince are the next events after a number, and how far they reach.
 func eventsSince(u *unit.Unit, after, newest int64) (events []parley.Event, found parley.BridgeTasks, err error) {
-	events, err = u.Log().Events(after, bridgeEvents)
+	events, err = u.Log().Events(after, eventsPerPage)
 	found.UpTo = max(after, newest)
-	if found.More = len(events) == bridgeEvents; found.More {
+	if found.More = len(events) == eventsPerPage; found.More {
 		found.UpTo = events[len(events)-1].Num
 	}
 	return events, found, err

@@ -23,14 +23,14 @@ func failedRuns(u *unit.Unit, b parley.Bridge, after, oldest, newest int64) (fou
 			return found, err
 		}
 		if e.Kind == parley.EventRun(parley.RunFailed) || e.Kind == parley.EventRun(parley.RunLost) {
-			found.FailedRuns, err = addFailed(u, b, found.FailedRuns, e)
+			found.FailedRuns, err = addFailedRun(u, b, found.FailedRuns, e)
 		}
 	}
 	return found, err
 }
 
-// addFailed adds the run that an event is about, if it was in a channel of a tree. One that is gone by now is left out.
-func addFailed(u *unit.Unit, b parley.Bridge, list []parley.FailedRun, e parley.Event) ([]parley.FailedRun, error) {
+// addFailedRun adds the run that an event is about, if it was in a channel of a tree. One that is gone by now is left out.
+func addFailedRun(u *unit.Unit, b parley.Bridge, list []parley.FailedRun, e parley.Event) ([]parley.FailedRun, error) {
 	var about struct{ Run, Conversation string }
 	if json.Unmarshal(e.Data, &about) != nil {
 		return list, nil
@@ -43,14 +43,14 @@ func addFailed(u *unit.Unit, b parley.Bridge, list []parley.FailedRun, e parley.
 	if err != nil {
 		return list, unit.IgnoreNotFound(err)
 	}
-	name, err := wokenBy(u, b, r)
+	name, err := triggerName(u, b, r)
 	return append(list, parley.FailedRun{
 		Run: r.ShortName(), Agent: r.Agent, Channel: c.Name, Attempt: r.Attempt, At: e.At, Name: name, Error: r.Failure,
 	}), err
 }
 
-// wokenBy is the name, in a tree, of the newest document there that has woken a run, or nothing.
-func wokenBy(u *unit.Unit, b parley.Bridge, r parley.Run) (string, error) {
+// triggerName is the name, in a tree, of the newest document there that has woken a run, or nothing.
+func triggerName(u *unit.Unit, b parley.Bridge, r parley.Run) (string, error) {
 	for _, id := range slices.Backward(r.Triggers) {
 		file, err := u.Bridges().Came(b.ID, id)
 		if err == nil {

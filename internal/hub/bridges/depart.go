@@ -16,18 +16,18 @@ import (
 const (
 	defaultDepartures = 100
 	mostDepartures    = 500
-	longestDeparture  = 50 * time.Second // that is waited for
+	longestWait       = 50 * time.Second // that is waited for
 )
 
 // Departures returns what is to be written into the tree of a bridge, or with q.Written what was written and is not known
 // to be gone. What is returned and not reported on is returned again, under the same name.
-func (b bridgeDoor) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
+func (b bridgeAPI) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
 	after, err := checkDepartures(&q)
 	if err != nil {
 		return nil, err
 	}
 	if q.Written {
-		return written(ctx, b.hub.Core, b.caller, id, after, q.Limit)
+		return writtenDepartures(ctx, b.hub.Core, b.caller, id, after, q.Limit)
 	}
 	return awaitDepartures(ctx, b.hub.Core, b.caller, departures.Departing{Id: id, Query: q, After: after})
 }
@@ -37,7 +37,7 @@ func checkDepartures(q *parley.DepartureQuery) (after int64, err error) {
 	if q.Wait < 0 {
 		return 0, parley.Errorf(parley.BadInput, "the wait is %s", q.Wait).Suggest("wait 0s or longer")
 	}
-	q.Limit, q.Wait = unit.Clamp(q.Limit, defaultDepartures, mostDepartures), min(q.Wait, longestDeparture)
+	q.Limit, q.Wait = unit.Clamp(q.Limit, defaultDepartures, mostDepartures), min(q.Wait, longestWait)
 	if q.After == "" {
 		return 0, nil
 	}
@@ -54,7 +54,7 @@ func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 	end := time.NewTimer(d.Query.Wait)
 	defer end.Stop()
 	for {
-		list, err := depart(ctx, core, caller, d)
+		list, err := listDepartures(ctx, core, caller, d)
 		if err != nil || len(list) > 0 || d.Query.Wait == 0 {
 			return list, err
 		}
@@ -91,8 +91,8 @@ func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 	return sign, leave, err
 }
 
-// depart looks what is to depart, and writes only where there is something to write.
-func depart(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
+// listDepartures looks what is to depart, and writes only where there is something to write.
+func listDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
 	for {
 		var seen departures.Departing
 		look := func(writes bool) func(*unit.Unit) error {
@@ -111,8 +111,8 @@ func depart(ctx context.Context, core *unit.Core, caller unit.Caller, d departur
 	}
 }
 
-// written are departures whose files are in place, as far as is known.
-func written(ctx context.Context, core *unit.Core, caller unit.Caller, id string, after int64, limit int) (list []parley.Departure, err error) {
+// writtenDepartures are departures whose files are in place, as far as is known.
+func writtenDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, id string, after int64, limit int) (list []parley.Departure, err error) {
 	err = core.View(ctx, caller, unit.OpListDepartures, func(u *unit.Unit) error {
 		if _, err := trees.Bridge(u, id); err != nil {
 			return err

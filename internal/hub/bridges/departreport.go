@@ -11,7 +11,7 @@ import (
 )
 
 // Report tells what became of departures. What has come further already stays as it is.
-func (b bridgeDoor) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
+func (b bridgeAPI) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
 	for part := range slices.Chunk(reports, mostDepartures) {
 		err := b.hub.Write(ctx, b.caller, unit.OpReportDepartures, func(u *unit.Unit) error {
 			view, err := trees.Bridge(u, id)
