@@ -17,33 +17,33 @@ const documentSize = 6*256<<10 + 64<<10
 
 // agentOS lays out a tree of channels (S0). Its files are never moved, changed or deleted.
 type agentOS struct {
-	kit
+	layoutBase
 	beginning *beginning
 	presence  presence
 	runs      runLog
-	strange   map[string]bool // directories that a line was said about
+	skipped   map[string]bool // directories that a line was said about
 }
 
-func newAgentOS(k kit) *agentOS {
-	return &agentOS{kit: k, runs: runLog{kit: k}, strange: map[string]bool{}, presence: presence{
-		kit: k, written: map[string]shown{}, heard: map[string]heartbeat{}, told: map[string]mark{}, partial: map[string]unfinished{}, haunts: haunts{last: map[string]string{}},
+func newAgentOS(k layoutBase) *agentOS {
+	return &agentOS{layoutBase: k, runs: runLog{layoutBase: k}, skipped: map[string]bool{}, presence: presence{
+		layoutBase: k, written: map[string]writtenSignal{}, heartbeats: map[string]heartbeat{}, warned: map[string]mark{}, partial: map[string]unfinished{}, places: agentChannels{last: map[string]string{}},
 	}}
 }
 
 func (a *agentOS) logFile() string { return "logs/parley.log" }
 
 // inlets are the channels that are mapped and there, with why some are not. What lies in them when they are first seen is history.
-func (a *agentOS) inlets(w world) ([]inlet, error) {
+func (a *agentOS) inlets(w bridgeView) ([]inlet, error) {
 	channels, failed := a.channels(w)
 	if len(channels) == 0 && failed != nil {
 		return nil, failed
 	}
 	channels, closed, err := a.listable(channels)
 	failed = errors.Join(failed, err)
-	if a.beginning, err = begin(a.tree, a.beginning, w.bridge, channels, closed); err != nil {
+	if a.beginning, err = loadBeginning(a.tree, a.beginning, w.bridge, channels, closed); err != nil {
 		return nil, err
 	}
-	a.presence.haunts.there = channels
+	a.presence.places.directories = channels
 	var found []inlet
 	for _, c := range channels {
 		found = append(found, inlet{path: "channels/" + c, channel: c, byName: true, fixed: true, limit: documentSize})
@@ -53,11 +53,11 @@ func (a *agentOS) inlets(w world) ([]inlet, error) {
 
 // channels are the directories that are mapped, or all that may be channels. Mapped ones are made where they are missing; one that
 // cannot be used keeps the others from nothing.
-func (a *agentOS) channels(w world) (names []string, err error) {
+func (a *agentOS) channels(w bridgeView) (names []string, err error) {
 	for _, c := range w.bridge.Channels {
-		if made := a.tree.inMade("channels/"+c, func(*folder) error { return nil }); made != nil {
+		if made := a.tree.inMadeFolder("channels/"+c, func(*folder) error { return nil }); made != nil {
 			err = errors.Join(err, made)
-			a.leaveLink(c)
+			a.skipLink(c)
 		} else {
 			names = append(names, c)
 		}
@@ -72,11 +72,11 @@ func (a *agentOS) channels(w world) (names []string, err error) {
 // read.
 func (a *agentOS) listable(channels []string) (open, closed []string, err error) {
 	for _, c := range channels {
-		if a.beginning != nil && len(a.beginning.lacking([]string{c})) == 0 {
+		if a.beginning != nil && len(a.beginning.withoutStart([]string{c})) == 0 {
 			open = append(open, c)
 			continue
 		}
-		failed := a.tree.in("channels/"+c, func(f *folder) error {
+		failed := a.tree.inFolder("channels/"+c, func(f *folder) error {
 			return f.list(func(names []string) error {
 				if len(names) > 0 {
 					return errEnough
@@ -99,41 +99,41 @@ var errEnough = errors.New("enough was listed")
 func (a *agentOS) allChannels() ([]string, error) {
 	var names []string
 	var links []string
-	err := a.tree.in("channels", func(f *folder) (err error) {
+	err := a.tree.inFolder("channels", func(f *folder) (err error) {
 		names, links, err = f.foldersAndLinks()
 		return err
 	})
 	for _, name := range links {
-		a.leaveLink(name)
+		a.skipLink(name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, a.leave)
+	names = slices.DeleteFunc(names, a.skipFolder)
 	slices.Sort(names)
 	return names, nil
 }
 
-// leave says, once, that a directory cannot be a channel. One that is hidden is not meant as one.
-func (a *agentOS) leave(name string) bool {
+// skipFolder says, once, that a directory cannot be a channel. One that is hidden is not meant as one.
+func (a *agentOS) skipFolder(name string) bool {
 	if parley.CheckKnownChannelName(name) == nil {
 		return false
 	}
-	if !strings.HasPrefix(name, ".") && !a.strange[name] {
-		a.strange[name] = true
+	if !strings.HasPrefix(name, ".") && !a.skipped[name] {
+		a.skipped[name] = true
 		a.say("WARN: channels/%s is left alone: the name of a channel is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or digit", name)
 	}
 	return true
 }
 
-// leaveLink says, once for each link, that a channel is a symbolic link. Nothing is read through one.
-func (a *agentOS) leaveLink(name string) {
+// skipLink says, once for each link, that a channel is a symbolic link. Nothing is read through one.
+func (a *agentOS) skipLink(name string) {
 	info, err := a.tree.root.Lstat("channels/" + name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || strings.HasPrefix(name, ".") {
 		return
 	}
-	if key := name + info.ModTime().String(); !a.strange[key] {
-		a.strange[key] = true
+	if key := name + info.ModTime().String(); !a.skipped[key] {
+		a.skipped[key] = true
 		a.say("WARN: channels/%s is a symbolic link and is left alone: make it a directory", name)
 	}
 }
@@ -144,8 +144,8 @@ func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
 		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+": the directory counts, which is "+in.channel)
 	}
 	arrival.Channel = in.channel
-	if arrival.History = a.beginning.history(in.channel, f, arrival.At); !arrival.History {
-		a.presence.haunts.met(arrival.To, in.channel)
+	if arrival.History = a.beginning.isHistory(in.channel, f, arrival.At); !arrival.History {
+		a.presence.places.note(arrival.To, in.channel)
 	}
 	return nil
 }
@@ -161,17 +161,17 @@ func (a *agentOS) place(d parley.Departure) string { return "channels/" + d.Chan
 func (a *agentOS) before(context.Context, parley.Departure) error { return nil }
 
 func (a *agentOS) after(_ context.Context, d parley.Departure) error {
-	a.presence.haunts.met(d.Message.From, d.Channel)
+	a.presence.places.note(d.Message.From, d.Channel)
 	return nil
 }
 
 // taken never holds: that it is in place settles it.
 func (a *agentOS) taken(parley.Departure) (bool, error) { return false, nil }
 
-func (a *agentOS) tick(ctx context.Context, w world) error {
-	return errors.Join(a.presence.hear(ctx, w), a.presence.show(w), a.runs.write(ctx, w.bridge, a.presence.haunts.there))
+func (a *agentOS) tick(ctx context.Context, w bridgeView) error {
+	return errors.Join(a.presence.reportPresence(ctx, w), a.presence.writePresence(w), a.runs.write(ctx, w.bridge, a.presence.places.directories))
 }
 
 func (a *agentOS) watched() []string { return []string{"channels", presenceDir} }
 
-func (a *agentOS) stop(_ context.Context, w world) error { return a.presence.leave(w) }
+func (a *agentOS) stop(_ context.Context, w bridgeView) error { return a.presence.writeOffline(w) }

@@ -23,8 +23,8 @@ const (
 
 const clawLimit = 1 << 20 // bytes of a document
 
-// nobodys are folders in the root that are no agent's.
-var nobodys = []string{inboxFolder, processedFolder, tasksFolder, sharedFolder, own}
+// reservedFolders are folders in the root that are no agent's.
+var reservedFolders = []string{inboxFolder, processedFolder, tasksFolder, sharedFolder, ownFolder}
 
 // blackboard is the layout of S1. What the hub takes from an inbox it moves to processed/.
 type blackboard struct {
@@ -32,24 +32,24 @@ type blackboard struct {
 	shown int64 // how far the order is mirrored in tasks/
 }
 
-func newBlackboard(k kit) layout {
+func newBlackboard(k layoutBase) layout {
 	return &blackboard{inboxes: inboxes{
-		kit: k, dialect: dialect.ClawOS, limit: clawLimit, all: "broadcast", strange: map[string]bool{},
-		at: func(folder string) string { return path.Join(folder, inboxFolder) },
+		layoutBase: k, dialect: dialect.ClawOS, limit: clawLimit, all: "broadcast", skipped: map[string]bool{},
+		inboxOf: func(folder string) string { return path.Join(folder, inboxFolder) },
 	}}
 }
 
-func (l *blackboard) logFile() string { return path.Join(own, "bridge.log") }
+func (l *blackboard) logFile() string { return path.Join(ownFolder, "bridge.log") }
 
 // inlets are the queue, which is nobody's and so the hub's, and the inboxes.
-func (l *blackboard) inlets(w world) ([]inlet, error) {
+func (l *blackboard) inlets(w bridgeView) ([]inlet, error) {
 	folders, err := l.tree.folders("")
-	folders = slices.DeleteFunc(folders, func(name string) bool { return slices.Contains(nobodys, name) })
+	folders = slices.DeleteFunc(folders, func(name string) bool { return slices.Contains(reservedFolders, name) })
 	if err != nil {
 		return nil, err
 	}
 	queue := inlet{path: inboxFolder, queue: true, consume: true, limit: l.limit}
-	return append([]inlet{queue}, l.among(w, folders)...), nil
+	return append([]inlet{queue}, l.inboxesIn(w, folders)...), nil
 }
 
 // complete makes what is in the queue a request for nobody, unless it names somebody else than whom these are for.
@@ -57,7 +57,7 @@ func (l *blackboard) complete(in inlet, f file, a *parley.Arrival) error {
 	if !in.queue {
 		return l.inboxes.complete(in, f, a)
 	}
-	w := l.known()
+	w := l.lastView()
 	a.Queue = a.To == w.bridge.QueueAgent || a.To != parley.All && !w.knows(a.To)
 	return nil
 }
@@ -89,11 +89,11 @@ func (l *blackboard) taken(d parley.Departure) (bool, error) {
 	if gone || err != nil {
 		return gone, err
 	}
-	return l.tree.holds(processed(l.place(d)), d.Name+".json")
+	return l.tree.has(processed(l.place(d)), d.Name+".json")
 }
 
 // tick shows the tasks that have changed. What cannot be written is tried again, and keeps nothing else from it.
-func (l *blackboard) tick(ctx context.Context, _ world) error {
+func (l *blackboard) tick(ctx context.Context, _ bridgeView) error {
 	for {
 		page, err := l.hub.BridgeTasks(ctx, l.id, l.shown)
 		if err != nil {
@@ -117,7 +117,7 @@ func (l *blackboard) show(t parley.Task) error {
 	if err != nil {
 		return err
 	}
-	return l.tree.inMade(tasksFolder, func(f *folder) error {
+	return l.tree.inMadeFolder(tasksFolder, func(f *folder) error {
 		name := t.ID + ".json"
 		if there, err := f.read(name, l.limit); err == nil && bytes.Equal(there.raw, append(raw, '\n')) {
 			return nil
@@ -128,4 +128,4 @@ func (l *blackboard) show(t parley.Task) error {
 
 func (l *blackboard) watched() []string { return nil }
 
-func (l *blackboard) stop(context.Context, world) error { return nil }
+func (l *blackboard) stop(context.Context, bridgeView) error { return nil }

@@ -51,14 +51,14 @@ func Run(ctx context.Context, o Options) error {
 		t, err := openNext(view.Root, last, view.Reached)
 		if err == nil {
 			last, err = t, o.join(ctx, view.Bridge, t)
-		} else if last == nil && !errors.Is(err, errAstray) {
+		} else if last == nil && !errors.Is(err, errTreeMoved) {
 			return parley.Errorf(parley.Unavailable, "the tree of the bridge %s cannot be opened: %w", o.ID, err).
 				Suggest("see that the directory is there and that this user may read it")
 		}
 		if errors.Is(err, errLockLost) {
 			return o.untilPaused(ctx, view.ID)
 		}
-		if !errors.Is(err, errAstray) {
+		if !errors.Is(err, errTreeMoved) {
 			return err
 		}
 		_ = o.Hub.NoteBridge(ctx, o.ID, parley.BridgeStatus{Running: true, Trouble: oneLine(err.Error())}) // it is only for people
@@ -116,15 +116,15 @@ func (e *engine) run(ctx context.Context) (err error) {
 	})
 	both.Go(func() { e.export(ctx) })
 	both.Wait()
-	e.end(ctx)
+	e.markStopped(ctx)
 	return err
 }
 
-// end leaves the tree as one that nobody is at.
-func (e *engine) end(ctx context.Context) {
+// markStopped leaves the tree as one that nobody is at.
+func (e *engine) markStopped(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
-	if err := e.layout.stop(ctx, e.world); err != nil && !errors.Is(err, errLockLost) {
+	if err := e.layout.stop(ctx, e.view); err != nil && !errors.Is(err, errLockLost) {
 		e.say("stopped with trouble: %v", err)
 	}
 	status := e.status.view()

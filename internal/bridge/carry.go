@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// still says errReplaced if a name does not mean the file that was found.
-func (f *folder) still(name string, found file) error {
+// checkUnchanged says errReplaced if a name does not mean the file that was found.
+func (f *folder) checkUnchanged(name string, found file) error {
 	now, err := f.stat(name)
 	if err != nil || found.info == nil {
 		return err
@@ -21,7 +21,7 @@ func (f *folder) still(name string, found file) error {
 
 // rename moves a file into another folder. Both are held open: no link can come in between.
 func (f *folder) rename(name string, to *folder, as string) error {
-	if err := errors.Join(single(name), single(as)); err != nil {
+	if err := errors.Join(checkName(name), checkName(as)); err != nil {
 		return err
 	}
 	from, err := f.root.Open(".")
@@ -42,7 +42,7 @@ func (f *folder) rename(name string, to *folder, as string) error {
 
 // putBack returns a file that was moved by mistake, unless its name is in use again.
 func (f *folder) putBack(name string, to *folder, as string) error {
-	if taken, err := to.holds(as); taken || err != nil {
+	if taken, err := to.has(as); taken || err != nil {
 		return err
 	}
 	return f.rename(name, to, as)

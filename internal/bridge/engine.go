@@ -20,38 +20,38 @@ import (
 // engine is what all layouts have in common.
 type engine struct {
 	Options
-	kit
-	layout  layout
-	dialect dialect.Dialect
-	world   world // of the poller
-	queues  map[string]*queue
-	turn    []string // whose turn it is among the queues
-	status  status
-	wake    waker
+	layoutBase
+	layout     layout
+	dialect    dialect.Dialect
+	view       bridgeView // of the poller
+	queues     map[string]*queue
+	nextQueues []string // whose turn it is among the queues
+	status     status
+	wake       changeSet
 
 	announced bool // the hub has heard that the first look is over
 
-	mu       sync.Mutex
-	channels []string        // that are there, for what departs; nil: nobody has looked yet
-	here     context.Context // ends when they change
-	leave    context.CancelFunc
-	written  map[string]letter // by path: what is there of what has departed
+	mu              sync.Mutex
+	channels        []string        // that are there, for what departs; nil: nobody has looked yet
+	channelsContext context.Context // ends when they change
+	channelsChanged context.CancelFunc
+	written         map[string]writtenFile // by path: what is there of what has departed
 }
 
 func newEngine(o Options, b parley.Bridge, t *tree, ahead time.Duration) *engine {
 	e := &engine{
-		Options: o, dialect: dialect.Of(b.Layout), world: world{bridge: b}, queues: map[string]*queue{},
-		wake: waker{up: make(chan struct{}, 1), changed: map[string]bool{}}, written: map[string]letter{},
+		Options: o, dialect: dialect.Of(b.Layout), view: bridgeView{bridge: b}, queues: map[string]*queue{},
+		wake: changeSet{signal: make(chan struct{}, 1), changed: map[string]bool{}}, written: map[string]writtenFile{},
 	}
 	e.status.added = b.CreatedAt
-	e.here, e.leave = context.WithCancel(context.Background())
-	e.kit = kit{tree: t, hub: o.Hub, id: b.ID, now: time.Now, ahead: ahead, say: e.tell, evicted: e.evict}
-	e.layout = newLayout(b.Layout, e.kit)
+	e.channelsContext, e.channelsChanged = context.WithCancel(context.Background())
+	e.layoutBase = layoutBase{tree: t, hub: o.Hub, id: b.ID, now: time.Now, ahead: ahead, say: e.logLine, evicted: e.evict}
+	e.layout = newLayout(b.Layout, e.layoutBase)
 	return e
 }
 
 // newLayout makes the layout that a bridge has.
-func newLayout(l parley.Layout, k kit) layout {
+func newLayout(l parley.Layout, k layoutBase) layout {
 	switch l {
 	case parley.LayoutAgentOS:
 		return newAgentOS(k)
@@ -76,13 +76,13 @@ func (e *engine) poll(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-			e.wake.all()
-		case <-e.wake.up:
+			e.wake.markAll()
+		case <-e.wake.signal:
 		}
-		switch err := e.look(ctx, watching); {
+		switch err := e.takeChanges(ctx, watching); {
 		case errors.Is(err, errEnded):
 			return nil
-		case errors.Is(err, errAstray), errors.Is(err, errLockLost):
+		case errors.Is(err, errTreeMoved), errors.Is(err, errLockLost):
 			return err
 		case e.status.trouble("hub", err):
 			if wait == 0 && ctx.Err() == nil {
@@ -102,37 +102,37 @@ func (e *engine) poll(ctx context.Context) error {
 
 var errEnded = errors.New("the bridge has ended")
 
-// look takes what is new where something has changed, or everywhere. Between the parts of a long import the rest goes on.
-func (e *engine) look(ctx context.Context, watching *watcher) error {
+// takeChanges takes what is new where something has changed, or everywhere. Between the parts of a long import the rest goes on.
+func (e *engine) takeChanges(ctx context.Context, watching *watcher) error {
 	changed, everywhere := e.wake.take()
 	for folder := range changed {
 		everywhere = everywhere || e.queues[folder] == nil // a new one, or one with something else than documents
 	}
 	for more := true; more; everywhere = true {
 		if everywhere {
-			if err := e.around(ctx, watching); err != nil {
+			if err := e.lookAround(ctx, watching); err != nil {
 				return err
 			}
 			if err := e.announce(ctx); err != nil {
 				return err
 			}
 		}
-		e.freshen(changed, everywhere)
+		e.markForListing(changed, everywhere)
 		var err error
-		if more, err = e.takeIn(ctx); err != nil {
+		if more, err = e.importDocuments(ctx); err != nil {
 			return err
 		}
-		if err := e.note(ctx); err != nil {
+		if err := e.reportStatus(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeIn reads documents until none waits, or until it is time to look around again.
-func (e *engine) takeIn(ctx context.Context) (more bool, err error) {
+// importDocuments reads documents until none waits, or until it is time to look around again.
+func (e *engine) importDocuments(ctx context.Context) (more bool, err error) {
 	for last := time.Now(); time.Since(last) < e.Poll; {
-		more, err = e.round(ctx)
+		more, err = e.importRound(ctx)
 		e.progress()
 		if err != nil || !more {
 			return false, err
@@ -143,10 +143,10 @@ func (e *engine) takeIn(ctx context.Context) (more bool, err error) {
 
 // announce tells the hub, once, that the first look is over. It does not wait for what that look has found to be imported.
 func (e *engine) announce(ctx context.Context) error {
-	if e.announced || !e.status.found.Load() {
+	if e.announced || !e.status.firstLookDone.Load() {
 		return nil
 	}
-	if err := e.note(ctx); err != nil {
+	if err := e.reportStatus(ctx); err != nil {
 		return err
 	}
 	if e.announced = true; e.Options.Looked != nil {
@@ -155,33 +155,33 @@ func (e *engine) announce(ctx context.Context) error {
 	return nil
 }
 
-// around is what is done at each poll besides reading documents.
-func (e *engine) around(ctx context.Context, watching *watcher) error {
+// lookAround is what is done at each poll besides reading documents.
+func (e *engine) lookAround(ctx context.Context, watching *watcher) error {
 	if err := e.refresh(ctx); err != nil {
 		return err
 	}
-	if err := e.tree.astray(); err != nil {
+	if err := e.tree.checkInPlace(); err != nil {
 		return err
 	}
-	if err := e.tree.held(); err != nil {
+	if err := e.tree.checkLock(); err != nil {
 		return err
 	}
-	e.status.trouble("written", e.lookAfter(ctx)) // before anything departs, which may evict what an earlier process wrote
-	inlets, err := e.layout.inlets(e.world)
+	e.status.trouble("written", e.reportTaken(ctx)) // before anything departs, which may evict what an earlier process wrote
+	inlets, err := e.layout.inlets(e.view)
 	if e.status.trouble("tree", err) && len(inlets) == 0 {
 		return nil
 	}
-	e.open(inlets)
-	e.status.found.Store(true)
-	watching.follow(e.world.bridge.Root, slices.AppendSeq(e.layout.watched(), maps.Keys(e.queues)))
-	e.status.trouble("mirror", e.layout.tick(ctx, e.world))
+	e.openInlets(inlets)
+	e.status.firstLookDone.Store(true)
+	watching.follow(e.view.bridge.Root, slices.AppendSeq(e.layout.watched(), maps.Keys(e.queues)))
+	e.status.trouble("mirror", e.layout.tick(ctx, e.view))
 	return nil
 }
 
 // refresh asks the hub how things are. It ends a bridge that is removed or paused.
 func (e *engine) refresh(ctx context.Context) error {
 	view, err := e.hub.Bridge(ctx, e.id)
-	another := !view.CreatedAt.Equal(e.world.bridge.CreatedAt) // it was removed, and its id is in use again
+	another := !view.CreatedAt.Equal(e.view.bridge.CreatedAt) // it was removed, and its id is in use again
 	if parley.CodeOf(err) == parley.BadInput || err == nil && (view.Paused || another) {
 		return errEnded
 	}
@@ -192,28 +192,28 @@ func (e *engine) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.world = newWorld(view, who)
+	e.view = newBridgeView(view, who)
 	return nil
 }
 
-func newWorld(b parley.BridgeView, who []parley.Presence) world {
-	w := world{bridge: b.Bridge, who: who, lives: map[string]bool{}, own: map[string]bool{}}
+func newBridgeView(b parley.BridgeView, who []parley.Presence) bridgeView {
+	w := bridgeView{bridge: b.Bridge, who: who, inTree: map[string]bool{}, ofHub: map[string]bool{}}
 	for _, p := range who {
 		switch {
 		case p.Runtime != parley.RuntimeBridge || slices.Contains(b.Elsewhere, p.ID):
-			w.own[p.ID] = true
+			w.ofHub[p.ID] = true
 		case slices.Contains(b.Agents, p.ID):
-			w.lives[p.ID] = true
+			w.inTree[p.ID] = true
 		}
 	}
 	return w
 }
 
-// open takes the inlets that there are now. What was read of those that stay is kept.
-func (e *engine) open(inlets []inlet) {
+// openInlets takes the inlets that there are now. What was read of those that stay is kept.
+func (e *engine) openInlets(inlets []inlet) {
 	kept := map[string]*queue{}
 	channels := []string{}
-	e.turn = e.turn[:0]
+	e.nextQueues = e.nextQueues[:0]
 	for _, in := range inlets {
 		q := e.queues[in.path]
 		if q == nil {
@@ -221,7 +221,7 @@ func (e *engine) open(inlets []inlet) {
 		}
 		q.inlet = in
 		kept[in.path] = q
-		e.turn = append(e.turn, in.path)
+		e.nextQueues = append(e.nextQueues, in.path)
 		if in.channel != "" {
 			channels = append(channels, in.channel)
 		}
@@ -241,15 +241,15 @@ func (e *engine) setChannels(channels []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.channels == nil || !slices.Equal(channels, e.channels) {
-		e.leave()
+		e.channelsChanged()
 		e.channels = channels
-		e.here, e.leave = context.WithCancel(context.Background())
+		e.channelsContext, e.channelsChanged = context.WithCancel(context.Background())
 	}
 }
 
-// note tells the hub how the bridge gets on.
-func (e *engine) note(ctx context.Context) error {
-	return e.hub.NoteBridge(ctx, e.id, e.status.looked(e.waiting()))
+// reportStatus tells the hub how the bridge gets on.
+func (e *engine) reportStatus(ctx context.Context) error {
+	return e.hub.NoteBridge(ctx, e.id, e.status.noteLook(e.pendingFiles()))
 }
 
 // levelOf takes apart a line as it stands in the log of a tree: how bad it is, and what it says.
@@ -262,17 +262,17 @@ func levelOf(line string) (slog.Level, string) {
 	return slog.LevelInfo, line
 }
 
-// tell writes a line for people.
-func (e *engine) tell(format string, args ...any) {
+// logLine writes a line for people.
+func (e *engine) logLine(format string, args ...any) {
 	line := oneLine(fmt.Sprintf(format, args...))
 	level, said := levelOf(line)
 	e.Log.Log(context.Background(), level, said, slog.String("bridge", e.id))
-	e.status.trouble("log", e.appendLog(e.layout.logFile(), time.Now().UTC().Format(stamp)+" "+line))
+	e.status.trouble("log", e.appendLog(e.layout.logFile(), time.Now().UTC().Format(timeFormat)+" "+line))
 }
 
 // appendLog adds a line to a log of the tree, which is made where it is missing.
 func (e *engine) appendLog(at, line string) error {
-	return e.tree.inMade(path.Dir(at), func(f *folder) error { return f.appendLine(path.Base(at), line) })
+	return e.tree.inMadeFolder(path.Dir(at), func(f *folder) error { return f.appendLine(path.Base(at), line) })
 }
 
 // backoff is a pause that grows with each failure.

@@ -16,14 +16,14 @@ import (
 
 const longWait = 20 * time.Second
 
-// letter is a file that a departure has become.
-type letter struct {
+// writtenFile is a file that a departure has become.
+type writtenFile struct {
 	id string    // of the departure
 	at time.Time // when it was written; none: before
 }
 
-// stuck is when departures that could not be written are tried again.
-type stuck map[string]retry
+// retries is when departures that could not be written are tried again.
+type retries map[string]retry
 
 type retry struct {
 	at   time.Time
@@ -32,7 +32,7 @@ type retry struct {
 
 // export writes what departs until ctx is done.
 func (e *engine) export(ctx context.Context) {
-	waiting := stuck{}
+	waiting := retries{}
 	after := "" // what cannot be written at present is passed over, so that the rest goes on
 	for wait := backoff(0); ctx.Err() == nil; {
 		list, err := e.departures(ctx, after)
@@ -44,7 +44,7 @@ func (e *engine) export(ctx context.Context) {
 		wait = 0
 		idle := !e.depart(ctx, list, waiting)
 		if after == "" && len(list) < batch {
-			waiting.keep(list)
+			waiting.keepOnly(list)
 		}
 		switch {
 		case idle && len(list) == batch:
@@ -70,7 +70,7 @@ func pause(ctx context.Context, d time.Duration) {
 // departures waits for what is to be written.
 func (e *engine) departures(ctx context.Context, after string) ([]parley.Departure, error) {
 	e.mu.Lock()
-	channels, here := e.channels, e.here
+	channels, here := e.channels, e.channelsContext
 	e.mu.Unlock()
 	if channels == nil { // the tree was not looked at yet
 		select {
@@ -94,15 +94,15 @@ func (e *engine) departures(ctx context.Context, after string) ([]parley.Departu
 }
 
 // depart writes what it can. False: there was nothing that could be done.
-func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting stuck) bool {
+func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting retries) bool {
 	var reports []parley.DepartureReport
 	for _, d := range list {
-		if waiting.holds(d.ID, e.now()) {
+		if waiting.tooEarly(d.ID, e.now()) {
 			continue
 		}
 		report, err := e.write(ctx, d)
 		if err != nil {
-			waiting.again(d.ID, e.now())
+			waiting.delay(d.ID, e.now())
 			e.status.trouble("writing", err)
 			continue
 		}
@@ -118,27 +118,27 @@ func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting st
 	err := e.hub.Report(ctx, e.id, reports)
 	if err != nil {
 		for _, r := range reports {
-			waiting.again(r.ID, e.now())
+			waiting.delay(r.ID, e.now())
 		}
 	}
 	return !e.status.trouble("reports", err)
 }
 
-// holds says whether it is too early to try a departure again.
-func (s stuck) holds(id string, now time.Time) bool {
+// tooEarly says whether it is too early to try a departure again.
+func (s retries) tooEarly(id string, now time.Time) bool {
 	r, ok := s[id]
 	return ok && now.Before(r.at)
 }
 
-// keep forgets all but what is still to depart.
-func (s stuck) keep(list []parley.Departure) {
+// keepOnly forgets all but what is still to depart.
+func (s retries) keepOnly(list []parley.Departure) {
 	maps.DeleteFunc(s, func(id string, _ retry) bool {
 		return !slices.ContainsFunc(list, func(d parley.Departure) bool { return d.ID == id })
 	})
 }
 
-// again has a departure tried later.
-func (s stuck) again(id string, now time.Time) {
+// delay has a departure tried later.
+func (s retries) delay(id string, now time.Time) {
 	r := s[id]
 	r.wait.grow(filePause)
 	r.at = now.Add(time.Duration(r.wait))
@@ -149,7 +149,7 @@ func (s stuck) again(id string, now time.Time) {
 func (e *engine) write(ctx context.Context, d parley.Departure) (parley.DepartureReport, error) {
 	raw, err := e.layout.encode(d)
 	if err == nil {
-		err = e.place(ctx, d, raw)
+		err = e.putDocument(ctx, d, raw)
 	}
 	if why := refusal(err); why != nil {
 		e.say("ERROR: %s cannot be written: %s", d.Name, why.Message)
@@ -162,10 +162,10 @@ func (e *engine) write(ctx context.Context, d parley.Departure) (parley.Departur
 	return parley.DepartureReport{ID: d.ID, State: parley.DepartureWritten}, nil
 }
 
-// place puts a document where it belongs.
-func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) error {
+// putDocument puts a document where it belongs.
+func (e *engine) putDocument(ctx context.Context, d parley.Departure, raw []byte) error {
 	dir, name := e.layout.place(d), d.Name+".json"
-	err := e.tree.inMade(dir, func(f *folder) error {
+	err := e.tree.inMadeFolder(dir, func(f *folder) error {
 		_, err := f.stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = e.layout.before(ctx, d)
@@ -173,7 +173,7 @@ func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) erro
 		if err != nil {
 			return err
 		}
-		if err := f.write(name, raw); err == nil || !e.wrote(f, name, raw) {
+		if err := f.write(name, raw); err == nil || !e.isSameMessage(f, name, raw) {
 			return err
 		}
 		return f.sync()
@@ -181,18 +181,18 @@ func (e *engine) place(ctx context.Context, d parley.Departure, raw []byte) erro
 	if err != nil {
 		return err
 	}
-	if err := e.tree.astray(); err != nil { // nobody finds it there
+	if err := e.tree.checkInPlace(); err != nil { // nobody finds it there
 		return err
 	}
 	e.mu.Lock()
-	e.written[path.Join(dir, name)] = letter{d.ID, e.now()}
+	e.written[path.Join(dir, name)] = writtenFile{d.ID, e.now()}
 	e.mu.Unlock()
 	return e.layout.after(ctx, d)
 }
 
-// wrote says whether the file of a name is the same message, which was written before and would be told otherwise by now: somebody
+// isSameMessage says whether the file of a name is the same message, which was written before and would be told otherwise by now: somebody
 // got a tier, or a task has gone on.
-func (e *engine) wrote(f *folder, name string, raw []byte) bool {
+func (e *engine) isSameMessage(f *folder, name string, raw []byte) bool {
 	there, err := f.read(name, documentSize)
 	if err != nil {
 		return false
@@ -205,33 +205,33 @@ func (e *engine) wrote(f *folder, name string, raw []byte) bool {
 	return err == nil && was.Name == is.Name && was.From == is.From && was.At.Equal(is.At)
 }
 
-// lookAfter looks at what was written and tells the hub what was taken since. Where that cannot be seen, the rest is told.
-func (e *engine) lookAfter(ctx context.Context) error {
-	there := map[string]letter{}
+// reportTaken looks at what was written and tells the hub what was taken since. Where that cannot be seen, the rest is told.
+func (e *engine) reportTaken(ctx context.Context) error {
+	there := map[string]writtenFile{}
 	var hidden error
 	for after := ""; ; {
-		list, err := e.hub.Departures(ctx, e.id, parley.DepartureQuery{Written: true, After: after, Limit: asked})
+		list, err := e.hub.Departures(ctx, e.id, parley.DepartureQuery{Written: true, After: after, Limit: askedAtOnce})
 		if err != nil {
 			return err
 		}
-		reports, err := e.seen(list, there)
+		reports, err := e.takenDepartures(list, there)
 		hidden = cmp.Or(hidden, err)
 		if len(reports) > 0 {
 			if err := e.hub.Report(ctx, e.id, reports); err != nil {
 				return err
 			}
 		}
-		if len(list) < asked {
+		if len(list) < askedAtOnce {
 			break
 		}
 		after = list[len(list)-1].ID
 	}
-	e.remember(there)
+	e.keepWritten(there)
 	return hidden
 }
 
-// remember replaces what is known of the files that were written, but for those that the hub may not have heard of yet.
-func (e *engine) remember(there map[string]letter) {
+// keepWritten replaces what is known of the files that were written, but for those that the hub may not have heard of yet.
+func (e *engine) keepWritten(there map[string]writtenFile) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for at, l := range e.written {
@@ -242,15 +242,15 @@ func (e *engine) remember(there map[string]letter) {
 	e.written = there
 }
 
-// seen is what was taken. The error is the first of those for which that could not be seen.
-func (e *engine) seen(list []parley.Departure, there map[string]letter) (reports []parley.DepartureReport, hidden error) {
+// takenDepartures is what was taken. The error is the first of those for which that could not be seen.
+func (e *engine) takenDepartures(list []parley.Departure, there map[string]writtenFile) (reports []parley.DepartureReport, hidden error) {
 	for _, d := range list {
 		taken, err := e.layout.taken(d)
 		hidden = cmp.Or(hidden, err)
 		if taken && err == nil {
 			reports = append(reports, parley.DepartureReport{ID: d.ID, State: parley.DepartureSeen})
 		} else {
-			there[path.Join(e.layout.place(d), d.Name+".json")] = letter{id: d.ID}
+			there[path.Join(e.layout.place(d), d.Name+".json")] = writtenFile{id: d.ID}
 		}
 	}
 	return reports, hidden

@@ -24,8 +24,8 @@ type folder struct {
 	root *os.Root
 }
 
-// listed is how many names are read of a directory at a time.
-const listed = 1024
+// namesPerRead is how many names are read of a directory at a time.
+const namesPerRead = 1024
 
 // errReplaced says that a name meant another file by the time it was opened: it is looked at again later.
 var errReplaced = errors.New("the file was replaced while it was opened")
@@ -55,7 +55,7 @@ func (f *folder) enter(name string) (*folder, error) {
 }
 
 func (f *folder) mkdir(name string) error {
-	if err := single(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	err := f.root.Mkdir(name, 0o755)
@@ -65,13 +65,13 @@ func (f *folder) mkdir(name string) error {
 	if err != nil {
 		return err
 	}
-	f.share(name)
-	return f.hand(name)
+	f.copyMode(name)
+	return f.giveToOwner(name)
 }
 
 // stat describes what has a name, links themselves and not what they lead to.
 func (f *folder) stat(name string) (fs.FileInfo, error) {
-	if err := single(name); err != nil {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	return f.root.Lstat(name)
@@ -79,7 +79,7 @@ func (f *folder) stat(name string) (fs.FileInfo, error) {
 
 // list hands out all names in the folder, some at a time, in no order.
 func (f *folder) list(take func(names []string) error) error {
-	if err := f.tree.before(listing, f.path); err != nil {
+	if err := f.tree.step(listing, f.path); err != nil {
 		return err
 	}
 	dir, err := f.root.Open(".")
@@ -88,8 +88,8 @@ func (f *folder) list(take func(names []string) error) error {
 	}
 	defer dir.Close() //nolint:errcheck // nothing was written
 	for {
-		names, err := dir.Readdirnames(listed)
-		if taken := take(f.shown(names)); taken != nil {
+		names, err := dir.Readdirnames(namesPerRead)
+		if taken := take(f.listedNames(names)); taken != nil {
 			return taken
 		}
 		if errors.Is(err, io.EOF) {
@@ -101,13 +101,13 @@ func (f *folder) list(take func(names []string) error) error {
 	}
 }
 
-func (f *folder) shown(names []string) []string {
-	if f.tree.shows == nil {
+func (f *folder) listedNames(names []string) []string {
+	if f.tree.listsName == nil {
 		return names
 	}
 	shown := names[:0]
 	for _, name := range names {
-		if f.tree.shows(f.path, name) {
+		if f.tree.listsName(f.path, name) {
 			shown = append(shown, name)
 		}
 	}
@@ -196,7 +196,7 @@ func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) 
 			return nil, before, err
 		}
 	}
-	if err := f.tree.before(opening, path.Join(f.path, name)); err != nil {
+	if err := f.tree.step(opening, path.Join(f.path, name)); err != nil {
 		return nil, nil, err
 	}
 	handle, err := f.root.OpenFile(name, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
@@ -204,7 +204,7 @@ func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) 
 		return nil, nil, err
 	}
 	if before == nil {
-		_ = handle.Chmod(f.readable() | f.mode()&0o020) // scripts write into a log too
+		_ = handle.Chmod(f.readableMode() | f.mode()&0o020) // scripts write into a log too
 	}
 	after, err := handle.Stat()
 	if err == nil && before != nil && !os.SameFile(before, after) {
@@ -227,7 +227,7 @@ func (f *folder) check(name string, info fs.FileInfo) error {
 		return refuse("%s is %s, not a regular file", at, kind(info)).Suggest("put the document itself there, not what leads to it")
 	case info.Sys().(*syscall.Stat_t).Nlink > 1:
 		return refuse("%s is a hard link: the file has another name too", at).Suggest("copy the document instead of linking it")
-	case !f.tree.mayOwn(info):
+	case !f.tree.isOwner(info):
 		return refuse("%s belongs to another user than the tree", at).Suggest("write it as the user whom the tree belongs to")
 	}
 	return nil
@@ -269,7 +269,7 @@ func (f *folder) write(name string, raw []byte) error {
 
 // replace puts a document in place, whatever had its name. It is written beside it first, so that nobody reads half of it.
 func (f *folder) replace(name string, raw []byte) error {
-	if err := f.swap(name, raw, (*os.File).Sync); err != nil {
+	if err := f.writeBeside(name, raw, (*os.File).Sync); err != nil {
 		return err
 	}
 	return f.sync()
@@ -277,15 +277,15 @@ func (f *folder) replace(name string, raw []byte) error {
 
 // refresh is replace, for what need not last.
 func (f *folder) refresh(name string, raw []byte) error {
-	return f.swap(name, raw, func(*os.File) error { return nil })
+	return f.writeBeside(name, raw, func(*os.File) error { return nil })
 }
 
-func (f *folder) swap(name string, raw []byte, sync func(*os.File) error) error {
-	if err := single(name); err != nil {
+func (f *folder) writeBeside(name string, raw []byte, sync func(*os.File) error) error {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	temporary := strings.TrimSuffix(name, ".json") + ".tmp"
-	err := f.put(temporary, raw, sync)
+	err := f.writeNew(temporary, raw, sync)
 	if err == nil {
 		err = f.root.Rename(temporary, name)
 	}
@@ -295,8 +295,8 @@ func (f *folder) swap(name string, raw []byte, sync func(*os.File) error) error 
 	return nil
 }
 
-// put writes a new file. What a crash has left under its name makes room.
-func (f *folder) put(name string, raw []byte, sync func(*os.File) error) error {
+// writeNew writes a new file. What a crash has left under its name makes room.
+func (f *folder) writeNew(name string, raw []byte, sync func(*os.File) error) error {
 	if err := f.remove(name); err != nil {
 		return err
 	}
@@ -304,8 +304,8 @@ func (f *folder) put(name string, raw []byte, sync func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
-	_ = handle.Chmod(f.readable()) // some file servers know no rights
-	if err = f.tree.before(writing, path.Join(f.path, name)); err == nil {
+	_ = handle.Chmod(f.readableMode()) // some file servers know no rights
+	if err = f.tree.step(writing, path.Join(f.path, name)); err == nil {
 		_, err = handle.Write(raw)
 	}
 	if err == nil {
@@ -314,12 +314,12 @@ func (f *folder) put(name string, raw []byte, sync func(*os.File) error) error {
 	if err = errors.Join(err, handle.Close()); err != nil {
 		return err
 	}
-	return f.hand(name)
+	return f.giveToOwner(name)
 }
 
 // remove removes a file. One that is gone is no error.
 func (f *folder) remove(name string) error {
-	if err := single(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 // full has nothing written as long as it is set.
 func (s *site) full(set *atomic.Bool) {
 	s.change = func(t *tree) {
-		t.meanwhile = func(deed, _ string) error {
+		t.onStep = func(deed, _ string) error {
 			if deed == writing && set.Load() {
 				return syscall.ENOSPC
 			}

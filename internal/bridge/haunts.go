@@ -9,23 +9,23 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// haunts is where the hub's own agents are met in a tree of channels.
-type haunts struct {
-	there []string // the channels that have a directory, as of the last poll
+// agentChannels is where the hub's own agents are met in a tree of channels.
+type agentChannels struct {
+	directories []string // the channels that have a directory, as of the last poll
 
 	mu   sync.Mutex        // guards what follows: documents come and go in goroutines of their own
 	last map[string]string // by agent: the channel in which it has last written, or was written to
 }
 
-// met notes that an agent has written in a channel, or was written to.
-func (h *haunts) met(agent, channel string) {
+// note notes that an agent has written in a channel, or was written to.
+func (h *agentChannels) note(agent, channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last[agent] = channel
 }
 
-// keep forgets all but some: documents are written to whoever there may be.
-func (h *haunts) keep(agents map[string]bool) {
+// keepOnly forgets all but some: documents are written to whoever there may be.
+func (h *agentChannels) keepOnly(agents map[string]bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	maps.DeleteFunc(h.last, func(agent, _ string) bool { return !agents[agent] })
@@ -35,12 +35,12 @@ func (h *haunts) keep(agents map[string]bool) {
 // can be.
 func (p *presence) channelOf(who parley.Presence, mapped []string) string {
 	for _, work := range who.Work {
-		if slices.Contains(p.haunts.there, work.Channel) {
-			p.haunts.met(who.ID, work.Channel)
+		if slices.Contains(p.places.directories, work.Channel) {
+			p.places.note(who.ID, work.Channel)
 			return work.Channel
 		}
 	}
-	if last := p.lastOf(who.ID); slices.Contains(p.haunts.there, last) {
+	if last := p.lastChannel(who.ID); slices.Contains(p.places.directories, last) {
 		return last
 	}
 	if len(mapped) > 0 {
@@ -49,11 +49,11 @@ func (p *presence) channelOf(who parley.Presence, mapped []string) string {
 	return ""
 }
 
-// lastOf is where an agent was last met: by this process, or by an earlier one, as the agent's file says.
-func (p *presence) lastOf(agent string) string {
-	p.haunts.mu.Lock()
-	defer p.haunts.mu.Unlock()
-	last, known := p.haunts.last[agent]
+// lastChannel is where an agent was last met: by this process, or by an earlier one, as the agent's file says.
+func (p *presence) lastChannel(agent string) string {
+	p.places.mu.Lock()
+	defer p.places.mu.Unlock()
+	last, known := p.places.last[agent]
 	if known {
 		return last
 	}
@@ -62,6 +62,6 @@ func (p *presence) lastOf(agent string) string {
 	if err == nil && json.Unmarshal(found.raw, &said) == nil {
 		last = said.Channel
 	}
-	p.haunts.last[agent] = last
+	p.places.last[agent] = last
 	return last
 }

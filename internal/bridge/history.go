@@ -23,17 +23,17 @@ const (
 // beginning tells what lay in the channels when the bridge was added from what has come since. Times are those of the clock that
 // stamps files. One channel may be mapped later than another, and has a beginning of its own.
 type beginning struct {
-	Added    time.Time        `json:"added"` // when the bridge was; one of another tells nothing
-	Channels map[string]start `json:"channels"`
-	Closed   []string         `json:"closed,omitempty"` // could not be listed when all began: each begins when it can be
+	Added    time.Time               `json:"added"` // when the bridge was; one of another tells nothing
+	Channels map[string]channelStart `json:"channels"`
+	Closed   []string                `json:"closed,omitempty"` // could not be listed when all began: each begins when it can be
 
 	replay *time.Time
 	tree   *tree
 }
 
-// start is when a channel was first looked at. A file that was last changed a good deal earlier lay there. A younger one lay there
+// channelStart is when a channel was first looked at. A file that was last changed a good deal earlier lay there. A younger one lay there
 // if it is Recent: the names that were seen then. A clock alone could not tell: some file systems count whole seconds.
-type start struct {
+type channelStart struct {
 	At     time.Time           `json:"at"`
 	Recent map[string][]string `json:"recent,omitempty"` // by channel
 	// Renames says that a rename counts as a change, and not only writing: somebody may rename a file into the channel long
@@ -41,30 +41,30 @@ type start struct {
 	Renames bool `json:"renames,omitempty"`
 }
 
-// changed is when a file was last changed, by the rule of the start.
-func (s start) changed(t *tree, info fs.FileInfo) time.Time {
-	if at := t.status(info); s.Renames && at.After(info.ModTime()) {
+// lastChange is when a file was last changed, by the rule of the start.
+func (s channelStart) lastChange(t *tree, info fs.FileInfo) time.Time {
+	if at := t.changeTime(info); s.Renames && at.After(info.ModTime()) {
 		return at
 	}
 	return info.ModTime()
 }
 
-// begin is the beginning of a tree, for the channels that can be listed. It is made once, and lasts: what was history or not is so
+// loadBeginning is the beginning of a tree, for the channels that can be listed. It is made once, and lasts: what was history or not is so
 // after a restart, too.
-func begin(t *tree, before *beginning, b parley.Bridge, channels, closed []string) (*beginning, error) {
+func loadBeginning(t *tree, before *beginning, b parley.Bridge, channels, closed []string) (*beginning, error) {
 	if len(b.Channels) == 0 {
 		channels = append(slices.Clip(channels), everyChannel)
 	}
-	if before == nil || len(before.lacking(channels)) > 0 {
-		err := t.inMade(own, func(f *folder) (err error) {
+	if before == nil || len(before.withoutStart(channels)) > 0 {
+		err := t.inMadeFolder(ownFolder, func(f *folder) (err error) {
 			if before, err = readBeginning(f); err != nil {
 				return err
 			}
 			if !before.Added.Equal(b.CreatedAt) {
-				before = &beginning{Added: b.CreatedAt, Channels: map[string]start{}}
+				before = &beginning{Added: b.CreatedAt, Channels: map[string]channelStart{}}
 			}
-			if lacking := before.lacking(channels); len(lacking) > 0 {
-				if err := before.extend(t, f, lacking, closed); err != nil {
+			if lacking := before.withoutStart(channels); len(lacking) > 0 {
+				if err := before.addStarts(t, f, lacking, closed); err != nil {
 					return err
 				}
 			}
@@ -79,7 +79,7 @@ func begin(t *tree, before *beginning, b parley.Bridge, channels, closed []strin
 }
 
 func readBeginning(f *folder) (*beginning, error) {
-	b := &beginning{Channels: map[string]start{}}
+	b := &beginning{Channels: map[string]channelStart{}}
 	kept, err := f.read(beginningFile, beginningSize)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(kept.raw) == 0 {
 		return b, nil
@@ -88,16 +88,16 @@ func readBeginning(f *folder) (*beginning, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(kept.raw, b); err != nil {
-		return nil, parley.Errorf(parley.Internal, "%s/%s cannot be read: %w", own, beginningFile, err).
+		return nil, parley.Errorf(parley.Internal, "%s/%s cannot be read: %w", ownFolder, beginningFile, err).
 			Suggest("remove the bridge and that file, and add the bridge again: what is there then is history")
 	}
-	return b.whole(), nil
+	return b.normalized(), nil
 }
 
-// whole is a beginning as it was written, whoever has changed it since.
-func (b *beginning) whole() *beginning {
+// normalized is a beginning as it was written, whoever has changed it since.
+func (b *beginning) normalized() *beginning {
 	if b.Channels == nil {
-		b.Channels = map[string]start{}
+		b.Channels = map[string]channelStart{}
 	}
 	for _, s := range b.Channels {
 		for _, names := range s.Recent {
@@ -107,8 +107,8 @@ func (b *beginning) whole() *beginning {
 	return b
 }
 
-// lacking are those of some channels that have no beginning yet. Where all have one together, only those lack it that were closed.
-func (b *beginning) lacking(channels []string) (list []string) {
+// withoutStart are those of some channels that have no beginning yet. Where all have one together, only those lack it that were closed.
+func (b *beginning) withoutStart(channels []string) (list []string) {
 	_, every := b.Channels[everyChannel]
 	for _, c := range channels {
 		if _, has := b.Channels[c]; !has && (!every || slices.Contains(b.Closed, c)) {
@@ -118,19 +118,19 @@ func (b *beginning) lacking(channels []string) (list []string) {
 	return list
 }
 
-// extend makes the beginning of channels that have none. The time is taken and kept first: a bridge that is killed while it lists
+// addStarts makes the beginning of channels that have none. The time is taken and kept first: a bridge that is killed while it lists
 // what is there does not take what comes meanwhile for old.
-func (b *beginning) extend(t *tree, f *folder, lacking, closed []string) error {
-	at, again, err := b.began(f)
+func (b *beginning) addStarts(t *tree, f *folder, lacking, closed []string) error {
+	at, again, err := b.listingTime(f)
 	if err != nil {
 		return err
 	}
-	first := start{At: at, Recent: map[string][]string{}, Renames: true}
+	first := channelStart{At: at, Recent: map[string][]string{}, Renames: true}
 	for _, c := range lacking {
 		if c == everyChannel {
 			continue
 		}
-		if first.Recent[c], err = first.recent(t, c, again); err != nil {
+		if first.Recent[c], err = first.recentNames(t, c, again); err != nil {
 			return err
 		}
 	}
@@ -143,20 +143,20 @@ func (b *beginning) extend(t *tree, f *folder, lacking, closed []string) error {
 }
 
 // add gives channels a start: one for all, or each its own.
-func (b *beginning) add(channels, closed []string, s start) {
+func (b *beginning) add(channels, closed []string, s channelStart) {
 	if slices.Contains(channels, everyChannel) {
 		b.Channels[everyChannel], b.Closed = s, closed
 		return
 	}
 	for _, c := range channels {
-		b.Channels[c] = start{At: s.At, Recent: map[string][]string{c: s.Recent[c]}, Renames: s.Renames}
+		b.Channels[c] = channelStart{At: s.At, Recent: map[string][]string{c: s.Recent[c]}, Renames: s.Renames}
 	}
 	b.Closed = slices.DeleteFunc(b.Closed, func(c string) bool { return slices.Contains(channels, c) })
 }
 
-// began is the time at which the listing began, by the clock that stamps files, and whether it had begun before and was cut
+// listingTime is the time at which the listing began, by the clock that stamps files, and whether it had begun before and was cut
 // short.
-func (b *beginning) began(f *folder) (at time.Time, again bool, err error) {
+func (b *beginning) listingTime(f *folder) (at time.Time, again bool, err error) {
 	added := b.Added.Format(time.RFC3339Nano)
 	kept, err := f.read(listingFile, presenceSize)
 	if again = err == nil && string(kept.raw) == added; again {
@@ -172,18 +172,18 @@ func (b *beginning) began(f *folder) (at time.Time, again bool, err error) {
 	return info.ModTime(), false, nil
 }
 
-// recent lists the names that lie in a channel and are not so old that their time alone tells. In a listing that is made again,
+// recentNames lists the names that lie in a channel and are not so old that their time alone tells. In a listing that is made again,
 // what is not older than the first is not counted: it may have come since.
-func (s start) recent(t *tree, channel string, again bool) ([]string, error) {
+func (s channelStart) recentNames(t *tree, channel string, again bool) ([]string, error) {
 	var names []string
-	err := t.in("channels/"+channel, func(f *folder) error {
+	err := t.inFolder("channels/"+channel, func(f *folder) error {
 		return f.list(func(some []string) error {
 			for _, name := range some {
 				info, err := f.root.Lstat(name)
 				if err != nil || !candidate(name) {
 					continue
 				}
-				last := s.changed(t, info)
+				last := s.lastChange(t, info)
 				if !last.Before(s.At.Add(-lateListing)) && (!again || last.Before(s.At.Truncate(time.Second))) {
 					names = append(names, name)
 				}
@@ -198,8 +198,8 @@ func (s start) recent(t *tree, channel string, again bool) ([]string, error) {
 	return names, err
 }
 
-// history says whether a document lay in its channel at the beginning, and is none of those that the bridge was asked to play again.
-func (b *beginning) history(channel string, f file, written time.Time) bool {
+// isHistory says whether a document lay in its channel at the beginning, and is none of those that the bridge was asked to play again.
+func (b *beginning) isHistory(channel string, f file, written time.Time) bool {
 	if b.replay != nil && !written.Before(*b.replay) {
 		return false
 	}
@@ -209,7 +209,7 @@ func (b *beginning) history(channel string, f file, written time.Time) bool {
 	}
 	last := f.mtime
 	if f.info != nil {
-		last = s.changed(b.tree, f.info)
+		last = s.lastChange(b.tree, f.info)
 	}
 	if last.Before(s.At.Add(-lateListing)) {
 		return true

@@ -79,7 +79,7 @@ func TestABeginningThatWasCutShort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			old, renamed := s.say("paper", 1), s.say("paper", 3)
-			s.must(os.MkdirAll(s.at(own), 0o755))
+			s.must(os.MkdirAll(s.at(ownFolder), 0o755))
 			s.put(".parley/"+listingFile, s.hub.bridge.CreatedAt.Format(time.RFC3339Nano))
 			s.put(".parley/"+beginningFile, "")
 			now := time.Now()
@@ -89,18 +89,18 @@ func TestABeginningThatWasCutShort(t *testing.T) {
 			stampAt(renamed, now.Add(-2*time.Second))
 			fresh := s.say("paper", 2)
 			stampAt(fresh, now)
-			s.tree.status = func(info fs.FileInfo) time.Time { // nobody can set it
+			s.tree.changeTime = func(info fs.FileInfo) time.Time { // nobody can set it
 				if info.Name() == path.Base(renamed) {
 					return now.Truncate(step)
 				}
 				return info.ModTime()
 			}
-			b, err := begin(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
+			b, err := loadBeginning(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
 			s.must(err)
 			for at, want := range map[string]bool{old: true, fresh: false, renamed: false} {
 				f, err := s.read(at, documentSize)
 				s.must(err)
-				if got := b.history("paper", f, now); got != want {
+				if got := b.isHistory("paper", f, now); got != want {
 					t.Errorf("%s: history is %v", at, got)
 				}
 			}
@@ -135,8 +135,8 @@ func TestRenamesThatAreSeenLate(t *testing.T) {
 		s := newSite(t)
 		var hidden sync.Map
 		s.change = func(tr *tree) {
-			tr.shows = func(_, name string) bool { _, hides := hidden.Load(name); return !hides }
-			tr.status = fs.FileInfo.ModTime // nobody has touched the old one for an hour
+			tr.listsName = func(_, name string) bool { _, hides := hidden.Load(name); return !hides }
+			tr.changeTime = fs.FileInfo.ModTime // nobody has touched the old one for an hour
 		}
 		old := s.say("paper", 1)
 		s.age(old, time.Hour)
@@ -230,19 +230,19 @@ func TestABeginningOfAnOlderProgram(t *testing.T) {
 	s := newSite(t)
 	listed, old := s.say("paper", 1), s.say("paper", 2)
 	s.age(old, time.Hour)
-	s.must(os.MkdirAll(s.at(own), 0o755))
-	raw, err := json.Marshal(beginning{Added: s.hub.bridge.CreatedAt, Channels: map[string]start{
+	s.must(os.MkdirAll(s.at(ownFolder), 0o755))
+	raw, err := json.Marshal(beginning{Added: s.hub.bridge.CreatedAt, Channels: map[string]channelStart{
 		everyChannel: {At: time.Now(), Recent: map[string][]string{"paper": {path.Base(listed)}}},
 	}})
 	s.must(err)
 	s.put(".parley/"+beginningFile, string(raw))
 	fresh := s.say("paper", 3)
-	b, err := begin(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
+	b, err := loadBeginning(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
 	s.must(err)
 	for at, want := range map[string]bool{listed: true, old: true, fresh: false} {
 		f, err := s.read(at, documentSize)
 		s.must(err)
-		if got := b.history("paper", f, time.Now()); got != want {
+		if got := b.isHistory("paper", f, time.Now()); got != want {
 			t.Errorf("%s: history is %v", at, got)
 		}
 	}
@@ -282,7 +282,7 @@ func TestATreeThatCannotBeReadHasNotBeenLookedAt(t *testing.T) {
 		var closed atomic.Bool
 		closed.Store(true)
 		s.change = func(tr *tree) {
-			tr.meanwhile = func(deed, at string) error {
+			tr.onStep = func(deed, at string) error {
 				if deed == listing && at == "channels" && closed.Load() {
 					return &os.PathError{Op: "readdir", Path: at, Err: syscall.EACCES}
 				}

@@ -39,7 +39,7 @@ func (s *site) mail(n int) string {
 // meanwhile has something happen just before the bridge does something, as long as it is wanted.
 func (s *site) meanwhile(deed, at string, do func() error) {
 	s.change = func(t *tree) {
-		t.meanwhile = func(d, a string) error {
+		t.onStep = func(d, a string) error {
 			if d == deed && a == at {
 				return do()
 			}
@@ -210,7 +210,7 @@ func TestAFullDiskDelaysAndLosesNothing(t *testing.T) {
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 		var full atomic.Bool
 		s.change = func(t *tree) {
-			t.meanwhile = func(deed, _ string) error {
+			t.onStep = func(deed, _ string) error {
 				if deed == writing && full.Load() {
 					return syscall.ENOSPC
 				}
@@ -288,7 +288,7 @@ func TestALogInATreeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		s.put("logs/parley.log", strings.Repeat("x", logSize))
-		s.put(own+"/parley.log.1", "the one before")
+		s.put(ownFolder+"/parley.log.1", "the one before")
 		s.during(func() {
 			s.put("channels/paper/x.json", `{"no":"message"}`)
 			s.polls(1)
@@ -298,7 +298,7 @@ func TestALogInATreeIsBounded(t *testing.T) {
 		if got := s.text("logs/parley.log"); strings.Count(got, "\n") != 1 || !strings.Contains(got, "y.json") {
 			t.Errorf("the log has %d bytes", len(got))
 		}
-		if got := s.text(own + "/parley.log.1"); len(got) < logSize || !strings.Contains(got, "x.json") {
+		if got := s.text(ownFolder + "/parley.log.1"); len(got) < logSize || !strings.Contains(got, "x.json") {
 			t.Errorf("the older log has %d bytes", len(got))
 		}
 	})
@@ -310,7 +310,7 @@ func TestABeginningThatWasTamperedWith(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t)
 				s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
-				s.put(own+"/added", text)
+				s.put(ownFolder+"/added", text)
 				s.during(func() {
 					at := s.say("paper", 1)
 					s.polls(1)
@@ -324,7 +324,7 @@ func TestABeginningThatWasTamperedWith(t *testing.T) {
 func TestParleysOwnFolderIsNoLink(t *testing.T) {
 	s := newSite(t)
 	s.must(os.Mkdir(filepath.Join(filepath.Dir(s.canary), "elsewhere"), 0o755))
-	s.must(os.Symlink(filepath.Join(filepath.Dir(s.canary), "elsewhere"), s.at(own)))
+	s.must(os.Symlink(filepath.Join(filepath.Dir(s.canary), "elsewhere"), s.at(ownFolder)))
 	err := Run(t.Context(), s.Options)
 	if err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("it ran: %v", err)
@@ -374,10 +374,10 @@ func TestAMountPointIsNotTakenForTheTree(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = mounted.close() })
 	g := newGround(t)
-	if _, err := openNext(g.dir, mounted, true); !errors.Is(err, errAstray) {
+	if _, err := openNext(g.dir, mounted, true); !errors.Is(err, errTreeMoved) {
 		t.Errorf("it was joined: %v", err)
 	}
-	g.must(os.Mkdir(g.at(own), 0o755))
+	g.must(os.Mkdir(g.at(ownFolder), 0o755))
 	back, err := openNext(g.dir, mounted, true)
 	g.must(err)
 	g.must(back.close())
@@ -428,11 +428,11 @@ func TestFilesThatWereTakenAwayAreForgotten(t *testing.T) {
 	g := newGround(t)
 	q := newQueue()
 	g.put("in/x.json", "{")
-	g.must(g.in("in", q.list))
+	g.must(g.inFolder("in", q.list))
 	q.partial["x.json"], q.partial["y.json"] = unparsed{}, unparsed{}
 	q.refused["x.json"], q.refused["y.json"] = mark{1}, mark{1}
 	q.found = nil
-	g.must(g.in("in", q.list))
+	g.must(g.inFolder("in", q.list))
 	if _, kept := q.partial["x.json"]; !kept || len(q.partial) != 1 || len(q.refused) != 1 {
 		t.Errorf("%v and %v are remembered", q.partial, q.refused)
 	}
@@ -474,9 +474,9 @@ func TestABridgeIsStartedBeforeItsTreeIsThere(t *testing.T) {
 			s.polls(2)
 			s.text("channels/paper/" + departure(1, "paper").Name + ".json")
 		})
-		s.must(os.RemoveAll(s.at(own)))
+		s.must(os.RemoveAll(s.at(ownFolder)))
 		s.hub.do(func(h *fakeHub) { h.bridge.Reached = false }) // it was paused and resumed
 		s.during(func() { s.polls(1) })
-		s.text(own + "/lock")
+		s.text(ownFolder + "/lock")
 	})
 }

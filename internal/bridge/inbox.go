@@ -25,26 +25,26 @@ const (
 )
 
 // artifacts is where whole texts are that are cut in documents.
-const artifacts = own + "/artifacts"
+const artifacts = ownFolder + "/artifacts"
 
 // inbox is the layout of S3. What the hub takes from an inbox it deletes, and an inbox never holds more than a hundred messages.
 type inbox struct{ inboxes }
 
-func newInbox(k kit) layout {
+func newInbox(k layoutBase) layout {
 	return &inbox{inboxes{
-		kit: k, dialect: dialect.Routing, limit: routedLimit, all: parley.All, strange: map[string]bool{},
-		at: func(folder string) string { return path.Join(agentsFolder, folder, "inbox") },
+		layoutBase: k, dialect: dialect.Routing, limit: routedLimit, all: parley.All, skipped: map[string]bool{},
+		inboxOf: func(folder string) string { return path.Join(agentsFolder, folder, "inbox") },
 	}}
 }
 
 func (l *inbox) logFile() string { return "error.log" }
 
-func (l *inbox) inlets(w world) ([]inlet, error) {
+func (l *inbox) inlets(w bridgeView) ([]inlet, error) {
 	folders, err := l.tree.folders(agentsFolder)
 	if err != nil {
 		return nil, err
 	}
-	return l.among(w, folders), nil
+	return l.inboxesIn(w, folders), nil
 }
 
 func (l *inbox) settle(in inlet, f file, o outcome) error {
@@ -56,7 +56,7 @@ func (l *inbox) settle(in inlet, f file, o outcome) error {
 
 // encode cuts the text of a document that is too long. The whole of it is written first, so that nobody is led to nothing.
 func (l *inbox) encode(d parley.Departure) ([]byte, error) {
-	d = l.named(d)
+	d = l.withFolderNames(d)
 	if dialect.Cut(d.Recipient) {
 		return nil, parley.Errorf(parley.Unavailable, "the folder of %s is not there, and its name is longer than the id tells", d.Recipient).
 			Suggest("make its inbox in the tree")
@@ -70,7 +70,7 @@ func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return raw, l.tree.inMade(artifacts, func(f *folder) error { return f.replace(name, []byte(wholeText(d.Message))) })
+	return raw, l.tree.inMadeFolder(artifacts, func(f *folder) error { return f.replace(name, []byte(wholeText(d.Message))) })
 }
 
 // wholeText is the text of a message as a file. A file has nowhere else to say who wrote which part of what the hub says.
@@ -110,7 +110,7 @@ type mail struct {
 
 // mail lists an inbox, the oldest first. Where a file server counts seconds, names break the ties.
 func (l *inbox) mail(dir string) (list []mail, err error) {
-	err = l.tree.in(dir, func(f *folder) error {
+	err = l.tree.inFolder(dir, func(f *folder) error {
 		return f.list(func(names []string) error {
 			for _, name := range names {
 				info, err := f.stat(name)
@@ -148,7 +148,7 @@ func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []mail) (f
 // mustHaveArrived says whether the hub has a document. What it wrote itself it knows by the recipient's id, whatever the folder
 // is called.
 func (l *inbox) mustHaveArrived(ctx context.Context, d parley.Departure, f file) error {
-	files := []parley.BridgeFile{{Path: f.path, Digest: f.digest}, {Path: path.Join(l.at(d.Recipient), f.name), Digest: f.digest}}
+	files := []parley.BridgeFile{{Path: f.path, Digest: f.digest}, {Path: path.Join(l.inboxOf(d.Recipient), f.name), Digest: f.digest}}
 	unknown, err := l.hub.Unknown(ctx, l.id, files)
 	if err != nil || len(unknown) < len(files) {
 		return err
@@ -162,17 +162,17 @@ func (l *inbox) mustHaveArrived(ctx context.Context, d parley.Departure, f file)
 
 // after keeps the sequence of a sender that the hub answers for. Scripts keep their own.
 func (l *inbox) after(_ context.Context, d parley.Departure) error {
-	if d.Sequence == 0 || l.known().lives[d.Message.From] {
+	if d.Sequence == 0 || l.lastView().inTree[d.Message.From] {
 		return nil
 	}
 	dir := path.Join(agentsFolder, l.folderOf(d.Message.From), sequencesFolder)
-	return l.tree.inMade(dir, func(f *folder) error {
+	return l.tree.inMadeFolder(dir, func(f *folder) error {
 		return f.replace(l.folderOf(d.Recipient), []byte(strconv.FormatInt(d.Sequence, 10)+"\n"))
 	})
 }
 
-func (l *inbox) tick(context.Context, world) error { return nil }
+func (l *inbox) tick(context.Context, bridgeView) error { return nil }
 
 func (l *inbox) watched() []string { return []string{agentsFolder} }
 
-func (l *inbox) stop(context.Context, world) error { return nil }
+func (l *inbox) stop(context.Context, bridgeView) error { return nil }

@@ -153,7 +153,7 @@ func TestInboxWaitsForAFolderItCannotName(t *testing.T) {
 	d := newDesk(t, newInbox)
 	native := strings.Repeat("n", 70)
 	id, _ := dialect.AgentID(dialect.Routing, native)
-	w := world{lives: map[string]bool{id: true}}
+	w := bridgeView{inTree: map[string]bool{id: true}}
 	out := parley.Departure{Name: "msg_00000001", Recipient: id, Sequence: 1, Message: parley.Message{
 		From: "ana", To: id, Type: parley.TypeChat, CreatedAt: time.Now(), Content: parley.Content{Text: "hello"},
 	}}

@@ -18,51 +18,51 @@ import (
 // inboxes is what the layouts with an inbox for each agent have in common. What lies in the inbox of an agent that the hub answers
 // for is pending mail, and consumed; what lies in that of one who lives in the tree is copied in, and stays.
 type inboxes struct {
-	kit
+	layoutBase
 	dialect dialect.Dialect
-	at      func(folder string) string // the inbox of an agent with that folder
+	inboxOf func(folder string) string // the inbox of an agent with that folder
 	limit   int64                      // the size of a document
 	all     string                     // the folder of what is for everybody
 
 	mu      sync.Mutex        // guards what follows: documents come and go in goroutines of their own
-	world   world             // as of the last poll
+	view    bridgeView        // as of the last poll
 	folders map[string]string // of agents: a name that is too long for an id can be found only here
-	strange map[string]bool   // folders of nobody that a line was said about
+	skipped map[string]bool   // folders of nobody that a line was said about
 }
 
-// among returns the inboxes in folders of agents, and the one of everybody.
-func (b *inboxes) among(w world, folders []string) (list []inlet) {
+// inboxesIn returns the inboxes in folders of agents, and the one of everybody.
+func (b *inboxes) inboxesIn(w bridgeView, folders []string) (list []inlet) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.world, b.folders = w, map[string]string{}
+	b.view, b.folders = w, map[string]string{}
 	for _, folder := range folders {
 		agent, _ := dialect.AgentID(b.dialect, folder)
 		if folder == b.all {
 			agent = parley.All
 		} else if !w.knows(agent) {
-			b.leave(folder)
+			b.skipFolder(folder)
 			continue
 		}
-		delete(b.strange, folder)
+		delete(b.skipped, folder)
 		b.folders[agent] = folder
-		list = append(list, inlet{path: b.at(folder), agent: agent, consume: !w.lives[agent], limit: b.limit})
+		list = append(list, inlet{path: b.inboxOf(folder), agent: agent, consume: !w.inTree[agent], limit: b.limit})
 	}
 	return list
 }
 
-// leave says once that an inbox is nobody's.
-func (b *inboxes) leave(folder string) {
-	there, err := b.tree.holds(path.Dir(b.at(folder)), path.Base(b.at(folder)))
-	if there && err == nil && !b.strange[folder] {
-		b.strange[folder] = true
-		b.say("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge (%s)", b.at(folder), folder, b.whoseElse(folder))
+// skipFolder says once that an inbox is nobody's.
+func (b *inboxes) skipFolder(folder string) {
+	there, err := b.tree.has(path.Dir(b.inboxOf(folder)), path.Base(b.inboxOf(folder)))
+	if there && err == nil && !b.skipped[folder] {
+		b.skipped[folder] = true
+		b.say("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge (%s)", b.inboxOf(folder), folder, b.folderHint(folder))
 	}
 }
 
-// whoseElse is what to do about an inbox that is nobody's.
-func (b *inboxes) whoseElse(folder string) string {
-	w := b.world
-	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(w.own)), slices.Sorted(maps.Keys(w.lives))...))
+// folderHint is what to do about an inbox that is nobody's.
+func (b *inboxes) folderHint(folder string) string {
+	w := b.view
+	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(w.ofHub)), slices.Sorted(maps.Keys(w.inTree))...))
 	agent, _ := dialect.AgentID(b.dialect, folder)
 	if parley.CheckID(agent) != nil {
 		return parley.DidYouMean(near, "give it the name of an agent")
@@ -70,11 +70,11 @@ func (b *inboxes) whoseElse(folder string) string {
 	return parley.DidYouMean(near, "to let it speak: parley bridge set "+b.id+" --agents "+strings.Join(append(slices.Clone(w.bridge.Agents), agent), ","))
 }
 
-// known is the world as of the last poll.
-func (b *inboxes) known() world {
+// lastView is the world as of the last poll.
+func (b *inboxes) lastView() bridgeView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.world
+	return b.view
 }
 
 // folderOf is the name of an agent's folder.
@@ -85,7 +85,7 @@ func (b *inboxes) folderOf(agent string) string {
 }
 
 // knows says whether an agent is the hub's own or lives in the tree.
-func (w world) knows(agent string) bool { return w.own[agent] || w.lives[agent] }
+func (w bridgeView) knows(agent string) bool { return w.ofHub[agent] || w.inTree[agent] }
 
 // complete makes mail of a document. What scripts write to each other is theirs: it is told, whenever it expires, and nobody is woken.
 func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
@@ -104,11 +104,11 @@ func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
 
 // place is the inbox of the recipient.
 func (b *inboxes) place(d parley.Departure) string {
-	return b.at(b.folderOf(d.Recipient))
+	return b.inboxOf(b.folderOf(d.Recipient))
 }
 
-// named is a departure with the names that the tree has for those whose ids do not tell them.
-func (b *inboxes) named(d parley.Departure) parley.Departure {
+// withFolderNames is a departure with the names that the tree has for those whose ids do not tell them.
+func (b *inboxes) withFolderNames(d parley.Departure) parley.Departure {
 	for _, id := range []*string{&d.Recipient, &d.Message.From, &d.Message.To} {
 		if *id != parley.All && dialect.Native(b.dialect, *id) == *id {
 			*id = b.folderOf(*id)
@@ -120,8 +120,8 @@ func (b *inboxes) named(d parley.Departure) parley.Departure {
 // taken says whether a document is in the inbox no more. An inbox that is not there as a whole says nothing.
 func (b *inboxes) taken(d parley.Departure) (bool, error) {
 	var there bool
-	err := b.tree.in(b.place(d), func(f *folder) (err error) {
-		there, err = f.holds(d.Name + ".json")
+	err := b.tree.inFolder(b.place(d), func(f *folder) (err error) {
+		there, err = f.has(d.Name + ".json")
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ type desk struct {
 	fails   error
 }
 
-func newDesk(t *testing.T, build func(kit) layout) *desk {
+func newDesk(t *testing.T, build func(layoutBase) layout) *desk {
 	t.Helper()
 	d := &desk{t: t, dir: t.TempDir(), unknown: map[string]bool{}}
 	tree, err := openTree(d.dir)
@@ -35,7 +35,7 @@ func newDesk(t *testing.T, build func(kit) layout) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tree.close() })
-	d.layout = build(kit{
+	d.layout = build(layoutBase{
 		tree: tree, hub: d, id: "b", now: time.Now,
 		say: func(format string, args ...any) { d.said = append(d.said, fmt.Sprintf(format, args...)) },
 		evicted: func(_ context.Context, at string) error {
@@ -107,7 +107,7 @@ func (d *desk) files(at string) (list []string) {
 }
 
 // inletsNow polls, and shows what is read as "path consume|copy".
-func (d *desk) inletsNow(w world) (list []string) {
+func (d *desk) inletsNow(w bridgeView) (list []string) {
 	d.t.Helper()
 	found, err := d.inlets(w)
 	if err != nil {
@@ -125,10 +125,10 @@ func (d *desk) inletsNow(w world) (list []string) {
 }
 
 // people: ana and gm are the hub's, coder lives in the tree.
-var people = world{
+var people = bridgeView{
 	bridge: parley.Bridge{QueueAgent: "gm"},
-	own:    map[string]bool{"ana": true, "gm": true},
-	lives:  map[string]bool{"coder": true},
+	ofHub:  map[string]bool{"ana": true, "gm": true},
+	inTree: map[string]bool{"coder": true},
 }
 
 func same(t *testing.T, what string, got, want []string) {
@@ -155,7 +155,7 @@ func TestCompletedMail(t *testing.T) {
 		{"astray", mine, "coder", "E003", false},
 		{"for one among what is for all", inlet{agent: parley.All, consume: true}, "ana", "E003", false},
 	} {
-		for _, build := range []func(kit) layout{newInbox, newBlackboard} {
+		for _, build := range []func(layoutBase) layout{newInbox, newBlackboard} {
 			a := parley.Arrival{To: c.to, ExpiresAt: expires}
 			err := newDesk(t, build).complete(c.in, file{}, &a)
 			got := a.To
@@ -170,7 +170,7 @@ func TestCompletedMail(t *testing.T) {
 }
 
 func TestTakenIsWhatIsGone(t *testing.T) {
-	for _, build := range []func(kit) layout{newInbox, newBlackboard} {
+	for _, build := range []func(layoutBase) layout{newInbox, newBlackboard} {
 		d := newDesk(t, build)
 		departure := parley.Departure{Name: "msg_00000001", Recipient: "coder"}
 		at := d.place(departure) + "/msg_00000001.json"

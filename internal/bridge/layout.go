@@ -20,7 +20,7 @@ type layout interface {
 type incoming interface {
 	// inlets returns the folders that are read at present, in the order in which they take turns. One that is not there is no
 	// error. With an error come those that can be read all the same; none: nothing is known. Called at each poll.
-	inlets(w world) ([]inlet, error)
+	inlets(w bridgeView) ([]inlet, error)
 	// complete adds to a decoded document what its place and its file say. An error refuses it.
 	complete(in inlet, f file, a *parley.Arrival) error
 	// settle does with a file what has to be done once it is known what became of it: it is called after the hub's commit, and
@@ -46,16 +46,16 @@ type outgoing interface {
 // mirrored is what a tree shows of the hub, and the hub of a tree, besides documents.
 type mirrored interface {
 	// tick is called at each poll, stop once at the end, with a context that ends soon.
-	tick(ctx context.Context, w world) error
-	stop(ctx context.Context, w world) error
+	tick(ctx context.Context, w bridgeView) error
+	stop(ctx context.Context, w bridgeView) error
 	// watched are the folders besides inlets in which something may come that should be seen at once.
 	watched() []string
 	// logFile is where lines for people go, below the root.
 	logFile() string
 }
 
-// kit is what a layout works with.
-type kit struct {
+// layoutBase is what a layout works with.
+type layoutBase struct {
 	tree *tree
 	hub  parley.BridgeHub
 	id   string
@@ -68,12 +68,12 @@ type kit struct {
 	evicted func(ctx context.Context, path string) error
 }
 
-// world is what the hub knows, as of the last poll.
-type world struct {
+// bridgeView is what the hub knows, as of the last poll.
+type bridgeView struct {
 	bridge parley.Bridge
 	who    []parley.Presence
-	lives  map[string]bool // the agents of the bridge that live in the tree
-	own    map[string]bool // the agents that the hub answers for, and people
+	inTree map[string]bool // the agents of the bridge that live in the tree
+	ofHub  map[string]bool // the agents that the hub answers for, and people
 }
 
 // inlet is a folder of documents.

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// holder is a tree's lock as one process has it. The directory is locked besides the file: who removes the file lets nobody in by it.
-type holder struct {
+// treeLock is a tree's lock as one process has it. The directory is locked besides the file: who removes the file lets nobody in by it.
+type treeLock struct {
 	file *os.File
 	root *os.File // the directory itself; nil where that cannot be locked
 	// ahead is how far the clock that stamps files is ahead of this machine's: that of a file server may be another's.
@@ -22,21 +22,21 @@ type holder struct {
 }
 
 // errLockLost says that the lock of a tree was removed or replaced, so that another bridge may be at the tree.
-var errLockLost = errors.New(own + "/lock was removed or replaced while the bridge ran: another hub may be at the tree")
+var errLockLost = errors.New(ownFolder + "/lock was removed or replaced while the bridge ran: another hub may be at the tree")
 
 // lock takes the lock of a tree. E002, naming who has it, if another bridge is at it.
-func lock(t *tree, b parley.Bridge) (*holder, error) {
+func lock(t *tree, b parley.Bridge) (*treeLock, error) {
 	root, err := lockRoot(t)
 	if err != nil {
 		return nil, err
 	}
-	var h *holder
-	err = t.inMade(own, func(f *folder) error {
+	var h *treeLock
+	err = t.inMadeFolder(ownFolder, func(f *folder) error {
 		handle, _, err := f.openFile(lockFile, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return err
 		}
-		h, err = hold(handle, t, b)
+		h, err = signLock(handle, t, b)
 		if err != nil {
 			return errors.Join(err, handle.Close())
 		}
@@ -47,7 +47,7 @@ func lock(t *tree, b parley.Bridge) (*holder, error) {
 		return nil, err
 	}
 	h.root = root
-	t.held = func() error { return h.check(t) }
+	t.checkLock = func() error { return h.checkFile(t) }
 	return h, nil
 }
 
@@ -67,8 +67,8 @@ func lockRoot(t *tree) (*os.File, error) {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, nil
 	}
-	who, _ := t.read(own+"/"+lockFile, 200) // without it the sentence says less
-	return nil, takenBy(who.raw)
+	who, _ := t.read(ownFolder+"/"+lockFile, 200) // without it the sentence says less
+	return nil, errTaken(who.raw)
 }
 
 func closeRoot(root *os.File) {
@@ -77,8 +77,8 @@ func closeRoot(root *os.File) {
 	}
 }
 
-// takenBy says who has the lock of a tree, as far as that is known.
-func takenBy(who []byte) error {
+// errTaken says who has the lock of a tree, as far as that is known.
+func errTaken(who []byte) error {
 	name := oneLine(string(who))
 	if name == "" {
 		name = "its lock does not say which"
@@ -87,43 +87,43 @@ func takenBy(who []byte) error {
 		Suggest("end it first: parley bridge pause with its id, at its hub, or Ctrl-C where it is run; one bridge at a time may be at a tree")
 }
 
-// check returns errLockLost if the lock file of the tree is not the one that this process holds.
-func (h *holder) check(t *tree) error {
+// checkFile returns errLockLost if the lock file of the tree is not the one that this process holds.
+func (h *treeLock) checkFile(t *tree) error {
 	mine, err := h.file.Stat()
 	if err != nil {
 		return err
 	}
-	there, err := t.root.Lstat(own + "/" + lockFile)
+	there, err := t.root.Lstat(ownFolder + "/" + lockFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(mine, there) {
 		return errLockLost
 	}
 	return nil // what cannot be seen at present may still be there
 }
 
-func hold(handle *os.File, t *tree, b parley.Bridge) (*holder, error) {
+func signLock(handle *os.File, t *tree, b parley.Bridge) (*treeLock, error) {
 	err := t.flock(int(handle.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		who, _ := io.ReadAll(io.LimitReader(handle, 200)) // without it the sentence says less
-		return nil, takenBy(who)
+		return nil, errTaken(who)
 	}
 	lockless := errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP)
 	if err != nil && !lockless {
 		return nil, err
 	}
-	ahead, err := sign(handle, t, b)
-	return &holder{file: handle, ahead: ahead, lockless: lockless}, err
+	ahead, err := writeHolder(handle, t, b)
+	return &treeLock{file: handle, ahead: ahead, lockless: lockless}, err
 }
 
-// sign writes into the lock who has it, which also shows what time it is where the files are. On a full disk neither is known: that
+// writeHolder writes into the lock who has it, which also shows what time it is where the files are. On a full disk neither is known: that
 // keeps nobody from taking what it is full of.
-func sign(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration, err error) {
+func writeHolder(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration, err error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return 0, err
 	}
 	now := time.Now()
 	if err = handle.Truncate(0); err == nil {
-		err = t.before(writing, own+"/lock")
+		err = t.step(writing, ownFolder+"/lock")
 	}
 	if err == nil {
 		_, err = handle.WriteAt(fmt.Appendf(nil, "the bridge %s, %s, process %d on %s\n", b.ID, b.Layout, os.Getpid(), host), 0)
@@ -142,7 +142,7 @@ func sign(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration, err e
 }
 
 // release gives up the lock.
-func (h *holder) release() {
+func (h *treeLock) release() {
 	_ = h.file.Close() // with it goes the lock
 	closeRoot(h.root)
 }

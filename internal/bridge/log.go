@@ -19,12 +19,12 @@ func (f *folder) appendLine(name, line string) error {
 	if err = errors.Join(err, handle.Close()); err != nil || info.Size() < logSize {
 		return err
 	}
-	return f.retire(file{name: name, path: path.Join(f.path, name)})
+	return f.rotate(file{name: name, path: path.Join(f.path, name)})
 }
 
-// retire puts a log away that has grown large, and with it goes the one before it.
-func (f *folder) retire(log file) error {
-	return f.tree.inMade(own, func(to *folder) error {
+// rotate puts a log away that has grown large, and with it goes the one before it.
+func (f *folder) rotate(log file) error {
+	return f.tree.inMadeFolder(ownFolder, func(to *folder) error {
 		as := log.name + ".1"
 		if err := to.remove(as); err != nil {
 			return err

@@ -15,11 +15,11 @@ import (
 // nothing more until somebody resumes it.
 func TestDeletingTheLockStopsTheBridge(t *testing.T) {
 	for what, remove := range map[string]func(s *site){
-		"removed": func(s *site) { s.must(os.RemoveAll(s.at(own))) },
-		"moved":   func(s *site) { s.must(os.Rename(s.at(own), s.at("elsewhere"))) },
+		"removed": func(s *site) { s.must(os.RemoveAll(s.at(ownFolder))) },
+		"moved":   func(s *site) { s.must(os.Rename(s.at(ownFolder), s.at("elsewhere"))) },
 		"replaced": func(s *site) {
-			s.must(os.RemoveAll(s.at(own)))
-			s.put(own+"/lock", "the bridge other, agentos, process 1 on elsewhere\n")
+			s.must(os.RemoveAll(s.at(ownFolder)))
+			s.put(ownFolder+"/lock", "the bridge other, agentos, process 1 on elsewhere\n")
 		},
 	} {
 		for _, l := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox, parley.LayoutBlackboard} {
@@ -42,7 +42,7 @@ func TestDeletingTheLockStopsTheBridge(t *testing.T) {
 					s.hub.send(d)
 					s.polls(3)
 					status := s.hub.noted()
-					if status.Running || !status.Stopped || !strings.Contains(status.Trouble, own+"/lock") {
+					if status.Running || !status.Stopped || !strings.Contains(status.Trouble, ownFolder+"/lock") {
 						t.Errorf("the status: %+v", status)
 					}
 					if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "parley bridge pause tree && parley bridge resume tree") {
@@ -52,7 +52,7 @@ func TestDeletingTheLockStopsTheBridge(t *testing.T) {
 					s.hub.do(func(h *fakeHub) { h.bridge.Paused = true })
 					s.must(<-ended)
 					s.hub.do(func(h *fakeHub) { h.bridge.Paused = false })
-					s.must(os.RemoveAll(s.at(own)))
+					s.must(os.RemoveAll(s.at(ownFolder)))
 					s.during(func() { s.polls(2) })
 					if status := s.hub.noted(); status.Stopped || status.Trouble != "" || len(s.hub.told()) == 0 {
 						t.Errorf("resumed: %+v, %d departures were written", status, len(s.hub.told()))
@@ -92,14 +92,14 @@ func TestASecondHubIsRefusedThoughTheLockWasDeleted(t *testing.T) {
 	g.must(err)
 	held, err := lock(first, b)
 	g.must(err)
-	g.must(os.RemoveAll(g.at(own)))
+	g.must(os.RemoveAll(g.at(ownFolder)))
 	second, err := openTree(g.dir)
 	g.must(err)
 	if _, err := lock(second, b); parley.CodeOf(err) != parley.Unavailable {
 		t.Errorf("the second hub: %v", err)
 	}
-	if _, err := os.Stat(g.at(own)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the second hub has left %s: %v", own, err)
+	if _, err := os.Stat(g.at(ownFolder)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the second hub has left %s: %v", ownFolder, err)
 	}
 	held.release()
 	again, err := lock(second, b)

@@ -35,7 +35,7 @@ func TestMailOnAFileServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGround(t)
 				h := newFakeHub(parley.Bridge{ID: "tree", Layout: l, Root: g.dir, Agents: []string{"coder"}, QueueAgent: "gm"}, resident("coder"), ownAgent("ana"))
-				layout := newLayout(l, kit{})
+				layout := newLayout(l, layoutBase{})
 				mine, theirs := layout.place(parley.Departure{Recipient: "ana"}), layout.place(parley.Departure{Recipient: "coder"})
 				put := func(dir string, n, second int, to string) string {
 					at := path.Join(dir, fmt.Sprintf("msg_%08x.json", n))
@@ -46,7 +46,7 @@ func TestMailOnAFileServer(t *testing.T) {
 				last, first, hidden, script := put(mine, 1, 9, "ana"), put(mine, 2, 1, "ana"), put(mine, 3, 0, "ana"), put(theirs, 4, 5, "coder")
 				var shown atomic.Bool
 				s := &site{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true, change: func(t *tree) {
-					t.shows = func(_, name string) bool { return shown.Load() || name != path.Base(hidden) }
+					t.listsName = func(_, name string) bool { return shown.Load() || name != path.Base(hidden) }
 				}}}
 				for range 2 { // the second time after a restart
 					s.during(func() { s.polls(2) })

@@ -28,9 +28,9 @@ func TestWhatIsMadeIsSharedAsTheTreeIs(t *testing.T) {
 					s.hub.send(d)
 					s.polls(2)
 				})
-				s.must(s.in("", func(f *folder) error { return f.appendLine("error.log", "a line") }))
+				s.must(s.inFolder("", func(f *folder) error { return f.appendLine("error.log", "a line") }))
 				for at, mode := range map[string]os.FileMode{
-					"state": want.folder, coderInbox: want.folder, "error.log": want.log, own + "/lock": want.document,
+					"state": want.folder, coderInbox: want.folder, "error.log": want.log, ownFolder + "/lock": want.document,
 					coderInbox + "/" + d.Name + ".json": want.document, "state/agents/ana/.sequences/coder": want.document,
 				} {
 					info, err := os.Stat(s.at(at))

@@ -9,11 +9,11 @@ import (
 const (
 	longestName = 200  // of a file, so that an ending still fits
 	longestLine = 1000 // of a log
-	stamp       = "2006-01-02T15:04:05.000Z"
+	timeFormat  = "2006-01-02T15:04:05.000Z"
 )
 
-// plain says whether a name can be shown and kept as it is.
-func plain(name string) bool {
+// isPlain says whether a name can be shown and kept as it is.
+func isPlain(name string) bool {
 	return len(name) <= longestName && utf8.ValidString(name) && !strings.ContainsFunc(name, hidden)
 }
 
@@ -31,7 +31,7 @@ func shownAs(r rune) rune {
 }
 
 func checkPlain(name string) error {
-	if !plain(name) {
+	if !isPlain(name) {
 		return refuse("the file has a name that is too long or cannot be shown: %q", name).Suggest("give it a short name of letters and digits")
 	}
 	return nil
@@ -39,7 +39,7 @@ func checkPlain(name string) error {
 
 // safeName is a name under which a refused file is kept.
 func safeName(name string) string {
-	if plain(name) {
+	if isPlain(name) {
 		return name
 	}
 	return "unnamed-" + digest([]byte(name))[:16] + ".json"

@@ -21,12 +21,12 @@ const (
 // presence keeps the presence files of a tree (S0), both ways: of agents that live there scripts write them, of the hub's the
 // bridge.
 type presence struct {
-	kit
-	written map[string]shown     // by agent
-	heard   map[string]heartbeat // by agent
-	told    map[string]mark      // by agent: how the file was of which the last line was written
-	partial map[string]unfinished
-	haunts  haunts
+	layoutBase
+	written    map[string]writtenSignal // by agent
+	heartbeats map[string]heartbeat     // by agent
+	warned     map[string]mark          // by agent: how the file was of which the last line was written
+	partial    map[string]unfinished
+	places     agentChannels
 }
 
 // signal is a presence file. Its fields are S0's.
@@ -39,18 +39,18 @@ type signal struct {
 	Channel   string          `json:"channel"`
 }
 
-// shown is what a file says that the bridge wrote.
-type shown struct {
+// writtenSignal is what a file says that the bridge wrote.
+type writtenSignal struct {
 	signal
 	at time.Time
 }
 
-// hear tells the hub which of the agents that live in the tree are there.
-func (p *presence) hear(ctx context.Context, w world) error {
+// reportPresence tells the hub which of the agents that live in the tree are there.
+func (p *presence) reportPresence(ctx context.Context, w bridgeView) error {
 	var beats []parley.Beat
-	err := p.tree.in(presenceDir, func(f *folder) error {
-		for id := range w.lives {
-			if b, ok := p.beat(f, id); ok {
+	err := p.tree.inFolder(presenceDir, func(f *folder) error {
+		for id := range w.inTree {
+			if b, ok := p.newBeat(f, id); ok {
 				beats = append(beats, b)
 			}
 		}
@@ -63,20 +63,20 @@ func (p *presence) hear(ctx context.Context, w world) error {
 		return nil
 	}
 	if err := p.hub.Beat(ctx, p.id, beats); err != nil {
-		clear(p.heard) // it is said again
+		clear(p.heartbeats) // it is said again
 		return err
 	}
 	return nil
 }
 
-// show writes the files of the hub's own agents: what has changed, and all of them now and then, for those who look at how old
+// writePresence writes the files of the hub's own agents: what has changed, and all of them now and then, for those who look at how old
 // they are.
-func (p *presence) show(w world) error {
-	p.haunts.keep(w.own)
+func (p *presence) writePresence(w bridgeView) error {
+	p.places.keepOnly(w.ofHub)
 	there := map[string]bool{}
 	var all []signal
 	for _, who := range w.who {
-		if who.Kind == parley.KindAgent && w.own[who.ID] {
+		if who.Kind == parley.KindAgent && w.ofHub[who.ID] {
 			there[who.ID] = true
 			all = append(all, signal{
 				Agent: who.ID, State: who.State, Substate: who.Substate, PID: os.Getpid(), Channel: p.channelOf(who, w.bridge.Channels),
@@ -84,22 +84,22 @@ func (p *presence) show(w world) error {
 		}
 	}
 	for id, last := range p.written {
-		if !there[id] && !w.lives[id] {
+		if !there[id] && !w.inTree[id] {
 			all = append(all, offline(last.signal)) // it was removed
 		}
 	}
-	return p.put(all)
+	return p.writeFiles(all)
 }
 
-// leave says of all that they are gone.
-func (p *presence) leave(w world) error {
+// writeOffline says of all that they are gone.
+func (p *presence) writeOffline(w bridgeView) error {
 	var all []signal
 	for id, last := range p.written {
-		if !w.lives[id] {
+		if !w.inTree[id] {
 			all = append(all, offline(last.signal))
 		}
 	}
-	return p.put(all)
+	return p.writeFiles(all)
 }
 
 func offline(s signal) signal {
@@ -107,23 +107,23 @@ func offline(s signal) signal {
 	return s
 }
 
-func (p *presence) put(all []signal) error {
-	all = slices.DeleteFunc(all, p.shows)
+func (p *presence) writeFiles(all []signal) error {
+	all = slices.DeleteFunc(all, p.isCurrent)
 	if len(all) == 0 {
 		return nil
 	}
-	return p.tree.inMade(presenceDir, func(f *folder) error {
+	return p.tree.inMadeFolder(presenceDir, func(f *folder) error {
 		var failed error
 		for _, s := range all {
 			now := p.now()
 			stamped := s
-			stamped.Timestamp = now.UTC().Format(stamp)
+			stamped.Timestamp = now.UTC().Format(timeFormat)
 			raw, err := json.MarshalIndent(stamped, "", "  ")
 			if err == nil {
 				err = f.refresh(s.Agent+".json", append(raw, '\n'))
 			}
 			if err == nil {
-				p.written[s.Agent] = shown{s, now}
+				p.written[s.Agent] = writtenSignal{s, now}
 				p.setClock(f, s.Agent+".json", now)
 			}
 			failed = errors.Join(failed, err)
@@ -139,8 +139,8 @@ func (p *presence) setClock(f *folder, name string, now time.Time) {
 	}
 }
 
-// shows says whether an agent's file is still good.
-func (p *presence) shows(s signal) bool {
+// isCurrent says whether an agent's file is still good.
+func (p *presence) isCurrent(s signal) bool {
 	last, ok := p.written[s.Agent]
 	return ok && last.signal == s && (s.State == parley.Offline || p.now().Sub(last.at) < presenceEvery)
 }

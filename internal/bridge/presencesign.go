@@ -45,8 +45,8 @@ func (w *watcherProcess) gone(pid int, mtime time.Time, remote bool) bool {
 	return !w.untraced
 }
 
-// scriptSign is a presence file as a script has written it. Scripts write what they have at hand: only what can be read counts.
-type scriptSign struct {
+// presenceFile is a presence file as a script has written it. Scripts write what they have at hand: only what can be read counts.
+type presenceFile struct {
 	state    parley.State
 	substate parley.Substate
 	at       time.Time // none: it does not say
@@ -54,8 +54,8 @@ type scriptSign struct {
 	interval int64 // in seconds; none: it does not say
 }
 
-// readSign reads a presence file. It reports false for what is no JSON object.
-func readSign(raw []byte) (s scriptSign, ok bool) {
+// parsePresence reads a presence file. It reports false for what is no JSON object.
+func parsePresence(raw []byte) (s presenceFile, ok bool) {
 	var said map[string]any
 	if json.Unmarshal(dialect.WithoutMark(raw), &said) != nil || said == nil {
 		return s, false
@@ -63,17 +63,17 @@ func readSign(raw []byte) (s scriptSign, ok bool) {
 	state, _ := said["state"].(string)
 	substate, _ := said["substate"].(string)
 	pid, _ := said["watcher_pid"].(float64)
-	s = scriptSign{state: parley.State(state), substate: parley.Substate(substate), at: momentOf(said["timestamp"]), pid: int(pid)}
+	s = presenceFile{state: parley.State(state), substate: parley.Substate(substate), at: parseTime(said["timestamp"]), pid: int(pid)}
 	for _, field := range []string{"interval", "heartbeat_interval"} {
 		if s.interval == 0 {
-			s.interval = secondsOf(said[field])
+			s.interval = parseSeconds(said[field])
 		}
 	}
 	return s, true
 }
 
-// momentOf is a time as text, or as a number of seconds or milliseconds; none if it cannot be read.
-func momentOf(value any) (at time.Time) {
+// parseTime is a time as text, or as a number of seconds or milliseconds; none if it cannot be read.
+func parseTime(value any) (at time.Time) {
 	const millisFrom = 1e11 // seconds until the year 5138
 	switch value := value.(type) {
 	case string:
@@ -89,8 +89,8 @@ func momentOf(value any) (at time.Time) {
 	return at
 }
 
-// secondsOf is a length as a number of seconds, or as text like 90s; 0 if it cannot be read.
-func secondsOf(value any) int64 {
+// parseSeconds is a length as a number of seconds, or as text like 90s; 0 if it cannot be read.
+func parseSeconds(value any) int64 {
 	switch value := value.(type) {
 	case float64:
 		return max(0, int64(min(value, 1<<31)))
@@ -102,25 +102,25 @@ func secondsOf(value any) int64 {
 	}
 }
 
-// beat is what is new of an agent: it has written its file, or has not for too long, or its process is dead.
-func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
+// newBeat is what is new of an agent: it has written its file, or has not for too long, or its process is dead.
+func (p *presence) newBeat(f *folder, id string) (parley.Beat, bool) {
 	found, err := f.read(id+".json", presenceSize)
 	if err != nil {
-		p.unreadable(f, id, err)
+		p.warnUnreadable(f, id, err)
 		return parley.Beat{}, false
 	}
-	last := p.heard[id]
-	said, ok := readSign(found.raw)
-	if p.broken(id, found, said, ok); !ok {
-		said = scriptSign{state: parley.Awake} // it may be being written
+	last := p.heartbeats[id]
+	said, ok := parsePresence(found.raw)
+	if p.warnBroken(id, found, said, ok); !ok {
+		said = presenceFile{state: parley.Awake} // it may be being written
 	}
-	b := parley.Beat{Agent: id, State: said.state, Substate: said.substate, At: said.since(found.mtime.Add(-p.ahead)), Interval: said.interval}
+	b := parley.Beat{Agent: id, State: said.state, Substate: said.substate, At: said.beatTime(found.mtime.Add(-p.ahead)), Interval: said.interval}
 	gone := said.state != parley.Awake || p.now().Sub(b.At) >= b.Lasts() || last.watcher.gone(said.pid, found.mtime, p.tree.remote)
 	news := gone != last.gone || ok && (found.digest != last.digest || !found.mtime.Equal(last.mtime))
 	if ok || gone {
 		last.digest, last.mtime, last.gone = found.digest, found.mtime, gone
 	}
-	p.heard[id] = last
+	p.heartbeats[id] = last
 	if !ok && !gone || !news {
 		return parley.Beat{}, false
 	}
@@ -130,21 +130,21 @@ func (p *presence) beat(f *folder, id string) (parley.Beat, bool) {
 	return b, true
 }
 
-// since is when a sign was given: as its file says, but not after the file was written.
-func (s scriptSign) since(written time.Time) time.Time {
+// beatTime is when a sign was given: as its file says, but not after the file was written.
+func (s presenceFile) beatTime(written time.Time) time.Time {
 	if s.at.IsZero() || s.at.After(written) {
 		return written
 	}
 	return s.at
 }
 
-// unreadable says, once for each state of the file, that a presence file cannot be read.
-func (p *presence) unreadable(f *folder, id string, err error) {
+// warnUnreadable says, once for each state of the file, that a presence file cannot be read.
+func (p *presence) warnUnreadable(f *folder, id string, err error) {
 	if errors.Is(err, errReplaced) {
 		return
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		delete(p.told, id)
+		delete(p.warned, id)
 		return
 	}
 	why := err.Error()
@@ -154,22 +154,22 @@ func (p *presence) unreadable(f *folder, id string, err error) {
 		why = presenceDir + "/" + id + ".json: " + why
 	}
 	d := f.describe(id + ".json")
-	p.tellOnce(id, markOf(d.name, d.size, d.mtime), "WARN: the presence file of %s is left alone: %s", id, why)
+	p.warnOnce(id, markOf(d.name, d.size, d.mtime), "WARN: the presence file of %s is left alone: %s", id, why)
 }
 
-// broken says, once for each state of the file, that a presence file says nothing that counts. One that is no object may still be
+// warnBroken says, once for each state of the file, that a presence file says nothing that counts. One that is no object may still be
 // being written for a while.
-func (p *presence) broken(id string, f file, said scriptSign, ok bool) {
+func (p *presence) warnBroken(id string, f file, said presenceFile, ok bool) {
 	m := markOf(f.name, f.size, f.mtime)
 	switch {
 	case !ok && p.partial[id].of != m:
 		p.partial[id] = unfinished{m, p.now()}
-	case !ok && p.now().Sub(p.partial[id].since) >= unbroken:
-		p.tellOnce(id, m, "WARN: %s is broken: it is no JSON object, and counts for nothing", f.path)
+	case !ok && p.now().Sub(p.partial[id].since) >= unfinishedFor:
+		p.warnOnce(id, m, "WARN: %s is broken: it is no JSON object, and counts for nothing", f.path)
 	case ok && said.state != parley.Awake && said.state != parley.Offline:
-		p.tellOnce(id, m, "WARN: %s is broken: its state is %q, neither AWAKE nor OFFLINE; it counts as OFFLINE", f.path, string(said.state))
+		p.warnOnce(id, m, "WARN: %s is broken: its state is %q, neither AWAKE nor OFFLINE; it counts as OFFLINE", f.path, string(said.state))
 	case ok:
-		delete(p.told, id)
+		delete(p.warned, id)
 		delete(p.partial, id)
 	}
 }
@@ -180,11 +180,11 @@ type unfinished struct {
 	since time.Time
 }
 
-// tellOnce writes a line about the presence file of an agent, unless it was the last one and the file is still the same.
-func (p *presence) tellOnce(id string, of mark, format string, args ...any) {
-	if p.told[id] == of {
+// warnOnce writes a line about the presence file of an agent, unless it was the last one and the file is still the same.
+func (p *presence) warnOnce(id string, of mark, format string, args ...any) {
+	if p.warned[id] == of {
 		return
 	}
-	p.told[id] = of
+	p.warned[id] = of
 	p.say(format, args...)
 }

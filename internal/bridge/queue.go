@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	asked    = 500             // files that the hub is asked about at a time
-	unbroken = 5 * time.Second // for how long a file that cannot be parsed must be the same
+	askedAtOnce   = 500             // files that the hub is asked about at a time
+	unfinishedFor = 5 * time.Second // for how long a file that cannot be parsed must be the same
 )
 
 // queue is an inlet with what is known of its files. Of a folder with very many only the names are held.
 type queue struct {
 	inlet
-	fresh   bool                // it is to be listed again
-	blocked bool                // the hub has no room for the next one: nothing is read until the next poll
-	known   map[mark]struct{}   // what was dealt with and is still there
-	found   []string            // names that may be new, to be asked for and put in order
-	ordered []item              // of these, until all have their place
-	next    []item              // new, in order
-	partial map[string]unparsed // what cannot be parsed, perhaps because it is still being written
-	refused map[string]mark     // what was refused and may be mended: its name alone does not tell
-	owed    map[string]debt     // what was refused, and no reason could be kept for it yet
+	listAgain  bool                         // it is to be listed again
+	blocked    bool                         // the hub has no room for the next one: nothing is read until the next poll
+	known      map[mark]struct{}            // what was dealt with and is still there
+	found      []string                     // names that may be new, to be asked for and put in order
+	ordered    []item                       // of these, until all have their place
+	next       []item                       // new, in order
+	partial    map[string]unparsed          // what cannot be parsed, perhaps because it is still being written
+	refused    map[string]mark              // what was refused and may be mended: its name alone does not tell
+	unreported map[string]unreportedRefusal // what was refused, and no reason could be kept for it yet
 }
 
-// debt is why a file was refused. The hub says it only once.
-type debt struct {
+// unreportedRefusal is why a file was refused. The hub says it only once.
+type unreportedRefusal struct {
 	of  mark
 	why *parley.Error
 }
@@ -60,11 +60,11 @@ type mark [16]byte
 
 func newQueue() *queue {
 	return &queue{
-		fresh: true, known: map[mark]struct{}{}, partial: map[string]unparsed{}, refused: map[string]mark{}, owed: map[string]debt{},
+		listAgain: true, known: map[mark]struct{}{}, partial: map[string]unparsed{}, refused: map[string]mark{}, unreported: map[string]unreportedRefusal{},
 	}
 }
 
-func (q *queue) waiting() int64 { return int64(len(q.found) + len(q.ordered) + len(q.next)) }
+func (q *queue) pending() int64 { return int64(len(q.found) + len(q.ordered) + len(q.next)) }
 
 func (q *queue) markOf(name string, size int64, mtime time.Time) mark {
 	if q.fixed {
@@ -78,32 +78,32 @@ func markOf(name string, size int64, mtime time.Time) mark {
 	return mark(sum[:16])
 }
 
-// done remembers that a file was dealt with.
-func (q *queue) done(f file) {
+// markDone remembers that a file was dealt with.
+func (q *queue) markDone(f file) {
 	q.known[q.markOf(f.name, f.size, f.mtime)] = struct{}{}
 	delete(q.partial, f.name)
-	delete(q.owed, f.name)
+	delete(q.unreported, f.name)
 }
 
-// owes is why a file was refused for which no reason could be kept, or nil.
-func (q *queue) owes(f file) *parley.Error {
-	d, owed := q.owed[f.name]
+// unreportedRefusal is why a file was refused for which no reason could be kept, or nil.
+func (q *queue) unreportedRefusal(f file) *parley.Error {
+	d, owed := q.unreported[f.name]
 	if owed && d.of != markOf(f.name, f.size, f.mtime) {
-		delete(q.owed, f.name)
+		delete(q.unreported, f.name)
 		return nil
 	}
 	return d.why
 }
 
-// turnedAway remembers how a file was that was refused.
-func (q *queue) turnedAway(f file) {
+// noteRefused remembers how a file was that was refused.
+func (q *queue) noteRefused(f file) {
 	if q.fixed {
 		q.refused[f.name] = markOf(f.name, f.size, f.mtime)
 	}
 }
 
-// mended says whether a file was refused and is another now.
-func (q *queue) mended(f *folder, name string) bool {
+// wasReplaced says whether a file was refused and is another now.
+func (q *queue) wasReplaced(f *folder, name string) bool {
 	was, refused := q.refused[name]
 	if !refused {
 		return false
@@ -121,21 +121,21 @@ func (q *queue) putBack(i item) { q.next = slices.Insert(q.next, 0, i) }
 
 // list finds the names that are new.
 func (q *queue) list(f *folder) error {
-	q.fresh = false
+	q.listAgain = false
 	there, seen := map[mark]struct{}{}, map[string]bool{}
 	err := f.list(func(names []string) error {
 		for _, name := range names {
 			if !candidate(name) {
 				continue
 			}
-			m, err := q.look(f, name)
+			m, err := q.markAt(f, name)
 			if err != nil {
 				continue // it is gone again
 			}
-			if q.minds(name) {
+			if q.remembers(name) {
 				seen[name] = true
 			}
-			if _, known := q.known[m]; known && !q.mended(f, name) {
+			if _, known := q.known[m]; known && !q.wasReplaced(f, name) {
 				there[m] = struct{}{}
 			} else {
 				q.found = append(q.found, name)
@@ -147,21 +147,21 @@ func (q *queue) list(f *folder) error {
 		q.known = there
 		maps.DeleteFunc(q.partial, func(name string, _ unparsed) bool { return !seen[name] })
 		maps.DeleteFunc(q.refused, func(name string, _ mark) bool { return !seen[name] })
-		maps.DeleteFunc(q.owed, func(name string, _ debt) bool { return !seen[name] })
+		maps.DeleteFunc(q.unreported, func(name string, _ unreportedRefusal) bool { return !seen[name] })
 	}
 	slices.Sort(q.found)
 	return err
 }
 
-// minds says whether something is known of a file that is forgotten once it is gone.
-func (q *queue) minds(name string) bool {
+// remembers says whether something is known of a file that is forgotten once it is gone.
+func (q *queue) remembers(name string) bool {
 	_, partial := q.partial[name]
 	_, refused := q.refused[name]
-	_, owed := q.owed[name]
+	_, owed := q.unreported[name]
 	return partial || refused || owed
 }
 
-func (q *queue) look(f *folder, name string) (mark, error) {
+func (q *queue) markAt(f *folder, name string) (mark, error) {
 	if q.fixed {
 		return q.markOf(name, 0, time.Time{}), nil
 	}
@@ -179,7 +179,7 @@ func candidate(name string) bool {
 
 // advance brings some of what was found nearer to being read.
 func (e *engine) advance(ctx context.Context, q *queue, f *folder) error {
-	some := q.found[:min(asked, len(q.found))]
+	some := q.found[:min(askedAtOnce, len(q.found))]
 	if len(some) == 0 {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (e *engine) order(ctx context.Context, q *queue, f *folder, names []string)
 	}
 	var files []parley.BridgeFile
 	for _, name := range names {
-		if _, owed := q.owed[name]; plain(name) && !owed {
+		if _, owed := q.unreported[name]; isPlain(name) && !owed {
 			files = append(files, parley.BridgeFile{Path: q.path + "/" + name})
 		} else {
 			items = append(items, item{name: name}) // it is refused
@@ -229,7 +229,7 @@ func (e *engine) order(ctx context.Context, q *queue, f *folder, names []string)
 		if name := path.Base(b.Path); left[b.Path] {
 			items = append(items, item{name: name})
 		} else {
-			q.done(file{name: name})
+			q.markDone(file{name: name})
 		}
 	}
 	return items, nil
@@ -249,11 +249,11 @@ func (e *engine) timestamp(f *folder, name string, limit int64) time.Time {
 	return a.At
 }
 
-// freshen has queues listed again: those of folders in which something has changed, or all.
-func (e *engine) freshen(changed map[string]bool, everywhere bool) {
+// markForListing has queues listed again: those of folders in which something has changed, or all.
+func (e *engine) markForListing(changed map[string]bool, everywhere bool) {
 	for at, q := range e.queues {
 		if everywhere || changed[at] {
-			q.fresh = true
+			q.listAgain = true
 		}
 		if everywhere {
 			q.blocked = false
@@ -261,16 +261,16 @@ func (e *engine) freshen(changed map[string]bool, everywhere bool) {
 	}
 }
 
-func (e *engine) waiting() (n int64) {
+func (e *engine) pendingFiles() (n int64) {
 	for _, q := range e.queues {
-		n += q.waiting()
+		n += q.pending()
 	}
 	return n
 }
 
 // inFolder does something in a queue's folder. One that is gone is no error.
 func (e *engine) inFolder(q *queue, do func(*folder) error) error {
-	err := e.tree.in(q.path, do)
+	err := e.tree.inFolder(q.path, do)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

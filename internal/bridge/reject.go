@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	rejected   = own + "/rejected"
+	rejected   = ownFolder + "/rejected"
 	reasonSize = 1 << 20 // a document of 10 KB has thousands of issues at most, each a sentence
 )
 
@@ -29,23 +29,23 @@ type reason struct {
 	*parley.Issues
 }
 
-// refuse deals with a file that is refused for good: a reason is kept, once, with the file itself where the hub consumes the
+// refuseFile deals with a file that is refused for good: a reason is kept, once, with the file itself where the hub consumes the
 // folder, else with a copy.
-func (e *engine) refuse(q *queue, f file, why *parley.Error) {
-	switch err := e.reject(q, f, why); {
+func (e *engine) refuseFile(q *queue, f file, why *parley.Error) {
+	switch err := e.keepRefused(q, f, why); {
 	case err == nil:
 		e.settle(q, f, refused)
-		q.turnedAway(f)
+		q.noteRefused(f)
 	case !errors.Is(err, errReplaced): // what is there by now is looked at by itself
-		q.owed[f.name] = debt{markOf(f.name, f.size, f.mtime), why}
+		q.unreported[f.name] = unreportedRefusal{markOf(f.name, f.size, f.mtime), why}
 		e.status.trouble(q.path, err)
 	}
 }
 
-func (e *engine) reject(q *queue, f file, why *parley.Error) error {
-	return e.tree.inMade(rejected, func(to *folder) error {
+func (e *engine) keepRefused(q *queue, f file, why *parley.Error) error {
+	return e.tree.inMadeFolder(rejected, func(to *folder) error {
 		if f.digest == "" {
-			f.digest = e.describe(f)
+			f.digest = e.identify(f)
 		}
 		as, known, err := keptAs(to, f, q.consume)
 		if err != nil {
@@ -60,10 +60,10 @@ func (e *engine) reject(q *queue, f file, why *parley.Error) error {
 	})
 }
 
-// describe tells files apart that were not read.
-func (e *engine) describe(f file) string {
+// identify tells files apart that were not read.
+func (e *engine) identify(f file) string {
 	text := f.path
-	_ = e.tree.in(path.Dir(f.path), func(in *folder) error { // a name that cannot be used stands for itself
+	_ = e.tree.inFolder(path.Dir(f.path), func(in *folder) error { // a name that cannot be used stands for itself
 		info, err := in.stat(path.Base(f.path))
 		if err == nil {
 			text += info.Mode().String() + info.ModTime().UTC().Format(time.RFC3339Nano)
@@ -78,7 +78,7 @@ func (e *engine) describe(f file) string {
 func keptAs(to *folder, f file, moved bool) (as string, known bool, err error) {
 	as = safeName(f.name)
 	for n := 2; ; n++ {
-		there, err := to.holds(as)
+		there, err := to.has(as)
 		if err != nil {
 			return "", false, err
 		}
@@ -106,7 +106,7 @@ func asText(at string) string { return string([]rune(at)) }
 
 // wasRefused says whether a reason is kept for a file.
 func (t *tree) wasRefused(f file) (known bool, err error) {
-	err = t.in(rejected, func(to *folder) error {
+	err = t.inFolder(rejected, func(to *folder) error {
 		_, known, err = keptAs(to, f, false)
 		return err
 	})

@@ -174,7 +174,7 @@ func TestWhatTheHubRefuses(t *testing.T) {
 
 // A FIFO in the place of each folder and file that the bridge itself uses: refused or trouble, and never waited for.
 func TestWhatIsParleysOwnMayBeHostileToo(t *testing.T) {
-	for _, at := range []string{"channels", "signals", "signals/presence", "signals/presence/codex.json", "logs", "logs/parley.log", rejected, own + "/added", own + "/lock"} {
+	for _, at := range []string{"channels", "signals", "signals/presence", "signals/presence/codex.json", "logs", "logs/parley.log", rejected, ownFolder + "/added", ownFolder + "/lock"} {
 		t.Run(at, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t)

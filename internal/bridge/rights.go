@@ -6,11 +6,11 @@ import (
 	"path"
 )
 
-// share gives a folder that was made the rights of the one it is in, so that those who share the tree can work with it. In what is
+// copyMode gives a folder that was made the rights of the one it is in, so that those who share the tree can work with it. In what is
 // Parley's own nobody else writes. Some file servers know no rights.
-func (f *folder) share(name string) {
+func (f *folder) copyMode(name string) {
 	mode := f.mode()
-	if path.Join(f.path, name) == own {
+	if path.Join(f.path, name) == ownFolder {
 		mode &^= 0o022
 	}
 	if made, err := f.root.Lstat(name); err == nil && made.Mode().Perm() != mode.Perm() {
@@ -27,11 +27,11 @@ func (f *folder) mode() fs.FileMode {
 	return info.Mode()
 }
 
-// readable are the rights of a file that all may read who reach the folder.
-func (f *folder) readable() fs.FileMode { return 0o600 | (f.mode()&0o011)<<2 }
+// readableMode are the rights of a file that all may read who reach the folder.
+func (f *folder) readableMode() fs.FileMode { return 0o600 | (f.mode()&0o011)<<2 }
 
-// hand gives what the superuser has made to whom the tree belongs, whose scripts work with it.
-func (f *folder) hand(name string) error {
+// giveToOwner gives what the superuser has made to whom the tree belongs, whose scripts work with it.
+func (f *folder) giveToOwner(name string) error {
 	if os.Geteuid() != 0 || f.tree.owners[0] == 0 {
 		return nil
 	}

@@ -7,22 +7,22 @@ import (
 	"syscall"
 )
 
-// errAstray says that what is at the path of a tree is not what was opened there.
-var errAstray = errors.New("the directory of the tree is gone, or another one has its place")
+// errTreeMoved says that what is at the path of a tree is not what was opened there.
+var errTreeMoved = errors.New("the directory of the tree is gone, or another one has its place")
 
-// astray says whether the tree is still the one that is found by its path. Whoever holds it open would not see otherwise that it
+// checkInPlace says whether the tree is still the one that is found by its path. Whoever holds it open would not see otherwise that it
 // was renamed, removed or unmounted.
-func (t *tree) astray() error {
+func (t *tree) checkInPlace() error {
 	now, err := os.Stat(t.dir)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errAstray, err)
+		return fmt.Errorf("%w: %w", errTreeMoved, err)
 	}
 	if !os.SameFile(now, t.info) {
-		return errAstray
+		return errTreeMoved
 	}
 	_, err = t.root.Stat(".")
 	if errors.Is(err, syscall.ESTALE) { // a file server has forgotten it
-		return fmt.Errorf("%w: %w", errAstray, err)
+		return fmt.Errorf("%w: %w", errTreeMoved, err)
 	}
 	return nil
 }
@@ -32,11 +32,11 @@ func openNext(dir string, gone *tree, reached bool) (*tree, error) {
 	t, err := openTree(dir)
 	switch {
 	case err != nil && gone != nil:
-		return nil, fmt.Errorf("%w: %w", errAstray, err)
+		return nil, fmt.Errorf("%w: %w", errTreeMoved, err)
 	case err != nil:
 		return nil, err
 	case !t.mayFollow(gone, reached):
-		err := fmt.Errorf("%w: no bridge has been at what is at %s now", errAstray, dir)
+		err := fmt.Errorf("%w: no bridge has been at what is at %s now", errTreeMoved, dir)
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
@@ -48,7 +48,7 @@ func (t *tree) mayFollow(gone *tree, reached bool) bool {
 	if gone == nil && !reached || gone != nil && device(t) == device(gone) {
 		return true
 	}
-	there, err := t.holds("", own)
+	there, err := t.has("", ownFolder)
 	return there && err == nil
 }
 

@@ -26,31 +26,31 @@ type document struct {
 	arrival parley.Arrival
 }
 
-// round takes a batch of each folder that has something new: so none of them waits for a large one. It says whether
+// importRound takes a batch of each folder that has something new: so none of them waits for a large one. It says whether
 // anything is left.
-func (e *engine) round(ctx context.Context) (more bool, err error) {
+func (e *engine) importRound(ctx context.Context) (more bool, err error) {
 	docs, err := e.gather(ctx)
 	if err != nil {
 		e.putBack(docs)
 		return false, err
 	}
 	slices.SortStableFunc(docs, inOrder)
-	later, err := e.handAll(ctx, docs)
+	later, err := e.sendDocuments(ctx, docs)
 	e.putBack(later)
 	if err != nil {
 		return false, err
 	}
 	for _, q := range e.queues {
-		more = more || q.waiting() > 0 && !q.blocked
+		more = more || q.pending() > 0 && !q.blocked
 	}
 	return more && ctx.Err() == nil, ctx.Err()
 }
 
-// handAll hands documents to the hub, some at a time, and returns those that have to wait, in their order.
-func (e *engine) handAll(ctx context.Context, docs []document) (later []document, err error) {
+// sendDocuments hands documents to the hub, some at a time, and returns those that have to wait, in their order.
+func (e *engine) sendDocuments(ctx context.Context, docs []document) (later []document, err error) {
 	for len(docs) > 0 {
-		n := portion(docs)
-		waits, err := e.hand(ctx, docs[:n])
+		n := batchLength(docs)
+		waits, err := e.sendBatch(ctx, docs[:n])
 		if err != nil {
 			return append(later, docs...), err
 		}
@@ -78,7 +78,7 @@ func inOrder(a, b document) int {
 func (e *engine) gather(ctx context.Context) ([]document, error) {
 	var docs []document
 	var held int64
-	for i, at := range e.turn {
+	for i, at := range e.nextQueues {
 		q := e.queues[at]
 		if q.blocked {
 			continue
@@ -92,7 +92,7 @@ func (e *engine) gather(ctx context.Context) ([]document, error) {
 			held += d.file.size
 		}
 		if held > roundBytes {
-			e.turn = slices.Concat(e.turn[i+1:], e.turn[:i+1])
+			e.nextQueues = slices.Concat(e.nextQueues[i+1:], e.nextQueues[:i+1])
 			break
 		}
 	}
@@ -100,12 +100,12 @@ func (e *engine) gather(ctx context.Context) ([]document, error) {
 }
 
 func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err error) {
-	if !q.fresh && q.waiting() == 0 {
+	if !q.listAgain && q.pending() == 0 {
 		return nil, nil
 	}
 	var hub error
 	tree := e.inFolder(q, func(f *folder) error {
-		if q.fresh && q.waiting() == 0 {
+		if q.listAgain && q.pending() == 0 {
 			e.status.trouble(q.path, nil)
 			if err := q.list(f); err != nil {
 				return err
@@ -118,7 +118,7 @@ func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err
 		for n := 0; n < batch && len(q.next) > 0 && held < batchBytes; n++ {
 			i := q.next[0]
 			q.next = q.next[1:]
-			if d, ok := e.fetch(f, q, i); ok {
+			if d, ok := e.readDocument(f, q, i); ok {
 				docs, held = append(docs, d), held+d.file.size
 			}
 		}
@@ -130,11 +130,11 @@ func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err
 	if len(docs) == 0 || hub != nil || q.fixed || q.consume {
 		return docs, hub
 	}
-	return e.unknown(ctx, q, docs)
+	return e.dropKnown(ctx, q, docs)
 }
 
-// unknown leaves what the hub does not have yet.
-func (e *engine) unknown(ctx context.Context, q *queue, docs []document) ([]document, error) {
+// dropKnown leaves what the hub does not have yet.
+func (e *engine) dropKnown(ctx context.Context, q *queue, docs []document) ([]document, error) {
 	var files []parley.BridgeFile
 	for _, d := range docs {
 		files = append(files, d.arrival.BridgeFile)
@@ -148,14 +148,14 @@ func (e *engine) unknown(ctx context.Context, q *queue, docs []document) ([]docu
 		if slices.Contains(unknown, d.arrival.BridgeFile) {
 			left = append(left, d)
 		} else {
-			q.done(d.file)
+			q.markDone(d.file)
 		}
 	}
 	return left, nil
 }
 
-// fetch reads one file. What is refused, expired, gone or not whole yet is dealt with here.
-func (e *engine) fetch(f *folder, q *queue, i item) (document, bool) {
+// readDocument reads one file. What is refused, expired, gone or not whole yet is dealt with here.
+func (e *engine) readDocument(f *folder, q *queue, i item) (document, bool) {
 	var found file
 	err := checkPlain(i.name)
 	if err == nil {
@@ -167,18 +167,18 @@ func (e *engine) fetch(f *folder, q *queue, i item) (document, bool) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errReplaced):
 		return document{}, false
 	case refusal(err) != nil:
-		return e.turnDown(q, i, found, refusal(err))
+		return e.refuseDocument(q, i, found, refusal(err))
 	case err != nil:
 		e.status.trouble(q.path, err)
 		return document{}, false
 	}
-	return e.read(q, i, found)
+	return e.decodeDocument(q, i, found)
 }
 
-// read makes a document of what was read.
-func (e *engine) read(q *queue, i item, found file) (document, bool) {
-	if why := q.owes(found); why != nil {
-		e.refuse(q, found, why)
+// decodeDocument makes a document of what was read.
+func (e *engine) decodeDocument(q *queue, i item, found file) (document, bool) {
+	if why := q.unreportedRefusal(found); why != nil {
+		e.refuseFile(q, found, why)
 		return document{}, false
 	}
 	a, err := dialect.Decode(e.dialect, found.raw)
@@ -194,7 +194,7 @@ func (e *engine) read(q *queue, i item, found file) (document, bool) {
 	}
 	switch {
 	case refusal(err) != nil:
-		return e.turnDown(q, i, found, refusal(err))
+		return e.refuseDocument(q, i, found, refusal(err))
 	case err != nil:
 		e.status.trouble(q.path, err)
 		return document{}, false
@@ -212,11 +212,11 @@ func (e *engine) mayBeUnfinished(q *queue, f file) bool {
 		q.partial[f.name] = unparsed{f.size, f.mtime, e.now()}
 		return true
 	}
-	return e.now().Sub(before.since) < unbroken
+	return e.now().Sub(before.since) < unfinishedFor
 }
 
-// portion is how many of the documents go to the hub at once.
-func portion(docs []document) int {
+// batchLength is how many of the documents go to the hub at once.
+func batchLength(docs []document) int {
 	n, held := 0, int64(0)
 	for n < len(docs) && n < batch && held < batchBytes {
 		held += docs[n].file.size
@@ -225,8 +225,8 @@ func portion(docs []document) int {
 	return n
 }
 
-// hand hands documents to the hub, does what follows from what it says, and returns those that have to wait.
-func (e *engine) hand(ctx context.Context, docs []document) (later []document, err error) {
+// sendBatch hands documents to the hub, does what follows from what it says, and returns those that have to wait.
+func (e *engine) sendBatch(ctx context.Context, docs []document) (later []document, err error) {
 	list := make([]parley.Arrival, len(docs))
 	for i, d := range docs {
 		list[i] = d.arrival
@@ -239,20 +239,20 @@ func (e *engine) hand(ctx context.Context, docs []document) (later []document, e
 		return nil, parley.Errorf(parley.Internal, "the hub took %d documents and told of %d", len(docs), len(results))
 	}
 	for i, d := range docs {
-		if !e.became(d, results[i]) {
+		if !e.applyResult(d, results[i]) {
 			later = append(later, d)
 		}
 	}
 	return later, nil
 }
 
-// became does what follows from what the hub says of one document. False: it has to wait, and those of its inbox behind it.
-func (e *engine) became(d document, r parley.Arrived) bool {
+// applyResult does what follows from what the hub says of one document. False: it has to wait, and those of its inbox behind it.
+func (e *engine) applyResult(d document, r parley.Arrived) bool {
 	switch {
 	case d.arrival.Refused != nil:
-		e.refuse(d.queue, d.file, d.arrival.Refused)
+		e.refuseFile(d.queue, d.file, d.arrival.Refused)
 	case r.Error == nil && r.Duplicate && r.Message == "" && d.queue.consume:
-		e.refuse(d.queue, d.file, cameInVain())
+		e.refuseFile(d.queue, d.file, arrivedWithoutMessage())
 	case r.Error == nil:
 		if r.Duplicate {
 			e.warn(d, r.Notices)
@@ -262,7 +262,7 @@ func (e *engine) became(d document, r parley.Arrived) bool {
 		}
 		e.settle(d.queue, d.file, arrived)
 	case refusal(r.Error) != nil:
-		e.refuse(d.queue, d.file, r.Error)
+		e.refuseFile(d.queue, d.file, r.Error)
 	default:
 		e.status.trouble(d.queue.path, r.Error)
 		d.queue.blocked = d.queue.consume
@@ -271,8 +271,8 @@ func (e *engine) became(d document, r parley.Arrived) bool {
 	return true
 }
 
-// cameInVain is why a document is refused that a bridge has brought before, which then was killed before it could say why.
-func cameInVain() *parley.Error {
+// arrivedWithoutMessage is why a document is refused that a bridge has brought before, which then was killed before it could say why.
+func arrivedWithoutMessage() *parley.Error {
 	return parley.Errorf(parley.BadInput, "it has come before, and there is no message of it").
 		Suggest("see the log of the hub, and write it again under another name")
 }
@@ -295,7 +295,7 @@ func (e *engine) settle(q *queue, f file, o outcome) {
 	err := e.layout.settle(q.inlet, f, o)
 	switch {
 	case err == nil:
-		q.done(f)
+		q.markDone(f)
 	case !errors.Is(err, errReplaced): // what is there by now has yet to arrive
 		e.status.trouble(q.path, err)
 	}

@@ -18,12 +18,12 @@ const runsFile = "runs"
 // runLog writes the runs of the hub's agents that have failed into the logs of a tree of channels: one log for each agent, as its watcher
 // would.
 type runLog struct {
-	kit
-	kept runsKept
+	layoutBase
+	progress runProgress
 }
 
-// runsKept is how far the runs were looked through.
-type runsKept struct {
+// runProgress is how far the runs were looked through.
+type runProgress struct {
 	Added time.Time `json:"added"` // when the bridge was; the order of another one, of another hub perhaps, tells nothing
 	UpTo  int64     `json:"up_to"` // in the hub's order; 0: not known yet
 }
@@ -34,7 +34,7 @@ func (r *runLog) write(ctx context.Context, b parley.Bridge, channels []string) 
 		return err
 	}
 	for {
-		page, err := r.hub.BridgeTasks(ctx, r.id, r.kept.UpTo)
+		page, err := r.hub.BridgeTasks(ctx, r.id, r.progress.UpTo)
 		if err != nil {
 			return err
 		}
@@ -48,8 +48,8 @@ func (r *runLog) write(ctx context.Context, b parley.Bridge, channels []string) 
 			}
 			lines++
 		}
-		begun := r.kept.UpTo > 0
-		if r.kept.UpTo = max(r.kept.UpTo, page.UpTo); lines > 0 || !begun && r.kept.UpTo > 0 {
+		begun := r.progress.UpTo > 0
+		if r.progress.UpTo = max(r.progress.UpTo, page.UpTo); lines > 0 || !begun && r.progress.UpTo > 0 {
 			err = r.save()
 		}
 		if err != nil || !page.More {
@@ -67,35 +67,35 @@ func (r *runLog) add(run parley.FailedRun) error {
 	if run.Error != nil {
 		line += fmt.Sprintf(": %s: %s", run.Error.Code, run.Error.Message)
 	}
-	return r.tree.inMade("logs", func(f *folder) error {
-		return f.appendLine(run.Agent+".log", run.At.UTC().Format(stamp)+" ERROR: "+oneLine(line))
+	return r.tree.inMadeFolder("logs", func(f *folder) error {
+		return f.appendLine(run.Agent+".log", run.At.UTC().Format(timeFormat)+" ERROR: "+oneLine(line))
 	})
 }
 
 // load reads how far an earlier process has come.
 func (r *runLog) load(b parley.Bridge) error {
-	if r.kept.UpTo > 0 {
+	if r.progress.UpTo > 0 {
 		return nil
 	}
-	r.kept.Added = b.CreatedAt
-	found, err := r.tree.read(own+"/"+runsFile, presenceSize)
+	r.progress.Added = b.CreatedAt
+	found, err := r.tree.read(ownFolder+"/"+runsFile, presenceSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var kept runsKept
+	var kept runProgress
 	if json.Unmarshal(found.raw, &kept) == nil && kept.Added.Equal(b.CreatedAt) { // else it begins anew
-		r.kept.UpTo = kept.UpTo
+		r.progress.UpTo = kept.UpTo
 	}
 	return nil
 }
 
 func (r *runLog) save() error {
-	raw, err := json.Marshal(r.kept)
+	raw, err := json.Marshal(r.progress)
 	if err != nil {
 		return err
 	}
-	return r.tree.inMade(own, func(f *folder) error { return f.refresh(runsFile, append(raw, '\n')) })
+	return r.tree.inMadeFolder(ownFolder, func(f *folder) error { return f.refresh(runsFile, append(raw, '\n')) })
 }

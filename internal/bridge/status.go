@@ -17,16 +17,16 @@ import (
 // status is how a bridge gets on.
 type status struct {
 	imported, exported, rejected, evicted atomic.Int64
-	found                                 atomic.Bool // the first look has found the folders, and what in them is history
+	firstLookDone                         atomic.Bool // the first look has found the folders, and what in them is history
 
 	added time.Time // when the bridge was
 
-	mu       sync.Mutex
-	scanned  time.Time
-	waiting  int64
-	troubles map[string]string // what does not get on, by what it is
-	told     time.Time         // when the last line on a long import was
-	last     [2]int64          // and what it said
+	mu         sync.Mutex
+	scanned    time.Time
+	waiting    int64
+	troubles   map[string]string // what does not get on, by what it is
+	lastLine   time.Time         // when the last line on a long import was
+	lastCounts [2]int64          // and what it said
 }
 
 // trouble notes why something does not get on, or that it does, and says which. The end of the bridge is no trouble.
@@ -47,8 +47,8 @@ func (s *status) trouble(of string, err error) bool {
 	return true
 }
 
-// looked notes that the tree was looked at just now.
-func (s *status) looked(waiting int64) parley.BridgeStatus {
+// noteLook notes that the tree was looked at just now.
+func (s *status) noteLook(waiting int64) parley.BridgeStatus {
 	s.mu.Lock()
 	s.scanned, s.waiting = time.Now(), waiting
 	s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *status) view() parley.BridgeStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := parley.BridgeStatus{
-		Running: true, Added: s.added, Looked: s.found.Load(), Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
+		Running: true, Added: s.added, Looked: s.firstLookDone.Load(), Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
 		Waiting: s.waiting, Trouble: s.firstTroubles(),
 	}
 	if !s.scanned.IsZero() {
@@ -84,31 +84,31 @@ func (s *status) firstTroubles() string {
 	return text
 }
 
-// due says, about once a second, that it is time for a line on a long import. What waits for long is told of once.
-func (s *status) due(now time.Time, imported, waiting int64) bool {
+// progressDue says, about once a second, that it is time for a line on a long import. What waits for long is told of once.
+func (s *status) progressDue(now time.Time, imported, waiting int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told.IsZero() {
-		s.told = now // the first is said when it has taken a second
+	if s.lastLine.IsZero() {
+		s.lastLine = now // the first is said when it has taken a second
 	}
-	if at := [2]int64{imported, waiting}; now.Sub(s.told) < time.Second || at == s.last {
+	if at := [2]int64{imported, waiting}; now.Sub(s.lastLine) < time.Second || at == s.lastCounts {
 		return false
 	}
-	s.told, s.last = now, [2]int64{imported, waiting}
+	s.lastLine, s.lastCounts = now, [2]int64{imported, waiting}
 	return true
 }
 
 // progress tells of an import that takes long.
 func (e *engine) progress() {
-	waiting := e.waiting()
+	waiting := e.pendingFiles()
 	if waiting == 0 {
 		e.status.mu.Lock()
-		e.status.told = time.Time{}
+		e.status.lastLine = time.Time{}
 		e.status.mu.Unlock()
 		return
 	}
 	imported := e.status.imported.Load()
-	if !e.status.due(time.Now(), imported, waiting) {
+	if !e.status.progressDue(time.Now(), imported, waiting) {
 		return
 	}
 	e.Log.Info("imported "+thousands(imported)+", "+thousands(waiting)+" wait", "bridge", e.id)

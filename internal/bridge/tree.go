@@ -15,24 +15,24 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// own is the folder of everything that is Parley's own.
-const own = ".parley"
+// ownFolder is the folder of everything that is Parley's own.
+const ownFolder = ".parley"
 
 // tree is a directory tree as the bridge touches it: nothing outside of its root, and nothing through a link.
 type tree struct {
-	root   *os.Root
-	owners []uint32     // whose files are read: the root's owner, the process's, and the superuser
-	dir    string       // where it is
-	info   fs.FileInfo  // of its root
-	remote bool         // processes of other machines may be at it too
-	held   func() error // says whether the lock is still there; nil: it is not taken yet
-	// shows says, in tests, whether a listing shows a name yet. A file server's clients see some late.
-	shows func(dir, name string) bool
-	// meanwhile is what happens, in tests, just before something is done: others are at the tree too, and disks fail.
-	meanwhile func(deed, at string) error
-	flock     func(fd, how int) error
-	status    func(fs.FileInfo) time.Time // when a file was last written, renamed or given other rights
-	deleting  sync.Mutex                  // one file at a time is about to be deleted
+	root      *os.Root
+	owners    []uint32     // whose files are read: the root's owner, the process's, and the superuser
+	dir       string       // where it is
+	info      fs.FileInfo  // of its root
+	remote    bool         // processes of other machines may be at it too
+	checkLock func() error // says whether the lock is still there; nil: it is not taken yet
+	// listsName says, in tests, whether a listing shows a name yet. A file server's clients see some late.
+	listsName func(dir, name string) bool
+	// onStep is what happens, in tests, just before something is done: others are at the tree too, and disks fail.
+	onStep     func(deed, at string) error
+	flock      func(fd, how int) error
+	changeTime func(fs.FileInfo) time.Time // when a file was last written, renamed or given other rights
+	deleting   sync.Mutex                  // one file at a time is about to be deleted
 }
 
 // What others may come before.
@@ -43,11 +43,11 @@ const (
 	moving  = "move"
 )
 
-func (t *tree) before(deed, at string) error {
-	if t.meanwhile == nil {
+func (t *tree) step(deed, at string) error {
+	if t.onStep == nil {
 		return nil
 	}
-	return t.meanwhile(deed, at)
+	return t.onStep(deed, at)
 }
 
 // openTree opens a tree by the absolute path of its root.
@@ -62,7 +62,7 @@ func openTree(dir string) (*tree, error) {
 	}
 	stat := info.Sys().(*syscall.Stat_t)
 	owners := []uint32{stat.Uid, uint32(os.Geteuid()), 0} //nolint:gosec // a user's id is not negative
-	return &tree{root: root, owners: owners, dir: dir, info: info, remote: isRemote(dir), flock: syscall.Flock, status: statusChange}, nil
+	return &tree{root: root, owners: owners, dir: dir, info: info, remote: isRemote(dir), flock: syscall.Flock, changeTime: statusChange}, nil
 }
 
 func (t *tree) close() error { return t.root.Close() }
@@ -74,8 +74,8 @@ func (t *tree) open(dir string) (*folder, error) { return t.walk(dir, (*folder).
 // make opens a folder, and makes what is missing of it. Whatever is written begins with it: errLockLost once the tree is not this
 // bridge's any more.
 func (t *tree) make(dir string) (*folder, error) {
-	if t.held != nil {
-		if err := t.held(); err != nil {
+	if t.checkLock != nil {
+		if err := t.checkLock(); err != nil {
 			return nil, err
 		}
 	}
@@ -114,8 +114,8 @@ func (t *tree) walk(dir string, step func(*folder, string) (*folder, error)) (*f
 	return f, nil
 }
 
-// in opens a folder for one thing that is done in it.
-func (t *tree) in(dir string, do func(*folder) error) error {
+// inFolder opens a folder for one thing that is done in it.
+func (t *tree) inFolder(dir string, do func(*folder) error) error {
 	f, err := t.open(dir)
 	if err != nil {
 		return err
@@ -124,8 +124,8 @@ func (t *tree) in(dir string, do func(*folder) error) error {
 	return do(f)
 }
 
-// inMade is in, for a folder that is made where it is missing.
-func (t *tree) inMade(dir string, do func(*folder) error) error {
+// inMadeFolder is in, for a folder that is made where it is missing.
+func (t *tree) inMadeFolder(dir string, do func(*folder) error) error {
 	f, err := t.make(dir)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (t *tree) inMade(dir string, do func(*folder) error) error {
 
 // read reads a file by its path below the root.
 func (t *tree) read(at string, limit int64) (found file, err error) {
-	err = t.in(path.Dir(at), func(f *folder) error {
+	err = t.inFolder(path.Dir(at), func(f *folder) error {
 		found, err = f.read(path.Base(at), limit)
 		return err
 	})
@@ -146,7 +146,7 @@ func (t *tree) read(at string, limit int64) (found file, err error) {
 // move moves a file into another folder, which is made where it is missing. Nothing that is there is overwritten: what has the
 // same name gets another.
 func (t *tree) move(f file, dir string) error {
-	return t.inMade(dir, func(to *folder) error {
+	return t.inMadeFolder(dir, func(to *folder) error {
 		as, err := to.free(f.name)
 		if err != nil {
 			return err
@@ -158,10 +158,10 @@ func (t *tree) move(f file, dir string) error {
 // carry moves a file to a name that is free, if it is still the one that was found. errReplaced if not: what has its place by now
 // keeps it.
 func (t *tree) carry(f file, to *folder, as string) error {
-	return t.in(path.Dir(f.path), func(from *folder) error {
-		err := from.still(f.name, f)
+	return t.inFolder(path.Dir(f.path), func(from *folder) error {
+		err := from.checkUnchanged(f.name, f)
 		if err == nil {
-			err = t.before(moving, f.path)
+			err = t.step(moving, f.path)
 		}
 		if err == nil {
 			err = from.rename(f.name, to, as)
@@ -169,7 +169,7 @@ func (t *tree) carry(f file, to *folder, as string) error {
 		if err != nil {
 			return err
 		}
-		if err = to.still(as, f); errors.Is(err, errReplaced) {
+		if err = to.checkUnchanged(as, f); errors.Is(err, errReplaced) {
 			err = errors.Join(err, to.putBack(as, from, f.name))
 		}
 		return err
@@ -181,7 +181,7 @@ func (t *tree) carry(f file, to *folder, as string) error {
 func (t *tree) consume(f file) error {
 	t.deleting.Lock()
 	defer t.deleting.Unlock()
-	return t.inMade(own, func(to *folder) error {
+	return t.inMadeFolder(ownFolder, func(to *folder) error {
 		if err := to.remove(consumed); err != nil {
 			return err
 		}
@@ -195,13 +195,13 @@ func (t *tree) consume(f file) error {
 // consumed is the name of a file that is about to be deleted.
 const consumed = "consumed"
 
-// mayOwn says whether files of an owner are read.
-func (t *tree) mayOwn(info fs.FileInfo) bool {
+// isOwner says whether files of an owner are read.
+func (t *tree) isOwner(info fs.FileInfo) bool {
 	return slices.Contains(t.owners, info.Sys().(*syscall.Stat_t).Uid)
 }
 
-// single refuses what is no plain name in a folder.
-func single(name string) error {
+// checkName refuses what is no plain name in a folder.
+func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return refuse("%q is no name of a file", name)
 	}

@@ -100,11 +100,11 @@ func TestHostileFilesAreRefusedWithAReason(t *testing.T) {
 			if why := refusal(err); why == nil || !strings.Contains(why.Message, c.says) {
 				t.Errorf("it was read: %v", err)
 			}
-			err = g.in("in", func(f *folder) error { return f.write("x.json", []byte("{}")) })
+			err = g.inFolder("in", func(f *folder) error { return f.write("x.json", []byte("{}")) })
 			if why := refusal(err); why == nil && !strings.HasPrefix(name, "a file") {
 				t.Errorf("it was written to: %v", err)
 			}
-			if err := g.in("in", func(f *folder) error { return f.appendLine("x.json", "line") }); refusal(err) == nil && !strings.Contains(name, "gigabyte") {
+			if err := g.inFolder("in", func(f *folder) error { return f.appendLine("x.json", "line") }); refusal(err) == nil && !strings.Contains(name, "gigabyte") {
 				t.Errorf("a line was added: %v", err)
 			}
 		})
@@ -122,8 +122,8 @@ func TestNoFolderIsReachedThroughALink(t *testing.T) {
 			g := newGround(t)
 			plant(g)
 			for what, err := range map[string]error{
-				"read":  g.in("a/in", func(*folder) error { return nil }),
-				"made":  g.inMade("a/in", func(*folder) error { return nil }),
+				"read":  g.inFolder("a/in", func(*folder) error { return nil }),
+				"made":  g.inMadeFolder("a/in", func(*folder) error { return nil }),
 				"moved": g.move(file{name: "in", path: "a/in"}, "c"),
 			} {
 				if refusal(err) == nil {
@@ -137,14 +137,14 @@ func TestNoFolderIsReachedThroughALink(t *testing.T) {
 func TestNamesCannotLeadElsewhere(t *testing.T) {
 	g := newGround(t)
 	for _, name := range []string{"", ".", "..", "../canary.json", "a/b", "a\x00b"} {
-		err := g.in("", func(f *folder) error {
+		err := g.inFolder("", func(f *folder) error {
 			return errors.Join(f.replace(name, []byte("{}")), f.appendLine(name, "x"), f.remove(name))
 		})
 		if refusal(err) == nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if refusal(g.in("../", func(*folder) error { return nil })) == nil {
+	if refusal(g.inFolder("../", func(*folder) error { return nil })) == nil {
 		t.Error("the way up was taken")
 	}
 }
@@ -152,7 +152,7 @@ func TestNamesCannotLeadElsewhere(t *testing.T) {
 func TestADocumentIsWrittenOnceAndNeverOverAnother(t *testing.T) {
 	g := newGround(t)
 	put := func(text string) error {
-		return g.inMade("in", func(f *folder) error { return f.write("x.json", []byte(text)) })
+		return g.inMadeFolder("in", func(f *folder) error { return f.write("x.json", []byte(text)) })
 	}
 	g.put("in/x.tmp", "half of what a crash has left")
 	for range 2 {

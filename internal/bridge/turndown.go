@@ -8,21 +8,21 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// turnDown deals with a file that is refused for good. Where its sender may be told, it is a document on its way to the hub, which tells
+// refuseDocument deals with a file that is refused for good. Where its sender may be told, it is a document on its way to the hub, which tells
 // the sender, once; the file is refused as soon as the hub knows. Otherwise only the log has it.
-func (e *engine) turnDown(q *queue, i item, f file, why *parley.Error) (document, bool) {
-	a, known := e.writer(q, f)
-	why = e.asInvalid(f, a.Name, why)
+func (e *engine) refuseDocument(q *queue, i item, f file, why *parley.Error) (document, bool) {
+	a, known := e.peekSender(q, f)
+	why = e.withIssues(f, a.Name, why)
 	if !known {
-		e.refuse(q, f, why)
+		e.refuseFile(q, f, why)
 		return document{}, false
 	}
 	a.Refused, f.head = why, nil
 	return document{q, i, f, a}, true
 }
 
-// asInvalid is a refusal with the issues that the format of inboxes has logged for every document that is no valid message.
-func (e *engine) asInvalid(f file, id string, why *parley.Error) *parley.Error {
+// withIssues is a refusal with the issues that the format of inboxes has logged for every document that is no valid message.
+func (e *engine) withIssues(f file, id string, why *parley.Error) *parley.Error {
 	if e.dialect != dialect.Routing || f.raw == nil && f.head == nil {
 		return why
 	}
@@ -38,20 +38,20 @@ func (e *engine) asInvalid(f file, id string, why *parley.Error) *parley.Error {
 // discarded is what becomes of a message that is not valid, in the words of the format.
 const discarded = "Message discarded, logged to error.log"
 
-// writer reads who has written a file that is no valid document, and under which id. It reports false where the sender cannot be
+// peekSender reads who has written a file that is no valid document, and under which id. It reports false where the sender cannot be
 // read, may not speak through the bridge, or has not written to the hub.
-func (e *engine) writer(q *queue, f file) (a parley.Arrival, known bool) {
+func (e *engine) peekSender(q *queue, f file) (a parley.Arrival, known bool) {
 	text := f.raw
 	if text == nil {
 		text = f.head
 	}
 	a = dialect.Peek(e.dialect, text)
-	if !e.world.bridge.Speaks(a.From) || !plain(f.name) {
+	if !e.view.bridge.Speaks(a.From) || !isPlain(f.name) {
 		return a, false
 	}
 	a.Name = cmp.Or(a.Name, strings.TrimSuffix(f.name, ".json"))
-	a.BridgeFile = parley.BridgeFile{Path: f.path, Digest: cmp.Or(f.digest, e.describe(f))}
+	a.BridgeFile = parley.BridgeFile{Path: f.path, Digest: cmp.Or(f.digest, e.identify(f))}
 	a.At = f.mtime
 	_ = e.layout.complete(q.inlet, f, &a) // it is refused already
-	return a, plain(a.Name) && !a.History
+	return a, isPlain(a.Name) && !a.History
 }

@@ -35,7 +35,7 @@ func TestTheSenderOfABrokenDocumentIsTold(t *testing.T) {
 			t.Run(string(l)+"/"+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newMailSite(t, l)
-					folder, id := newLayout(l, kit{}).place(parley.Departure{Recipient: "ana", Channel: "paper"}), "m-1"
+					folder, id := newLayout(l, layoutBase{}).place(parley.Departure{Recipient: "ana", Channel: "paper"}), "m-1"
 					switch l {
 					case parley.LayoutInbox:
 						id = "msg_00000001"

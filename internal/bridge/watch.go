@@ -13,34 +13,34 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// waker collects where something has changed.
-type waker struct {
-	up chan struct{}
+// changeSet collects where something has changed.
+type changeSet struct {
+	signal chan struct{}
 
 	mu         sync.Mutex
 	changed    map[string]bool // folders
 	everywhere bool
 }
 
-func (w *waker) all() {
+func (w *changeSet) markAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.everywhere = true
 }
 
-// in says that something has changed in a folder; none: somewhere.
-func (w *waker) in(folder string) {
+// mark says that something has changed in a folder; none: somewhere.
+func (w *changeSet) mark(folder string) {
 	w.mu.Lock()
 	w.changed[folder] = true
 	w.everywhere = w.everywhere || folder == ""
 	w.mu.Unlock()
 	select {
-	case w.up <- struct{}{}:
+	case w.signal <- struct{}{}:
 	default: // it is awake already
 	}
 }
 
-func (w *waker) take() (changed map[string]bool, everywhere bool) {
+func (w *changeSet) take() (changed map[string]bool, everywhere bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	changed, everywhere = w.changed, w.everywhere
@@ -52,7 +52,7 @@ func (w *waker) take() (changed map[string]bool, everywhere bool) {
 // at all: polling does without.
 type watcher struct {
 	events   *fsnotify.Watcher
-	wake     *waker
+	wake     *changeSet
 	watched  map[string]bool // folders
 	finished chan struct{}
 }
@@ -65,7 +65,7 @@ func (e *engine) watch(ctx context.Context) *watcher {
 	}
 	if events, err := fsnotify.NewWatcher(); err == nil {
 		w.events = events
-		go w.run(ctx, e.world.bridge.Root)
+		go w.run(ctx, e.view.bridge.Root)
 	} else {
 		close(w.finished)
 	}
@@ -82,30 +82,30 @@ func (w *watcher) run(ctx context.Context, root string) {
 			if !open {
 				return
 			}
-			w.heard(root, event)
+			w.onEvent(root, event)
 		case _, open := <-w.events.Errors:
 			if !open {
 				return
 			}
-			w.wake.in("") // events were lost
+			w.wake.mark("") // events were lost
 		}
 	}
 }
 
-// heard wakes the poller for a document that has come or changed, and for a folder that has come. What goes is looked at with the
+// onEvent wakes the poller for a document that has come or changed, and for a folder that has come. What goes is looked at with the
 // next poll.
-func (w *watcher) heard(root string, event fsnotify.Event) {
+func (w *watcher) onEvent(root string, event fsnotify.Event) {
 	if !event.Has(fsnotify.Create) && !event.Has(fsnotify.Write) {
 		return
 	}
 	if !strings.HasSuffix(event.Name, ".json") {
 		if info, err := os.Lstat(event.Name); err == nil && info.IsDir() {
-			w.wake.in("")
+			w.wake.mark("")
 		}
 		return
 	}
 	if folder, err := filepath.Rel(root, filepath.Dir(event.Name)); err == nil {
-		w.wake.in(filepath.ToSlash(folder))
+		w.wake.mark(filepath.ToSlash(folder))
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *watcher) follow(root string, folders []string) {
 		fresh = fresh || !w.watched[folder]
 	}
 	if fresh {
-		w.wake.in("") // a folder may have come into it before it was watched
+		w.wake.mark("") // a folder may have come into it before it was watched
 	}
 	for folder := range w.watched {
 		if !wanted[folder] {

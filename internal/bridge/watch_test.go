@@ -68,14 +68,14 @@ func TestAHeartbeatIsHeardAtOnce(t *testing.T) {
 
 // The system drops events where too many come at once.
 func TestLostEventsAreMadeUpFor(t *testing.T) {
-	wake := waker{up: make(chan struct{}, 1), changed: map[string]bool{}}
+	wake := changeSet{signal: make(chan struct{}, 1), changed: map[string]bool{}}
 	w := &watcher{
 		events: &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}, wake: &wake, finished: make(chan struct{}),
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	go w.run(ctx, "/")
 	w.events.Errors <- fsnotify.ErrEventOverflow
-	<-wake.up
+	<-wake.signal
 	if _, everywhere := wake.take(); !everywhere {
 		t.Error("nothing is looked at again")
 	}
