@@ -10,20 +10,20 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// millis is how times are written.
-const millis = "2006-01-02T15:04:05.000Z07:00"
+// timeLayout is how times are written.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-func readAgentOS(doc object) view {
-	v := view{name: doc.text("id"), channel: doc.text("session_id"), replyTo: metadataText(doc, "in_reply_to")}
+func readAgentOS(doc object) contents {
+	v := contents{name: doc.text("id"), channel: doc.text("session_id"), replyTo: metadataText(doc, "in_reply_to")}
 	v.at, _ = schema.Moment(doc.text("timestamp")) // its form is checked
 	content := doc.object("content")
 	v.Text, v.Code = content.text("text"), content.text("code")
-	v.Type = typeOfAgentOS(parley.Type(doc.text("type")))
+	v.Type = canonicalAgentOSType(parley.Type(doc.text("type")))
 	var dropped int
 	v.Artifacts, dropped = readArtifacts(content.raw("artifacts"))
 	v.readNames(AgentOS, doc.text("from"), doc.text("to"))
 	var warning string
-	v.TraceID, warning = traced(doc)
+	v.TraceID, warning = readTrace(doc)
 	v.warn(warning)
 	if dropped > 0 {
 		v.warn(fmt.Sprintf("%d artifacts name no file and are left aside", dropped))
@@ -31,8 +31,8 @@ func readAgentOS(doc object) view {
 	return v
 }
 
-// typeOfAgentOS is what S0's types are here. All others, incident too, are words of the sender's own: they wake, and end nothing.
-func typeOfAgentOS(t parley.Type) parley.Type {
+// canonicalAgentOSType is what S0's types are here. All others, incident too, are words of the sender's own: they wake, and end nothing.
+func canonicalAgentOSType(t parley.Type) parley.Type {
 	switch t {
 	case taskAssign:
 		return parley.TypeTask
@@ -43,21 +43,21 @@ func typeOfAgentOS(t parley.Type) parley.Type {
 	}
 }
 
-// wordOfAgentOS is the type that a departure has in S0.
-func wordOfAgentOS(out parley.Departure) parley.Type {
+// agentOSType is the type that a departure has in S0.
+func agentOSType(out parley.Departure) parley.Type {
 	t := out.Message.Type
 	switch kindOf(out) {
-	case asks:
+	case kindTask:
 		if t == parley.TypeTask || t == taskDelegation || t == parley.TypeRequest && out.Task != nil {
 			return taskAssign
 		}
-	case answers:
+	case kindAnswer:
 		if out.Task != nil || t == taskResult {
 			return taskResult
 		}
-	case fails:
+	case kindFailure:
 		return incident
-	case tells, warns, commands, beats:
+	case kindNotice, kindWarning, kindCommand, kindHeartbeat:
 	}
 	if slices.Contains(canonicalTypes, t) {
 		return parley.TypeChat
@@ -71,27 +71,27 @@ var canonicalTypes = []parley.Type{
 	parley.TypeHeartbeat, parley.TypeTask, parley.TypeResult, taskDelegation, statusUpdate,
 }
 
-func changeAgentOS(doc *object, was, want view, out parley.Departure) {
+func changeAgentOS(doc *object, was, want contents, out parley.Departure) {
 	fresh := len(*doc) == 0
 	doc.setIf(was.name != want.name, "id", want.name)
-	doc.setIf(!sameMoment(was.at, want.at), "timestamp", stamp(want.at))
+	doc.setIf(!equalTimes(was.at, want.at), "timestamp", formatTime(want.at))
 	doc.setIf(fresh || want.channel != "" && was.channel != want.channel, "session_id", want.channel)
 	doc.setIf(was.from != want.from, "from", Native(AgentOS, want.from))
 	doc.setIf(fresh || was.To != want.To, "to", address(AgentOS, want.To))
-	doc.setIf(was.Type != want.Type, "type", wordOfAgentOS(out))
+	doc.setIf(was.Type != want.Type, "type", agentOSType(out))
 	if fresh {
 		doc.set("content", object{{"text", encode("")}, {"code", encode(nil)}, {"artifacts", encode([]string{})}})
 		doc.set("metadata", object{{"mode", encode(mode(out))}})
 	}
-	doc.putIf(was.Text != want.Text, "content", "text", want.Text)
+	doc.setInnerIf(was.Text != want.Text, "content", "text", want.Text)
 	if was.Code != want.Code {
-		doc.put("content", "code", orNull(want.Code))
+		doc.setInner("content", "code", orNull(want.Code))
 	}
 	if !slices.Equal(was.Artifacts, want.Artifacts) {
-		doc.put("content", "artifacts", writeArtifacts(want.Artifacts))
+		doc.setInner("content", "artifacts", writeArtifacts(want.Artifacts))
 	}
-	doc.putIf(was.from != want.from, "metadata", "turn", Native(AgentOS, want.from))
-	doc.putIf(want.replyTo != "" && was.replyTo != want.replyTo, "metadata", "in_reply_to", want.replyTo)
+	doc.setInnerIf(was.from != want.from, "metadata", "turn", Native(AgentOS, want.from))
+	doc.setInnerIf(want.replyTo != "" && was.replyTo != want.replyTo, "metadata", "in_reply_to", want.replyTo)
 	setTrace(doc, was, want)
 }
 
@@ -102,7 +102,7 @@ func mode(out parley.Departure) string {
 	return "chat"
 }
 
-func stamp(at time.Time) string { return at.UTC().Format(millis) }
+func formatTime(at time.Time) string { return at.UTC().Format(timeLayout) }
 
 func orNull(text string) any {
 	if text == "" {

@@ -9,17 +9,17 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-func readClawOS(doc object) view {
-	v := view{name: doc.text("id"), replyTo: metadataText(doc, "in_reply_to")}
+func readClawOS(doc object) contents {
+	v := contents{name: doc.text("id"), replyTo: metadataText(doc, "in_reply_to")}
 	v.at, _ = schema.Moment(doc.text("timestamp")) // its form is checked
 	v.TraceID = doc.text("traceId")
 	v.Type = parley.Type(doc.text("type"))
 	v.Payload = doc.raw("payload")
 	payload := doc.object("payload")
-	v.Text = textOfClawOS(string(v.Type), payload)
+	v.Text = clawOSText(string(v.Type), payload)
 	switch v.Type {
 	case parley.TypeRequest:
-		v.Deadline, v.callback = moment(payload.text("deadline")), payload.text("callback")
+		v.Deadline, v.callback = parseTime(payload.text("deadline")), payload.text("callback")
 	case parley.TypeResponse, parley.TypeError:
 		v.replyTo = cmp.Or(payload.text("requestId"), v.replyTo)
 	}
@@ -48,20 +48,20 @@ func expiry(at time.Time, ttl json.RawMessage) *time.Time {
 	return &over
 }
 
-// textOfClawOS is the text of a message, wherever its type has it.
-func textOfClawOS(word string, payload object) string {
+// clawOSText is the text of a message, wherever its type has it.
+func clawOSText(word string, payload object) string {
 	switch word {
 	case "request":
-		return words(payload.raw("params"))
+		return jsonText(payload.raw("params"))
 	case "response":
-		return cmp.Or(words(payload.raw("result")), words(payload.raw("error")))
+		return cmp.Or(jsonText(payload.raw("result")), jsonText(payload.raw("error")))
 	default:
 		return payload.text("message")
 	}
 }
 
-// words are what a JSON value says: a string, or what an object has as its text.
-func words(raw json.RawMessage) (text string) {
+// jsonText are what a JSON value says: a string, or what an object has as its text.
+func jsonText(raw json.RawMessage) (text string) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
@@ -69,42 +69,42 @@ func words(raw json.RawMessage) (text string) {
 	return cmp.Or(in.text("text"), in.text("message"), in.text("task"))
 }
 
-func changeClawOS(doc *object, was, want view, out parley.Departure) {
+func changeClawOS(doc *object, was, want contents, out parley.Departure) {
 	fresh := len(*doc) == 0
 	if fresh {
-		doc.set("version", spoken(ClawOS))
+		doc.set("version", supportedVersion(ClawOS))
 	}
 	doc.setIf(was.name != want.name, "id", want.name)
 	doc.setIf(fresh || want.TraceID != "" && was.TraceID != want.TraceID, "traceId", cmp.Or(want.TraceID, want.name))
-	doc.putIf(was.from != want.from, "from", "agent", Native(ClawOS, want.from))
-	doc.putIf(fresh || want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", orNull(string(want.fromTier)))
-	doc.putIf(fresh, "from", "session", orNull(out.Message.Conversation))
-	doc.putIf(fresh || was.To != want.To, "to", "agent", address(ClawOS, want.To))
-	doc.putIf(fresh || want.toTier != "" && was.toTier != want.toTier, "to", "tier", orNull(string(want.toTier)))
+	doc.setInnerIf(was.from != want.from, "from", "agent", Native(ClawOS, want.from))
+	doc.setInnerIf(fresh || want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", orNull(string(want.fromTier)))
+	doc.setInnerIf(fresh, "from", "session", orNull(out.Message.Conversation))
+	doc.setInnerIf(fresh || was.To != want.To, "to", "agent", address(ClawOS, want.To))
+	doc.setInnerIf(fresh || want.toTier != "" && was.toTier != want.toTier, "to", "tier", orNull(string(want.toTier)))
 	differs := bodyDiffers(was, want)
 	word, payload := doc.text("type"), doc.object("payload")
 	if differs {
-		word, payload = bodyOfClawOS(want, out)
+		word, payload = clawOSBody(want, out)
 	}
 	doc.setIf(differs, "type", word)
-	doc.setIf(fresh || !samePriority(was.Priority, want.Priority), "priority", wordOfPriority(want.Priority))
-	moved := !sameMoment(was.at, want.at)
-	doc.setIf(moved, "timestamp", stamp(want.at))
-	if moved || !sameTime(was.ExpiresAt, want.ExpiresAt) {
+	doc.setIf(fresh || !equalPriorities(was.Priority, want.Priority), "priority", clawOSPriority(want.Priority))
+	moved := !equalTimes(was.at, want.at)
+	doc.setIf(moved, "timestamp", formatTime(want.at))
+	if moved || !equalOptionalTimes(was.ExpiresAt, want.ExpiresAt) {
 		setTTL(doc, want)
 	}
 	answered := want.replyTo != "" && was.replyTo != want.replyTo
-	if answered && correlates(word) {
+	if answered && hasReplyField(word) {
 		payload.set("requestId", want.replyTo)
 	}
-	doc.setIf(differs || answered && correlates(word), "payload", payload)
-	doc.putIf(answered && !correlates(word), "metadata", "in_reply_to", want.replyTo)
+	doc.setIf(differs || answered && hasReplyField(word), "payload", payload)
+	doc.setInnerIf(answered && !hasReplyField(word), "metadata", "in_reply_to", want.replyTo)
 }
 
-// correlates says whether a type has a field for what it answers.
-func correlates(word string) bool { return word == "response" || word == "error" }
+// hasReplyField says whether a type has a field for what it answers.
+func hasReplyField(word string) bool { return word == "response" || word == "error" }
 
-func setTTL(doc *object, want view) {
+func setTTL(doc *object, want contents) {
 	if want.ExpiresAt == nil {
 		doc.remove("ttl")
 		return
@@ -112,36 +112,36 @@ func setTTL(doc *object, want view) {
 	doc.set("ttl", max(0, seconds(want.ExpiresAt.Sub(want.at))))
 }
 
-// wordOfPriority is S1's word for a priority.
-func wordOfPriority(p parley.Priority) string {
+// clawOSPriority is S1's word for a priority.
+func clawOSPriority(p parley.Priority) string {
 	if class := cmp.Or(p.Word(), p.Class()); class != "urgent" {
 		return class
 	}
 	return "critical"
 }
 
-// bodyOfClawOS is the type and the payload of a departure. A payload that has the form of S1's is taken over.
-func bodyOfClawOS(want view, out parley.Departure) (word string, payload object) {
+// clawOSBody is the type and the payload of a departure. A payload that has the form of S1's is taken over.
+func clawOSBody(want contents, out parley.Departure) (word string, payload object) {
 	makes := map[kind]struct {
 		word string
-		make func(want view, out parley.Departure) object
+		make func(want contents, out parley.Departure) object
 	}{
-		asks: {"request", newRequest}, commands: {"request", newOrder}, tells: {"notification", newNotice}, warns: {"notification", newWarning},
-		answers: {"response", newResponse}, fails: {"error", newError}, beats: {"notification", newNotice},
+		kindTask: {"request", newRequest}, kindCommand: {"request", newCommandRequest}, kindNotice: {"notification", newNotice}, kindWarning: {"notification", newWarning},
+		kindAnswer: {"response", newResponse}, kindFailure: {"error", newError}, kindHeartbeat: {"notification", newNotice},
 	}[kindOf(out)]
-	if schema.Fits(string(ClawOS), makes.word, want.Payload) && kindOf(out) != commands {
+	if schema.Fits(string(ClawOS), makes.word, want.Payload) && kindOf(out) != kindCommand {
 		payload = parseObject(want.Payload)
 	} else {
 		payload = makes.make(want, out)
 	}
-	if want.Text != "" && textOfClawOS(makes.word, payload) != want.Text {
+	if want.Text != "" && clawOSText(makes.word, payload) != want.Text {
 		setText(makes.word, &payload, want.Text)
 	}
 	if makes.word == "response" && !payload.has("error") {
 		payload.set("error", nil)
 	}
-	if makes.word == "request" && want.Deadline != nil && !sameTime(moment(payload.text("deadline")), want.Deadline) {
-		payload.set("deadline", want.due())
+	if makes.word == "request" && want.Deadline != nil && !equalOptionalTimes(parseTime(payload.text("deadline")), want.Deadline) {
+		payload.set("deadline", want.deadlineText())
 	}
 	return makes.word, payload
 }
@@ -163,12 +163,12 @@ func setText(word string, payload *object, text string) {
 	}
 }
 
-func newRequest(view, parley.Departure) object {
+func newRequest(contents, parley.Departure) object {
 	return object{{"action", encode("task.assign")}, {"params", encode(object{})}}
 }
 
-// newOrder is S3's command as a request.
-func newOrder(want view, _ parley.Departure) object {
+// newCommandRequest is S3's command as a request.
+func newCommandRequest(want contents, _ parley.Departure) object {
 	command := parseObject(want.Payload)
 	params := command.object("parameters")
 	if params == nil {
@@ -178,7 +178,7 @@ func newOrder(want view, _ parley.Departure) object {
 }
 
 // newNotice tells something. What S3 calls a state is an event here, and its fraction a percentage.
-func newNotice(want view, _ parley.Departure) object {
+func newNotice(want contents, _ parley.Departure) object {
 	said := parseObject(want.Payload)
 	event, known := eventOf[said.text("status")]
 	if !known {
@@ -186,27 +186,27 @@ func newNotice(want view, _ parley.Departure) object {
 	}
 	notice := object{{"event", encode(event)}, {"message", encode(want.Text)}}
 	if part := said.fraction("progress"); part != nil {
-		notice.put("progress", "percent", hundredths(*part*100))
+		notice.setInner("progress", "percent", roundToHundredth(*part*100))
 	}
 	for _, key := range []string{"current", "total"} {
 		if n := said.count(key); n != nil {
-			notice.put("progress", key, *n)
+			notice.setInner("progress", key, *n)
 		}
 	}
 	return notice
 }
 
-func newWarning(want view, _ parley.Departure) object {
+func newWarning(want contents, _ parley.Departure) object {
 	return object{{"event", encode("warning")}, {"message", encode(want.Text)}}
 }
 
-func newResponse(_ view, out parley.Departure) object {
+func newResponse(_ contents, out parley.Departure) object {
 	payload := object{{"requestId", encode(orNull(out.ReplyTo))}, {"status", encode(outcome(out.Task))}}
 	return append(payload, member{"result", encode(nil)}, member{"error", encode(nil)})
 }
 
 // newError is an error with its code, where the message has one.
-func newError(want view, _ parley.Departure) object {
+func newError(want contents, _ parley.Departure) object {
 	e := parley.Error{Code: parley.Internal, Message: want.Text}
 	_ = json.Unmarshal(parseObject(want.Payload).raw("error"), &e) // else it is internal
 	return object{

@@ -18,7 +18,7 @@ func TestAResponseThatSucceededHasNoError(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := parseObject(raw).object("payload")
-		if string(got.raw("error")) != "null" || got.text("requestId") != "q-1" || words(got.raw("result")) != "done" {
+		if string(got.raw("error")) != "null" || got.text("requestId") != "q-1" || jsonText(got.raw("result")) != "done" {
 			t.Errorf("of %s is written %s", payload, raw)
 		}
 	}
@@ -26,7 +26,7 @@ func TestAResponseThatSucceededHasNoError(t *testing.T) {
 		From: "ned", To: "gm", Type: parley.TypeResult, Content: parley.Content{Text: "no key"}, Payload: json.RawMessage(`{"status":"failure"}`),
 	}}
 	raw, err := Encode(ClawOS, failed)
-	if err != nil || words(parseObject(raw).object("payload").raw("error")) != "no key" {
+	if err != nil || jsonText(parseObject(raw).object("payload").raw("error")) != "no key" {
 		t.Errorf("%s: %v", raw, err)
 	}
 }

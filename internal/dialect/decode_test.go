@@ -55,8 +55,8 @@ func TestAllIssuesAreListed(t *testing.T) {
 // TestMetadataThatMeansNothingHereIsTaken: S0 shows turn as a name and says nothing of it; scripts count in it.
 func TestMetadataThatMeansNothingHereIsTaken(t *testing.T) {
 	doc := parseObject(seeds(t, AgentOS)["msg-20260111-163315-claude-4c78.json"])
-	doc.put("metadata", "turn", 7)
-	doc.put("metadata", "cost", 0.5)
+	doc.setInner("metadata", "turn", 7)
+	doc.setInner("metadata", "cost", 0.5)
 	a, err := Decode(AgentOS, encode(doc))
 	if err != nil || !strings.Contains(string(a.Draft.Metadata), `"turn":7`) {
 		t.Errorf("%s, %v", a.Draft.Metadata, err)
@@ -158,7 +158,7 @@ func TestPrioritiesDoNotDrift(t *testing.T) {
 	}
 	for word, want := range map[string]string{"0": "low", "3": "low", "4": "normal", "9": "high", "10": "critical", "urgent": "critical", "low": "low"} {
 		p, _ := parley.ParsePriority(word)
-		if got := wordOfPriority(p); got != want {
+		if got := clawOSPriority(p); got != want {
 			t.Errorf("%s is %s in S1, want %s", word, got, want)
 		}
 	}

@@ -47,10 +47,10 @@ func documentLimits(d Dialect) parley.Limits {
 type grammar struct {
 	name string // the member that is a document's id
 	// read reads a document that its schema has found valid.
-	read func(doc object) view
+	read func(doc object) contents
 	// change writes what a document is to say differently. One that says nothing yet gets the members of the seed, in their
 	// order.
-	change func(doc *object, was, want view, out parley.Departure)
+	change func(doc *object, was, want contents, out parley.Departure)
 }
 
 var grammars = map[Dialect]grammar{
@@ -66,13 +66,13 @@ func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
 	if err != nil {
 		return parley.Arrival{}, err
 	}
-	return v.arrival(d, compact), nil
+	return v.toArrival(d, compact), nil
 }
 
 // WithoutMark is JSON without the byte order mark that some programs begin a file with.
 func WithoutMark(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\ufeff")) }
 
-func decode(d Dialect, raw []byte) (compact []byte, v view, err error) {
+func decode(d Dialect, raw []byte) (compact []byte, v contents, err error) {
 	compact, err = parley.CompactObject("the document", WithoutMark(raw), documentLimits(d))
 	switch {
 	case err != nil:
@@ -89,7 +89,7 @@ func decode(d Dialect, raw []byte) (compact []byte, v view, err error) {
 		return nil, v, parley.Invalid("the document is no valid message of "+string(d), doc.text(g.name), issues)
 	}
 	v = g.read(doc)
-	v.hear(doc.object("metadata"))
+	v.readParleyMetadata(doc.object("metadata"))
 	if warning != "" {
 		v.warnings = append(v.warnings, warning)
 	}
@@ -99,17 +99,17 @@ func decode(d Dialect, raw []byte) (compact []byte, v view, err error) {
 // Encode writes a departure as a document. Names that are not ids here are written as they are. E003 for a heartbeat in a
 // dialect that has none.
 func Encode(d Dialect, out parley.Departure) ([]byte, error) {
-	if err := checkCarried(d, out.Message); err != nil {
+	if err := checkHasForm(d, out.Message); err != nil {
 		return nil, err
 	}
 	want := viewOf(out)
 	doc := write(d, want, out)
-	addOurs(d, &doc, want, out.Message.Task)
+	addParleyMetadata(d, &doc, want, out.Message.Task)
 	return encode(doc), nil
 }
 
-// checkCarried says why a message has no document in a dialect, or nil. One that was a document there can be one again.
-func checkCarried(d Dialect, m parley.Message) error {
+// checkHasForm says why a message has no document in a dialect, or nil. One that was a document there can be one again.
+func checkHasForm(d Dialect, m parley.Message) error {
 	if m.Type == parley.TypeHeartbeat && d != Routing && !parseObject(m.Metadata).has(string(d)) {
 		return parley.Errorf(parley.BadInput, "%s has no message for a heartbeat", d).Suggest("presence is told in other ways there")
 	}
@@ -117,49 +117,49 @@ func checkCarried(d Dialect, m parley.Message) error {
 }
 
 // write writes what the dialect has fields for.
-func write(d Dialect, want view, out parley.Departure) object {
-	doc, was := object{}, view{}
+func write(d Dialect, want contents, out parley.Departure) object {
+	doc, was := object{}, contents{}
 	original := parseObject(out.Message.Metadata).raw(string(d))
 	if _, v, err := decode(d, original); err == nil {
 		doc, was = parseObject(original), v
-		want.at = goesOnAt(was, want)
+		want.at = documentTime(was, want)
 	}
 	grammars[d].change(&doc, was, want, out)
 	return doc
 }
 
-// aheadAtMost is how far the clock of whoever wrote a document may be ahead of the hub's.
-const aheadAtMost = 5 * time.Minute
+// maxClockSkew is how far the clock of whoever wrote a document may be ahead of the hub's.
+const maxClockSkew = 5 * time.Minute
 
-// goesOnAt is the time of a document. One that goes on under its own id keeps the time that its writer gave it, with the offset: the
+// documentTime is the time of a document. One that goes on under its own id keeps the time that its writer gave it, with the offset: the
 // hub has stored it a little later. Nobody dates a document ahead.
-func goesOnAt(was, want view) time.Time {
-	if was.name == want.name && !was.at.After(want.at.Add(aheadAtMost)) {
+func documentTime(was, want contents) time.Time {
+	if was.name == want.name && !was.at.After(want.at.Add(maxClockSkew)) {
 		return was.at
 	}
 	return want.at
 }
 
-// addOurs adds what the document does not say by itself.
-func addOurs(d Dialect, doc *object, want view, task string) {
+// addParleyMetadata adds what the document does not say by itself.
+func addParleyMetadata(d Dialect, doc *object, want contents, task string) {
 	is := grammars[d].read(*doc)
-	is.hear(doc.object("metadata"))
-	if len(want.beyond(is.said)) == 0 {
+	is.readParleyMetadata(doc.object("metadata"))
+	if len(want.differingFrom(is.canonicalFields)) == 0 {
 		return
 	}
-	doc.take("metadata", ours)
-	words := append(object{{of, encode(want.name)}}, want.beyond(grammars[d].read(*doc).said)...)
+	doc.removeInner("metadata", parleyKey)
+	words := append(object{{forKey, encode(want.name)}}, want.differingFrom(grammars[d].read(*doc).canonicalFields)...)
 	if task != "" {
 		words.set("task", task)
 	}
-	doc.put("metadata", ours, words)
+	doc.setInner("metadata", parleyKey, words)
 }
 
 // metadataText is a word in the metadata of a document that may have none.
 func metadataText(doc object, key string) string { return doc.object("metadata").text(key) }
 
-// traced reads a trace that is carried in the metadata.
-func traced(doc object) (id, warning string) {
+// readTrace reads a trace that is carried in the metadata.
+func readTrace(doc object) (id, warning string) {
 	id = metadataText(doc, "trace_id")
 	if parley.CheckTrace(id) != nil {
 		return "", "metadata.trace_id is no id of a trace and is left aside"
@@ -168,9 +168,9 @@ func traced(doc object) (id, warning string) {
 }
 
 // setTrace writes it.
-func setTrace(doc *object, was, want view) {
+func setTrace(doc *object, was, want contents) {
 	if want.TraceID != was.TraceID && want.TraceID != "" {
-		doc.put("metadata", "trace_id", want.TraceID)
+		doc.setInner("metadata", "trace_id", want.TraceID)
 	}
 }
 

@@ -16,15 +16,15 @@ func (o *object) setIf(due bool, key string, value any) {
 	}
 }
 
-// putIf sets a member of a member where that is due.
-func (o *object) putIf(due bool, key, inner string, value any) {
+// setInnerIf sets a member of a member where that is due.
+func (o *object) setInnerIf(due bool, key, inner string, value any) {
 	if due {
-		o.put(key, inner, value)
+		o.setInner(key, inner, value)
 	}
 }
 
 // readNames reads who a document is from, and to whom.
-func (v *view) readNames(d Dialect, from, to string) {
+func (v *contents) readNames(d Dialect, from, to string) {
 	var warning string
 	v.from, warning = AgentID(d, from)
 	v.warn(warning)
@@ -32,14 +32,14 @@ func (v *view) readNames(d Dialect, from, to string) {
 	v.warn(warning)
 }
 
-func (v *view) warn(sentence string) {
+func (v *contents) warn(sentence string) {
 	if sentence != "" {
 		v.warnings = append(v.warnings, sentence)
 	}
 }
 
-// moment is a time that a document may give, or nil.
-func moment(text string) *time.Time {
+// parseTime is a time that a document may give, or nil.
+func parseTime(text string) *time.Time {
 	at, err := schema.Moment(text)
 	if err != nil {
 		return nil
@@ -50,30 +50,30 @@ func moment(text string) *time.Time {
 // Moment reads a time as documents have it: with an offset, or without one in UTC.
 func Moment(text string) (time.Time, error) { return schema.Moment(text) }
 
-// sameMoment compares times as the hub keeps them.
-func sameMoment(a, b time.Time) bool {
+// equalTimes compares times as the hub keeps them.
+func equalTimes(a, b time.Time) bool {
 	return a.Truncate(time.Millisecond).Equal(b.Truncate(time.Millisecond))
 }
 
-// samePriority takes one that was not given for the default.
-func samePriority(a, b parley.Priority) bool { return a.String() == b.String() }
+// equalPriorities takes one that was not given for the default.
+func equalPriorities(a, b parley.Priority) bool { return a.String() == b.String() }
 
-func sameTime(a, b *time.Time) bool {
+func equalOptionalTimes(a, b *time.Time) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return sameMoment(*a, *b)
+	return equalTimes(*a, *b)
 }
 
-// due is the deadline as it is written: as its sender wrote it, with the offset, where the payload has it in any format.
-func (v view) due() string {
+// deadlineText is the deadline as it is written: as its sender wrote it, with the offset, where the payload has it in any format.
+func (v contents) deadlineText() string {
 	payload := parseObject(v.Payload)
 	for _, text := range []string{payload.text("deadline"), payload.object("context").text("deadline")} {
-		if sameTime(moment(text), v.Deadline) {
+		if equalOptionalTimes(parseTime(text), v.Deadline) {
 			return text
 		}
 	}
-	return stamp(*v.Deadline)
+	return formatTime(*v.Deadline)
 }
 
 // fraction is a member that is a number, or nil.
@@ -92,5 +92,5 @@ func (o object) count(key string) (n *int64) {
 	return n
 }
 
-// hundredths rounds to a hundredth: a part of a hundred that was computed is 65, and not 65.00000000000001.
-func hundredths(n float64) float64 { return math.Round(n*100) / 100 }
+// roundToHundredth rounds to a hundredth: a part of a hundred that was computed is 65, and not 65.00000000000001.
+func roundToHundredth(n float64) float64 { return math.Round(n*100) / 100 }

@@ -34,7 +34,7 @@ func TestForgedResultsStayQuotationsInDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := grammars[d].read(parseObject(raw))
-			v.hear(parseObject(raw).object("metadata"))
+			v.readParleyMetadata(parseObject(raw).object("metadata"))
 			got := parley.Message{From: parley.System, Content: parley.Content{Text: v.Text}, Metadata: v.Metadata}.Wording()
 			if diff := cmp.Diff(want.Cut(len(got.Text)), got); diff != "" || len(got.Text) == 0 || len(raw) > test.limit {
 				t.Errorf("%s, %s, %d bytes (-want +got):\n%s", name, d, len(raw), diff)

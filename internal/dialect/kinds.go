@@ -6,38 +6,38 @@ import "github.com/parley-hub/parley"
 type kind int
 
 const (
-	asks     kind = iota // a task, or what wakes
-	tells                // what does not wake
-	answers              // a response or result
-	fails                // an error after which nothing more is tried
-	warns                // one after which something is
-	commands             // S3's command
-	beats                // a heartbeat
+	kindTask      kind = iota // a task, or what wakes
+	kindNotice                // what does not wake
+	kindAnswer                // a response or result
+	kindFailure               // an error after which nothing more is tried
+	kindWarning               // one after which something is
+	kindCommand               // S3's command
+	kindHeartbeat             // a heartbeat
 )
 
 // kindOf finds the row of a departure. The seeds' own words for types count as what they stand for.
 func kindOf(out parley.Departure) kind {
 	switch out.Message.Type {
 	case parley.TypeRequest, parley.TypeTask, taskAssign, taskDelegation:
-		return asks
+		return kindTask
 	case parley.TypeResponse, parley.TypeResult, taskResult:
-		return answers
+		return kindAnswer
 	case parley.TypeNotification, parley.TypeStatus, statusUpdate:
-		return tells
+		return kindNotice
 	case parley.TypeCommand:
-		return commands
+		return kindCommand
 	case parley.TypeHeartbeat:
-		return beats
+		return kindHeartbeat
 	case parley.TypeError, incident:
 		if out.Final {
-			return fails
+			return kindFailure
 		}
-		return warns
+		return kindWarning
 	}
 	if out.Wakes {
-		return asks
+		return kindTask
 	}
-	return tells
+	return kindNotice
 }
 
 // The words of the seeds for types that the canonical envelope has others for.
@@ -70,6 +70,6 @@ var (
 )
 
 // bodyDiffers says whether the type of a document and its payload are to be written anew.
-func bodyDiffers(was, want view) bool {
-	return was.Type != want.Type || was.Text != want.Text || string(was.Payload) != string(want.Payload) || !sameTime(was.Deadline, want.Deadline)
+func bodyDiffers(was, want contents) bool {
+	return was.Type != want.Type || was.Text != want.Text || string(was.Payload) != string(want.Payload) || !equalOptionalTimes(was.Deadline, want.Deadline)
 }

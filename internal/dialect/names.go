@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// legacy are names that S0 has given up, and what they are called now.
-var legacy = map[string]string{"claude-1": "claude", "codex-1": "codex", "gemini-1": "gemini"}
+// oldNames are names that S0 has given up, and what they are called now.
+var oldNames = map[string]string{"claude-1": "claude", "codex-1": "codex", "gemini-1": "gemini"}
 
 const (
 	longestID   = 64
@@ -23,20 +23,20 @@ const (
 func AgentID(d Dialect, raw string) (id, warning string) {
 	switch d {
 	case AgentOS:
-		if now, ok := legacy[raw]; ok {
+		if now, ok := oldNames[raw]; ok {
 			return now, fmt.Sprintf("%s is an old name for %s", raw, now)
 		}
 	case Routing:
 		if raw == parley.All || parley.CheckKnownID(raw) == nil && !isMapped(raw) {
 			return raw, ""
 		}
-		id = mapped(raw)
+		id = mappedID(raw)
 		return id, fmt.Sprintf("%s cannot be an id here: it is %s", raw, id)
 	}
 	return raw, ""
 }
 
-func mapped(raw string) string {
+func mappedID(raw string) string {
 	if id := "x" + raw + "-" + digest(raw, shortDigest); len(id) <= longestID {
 		return id
 	}
@@ -68,12 +68,12 @@ func Native(d Dialect, id string) string {
 	return id
 }
 
-// everybody is how each dialect addresses all.
-var everybody = map[Dialect]string{AgentOS: parley.All, ClawOS: "broadcast", Routing: parley.All}
+// broadcastAddress is how each dialect addresses all.
+var broadcastAddress = map[Dialect]string{AgentOS: parley.All, ClawOS: "broadcast", Routing: parley.All}
 
 // recipient reads to whom a document is.
 func recipient(d Dialect, raw string) (id, warning string) {
-	if raw == everybody[d] {
+	if raw == broadcastAddress[d] {
 		return parley.All, ""
 	}
 	return AgentID(d, raw)
@@ -82,7 +82,7 @@ func recipient(d Dialect, raw string) (id, warning string) {
 // address writes to whom a document is.
 func address(d Dialect, id string) string {
 	if id == parley.All || id == "" {
-		return everybody[d]
+		return broadcastAddress[d]
 	}
 	return Native(d, id)
 }

@@ -69,8 +69,8 @@ func (o *object) set(key string, value any) {
 	*o = append(*o, member{key, raw})
 }
 
-// put sets a member inside of a member that is an object, which is made if need be.
-func (o *object) put(key, inner string, value any) {
+// setInner sets a member inside of a member that is an object, which is made if need be.
+func (o *object) setInner(key, inner string, value any) {
 	in := o.object(key)
 	in.set(inner, value)
 	o.set(key, in)
@@ -82,8 +82,8 @@ func (o *object) remove(key string) {
 	}
 }
 
-// take removes a member inside of a member, and that one too if nothing is left of it.
-func (o *object) take(key, inner string) {
+// removeInner removes a member inside of a member, and that one too if nothing is left of it.
+func (o *object) removeInner(key, inner string) {
 	in := o.object(key)
 	if !in.has(inner) {
 		return

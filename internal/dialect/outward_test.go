@@ -44,11 +44,11 @@ func TestTheDeadlineOfATaskTravels(t *testing.T) {
 	for d, at := range map[Dialect]func(object) string{
 		ClawOS:  func(doc object) string { return doc.object("payload").text("deadline") },
 		Routing: func(doc object) string { return doc.object("payload").object("context").text("deadline") },
-		AgentOS: func(doc object) string { return doc.object("metadata").object(ours).text("deadline") },
+		AgentOS: func(doc object) string { return doc.object("metadata").object(parleyKey).text("deadline") },
 	} {
 		out := plainDeparture(d, parley.Message{Type: parley.TypeTask, Content: parley.Content{Text: "Draft it"}, Task: "task-1"})
 		out.Task = &task
-		got := moment(at(mustEncode(t, d, out)))
+		got := parseTime(at(mustEncode(t, d, out)))
 		if got == nil || !got.Equal(due) {
 			t.Errorf("%s: the deadline is %v", d, got)
 		}
@@ -61,7 +61,7 @@ func TestTheDeadlineOfATaskTravels(t *testing.T) {
 // TestOffsetsTravel: a deadline is written with the offset that its sender wrote, in every format.
 func TestOffsetsTravel(t *testing.T) {
 	const written = "2026-02-25T20:00:00+02:00"
-	due := *moment(written)
+	due := *parseTime(written)
 	due = due.UTC()
 	out := plainDeparture(Routing, parley.Message{
 		Type: parley.TypeRequest, Content: parley.Content{Text: "Draft it"}, Deadline: &due,

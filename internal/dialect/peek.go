@@ -15,7 +15,7 @@ const PeekSize = 4 << 20
 // Peek reads what it can of a document that is not valid, or of the beginning of one: its id, its sender, its type and what it
 // answers. What cannot be read, or stands there twice, is empty. It is for telling the sender, and for nothing else.
 func Peek(d Dialect, raw []byte) parley.Arrival {
-	doc := beginningOf(WithoutMark(raw[:min(len(raw), PeekSize)]))
+	doc := completeMembers(WithoutMark(raw[:min(len(raw), PeekSize)]))
 	metadata, payload := doc.object("metadata"), doc.object("payload")
 	from := cmp.Or(doc.text("from"), doc.object("from").text("agent"))
 	a := parley.Arrival{Name: doc.text(grammars[d].name), Draft: parley.Draft{Type: parley.Type(doc.text("type"))}}
@@ -29,8 +29,8 @@ func Peek(d Dialect, raw []byte) parley.Arrival {
 	return a
 }
 
-// beginningOf reads the members of an object as far as they are whole. A member that is there twice says nothing.
-func beginningOf(raw []byte) object {
+// completeMembers reads the members of an object as far as they are whole. A member that is there twice says nothing.
+func completeMembers(raw []byte) object {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
 		return nil

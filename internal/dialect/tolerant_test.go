@@ -87,7 +87,7 @@ func TestTimesAtTheEndsOfTime(t *testing.T) {
 			}
 			identity(t, d, encode(doc))
 			name := doc.text(grammars[d].name)
-			doc.put("metadata", ours, object{{of, encode(name)}, {"deadline", encode("9999-12-31T23:59:59-01:00")}})
+			doc.setInner("metadata", parleyKey, object{{forKey, encode(name)}, {"deadline", encode("9999-12-31T23:59:59-01:00")}})
 			identity(t, d, encode(doc))
 		}
 	}

@@ -63,9 +63,9 @@ func TestTypes(t *testing.T) {
 	} {
 		s0, _ := document(t, AgentOS, c.out)
 		word, payload := document(t, ClawOS, c.out)
-		s1 := word + " " + first(payload, "action", "event", "status", "code") + " " + textOfClawOS(word, payload)
+		s1 := word + " " + first(payload, "action", "event", "status", "code") + " " + clawOSText(word, payload)
 		word, payload = document(t, Routing, c.out)
-		s3 := strings.Join(strings.Fields(word+" "+first(payload, "action", "status")+" "+payload.text(textOfRouting(word))), " ")
+		s3 := strings.Join(strings.Fields(word+" "+first(payload, "action", "status")+" "+payload.text(routingTextField(word))), " ")
 		if diff := cmp.Diff([]string{c.s0, c.s1, c.s3}, []string{s0, s1, s3}); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.what, diff)
 		}

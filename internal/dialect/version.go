@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// spoken is the version of a dialect that is spoken here.
-func spoken(d Dialect) string {
+// supportedVersion is the version of a dialect that is spoken here.
+func supportedVersion(d Dialect) string {
 	for _, p := range parley.Protocols() {
 		if p.Name == string(d) {
 			return p.Version
@@ -17,8 +17,8 @@ func spoken(d Dialect) string {
 	return ""
 }
 
-// toMinor is a version without what only mends it.
-func toMinor(version string) string {
+// majorMinor is a version without what only mends it.
+func majorMinor(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
 }
@@ -28,8 +28,8 @@ func checkVersion(d Dialect, version string) (warning string, err error) {
 	if _, parseErr := parley.ParseProtocol(string(d) + "/" + version); d == AgentOS || parseErr != nil {
 		return "", nil
 	}
-	ours := spoken(d)
-	order, same := parley.CompareVersions(toMinor(version), toMinor(ours))
+	ours := supportedVersion(d)
+	order, same := parley.CompareVersions(majorMinor(version), majorMinor(ours))
 	switch {
 	case !same:
 		return "", parley.Errorf(parley.BadInput, "the document is of version %s of %s, and %s is spoken here", version, d, ours).

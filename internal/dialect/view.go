@@ -11,20 +11,20 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// view is what a document says, in canonical words.
-type view struct {
+// contents is what a document says, in canonical words.
+type contents struct {
 	name, from, channel, replyTo string
 	fromTier, toTier             parley.Tier
 	at                           time.Time
 	sequence                     int64
 	callback                     string
-	said
+	canonicalFields
 	warnings []string
 }
 
-// said is the part of it that every dialect must be able to carry. What one has no field for is written under metadata.parley,
+// canonicalFields is the part of it that every dialect must be able to carry. What one has no field for is written under metadata.parley,
 // by these names.
-type said struct {
+type canonicalFields struct {
 	To          string            `json:"to"`
 	Type        parley.Type       `json:"type"`
 	Priority    parley.Priority   `json:"priority"`
@@ -41,15 +41,15 @@ type said struct {
 
 // members are the fields of what is said, each as it is written. Times are to the millisecond, in UTC: two that are the same
 // moment are the same here.
-func (s said) members() object {
-	s.ExpiresAt, s.Deadline = canonical(s.ExpiresAt), canonical(s.Deadline)
+func (s canonicalFields) members() object {
+	s.ExpiresAt, s.Deadline = truncatedUTC(s.ExpiresAt), truncatedUTC(s.Deadline)
 	if len(s.Artifacts) == 0 {
 		s.Artifacts = nil
 	}
 	return parseObject(encode(s))
 }
 
-func canonical(at *time.Time) *time.Time {
+func truncatedUTC(at *time.Time) *time.Time {
 	if at == nil {
 		return nil
 	}
@@ -57,8 +57,8 @@ func canonical(at *time.Time) *time.Time {
 	return &moment
 }
 
-// beyond are the members that differ from what a document says by itself.
-func (s said) beyond(document said) (rest object) {
+// differingFrom are the members that differ from what a document says by itself.
+func (s canonicalFields) differingFrom(document canonicalFields) (rest object) {
 	alone := document.members()
 	for _, m := range s.members() {
 		if !bytes.Equal(m.value, alone.raw(m.key)) {
@@ -68,17 +68,17 @@ func (s said) beyond(document said) (rest object) {
 	return rest
 }
 
-// ours is the member of a document's metadata under which Parley's own words are.
-const ours = "parley"
+// parleyKey is the member of a document's metadata under which Parley's own words are.
+const parleyKey = "parley"
 
-// of names, among them, the document that they were written for: a script that copies the metadata of what it answers
+// forKey names, among them, the document that they were written for: a script that copies the metadata of what it answers
 // does not say the same once more.
-const of = "of"
+const forKey = "of"
 
-// hear adds what is said under metadata.parley.
-func (v *view) hear(metadata object) {
-	words := metadata.object(ours)
-	if words.text(of) != v.name {
+// readParleyMetadata adds what is said under metadata.parley.
+func (v *contents) readParleyMetadata(metadata object) {
+	words := metadata.object(parleyKey)
+	if words.text(forKey) != v.name {
 		return
 	}
 	heard := v.clone()
@@ -86,17 +86,17 @@ func (v *view) hear(metadata object) {
 		v.warnings = append(v.warnings, "metadata.parley cannot be understood and is left aside")
 		return
 	}
-	heard.Payload, heard.Metadata = present(heard.Payload), present(heard.Metadata)
-	v.said = heard
+	heard.Payload, heard.Metadata = objectOrNil(heard.Payload), objectOrNil(heard.Metadata)
+	v.canonicalFields = heard
 }
 
 // writable says whether its times can be written.
-func (s said) writable() bool {
+func (s canonicalFields) writable() bool {
 	return (s.ExpiresAt == nil || schema.Writable(*s.ExpiresAt)) && (s.Deadline == nil || schema.Writable(*s.Deadline))
 }
 
 // clone shares nothing: JSON is read into what is there.
-func (s said) clone() said {
+func (s canonicalFields) clone() canonicalFields {
 	if s.ExpiresAt != nil {
 		s.ExpiresAt = new(*s.ExpiresAt)
 	}
@@ -107,16 +107,16 @@ func (s said) clone() said {
 	return s
 }
 
-// present makes nothing of null, and of what is no object.
-func present(raw json.RawMessage) json.RawMessage {
+// objectOrNil makes nothing of null, and of what is no object.
+func objectOrNil(raw json.RawMessage) json.RawMessage {
 	if parseObject(raw) == nil {
 		return nil
 	}
 	return raw
 }
 
-// arrival is what a view is to the hub.
-func (v view) arrival(d Dialect, original []byte) parley.Arrival {
+// toArrival is what a view is to the hub.
+func (v contents) toArrival(d Dialect, original []byte) parley.Arrival {
 	a := parley.Arrival{
 		Name: v.name, From: v.from, FromTier: v.fromTier, To: v.To, ToTier: v.toTier, Channel: v.channel, At: v.at, ReplyTo: v.replyTo,
 		Callback: v.callback, Warnings: v.warnings,
@@ -149,12 +149,12 @@ func withOriginal(d Dialect, metadata json.RawMessage, original []byte) json.Raw
 }
 
 // viewOf is what a departure is to say.
-func viewOf(out parley.Departure) view {
+func viewOf(out parley.Departure) contents {
 	m := out.Message
-	v := view{
+	v := contents{
 		name: out.Name, from: m.From, channel: out.Channel, replyTo: out.ReplyTo, fromTier: out.FromTier, toTier: out.ToTier,
 		at: m.CreatedAt, sequence: max(out.Sequence, 1),
-		said: said{
+		canonicalFields: canonicalFields{
 			To: m.To, Type: m.Type, Priority: m.Priority, ExpiresAt: m.ExpiresAt, Deadline: m.Deadline, RequiresAck: m.RequiresAck,
 			TraceID: m.TraceID, Text: m.Content.Text, Code: m.Content.Code, Artifacts: m.Content.Artifacts, Payload: m.Payload,
 		},

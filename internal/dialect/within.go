@@ -18,39 +18,39 @@ func EncodeWithin(d Dialect, out parley.Departure, limit int, reference string) 
 	}
 	text := out.Message.Content.Text
 	// The smallest number of bytes to leave out.
-	left := sort.Search(len(text)+1, func(n int) bool { return len(cut(d, out, len(text)-n, reference)) <= limit })
+	left := sort.Search(len(text)+1, func(n int) bool { return len(encodeCut(d, out, len(text)-n, reference)) <= limit })
 	if left > len(text) {
 		return nil, parley.Errorf(parley.BadInput, "as a message of %s it has %d bytes, the limit is %d, and cutting its text does not help", d, len(whole), limit).
 			Because(parley.TooLarge).Suggest("make its payload smaller, or send an artifact")
 	}
-	return cut(d, out, len(text)-left, reference), nil
+	return encodeCut(d, out, len(text)-left, reference), nil
 }
 
-// cut writes a departure with no more than so many bytes of its text.
-func cut(d Dialect, out parley.Departure, length int, reference string) []byte {
+// encodeCut writes a departure with no more than so many bytes of its text.
+func encodeCut(d Dialect, out parley.Departure, length int, reference string) []byte {
 	m := &out.Message
 	text := m.Content.Text
 	for length > 0 && length < len(text) && !utf8.RuneStart(text[length]) {
 		length--
 	}
 	if m.From == parley.System {
-		*m = quoted(*m, length)
+		*m = cutSystemText(*m, length)
 	}
 	m.Content.Text = text[:length]
-	m.Payload = shortened(m.Payload, text, text[:length])
+	m.Payload = replaceText(m.Payload, text, text[:length])
 	want := viewOf(out)
 	if d == AgentOS {
 		want.Artifacts = append(want.Artifacts[:len(want.Artifacts):len(want.Artifacts)], parley.Artifact{Path: reference})
 	}
 	doc := write(d, want, out)
-	addOurs(d, &doc, want, m.Task)
-	doc.put("metadata", "truncated", true)
-	doc.put("metadata", "artifact", reference)
+	addParleyMetadata(d, &doc, want, m.Task)
+	doc.setInner("metadata", "truncated", true)
+	doc.setInner("metadata", "artifact", reference)
 	return encode(doc)
 }
 
-// quoted is a message of the hub's with the beginning of its text, and who wrote which part of that.
-func quoted(m parley.Message, length int) parley.Message {
+// cutSystemText is a message of the hub's with the beginning of its text, and who wrote which part of that.
+func cutSystemText(m parley.Message, length int) parley.Message {
 	cut, err := m.Say(m.Wording().Cut(length))
 	if err != nil {
 		return m // there is no metadata that could not be read
@@ -58,8 +58,8 @@ func quoted(m parley.Message, length int) parley.Message {
 	return cut
 }
 
-// shortened is a payload in which another text is in the place of the whole one, wherever it is repeated.
-func shortened(payload json.RawMessage, whole, text string) json.RawMessage {
+// replaceText is a payload in which another text is in the place of the whole one, wherever it is repeated.
+func replaceText(payload json.RawMessage, whole, text string) json.RawMessage {
 	in := parseObject(payload)
 	if in == nil || whole == text {
 		return payload
@@ -69,7 +69,7 @@ func shortened(payload json.RawMessage, whole, text string) json.RawMessage {
 		if json.Unmarshal(m.value, &word) == nil && word == whole {
 			in[i].value = encode(text)
 		} else if parseObject(m.value) != nil {
-			in[i].value = shortened(m.value, whole, text)
+			in[i].value = replaceText(m.value, whole, text)
 		}
 	}
 	return encode(in)
