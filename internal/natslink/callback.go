@@ -22,7 +22,7 @@ func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error 
 		if f.Posted == nil || f.Posted.InReplyTo == "" || !slices.Contains(responses, f.Posted.Type) {
 			continue
 		}
-		subject, err := o.wantedAt(ctx, f.Posted.InReplyTo)
+		subject, err := o.callbackSubject(ctx, f.Posted.InReplyTo)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error 
 	if !copied {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	return o.conn.FlushWithContext(ctx)
 }
@@ -49,15 +49,15 @@ func (o *outbox) copyTo(subject string, m *parley.Message) error {
 	if err != nil {
 		return err
 	}
-	wire, err := publication{subject, m.ID + ".callback", m, body}.wire(o.conn.MaxPayload())
+	wire, err := publication{subject, m.ID + ".callback", m, body}.natsMessage(o.conn.MaxPayload())
 	if err != nil {
 		return err
 	}
 	return o.conn.PublishMsg(wire)
 }
 
-// wantedAt is the subject where a request wants its response too, or none. A request that is gone wants nothing.
-func (o *outbox) wantedAt(ctx context.Context, request string) (string, error) {
+// callbackSubject is the subject where a request wants its response too, or none. A request that is gone wants nothing.
+func (o *outbox) callbackSubject(ctx context.Context, request string) (string, error) {
 	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, request)
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
 		return "", nil
@@ -69,15 +69,15 @@ func (o *outbox) wantedAt(ctx context.Context, request string) (string, error) {
 		var p struct {
 			Callback string `json:"callback"`
 		}
-		if json.Unmarshal(raw, &p) == nil && o.mayCopyTo(p.Callback) {
+		if json.Unmarshal(raw, &p) == nil && o.isCallbackSubject(p.Callback) {
 			return p.Callback, nil
 		}
 	}
 	return "", nil
 }
 
-// mayCopyTo keeps copies to subjects of this hub that are nothing else's: what it publishes and takes itself.
-func (o *outbox) mayCopyTo(subject string) bool {
+// isCallbackSubject keeps copies to subjects of this hub that are nothing else's: what it publishes and takes itself.
+func (o *outbox) isCallbackSubject(subject string) bool {
 	rest, ours := strings.CutPrefix(subject, o.subject(""))
 	words := strings.Split(rest, ".")
 	reserved := slices.Contains([]string{"conv", "inbox", "send"}, words[0])

@@ -39,7 +39,7 @@ func TestCopiesGoToSubjectsThatAreNothingElses(t *testing.T) {
 		"parley.local.*": false, "parley.local.a.>": false, "parley.local.a b": false, "parley.local.a\r\nPUB x": false,
 		"parley.local." + strings.Repeat("a", 300): false,
 	} {
-		if got := o.mayCopyTo(subject); got != want {
+		if got := o.isCallbackSubject(subject); got != want {
 			t.Errorf("a copy to %q: %v, want %v", subject, got, want)
 		}
 	}

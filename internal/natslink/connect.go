@@ -26,14 +26,14 @@ type Keys struct {
 func (l *Link) settings() ([]nats.Option, error) {
 	list := []nats.Option{
 		nats.Name("parley " + l.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.CustomReconnectDelay(pauseBefore), nats.ReconnectBufSize(-1), nats.Timeout(answerTime),
-		nats.ConnectHandler(func(c *nats.Conn) { l.came(c) }),
-		nats.ReconnectHandler(func(c *nats.Conn) { l.came(c) }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.went(err) }),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.went(err) }),
+		nats.CustomReconnectDelay(reconnectDelay), nats.ReconnectBufSize(-1), nats.Timeout(serverTimeout),
+		nats.ConnectHandler(func(c *nats.Conn) { l.noteConnected(c) }),
+		nats.ReconnectHandler(func(c *nats.Conn) { l.noteConnected(c) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.noteDisconnected(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.noteDisconnected(err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, errSeedChanged) { // why there is no connection
-				l.went(err)
+				l.noteDisconnected(err)
 				return
 			}
 			l.Log.Warn("NATS reports a failure", "error", err)
@@ -43,9 +43,9 @@ func (l *Link) settings() ([]nats.Option, error) {
 	return append(list, secured...), err
 }
 
-// pauseBefore doubles with each time that all servers were tried.
-func pauseBefore(tries int) time.Duration {
-	return min(reconnectIn<<min(max(tries-1, 0), 10), slowest)
+// reconnectDelay doubles with each time that all servers were tried.
+func reconnectDelay(tries int) time.Duration {
+	return min(firstDelay<<min(max(tries-1, 0), 10), longestDelay)
 }
 
 func (k Keys) settings() (list []nats.Option, err error) {
@@ -128,25 +128,25 @@ func checkSecret(path string) error {
 	return nil
 }
 
-func (l *Link) came(c *nats.Conn) {
+func (l *Link) noteConnected(c *nats.Conn) {
 	if l.state.connect(true, "") {
 		l.Log.Info("NATS is there", "server", c.ConnectedAddr())
 	}
 }
 
-// went logs that a server is away, once for each reason.
-func (l *Link) went(err error) {
+// noteDisconnected logs that a server is away, once for each reason.
+func (l *Link) noteDisconnected(err error) {
 	why := "the connection was closed"
 	if err != nil {
 		why = err.Error()
 	}
 	if l.state.connect(false, why) {
-		l.Log.Warn("NATS is away: what is posted meanwhile is published when it is back", "error", why, "suggestion", remedy(err))
+		l.Log.Warn("NATS is away: what is posted meanwhile is published when it is back", "error", why, "suggestion", suggestionFor(err))
 	}
 }
 
-// remedy is what to do about a server that does not let the hub in.
-func remedy(err error) string {
+// suggestionFor is what to do about a server that does not let the hub in.
+func suggestionFor(err error) string {
 	switch {
 	case errors.Is(err, errSeedChanged):
 		return "restart the hub, which takes the new seed"

@@ -16,9 +16,9 @@ const (
 	source = "nats"
 	// lanes is how many requests are answered at once, so that the store commits them together. Those with one token stay
 	// in their order.
-	lanes   = 16
-	queued  = 64               // requests that wait in one lane; beyond, they wait in the connection
-	endTime = 30 * time.Second // for one request
+	lanes          = 16
+	laneLength     = 64               // requests that wait in one lane; beyond, they wait in the connection
+	requestTimeout = 30 * time.Second // for one request
 )
 
 // inbox takes messages from the hub's subject.
@@ -31,7 +31,7 @@ type inbox struct {
 func newInbox(l *Link) *inbox {
 	in := &inbox{Link: l, seed: maphash.MakeSeed()}
 	for i := range in.lanes {
-		in.lanes[i] = make(chan request, queued)
+		in.lanes[i] = make(chan request, laneLength)
 	}
 	return in
 }
@@ -47,11 +47,11 @@ func (in *inbox) run(ctx context.Context, started func()) {
 	for _, lane := range in.lanes {
 		work.Go(func() { in.answerAll(ctx, lane) })
 	}
-	taking, err := in.conn.QueueSubscribe(in.subject("send"), "parley", func(m *nats.Msg) { in.take(ctx, m) })
+	taking, err := in.conn.QueueSubscribe(in.subject("send"), "parley", func(m *nats.Msg) { in.enqueue(ctx, m) })
 	if err != nil {
 		in.Log.Error("messages cannot be taken from NATS", "error", err)
 	} else {
-		_ = in.conn.FlushTimeout(answerTime) // where it fails the subscription is made with the next connection
+		_ = in.conn.FlushTimeout(serverTimeout) // where it fails the subscription is made with the next connection
 		in.Log.Info("messages are taken from NATS", "subject", in.subject("send"))
 	}
 	work.Wait()
@@ -78,24 +78,24 @@ func (in *inbox) awaitStream(ctx context.Context) bool {
 		if in.state.await(ctx) != nil {
 			return false
 		}
-		_, err := in.find(ctx)
+		_, err := in.findPosition(ctx)
 		if err == nil {
-			in.state.note(nil)
+			in.state.notePublishing(nil)
 			return true
 		}
 		if ctx.Err() != nil {
 			return false
 		}
-		in.state.note(err)
+		in.state.notePublishing(err)
 		if said != err.Error() {
 			said = err.Error()
 			in.Log.Warn("the stream of this hub cannot be used, will try again", "error", err, "suggestion", parley.AsError(err).Suggestion)
 		}
-		rest(ctx, openAgain)
+		sleep(ctx, streamRetryDelay)
 	}
 }
 
-func rest(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -104,8 +104,8 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// take reads a request and puts it into the lane of its token.
-func (in *inbox) take(ctx context.Context, m *nats.Msg) {
+// enqueue reads a request and puts it into the lane of its token.
+func (in *inbox) enqueue(ctx context.Context, m *nats.Msg) {
 	r := read(m, in.limit())
 	select {
 	case in.lanes[maphash.String(in.seed, r.Token)%lanes] <- r:
@@ -118,7 +118,7 @@ func (in *inbox) take(ctx context.Context, m *nats.Msg) {
 func (in *inbox) limit() int { return 8 * in.Body }
 
 func (in *inbox) answer(ctx context.Context, r request) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	receipt, err := in.post(ctx, r)
 	in.reply(r.message, receipt, err)

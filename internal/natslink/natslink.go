@@ -56,21 +56,21 @@ type Link struct {
 }
 
 const (
-	cursorName  = "nats"
-	calm        = 10 * time.Second
-	window      = 2 * time.Minute
-	answerTime  = 10 * time.Second // for the server to answer
-	reconnectIn = 500 * time.Millisecond
-	slowest     = 10 * time.Second // pauses between tries to connect double up to it
+	cursorName    = "nats"
+	defaultCalm   = 10 * time.Second
+	defaultWindow = 2 * time.Minute
+	serverTimeout = 10 * time.Second // for the server to answer
+	firstDelay    = 500 * time.Millisecond
+	longestDelay  = 10 * time.Second // pauses between tries to connect double up to it
 )
 
 // New connects, or begins to try: a server that is away is waited for. E003 if the settings cannot be used.
 func New(h Hub, o Options) (*Link, error) {
 	if o.Calm == 0 {
-		o.Calm = calm
+		o.Calm = defaultCalm
 	}
 	if o.Limit.Window == 0 {
-		o.Limit.Window = window
+		o.Limit.Window = defaultWindow
 	}
 	l := &Link{Options: o, hub: h, state: newState()}
 	settings, err := l.settings()
@@ -80,7 +80,7 @@ func New(h Hub, o Options) (*Link, error) {
 	if l.conn, err = nats.Connect(o.URL, settings...); err != nil {
 		return nil, parley.Errorf(parley.BadInput, "NATS cannot be used: %w", err).Suggest("look at the settings nats.*")
 	}
-	if l.stream, err = jetstream.New(l.conn, jetstream.WithPublishAsyncTimeout(answerTime)); err != nil {
+	if l.stream, err = jetstream.New(l.conn, jetstream.WithPublishAsyncTimeout(serverTimeout)); err != nil {
 		l.conn.Close()
 		return nil, err
 	}

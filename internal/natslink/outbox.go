@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	inFlight = 256 // publications that wait for their acknowledgement at once
+	maxInFlight = 256 // publications that wait for their acknowledgement at once
 	// races is how often it is begun again because another process of the hub has published meanwhile.
-	races = 100
+	maxConflicts = 100
 )
 
 // outbox publishes what the hub stores. Each publication says after which one of the stream it must stand, by its number and its
@@ -23,7 +23,7 @@ const (
 // The server knows ids that are repeated too, but only for a while.
 type outbox struct {
 	*Link
-	at *place // where the stream is; nil: that must be found out
+	at *streamPosition // where the stream is; nil: that must be found out
 }
 
 func newOutbox(l *Link) *outbox { return &outbox{Link: l} }
@@ -32,7 +32,7 @@ func newOutbox(l *Link) *outbox { return &outbox{Link: l} }
 func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
 	list, err := o.publications(batch)
 	if err == nil && len(list) == 0 {
-		o.state.note(nil) // what could not be published before was deleted
+		o.state.notePublishing(nil) // what could not be published before was deleted
 	}
 	if err != nil || len(list) == 0 {
 		return err
@@ -47,24 +47,24 @@ func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
 		err = o.copyResponses(ctx, batch)
 	}
 	if ctx.Err() == nil {
-		o.state.note(err)
+		o.state.notePublishing(err)
 	}
 	return err
 }
 
 func (o *outbox) publishAll(ctx context.Context, list []publication) error {
-	for lost := 0; lost < races; {
+	for lost := 0; lost < maxConflicts; {
 		rest, err := o.unpublished(ctx, list)
 		if err != nil || len(rest) == 0 {
 			return err
 		}
-		n, err := o.publish(ctx, rest[:min(inFlight, len(rest))])
+		n, err := o.publish(ctx, rest[:min(maxInFlight, len(rest))])
 		list = rest[n:]
 		if err == nil {
 			continue
 		}
 		o.at = nil
-		if !overtaken(err) {
+		if !isConflict(err) {
 			return err
 		}
 		lost++
@@ -76,8 +76,8 @@ func (o *outbox) publishAll(ctx context.Context, list []publication) error {
 // errRepeated says that the server knows the id of a publication.
 var errRepeated = errors.New("it was published before")
 
-// overtaken says whether something else is in the stream where a publication should have been.
-func overtaken(err error) bool {
+// isConflict says whether something else is in the stream where a publication should have been.
+func isConflict(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return errors.Is(err, errRepeated) || ok && slices.Contains([]jetstream.ErrorCode{
 		jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant, wrongLastID,
@@ -94,7 +94,7 @@ func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publica
 		return nil, nil
 	}
 	if o.at == nil {
-		at, err := o.find(ctx)
+		at, err := o.findPosition(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publica
 
 // isOurs says whether a message of the stream is where this hub has it. After a hub was restored from a backup its stream has
 // messages that it does not know any more; their numbers are given again.
-func (o *outbox) isOurs(ctx context.Context, at place) (bool, error) {
+func (o *outbox) isOurs(ctx context.Context, at streamPosition) (bool, error) {
 	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, messageOf(at.id))
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
 		return false, nil
@@ -124,10 +124,10 @@ func (o *outbox) isOurs(ctx context.Context, at place) (bool, error) {
 	return err == nil && shown.Seq == at.seq, err
 }
 
-// most is how large a publication may be.
-func (o *outbox) most() int64 {
-	if o.at.most > 0 {
-		return min(o.at.most, o.conn.MaxPayload())
+// maxSize is how large a publication may be.
+func (o *outbox) maxSize() int64 {
+	if o.at.maxSize > 0 {
+		return min(o.at.maxSize, o.conn.MaxPayload())
 	}
 	return o.conn.MaxPayload()
 }
@@ -136,7 +136,7 @@ func (o *outbox) most() int64 {
 func (o *outbox) publish(ctx context.Context, list []publication) (n int, err error) {
 	futures := make([]jetstream.PubAckFuture, 0, len(list))
 	for i, p := range list {
-		m, err := p.wire(o.most())
+		m, err := p.natsMessage(o.maxSize())
 		if err != nil {
 			return 0, err
 		}

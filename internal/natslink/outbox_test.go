@@ -304,7 +304,7 @@ func TestLimitsOfTheStreamFollowTheConfiguration(t *testing.T) {
 	stream, err := r.js.Stream(ctx, "PARLEY_local")
 	w.NoError(err)
 	got := stream.CachedInfo().Config
-	if got.MaxAge != 0 || got.MaxBytes != -1 || got.Duplicates != window {
+	if got.MaxAge != 0 || got.MaxBytes != -1 || got.Duplicates != defaultWindow {
 		t.Errorf("the stream keeps %v, %d bytes, ids for %v", got.MaxAge, got.MaxBytes, got.Duplicates)
 	}
 }

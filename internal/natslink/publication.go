@@ -63,18 +63,18 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// room is what a server needs beside a body for its headers.
-const room = 4 << 10
+// headerRoom is what a server needs beside a body for its headers.
+const headerRoom = 4 << 10
 
-// wire is a publication as it is sent. What is larger than the server takes goes without its body, so that it holds up
+// natsMessage is a publication as it is sent. What is larger than the server takes goes without its body, so that it holds up
 // nothing that follows: whoever wants it reads it from the hub, by its id.
-func (p publication) wire(most int64) (*nats.Msg, error) {
+func (p publication) natsMessage(most int64) (*nats.Msg, error) {
 	m := nats.NewMsg(p.subject)
 	m.Data = p.body
 	m.Header.Set(headerID, p.id)
 	m.Header.Set(headerSeq, strconv.FormatInt(p.message.Seq, 10))
 	m.Header.Set(headerTrace, parley.TraceParent(p.message.TraceID, parley.MessageSpan(p.message.ID)))
-	if int64(len(m.Data))+room > most {
+	if int64(len(m.Data))+headerRoom > most {
 		m.Header.Set(headerCut, "true")
 		var err error
 		if m.Data, err = encode(withoutBody(*p.message)); err != nil {

@@ -20,8 +20,8 @@ type problem struct {
 	Validation  *parley.Issues `json:"validation,omitempty"`
 }
 
-// held is the answer to a message that was not posted: it waits for an approval.
-type held struct {
+// heldReply is the answer to a message that was not posted: it waits for an approval.
+type heldReply struct {
 	Text     string          `json:"text"`
 	Approval parley.Approval `json:"approval"`
 }
@@ -35,7 +35,7 @@ func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	if m.Reply == "" {
 		return
 	}
-	answer, err := answering(receipt, err, in.conn.MaxPayload())
+	answer, err := replyMessage(receipt, err, in.conn.MaxPayload())
 	if err == nil {
 		answer.Subject = m.Reply
 		err = in.conn.PublishMsg(answer)
@@ -45,9 +45,9 @@ func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	}
 }
 
-// answering is the answer to a request. One that is larger than the server takes goes without what the request has said: whoever
+// replyMessage is the answer to a request. One that is larger than the server takes goes without what the request has said: whoever
 // heard nothing would send it again.
-func answering(receipt parley.Receipt, err error, most int64) (*nats.Msg, error) {
+func replyMessage(receipt parley.Receipt, err error, most int64) (*nats.Msg, error) {
 	m := nats.NewMsg("")
 	m.Header.Set("Content-Type", "application/json")
 	brief := receipt
@@ -55,9 +55,9 @@ func answering(receipt parley.Receipt, err error, most int64) (*nats.Msg, error)
 	full, short := any(receipt), any(brief)
 	if waits, ok := errors.AsType[*parley.Held](err); ok {
 		a := waits.Approval
-		full = held{parley.HeldText, a}
+		full = heldReply{parley.HeldText, a}
 		a.Call.Args, a.Summary = nil, ""
-		short = held{parley.HeldText, a}
+		short = heldReply{parley.HeldText, a}
 	} else if err != nil {
 		e := parley.AsError(err)
 		m.Header.Set("Content-Type", "application/problem+json")
@@ -65,7 +65,7 @@ func answering(receipt parley.Receipt, err error, most int64) (*nats.Msg, error)
 		full = problem{"about:blank", e.Message, e.Code, e.Reason, e.Recoverable, e.Suggestion, e.RetryAfter.Seconds(), e.Validation}
 		short = full
 	}
-	if m.Data, err = encode(full); err == nil && int64(len(m.Data))+room > most {
+	if m.Data, err = encode(full); err == nil && int64(len(m.Data))+headerRoom > most {
 		m.Header.Set(headerCut, "true")
 		m.Data, err = encode(short)
 	}

@@ -15,21 +15,21 @@ import (
 
 // request is a message that somebody hands in.
 type request struct {
-	sent
+	requestBody
 	message *nats.Msg
 	trace   string // that the request is part of
 	err     error  // why it cannot be read
 }
 
-// sent is a request as it is written. The token may stand in a header instead.
-type sent struct {
+// requestBody is a request as it is written. The token may stand in a header instead.
+type requestBody struct {
 	Token string `json:"token"`
 	parley.Draft
 }
 
-// reads is how requests are read, as over HTTP: a key that is unknown, stands twice or differs in case is refused, and so is
+// readOptions is how requests are read, as over HTTP: a key that is unknown, stands twice or differs in case is refused, and so is
 // null for what cannot be absent.
-var reads = jsonx.JoinOptions(jsonx.RejectUnknownMembers(true), jsonx.WithUnmarshalers(jsonx.UnmarshalFromFunc(refuseNull)))
+var readOptions = jsonx.JoinOptions(jsonx.RejectUnknownMembers(true), jsonx.WithUnmarshalers(jsonx.UnmarshalFromFunc(refuseNull)))
 
 var errNull = errors.New("null is no value for it")
 
@@ -52,7 +52,7 @@ func read(m *nats.Msg, limit int) request {
 			Because(parley.TooLarge).Suggest("make it smaller, or send an artifact")
 		return r
 	}
-	if err := jsonx.Unmarshal(m.Data, &r.sent, reads); err != nil {
+	if err := jsonx.Unmarshal(m.Data, &r.requestBody, readOptions); err != nil {
 		r.err = malformed(err)
 		return r
 	}
@@ -71,7 +71,7 @@ func read(m *nats.Msg, limit int) request {
 
 // malformed says where a request is wrong, and never what stands there: that may be a token.
 func malformed(err error) error {
-	at, why := placeOf(err), "is not what it should be"
+	at, why := pointerOf(err), "is not what it should be"
 	if own, ok := errors.AsType[*parley.Error](err); ok {
 		return parley.Errorf(own.Code, "%s: %s", at, own.Message).Suggest("%s", own.Suggestion)
 	}
@@ -88,8 +88,8 @@ func malformed(err error) error {
 	return parley.Errorf(parley.BadInput, "%s %s", at, why).Suggest("send a draft as POST /v1/messages takes it, in JSON")
 }
 
-// placeOf is the JSON pointer of what is wrong.
-func placeOf(err error) string {
+// pointerOf is the JSON pointer of what is wrong.
+func pointerOf(err error) string {
 	var pointer jsontext.Pointer
 	if e, ok := errors.AsType[*jsonx.SemanticError](err); ok {
 		pointer = e.JSONPointer

@@ -36,8 +36,8 @@ func (s *state) connect(up bool, reason string) (news bool) {
 	return news
 }
 
-// note notes what becomes of publishing.
-func (s *state) note(err error) {
+// notePublishing notes what becomes of publishing.
+func (s *state) notePublishing(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trouble = ""
@@ -54,8 +54,8 @@ func (s *state) signal() {
 	}
 }
 
-// amiss is what is wrong, or nothing.
-func (s *state) amiss() string {
+// currentTrouble is what is wrong, or nothing.
+func (s *state) currentTrouble() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.isUp {
@@ -99,7 +99,7 @@ func (l *Link) watch(ctx context.Context, started func()) {
 		case <-ctx.Done():
 			return
 		}
-		amiss := l.state.amiss()
+		amiss := l.state.currentTrouble()
 		switch {
 		case amiss == "":
 			since = time.Time{}

@@ -14,20 +14,20 @@ import (
 // ownerKey says in a stream's metadata whose it is.
 const ownerKey = "parley_hub"
 
-// place is how far a stream has come.
-type place struct {
-	last uint64 // the stream's own number of what came last
-	id   string // of what this hub has published last; none: that is not known
-	seq  int64  // of its message
-	most int64  // bytes that a message of the stream may have; none: as many as the server takes
+// streamPosition is how far a stream has come.
+type streamPosition struct {
+	last    uint64 // the stream's own number of what came last
+	id      string // of what this hub has published last; none: that is not known
+	seq     int64  // of its message
+	maxSize int64  // bytes that a message of the stream may have; none: as many as the server takes
 }
 
-// open returns the hub's stream, which is made if there is none. The limits become those of the configuration; all else is
+// openStream returns the hub's stream, which is made if there is none. The limits become those of the configuration; all else is
 // the operator's.
-func (l *Link) open(ctx context.Context) (jetstream.Stream, error) {
+func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	stream, err := l.stream.Stream(ctx, "PARLEY_"+l.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return l.stream.CreateStream(ctx, l.limited(jetstream.StreamConfig{
+		return l.stream.CreateStream(ctx, l.withLimits(jetstream.StreamConfig{
 			Name: "PARLEY_" + l.Name, Description: "The messages of the Parley hub " + l.Name,
 			Subjects: []string{l.subject("conv", ">"), l.subject("inbox", ">")},
 			Metadata: map[string]string{ownerKey: l.ID},
@@ -41,13 +41,13 @@ func (l *Link) open(ctx context.Context) (jetstream.Stream, error) {
 		return nil, parley.Errorf(parley.BadInput, "the stream %s is not this hub's", config.Name).
 			Suggest("give this hub another name with nats.hub; if the stream is not needed any more, delete it: nats stream rm %s", config.Name)
 	}
-	if wanted := l.limited(config); wanted.MaxAge != config.MaxAge || wanted.MaxBytes != config.MaxBytes || wanted.Duplicates != config.Duplicates {
+	if wanted := l.withLimits(config); wanted.MaxAge != config.MaxAge || wanted.MaxBytes != config.MaxBytes || wanted.Duplicates != config.Duplicates {
 		return l.stream.UpdateStream(ctx, wanted)
 	}
 	return stream, nil
 }
 
-func (l *Link) limited(c jetstream.StreamConfig) jetstream.StreamConfig {
+func (l *Link) withLimits(c jetstream.StreamConfig) jetstream.StreamConfig {
 	c.MaxAge, c.MaxBytes, c.Duplicates = l.Limit.Age, l.Limit.Bytes, l.Limit.Window
 	if c.MaxBytes == 0 {
 		c.MaxBytes = -1
@@ -58,25 +58,25 @@ func (l *Link) limited(c jetstream.StreamConfig) jetstream.StreamConfig {
 	return c
 }
 
-// find finds out how far the stream has come.
-func (l *Link) find(ctx context.Context) (place, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+// findPosition finds out how far the stream has come.
+func (l *Link) findPosition(ctx context.Context) (streamPosition, error) {
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	stream, err := l.open(ctx)
+	stream, err := l.openStream(ctx)
 	if err != nil {
-		return place{}, err
+		return streamPosition{}, err
 	}
 	info, err := stream.Info(ctx)
 	if err != nil {
-		return place{}, err
+		return streamPosition{}, err
 	}
-	at := place{last: info.State.LastSeq, most: int64(info.Config.MaxMsgSize)}
+	at := streamPosition{last: info.State.LastSeq, maxSize: int64(info.Config.MaxMsgSize)}
 	newest, err := stream.GetLastMsgForSubject(ctx, l.subject(">"))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return at, nil // it is empty: all of it was kept long enough, or purged
 	case err != nil:
-		return place{}, err
+		return streamPosition{}, err
 	}
 	seq, err := strconv.ParseInt(newest.Header.Get(headerSeq), 10, 64)
 	if err != nil {
@@ -86,5 +86,5 @@ func (l *Link) find(ctx context.Context) (place, error) {
 	return at, nil
 }
 
-// openAgain is how long to wait before a stream that cannot be had is asked for again.
-const openAgain = 2 * time.Second
+// streamRetryDelay is how long to wait before a stream that cannot be had is asked for again.
+const streamRetryDelay = 2 * time.Second
