@@ -17,8 +17,8 @@ import (
 // mostIssues are listed of one document or payload; how many more there are is counted.
 const mostIssues = 64
 
-// listsAll are the dialects of whose documents every issue is listed: the format prescribes it, and bounds the size of a document.
-var listsAll = map[string]bool{"routing": true}
+// unlimited are the dialects of whose documents every issue is listed: the format prescribes it, and bounds the size of a document.
+var unlimited = map[string]bool{"routing": true}
 
 var english = message.NewPrinter(language.English)
 
@@ -74,13 +74,13 @@ func describe(e *jsonschema.ValidationError, prefix string) []issue {
 	case *kind.Required:
 		return missing(place, k.Missing)
 	case *kind.Enum:
-		return one("Invalid %s: expected %s, got %s", at, choice(k.Want), shown(k.Got))
+		return one("Invalid %s: expected %s, got %s", at, alternatives(k.Want), quoteValue(k.Got))
 	case *kind.Type:
 		return one("%s: expected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
 	case *kind.Pattern:
-		return one("%s: %s does not match %s", at, shown(k.Got), k.Want)
+		return one("%s: %s does not match %s", at, quoteValue(k.Got), k.Want)
 	case *kind.Format:
-		return one("%s: %s is not a valid %s", at, shown(k.Got), k.Want)
+		return one("%s: %s is not a valid %s", at, quoteValue(k.Got), k.Want)
 	case *kind.Minimum:
 		return one("%s: minimum is %s, got %s", at, k.Want.RatString(), decimal(k.Got))
 	case *kind.Maximum:
@@ -104,12 +104,12 @@ func missing(place string, names []string) (found []issue) {
 	return found
 }
 
-// choice lists words that are allowed. That a field may also be null goes without saying.
-func choice(want []any) string {
+// alternatives lists words that are allowed. That a field may also be null goes without saying.
+func alternatives(want []any) string {
 	var words []string
 	for _, word := range want {
 		if word != nil {
-			words = append(words, shown(word))
+			words = append(words, quoteValue(word))
 		}
 	}
 	if len(words) == 1 {
@@ -119,14 +119,14 @@ func choice(want []any) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// shown is a foreign value inside a sentence.
-func shown(value any) string {
+// quoteValue is a foreign value inside a sentence.
+func quoteValue(value any) string {
 	const most = 80
 	text, quoted := value.(string)
 	if !quoted {
 		text = fmt.Sprint(value)
 	}
-	runes := []rune(strings.Map(visible, text))
+	runes := []rune(strings.Map(maskControl, text))
 	if len(runes) > most {
 		runes = append(runes[:most:most], '…')
 	}
@@ -136,7 +136,7 @@ func shown(value any) string {
 	return string(runes)
 }
 
-func visible(r rune) rune {
+func maskControl(r rune) rune {
 	if unicode.IsControl(r) {
 		return '\uFFFD'
 	}

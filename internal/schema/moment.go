@@ -31,7 +31,7 @@ func Moment(text string) (time.Time, error) {
 	return at, err
 }
 
-func isMoment(value any) error {
+func checkTime(value any) error {
 	text, ok := value.(string)
 	if !ok {
 		return nil // which is for its type to say
@@ -40,7 +40,7 @@ func isMoment(value any) error {
 	return err
 }
 
-func isDateTime(value any) error {
+func checkTimeWithOffset(value any) error {
 	text, ok := value.(string)
 	if !ok {
 		return nil
@@ -48,7 +48,7 @@ func isDateTime(value any) error {
 	if _, err := time.Parse(withoutZone, strings.ToUpper(text)); err == nil {
 		return errors.New("it has no offset")
 	}
-	return isMoment(value)
+	return checkTime(value)
 }
 
 // decimal is a number as people write it.

@@ -22,27 +22,27 @@ var files embed.FS
 // schemas are compiled once, when the first is needed. Their names are those of their files without the ending.
 var schemas = sync.OnceValue(compile)
 
-// closed refuses every reference that leads out of the schemas here.
-type closed struct{}
+// noLoader refuses every reference that leads out of the schemas here.
+type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
-func (closed) Load(url string) (any, error) {
+func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not one of the schemas here", url)
 }
 
 func compile() map[string]*jsonschema.Schema {
 	c := jsonschema.NewCompiler()
-	c.UseLoader(closed{})
+	c.UseLoader(noLoader{})
 	c.AssertFormat()
-	c.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: isDateTime})
-	c.RegisterFormat(&jsonschema.Format{Name: "iso-8601", Validate: isMoment})
+	c.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: checkTimeWithOffset})
+	c.RegisterFormat(&jsonschema.Format{Name: "iso-8601", Validate: checkTime})
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		panic(err)
 	}
 	compiled := map[string]*jsonschema.Schema{}
 	for _, entry := range entries {
-		if err := add(c, entry.Name()); err != nil {
+		if err := addSchema(c, entry.Name()); err != nil {
 			panic(err)
 		}
 		compiled[strings.TrimSuffix(entry.Name(), ".json")] = c.MustCompile(address(entry.Name()))
@@ -53,7 +53,7 @@ func compile() map[string]*jsonschema.Schema {
 // address is where a schema is, for the compiler: nowhere that anything could be fetched from.
 func address(name string) string { return "parley:///" + name }
 
-func add(c *jsonschema.Compiler, name string) error {
+func addSchema(c *jsonschema.Compiler, name string) error {
 	raw, err := files.ReadFile(name)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func Document(dialect string, raw []byte) []string {
 	if of := schemas()[dialect+"."+kind]; of != nil && isObject {
 		found = append(found, check(of, payload, "payload.")...)
 	}
-	if listsAll[dialect] {
+	if unlimited[dialect] {
 		return sentences(found)
 	}
 	return firstSentences(found)
@@ -120,13 +120,13 @@ func Payload(t parley.Type, raw []byte) []string {
 	if issues != nil {
 		return issues
 	}
-	if object, ok := value.(map[string]any); ok && !meant(object, of.keys) {
+	if object, ok := value.(map[string]any); ok && !hasAnyKey(object, of.keys) {
 		return nil
 	}
 	return firstSentences(check(schemas()[of.schema], value, ""))
 }
 
-func meant(object map[string]any, keys []string) bool {
+func hasAnyKey(object map[string]any, keys []string) bool {
 	for _, key := range keys {
 		if _, there := object[key]; there {
 			return true
@@ -143,7 +143,7 @@ func decode(raw []byte) (value any, issues []string) {
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.UseNumber()
 		err = dec.Decode(&value)
-		value = finite(value)
+		value = clampNumbers(value)
 	}
 	if err != nil {
 		return nil, []string{"Not valid JSON: " + strings.TrimPrefix(err.Error(), "json: ")}
@@ -151,19 +151,19 @@ func decode(raw []byte) (value any, issues []string) {
 	return value, nil
 }
 
-// finite replaces the numbers in a value by those of a float64 that are nearest.
-func finite(value any) any {
+// clampNumbers replaces the numbers in a value by those of a float64 that are nearest.
+func clampNumbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:
 		n, _ := value.Float64() // one that is too large is infinite
 		return max(-math.MaxFloat64, min(n, math.MaxFloat64))
 	case map[string]any:
 		for key := range value {
-			value[key] = finite(value[key])
+			value[key] = clampNumbers(value[key])
 		}
 	case []any:
 		for i := range value {
-			value[i] = finite(value[i])
+			value[i] = clampNumbers(value[i])
 		}
 	}
 	return value

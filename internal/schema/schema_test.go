@@ -175,7 +175,7 @@ func TestReferencesToFilesAreRefused(t *testing.T) {
 	}
 	for _, target := range []string{"file://" + secret, "http://127.0.0.1:1/x.json"} {
 		c := jsonschema.NewCompiler()
-		c.UseLoader(closed{})
+		c.UseLoader(noLoader{})
 		if err := c.AddResource(address("x.json"), map[string]any{"$ref": target}); err != nil {
 			t.Fatal(err)
 		}
