@@ -243,3 +243,8 @@ func eraseOldOutputs(ctx context.Context, core *unit.Core, gone *erasedTotals) (
 	})
 	return err
 }
+
+func Purge(ctx context.Context, core *unit.Core) error {
+	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) { return tx.Conversations().Purge(unit.PurgeBatch) })
+	return err
+}

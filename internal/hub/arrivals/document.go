@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -351,3 +352,8 @@ func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 	}
 	return c.ID, err
 }
+
+// Inbox is the folder that a document was found in.
+func (l *Landing) Inbox() string { return path.Dir(l.Path) }
+
+func (l *Landing) Keepable() bool { return trees.Keepable(l.Path, l.Digest, l.Name, l.From) }
