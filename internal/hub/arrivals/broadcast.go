@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// broadcastBefore says whether what is for everybody has come by another of its files: scripts write one for each. What was
-// only copied in for somebody has been told to nobody.
+// broadcastBefore finds the message of a broadcast that arrived before in another file: scripts write one file for each
+// recipient. A message without deliveries does not count, because nobody was told.
 func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
 	if err != nil || row.Message == "" {
@@ -31,7 +31,8 @@ func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Ar
 	return parley.Arrived{Message: row.Message, Duplicate: true}, true, nil
 }
 
-// saysTheSame says whether a document says what a message does. Names may come again.
+// saysTheSame reports whether a document has the text and payload of a message. Ids alone do not tell, because formats reuse
+// them.
 func saysTheSame(u *unit.Unit, message string, l *Landing) (bool, error) {
 	m, err := u.Messages().Get(message)
 	if err != nil {

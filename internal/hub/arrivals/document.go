@@ -22,14 +22,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Landing is a document on its way into the store. What can be prepared outside the transaction is.
+// Landing is a document that is about to be stored, with everything that can be prepared outside of the transaction.
 type Landing struct {
 	parley.Arrival
 	Post post.Posting
 	err  error // why it can be no message, whatever is stored
 }
 
-// Approach makes a post of a document. Its address is the hub's to set.
+// Approach prepares a document as a post. The hub sets its address. It never fails: err holds why the document cannot be a
+// message.
 func Approach(core *unit.Core, b parley.Bridge, a parley.Arrival) *Landing {
 	l := &Landing{Arrival: a}
 	if a.Refused != nil {
@@ -68,7 +69,7 @@ func Approach(core *unit.Core, b parley.Bridge, a parley.Arrival) *Landing {
 	return l
 }
 
-// asTask makes a request for nobody one for work, whatever it asks for.
+// asTask turns a request in the queue into a task request.
 func asTask(d parley.Draft) parley.Draft {
 	if do := post.DecodeDeed(d); do != nil && do.Asks != nil {
 		return d
@@ -80,7 +81,7 @@ func asTask(d parley.Draft) parley.Draft {
 	return d
 }
 
-// withCallback notes in the metadata who gets the response too, where the payload does not say it.
+// withCallback stores in the metadata which agent gets the response too, unless the payload names it already.
 func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
 	if callback == "" || reports.CallbackOf(parley.Message{Payload: d.Payload}) == callback {
 		return d, nil
@@ -102,7 +103,7 @@ func (l *Landing) row(bridge, message string, now time.Time) storage.FileRow {
 	return storage.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
 }
 
-// documentWriter is an update that stores documents of a tree. What is history goes in as an import does.
+// documentWriter is an update that stores documents of a tree. Documents that are history go through the import.
 type documentWriter struct {
 	*unit.Unit
 	History *archive.Arrival
@@ -112,13 +113,14 @@ func NewIntake(u *unit.Unit) *documentWriter {
 	return &documentWriter{Unit: u, History: archive.NewArrival(u)}
 }
 
-// inNameOf is the same update in the name of the sender of a document.
+// inNameOf returns a writer for the same update that acts as the sender of a document.
 func (in *documentWriter) inNameOf(b *parley.Bridge, sender parley.Agent) *documentWriter {
 	as := in.Unit.Over(b, sender)
 	return &documentWriter{Unit: as, History: in.History.Over(as)}
 }
 
-// Land stores a document as its sender's, unless it has come before, or the sender may not.
+// Land stores a document in the name of its sender. A document that arrived before is a duplicate. It returns an error if
+// the sender may not write it.
 func (in *documentWriter) Land(id string, l *Landing) (parley.Arrived, error) {
 	view, err := trees.Bridge(in.Unit, id)
 	if err != nil {
@@ -145,7 +147,7 @@ func (in *documentWriter) Land(id string, l *Landing) (parley.Arrived, error) {
 	return got, trees.Arrived(in.Tx, l.row(id, got.Message, in.Now))
 }
 
-// storeTrusted stores what a trusted sender has written.
+// storeTrusted stores a document of a sender that was checked.
 func (in *documentWriter) storeTrusted(b parley.Bridge, l *Landing) (got parley.Arrived, err error) {
 	if l.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, l.FromTier) {
 		got.Notices = append(got.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
@@ -163,7 +165,8 @@ func (in *documentWriter) storeTrusted(b parley.Bridge, l *Landing) (got parley.
 	return in.postDocument(b, l, got)
 }
 
-// findEarlier says what became of a document that has come before, or is the hub's own.
+// findEarlier returns what became of a document that arrived before or that the hub wrote itself. known is false if it is
+// new.
 func findEarlier(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().File(b.ID, l.BridgeFile)
 	if err == nil {
@@ -191,8 +194,8 @@ func findEarlier(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrive
 	return broadcastBefore(u, b, l)
 }
 
-// sameDocument finds the message of a document that has come before under another name: from the same sender, with the same id, for
-// the same inbox or channel. Ids may come again under the same name, because some formats draw them from few.
+// sameDocument finds the message of a document that arrived before under another path, with the same sender, id and address.
+// The same path does not count, because some formats reuse ids.
 func sameDocument(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
 	if err != nil || row.Message == "" || row.File.Path == l.Path {
@@ -224,8 +227,8 @@ func sameAddress(u *unit.Unit, before storage.FileRow, l *Landing) (bool, error)
 	return c.Name == l.Channel, unit.IgnoreNotFound(err)
 }
 
-// trustedSender is whom a document is from: files carry no credential, so it must be one that may speak through the bridge, of
-// the tier it says.
+// trustedSender returns the sender of a document. Files carry no credential, so the bridge must list the sender, and its
+// tier must match the document.
 func trustedSender(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
 	if !b.Speaks(a.From) {
 		return parley.Agent{}, mayNotSpeak(b, a.From)
@@ -243,7 +246,7 @@ func trustedSender(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agen
 	return sender, nil
 }
 
-// mayNotSpeak says what an owner can do about it.
+// mayNotSpeak returns the error for a sender that the bridge does not list, with the command that an owner can run.
 func mayNotSpeak(b parley.Bridge, from string) error {
 	refused := parley.Errorf(parley.NotPermitted, "%s may not speak through the bridge %s", from, b.ID)
 	if parley.CheckID(from) != nil {
@@ -252,7 +255,7 @@ func mayNotSpeak(b parley.Bridge, from string) error {
 	return refused.Suggest("an owner of this hub can let it: parley bridge set %s --agents %s", b.ID, strings.Join(append(slices.Clone(b.Agents), from), ","))
 }
 
-// postDocument posts what is no history.
+// postDocument posts a document that is not history.
 func (in *documentWriter) postDocument(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
 	p := l.Post
 	p.Tree = &b
@@ -294,7 +297,8 @@ func (in *documentWriter) postDocument(b parley.Bridge, l *Landing, got parley.A
 	return got, err
 }
 
-// channelRecipient is whom a document in a channel is for, if that is somebody here. Others may read it there who are not.
+// channelRecipient returns the recipient of a document in a channel if it is an agent of the hub that can receive it, else
+// "". Others may still read the document in the tree.
 func (in *documentWriter) channelRecipient(to string) (string, error) {
 	if to == "" || to == parley.All {
 		return to, nil
@@ -306,7 +310,7 @@ func (in *documentWriter) channelRecipient(to string) (string, error) {
 	return to, nil
 }
 
-// notDeliveredNotice says of a document in a channel that it is for nobody whom the hub could give it.
+// notDeliveredNotice returns the notice for a document in a channel that the hub cannot deliver to its recipient.
 func (in *documentWriter) notDeliveredNotice(l *Landing) string {
 	who := "is no agent of this hub"
 	switch l.To {
@@ -318,7 +322,7 @@ func (in *documentWriter) notDeliveredNotice(l *Landing) string {
 	return fmt.Sprintf("it is for %s, who %s: it is kept in #%s, and given to nobody", unit.Clipped(l.To), who, l.Channel)
 }
 
-// checkQueueAgent holds requests for nobody up until there is an agent to take them.
+// checkQueueAgent returns a retryable error while the agent that takes queued requests does not exist.
 func checkQueueAgent(u *unit.Unit, b parley.Bridge) error {
 	a, err := u.Agents().Find(b.QueueAgent)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
@@ -328,7 +332,8 @@ func checkQueueAgent(u *unit.Unit, b parley.Bridge) error {
 	return err
 }
 
-// mappedChannel is the id of the channel that a document is in. It makes the channel if there is none.
+// mappedChannel returns the id of the channel of a document. It creates a missing channel. E002 if the bridge does not map
+// it.
 func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 	if !b.Maps(name) {
 		return "", parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
@@ -353,7 +358,8 @@ func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 	return c.ID, err
 }
 
-// Inbox is the folder that a document was found in.
+// Inbox returns the folder that the document was found in.
 func (l *Landing) Inbox() string { return path.Dir(l.Path) }
 
+// Keepable reports whether the store can keep the path, digest, name and sender of the document.
 func (l *Landing) Keepable() bool { return trees.Keepable(l.Path, l.Digest, l.Name, l.From) }

@@ -19,8 +19,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// resolveReferences puts the hub's ids in place of those of the dialect: of what a document answers, of what its task depends on. What
-// is not known here is left aside, and said.
+// resolveReferences replaces names of the format by ids of the hub: the message that a document answers, and the tasks it
+// depends on. Unknown references are dropped, with a notice.
 func (in *documentWriter) resolveReferences(b parley.Bridge, l *Landing, p *post.Posting) (notices []string, err error) {
 	d := &p.Draft
 	if err := in.resolveReply(b, l, d); err != nil {
@@ -45,8 +45,8 @@ func (in *documentWriter) resolveReferences(b parley.Bridge, l *Landing, p *post
 	return notices, in.resolveTaskReferences(b, l, p)
 }
 
-// resolveTaskReferences does the same for the task that a document asks for. The post may be made again, so that what it shares stays
-// as it is.
+// resolveTaskReferences resolves the dependencies and the deadline of the task that a document asks for. It copies what it
+// changes, because the update may run again.
 func (in *documentWriter) resolveTaskReferences(b parley.Bridge, l *Landing, p *post.Posting) error {
 	if p.Deed == nil || p.Deed.Asks == nil {
 		return nil
@@ -74,8 +74,8 @@ func (in *documentWriter) resolveTaskReferences(b parley.Bridge, l *Landing, p *
 	return nil
 }
 
-// resolveReply has a document answer what it says it does, where that is: what was delivered to its sender may be in any
-// conversation, and from the hub itself, which takes no other mail.
+// resolveReply sets the message that a document answers, if the document may answer it in that conversation. Messages that
+// were delivered to the sender, and those of the hub, may be in any conversation.
 func (in *documentWriter) resolveReply(b parley.Bridge, l *Landing, d *parley.Draft) error {
 	m, where, err := in.answeredMessage(b, l)
 	if err != nil || m.ID == "" {
@@ -94,7 +94,7 @@ func (in *documentWriter) resolveReply(b parley.Bridge, l *Landing, d *parley.Dr
 	return nil
 }
 
-// isAddressOf says whether a conversation is where a document belongs by its address.
+// isAddressOf reports whether a conversation matches the address of a document.
 func isAddressOf(c parley.Conversation, l *Landing) bool {
 	if l.Channel != "" {
 		return c.Name == l.Channel
@@ -102,7 +102,7 @@ func isAddressOf(c parley.Conversation, l *Landing) bool {
 	return c.Kind == parley.DM && c.Set == parley.SetKey([]string{l.From, l.To})
 }
 
-// answeredMessage is the message that a document answers, where that is known and can be read by its sender.
+// answeredMessage returns the message that a document answers, or an empty one if it is unknown or hidden from the sender.
 func (in *documentWriter) answeredMessage(b parley.Bridge, l *Landing) (m parley.Message, where parley.Conversation, err error) {
 	id, err := messageInTree(in.Unit, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
 	if err != nil || id == "" {
@@ -115,8 +115,8 @@ func (in *documentWriter) answeredMessage(b parley.Bridge, l *Landing) (m parley
 	return m, place.Conversation, err
 }
 
-// messageInTree is the message that a name in the dialect stands for in a tree, or nothing: of what was written for a folder, of
-// what came from a sender, or of anything there.
+// messageInTree returns the id of the message that a name in the tree stands for, or "". It prefers messages written for the
+// folder, then documents of the sender, then any.
 func messageInTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (string, error) {
 	if name == "" || !trees.Keepable(name, folder, from) {
 		return "", nil
@@ -135,8 +135,8 @@ func messageInTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (st
 	return "", nil
 }
 
-// keepHistory stores a document as something that was said before, or among others: it gets a place at the end of the
-// order with its own time, and is delivered to nobody. What it answers is answered all the same.
+// keepHistory stores a document as history: at the end of the order, with its own time, and without deliveries. It still
+// counts as an answer.
 func (in *documentWriter) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
 	where, err := in.historyConversation(b, l)
 	if err != nil {
@@ -180,7 +180,7 @@ func (in *documentWriter) keepHistory(b parley.Bridge, l *Landing, got parley.Ar
 	return got, in.applyEffects(says, m)
 }
 
-// historyTime is when something was said: as it says itself, but not ahead.
+// historyTime returns the time that a document gives, but not a time in the future.
 func historyTime(u *unit.Unit, at time.Time) time.Time {
 	if at.IsZero() || at.After(u.Now) {
 		return u.Now
@@ -188,7 +188,7 @@ func historyTime(u *unit.Unit, at time.Time) time.Time {
 	return at.UTC().Truncate(time.Millisecond)
 }
 
-// historyConversation is where history belongs.
+// historyConversation returns the conversation that a document of history belongs to.
 func (in *documentWriter) historyConversation(b parley.Bridge, l *Landing) (parley.Conversation, error) {
 	switch {
 	case l.Channel == "" && l.To == parley.All:

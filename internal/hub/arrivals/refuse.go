@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Refuse keeps that a document was refused for good, and tells its sender why. Both happen once, however often the bridge repeats it.
+// Refuse records that a document was refused for good, and tells its sender. A repeated call does nothing.
 func Refuse(u *unit.Unit, b parley.Bridge, l *Landing, why *parley.Error) error {
 	row := l.row(b.ID, "", u.Now)
 	if l.Refused != nil { // mended and under the same name it is another document
@@ -31,7 +31,7 @@ func Refuse(u *unit.Unit, b parley.Bridge, l *Landing, why *parley.Error) error 
 	return tellSender(u, b, l, trees.DocumentNote{Error: shortenedError(why), Final: true}, refusalWords(l, why))
 }
 
-// KeepHeld keeps that a document waits for an approval, and tells its sender.
+// KeepHeld records that a document is pending approval, and tells its sender.
 func KeepHeld(u *unit.Unit, b parley.Bridge, l *Landing, a parley.Approval) error {
 	err := trees.Arrived(u.Tx, l.row(b.ID, "", u.Now))
 	if errors.Is(err, parley.ErrTaken) {
@@ -44,8 +44,8 @@ func KeepHeld(u *unit.Unit, b parley.Bridge, l *Landing, a parley.Approval) erro
 	return tellSender(u, b, l, trees.DocumentNote{}, words)
 }
 
-// tellSender tells the sender of a document what has become of it, where it reads: in its inbox, or in the channel of the document.
-// Only senders that the bridge lists are told, so that nobody else can have the hub write into a tree.
+// tellSender tells the sender of a document what became of it: in its inbox, or in the channel of the document. It tells
+// only senders that the bridge lists, so that nobody else can make the hub write into a tree.
 func tellSender(u *unit.Unit, b parley.Bridge, l *Landing, note trees.DocumentNote, text parley.Wording) error {
 	if told, err := mayTellSender(u, b, l); err != nil || !told {
 		return err
@@ -62,8 +62,8 @@ func tellSender(u *unit.Unit, b parley.Bridge, l *Landing, note trees.DocumentNo
 	return messages.Say(u, parley.Message{Conversation: where, To: l.From, Type: parley.TypeError, Payload: payload}, u.Core.FittingWords(text))
 }
 
-// mayTellSender reports whether the sender of a document is told what has become of it. What was there before the bridge is nobody's
-// concern any more, and an error never causes another.
+// mayTellSender reports whether the sender is told what became of a document. It is not for history, and not for an error or
+// an answer to one, so that no error causes another.
 func mayTellSender(u *unit.Unit, b parley.Bridge, l *Landing) (bool, error) {
 	if l.History || !b.Speaks(l.From) || saysFailure(l.Draft) {
 		return false, nil
@@ -80,7 +80,7 @@ func mayTellSender(u *unit.Unit, b parley.Bridge, l *Landing) (bool, error) {
 	return answered.From != parley.System || answered.Type != parley.TypeError, unit.IgnoreNotFound(err)
 }
 
-// saysFailure reports whether a document is itself an error, in the words of any format.
+// saysFailure reports whether a document is itself an error, in any format.
 func saysFailure(d parley.Draft) bool {
 	var payload struct{ Status string }
 	switch d.Type {
@@ -93,8 +93,8 @@ func saysFailure(d parley.Draft) bool {
 	}
 }
 
-// senderConversation is the conversation in which the sender of a document finds what the hub says of it, or nothing if there is none. The
-// hub makes a channel that it does not have yet: a directory is one.
+// senderConversation returns the conversation in which the sender reads messages of the hub, or "". It creates a missing
+// channel, because its directory exists.
 func senderConversation(u *unit.Unit, b parley.Bridge, l *Landing) (string, error) {
 	if b.Layout != parley.LayoutAgentOS {
 		dm, err := conversations.Dm(u, parley.System, l.From)
@@ -118,7 +118,7 @@ func senderConversation(u *unit.Unit, b parley.Bridge, l *Landing) (string, erro
 	return c.ID, nil
 }
 
-// shortenedError is an error that fits into a document of any format.
+// shortenedError returns an error that fits into a document of any format.
 func shortenedError(e *parley.Error) *parley.Error {
 	short := *e
 	short.Message, short.Suggestion = unit.Storable(e.Message), unit.Storable(e.Suggestion)
@@ -133,7 +133,7 @@ func shortenedError(e *parley.Error) *parley.Error {
 	return &short
 }
 
-// refusalWords say why a document was refused, with all that is wrong with it.
+// refusalWords returns the text that tells a sender why its document was refused.
 func refusalWords(l *Landing, why *parley.Error) parley.Wording {
 	short := shortenedError(why)
 	reason := short.Plain()

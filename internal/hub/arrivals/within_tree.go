@@ -6,14 +6,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// treeEffects is what a document between two who live in one tree says beside being read: it may answer what the hub has delivered, and
-// tell of a task of the hub's how it goes.
+// treeEffects is what a document between two agents of one tree changes in the hub: it may answer a delivered message, and
+// may report on a task of the hub.
 type treeEffects struct {
 	answered *parley.Message
 	work     *post.Job
 }
 
-// effectsWithinTree finds out what that is. What lies in channels was said before; and what one asks the other for is theirs.
+// effectsWithinTree returns the effects of such a document. Channels have none, and requests between the two agents are
+// their own matter.
 func (in *documentWriter) effectsWithinTree(l *Landing, m *parley.Message, answered parley.Message, where parley.Conversation) (w treeEffects, notices []string, err error) {
 	if l.Channel != "" || answered.ID == "" {
 		return w, nil, nil
@@ -27,7 +28,7 @@ func (in *documentWriter) effectsWithinTree(l *Landing, m *parley.Message, answe
 	return w, receipt.Notices, err
 }
 
-// applyEffects does what a stored document between two says. Whom it is for has it already: nobody is told again.
+// applyEffects applies the effects of a stored document. The recipient has the file already, so nobody is notified.
 func (in *documentWriter) applyEffects(w treeEffects, m parley.Message) error {
 	if w.answered == nil {
 		return nil

@@ -19,7 +19,7 @@ var documentNames = map[parley.Layout]struct {
 	parley.LayoutInbox:      {"routing", "msg_id", regexp.MustCompile(`^msg_[0-9a-f]{8}$`)},
 }
 
-// documentName is the id of the document that a message was in the format of a layout, by whichever door it has come, or nothing.
+// documentName returns the id of the document that a message was in the format of a layout, or "".
 func documentName(l parley.Layout, m parley.Message) string {
 	own, ok := documentNames[l]
 	if !ok || len(m.Metadata) == 0 {
@@ -37,8 +37,8 @@ func documentName(l parley.Layout, m parley.Message) string {
 	return id
 }
 
-// ownDocumentName is the name that a message departs by if it is its own: its writer knows by it what is answered. Nothing where another
-// message has that name, or somebody else has written a file of it.
+// ownDocumentName returns the id of a message's own document as its file name, because the sender expects replies to that
+// id. It returns "" if another message has the name, or another sender wrote a file with it.
 func (d *Departing) ownDocumentName(m parley.Message, folder string) (string, error) {
 	name := documentName(d.Bridge.Layout, m)
 	if name == "" {
@@ -58,8 +58,8 @@ func (d *Departing) ownDocumentName(m parley.Message, folder string) (string, er
 	return name, unit.IgnoreNotFound(err)
 }
 
-// OwnExport is the departure by which the hub itself has written, or will write, a file of a name in a folder. Of a name that is
-// not the hub's to give, only its sender tells whether it is that file: then the message is returned too.
+// OwnExport reports whether the hub itself writes the file with this name in this folder. If the name is the id of the
+// sender's own document, it also returns the message: then only the sender tells whether the file is that document.
 func OwnExport(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, of parley.Message, err error) {
 	if folder == "" || !trees.Keepable(folder, name) {
 		return false, of, nil

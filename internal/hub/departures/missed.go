@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// listMissed sees to what waits for those who live in channels though the look for posts has passed it: the tree was joined, or they
-// came, after it was posted; its task had to wait for others; or there is no directory for it.
+// listMissed lists deliveries that the search for posts has passed: the bridge or the agent was added after the post, the
+// task had dependencies, or the channel has no directory.
 func (d *Departing) listMissed(upTo int64) error {
 	waiting, err := d.missedDeliveries()
 	if err != nil {
@@ -33,8 +33,8 @@ func (d *Departing) listMissed(upTo int64) error {
 	return nil
 }
 
-// missedDeliveries is what may be written, or has to be told of: all that wakes, and in the channels that have a directory the rest. Nothing else
-// would become of what wakes nobody elsewhere, however much of it waits.
+// missedDeliveries returns the deliveries that may still be written or fail: all waking ones, and the others in channels
+// with a directory.
 func (d *Departing) missedDeliveries() ([]parley.Delivery, error) {
 	looks := []storage.Queue{{Wakes: true}}
 	for _, name := range d.Channels() {
@@ -93,7 +93,7 @@ func (d *Departing) listMissedDelivery(delivery parley.Delivery) error {
 	return d.addDeparture(row, m, parley.Delivery{})
 }
 
-// ackDelivery settles a delivery whose words are in the channel of the tree already.
+// ackDelivery acks a delivery whose text is already in the channel of the tree.
 func (d *Departing) ackDelivery(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
@@ -104,8 +104,8 @@ func (d *Departing) ackDelivery(delivery parley.Delivery) error {
 // directoryGrace is how long a channel may take to get its directory after a post: bridges look every 2 seconds.
 const directoryGrace = 5 * time.Second
 
-// failWithoutDirectory fails what is for somebody in a channel that none of its trees has a directory for, so that the sender is told.
-// What it was sent alone, it may fetch by another door.
+// failWithoutDirectory fails a delivery in a channel that has no directory in any tree of its recipient, so that the sender
+// is told. Direct messages stay: the agent can fetch them otherwise.
 func (d *Departing) failWithoutDirectory(m parley.Message, delivery parley.Delivery) error {
 	where, err := d.Conversations().Find(m.Conversation)
 	if err != nil || where.Kind != parley.Channel || !delivery.Waking || delivery.AcceptedAt.Add(directoryGrace).After(d.Now) {
@@ -131,7 +131,7 @@ func (d *Departing) failWithoutDirectory(m parley.Message, delivery parley.Deliv
 		Suggest("make the directory, or post in another channel"))
 }
 
-// requireCursor has the cursor show that a message was looked at, for those who look at it in other trees.
+// requireCursor makes sure that the cursor passes a message, so that searches for other trees see that it was examined.
 func (d *Departing) requireCursor(m parley.Message) error {
 	cursor, err := d.Bridges().Cursor(d.Id)
 	if err == nil && cursor < m.Seq {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// insertDeparture makes the departure of a message, whose name it fixes. Names are unique in a folder.
+// insertDeparture stores the departure of a message and fixes its name, which is unique in its folder.
 func (d *Departing) insertDeparture(m parley.Message, recipient, folder string) (storage.DepartureRow, error) {
 	row := storage.DepartureRow{
 		Bridge: d.Id, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.Now,
@@ -37,7 +37,8 @@ func (d *Departing) insertDeparture(m parley.Message, recipient, folder string) 
 // namesPerSecond is how many names a second has for the messages of one agent in one channel.
 const namesPerSecond = 1 << 16
 
-// postName is S0's: the second, the sender, and a number that rises within both, above any that has come from the tree.
+// postName returns a name in the Multi-Agent OS form: the second, the sender, and a number. The number is higher than that
+// of any earlier file of the same second and sender.
 func (d *Departing) postName(m parley.Message, channel string) (string, error) {
 	prefix := fmt.Sprintf("msg-%s-%s-", m.CreatedAt.UTC().Format("20060102-150405"), m.From)
 	departed, err := d.Bridges().LastDeparture(d.Id, channel, prefix)
@@ -59,7 +60,7 @@ func (d *Departing) postName(m parley.Message, channel string) (string, error) {
 		Suggest("post more slowly")
 }
 
-// numberIn is the number at the end of a name that has a prefix, or -1.
+// numberIn returns the number after a prefix in a name, or -1 if the name has another form.
 func numberIn(name, prefix string) int {
 	rest, found := strings.CutPrefix(name, prefix)
 	number, err := strconv.ParseUint(rest, 16, 16)
@@ -69,7 +70,8 @@ func numberIn(name, prefix string) int {
 	return int(number)
 }
 
-// mailName is S3's: eight digits of the message's id, those of chance, or the next that no other message has.
+// mailName returns a name in the Routing Protocol form, made from the last eight digits of the message's id. If another
+// message has that name, it counts up.
 func (d *Departing) mailName(m parley.Message, recipient string) (string, error) {
 	number, err := strconv.ParseUint(m.ID[max(0, len(m.ID)-8):], 16, 32)
 	if err != nil {
@@ -84,8 +86,8 @@ func (d *Departing) mailName(m parley.Message, recipient string) (string, error)
 	}
 }
 
-// nameTaken says whether another message has a name, in a folder where one is given. A file that was refused there and is from the
-// same sender is this one, written when the tree was joined before.
+// nameTaken reports whether another message has a name in a folder. A refused file of the same sender there counts as this
+// message: an earlier bridge wrote it.
 func (d *Departing) nameTaken(m parley.Message, folder, recipient, name string) (bool, error) {
 	row, err := d.Bridges().DepartedAs(d.Id, folder, name)
 	if err == nil && row.Message != m.ID {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Channels are the names of those that are mapped.
+// Channels returns the names of the mapped channels. Layouts other than the Multi-Agent OS have none.
 func (d *Departing) Channels() []string {
 	switch {
 	case d.Bridge.Layout != parley.LayoutAgentOS:
@@ -25,13 +25,13 @@ func (d *Departing) Channels() []string {
 	}
 }
 
-// listPosts lists what was posted in channels that are mapped, from where the last look has ended.
+// listPosts lists the messages posted in mapped channels since the cursor.
 func (d *Departing) listPosts() error {
 	begin, err := d.Bridges().Cursor(d.Id)
 	if err != nil {
 		return err
 	}
-	at, places := begin, map[string]string{}
+	at, names := begin, map[string]string{}
 	for read := 0; read < postsPerLook && !d.finished(); {
 		page, err := d.Messages().Scan(at, min(departuresPage, postsPerLook-read))
 		if err != nil {
@@ -45,7 +45,7 @@ func (d *Departing) listPosts() error {
 			if d.finished() {
 				break
 			}
-			if err := d.listPost(m, places); err != nil {
+			if err := d.listPost(m, names); err != nil {
 				return err
 			}
 			at = m.Seq
@@ -61,14 +61,15 @@ func (d *Departing) listPosts() error {
 	return d.listMissed(at)
 }
 
-// listPost lists a message, if it is for the tree. places remembers the channels: those that are not mapped have no name.
-func (d *Departing) listPost(m parley.Message, places map[string]string) (err error) {
-	name, known := places[m.Conversation]
+// listPost lists a message if it belongs in the tree. names caches the directory of each conversation; "" means that there
+// is none.
+func (d *Departing) listPost(m parley.Message, names map[string]string) (err error) {
+	name, known := names[m.Conversation]
 	if !known {
 		if name, err = d.folder(m.Conversation); err != nil {
 			return err
 		}
-		places[m.Conversation] = name
+		names[m.Conversation] = name
 	}
 	if name == "" {
 		return d.skipPost(m)
@@ -83,8 +84,8 @@ func (d *Departing) listPost(m parley.Message, places map[string]string) (err er
 	return d.addDeparture(row, m, parley.Delivery{})
 }
 
-// skipPost passes a message by that has no directory. If it tells the end of a task that was asked for here, the cursor must show it:
-// who is told has it elsewhere then.
+// skipPost passes a message whose conversation has no directory. If it reports the end of a task that this tree asked for,
+// the cursor must be stored: other trees then know that the recipient gets it elsewhere.
 func (d *Departing) skipPost(m parley.Message) error {
 	if m.To == "" || m.To == parley.All {
 		return nil
@@ -96,8 +97,8 @@ func (d *Departing) skipPost(m parley.Message) error {
 	return err
 }
 
-// folder is the name of a conversation that has a directory in the tree, or nothing. A private channel has one only where an
-// owner has named it.
+// folder returns the name of the directory of a conversation, or "" if it has none. A private channel has one only if an
+// owner has mapped it.
 func (d *Departing) folder(conversation string) (string, error) {
 	c, err := d.Conversations().Find(conversation)
 	if err != nil || c.Kind != parley.Channel || !slices.Contains(d.Channels(), c.Name) {
@@ -109,8 +110,8 @@ func (d *Departing) folder(conversation string) (string, error) {
 	return c.Name, nil
 }
 
-// isForTree says whether a message of a mapped channel is for the tree: it did not come from there, and what the hub itself says
-// there is for nobody else.
+// isForTree reports whether a message of a mapped channel belongs in the tree. It does not if it came from the tree, or if
+// the hub wrote it for an agent outside of the tree.
 func (d *Departing) isForTree(m parley.Message) (bool, error) {
 	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil || m.Damage != nil {
 		return false, nil
@@ -133,7 +134,7 @@ func (d *Departing) isForTree(m parley.Message) (bool, error) {
 	return !repeated, err
 }
 
-// repeatsTaskEnd says that a message only says of a task what the document says, or will say there, by which it ends.
+// repeatsTaskEnd reports whether a message only repeats what the document that ends its task says.
 func (d *Departing) repeatsTaskEnd(m parley.Message, t parley.Task) (bool, error) {
 	if m.From != t.Assignee || m.ID == t.Callback || t.CallbackTo != m.Conversation {
 		return false, nil
@@ -142,7 +143,7 @@ func (d *Departing) repeatsTaskEnd(m parley.Message, t parley.Task) (bool, error
 	return to.Runtime == parley.RuntimeBridge && (m.Source == runs.SourceRun || endsTask(m, t)), err
 }
 
-// endsTask says whether a message is the one by which its task has ended: both happen at once.
+// endsTask reports whether a message ended its task: both happened at the same time.
 func endsTask(m parley.Message, t parley.Task) bool {
 	if m.ID == t.Callback {
 		return true

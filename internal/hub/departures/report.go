@@ -14,6 +14,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
+// Report applies a report of the bridge on one departure: it moves the departure and its deliveries. A report of an earlier
+// state than the stored one changes nothing.
 func Report(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
 	if r.State == parley.DepartureDue || !r.State.Known() {
 		return parley.Errorf(parley.BadInput, "%q is nothing to report of a departure", r.State).Suggest("report written, seen, failed or evicted")
@@ -58,7 +60,7 @@ func Report(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
 	}
 }
 
-// tellAssigneeFailed tells whoever finds a request for work in its tree that was not wanted any more when it was written.
+// tellAssigneeFailed tells the assignee that a request in its tree had already failed when the file was written.
 func tellAssigneeFailed(u *unit.Unit, d parley.Delivery) error {
 	if d.State != parley.DeliveryFailed || d.Purpose != parley.PurposeTask || d.Failure == nil {
 		return nil
@@ -79,7 +81,7 @@ func tellAssigneeFailed(u *unit.Unit, d parley.Delivery) error {
 	return work.TellAssignee(u, t, a, d.Failure.Message)
 }
 
-// noteRecipientPresent notes that somebody who lives in a tree is there, for it has taken a file.
+// noteRecipientPresent notes that an agent that lives in the tree is present, because it took a file.
 func noteRecipientPresent(u *unit.Unit, b parley.Bridge, row storage.DepartureRow) error {
 	if row.State != parley.DepartureSeen {
 		return nil
@@ -91,7 +93,7 @@ func noteRecipientPresent(u *unit.Unit, b parley.Bridge, row storage.DepartureRo
 	return err
 }
 
-// moveDelivery has a delivery follow its file. Nobody leases it: a file is there until somebody takes it away.
+// moveDelivery moves a delivery to the state of its file. There is no lease: the file stays until somebody takes it.
 func moveDelivery(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) error {
 	switch r.State {
 	case parley.DepartureWritten:
@@ -109,7 +111,7 @@ func moveDelivery(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) er
 	}
 }
 
-// writeFailure is why a file could not be written.
+// writeFailure returns the error for a file that could not be written.
 func writeFailure(r parley.DepartureReport) *parley.Error {
 	if r.Error == nil {
 		return parley.Errorf(parley.DependencyFailed, "this could not be written into a directory tree").Suggest("see the log of the bridge")
@@ -119,8 +121,8 @@ func writeFailure(r parley.DepartureReport) *parley.Error {
 	return &cause
 }
 
-// settlePost has what a post in a channel means for those who live in the tree follow its file: once that is there, it is
-// settled, and nothing more is known of it.
+// settlePost moves the deliveries of a post in a channel for agents in the tree. Once the file exists they are acked,
+// because the hub does not learn who reads it.
 func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parley.DepartureReport) error {
 	failed, to := r.State == parley.DepartureFailed, parley.DepartureSeen
 	if failed {
@@ -158,8 +160,8 @@ func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 	return unit.IgnoreNotFound(messages.Tell(u, parley.Delivery{Message: row.Message, State: parley.DeliveryFailed}, writeFailure(r), true))
 }
 
-// Recall gives back what lies in the tree of a bridge for those who do not live there any more: nobody would say what becomes of
-// it. Should one come back, it is written again under the same name.
+// Recall makes the written deliveries of agents that leave the tree pending again, because nobody would report on them. If
+// such an agent comes back, its files get the same names.
 func Recall(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error {
 	for after := int64(0); ; {
 		rows, err := u.Bridges().Departures(b.ID, parley.DepartureWritten, after, departuresPage)
@@ -180,6 +182,7 @@ func Recall(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error
 	}
 }
 
+// recallDeparture makes one written delivery pending again and fails its departure.
 func recallDeparture(u *unit.Unit, row storage.DepartureRow) error {
 	d, err := u.Deliveries().Get(row.Message, row.Recipient)
 	if err == nil && d.State == parley.DeliveryDelivered && d.Lease == "" {
@@ -191,7 +194,7 @@ func recallDeparture(u *unit.Unit, row storage.DepartureRow) error {
 	return stepDeparture(u, &row, parley.DepartureFailed)
 }
 
-// RecallAll does so in all trees for an agent that lives in none any more.
+// RecallAll recalls the deliveries of an agent from all trees that it was in.
 func RecallAll(u *unit.Unit, agent string) error {
 	all, err := u.Bridges().List()
 	for _, b := range trees.TreesOf(all, agent) {

@@ -20,8 +20,8 @@ const (
 	mailPage       = 1000 // ready deliveries that are looked at for one agent
 )
 
-// Departing is one look at what is to depart by a bridge. Only in an update does it write: elsewhere it finds out whether there
-// is something to be written, and looks no further.
+// Departing is one search for the departures of a bridge. In an update it also writes: it names new departures and ends
+// those that nobody needs. In a view it only sets Undone when there is something to write, and stops there.
 type Departing struct {
 	*unit.Unit
 	Id     string
@@ -35,14 +35,14 @@ type Departing struct {
 	Undone       bool // something is to be written
 }
 
-// Enter finds the bridge.
+// Enter loads the bridge. It returns an error if the bridge does not exist.
 func (d *Departing) Enter(u *unit.Unit) error {
 	view, err := trees.Bridge(u, d.Id)
 	d.Unit, d.Bridge = u, view.Bridge
 	return err
 }
 
-// Look fills the list: with what was to depart before, then with what is new.
+// Look fills List: first with departures that already have a name, then with new ones. A paused bridge has none.
 func (d *Departing) Look(u *unit.Unit) error {
 	if err := d.Enter(u); err != nil || d.Bridge.Paused {
 		return err
@@ -62,16 +62,16 @@ func (d *Departing) Look(u *unit.Unit) error {
 
 func (d *Departing) limitReached() bool { return len(d.List) >= d.Query.Limit }
 
-// finished says that there is nothing more to be found out.
+// finished reports whether the search can stop: the list is full, or a read-only search has found something to write.
 func (d *Departing) finished() bool { return d.limitReached() || d.Undone && !d.Writes }
 
-// needsWrite says whether to write something now.
+// needsWrite reports whether the search may write now. In a read-only search it notes that an update is needed.
 func (d *Departing) needsWrite() bool {
 	d.Undone = d.Undone || !d.Writes
 	return d.Writes
 }
 
-// listDue lists what has its name and was not reported on.
+// listDue lists the departures that have a name and that the bridge has not reported on.
 func (d *Departing) listDue() error {
 	for after := d.After; ; {
 		rows, err := d.Bridges().Departures(d.Id, parley.DepartureDue, after, departuresPage)
@@ -92,7 +92,8 @@ func (d *Departing) listDue() error {
 	}
 }
 
-// listDueRow lists a departure that has its name, unless nobody needs it any more, or it has to wait.
+// listDueRow lists a departure that has a name. It ends the departure if nobody needs it any more, and skips it while the
+// recipient does not accept mail.
 func (d *Departing) listDueRow(row storage.DepartureRow) error {
 	m, err := d.Messages().Get(row.Message)
 	if err = unit.IgnoreNotFound(err); err != nil {
@@ -134,8 +135,8 @@ func (d *Departing) endDamaged(delivery parley.Delivery, why *parley.Error) erro
 	return work.EndDamaged(d.Unit, &delivery, why)
 }
 
-// failQuietly ends a departure of which nothing was written, and of which nobody is told. It is taken up again if its delivery waits for
-// it once more.
+// failQuietly ends a departure whose file was not written, without telling anybody. A later search starts it again if its
+// delivery becomes pending again.
 func (d *Departing) failQuietly(row storage.DepartureRow) error {
 	if !d.needsWrite() {
 		return nil
@@ -143,7 +144,8 @@ func (d *Departing) failQuietly(row storage.DepartureRow) error {
 	return stepDeparture(d.Unit, &row, parley.DepartureFailed)
 }
 
-// failUnwanted forgets a departure that is not wanted any more. Its file may be there all the same: a bridge that was killed has not said.
+// failUnwanted ends a departure whose delivery has failed. Its file may exist nevertheless, because a bridge that was killed
+// has not reported it, so the assignee is told.
 func (d *Departing) failUnwanted(row storage.DepartureRow, delivery parley.Delivery) error {
 	if err := d.failQuietly(row); err != nil || !d.Writes {
 		return err
@@ -151,7 +153,7 @@ func (d *Departing) failUnwanted(row storage.DepartureRow, delivery parley.Deliv
 	return tellAssigneeFailed(d.Unit, delivery)
 }
 
-// endRedacted ends a delivery of which there is nothing left to write. Its departure goes with the next look.
+// endRedacted ends the delivery of a redacted message. The next search ends its departure.
 func (d *Departing) endRedacted(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
@@ -159,7 +161,8 @@ func (d *Departing) endRedacted(delivery parley.Delivery) error {
 	return work.Drop(d.Unit, &delivery, "the message was redacted")
 }
 
-// evictHeartbeat ends the delivery of a heartbeat to where there is no word for it. That is no failure: nobody is told.
+// evictHeartbeat ends the delivery of a heartbeat in a format that has no heartbeats. That is not a failure, so nobody is
+// told.
 func (d *Departing) evictHeartbeat(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
@@ -167,8 +170,8 @@ func (d *Departing) evictHeartbeat(delivery parley.Delivery) error {
 	return deliveries.Move(d.Unit, &delivery, parley.DeliveryEvicted, nil)
 }
 
-// acceptsNow says whether an agent gets a file now, by the rules of an inbox: who is paused or stopped gets what wakes nobody, the
-// command among it, and who sleeps only what somebody waits for.
+// acceptsNow reports whether an agent gets a file now. A paused or stopped agent gets only messages that do not wake it,
+// which includes commands. A sleeping agent gets only asks.
 func (d *Departing) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
 	switch {
 	case delivery.ExpiresAt != nil && !delivery.ExpiresAt.After(d.Now):
@@ -180,7 +183,7 @@ func (d *Departing) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
 	}
 }
 
-// listMail lists what waits for those who live in the tree and has no name yet, oldest first.
+// listMail lists the pending deliveries of agents in the tree that have no name yet, the oldest first.
 func (d *Departing) listMail() error {
 	waiting, err := d.readyDeliveries(storage.Queue{Wakes: true}, storage.Queue{})
 	if err != nil {
@@ -197,7 +200,8 @@ func (d *Departing) listMail() error {
 	return nil
 }
 
-// readyDeliveries is what is ready for those who live in the tree, of what is looked for, by seq.
+// readyDeliveries returns the ready deliveries of the agents in the tree that match one of the queries, in the order of
+// their seq.
 func (d *Departing) readyDeliveries(looks ...storage.Queue) (list []parley.Delivery, err error) {
 	inboxes, err := d.Queue().Inboxes()
 	if err != nil {
@@ -223,7 +227,7 @@ func (d *Departing) readyDeliveries(looks ...storage.Queue) (list []parley.Deliv
 	return list, nil
 }
 
-// listDelivery gives a delivery its name, unless it has one, and lists it.
+// listDelivery gives a delivery a name, unless it has one, and lists it.
 func (d *Departing) listDelivery(delivery parley.Delivery) error {
 	if !d.acceptsNow(d.agentsInTree[delivery.Recipient], delivery) {
 		return nil
@@ -262,7 +266,8 @@ func (d *Departing) listDelivery(delivery parley.Delivery) error {
 	return d.addDeparture(row, m, delivery)
 }
 
-// followFile has a delivery be where its file is: somebody had taken it by another door when that was reported, and gave it back.
+// followFile moves a delivery to the state of its file. The delivery was leased elsewhere when the bridge reported on the
+// file, and was given back since.
 func (d *Departing) followFile(row storage.DepartureRow, delivery parley.Delivery) error {
 	if row.State == parley.DepartureDue || !d.needsWrite() {
 		return nil // it is listed

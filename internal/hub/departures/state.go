@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// DepartureNum is the number of a departure by its id.
+// DepartureNum parses the id of a departure. E003 if it is no number.
 func DepartureNum(id string) (int64, error) {
 	num, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || num < 0 {
@@ -18,7 +18,8 @@ func DepartureNum(id string) (int64, error) {
 	return num, nil
 }
 
-// stepDeparture takes a departure to another state. It is the only place where that changes.
+// stepDeparture moves a departure to another state. It is the only function that changes the state. E003 if the step is not
+// allowed.
 func stepDeparture(u *unit.Unit, row *storage.DepartureRow, to parley.DepartureState) error {
 	if !row.State.May(to) {
 		return parley.Errorf(parley.BadInput, "departure %d is %s and cannot become %s", row.Num, row.State, to).

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// addDeparture lists a departure with all that its document says.
+// addDeparture adds a departure to the list with everything that its document needs.
 func (d *Departing) addDeparture(row storage.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
 	out := parley.Departure{
 		ID: strconv.FormatInt(row.Num, 10), Name: row.Name, Message: m, Recipient: row.Recipient,
@@ -42,7 +42,8 @@ func (d *Departing) addDeparture(row storage.DepartureRow, m parley.Message, del
 	return err
 }
 
-// isByRun says whether a run of its sender's has said a message: the run has posted it, or has ended the task whose end it tells.
+// isByRun reports whether a run of the sender wrote a message: the run posted it, or the run ended the task whose end it
+// reports.
 func (d *Departing) isByRun(m parley.Message, ends *parley.Task) (bool, error) {
 	_, err := d.Runs().PostedBy(m.ID)
 	if !errors.Is(err, parley.ErrNotFound) {
@@ -55,7 +56,7 @@ func (d *Departing) isByRun(m parley.Message, ends *parley.Task) (bool, error) {
 	return slices.ContainsFunc(runs, func(r parley.Run) bool { return r.EndedAt != nil && r.EndedAt.Equal(*ends.EndedAt) }), unit.IgnoreNotFound(err)
 }
 
-// isFinal says of an error that nothing more is tried. The hub says so in its own.
+// isFinal reports whether an error says that there are no further attempts. Errors of the hub say so in their payload.
 func isFinal(m parley.Message) bool {
 	if m.Type != parley.TypeError {
 		return false
@@ -66,8 +67,8 @@ func isFinal(m parley.Message) bool {
 	return json.Unmarshal(m.Payload, &said) != nil || said.Final
 }
 
-// replyName is what the message that one answers is called in the tree, or nothing: the name of the file that it has come by, or
-// under which it has departed, to whoever answers it or is answered; else what its sender knows it by.
+// replyName returns the name in the tree of the message that m answers, or "". It is the name of the file that the message
+// came from or departed as; otherwise the name that its sender uses.
 func (d *Departing) replyName(m parley.Message, recipient string) (string, error) {
 	if m.InReplyTo == "" {
 		return documentOf(d.Bridge.Layout, m), nil
@@ -88,8 +89,8 @@ func (d *Departing) replyName(m parley.Message, recipient string) (string, error
 	return d.senderName(m.InReplyTo)
 }
 
-// senderName is what a message that was never in the tree is called by whoever sent it: by the id of the document that it was, or in a
-// blackboard, which is read by commands too, by the hub's own.
+// senderName returns the name that the sender uses for a message that was never in the tree: the id of its document. In a
+// blackboard it is otherwise the hub's own id, because commands read that tree too.
 func (d *Departing) senderName(id string) (string, error) {
 	m, err := d.Messages().Get(id)
 	name := documentName(d.Bridge.Layout, m)
@@ -99,8 +100,8 @@ func (d *Departing) senderName(id string) (string, error) {
 	return name, unit.IgnoreNotFound(err)
 }
 
-// documentOf is the id of the document that a message of the hub is about, in the format of a tree, or nothing. An id that the format
-// does not allow cannot be named there.
+// documentOf returns the id of the document that a message of the hub is about, or "" if there is none or the layout does
+// not allow such an id.
 func documentOf(l parley.Layout, m parley.Message) string {
 	var note trees.DocumentNote
 	if m.From != parley.System || json.Unmarshal(m.Payload, &note) != nil {
