@@ -57,7 +57,7 @@ type exportEnd struct {
 	Damaged       int `json:"damaged,omitempty"` // messages, tasks and approvals that could not be exported
 }
 
-// exporter writes an export. What is added meanwhile is left out.
+// exporter writes an export. It leaves out what is added after it began.
 type exporter struct {
 	*Service
 	caller unit.Caller
@@ -70,10 +70,10 @@ type exporter struct {
 	unwritten  []parley.Damage // those of them that have no line yet
 }
 
-// ExportAll writes the whole hub as JSON lines: agents, each after its manager, conversations with their
-// members, the rules of who may contact whom, tasks, messages in their order, with references to artifacts but not their
-// bodies, and approvals. Tasks come before what names them, so that they can get other numbers where they are imported. A damaged message, task or approval is named in a line of its own, and counted in the last line.
-// Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an owner may.
+// ExportAll writes the whole hub as JSON lines: agents, conversations, permissions, tasks, messages in their order, and
+// approvals. Managers come before their agents, and tasks before what names them, so that an import can renumber tasks.
+// Artifacts are references without bodies. A damaged message, task or approval has a line of its own and counts in the last
+// line. Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an owner may call it.
 func (s *Service) ExportAll(ctx context.Context, caller unit.Caller, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	e := &exporter{Service: s, caller: caller, out: out, agents: map[string]bool{}, unreadable: map[string]bool{}}
@@ -120,7 +120,7 @@ func (e *exporter) writeAgents(ctx context.Context) error {
 	return nil
 }
 
-// writeAgent writes an agent after its managers, so that whoever reads it knows them.
+// writeAgent writes an agent after its managers, so that the import knows them.
 func (e *exporter) writeAgent(a parley.Agent, byID map[string]parley.Agent) error {
 	if e.agents[a.ID] {
 		return nil
@@ -197,7 +197,7 @@ func (e *exporter) writeMessages(ctx context.Context) error {
 	}
 }
 
-// writeMessage writes a message, or names it if it is damaged.
+// writeMessage writes a message, or a line that names it if it is damaged.
 func (e *exporter) writeMessage(m parley.Message) error {
 	if m.Damage != nil {
 		return e.writeDamaged(parley.Damage{What: "message", Seq: m.Seq, ID: m.ID, Why: m.Damage.Message})

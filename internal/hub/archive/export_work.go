@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// allExported says whether all that are named are in the list of agents. Who is not is younger than it.
+// allExported reports whether all named agents are in the export. An agent that is not was added later.
 func (e *exporter) allExported(names ...string) bool {
 	for _, name := range names {
 		if name != "" && name != parley.Anyone && !e.agents[name] {
@@ -39,7 +39,7 @@ func (e *exporter) writePermissions(ctx context.Context) error {
 	return nil
 }
 
-// noteUnreadable remembers what cannot be read. The store may say so several times.
+// noteUnreadable remembers a damaged record. The store may report one several times.
 func (e *exporter) noteUnreadable(d parley.Damage) {
 	if !e.unreadable[d.ID] {
 		e.unreadable[d.ID] = true
@@ -47,7 +47,7 @@ func (e *exporter) noteUnreadable(d parley.Damage) {
 	}
 }
 
-// writeUnreadable writes a line for each thing that was left out since.
+// writeUnreadable writes a line for each damaged record that has none yet.
 func (e *exporter) writeUnreadable() error {
 	for _, d := range e.unwritten {
 		if err := e.writeDamaged(d); err != nil {
@@ -58,7 +58,8 @@ func (e *exporter) writeUnreadable() error {
 	return nil
 }
 
-// writeTasks writes tasks by number, each after those it is under or depends on; without these it is left out too.
+// writeTasks writes tasks by number, each after its parent and dependencies. It leaves out a task whose parent or dependency
+// is left out.
 func (e *exporter) writeTasks(ctx context.Context) error {
 	left := map[string]bool{}
 	for after := ""; ; {
@@ -92,8 +93,7 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 	}
 }
 
-// writeApprovals writes approvals, the oldest first, because they are numbered in this order where they are imported. Their own
-// numbers are left out.
+// writeApprovals writes approvals without their numbers, the oldest first, because an import numbers them in this order.
 func (e *exporter) writeApprovals(ctx context.Context) error {
 	ids, err := e.approvalIDs(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (e *exporter) writeApprovalPage(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// approvalIDs are the approvals to write, the newest first.
+// approvalIDs returns the approvals to write, the newest first.
 func (e *exporter) approvalIDs(ctx context.Context) (ids []string, err error) {
 	for before := ""; ; {
 		var list []parley.Approval

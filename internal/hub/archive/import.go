@@ -20,7 +20,7 @@ const (
 	batchBytes  = 4 << 20  // and of these at most so many bytes, or one
 )
 
-// importer reads an export into the hub, in batches. Each line is an entry that is added if it is not there.
+// importer reads an export and adds its lines to the hub, in batches. A line whose content exists already is skipped.
 type importer struct {
 	*Service
 	caller unit.Caller
@@ -31,13 +31,13 @@ type importer struct {
 	tasks  taskNumbers
 }
 
-// pendingEntry is one line that waits to be stored.
+// pendingEntry is a line that is not stored yet.
 type pendingEntry struct {
 	num   int64 // of its line
 	store func(*Arrival) error
 }
 
-// Arrival is an update that stores entries, and what it has done so far.
+// Arrival is an update that stores history, with counts of what it stored so far.
 type Arrival struct {
 	*unit.Unit
 	counts              parley.ImportReport
@@ -45,22 +45,22 @@ type Arrival struct {
 	tasks               *taskNumbers
 }
 
+// NewArrival returns a writer of history for an update.
 func NewArrival(u *unit.Unit) *Arrival {
 	return &Arrival{Unit: u, conversationsBefore: map[string]parley.Conversation{}}
 }
 
-// Over is the same update in another scene of its transaction.
+// Over returns a writer for the same transaction with another unit.
 func (in *Arrival) Over(u *unit.Unit) *Arrival {
 	as := *in
 	as.Unit = u
 	return &as
 }
 
-// Import adds what ExportAll has written to the hub. What is there already is skipped, so that an import can
-// be repeated, and goes on where it was interrupted. Messages are history: they get new places at the end of
-// the order, and are delivered to nobody. So are tasks, of which the open ones are cancelled, and approvals, of
-// which those that are not executed yet are withdrawn; both get numbers of this hub. At the first line that cannot be imported it ends; what
-// came before stays. Only an owner may.
+// Import adds the lines that ExportAll wrote. It skips what exists, so it can be repeated after an interruption. Messages
+// are history: they are added at the end of the order and delivered to nobody. Open tasks are cancelled, and approvals that
+// were not executed are withdrawn; both get numbers of this hub. Import stops at the first line that it cannot import and
+// keeps the lines before it. Only an owner may call it.
 func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (parley.ImportReport, error) {
 	i := &importer{Service: s, caller: caller}
 	lines := bufio.NewReaderSize(parley.UntilDone(ctx, r), 64<<10)
@@ -89,7 +89,7 @@ func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (
 	return i.report, i.audit(ctx, "hub.imported", i.report)
 }
 
-// readHeader reads the first line, and makes sure that the caller may import.
+// readHeader reads the first line and checks that the caller may import.
 func (i *importer) readHeader(ctx context.Context, lines *bufio.Reader) error {
 	if err := i.audit(ctx, "hub.import", nil); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (i *importer) audit(ctx context.Context, act string, detail any) error {
 	})
 }
 
-// stopAt stores what came before a line that cannot be imported.
+// stopAt stores the lines before one that cannot be imported, and returns the error with its line number.
 func (i *importer) stopAt(ctx context.Context, num int64, err error) (parley.ImportReport, error) {
 	if earlier := i.flush(ctx); earlier != nil {
 		return i.report, earlier
@@ -127,7 +127,7 @@ func (i *importer) stopAt(ctx context.Context, num int64, err error) (parley.Imp
 	return i.report, atLine(num, i.Explain(ctx, i.caller, err))
 }
 
-// addLine adds a line to the batch, and stores the batch if it is full.
+// addLine adds a line to the batch, and stores the batch first if it is full.
 func (i *importer) addLine(ctx context.Context, num int64, raw []byte) error {
 	if len(i.batch) >= batchLines || i.bytes+len(raw) > batchBytes {
 		if err := i.flush(ctx); err != nil {
@@ -142,7 +142,7 @@ func (i *importer) addLine(ctx context.Context, num int64, raw []byte) error {
 	return nil
 }
 
-// flush stores the batch; if one of its entries is refused, those before it.
+// flush stores the batch. If an entry is refused, it stores the entries before it.
 func (i *importer) flush(ctx context.Context) error {
 	batch := i.batch
 	i.batch, i.bytes = nil, 0
@@ -156,7 +156,7 @@ func (i *importer) flush(ctx context.Context) error {
 	return atEntry(batch, stored, cause)
 }
 
-// storeBatch stores all entries in one update, or none. It says how many could have been.
+// storeBatch stores all entries in one update, or none. It returns how many entries were accepted before an error.
 func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (good int, err error) {
 	if len(batch) == 0 {
 		return 0, nil
@@ -181,7 +181,7 @@ func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (good i
 	return good, err
 }
 
-// atEntry says at which line of a batch an error was met, if it was at one.
+// atEntry adds the line number of an entry to an error that the entry caused.
 func atEntry(batch []pendingEntry, index int, err error) error {
 	if err == nil || index == len(batch) {
 		return err
@@ -202,7 +202,7 @@ func (i *importer) addToReport(done parley.ImportReport, lines int64) {
 	r.BodiesMissing += done.BodiesMissing
 }
 
-// atLine says where an error was met.
+// atLine adds a line number to an error, unless it has one.
 func atLine(num int64, err error) error {
 	if _, placed := errors.AsType[lineError](err); placed {
 		return err
@@ -212,7 +212,7 @@ func atLine(num int64, err error) error {
 	return (&shown).From(lineError{err})
 }
 
-// lineError marks an error that says at which line it was met.
+// lineError marks an error that already has a line number.
 type lineError struct{ error }
 
 func (p lineError) Unwrap() error { return p.error }

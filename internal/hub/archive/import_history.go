@@ -20,7 +20,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// parseEntry makes an entry of a line; nil of the last one. What can be checked without the store is.
+// parseEntry parses a line and returns a function that stores it; nil for the last line. It checks everything that needs no
+// store.
 func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*Arrival) error, error) {
 	var l line
 	if err := decodeLine(raw, &l); err != nil {
@@ -59,8 +60,8 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*Arrival) e
 	}
 }
 
-// addAgent adds an agent. One with the same id is the same agent, whatever else is known of it here, unless the one that is meant
-// has another id here: then what belongs to a removed agent would be given to the one that has taken its id.
+// addAgent adds an agent. An agent with the same id is the same agent, unless the exported UUID belongs to another id here:
+// content of a removed agent must not go to the agent that took over its id.
 func (in *Arrival) addAgent(a parley.Agent) error {
 	there, err := in.Agents().Find(a.ID)
 	if err == nil && there.ID == a.ID {
@@ -101,7 +102,7 @@ func (in *Arrival) addAgent(a parley.Agent) error {
 	return err
 }
 
-// checkExported looks at what can be seen on a conversation alone.
+// checkExported checks a conversation without the store.
 func checkExported(c exportedConversation) (exportedConversation, error) {
 	c.ID = strings.ToLower(c.ID)
 	named := c.Kind == parley.Channel || c.Kind == parley.Group && c.Name != ""
@@ -129,7 +130,8 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 	return c, parley.CheckTopic(c.Topic)
 }
 
-// rankImported lets private conversations that have one name in an export have it here too. Two public channels cannot.
+// rankImported ranks conversations of one name, as an export may have several private ones. Two public channels cannot have
+// one name.
 func (in *Arrival) rankImported(c *parley.Conversation) error {
 	if c.Name == "" {
 		return nil
@@ -184,7 +186,7 @@ func (in *Arrival) addConversation(c exportedConversation) error {
 	return nil
 }
 
-// knownAgent is the id of a participant, also of one that was removed.
+// knownAgent returns the id of an agent, which may be a removed one.
 func (in *Arrival) knownAgent(id string) (string, error) {
 	if id == "" {
 		return "", unit.Unknown{Noun: "agent", Name: id}
@@ -192,7 +194,7 @@ func (in *Arrival) knownAgent(id string) (string, error) {
 	return agents.Named(in.Unit, id)
 }
 
-// AddMessage adds a message at the end of the order. Nobody gets it: it is history.
+// AddMessage adds a message at the end of the order, as history without deliveries.
 func (in *Arrival) AddMessage(m parley.Message, body [32]byte) error {
 	there, err := in.Messages().GetAll([]string{m.ID})
 	if err != nil {
@@ -229,7 +231,7 @@ func (in *Arrival) AddMessage(m parley.Message, body [32]byte) error {
 	return in.markBodiesRemoved(absent)
 }
 
-// resolveNames makes sure that everybody and everything a message names is here.
+// resolveNames replaces the agents of a message by their ids here and checks that its conversation exists.
 func (in *Arrival) resolveNames(m *parley.Message) (err error) {
 	if m.From, err = in.knownAgent(m.From); err != nil {
 		return err
@@ -250,9 +252,8 @@ func (in *Arrival) resolveNames(m *parley.Message) (err error) {
 	return err
 }
 
-// addMissingBodies makes rows for bodies that are not here, so that messages can refer to them, and returns their
-// digests. dismiss then says that the bodies are removed: who opens one is told to store it again, which
-// brings it back.
+// addMissingBodies adds rows for artifacts whose bodies the hub does not have, so that messages can refer to them. It
+// returns their digests.
 func (in *Arrival) addMissingBodies(c parley.Content) (absent []string, err error) {
 	for _, a := range c.Artifacts {
 		if a.SHA256 == "" || slices.Contains(absent, a.SHA256) {
@@ -274,6 +275,7 @@ func (in *Arrival) addMissingBodies(c parley.Content) (absent []string, err erro
 	return absent, nil
 }
 
+// markBodiesRemoved marks bodies as removed. A caller that opens one is told to store it again.
 func (in *Arrival) markBodiesRemoved(absent []string) error {
 	for _, sha256 := range absent {
 		if _, err := in.Artifacts().Expire(sha256, in.Now, in.Now); err != nil {
@@ -284,8 +286,8 @@ func (in *Arrival) markBodiesRemoved(absent []string) error {
 	return nil
 }
 
-// Settle leaves conversations as they were, but for their messages: history makes none of them new, and who
-// had read everything has read what was added.
+// Settle restores the conversations that history was added to, except for their messages: they do not count as changed, and
+// members who had read everything have read the history too.
 func (in *Arrival) Settle() error {
 	for _, id := range slices.Sorted(maps.Keys(in.conversationsBefore)) {
 		before := in.conversationsBefore[id]
@@ -313,7 +315,7 @@ func (in *Arrival) Settle() error {
 	return nil
 }
 
-// checkChecksum refuses a message that is not what its checksum was made from. What another program has written has none.
+// checkChecksum refuses a message that does not match its checksum. Exports of other programs have no checksums.
 func checkChecksum(m parley.Message) error {
 	if m.Damage != nil || m.Checksum != "" && !m.Intact() {
 		return parley.Errorf(parley.BadInput, "message %s does not match its checksum", unit.Clipped(m.ID)).
@@ -322,7 +324,7 @@ func checkChecksum(m parley.Message) error {
 	return nil
 }
 
-// reportDamaged notes what was damaged where it was exported.
+// reportDamaged notes what was damaged in the exporting hub.
 func (i *importer) reportDamaged(d parley.Damage) {
 	i.report.Damaged++
 	const shown = 20

@@ -21,12 +21,12 @@ type taskNumbers struct {
 	localNames  map[string]string   // by their names in the file
 }
 
-// taskIdentity tells a task from others of another number: a task never changes it.
+// taskIdentity returns what identifies a task besides its number. A task never changes it.
 func taskIdentity(t parley.Task) string {
 	return fmt.Sprintf("%s %d %s %s", t.TraceID, t.CreatedAt.UnixMilli(), t.Requester, t.Source)
 }
 
-// load looks at the tasks that are here, once, before the first is imported.
+// load loads the tasks of the hub once, before the first imported task.
 func (n *taskNumbers) load(ctx context.Context, i *importer) error {
 	if n.existing != nil {
 		return nil
@@ -49,7 +49,7 @@ func (n *taskNumbers) load(ctx context.Context, i *importer) error {
 	}
 }
 
-// match counts a task of the file. It returns the task's name here, or nothing if it is new here.
+// match counts a task of the file. It returns the task's name in the hub, or "" if the hub does not have it.
 func (n *taskNumbers) match(t parley.Task) string {
 	key := taskIdentity(t)
 	times := n.read[key]
@@ -60,14 +60,15 @@ func (n *taskNumbers) match(t parley.Task) string {
 	return ""
 }
 
-// noteMention notes that a message of the file names a task, before or after that.
+// noteMention notes that a message names a task. If that comes before the first task, tasks keep their numbers.
 func (n *taskNumbers) noteMention(task string) {
 	if task != "" && !n.anyRead {
 		n.keepNumbers = true
 	}
 }
 
-// localName is what a task of the file is called here, or nothing if it was not imported. Without a file, tasks keep their names.
+// localName returns the name in the hub of a task of the file, or "" if it was not imported. Without a file, tasks keep
+// their names.
 func (n *taskNumbers) localName(task string) string {
 	if n == nil || n.keepNumbers || task == "" {
 		return task
@@ -75,7 +76,7 @@ func (n *taskNumbers) localName(task string) string {
 	return n.localNames[task]
 }
 
-// renameReferences puts the names that tasks have here into a task.
+// renameReferences replaces the names of the parent and the dependencies of a task by their names in the hub.
 func (n *taskNumbers) renameReferences(t *parley.Task) error {
 	if parent := t.Parent; parent != "" {
 		if t.Parent = n.localName(parent); t.Parent == "" {

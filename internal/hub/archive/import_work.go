@@ -44,7 +44,7 @@ func checkApproval(a parley.Approval) error {
 	return checkTexts(what, a.Call.Tool, a.Digest, a.Summary, a.Rule, a.Note, a.Result, a.TraceID, a.Source)
 }
 
-// addPermission adds a rule, unless there is one for the same two and of the same effect.
+// addPermission adds a rule, unless the hub has one with the same agent, target and effect.
 func (in *Arrival) addPermission(p parley.Permission) (err error) {
 	if err := in.resolveAgents(&p.Agent, &p.CreatedBy); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (in *Arrival) addPermission(p parley.Permission) (err error) {
 	return policy.SaveRule(in.Tx, p)
 }
 
-// notExported refuses what no export has.
+// notExported returns the error for a value that no export contains.
 func notExported(format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, format, args...).Suggest("give what parley export has written")
 }
@@ -82,7 +82,7 @@ func checkIDs(what string, ids ...string) error {
 	return nil
 }
 
-// checkTexts refuses what not every store can keep.
+// checkTexts refuses zero bytes, which PostgreSQL cannot store.
 func checkTexts(what string, texts ...string) error {
 	for _, text := range texts {
 		if strings.Contains(text, "\x00") {
@@ -92,7 +92,7 @@ func checkTexts(what string, texts ...string) error {
 	return nil
 }
 
-// resolveAgents turns names into the ids of participants, removed ones included. An empty one stays.
+// resolveAgents replaces names by the ids of agents, which may be removed ones. An empty name stays.
 func (in *Arrival) resolveAgents(names ...*string) error {
 	for _, name := range names {
 		if *name == "" {
@@ -107,7 +107,7 @@ func (in *Arrival) resolveAgents(names ...*string) error {
 	return nil
 }
 
-// parseTask makes an entry of a task.
+// parseTask returns a function that stores a task.
 func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*Arrival) error, error) {
 	if err := checkTask(t); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*Arrival)
 	}, nil
 }
 
-// addRenumberedTask adds a task with the next number of this hub, unless it is there under some number.
+// addRenumberedTask adds a task with the next number of this hub, unless the hub has the task.
 func (in *Arrival) addRenumberedTask(t parley.Task, there string) (err error) {
 	if there != "" {
 		in.tasks.localNames[t.ID] = there
@@ -142,7 +142,7 @@ func (in *Arrival) addRenumberedTask(t parley.Task, there string) (err error) {
 	return in.insertTask(t, was)
 }
 
-// addNumberedTask adds a task with the number it has.
+// addNumberedTask adds a task with the number it has in the file.
 func (in *Arrival) addNumberedTask(t parley.Task) error {
 	there, err := in.Tasks().Get(t.ID)
 	if err == nil && there.TraceID == t.TraceID && there.CreatedAt.Equal(t.CreatedAt) {
@@ -159,8 +159,8 @@ func (in *Arrival) addNumberedTask(t parley.Task) error {
 	return in.insertTask(t, t.ID)
 }
 
-// insertTask stores a task. It is history: nobody works on it here, so that one that was open is cancelled. It can be
-// retried. In the file it is called was.
+// insertTask stores a task as history. An open task is cancelled, because nobody works on it here; it can be retried. was is
+// its name in the file.
 func (in *Arrival) insertTask(t parley.Task, was string) error {
 	if err := in.resolveAgents(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (in *Arrival) insertTask(t parley.Task, was string) error {
 	return err
 }
 
-// placeInTree puts a task where its parent says.
+// placeInTree sets the root and the depth of a task from its parent.
 func (in *Arrival) placeInTree(t *parley.Task) error {
 	if t.Parent == "" {
 		t.Root, t.Depth = t.ID, 0
@@ -194,7 +194,7 @@ func (in *Arrival) placeInTree(t *parley.Task) error {
 	return err
 }
 
-// addApproval adds an approval, with a number of this hub. It is history: a call that was not made yet is withdrawn.
+// addApproval adds an approval as history, with a number of this hub. An approval whose call was not made yet is withdrawn.
 func (in *Arrival) addApproval(a parley.Approval) error {
 	_, err := in.Approvals().Get(a.ID)
 	if err == nil {

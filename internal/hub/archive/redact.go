@@ -13,8 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Redact erases what a message says, with its artifacts, what the search index has of it and what live runs in
-// its conversation have put out so far. Its envelope and the digest of its body stay. Only owners may. Doing it again changes nothing.
+// Redact erases the content of a message, its artifacts, its entries in the search index, and the output so far of live runs
+// in its conversation. Its envelope and the digest of its body stay. Only owners may redact. A second call changes nothing.
 func (s *Service) Redact(ctx context.Context, caller unit.Caller, id, reason string) (m parley.Message, err error) {
 	if err := parley.CheckReason(reason); err != nil {
 		return m, err

@@ -20,7 +20,7 @@ const (
 	scrubsPerSweep = 500  // parts of the index rewritten in one sweep
 )
 
-// erasedTotals is what a sweep has erased because it was too old or too much.
+// erasedTotals is what a sweep has erased because of the retention limits.
 type erasedTotals struct {
 	Messages      int   `json:"messages"`
 	MessageBytes  int64 `json:"message_bytes"`
@@ -30,7 +30,7 @@ type erasedTotals struct {
 	Outputs       int   `json:"outputs,omitempty"`
 }
 
-// Retain erases what is beyond the limits, the oldest first, and says what it was.
+// Retain erases what exceeds the retention limits, the oldest first, and logs it.
 func Retain(ctx context.Context, s *Service) error {
 	var gone erasedTotals
 	err := errors.Join(eraseOldMessages(ctx, s.Core, &gone), s.eraseOldArtifacts(ctx, &gone), eraseOldEvents(ctx, s.Core, &gone),
@@ -72,8 +72,8 @@ func eraseOldMessages(ctx context.Context, core *unit.Core, gone *erasedTotals) 
 	return eraseMessages(ctx, core, gone, inExcess(total-keep.Bytes))
 }
 
-// olderThan chooses messages from before a time, and none that comes after one which is not: whatever
-// the clock did, nothing goes before what was said earlier.
+// olderThan chooses messages from before a time. It stops at the first younger message, so that a clock that was set back
+// erases nothing out of order.
 func olderThan(before time.Time) func([]storage.OldMessage) int64 {
 	return func(list []storage.OldMessage) (upTo int64) {
 		for _, m := range list {
@@ -86,7 +86,7 @@ func olderThan(before time.Time) func([]storage.OldMessage) int64 {
 	}
 }
 
-// inExcess chooses messages until so many bytes are gone.
+// inExcess chooses messages until they have so many bytes.
 func inExcess(excess int64) func([]storage.OldMessage) int64 {
 	return func(list []storage.OldMessage) (upTo int64) {
 		for _, m := range list {
@@ -102,8 +102,8 @@ func inExcess(excess int64) func([]storage.OldMessage) int64 {
 	}
 }
 
-// eraseMessages erases messages in their order, a few in one update, up to those that choose names. It
-// is shown the next ones, and returns the seq of the last that goes, or 0.
+// eraseMessages erases messages in their order, a few in one update. choose gets the next messages and returns the seq of
+// the last one to erase, or 0.
 func eraseMessages(ctx context.Context, core *unit.Core, gone *erasedTotals, choose func([]storage.OldMessage) int64) error {
 	for after := int64(0); ; {
 		var list []storage.OldMessage
@@ -132,7 +132,7 @@ func eraseMessages(ctx context.Context, core *unit.Core, gone *erasedTotals, cho
 	}
 }
 
-// countMessageBytes is how many bytes the bodies of all messages have.
+// countMessageBytes returns how many bytes the bodies of all messages have.
 func countMessageBytes(ctx context.Context, core *unit.Core) (total int64, err error) {
 	for more := true; more && err == nil; {
 		err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
@@ -143,7 +143,7 @@ func countMessageBytes(ctx context.Context, core *unit.Core) (total int64, err e
 	return total, err
 }
 
-// eraseOldArtifacts removes bodies, though messages refer to them. Those who open one are told.
+// eraseOldArtifacts removes bodies that messages may still refer to. A caller that opens one is told.
 func (s *Service) eraseOldArtifacts(ctx context.Context, gone *erasedTotals) error {
 	keep := s.Config.Retention.Artifacts
 	if keep.Age <= 0 && keep.Bytes <= 0 {
@@ -188,7 +188,7 @@ func oldestArtifacts(ctx context.Context, core *unit.Core) (list []storage.Store
 	return list, totals, err
 }
 
-// expireArtifact removes a body unless somebody has handed it in again, and says whether it did.
+// expireArtifact removes a body unless it was stored again meanwhile, and reports whether it did.
 func (s *Service) expireArtifact(ctx context.Context, a storage.StoredArtifact) (removed bool, err error) {
 	err = s.Store.Blobs().Remove(ctx, a.SHA256, func() (bool, error) {
 		err := s.Store.Update(ctx, func(tx storage.Tx) (err error) {
@@ -214,8 +214,7 @@ func eraseOldEvents(ctx context.Context, core *unit.Core, gone *erasedTotals) (e
 	return err
 }
 
-// Scrub clears the search index of what redacted messages have left in it. Where others post it may not
-// come to its end, and goes on with the next sweep.
+// Scrub removes what redacted messages left in the search index. If others post meanwhile, it continues in the next sweep.
 func Scrub(ctx context.Context, core *unit.Core) error {
 	more := true
 	for range scrubsPerSweep {
@@ -233,7 +232,7 @@ func Scrub(ctx context.Context, core *unit.Core) error {
 	return nil
 }
 
-// eraseOldOutputs erases what runs that ended long ago have put out.
+// eraseOldOutputs erases the output of runs that ended long ago.
 func eraseOldOutputs(ctx context.Context, core *unit.Core, gone *erasedTotals) (err error) {
 	if core.Config.Retention.Outputs <= 0 {
 		return nil
@@ -244,6 +243,7 @@ func eraseOldOutputs(ctx context.Context, core *unit.Core, gone *erasedTotals) (
 	return err
 }
 
+// Purge erases what is left of deleted conversations.
 func Purge(ctx context.Context, core *unit.Core) error {
 	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) { return tx.Conversations().Purge(unit.PurgeBatch) })
 	return err

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// BridgeAt is the hub as a bridge uses it.
+// BridgeAt returns the interface of the hub that a bridge uses.
 func (s *Service) BridgeAt(caller unit.Caller) parley.BridgeHub { return bridgeAPI{s, caller} }
 
 type bridgeAPI struct {
@@ -44,7 +44,7 @@ func (b bridgeAPI) NoteBridge(ctx context.Context, id string, status parley.Brid
 	return b.markReached(ctx, id)
 }
 
-// markReached keeps that a bridge has been at its tree.
+// markReached records that a bridge has scanned its tree.
 func (b bridgeAPI) markReached(ctx context.Context, id string) error {
 	return b.hub.Write(ctx, b.caller, unit.OpNoteBridge, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
@@ -75,7 +75,7 @@ func (b bridgeAPI) Beat(ctx context.Context, id string, beats []parley.Beat) err
 	})
 }
 
-// noteBeat notes what a presence file says. One from the future counts from now on.
+// noteBeat records what a presence file says. A time in the future counts as now.
 func noteBeat(u *unit.Unit, id string, beat parley.Beat) {
 	if beat.State == parley.Offline {
 		u.Core.Attendance.Left(id, u.Now)
@@ -117,7 +117,7 @@ func (b bridgeAPI) BridgeTasks(ctx context.Context, id string, after int64) (fou
 	return found, err
 }
 
-// concernsTree says whether somebody of a tree has asked for a task, or is to do it.
+// concernsTree reports whether an agent of a tree requested a task or is assigned to it.
 func concernsTree(b parley.Bridge, t parley.Task) bool {
 	return b.Speaks(t.Requester) || b.Speaks(t.Assignee) || b.QueueAgent != "" && t.Assignee == b.QueueAgent
 }
@@ -131,7 +131,7 @@ func allTasks(u *unit.Unit) (all []parley.Task, err error) {
 	}
 }
 
-// tasksSince are the tasks that some events are about.
+// tasksSince returns the tasks that the events after a number are about.
 func tasksSince(u *unit.Unit, after, newest int64) (found parley.BridgeTasks, err error) {
 	events, found, err := eventsSince(u, after, newest)
 	if err != nil {
@@ -148,7 +148,7 @@ func tasksSince(u *unit.Unit, after, newest int64) (found parley.BridgeTasks, er
 	return found, err
 }
 
-// eventsSince are the next events after a number, and how far they reach.
+// eventsSince returns the next events after a number, and how far they reach.
 func eventsSince(u *unit.Unit, after, newest int64) (events []parley.Event, found parley.BridgeTasks, err error) {
 	events, err = u.Log().Events(after, eventsPerPage)
 	found.UpTo = max(after, newest)

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	documentsPerCall   = 1000 // documents that one call brings at most
-	documentsPerUpdate = 25   // that are stored in one update: whoever else writes waits for no more
+	documentsPerCall   = 1000 // documents in one call at most
+	documentsPerUpdate = 25   // in one update; other writers wait for it
 )
 
-// Unknown returns those of some files that have not arrived, and are none of the hub's own.
+// Unknown returns the files that have not arrived and that the hub did not write.
 func (b bridgeAPI) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
 	err = b.hub.View(ctx, b.caller, unit.OpUnknownFiles, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
@@ -60,8 +60,8 @@ func unknownFiles(u *unit.Unit, b parley.Bridge, files []parley.BridgeFile) (lis
 	return list, nil
 }
 
-// Arrive stores documents in their order, each once, and says what became of each. They do not count against anybody's
-// rate: the directory is the queue.
+// Arrive stores documents in their order, each once, and returns what became of each. There is no rate limit, because the
+// directory is the queue.
 func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
 	view, err := b.Bridge(ctx, id)
 	if err != nil {
@@ -86,8 +86,8 @@ func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival)
 	return done, nil
 }
 
-// storeDocuments stores some documents in one update if each can be stored, else in one each. What is for an inbox that was full waits
-// behind what was refused for it. What the bridge has refused waits for nothing: its sender is told.
+// storeDocuments stores documents in one update if it can, else in one update each. Documents for an inbox that is full stay
+// behind the first refused one. Documents that the bridge has refused do not: their senders are told.
 func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*arrivals.Landing, full map[string]*parley.Error) ([]parley.Arrived, error) {
 	if len(landings) > 1 && len(full) == 0 {
 		if done, err := b.storeTogether(ctx, id, landings); err == nil {
@@ -134,7 +134,7 @@ func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arr
 	return done, err
 }
 
-// storeOne stores one document, or remembers that it was refused for good.
+// storeOne stores one document, or records that it was refused for good.
 func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Landing) (one parley.Arrived, err error) {
 	if !l.Keepable() {
 		return parley.Arrived{Error: errNotKeepable()}, nil
@@ -161,7 +161,7 @@ func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Landing)
 	return b.refuse(ctx, id, l, parley.AsError(err))
 }
 
-// observeWrites tells whoever observes the hub how long it took to store documents that were new.
+// observeWrites measures how long it took to store new documents.
 func (b bridgeAPI) observeWrites(began time.Time, err error, done ...parley.Arrived) {
 	for _, one := range done {
 		if err == nil && one.Message != "" && !one.Duplicate {
@@ -175,7 +175,7 @@ func errNotKeepable() *parley.Error {
 		Suggest("use ids of a few letters and digits")
 }
 
-// refuse says why a document did not land. What may go away by itself leaves no trace, so that it is tried again.
+// refuse returns why a document was not stored. A temporary refusal is not recorded, so the bridge retries it.
 func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Landing, why *parley.Error) (parley.Arrived, error) {
 	switch {
 	case why.Code == parley.Internal, why.Code == parley.TimedOut, why.Reason == parley.StorageFull:
@@ -190,7 +190,7 @@ func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Landing, w
 	return parley.Arrived{Error: why}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error { return arrivals.Refuse(u, in, l, why) })
 }
 
-// record keeps what became of a document of which there is no message, so that it is not tried again.
+// record records what became of a document without a message, so that the bridge does not retry it.
 func (b bridgeAPI) record(ctx context.Context, id string, keep func(*unit.Unit, parley.Bridge) error) error {
 	return b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		view, err := trees.Bridge(u, id)
@@ -201,8 +201,8 @@ func (b bridgeAPI) record(ctx context.Context, id string, keep func(*unit.Unit, 
 	})
 }
 
-// holdForApproval has somebody approve what the sender may not post by itself. The document has arrived with that: once it is
-// approved, it is posted.
+// holdForApproval requests an approval for a document that the sender may not post by itself. The document counts as
+// arrived; it is posted once it is approved.
 func (b bridgeAPI) holdForApproval(ctx context.Context, id string, l *arrivals.Landing, why unit.HeldBy) (parley.Arrived, error) {
 	if l.To == parley.All && l.Channel == "" {
 		refusal := parley.Errorf(parley.NotPermitted, "%s needs an approval to write to everybody", l.From).
@@ -231,8 +231,7 @@ func (b bridgeAPI) holdForApproval(ctx context.Context, id string, l *arrivals.L
 	})
 }
 
-// channelOf is the id of the channel that a document is in. One that there is not yet is named, and is made once the
-// document is approved.
+// channelOf returns the id of the channel of a document, or the name of one that an approval will create.
 func (b bridgeAPI) channelOf(ctx context.Context, l *arrivals.Landing) (ref string, missing bool, err error) {
 	ref = l.Channel
 	err = b.hub.View(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {

@@ -11,9 +11,9 @@ import (
 // troubleGrace is how long a bridge that cannot look at its tree is given: what keeps it may go away at once.
 const troubleGrace = 2 * time.Second
 
-// AwaitBridge returns a bridge once its first look at its tree is over: every file that appears later is delivered. It returns
-// earlier, with a state that says so, when the time is up, when something keeps the bridge from looking, when the bridge is
-// paused, and when nobody in this process runs it. E003 if the bridge is removed. Only an owner may.
+// AwaitBridge returns a bridge once its first scan is over: every later file is delivered. It returns earlier when the time
+// is up, when something prevents the scan, when the bridge is paused, and when no worker of this process runs it; the state
+// says so. E003 if the bridge is removed. Only an owner may call it.
 func (s *Service) AwaitBridge(ctx context.Context, caller unit.Caller, id string, wait time.Duration) (parley.BridgeView, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()

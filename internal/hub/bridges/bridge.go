@@ -16,7 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// BridgesChanged says that bridges were added, changed or removed in this process. Whoever asks for it runs them.
+// BridgesChanged returns a channel that signals when bridges were added, changed or removed in this process. The caller must
+// run them.
 func (s *Service) BridgesChanged() <-chan struct{} {
 	s.BridgeStates.Mu.Lock()
 	defer s.BridgeStates.Mu.Unlock()
@@ -24,8 +25,8 @@ func (s *Service) BridgesChanged() <-chan struct{} {
 	return s.BridgeStates.Changed
 }
 
-// AddBridge joins a directory tree to the hub. Those who may speak through it and are not known are added, and live in the
-// tree. It does not wait for the bridge to look at the tree: see AwaitBridge. Only an owner may.
+// AddBridge joins a directory tree to the hub. Unknown agents that may write through it are added and live in the tree. It
+// does not wait for the first scan: see AwaitBridge. Only an owner may call it.
 func (s *Service) AddBridge(ctx context.Context, caller unit.Caller, n parley.NewBridge) (view parley.BridgeView, err error) {
 	if n, err = n.Check(); err != nil {
 		return view, err
@@ -33,7 +34,7 @@ func (s *Service) AddBridge(ctx context.Context, caller unit.Caller, n parley.Ne
 	return editBridge(ctx, s.Core, caller, unit.OpAddBridge, func(u *unit.Unit) (parley.BridgeView, error) { return addBridge(u, n) })
 }
 
-// editBridge runs an update that changes a bridge, and tells those who run them.
+// editBridge runs an update that changes a bridge, and signals the runner of bridges.
 func editBridge(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, edit func(*unit.Unit) (parley.BridgeView, error)) (view parley.BridgeView, err error) {
 	err = core.Update(ctx, caller, do, func(u *unit.Unit) error {
 		view, err = edit(u)
@@ -72,8 +73,8 @@ func addBridge(u *unit.Unit, n parley.NewBridge) (view parley.BridgeView, err er
 	return view, noteBridge(u, parley.EventBridgeAdded, "bridge.add", *b)
 }
 
-// checkNewBridge refuses a bridge whose id is taken, or whose tree is joined already: two would import each file twice, and one at a
-// time may be at a tree. What runs elsewhere may be on another machine.
+// checkNewBridge refuses a bridge whose id is taken, or whose tree another bridge has: two bridges would import each file
+// twice. A bridge that runs outside of the hub may be on another machine.
 func checkNewBridge(u *unit.Unit, b parley.Bridge) error {
 	all, err := u.Bridges().List()
 	for _, other := range all {
@@ -92,7 +93,7 @@ func checkNewBridge(u *unit.Unit, b parley.Bridge) error {
 	return trees.MustBeApart(u, b, all)
 }
 
-// noteBridge writes down what was done to a bridge.
+// noteBridge records a change of a bridge in the events and in the audit log.
 func noteBridge(u *unit.Unit, kind parley.EventKind, act string, b parley.Bridge) error {
 	data, err := json.Marshal(map[string]string{"bridge": b.ID})
 	if err != nil {
@@ -102,7 +103,7 @@ func noteBridge(u *unit.Unit, kind parley.EventKind, act string, b parley.Bridge
 	return access.Audit(u, act, b.ID, map[string]any{"layout": b.Layout, "root": b.Root, "agents": b.Agents, "paused": b.Paused})
 }
 
-// speakers are the ids of those who may speak through a bridge. Those who are not known are added, and live in the tree.
+// speakers returns the ids of the agents that may write through a bridge. It adds unknown agents, which live in the tree.
 func speakers(u *unit.Unit, l parley.Layout, names []string) (ids, notices []string, err error) {
 	for _, name := range names {
 		a, err := u.Agents().Find(name)
@@ -133,7 +134,7 @@ func speakers(u *unit.Unit, l parley.Layout, names []string) (ids, notices []str
 	return ids, notices, nil
 }
 
-// elsewhereNote says of an agent that may speak through a bridge that it does not live in the tree.
+// elsewhereNote returns the notice that an agent of a bridge does not live in its tree.
 func elsewhereNote(a parley.Agent) string {
 	why := "its runtime is " + a.Runtime
 	if a.Runtime == "" || a.Runtime == parley.RuntimeAttached {
@@ -154,7 +155,7 @@ func addSpeaker(u *unit.Unit, l parley.Layout, id string) (parley.Agent, error) 
 	return a, access.Audit(u, "agent.add", a.ID, map[string]any{"kind": a.Kind, "runtime": a.Runtime})
 }
 
-// noteProtocol notes that an agent that lives in a tree speaks a format.
+// noteProtocol adds a format to the protocols of an agent that lives in a tree.
 func noteProtocol(u *unit.Unit, a parley.Agent, protocol string) error {
 	if slices.Contains(a.Protocols, protocol) {
 		return nil
@@ -164,7 +165,8 @@ func noteProtocol(u *unit.Unit, a parley.Agent, protocol string) error {
 	return agents.SaveRow(u.Tx, a)
 }
 
-// queueAgent is the id of whom requests for nobody are for. The default one need not exist before there is such a request.
+// queueAgent returns the id of the agent that takes queued requests. The default agent need not exist before the first
+// request.
 func queueAgent(u *unit.Unit, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -179,7 +181,7 @@ func queueAgent(u *unit.Unit, name string) (string, error) {
 	return a.ID, err
 }
 
-// ChangeBridge changes who may speak through a bridge, what is mapped, and whether it is paused. Only an owner may.
+// ChangeBridge changes the agents and the channels of a bridge, and whether it is paused. Only an owner may call it.
 func (s *Service) ChangeBridge(ctx context.Context, caller unit.Caller, id string, c parley.BridgeChange) (parley.BridgeView, error) {
 	return editBridge(ctx, s.Core, caller, unit.OpChangeBridge, func(u *unit.Unit) (view parley.BridgeView, err error) {
 		if view, err = trees.Bridge(u, id); err != nil {
@@ -210,8 +212,8 @@ func (s *Service) ChangeBridge(ctx context.Context, caller unit.Caller, id strin
 	})
 }
 
-// RemoveBridge ends a bridge, and forgets what has come and gone by it. Its tree, its agents and its messages stay as they
-// are. Only an owner may.
+// RemoveBridge removes a bridge and its records of files. The tree, the agents and the messages stay. Only an owner may call
+// it.
 func (s *Service) RemoveBridge(ctx context.Context, caller unit.Caller, id string) error {
 	_, err := editBridge(ctx, s.Core, caller, unit.OpRemoveBridge, func(u *unit.Unit) (parley.BridgeView, error) {
 		view, err := trees.Bridge(u, id)
@@ -232,7 +234,7 @@ func (s *Service) RemoveBridge(ctx context.Context, caller unit.Caller, id strin
 	return err
 }
 
-// Bridges lists all. Only an owner may.
+// Bridges lists all bridges. Only an owner may call it.
 func (s *Service) Bridges(ctx context.Context, caller unit.Caller) (list []parley.BridgeView, err error) {
 	err = s.View(ctx, caller, unit.OpListBridges, func(u *unit.Unit) error {
 		all, err := u.Bridges().List()

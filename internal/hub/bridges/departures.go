@@ -19,8 +19,8 @@ const (
 	longestWait       = 50 * time.Second // that is waited for
 )
 
-// Departures returns what is to be written into the tree of a bridge, or with q.Written what was written and is not known
-// to be gone. What is returned and not reported on is returned again, under the same name.
+// Departures returns what the bridge must write into its tree, or with q.Written the files that were written and that nobody
+// has taken as far as the hub knows. A departure is returned again, under the same name, until the bridge reports on it.
 func (b bridgeAPI) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
 	after, err := checkDepartures(&q)
 	if err != nil {
@@ -32,7 +32,7 @@ func (b bridgeAPI) Departures(ctx context.Context, id string, q parley.Departure
 	return awaitDepartures(ctx, b.hub.Core, b.caller, departures.Departing{Id: id, Query: q, After: after})
 }
 
-// checkDepartures fills in what a query leaves out, and returns the number after which it begins.
+// checkDepartures fills in the defaults of a query and returns the number after which it begins.
 func checkDepartures(q *parley.DepartureQuery) (after int64, err error) {
 	if q.Wait < 0 {
 		return 0, parley.Errorf(parley.BadInput, "the wait is %s", q.Wait).Suggest("wait 0s or longer")
@@ -44,7 +44,7 @@ func checkDepartures(q *parley.DepartureQuery) (after int64, err error) {
 	return departures.DepartureNum(q.After)
 }
 
-// awaitDepartures returns what is to be written now, or waits for it.
+// awaitDepartures returns the departures that are due, or waits for one.
 func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
 	sign, leave, err := watchDepartures(ctx, core, caller, d)
 	if err != nil {
@@ -69,8 +69,8 @@ func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 	}
 }
 
-// watchDepartures gives a sign when something may be to depart: it has come for somebody who lives in the tree, or was posted
-// in a channel that is mapped.
+// watchDepartures returns a channel that signals when there may be new departures: a delivery for an agent in the tree, or a
+// post in a mapped channel.
 func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) (sign <-chan struct{}, leave func(), err error) {
 	var about []string
 	err = core.View(ctx, caller, unit.OpListDepartures, func(u *unit.Unit) error {
@@ -91,7 +91,7 @@ func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 	return sign, leave, err
 }
 
-// listDepartures looks what is to depart, and writes only where there is something to write.
+// listDepartures returns the departures that are due. It runs an update only if there is something to write.
 func listDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
 	for {
 		var seen departures.Departing
@@ -111,7 +111,7 @@ func listDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d 
 	}
 }
 
-// writtenDepartures are departures whose files are in place, as far as is known.
+// writtenDepartures returns departures whose files are in place as far as the hub knows.
 func writtenDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, id string, after int64, limit int) (list []parley.Departure, err error) {
 	err = core.View(ctx, caller, unit.OpListDepartures, func(u *unit.Unit) error {
 		if _, err := trees.Bridge(u, id); err != nil {
@@ -128,7 +128,7 @@ func writtenDepartures(ctx context.Context, core *unit.Core, caller unit.Caller,
 	return list, err
 }
 
-// Report tells what became of departures. What has come further already stays as it is.
+// Report applies reports on departures. A departure in a later state stays as it is.
 func (b bridgeAPI) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
 	for part := range slices.Chunk(reports, mostDepartures) {
 		err := b.hub.Write(ctx, b.caller, unit.OpReportDepartures, func(u *unit.Unit) error {

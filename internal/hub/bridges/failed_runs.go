@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// failedRuns are the runs that have failed in the channels of a tree, after a number of the order. Who has read nothing yet is told
-// where to begin: what has failed before is no news.
+// failedRuns returns the runs that failed in the channels of a tree after a number of the event log. The first call returns
+// only where to begin.
 func failedRuns(u *unit.Unit, b parley.Bridge, after, oldest, newest int64) (found parley.BridgeTasks, err error) {
 	if after <= 0 {
 		return parley.BridgeTasks{UpTo: newest}, nil
@@ -29,7 +29,7 @@ func failedRuns(u *unit.Unit, b parley.Bridge, after, oldest, newest int64) (fou
 	return found, err
 }
 
-// addFailedRun adds the run that an event is about, if it was in a channel of a tree. One that is gone by now is left out.
+// addFailedRun adds the run of an event if it was in a channel of the tree. It skips a run that was removed.
 func addFailedRun(u *unit.Unit, b parley.Bridge, list []parley.FailedRun, e parley.Event) ([]parley.FailedRun, error) {
 	var about struct{ Run, Conversation string }
 	if json.Unmarshal(e.Data, &about) != nil {
@@ -49,7 +49,7 @@ func addFailedRun(u *unit.Unit, b parley.Bridge, list []parley.FailedRun, e parl
 	}), err
 }
 
-// triggerName is the name, in a tree, of the newest document there that has woken a run, or nothing.
+// triggerName returns the name in the tree of the newest document that woke a run, or "".
 func triggerName(u *unit.Unit, b parley.Bridge, r parley.Run) (string, error) {
 	for _, id := range slices.Backward(r.Triggers) {
 		file, err := u.Bridges().Came(b.ID, id)
