@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// agentChannels is where the hub's own agents are met in a tree of channels.
+// agentChannels knows in which channel of a tree each agent of the hub was last active.
 type agentChannels struct {
 	directories []string // the channels that have a directory, as of the last poll
 
@@ -17,7 +17,7 @@ type agentChannels struct {
 	last map[string]string // by agent: the channel in which it has last written, or was written to
 }
 
-// note notes that an agent has written in a channel, or was written to.
+// note notes an event.
 func (h *agentChannels) note(agent, channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -31,8 +31,8 @@ func (h *agentChannels) keepOnly(agents map[string]bool) {
 	maps.DeleteFunc(h.last, func(agent, _ string) bool { return !agents[agent] })
 }
 
-// channelOf is the channel that an agent works in, as far as the tree has it, or the one in which it was last met, or one in which it
-// can be.
+// channelOf returns the channel that an agent works in if the tree has it, else its last channel, else one that it can be
+// in.
 func (p *presence) channelOf(who parley.Presence, mapped []string) string {
 	for _, work := range who.Work {
 		if slices.Contains(p.places.directories, work.Channel) {
@@ -49,7 +49,8 @@ func (p *presence) channelOf(who parley.Presence, mapped []string) string {
 	return ""
 }
 
-// lastChannel is where an agent was last met: by this process, or by an earlier one, as the agent's file says.
+// lastChannel returns the channel in which an agent was last active, as far as this process or the agent's presence file
+// knows.
 func (p *presence) lastChannel(agent string) string {
 	p.places.mu.Lock()
 	defer p.places.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// documentSize is the largest document of a dialect that sets no limit itself: a body, and what is round it. JSON may need six
-// bytes for one.
+// documentSize is the size limit of a document in a format that sets none: a body, which JSON may write with six bytes for
+// one, and its envelope.
 const documentSize = 6*256<<10 + 64<<10
 
-// agentOS lays out a tree of channels (S0). Its files are never moved, changed or deleted.
+// agentOS lays out a tree of channels in the Multi-Agent OS format. Its files are never moved, changed or deleted.
 type agentOS struct {
 	layoutBase
 	beginning *beginning
@@ -68,8 +68,8 @@ func (a *agentOS) channels(w bridgeView) (names []string, err error) {
 	return a.allChannels()
 }
 
-// listable parts channels that can be listed from those that cannot, and why. Of one that has its beginning that shows when it is
-// read.
+// listable separates channels that can be listed from those that cannot, and returns the errors. A channel that has a start
+// is not checked here.
 func (a *agentOS) listable(channels []string) (open, closed []string, err error) {
 	for _, c := range channels {
 		if a.beginning != nil && len(a.beginning.withoutStart([]string{c})) == 0 {
@@ -126,7 +126,7 @@ func (a *agentOS) skipFolder(name string) bool {
 	return true
 }
 
-// skipLink says, once for each link, that a channel is a symbolic link. Nothing is read through one.
+// skipLink logs, once for each link, that a channel is a symbolic link. The bridge reads nothing through one.
 func (a *agentOS) skipLink(name string) {
 	info, err := a.tree.root.Lstat("channels/" + name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || strings.HasPrefix(name, ".") {

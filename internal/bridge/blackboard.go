@@ -23,10 +23,10 @@ const (
 
 const clawLimit = 1 << 20 // bytes of a document
 
-// reservedFolders are folders in the root that are no agent's.
+// reservedFolders are folders in the root that belong to no agent.
 var reservedFolders = []string{inboxFolder, processedFolder, tasksFolder, sharedFolder, ownFolder}
 
-// blackboard is the layout of S1. What the hub takes from an inbox it moves to processed/.
+// blackboard is the layout of ClawOS. The bridge moves what it imports from an inbox to processed/.
 type blackboard struct {
 	inboxes
 	shown int64 // how far the order is mirrored in tasks/

@@ -68,8 +68,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// untilPaused does nothing, once the lock of the tree was removed, until the bridge is paused or removed: only a person knows whether
-// another hub has joined the tree.
+// untilPaused waits, after the lock of the tree was removed, until the bridge is paused or removed: only a person knows
+// whether another hub has joined the tree.
 func (o Options) untilPaused(ctx context.Context, id string) error {
 	o.Log.Error("the bridge has stopped: "+errLockLost.Error()+"; it writes nothing more", "bridge", id,
 		"do_this", "parley bridge pause "+id+" && parley bridge resume "+id)
@@ -84,7 +84,7 @@ func (o Options) untilPaused(ctx context.Context, id string) error {
 	return nil
 }
 
-// join joins one tree until it is gone.
+// join joins one tree until the tree is moved.
 func (o Options) join(ctx context.Context, b parley.Bridge, t *tree) error {
 	defer t.close() //nolint:errcheck // it was only a way in
 	if o.change != nil {
@@ -120,7 +120,7 @@ func (e *engine) run(ctx context.Context) (err error) {
 	return err
 }
 
-// markStopped leaves the tree as one that nobody is at.
+// markStopped tells the tree and the hub that the bridge has stopped.
 func (e *engine) markStopped(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()

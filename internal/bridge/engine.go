@@ -17,7 +17,7 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// engine is what all layouts have in common.
+// engine is the part of a bridge that all layouts share.
 type engine struct {
 	Options
 	layoutBase
@@ -64,8 +64,8 @@ func newLayout(l parley.Layout, k layoutBase) layout {
 	}
 }
 
-// poll looks at the tree again and again until ctx is done or the bridge has ended. errAstray if the tree has gone, errLockLost if
-// its lock has.
+// poll scans the tree again and again until ctx is done or the bridge has ended. errTreeMoved if the tree was moved,
+// errLockLost if its lock was removed.
 func (e *engine) poll(ctx context.Context) error {
 	watching := e.watch(ctx)
 	defer watching.stop()
@@ -102,7 +102,8 @@ func (e *engine) poll(ctx context.Context) error {
 
 var errEnded = errors.New("the bridge has ended")
 
-// takeChanges takes what is new where something has changed, or everywhere. Between the parts of a long import the rest goes on.
+// takeChanges imports new documents from the changed folders, or from all. During a long import it does the other work of a
+// poll between the parts.
 func (e *engine) takeChanges(ctx context.Context, watching *watcher) error {
 	changed, everywhere := e.wake.take()
 	for folder := range changed {
@@ -129,7 +130,7 @@ func (e *engine) takeChanges(ctx context.Context, watching *watcher) error {
 	return nil
 }
 
-// importDocuments reads documents until none waits, or until it is time to look around again.
+// importDocuments imports documents until none is pending or the next poll is due.
 func (e *engine) importDocuments(ctx context.Context) (more bool, err error) {
 	for last := time.Now(); time.Since(last) < e.Poll; {
 		more, err = e.importRound(ctx)
@@ -141,7 +142,7 @@ func (e *engine) importDocuments(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// announce tells the hub, once, that the first look is over. It does not wait for what that look has found to be imported.
+// announce tells the hub, once, that the first scan is over. It does not wait for the import of what the scan found.
 func (e *engine) announce(ctx context.Context) error {
 	if e.announced || !e.status.firstLookDone.Load() {
 		return nil
@@ -155,7 +156,7 @@ func (e *engine) announce(ctx context.Context) error {
 	return nil
 }
 
-// lookAround is what is done at each poll besides reading documents.
+// lookAround does the work of a poll besides importing documents.
 func (e *engine) lookAround(ctx context.Context, watching *watcher) error {
 	if err := e.refresh(ctx); err != nil {
 		return err
@@ -209,7 +210,7 @@ func newBridgeView(b parley.BridgeView, who []parley.Presence) bridgeView {
 	return w
 }
 
-// openInlets takes the inlets that there are now. What was read of those that stay is kept.
+// openInlets sets the current inlets and keeps the state of those that stay.
 func (e *engine) openInlets(inlets []inlet) {
 	kept := map[string]*queue{}
 	channels := []string{}
@@ -235,7 +236,7 @@ func (e *engine) openInlets(inlets []inlet) {
 	e.setChannels(channels)
 }
 
-// setChannels tells the other direction which channels are there.
+// setChannels tells the exporting worker which channels exist.
 func (e *engine) setChannels(channels []string) {
 	slices.Sort(channels)
 	e.mu.Lock()
@@ -247,12 +248,12 @@ func (e *engine) setChannels(channels []string) {
 	}
 }
 
-// reportStatus tells the hub how the bridge gets on.
+// reportStatus reports the status of the bridge to the hub.
 func (e *engine) reportStatus(ctx context.Context) error {
 	return e.hub.NoteBridge(ctx, e.id, e.status.noteLook(e.pendingFiles()))
 }
 
-// levelOf takes apart a line as it stands in the log of a tree: how bad it is, and what it says.
+// levelOf splits a line of a log into its level and its text.
 func levelOf(line string) (slog.Level, string) {
 	for word, level := range map[string]slog.Level{"ERROR: ": slog.LevelError, "WARN: ": slog.LevelWarn} {
 		if said, found := strings.CutPrefix(line, word); found {
@@ -262,7 +263,7 @@ func levelOf(line string) (slog.Level, string) {
 	return slog.LevelInfo, line
 }
 
-// logLine writes a line for people.
+// logLine writes a line to the log of the tree and to the log of the hub.
 func (e *engine) logLine(format string, args ...any) {
 	line := oneLine(fmt.Sprintf(format, args...))
 	level, said := levelOf(line)
@@ -270,7 +271,7 @@ func (e *engine) logLine(format string, args ...any) {
 	e.status.trouble("log", e.appendLog(e.layout.logFile(), time.Now().UTC().Format(timeFormat)+" "+line))
 }
 
-// appendLog adds a line to a log of the tree, which is made where it is missing.
+// appendLog adds a line to a log of the tree. It creates a missing log.
 func (e *engine) appendLog(at, line string) error {
 	return e.tree.inMadeFolder(path.Dir(at), func(f *folder) error { return f.appendLine(path.Base(at), line) })
 }

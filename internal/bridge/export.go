@@ -16,13 +16,13 @@ import (
 
 const longWait = 20 * time.Second
 
-// writtenFile is a file that a departure has become.
+// writtenFile is the file of a departure.
 type writtenFile struct {
 	id string    // of the departure
 	at time.Time // when it was written; none: before
 }
 
-// retries is when departures that could not be written are tried again.
+// retries says when to retry departures that could not be written.
 type retries map[string]retry
 
 type retry struct {
@@ -30,7 +30,7 @@ type retry struct {
 	wait backoff
 }
 
-// export writes what departs until ctx is done.
+// export writes departures until ctx is done.
 func (e *engine) export(ctx context.Context) {
 	waiting := retries{}
 	after := "" // what cannot be written at present is passed over, so that the rest goes on
@@ -67,7 +67,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// departures waits for what is to be written.
+// departures waits for departures.
 func (e *engine) departures(ctx context.Context, after string) ([]parley.Departure, error) {
 	e.mu.Lock()
 	channels, here := e.channels, e.channelsContext
@@ -93,7 +93,7 @@ func (e *engine) departures(ctx context.Context, after string) ([]parley.Departu
 	return list, err
 }
 
-// depart writes what it can. False: there was nothing that could be done.
+// depart writes the departures that it can. It returns false if it could write none.
 func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting retries) bool {
 	var reports []parley.DepartureReport
 	for _, d := range list {
@@ -124,7 +124,7 @@ func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting re
 	return !e.status.trouble("reports", err)
 }
 
-// tooEarly says whether it is too early to try a departure again.
+// tooEarly reports whether the retry of a departure is not due yet.
 func (s retries) tooEarly(id string, now time.Time) bool {
 	r, ok := s[id]
 	return ok && now.Before(r.at)
@@ -137,7 +137,7 @@ func (s retries) keepOnly(list []parley.Departure) {
 	})
 }
 
-// delay has a departure tried later.
+// delay delays the retry of a departure, longer after each failure.
 func (s retries) delay(id string, now time.Time) {
 	r := s[id]
 	r.wait.grow(filePause)
@@ -162,7 +162,7 @@ func (e *engine) write(ctx context.Context, d parley.Departure) (parley.Departur
 	return parley.DepartureReport{ID: d.ID, State: parley.DepartureWritten}, nil
 }
 
-// putDocument puts a document where it belongs.
+// putDocument puts a document into its folder.
 func (e *engine) putDocument(ctx context.Context, d parley.Departure, raw []byte) error {
 	dir, name := e.layout.place(d), d.Name+".json"
 	err := e.tree.inMadeFolder(dir, func(f *folder) error {
@@ -190,8 +190,7 @@ func (e *engine) putDocument(ctx context.Context, d parley.Departure, raw []byte
 	return e.layout.after(ctx, d)
 }
 
-// isSameMessage says whether the file of a name is the same message, which was written before and would be told otherwise by now: somebody
-// got a tier, or a task has gone on.
+// isSameMessage reports whether an existing file is the same message, written when the sender's tier or the task differed.
 func (e *engine) isSameMessage(f *folder, name string, raw []byte) bool {
 	there, err := f.read(name, documentSize)
 	if err != nil {
@@ -205,7 +204,8 @@ func (e *engine) isSameMessage(f *folder, name string, raw []byte) bool {
 	return err == nil && was.Name == is.Name && was.From == is.From && was.At.Equal(is.At)
 }
 
-// reportTaken looks at what was written and tells the hub what was taken since. Where that cannot be seen, the rest is told.
+// reportTaken checks the written files and reports those that were taken. It reports the others even if some cannot be
+// checked, and returns the first error.
 func (e *engine) reportTaken(ctx context.Context) error {
 	there := map[string]writtenFile{}
 	var hidden error
@@ -230,7 +230,7 @@ func (e *engine) reportTaken(ctx context.Context) error {
 	return hidden
 }
 
-// keepWritten replaces what is known of the files that were written, but for those that the hub may not have heard of yet.
+// keepWritten replaces the list of written files, but keeps those of the last minute, which the hub may not know yet.
 func (e *engine) keepWritten(there map[string]writtenFile) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -242,7 +242,7 @@ func (e *engine) keepWritten(there map[string]writtenFile) {
 	e.written = there
 }
 
-// takenDepartures is what was taken. The error is the first of those for which that could not be seen.
+// takenDepartures returns reports on the files that were taken, and the first error.
 func (e *engine) takenDepartures(list []parley.Departure, there map[string]writtenFile) (reports []parley.DepartureReport, hidden error) {
 	for _, d := range list {
 		taken, err := e.layout.taken(d)
@@ -256,7 +256,7 @@ func (e *engine) takenDepartures(list []parley.Departure, there map[string]writt
 	return reports, hidden
 }
 
-// evict tells the hub that a file has made room.
+// evict tells the hub that a file was deleted to make room.
 func (e *engine) evict(ctx context.Context, at string) error {
 	e.mu.Lock()
 	l, ours := e.written[at]

@@ -16,18 +16,18 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// folder is a directory of a tree that was reached without following a link. Names in it are single names: whatever could lead
-// elsewhere is refused.
+// folder is a directory of a tree that was opened without following a link. Its methods take single names and refuse
+// anything else.
 type folder struct {
 	tree *tree
 	path string // below the root; none: the root itself
 	root *os.Root
 }
 
-// namesPerRead is how many names are read of a directory at a time.
+// namesPerRead is how many names of a directory are read at a time.
 const namesPerRead = 1024
 
-// errReplaced says that a name meant another file by the time it was opened: it is looked at again later.
+// errReplaced says that a name meant another file by the time it was opened. A later poll reads that file.
 var errReplaced = errors.New("the file was replaced while it was opened")
 
 func (f *folder) close() { _ = f.root.Close() }
@@ -69,7 +69,7 @@ func (f *folder) mkdir(name string) error {
 	return f.giveToOwner(name)
 }
 
-// stat describes what has a name, links themselves and not what they lead to.
+// stat describes a name. It does not follow a link.
 func (f *folder) stat(name string) (fs.FileInfo, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (f *folder) foldersAndLinks() (found, links []string, err error) {
 	return found, links, err
 }
 
-// describe is a file that is not read, whatever it is.
+// describe describes a file without reading it.
 func (f *folder) describe(name string) file {
 	found := file{name: name, path: path.Join(f.path, name)}
 	if info, err := f.stat(name); err == nil {
@@ -182,8 +182,8 @@ func digest(raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// openFile opens a regular file, or makes one where flag says so. It is looked at before, because a link is followed and a FIFO
-// waited for otherwise, and after, because it may have been another by then. What is refused is described, too.
+// openFile opens a regular file, or creates one if flag says so. It checks the file before, because opening follows links
+// and waits for FIFOs, and after, because the file may have been replaced. It describes refused files too.
 func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) {
 	before, err := f.stat(name)
 	switch {
@@ -219,7 +219,7 @@ func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) 
 	return handle, after, nil
 }
 
-// check refuses what is no plain file of the tree's own people.
+// check refuses everything but a plain file with one name and an allowed owner.
 func (f *folder) check(name string, info fs.FileInfo) error {
 	at := path.Join(f.path, name)
 	switch {
@@ -233,7 +233,7 @@ func (f *folder) check(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// kind names what is not a regular file.
+// kind returns the name of a file type.
 func kind(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
@@ -267,7 +267,8 @@ func (f *folder) write(name string, raw []byte) error {
 	}
 }
 
-// replace puts a document in place, whatever had its name. It is written beside it first, so that nobody reads half of it.
+// replace puts a document in place and overwrites what has its name. It writes a temporary file first, so that nobody reads
+// half of it.
 func (f *folder) replace(name string, raw []byte) error {
 	if err := f.writeBeside(name, raw, (*os.File).Sync); err != nil {
 		return err
@@ -295,7 +296,7 @@ func (f *folder) writeBeside(name string, raw []byte, sync func(*os.File) error)
 	return nil
 }
 
-// writeNew writes a new file. What a crash has left under its name makes room.
+// writeNew writes a new file. It removes what a crash left under its name.
 func (f *folder) writeNew(name string, raw []byte, sync func(*os.File) error) error {
 	if err := f.remove(name); err != nil {
 		return err
@@ -317,7 +318,7 @@ func (f *folder) writeNew(name string, raw []byte, sync func(*os.File) error) er
 	return f.giveToOwner(name)
 }
 
-// remove removes a file. One that is gone is no error.
+// remove removes a file. A missing file is no error.
 func (f *folder) remove(name string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -337,7 +338,7 @@ func (f *folder) sync() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// free is a name that nothing in the folder has: the name itself, or one with a number.
+// free returns a name that is free in the folder: the name itself, or one with a number.
 func (f *folder) free(name string) (string, error) {
 	as := name
 	for n := 2; ; n++ {

@@ -20,8 +20,8 @@ const (
 	everyChannel = "*"
 )
 
-// beginning tells what lay in the channels when the bridge was added from what has come since. Times are those of the clock that
-// stamps files. One channel may be mapped later than another, and has a beginning of its own.
+// beginning tells documents that were in the channels when the bridge was added from later ones. Times are those of the
+// clock that stamps files. A channel that is mapped later has a start of its own.
 type beginning struct {
 	Added    time.Time               `json:"added"` // when the bridge was; one of another tells nothing
 	Channels map[string]channelStart `json:"channels"`
@@ -31,8 +31,8 @@ type beginning struct {
 	tree   *tree
 }
 
-// channelStart is when a channel was first looked at. A file that was last changed a good deal earlier lay there. A younger one lay there
-// if it is Recent: the names that were seen then. A clock alone could not tell: some file systems count whole seconds.
+// channelStart is when a channel was first scanned. A file that was changed well before that is history. A younger file is
+// history if Recent lists it: some file systems count whole seconds, so a clock alone cannot tell.
 type channelStart struct {
 	At     time.Time           `json:"at"`
 	Recent map[string][]string `json:"recent,omitempty"` // by channel
@@ -41,7 +41,7 @@ type channelStart struct {
 	Renames bool `json:"renames,omitempty"`
 }
 
-// lastChange is when a file was last changed, by the rule of the start.
+// lastChange returns when a file was last changed, by the rule of the start.
 func (s channelStart) lastChange(t *tree, info fs.FileInfo) time.Time {
 	if at := t.changeTime(info); s.Renames && at.After(info.ModTime()) {
 		return at
@@ -49,8 +49,8 @@ func (s channelStart) lastChange(t *tree, info fs.FileInfo) time.Time {
 	return info.ModTime()
 }
 
-// loadBeginning is the beginning of a tree, for the channels that can be listed. It is made once, and lasts: what was history or not is so
-// after a restart, too.
+// loadBeginning returns the beginning of a tree for the channels that can be listed. It is created once and survives
+// restarts.
 func loadBeginning(t *tree, before *beginning, b parley.Bridge, channels, closed []string) (*beginning, error) {
 	if len(b.Channels) == 0 {
 		channels = append(slices.Clip(channels), everyChannel)
@@ -94,7 +94,7 @@ func readBeginning(f *folder) (*beginning, error) {
 	return b.normalized(), nil
 }
 
-// normalized is a beginning as it was written, whoever has changed it since.
+// normalized repairs a beginning that somebody edited: it fills in a missing map and sorts the names.
 func (b *beginning) normalized() *beginning {
 	if b.Channels == nil {
 		b.Channels = map[string]channelStart{}
@@ -107,7 +107,7 @@ func (b *beginning) normalized() *beginning {
 	return b
 }
 
-// withoutStart are those of some channels that have no beginning yet. Where all have one together, only those lack it that were closed.
+// withoutStart returns the channels that have no start yet.
 func (b *beginning) withoutStart(channels []string) (list []string) {
 	_, every := b.Channels[everyChannel]
 	for _, c := range channels {
@@ -118,8 +118,8 @@ func (b *beginning) withoutStart(channels []string) (list []string) {
 	return list
 }
 
-// addStarts makes the beginning of channels that have none. The time is taken and kept first: a bridge that is killed while it lists
-// what is there does not take what comes meanwhile for old.
+// addStarts creates the start of channels that have none. It stores the time first, so that a bridge that is killed during
+// the listing does not take later files for history.
 func (b *beginning) addStarts(t *tree, f *folder, lacking, closed []string) error {
 	at, again, err := b.listingTime(f)
 	if err != nil {
@@ -154,8 +154,8 @@ func (b *beginning) add(channels, closed []string, s channelStart) {
 	b.Closed = slices.DeleteFunc(b.Closed, func(c string) bool { return slices.Contains(channels, c) })
 }
 
-// listingTime is the time at which the listing began, by the clock that stamps files, and whether it had begun before and was cut
-// short.
+// listingTime returns when the listing began, by the clock that stamps files, and whether an earlier listing was
+// interrupted.
 func (b *beginning) listingTime(f *folder) (at time.Time, again bool, err error) {
 	added := b.Added.Format(time.RFC3339Nano)
 	kept, err := f.read(listingFile, presenceSize)
@@ -172,8 +172,8 @@ func (b *beginning) listingTime(f *folder) (at time.Time, again bool, err error)
 	return info.ModTime(), false, nil
 }
 
-// recentNames lists the names that lie in a channel and are not so old that their time alone tells. In a listing that is made again,
-// what is not older than the first is not counted: it may have come since.
+// recentNames lists the names in a channel whose time alone does not tell whether they are history. After an interrupted
+// listing it leaves out younger files, which may have arrived since.
 func (s channelStart) recentNames(t *tree, channel string, again bool) ([]string, error) {
 	var names []string
 	err := t.inFolder("channels/"+channel, func(f *folder) error {
@@ -198,7 +198,7 @@ func (s channelStart) recentNames(t *tree, channel string, again bool) ([]string
 	return names, err
 }
 
-// isHistory says whether a document lay in its channel at the beginning, and is none of those that the bridge was asked to play again.
+// isHistory reports whether a document was in its channel at the beginning, and is older than the bridge's replay time.
 func (b *beginning) isHistory(channel string, f file, written time.Time) bool {
 	if b.replay != nil && !written.Before(*b.replay) {
 		return false

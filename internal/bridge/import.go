@@ -26,8 +26,8 @@ type document struct {
 	arrival parley.Arrival
 }
 
-// importRound takes a batch of each folder that has something new: so none of them waits for a large one. It says whether
-// anything is left.
+// importRound imports a batch from each folder with new files, so that a large folder does not delay the others. It reports
+// whether anything is left.
 func (e *engine) importRound(ctx context.Context) (more bool, err error) {
 	docs, err := e.gather(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (e *engine) importRound(ctx context.Context) (more bool, err error) {
 	return more && ctx.Err() == nil, ctx.Err()
 }
 
-// sendDocuments hands documents to the hub, some at a time, and returns those that have to wait, in their order.
+// sendDocuments sends documents to the hub in batches and returns those that must wait, in their order.
 func (e *engine) sendDocuments(ctx context.Context, docs []document) (later []document, err error) {
 	for len(docs) > 0 {
 		n := batchLength(docs)
@@ -74,7 +74,7 @@ func inOrder(a, b document) int {
 	return cmp.Or(a.item.at.Compare(b.item.at), cmp.Compare(a.item.name, b.item.name))
 }
 
-// gather reads a batch of each folder, until enough is held. Whose turn did not come has it first in the next round.
+// gather reads a batch from each folder, up to a total size. Folders that were not read come first in the next round.
 func (e *engine) gather(ctx context.Context) ([]document, error) {
 	var docs []document
 	var held int64
@@ -133,7 +133,7 @@ func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err
 	return e.dropKnown(ctx, q, docs)
 }
 
-// dropKnown leaves what the hub does not have yet.
+// dropKnown drops documents that the hub already has.
 func (e *engine) dropKnown(ctx context.Context, q *queue, docs []document) ([]document, error) {
 	var files []parley.BridgeFile
 	for _, d := range docs {
@@ -154,7 +154,7 @@ func (e *engine) dropKnown(ctx context.Context, q *queue, docs []document) ([]do
 	return left, nil
 }
 
-// readDocument reads one file. What is refused, expired, gone or not whole yet is dealt with here.
+// readDocument reads one file. It handles refused, expired, removed and unfinished files itself.
 func (e *engine) readDocument(f *folder, q *queue, i item) (document, bool) {
 	var found file
 	err := checkPlain(i.name)
@@ -205,7 +205,7 @@ func (e *engine) decodeDocument(q *queue, i item, found file) (document, bool) {
 	return document{q, i, found, a}, true
 }
 
-// mayBeUnfinished says whether a file that cannot be parsed may still be being written: by scripts that write in place.
+// mayBeUnfinished reports whether a script may still be writing a file that cannot be parsed.
 func (e *engine) mayBeUnfinished(q *queue, f file) bool {
 	before, seen := q.partial[f.name]
 	if !seen || before.size != f.size || !before.mtime.Equal(f.mtime) {
@@ -215,7 +215,7 @@ func (e *engine) mayBeUnfinished(q *queue, f file) bool {
 	return e.now().Sub(before.since) < unfinishedFor
 }
 
-// batchLength is how many of the documents go to the hub at once.
+// batchLength returns how many of the documents to send at once.
 func batchLength(docs []document) int {
 	n, held := 0, int64(0)
 	for n < len(docs) && n < batch && held < batchBytes {
@@ -225,7 +225,7 @@ func batchLength(docs []document) int {
 	return n
 }
 
-// sendBatch hands documents to the hub, does what follows from what it says, and returns those that have to wait.
+// sendBatch sends documents to the hub, applies the results, and returns those that must wait.
 func (e *engine) sendBatch(ctx context.Context, docs []document) (later []document, err error) {
 	list := make([]parley.Arrival, len(docs))
 	for i, d := range docs {
@@ -246,7 +246,8 @@ func (e *engine) sendBatch(ctx context.Context, docs []document) (later []docume
 	return later, nil
 }
 
-// applyResult does what follows from what the hub says of one document. False: it has to wait, and those of its inbox behind it.
+// applyResult applies the hub's result for one document. It returns false if the document must wait, with those behind it in
+// its inbox.
 func (e *engine) applyResult(d document, r parley.Arrived) bool {
 	switch {
 	case d.arrival.Refused != nil:
@@ -271,7 +272,7 @@ func (e *engine) applyResult(d document, r parley.Arrived) bool {
 	return true
 }
 
-// arrivedWithoutMessage is why a document is refused that a bridge has brought before, which then was killed before it could say why.
+// arrivedWithoutMessage returns the refusal of a document that arrived before a bridge was killed, which has no message.
 func arrivedWithoutMessage() *parley.Error {
 	return parley.Errorf(parley.BadInput, "it has come before, and there is no message of it").
 		Suggest("see the log of the hub, and write it again under another name")

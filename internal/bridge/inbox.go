@@ -73,7 +73,7 @@ func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 	return raw, l.tree.inMadeFolder(artifacts, func(f *folder) error { return f.replace(name, []byte(wholeText(d.Message))) })
 }
 
-// wholeText is the text of a message as a file. A file has nowhere else to say who wrote which part of what the hub says.
+// wholeText returns the full text of a message as a file. Texts of the hub name the author of each quoted part.
 func wholeText(m parley.Message) string {
 	if m.From == parley.System {
 		return quote.Wording(m.Wording())
@@ -128,8 +128,8 @@ func (l *inbox) mail(dir string) (list []mail, err error) {
 	return list, err
 }
 
-// oldest is the file that makes room. One that has not arrived yet has to first, so that nothing is lost; what can never be read
-// is passed over.
+// oldest returns the file to evict. A document that has not arrived yet must arrive first. It skips files that can never be
+// read.
 func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []mail) (file, error) {
 	dir := l.place(d)
 	for _, m := range files {
@@ -145,8 +145,7 @@ func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []mail) (f
 	return file{}, parley.Errorf(parley.Unavailable, "%s is full of files that are no messages", dir).Suggest("remove them")
 }
 
-// mustHaveArrived says whether the hub has a document. What it wrote itself it knows by the recipient's id, whatever the folder
-// is called.
+// mustHaveArrived returns an error if the hub does not have a document yet.
 func (l *inbox) mustHaveArrived(ctx context.Context, d parley.Departure, f file) error {
 	files := []parley.BridgeFile{{Path: f.path, Digest: f.digest}, {Path: path.Join(l.inboxOf(d.Recipient), f.name), Digest: f.digest}}
 	unknown, err := l.hub.Unknown(ctx, l.id, files)

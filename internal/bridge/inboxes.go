@@ -15,8 +15,8 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// inboxes is what the layouts with an inbox for each agent have in common. What lies in the inbox of an agent that the hub answers
-// for is pending mail, and consumed; what lies in that of one who lives in the tree is copied in, and stays.
+// inboxes is what the layouts with an inbox for each agent share. Files in the inbox of an agent of the hub are imported and
+// removed. Files in the inbox of an agent that lives in the tree are copied to the hub and stay.
 type inboxes struct {
 	layoutBase
 	dialect dialect.Dialect
@@ -30,7 +30,7 @@ type inboxes struct {
 	skipped map[string]bool   // folders of nobody that a line was said about
 }
 
-// inboxesIn returns the inboxes in folders of agents, and the one of everybody.
+// inboxesIn returns the inboxes in folders of agents, and the broadcast inbox.
 func (b *inboxes) inboxesIn(w bridgeView, folders []string) (list []inlet) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *inboxes) skipFolder(folder string) {
 	}
 }
 
-// folderHint is what to do about an inbox that is nobody's.
+// folderHint returns how to fix an inbox that belongs to no agent.
 func (b *inboxes) folderHint(folder string) string {
 	w := b.view
 	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(w.ofHub)), slices.Sorted(maps.Keys(w.inTree))...))
@@ -70,21 +70,21 @@ func (b *inboxes) folderHint(folder string) string {
 	return parley.DidYouMean(near, "to let it speak: parley bridge set "+b.id+" --agents "+strings.Join(append(slices.Clone(w.bridge.Agents), agent), ","))
 }
 
-// lastView is the world as of the last poll.
+// lastView returns the hub's state as of the last poll.
 func (b *inboxes) lastView() bridgeView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.view
 }
 
-// folderOf is the name of an agent's folder.
+// folderOf returns the name of an agent's folder.
 func (b *inboxes) folderOf(agent string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return cmp.Or(b.folders[agent], dialect.Native(b.dialect, agent))
 }
 
-// knows says whether an agent is the hub's own or lives in the tree.
+// knows reports whether an agent is one of the hub or lives in the tree.
 func (w bridgeView) knows(agent string) bool { return w.ofHub[agent] || w.inTree[agent] }
 
 // complete makes mail of a document. What scripts write to each other is theirs: it is told, whenever it expires, and nobody is woken.
@@ -107,7 +107,7 @@ func (b *inboxes) place(d parley.Departure) string {
 	return b.inboxOf(b.folderOf(d.Recipient))
 }
 
-// withFolderNames is a departure with the names that the tree has for those whose ids do not tell them.
+// withFolderNames returns a departure that names agents as their folders do.
 func (b *inboxes) withFolderNames(d parley.Departure) parley.Departure {
 	for _, id := range []*string{&d.Recipient, &d.Message.From, &d.Message.To} {
 		if *id != parley.All && dialect.Native(b.dialect, *id) == *id {

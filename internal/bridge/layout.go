@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// layout is what is particular to one kind of tree. The engine reads and writes; the layout says where, and what else has to be
-// done. All three parts are called from goroutines of their own, incoming and mirrored from one, outgoing from another.
+// layout is what is specific to one kind of tree. The engine reads and writes; the layout says where, and what else must be
+// done. One goroutine calls incoming and mirrored, another calls outgoing.
 type layout interface {
 	incoming
 	outgoing
@@ -54,7 +54,7 @@ type mirrored interface {
 	logFile() string
 }
 
-// layoutBase is what a layout works with.
+// layoutBase is what every layout works with.
 type layoutBase struct {
 	tree *tree
 	hub  parley.BridgeHub
@@ -68,7 +68,7 @@ type layoutBase struct {
 	evicted func(ctx context.Context, path string) error
 }
 
-// bridgeView is what the hub knows, as of the last poll.
+// bridgeView is what the hub knows of the bridge and its agents, as of the last poll.
 type bridgeView struct {
 	bridge parley.Bridge
 	who    []parley.Presence

@@ -12,7 +12,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// treeLock is a tree's lock as one process has it. The directory is locked besides the file: who removes the file lets nobody in by it.
+// treeLock is the lock of a tree that this process holds. The directory is locked besides the file, so that removing the
+// file lets no second bridge in.
 type treeLock struct {
 	file *os.File
 	root *os.File // the directory itself; nil where that cannot be locked
@@ -24,7 +25,7 @@ type treeLock struct {
 // errLockLost says that the lock of a tree was removed or replaced, so that another bridge may be at the tree.
 var errLockLost = errors.New(ownFolder + "/lock was removed or replaced while the bridge ran: another hub may be at the tree")
 
-// lock takes the lock of a tree. E002, naming who has it, if another bridge is at it.
+// lock takes the lock of a tree. E002, with the name of the holder, if another bridge has it.
 func lock(t *tree, b parley.Bridge) (*treeLock, error) {
 	root, err := lockRoot(t)
 	if err != nil {
@@ -77,7 +78,7 @@ func closeRoot(root *os.File) {
 	}
 }
 
-// errTaken says who has the lock of a tree, as far as that is known.
+// errTaken returns the error that names the holder of the lock, as far as it is known.
 func errTaken(who []byte) error {
 	name := oneLine(string(who))
 	if name == "" {
@@ -87,7 +88,7 @@ func errTaken(who []byte) error {
 		Suggest("end it first: parley bridge pause with its id, at its hub, or Ctrl-C where it is run; one bridge at a time may be at a tree")
 }
 
-// checkFile returns errLockLost if the lock file of the tree is not the one that this process holds.
+// checkFile returns errLockLost if the lock file is not the one that this process holds.
 func (h *treeLock) checkFile(t *tree) error {
 	mine, err := h.file.Stat()
 	if err != nil {
@@ -114,8 +115,8 @@ func signLock(handle *os.File, t *tree, b parley.Bridge) (*treeLock, error) {
 	return &treeLock{file: handle, ahead: ahead, lockless: lockless}, err
 }
 
-// writeHolder writes into the lock who has it, which also shows what time it is where the files are. On a full disk neither is known: that
-// keeps nobody from taking what it is full of.
+// writeHolder writes the name of the holder into the lock and returns how far the clock that stamps files is ahead. On a
+// full disk it does neither, so that a full disk does not stop the import.
 func writeHolder(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration, err error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -22,7 +22,7 @@ func (f *folder) appendLine(name, line string) error {
 	return f.rotate(file{name: name, path: path.Join(f.path, name)})
 }
 
-// rotate puts a log away that has grown large, and with it goes the one before it.
+// rotate moves a log that has grown large to its old name, and replaces the log before it.
 func (f *folder) rotate(log file) error {
 	return f.tree.inMadeFolder(ownFolder, func(to *folder) error {
 		as := log.name + ".1"

@@ -6,8 +6,8 @@ import (
 	"path"
 )
 
-// copyMode gives a folder that was made the rights of the one it is in, so that those who share the tree can work with it. In what is
-// Parley's own nobody else writes. Some file servers know no rights.
+// copyMode gives a new folder the mode of its parent, so that the users of the tree can work with it. Only Parley writes
+// into its own folder. Some file servers have no modes.
 func (f *folder) copyMode(name string) {
 	mode := f.mode()
 	if path.Join(f.path, name) == ownFolder {
@@ -30,7 +30,7 @@ func (f *folder) mode() fs.FileMode {
 // readableMode are the rights of a file that all may read who reach the folder.
 func (f *folder) readableMode() fs.FileMode { return 0o600 | (f.mode()&0o011)<<2 }
 
-// giveToOwner gives what the superuser has made to whom the tree belongs, whose scripts work with it.
+// giveToOwner gives what the superuser created to the owner of the tree.
 func (f *folder) giveToOwner(name string) error {
 	if os.Geteuid() != 0 || f.tree.owners[0] == 0 {
 		return nil

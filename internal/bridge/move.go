@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkUnchanged says errReplaced if a name does not mean the file that was found.
+// checkUnchanged returns errReplaced if a name no longer means the file that was found.
 func (f *folder) checkUnchanged(name string, found file) error {
 	now, err := f.stat(name)
 	if err != nil || found.info == nil {
@@ -19,7 +19,7 @@ func (f *folder) checkUnchanged(name string, found file) error {
 	return nil
 }
 
-// rename moves a file into another folder. Both are held open: no link can come in between.
+// rename moves a file into another folder. Both folders are open, so no link can come in between.
 func (f *folder) rename(name string, to *folder, as string) error {
 	if err := errors.Join(checkName(name), checkName(as)); err != nil {
 		return err

@@ -12,17 +12,17 @@ const (
 	timeFormat  = "2006-01-02T15:04:05.000Z"
 )
 
-// isPlain says whether a name can be shown and kept as it is.
+// isPlain reports whether a name can be shown and stored as it is.
 func isPlain(name string) bool {
 	return len(name) <= longestName && utf8.ValidString(name) && !strings.ContainsFunc(name, hidden)
 }
 
-// hidden holds for what would change how a line looks.
+// hidden reports whether a character would change how a line looks.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// shownAs is a character as it stands in a line: what would change how the line looks is a space.
+// shownAs returns a character as a line shows it: a space for a hidden one.
 func shownAs(r rune) rune {
 	if hidden(r) {
 		return ' '
@@ -37,7 +37,7 @@ func checkPlain(name string) error {
 	return nil
 }
 
-// safeName is a name under which a refused file is kept.
+// safeName returns a name under which a refused file is kept.
 func safeName(name string) string {
 	if isPlain(name) {
 		return name

@@ -18,8 +18,8 @@ const (
 	presenceEvery = 15 * time.Second
 )
 
-// presence keeps the presence files of a tree (S0), both ways: of agents that live there scripts write them, of the hub's the
-// bridge.
+// presence mirrors presence files both ways. Scripts write those of agents that live in the tree, the bridge those of the
+// hub's agents.
 type presence struct {
 	layoutBase
 	written    map[string]writtenSignal // by agent
@@ -39,13 +39,13 @@ type signal struct {
 	Channel   string          `json:"channel"`
 }
 
-// writtenSignal is what a file says that the bridge wrote.
+// writtenSignal is what a presence file of the bridge says.
 type writtenSignal struct {
 	signal
 	at time.Time
 }
 
-// reportPresence tells the hub which of the agents that live in the tree are there.
+// reportPresence reports to the hub which agents of the tree are present.
 func (p *presence) reportPresence(ctx context.Context, w bridgeView) error {
 	var beats []parley.Beat
 	err := p.tree.inFolder(presenceDir, func(f *folder) error {
@@ -69,8 +69,8 @@ func (p *presence) reportPresence(ctx context.Context, w bridgeView) error {
 	return nil
 }
 
-// writePresence writes the files of the hub's own agents: what has changed, and all of them now and then, for those who look at how old
-// they are.
+// writePresence writes the presence files of the hub's agents: those that changed, and all of them now and then, so that
+// they stay fresh.
 func (p *presence) writePresence(w bridgeView) error {
 	p.places.keepOnly(w.ofHub)
 	there := map[string]bool{}
@@ -91,7 +91,7 @@ func (p *presence) writePresence(w bridgeView) error {
 	return p.writeFiles(all)
 }
 
-// writeOffline says of all that they are gone.
+// writeOffline writes that all agents of the hub are offline.
 func (p *presence) writeOffline(w bridgeView) error {
 	var all []signal
 	for id, last := range p.written {
@@ -132,14 +132,14 @@ func (p *presence) writeFiles(all []signal) error {
 	})
 }
 
-// setClock sees what time it is where the files are, by one that was written just now: clocks drift, and are put right.
+// setClock measures the clock that stamps files with a file that was just written.
 func (p *presence) setClock(f *folder, name string, now time.Time) {
 	if info, err := f.stat(name); err == nil {
 		p.ahead = info.ModTime().Sub(now)
 	}
 }
 
-// isCurrent says whether an agent's file is still good.
+// isCurrent reports whether an agent's presence file is still current.
 func (p *presence) isCurrent(s signal) bool {
 	last, ok := p.written[s.Agent]
 	return ok && last.signal == s && (s.State == parley.Offline || p.now().Sub(last.at) < presenceEvery)

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// heartbeat is what is known of the presence file of a script.
+// heartbeat is what the bridge knows of the presence file of a script.
 type heartbeat struct {
 	digest  string // of what it said when it was last told to the hub
 	mtime   time.Time
@@ -26,8 +26,8 @@ type watcherProcess struct {
 	untraced bool      // the file was renewed after that: its processes are not on this machine
 }
 
-// gone reports whether the process that a file names is dead. On a file server only one that was seen here before counts: the others may
-// be on another machine. A file that somebody renews though its process is dead says nothing by it.
+// gone reports whether the process that a file names is dead. On a file server only a process that was seen here counts,
+// because others may be on another machine. A file that is renewed although its process is dead names a process elsewhere.
 func (w *watcherProcess) gone(pid int, mtime time.Time, remote bool) bool {
 	switch {
 	case pid <= 0:
@@ -45,7 +45,7 @@ func (w *watcherProcess) gone(pid int, mtime time.Time, remote bool) bool {
 	return !w.untraced
 }
 
-// presenceFile is a presence file as a script has written it. Scripts write what they have at hand: only what can be read counts.
+// presenceFile is a presence file of a script. Fields that cannot be read do not count.
 type presenceFile struct {
 	state    parley.State
 	substate parley.Substate
@@ -54,7 +54,7 @@ type presenceFile struct {
 	interval int64 // in seconds; none: it does not say
 }
 
-// parsePresence reads a presence file. It reports false for what is no JSON object.
+// parsePresence parses a presence file. It reports false if the file is no JSON object.
 func parsePresence(raw []byte) (s presenceFile, ok bool) {
 	var said map[string]any
 	if json.Unmarshal(dialect.WithoutMark(raw), &said) != nil || said == nil {
@@ -72,7 +72,7 @@ func parsePresence(raw []byte) (s presenceFile, ok bool) {
 	return s, true
 }
 
-// parseTime is a time as text, or as a number of seconds or milliseconds; none if it cannot be read.
+// parseTime parses a time as text or as a number of seconds or milliseconds; zero if it cannot.
 func parseTime(value any) (at time.Time) {
 	const millisFrom = 1e11 // seconds until the year 5138
 	switch value := value.(type) {
@@ -89,7 +89,7 @@ func parseTime(value any) (at time.Time) {
 	return at
 }
 
-// parseSeconds is a length as a number of seconds, or as text like 90s; 0 if it cannot be read.
+// parseSeconds parses a duration as a number of seconds or as text like 90s; 0 if it cannot.
 func parseSeconds(value any) int64 {
 	switch value := value.(type) {
 	case float64:
@@ -102,7 +102,7 @@ func parseSeconds(value any) int64 {
 	}
 }
 
-// newBeat is what is new of an agent: it has written its file, or has not for too long, or its process is dead.
+// newBeat returns the beat of an agent if something changed: its file was written or is too old, or its process is dead.
 func (p *presence) newBeat(f *folder, id string) (parley.Beat, bool) {
 	found, err := f.read(id+".json", presenceSize)
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *presence) newBeat(f *folder, id string) (parley.Beat, bool) {
 	return b, true
 }
 
-// beatTime is when a sign was given: as its file says, but not after the file was written.
+// beatTime returns the time that the file gives, but not later than the file was written.
 func (s presenceFile) beatTime(written time.Time) time.Time {
 	if s.at.IsZero() || s.at.After(written) {
 		return written
@@ -180,7 +180,7 @@ type unfinished struct {
 	since time.Time
 }
 
-// warnOnce writes a line about the presence file of an agent, unless it was the last one and the file is still the same.
+// warnOnce logs a problem of a presence file, unless it was the last one logged and the file is unchanged.
 func (p *presence) warnOnce(id string, of mark, format string, args ...any) {
 	if p.warned[id] == of {
 		return

@@ -22,7 +22,7 @@ const (
 	unfinishedFor = 5 * time.Second // for how long a file that cannot be parsed must be the same
 )
 
-// queue is an inlet with what is known of its files. Of a folder with very many only the names are held.
+// queue is an inlet with what is known of its files. Of a large folder it keeps only the names.
 type queue struct {
 	inlet
 	listAgain  bool                         // it is to be listed again
@@ -78,7 +78,7 @@ func markOf(name string, size int64, mtime time.Time) mark {
 	return mark(sum[:16])
 }
 
-// markDone remembers that a file was dealt with.
+// markDone notes that a file needs nothing more.
 func (q *queue) markDone(f file) {
 	q.known[q.markOf(f.name, f.size, f.mtime)] = struct{}{}
 	delete(q.partial, f.name)
@@ -95,14 +95,14 @@ func (q *queue) unreportedRefusal(f file) *parley.Error {
 	return d.why
 }
 
-// noteRefused remembers how a file was that was refused.
+// noteRefused notes the state of a refused file.
 func (q *queue) noteRefused(f file) {
 	if q.fixed {
 		q.refused[f.name] = markOf(f.name, f.size, f.mtime)
 	}
 }
 
-// wasReplaced says whether a file was refused and is another now.
+// wasReplaced reports whether a refused file is a different one now.
 func (q *queue) wasReplaced(f *folder, name string) bool {
 	was, refused := q.refused[name]
 	if !refused {
@@ -153,7 +153,7 @@ func (q *queue) list(f *folder) error {
 	return err
 }
 
-// remembers says whether something is known of a file that is forgotten once it is gone.
+// remembers reports whether the queue has notes on a file that it must drop once the file is removed.
 func (q *queue) remembers(name string) bool {
 	_, partial := q.partial[name]
 	_, refused := q.refused[name]
@@ -172,7 +172,7 @@ func (q *queue) markAt(f *folder, name string) (mark, error) {
 	return q.markOf(name, info.Size(), info.ModTime()), nil
 }
 
-// candidate says whether a file may be a document by its name. What is being written has another.
+// candidate reports whether a file may be a document by its name. A file that is being written has another name.
 func candidate(name string) bool {
 	return strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".")
 }
@@ -249,7 +249,7 @@ func (e *engine) timestamp(f *folder, name string, limit int64) time.Time {
 	return a.At
 }
 
-// markForListing has queues listed again: those of folders in which something has changed, or all.
+// markForListing makes the queues of changed folders, or all, list their files again.
 func (e *engine) markForListing(changed map[string]bool, everywhere bool) {
 	for at, q := range e.queues {
 		if everywhere || changed[at] {

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// refuseDocument deals with a file that is refused for good. Where its sender may be told, it is a document on its way to the hub, which tells
-// the sender, once; the file is refused as soon as the hub knows. Otherwise only the log has it.
+// refuseDocument refuses a document for good. If its sender can be told, it returns the document for the hub, which tells
+// the sender once. Otherwise only the log says so.
 func (e *engine) refuseDocument(q *queue, i item, f file, why *parley.Error) (document, bool) {
 	a, known := e.peekSender(q, f)
 	why = e.withIssues(f, a.Name, why)
@@ -21,7 +21,7 @@ func (e *engine) refuseDocument(q *queue, i item, f file, why *parley.Error) (do
 	return document{q, i, f, a}, true
 }
 
-// withIssues is a refusal with the issues that the format of inboxes has logged for every document that is no valid message.
+// withIssues adds the validation issues that the Routing Protocol logs for every invalid message.
 func (e *engine) withIssues(f file, id string, why *parley.Error) *parley.Error {
 	if e.dialect != dialect.Routing || f.raw == nil && f.head == nil {
 		return why
@@ -38,8 +38,7 @@ func (e *engine) withIssues(f file, id string, why *parley.Error) *parley.Error 
 // discarded is what becomes of a message that is not valid, in the words of the format.
 const discarded = "Message discarded, logged to error.log"
 
-// peekSender reads who has written a file that is no valid document, and under which id. It reports false where the sender cannot be
-// read, may not speak through the bridge, or has not written to the hub.
+// peekSender reads the sender and the id of an invalid document. It reports false if there is no sender to tell.
 func (e *engine) peekSender(q *queue, f file) (a parley.Arrival, known bool) {
 	text := f.raw
 	if text == nil {

@@ -29,8 +29,8 @@ type reason struct {
 	*parley.Issues
 }
 
-// refuseFile deals with a file that is refused for good: a reason is kept, once, with the file itself where the hub consumes the
-// folder, else with a copy.
+// refuseFile refuses a file for good: it keeps the reason, once, with the file itself if the hub consumes the folder, else
+// with a copy.
 func (e *engine) refuseFile(q *queue, f file, why *parley.Error) {
 	switch err := e.keepRefused(q, f, why); {
 	case err == nil:
@@ -60,7 +60,7 @@ func (e *engine) keepRefused(q *queue, f file, why *parley.Error) error {
 	})
 }
 
-// identify tells files apart that were not read.
+// identify returns a digest that identifies a file that was not read.
 func (e *engine) identify(f file) string {
 	text := f.path
 	_ = e.tree.inFolder(path.Dir(f.path), func(in *folder) error { // a name that cannot be used stands for itself
@@ -95,7 +95,7 @@ func keptAs(to *folder, f file, moved bool) (as string, known bool, err error) {
 	}
 }
 
-// explains says whether a file is the reason why another was refused.
+// explains reports whether a file is the reason for the refusal of another.
 func (f file) explains(refused file) bool {
 	var r reason
 	return json.Unmarshal(f.raw, &r) == nil && r.Path == asText(refused.path) && r.Digest == refused.digest

@@ -10,7 +10,7 @@ import (
 // errTreeMoved says that what is at the path of a tree is not what was opened there.
 var errTreeMoved = errors.New("the directory of the tree is gone, or another one has its place")
 
-// checkInPlace says whether the tree is still the one that is found by its path. Whoever holds it open would not see otherwise that it
+// checkInPlace returns errTreeMoved if the path of the tree no longer leads to it: an open directory does not show that it
 // was renamed, removed or unmounted.
 func (t *tree) checkInPlace() error {
 	now, err := os.Stat(t.dir)
@@ -27,7 +27,7 @@ func (t *tree) checkInPlace() error {
 	return nil
 }
 
-// openNext opens a tree, or what has taken the place of one that has gone, or that was reached by an earlier process.
+// openNext opens a tree, or the one that replaced it.
 func openNext(dir string, gone *tree, reached bool) (*tree, error) {
 	t, err := openTree(dir)
 	switch {
@@ -42,8 +42,8 @@ func openNext(dir string, gone *tree, reached bool) (*tree, error) {
 	return t, nil
 }
 
-// mayFollow says whether a tree may take the place of one that has gone, or was reached before. A mount point without its file
-// system has another device and nothing of Parley's: what is written there would be lost, and what is missing there taken for read.
+// mayFollow reports whether a tree may replace an earlier one. An empty mount point has another device and no folder of
+// Parley: files written there would be lost, and missing files would count as read.
 func (t *tree) mayFollow(gone *tree, reached bool) bool {
 	if gone == nil && !reached || gone != nil && device(t) == device(gone) {
 		return true

@@ -22,7 +22,7 @@ type runLog struct {
 	progress runProgress
 }
 
-// runProgress is how far the runs were looked through.
+// runProgress is how far the event log was read.
 type runProgress struct {
 	Added time.Time `json:"added"` // when the bridge was; the order of another one, of another hub perhaps, tells nothing
 	UpTo  int64     `json:"up_to"` // in the hub's order; 0: not known yet

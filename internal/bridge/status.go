@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// status is how a bridge gets on.
+// status is the state of a bridge.
 type status struct {
 	imported, exported, rejected, evicted atomic.Int64
 	firstLookDone                         atomic.Bool // the first look has found the folders, and what in them is history
@@ -29,7 +29,7 @@ type status struct {
 	lastCounts [2]int64          // and what it said
 }
 
-// trouble notes why something does not get on, or that it does, and says which. The end of the bridge is no trouble.
+// trouble records or clears a problem of one part and reports whether there is one. The end of the bridge is none.
 func (s *status) trouble(of string, err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return true
@@ -47,7 +47,7 @@ func (s *status) trouble(of string, err error) bool {
 	return true
 }
 
-// noteLook notes that the tree was looked at just now.
+// noteLook records a scan of the tree.
 func (s *status) noteLook(waiting int64) parley.BridgeStatus {
 	s.mu.Lock()
 	s.scanned, s.waiting = time.Now(), waiting
@@ -69,7 +69,7 @@ func (s *status) view() parley.BridgeStatus {
 	return v
 }
 
-// firstTroubles is what to show of many troubles.
+// firstTroubles returns the first problems as one text.
 func (s *status) firstTroubles() string {
 	const shown = 3
 	of := slices.Sorted(maps.Keys(s.troubles))
@@ -84,7 +84,7 @@ func (s *status) firstTroubles() string {
 	return text
 }
 
-// progressDue says, about once a second, that it is time for a line on a long import. What waits for long is told of once.
+// progressDue reports, about once a second, whether to log the progress of a long import.
 func (s *status) progressDue(now time.Time, imported, waiting int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *status) progressDue(now time.Time, imported, waiting int64) bool {
 	return true
 }
 
-// progress tells of an import that takes long.
+// progress logs the progress of a long import.
 func (e *engine) progress() {
 	waiting := e.pendingFiles()
 	if waiting == 0 {

@@ -15,10 +15,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ownFolder is the folder of everything that is Parley's own.
+// ownFolder is the folder of Parley's own files.
 const ownFolder = ".parley"
 
-// tree is a directory tree as the bridge touches it: nothing outside of its root, and nothing through a link.
+// tree is a directory tree. It never reaches outside of its root and never follows a link.
 type tree struct {
 	root      *os.Root
 	owners    []uint32     // whose files are read: the root's owner, the process's, and the superuser
@@ -71,8 +71,8 @@ func (t *tree) close() error { return t.root.Close() }
 // no directory. Whoever opens it closes it.
 func (t *tree) open(dir string) (*folder, error) { return t.walk(dir, (*folder).enter) }
 
-// make opens a folder, and makes what is missing of it. Whatever is written begins with it: errLockLost once the tree is not this
-// bridge's any more.
+// make opens a folder and creates what is missing of it. Every write begins with it. errLockLost if another bridge may have
+// the tree.
 func (t *tree) make(dir string) (*folder, error) {
 	if t.checkLock != nil {
 		if err := t.checkLock(); err != nil {
@@ -143,8 +143,7 @@ func (t *tree) read(at string, limit int64) (found file, err error) {
 	return found, err
 }
 
-// move moves a file into another folder, which is made where it is missing. Nothing that is there is overwritten: what has the
-// same name gets another.
+// move moves a file into another folder, which it creates if it is missing. If the name is taken, the file gets another.
 func (t *tree) move(f file, dir string) error {
 	return t.inMadeFolder(dir, func(to *folder) error {
 		as, err := to.free(f.name)
@@ -155,8 +154,7 @@ func (t *tree) move(f file, dir string) error {
 	})
 }
 
-// carry moves a file to a name that is free, if it is still the one that was found. errReplaced if not: what has its place by now
-// keeps it.
+// carry moves a file to a free name, unless it was replaced: then it returns errReplaced and the replacement stays.
 func (t *tree) carry(f file, to *folder, as string) error {
 	return t.inFolder(path.Dir(f.path), func(from *folder) error {
 		err := from.checkUnchanged(f.name, f)
@@ -176,8 +174,7 @@ func (t *tree) carry(f file, to *folder, as string) error {
 	})
 }
 
-// consume deletes a file, if it is still the one that was found. It is moved first, because only then nobody puts another in its
-// place.
+// consume deletes a file, unless it was replaced. It moves the file first, so that nobody can replace it in between.
 func (t *tree) consume(f file) error {
 	t.deleting.Lock()
 	defer t.deleting.Unlock()
@@ -195,7 +192,7 @@ func (t *tree) consume(f file) error {
 // consumed is the name of a file that is about to be deleted.
 const consumed = "consumed"
 
-// isOwner says whether files of an owner are read.
+// isOwner reports whether files of an owner are read.
 func (t *tree) isOwner(info fs.FileInfo) bool {
 	return slices.Contains(t.owners, info.Sys().(*syscall.Stat_t).Uid)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// changeSet collects where something has changed.
+// changeSet collects the folders that have changed.
 type changeSet struct {
 	signal chan struct{}
 
@@ -48,8 +48,7 @@ func (w *changeSet) take() (changed map[string]bool, everywhere bool) {
 	return changed, everywhere
 }
 
-// watcher makes a look earlier than the next poll would be. It loses events, sees none on some file systems, and may not be had
-// at all: polling does without.
+// watcher wakes the poller early. It may lose events or not work at all on some file systems; polling does not need it.
 type watcher struct {
 	events   *fsnotify.Watcher
 	wake     *changeSet
@@ -92,8 +91,7 @@ func (w *watcher) run(ctx context.Context, root string) {
 	}
 }
 
-// onEvent wakes the poller for a document that has come or changed, and for a folder that has come. What goes is looked at with the
-// next poll.
+// onEvent wakes the poller for a new or changed document and for a new folder. Removals wait for the next poll.
 func (w *watcher) onEvent(root string, event fsnotify.Event) {
 	if !event.Has(fsnotify.Create) && !event.Has(fsnotify.Write) {
 		return
@@ -109,8 +107,8 @@ func (w *watcher) onEvent(root string, event fsnotify.Event) {
 	}
 }
 
-// follow watches these folders, those that they are in, and no others. Each is watched before what is in it is looked for, and
-// again at each poll: it may have been removed and made anew.
+// follow watches these folders and their parents, and no others. It adds each again at every poll, because a folder may have
+// been removed and created again.
 func (w *watcher) follow(root string, folders []string) {
 	if w.events == nil {
 		return

@@ -332,7 +332,7 @@ func checkQueueAgent(u *unit.Unit, b parley.Bridge) error {
 	return err
 }
 
-// mappedChannel returns the id of the channel of a document. It creates a missing channel. E002 if the bridge does not map
+// mappedChannel returns the id of the channel of a document. It creates a missing channel. E001 if the bridge does not map
 // it.
 func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 	if !b.Maps(name) {
