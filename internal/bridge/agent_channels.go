@@ -17,14 +17,14 @@ type agentChannels struct {
 	last map[string]string // by agent: the channel in which it has last written, or was written to
 }
 
-// note notes an event.
+// note records that an agent wrote in a channel or was written to.
 func (h *agentChannels) note(agent, channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last[agent] = channel
 }
 
-// keepOnly forgets all but some: documents are written to whoever there may be.
+// keepOnly forgets all agents that are not in the set.
 func (h *agentChannels) keepOnly(agents map[string]bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

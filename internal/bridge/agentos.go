@@ -114,7 +114,7 @@ func (a *agentOS) allChannels() ([]string, error) {
 	return names, nil
 }
 
-// skipFolder says, once, that a directory cannot be a channel. One that is hidden is not meant as one.
+// skipFolder reports whether a directory cannot be a channel, and logs that once. It does not log hidden directories.
 func (a *agentOS) skipFolder(name string) bool {
 	if parley.CheckKnownChannelName(name) == nil {
 		return false
@@ -138,7 +138,7 @@ func (a *agentOS) skipLink(name string) {
 	}
 }
 
-// complete says in which channel a document is, and whether it is history.
+// complete sets the channel of a document and whether it is history.
 func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
 	if arrival.Channel != "" && arrival.Channel != in.channel {
 		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+": the directory counts, which is "+in.channel)

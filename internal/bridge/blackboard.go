@@ -52,7 +52,8 @@ func (l *blackboard) inlets(w bridgeView) ([]inlet, error) {
 	return append([]inlet{queue}, l.inboxesIn(w, folders)...), nil
 }
 
-// complete makes what is in the queue a request for nobody, unless it names somebody else than whom these are for.
+// complete turns a document in the queue into a request for the queue agent, unless it names another agent that the hub
+// knows.
 func (l *blackboard) complete(in inlet, f file, a *parley.Arrival) error {
 	if !in.queue {
 		return l.inboxes.complete(in, f, a)
@@ -62,7 +63,7 @@ func (l *blackboard) complete(in inlet, f file, a *parley.Arrival) error {
 	return nil
 }
 
-// settle moves what was taken to processed/. What came too late is told of.
+// settle moves an imported file to processed/ and logs an expired one.
 func (l *blackboard) settle(in inlet, f file, o outcome) error {
 	if o == refused {
 		return nil

@@ -105,7 +105,7 @@ func (o Options) join(ctx context.Context, b parley.Bridge, t *tree) error {
 	return e.run(ctx)
 }
 
-// run starts both directions and ends them together.
+// run runs both directions and stops them together.
 func (e *engine) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

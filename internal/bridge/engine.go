@@ -179,7 +179,7 @@ func (e *engine) lookAround(ctx context.Context, watching *watcher) error {
 	return nil
 }
 
-// refresh asks the hub how things are. It ends a bridge that is removed or paused.
+// refresh loads the bridge and the agents from the hub. errEnded if the bridge is removed or paused.
 func (e *engine) refresh(ctx context.Context) error {
 	view, err := e.hub.Bridge(ctx, e.id)
 	another := !view.CreatedAt.Equal(e.view.bridge.CreatedAt) // it was removed, and its id is in use again

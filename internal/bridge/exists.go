@@ -17,7 +17,7 @@ func (t *tree) folders(dir string) (names []string, err error) {
 	return names, err
 }
 
-// has says whether a folder is there and holds something with a name.
+// has reports whether a folder exists and holds a name.
 func (t *tree) has(dir, name string) (there bool, err error) {
 	err = t.inFolder(dir, func(f *folder) error {
 		there, err = f.has(name)
@@ -29,7 +29,7 @@ func (t *tree) has(dir, name string) (there bool, err error) {
 	return there, err
 }
 
-// has says whether something in the folder has a name.
+// has reports whether the folder holds a name.
 func (f *folder) has(name string) (bool, error) {
 	_, err := f.stat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -130,7 +130,7 @@ func (s retries) tooEarly(id string, now time.Time) bool {
 	return ok && now.Before(r.at)
 }
 
-// keepOnly forgets all but what is still to depart.
+// keepOnly forgets the departures that are not in the list.
 func (s retries) keepOnly(list []parley.Departure) {
 	maps.DeleteFunc(s, func(id string, _ retry) bool {
 		return !slices.ContainsFunc(list, func(d parley.Departure) bool { return d.ID == id })
@@ -145,7 +145,7 @@ func (s retries) delay(id string, now time.Time) {
 	s[id] = r
 }
 
-// write writes one departure. An error is something that may go away.
+// write writes one departure. It returns an error only for a failure that a retry may fix.
 func (e *engine) write(ctx context.Context, d parley.Departure) (parley.DepartureReport, error) {
 	raw, err := e.layout.encode(d)
 	if err == nil {

@@ -251,8 +251,7 @@ func kind(info fs.FileInfo) string {
 	}
 }
 
-// write puts a document in place under a name that nothing has yet. Where the same document is, it was written before; a
-// conflict if another is.
+// write writes a document under a new name. If the same document exists, it was written before; another one is a conflict.
 func (f *folder) write(name string, raw []byte) error {
 	there, err := f.read(name, int64(len(raw)))
 	switch {
@@ -276,7 +275,7 @@ func (f *folder) replace(name string, raw []byte) error {
 	return f.sync()
 }
 
-// refresh is replace, for what need not last.
+// refresh replaces a file that need not survive a crash.
 func (f *folder) refresh(name string, raw []byte) error {
 	return f.writeBeside(name, raw, func(*os.File) error { return nil })
 }

@@ -291,7 +291,7 @@ func (e *engine) putBack(docs []document) {
 	}
 }
 
-// settle has the layout deal with a file that needs nothing more from the hub. What fails is done at a later poll.
+// settle lets the layout handle a file that needs nothing more from the hub. A later poll retries what fails.
 func (e *engine) settle(q *queue, f file, o outcome) {
 	err := e.layout.settle(q.inlet, f, o)
 	switch {

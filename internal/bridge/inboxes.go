@@ -50,7 +50,7 @@ func (b *inboxes) inboxesIn(w bridgeView, folders []string) (list []inlet) {
 	return list
 }
 
-// skipFolder says once that an inbox is nobody's.
+// skipFolder logs once that an inbox belongs to no agent.
 func (b *inboxes) skipFolder(folder string) {
 	there, err := b.tree.has(path.Dir(b.inboxOf(folder)), path.Base(b.inboxOf(folder)))
 	if there && err == nil && !b.skipped[folder] {
@@ -87,7 +87,7 @@ func (b *inboxes) folderOf(agent string) string {
 // knows reports whether an agent is one of the hub or lives in the tree.
 func (w bridgeView) knows(agent string) bool { return w.ofHub[agent] || w.inTree[agent] }
 
-// complete makes mail of a document. What scripts write to each other is theirs: it is told, whenever it expires, and nobody is woken.
+// complete sets the recipient of a document. Mail between scripts of the tree is history: it never expires and wakes nobody.
 func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
 	if a.To == "" {
 		a.To = in.agent
@@ -130,7 +130,7 @@ func (b *inboxes) taken(d parley.Departure) (bool, error) {
 	return !there && err == nil, err
 }
 
-// consumed takes a file out of the inbox, unless it is another by now: that one has yet to arrive, at a later poll.
+// consumed removes a file from the inbox, unless it was replaced. The replacement arrives at a later poll.
 func (b *inboxes) consumed(in inlet, f file, take func() error) error {
 	if !in.consume {
 		return nil

@@ -40,7 +40,7 @@ func (f *folder) rename(name string, to *folder, as string) error {
 	return nil
 }
 
-// putBack returns a file that was moved by mistake, unless its name is in use again.
+// putBack returns a file that was moved by mistake, unless its name is taken again.
 func (f *folder) putBack(name string, to *folder, as string) error {
 	if taken, err := to.has(as); taken || err != nil {
 		return err

@@ -28,7 +28,7 @@ type runProgress struct {
 	UpTo  int64     `json:"up_to"` // in the hub's order; 0: not known yet
 }
 
-// write writes what has failed since the last look in channels that are there. A crash may write a line twice, and loses none.
+// write logs the runs that failed since the last poll. A crash may repeat a line but loses none.
 func (r *runLog) write(ctx context.Context, b parley.Bridge, channels []string) error {
 	if err := r.load(b); err != nil {
 		return err

@@ -31,7 +31,8 @@ func readAgentOS(doc object) contents {
 	return v
 }
 
-// canonicalAgentOSType is what S0's types are here. All others, incident too, are words of the sender's own: they wake, and end nothing.
+// canonicalAgentOSType returns the canonical type of a type in the Multi-Agent OS format. Other types, incident too, are the
+// sender's own: they wake, and end nothing.
 func canonicalAgentOSType(t parley.Type) parley.Type {
 	switch t {
 	case taskAssign:
@@ -43,7 +44,7 @@ func canonicalAgentOSType(t parley.Type) parley.Type {
 	}
 }
 
-// agentOSType is the type that a departure has in S0.
+// agentOSType returns the type of a departure in the Multi-Agent OS format.
 func agentOSType(out parley.Departure) parley.Type {
 	t := out.Message.Type
 	switch kindOf(out) {

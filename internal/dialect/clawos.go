@@ -48,7 +48,7 @@ func expiry(at time.Time, ttl json.RawMessage) *time.Time {
 	return &over
 }
 
-// clawOSText is the text of a message, wherever its type has it.
+// clawOSText returns the text of a message from the field that its type uses.
 func clawOSText(word string, payload object) string {
 	switch word {
 	case "request":
@@ -60,7 +60,7 @@ func clawOSText(word string, payload object) string {
 	}
 }
 
-// jsonText are what a JSON value says: a string, or what an object has as its text.
+// jsonText returns the text of a JSON value: a string, or the text field of an object.
 func jsonText(raw json.RawMessage) (text string) {
 	if json.Unmarshal(raw, &text) == nil {
 		return text
@@ -101,7 +101,7 @@ func changeClawOS(doc *object, was, want contents, out parley.Departure) {
 	doc.setInnerIf(answered && !hasReplyField(word), "metadata", "in_reply_to", want.replyTo)
 }
 
-// hasReplyField says whether a type has a field for what it answers.
+// hasReplyField reports whether a type has a field for the id it answers.
 func hasReplyField(word string) bool { return word == "response" || word == "error" }
 
 func setTTL(doc *object, want contents) {
@@ -112,7 +112,7 @@ func setTTL(doc *object, want contents) {
 	doc.set("ttl", max(0, seconds(want.ExpiresAt.Sub(want.at))))
 }
 
-// clawOSPriority is S1's word for a priority.
+// clawOSPriority returns the ClawOS word for a priority.
 func clawOSPriority(p parley.Priority) string {
 	if class := cmp.Or(p.Word(), p.Class()); class != "urgent" {
 		return class
@@ -120,7 +120,7 @@ func clawOSPriority(p parley.Priority) string {
 	return "critical"
 }
 
-// clawOSBody is the type and the payload of a departure. A payload that has the form of S1's is taken over.
+// clawOSBody returns the type and the payload of a departure. It keeps a payload that has the ClawOS form.
 func clawOSBody(want contents, out parley.Departure) (word string, payload object) {
 	makes := map[kind]struct {
 		word string
@@ -146,7 +146,7 @@ func clawOSBody(want contents, out parley.Departure) (word string, payload objec
 	return makes.word, payload
 }
 
-// setText writes the text of a message where its type has it.
+// setText sets the text of a message in the field that its type uses.
 func setText(word string, payload *object, text string) {
 	field := map[string]string{"request": "params", "response": "result"}[word]
 	if payload.text("status") == "failure" {
@@ -167,7 +167,7 @@ func newRequest(contents, parley.Departure) object {
 	return object{{"action", encode("task.assign")}, {"params", encode(object{})}}
 }
 
-// newCommandRequest is S3's command as a request.
+// newCommandRequest returns a Routing Protocol command as a request.
 func newCommandRequest(want contents, _ parley.Departure) object {
 	command := parseObject(want.Payload)
 	params := command.object("parameters")
@@ -177,7 +177,7 @@ func newCommandRequest(want contents, _ parley.Departure) object {
 	return object{{"action", encode(cmp.Or(command.text("action"), "command"))}, {"params", encode(params)}}
 }
 
-// newNotice tells something. What S3 calls a state is an event here, and its fraction a percentage.
+// newNotice returns a notification. A Routing Protocol state becomes an event, and its fraction a percentage.
 func newNotice(want contents, _ parley.Departure) object {
 	said := parseObject(want.Payload)
 	event, known := eventOf[said.text("status")]

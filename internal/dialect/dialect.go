@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// Dialect is one of these formats.
+// Dialect is a format of messages.
 type Dialect string
 
 // The dialects.
@@ -24,7 +24,7 @@ const (
 	Routing Dialect = "routing" // S3
 )
 
-// Of is the dialect of a layout.
+// Of returns the dialect of a layout.
 func Of(l parley.Layout) Dialect {
 	return map[parley.Layout]Dialect{parley.LayoutAgentOS: AgentOS, parley.LayoutBlackboard: ClawOS, parley.LayoutInbox: Routing}[l]
 }
@@ -32,7 +32,7 @@ func Of(l parley.Layout) Dialect {
 // RoutingLimit is the size that a document of S3 may have, in bytes.
 const RoutingLimit = 10 << 10
 
-// documentLimits leave room for the original in the metadata of a message.
+// documentLimits returns limits that leave room for the original in the metadata of a message.
 func documentLimits(d Dialect) parley.Limits {
 	limits := parley.DefaultLimits()
 	limits.Body -= 1 << 10
@@ -59,8 +59,8 @@ var grammars = map[Dialect]grammar{
 	Routing: {"msg_id", readRouting, changeRouting},
 }
 
-// Decode reads a document. The exact original is kept in the metadata of its draft, under the name of the dialect. E003 with all
-// issues for one that is not valid, and for one of another major version.
+// Decode reads a document. The draft's metadata keeps the exact original under the name of the dialect. E003, with all
+// issues, for an invalid document or one of another major version.
 func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
 	compact, v, err := decode(d, raw)
 	if err != nil {
@@ -108,7 +108,8 @@ func Encode(d Dialect, out parley.Departure) ([]byte, error) {
 	return encode(doc), nil
 }
 
-// checkHasForm says why a message has no document in a dialect, or nil. One that was a document there can be one again.
+// checkHasForm returns an error if a dialect cannot express a message. A message that was a document of the dialect can be
+// one again.
 func checkHasForm(d Dialect, m parley.Message) error {
 	if m.Type == parley.TypeHeartbeat && d != Routing && !parseObject(m.Metadata).has(string(d)) {
 		return parley.Errorf(parley.BadInput, "%s has no message for a heartbeat", d).Suggest("presence is told in other ways there")
@@ -131,8 +132,8 @@ func write(d Dialect, want contents, out parley.Departure) object {
 // maxClockSkew is how far the clock of whoever wrote a document may be ahead of the hub's.
 const maxClockSkew = 5 * time.Minute
 
-// documentTime is the time of a document. One that goes on under its own id keeps the time that its writer gave it, with the offset: the
-// hub has stored it a little later. Nobody dates a document ahead.
+// documentTime returns the time of a document. A document that keeps its id keeps the time of its author, with the offset,
+// unless that is too far ahead.
 func documentTime(was, want contents) time.Time {
 	if was.name == want.name && !was.at.After(want.at.Add(maxClockSkew)) {
 		return was.at
@@ -140,7 +141,7 @@ func documentTime(was, want contents) time.Time {
 	return want.at
 }
 
-// addParleyMetadata adds what the document does not say by itself.
+// addParleyMetadata adds what the document cannot express itself under metadata.parley.
 func addParleyMetadata(d Dialect, doc *object, want contents, task string) {
 	is := grammars[d].read(*doc)
 	is.readParleyMetadata(doc.object("metadata"))
@@ -158,7 +159,7 @@ func addParleyMetadata(d Dialect, doc *object, want contents, task string) {
 // metadataText is a word in the metadata of a document that may have none.
 func metadataText(doc object, key string) string { return doc.object("metadata").text(key) }
 
-// readTrace reads a trace that is carried in the metadata.
+// readTrace reads a trace id from the metadata.
 func readTrace(doc object) (id, warning string) {
 	id = metadataText(doc, "trace_id")
 	if parley.CheckTrace(id) != nil {
@@ -174,7 +175,7 @@ func setTrace(doc *object, was, want contents) {
 	}
 }
 
-// number is a member that is a whole number and not below 0. What is beyond all reason is left to the hub to refuse.
+// number returns a member that is a whole number of at least 0. The hub refuses numbers that are too large.
 func number(doc object, key string) int64 {
 	n, _ := strconv.ParseFloat(string(doc.raw(key)), 64) // its form is checked; one that is too large is infinite
 	return int64(min(n, 1<<62))

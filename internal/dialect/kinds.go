@@ -2,7 +2,7 @@ package dialect
 
 import "github.com/parley-hub/parley"
 
-// kind is what a message does, as far as the dialects tell it apart: the rows of the table of types.
+// kind is what a message does, as far as the dialects tell it apart.
 type kind int
 
 const (
@@ -15,7 +15,7 @@ const (
 	kindHeartbeat             // a heartbeat
 )
 
-// kindOf finds the row of a departure. The seeds' own words for types count as what they stand for.
+// kindOf returns the kind of a departure. Types of the formats count as the canonical type they stand for.
 func kindOf(out parley.Departure) kind {
 	switch out.Message.Type {
 	case parley.TypeRequest, parley.TypeTask, taskAssign, taskDelegation:
@@ -49,7 +49,7 @@ const (
 	statusUpdate   parley.Type = "status-update"   // S3
 )
 
-// outcome is how an answer went, in the words of S1 and S3.
+// outcome returns the result of an answer in the words of ClawOS and the Routing Protocol.
 func outcome(t *parley.Task) string {
 	switch {
 	case t == nil:
@@ -69,7 +69,7 @@ var (
 	eventOf = map[string]string{"in_progress": "progress", "blocked": "warning", "completed": "completed", "failed": "failed"}
 )
 
-// bodyDiffers says whether the type of a document and its payload are to be written anew.
+// bodyDiffers reports whether the type and the payload of a document must be written anew.
 func bodyDiffers(was, want contents) bool {
 	return was.Type != want.Type || was.Text != want.Text || string(was.Payload) != string(want.Payload) || !equalOptionalTimes(was.Deadline, want.Deadline)
 }

@@ -18,8 +18,8 @@ const (
 	longDigest  = 16 // after one that had to be cut
 )
 
-// AgentID is the id that an agent has here which a document names, and what is to be said of it if it is another. S3 allows ids
-// that are none here: they are kept whole, or cut, and end in a digest of what they were, so that no two meet.
+// AgentID returns the hub's id for an agent that a document names, with a warning if the two differ. Routing Protocol names
+// that are no valid ids are kept or cut, and end in a digest, so that no two are equal.
 func AgentID(d Dialect, raw string) (id, warning string) {
 	switch d {
 	case AgentOS:
@@ -36,6 +36,7 @@ func AgentID(d Dialect, raw string) (id, warning string) {
 	return raw, ""
 }
 
+// mappedID returns the id for a name that is no valid id.
 func mappedID(raw string) string {
 	if id := "x" + raw + "-" + digest(raw, shortDigest); len(id) <= longestID {
 		return id
@@ -53,14 +54,14 @@ var (
 	cutForm  = regexp.MustCompile(`^x.{46}-[0-9a-f]{16}$`)
 )
 
-// isMapped says whether an id is one that AgentID could have made of another name.
+// isMapped reports whether an id could be one that AgentID made of another name.
 func isMapped(id string) bool { return Native(Routing, id) != id || Cut(id) }
 
-// Cut says whether an id was made of a name of S3 that it does not tell.
+// Cut reports whether an id was made of a Routing Protocol name that was cut.
 func Cut(id string) bool { return cutForm.MatchString(id) && Native(Routing, id) == id }
 
-// Native is how a dialect names an agent: the reverse of AgentID. A name that was too long for an id cannot be told from its id:
-// who lists the directories of a tree finds it there by AgentID.
+// Native returns the name of an agent in a dialect: the reverse of AgentID. A cut name cannot be recovered from its id; the
+// directories of a tree show it.
 func Native(d Dialect, id string) string {
 	if m := keptForm.FindStringSubmatch(id); d == Routing && m != nil && digest(m[1], shortDigest) == m[2] {
 		return m[1]

@@ -14,7 +14,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// parseObject reads an object that is known to be valid JSON. Anything else is no object.
+// parseObject parses a valid JSON object. It returns nil for any other value.
 func parseObject(raw []byte) object {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {

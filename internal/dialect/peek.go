@@ -12,8 +12,8 @@ import (
 // PeekSize is how much of a document Peek looks at, in bytes.
 const PeekSize = 4 << 20
 
-// Peek reads what it can of a document that is not valid, or of the beginning of one: its id, its sender, its type and what it
-// answers. What cannot be read, or stands there twice, is empty. It is for telling the sender, and for nothing else.
+// Peek reads what it can of an invalid document, or of its beginning: id, sender, type, and what it answers. Members that
+// are unreadable or repeated are empty. Use it only to tell the sender.
 func Peek(d Dialect, raw []byte) parley.Arrival {
 	doc := completeMembers(WithoutMark(raw[:min(len(raw), PeekSize)]))
 	metadata, payload := doc.object("metadata"), doc.object("payload")
@@ -29,7 +29,7 @@ func Peek(d Dialect, raw []byte) parley.Arrival {
 	return a
 }
 
-// completeMembers reads the members of an object as far as they are whole. A member that is there twice says nothing.
+// completeMembers reads the complete members of an object. It drops repeated ones.
 func completeMembers(raw []byte) object {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {

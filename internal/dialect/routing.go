@@ -67,7 +67,7 @@ func changeRouting(doc *object, was, want contents, out parley.Departure) {
 	setTrace(doc, was, want)
 }
 
-// routingBody is the type and the payload of a departure. A payload that has the form of S3's is taken over.
+// routingBody returns the type and the payload of a departure. It keeps a payload that has the Routing Protocol form.
 func routingBody(want contents, out parley.Departure) (word string, payload object) {
 	makes := map[kind]struct {
 		word string
@@ -127,7 +127,7 @@ func newStatus(want contents, _ parley.Departure) object {
 	return status
 }
 
-// progressFraction is how much of something is done, by S1's percentage or else by its count, or nil.
+// progressFraction returns the progress by a ClawOS percentage or count, or nil.
 func progressFraction(progress object) *float64 {
 	if percent := progress.fraction("percent"); percent != nil {
 		part := roundToHundredth(*percent) / 100

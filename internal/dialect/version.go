@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// supportedVersion is the version of a dialect that is spoken here.
+// supportedVersion returns the supported version of a dialect.
 func supportedVersion(d Dialect) string {
 	for _, p := range parley.Protocols() {
 		if p.Name == string(d) {
@@ -17,13 +17,13 @@ func supportedVersion(d Dialect) string {
 	return ""
 }
 
-// majorMinor is a version without what only mends it.
+// majorMinor returns a version without its patch number.
 func majorMinor(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
-// checkVersion accepts all of the same major version, a newer one with a warning. What is no version is for the schema to say.
+// checkVersion accepts the same major version, with a warning for a newer minor one. The schema checks the form.
 func checkVersion(d Dialect, version string) (warning string, err error) {
 	if _, parseErr := parley.ParseProtocol(string(d) + "/" + version); d == AgentOS || parseErr != nil {
 		return "", nil

@@ -22,8 +22,8 @@ type contents struct {
 	warnings []string
 }
 
-// canonicalFields is the part of it that every dialect must be able to carry. What one has no field for is written under metadata.parley,
-// by these names.
+// canonicalFields are the fields that every dialect must carry. Those that a dialect has no field for are written under
+// metadata.parley, by these names.
 type canonicalFields struct {
 	To          string            `json:"to"`
 	Type        parley.Type       `json:"type"`
@@ -57,7 +57,7 @@ func truncatedUTC(at *time.Time) *time.Time {
 	return &moment
 }
 
-// differingFrom are the members that differ from what a document says by itself.
+// differingFrom returns the members that differ from those of a document.
 func (s canonicalFields) differingFrom(document canonicalFields) (rest object) {
 	alone := document.members()
 	for _, m := range s.members() {
@@ -75,7 +75,7 @@ const parleyKey = "parley"
 // does not say the same once more.
 const forKey = "of"
 
-// readParleyMetadata adds what is said under metadata.parley.
+// readParleyMetadata applies the fields under metadata.parley.
 func (v *contents) readParleyMetadata(metadata object) {
 	words := metadata.object(parleyKey)
 	if words.text(forKey) != v.name {
@@ -95,7 +95,7 @@ func (s canonicalFields) writable() bool {
 	return (s.ExpiresAt == nil || schema.Writable(*s.ExpiresAt)) && (s.Deadline == nil || schema.Writable(*s.Deadline))
 }
 
-// clone shares nothing: JSON is read into what is there.
+// clone returns a copy that shares nothing, because JSON is decoded into existing values.
 func (s canonicalFields) clone() canonicalFields {
 	if s.ExpiresAt != nil {
 		s.ExpiresAt = new(*s.ExpiresAt)
@@ -107,7 +107,7 @@ func (s canonicalFields) clone() canonicalFields {
 	return s
 }
 
-// objectOrNil makes nothing of null, and of what is no object.
+// objectOrNil returns nil for null and for anything but an object.
 func objectOrNil(raw json.RawMessage) json.RawMessage {
 	if parseObject(raw) == nil {
 		return nil
@@ -137,8 +137,8 @@ func seconds(length time.Duration) int64 {
 	return int64(math.Ceil(length.Round(time.Millisecond).Seconds()))
 }
 
-// withOriginal keeps a document whole, beside the metadata that it has carried as far as there is room for it: it is in the
-// original too.
+// withOriginal adds the original document to the metadata. If both are too large together, it keeps only the original, which
+// contains the metadata.
 func withOriginal(d Dialect, metadata json.RawMessage, original []byte) json.RawMessage {
 	kept := parseObject(metadata)
 	kept.set(string(d), json.RawMessage(original))

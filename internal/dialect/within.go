@@ -8,9 +8,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// EncodeWithin writes a departure as a document of at most limit bytes. Of one that is longer, the text is cut as far as need be,
-// wherever the document repeats it; metadata.truncated says so, and metadata.artifact where the whole text is: at reference, a path.
-// Nothing else is ever left out. E003 if the rest does not fit.
+// EncodeWithin writes a departure as a document of at most limit bytes. It cuts the text of a longer one wherever the
+// document repeats it; metadata.truncated says so, and metadata.artifact has the path of the whole text. E003 if the rest
+// does not fit.
 func EncodeWithin(d Dialect, out parley.Departure, limit int, reference string) ([]byte, error) {
 	whole, err := Encode(d, out)
 	if err != nil || len(whole) <= limit {
@@ -26,7 +26,7 @@ func EncodeWithin(d Dialect, out parley.Departure, limit int, reference string) 
 	return encodeCut(d, out, len(text)-left, reference), nil
 }
 
-// encodeCut writes a departure with no more than so many bytes of its text.
+// encodeCut writes a departure with at most length bytes of its text.
 func encodeCut(d Dialect, out parley.Departure, length int, reference string) []byte {
 	m := &out.Message
 	text := m.Content.Text
@@ -49,7 +49,7 @@ func encodeCut(d Dialect, out parley.Departure, length int, reference string) []
 	return encode(doc)
 }
 
-// cutSystemText is a message of the hub's with the beginning of its text, and who wrote which part of that.
+// cutSystemText cuts a message of the hub and keeps the authors of its parts.
 func cutSystemText(m parley.Message, length int) parley.Message {
 	cut, err := m.Say(m.Wording().Cut(length))
 	if err != nil {
@@ -58,7 +58,7 @@ func cutSystemText(m parley.Message, length int) parley.Message {
 	return cut
 }
 
-// replaceText is a payload in which another text is in the place of the whole one, wherever it is repeated.
+// replaceText replaces a text in a payload wherever it is repeated.
 func replaceText(payload json.RawMessage, whole, text string) json.RawMessage {
 	in := parseObject(payload)
 	if in == nil || whole == text {

@@ -14,8 +14,8 @@ import (
 // longestSubject is how long a subject may be that a request names.
 const longestSubject = 256
 
-// copyResponses publishes responses where their requests want them too: S1's payload.callback may name a subject of this hub.
-// They are in no stream: who listens gets them, at least once.
+// copyResponses also publishes responses to the subject that their requests name in callback. The copies are in no stream; a
+// subscriber gets them at least once.
 func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error {
 	copied := false
 	for _, f := range batch {
@@ -56,7 +56,7 @@ func (o *outbox) copyTo(subject string, m *parley.Message) error {
 	return o.conn.PublishMsg(wire)
 }
 
-// callbackSubject is the subject where a request wants its response too, or none. A request that is gone wants nothing.
+// callbackSubject returns the subject that a request names for its response, or "". A removed request has none.
 func (o *outbox) callbackSubject(ctx context.Context, request string) (string, error) {
 	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, request)
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
@@ -76,7 +76,7 @@ func (o *outbox) callbackSubject(ctx context.Context, request string) (string, e
 	return "", nil
 }
 
-// isCallbackSubject keeps copies to subjects of this hub that are nothing else's: what it publishes and takes itself.
+// isCallbackSubject reports whether a subject belongs to this hub and is not one that the hub publishes to or subscribes to.
 func (o *outbox) isCallbackSubject(subject string) bool {
 	rest, ours := strings.CutPrefix(subject, o.subject(""))
 	words := strings.Split(rest, ".")

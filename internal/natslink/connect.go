@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Keys are the files by which a hub shows a server who it is, and knows the server.
+// Keys are the files that authenticate the hub to the server, and the server to the hub.
 type Keys struct {
 	NKey  string // the seed of an NKey
 	Creds string // credentials of a decentralized account
@@ -43,7 +43,7 @@ func (l *Link) settings() ([]nats.Option, error) {
 	return append(list, secured...), err
 }
 
-// reconnectDelay doubles with each time that all servers were tried.
+// reconnectDelay returns the delay before the next attempt. It doubles each time that all servers failed.
 func reconnectDelay(tries int) time.Duration {
 	return min(firstDelay<<min(max(tries-1, 0), 10), longestDelay)
 }
@@ -74,10 +74,10 @@ func (k Keys) settings() (list []nats.Option, err error) {
 	return list, nil
 }
 
-// errSeedChanged says that the hub would sign as another than it says it is: the library keeps the public key for good.
+// errSeedChanged says that the seed file holds another key than at the start. The library keeps the public key.
 var errSeedChanged = errors.New("the NKey seed is not the one that the hub was started with")
 
-// nkey signs with the seed as it is, for it is kept nowhere else.
+// nkey reads the seed for each signature, so that no copy of it stays in memory.
 func (k Keys) nkey() (nats.Option, error) {
 	public, _, err := k.sign(nil)
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *Link) noteConnected(c *nats.Conn) {
 	}
 }
 
-// noteDisconnected logs that a server is away, once for each reason.
+// noteDisconnected logs that the server is unreachable, once for each reason.
 func (l *Link) noteDisconnected(err error) {
 	why := "the connection was closed"
 	if err != nil {
@@ -145,7 +145,7 @@ func (l *Link) noteDisconnected(err error) {
 	}
 }
 
-// suggestionFor is what to do about a server that does not let the hub in.
+// suggestionFor returns what to do about a failed connection.
 func suggestionFor(err error) string {
 	switch {
 	case errors.Is(err, errSeedChanged):

@@ -36,8 +36,8 @@ func newInbox(l *Link) *inbox {
 	return in
 }
 
-// run takes requests once it is certain that the subject is this hub's: another one may have the same name. Who is not answered
-// at the end was not heard.
+// run subscribes once the stream is known to belong to this hub, because another hub may have the same name. A request
+// without a reply at shutdown was not processed.
 func (in *inbox) run(ctx context.Context, started func()) {
 	started()
 	if !in.awaitStream(ctx) {
@@ -71,7 +71,7 @@ func (in *inbox) answerAll(ctx context.Context, lane <-chan request) {
 	}
 }
 
-// awaitStream waits until the hub's stream is there.
+// awaitStream waits until the hub's stream can be used. It returns false when ctx is done.
 func (in *inbox) awaitStream(ctx context.Context) bool {
 	said := ""
 	for {
@@ -104,7 +104,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// enqueue reads a request and puts it into the lane of its token.
+// enqueue parses a request and puts it into the lane of its token.
 func (in *inbox) enqueue(ctx context.Context, m *nats.Msg) {
 	r := read(m, in.limit())
 	select {
@@ -113,8 +113,7 @@ func (in *inbox) enqueue(ctx context.Context, m *nats.Msg) {
 	}
 }
 
-// limit is how many bytes a request may have: text may be written with escapes of six characters, and metadata comes on top of
-// it.
+// limit returns how many bytes a request may have: JSON may escape a character with six, and metadata is extra.
 func (in *inbox) limit() int { return 8 * in.Body }
 
 func (in *inbox) answer(ctx context.Context, r request) {
@@ -124,7 +123,7 @@ func (in *inbox) answer(ctx context.Context, r request) {
 	in.reply(r.message, receipt, err)
 }
 
-// post does what the HTTP door does for a message.
+// post posts a message as the HTTP API does.
 func (in *inbox) post(ctx context.Context, r request) (parley.Receipt, error) {
 	if r.err != nil {
 		return parley.Receipt{}, r.err

@@ -64,7 +64,7 @@ const (
 	longestDelay  = 10 * time.Second // pauses between tries to connect double up to it
 )
 
-// New connects, or begins to try: a server that is away is waited for. E003 if the settings cannot be used.
+// New connects, or keeps trying in the background while the server is unreachable. E003 if the settings cannot be used.
 func New(h Hub, o Options) (*Link, error) {
 	if o.Calm == 0 {
 		o.Calm = defaultCalm
@@ -98,7 +98,7 @@ func (l *Link) Start(ctx context.Context) {
 	}
 }
 
-// Stop takes nothing more, answers what was taken, and ends the connection.
+// Stop stops the subscription, answers the requests that were taken, and closes the connection.
 func (l *Link) Stop() {
 	for i := len(l.services) - 1; i >= 0; i-- {
 		l.services[i].Stop()

@@ -17,10 +17,9 @@ const (
 	maxConflicts = 100
 )
 
-// outbox publishes what the hub stores. Each publication says after which one of the stream it must stand, by its number and its
-// id, so that the server refuses whatever would stand twice, or in another order, however late it comes. The number alone would
-// not do: when the first of several is refused because another process was faster, the next one may fit by its number.
-// The server knows ids that are repeated too, but only for a while.
+// outbox publishes what the hub stores. Each publication names the sequence and the id that it must follow in the stream, so
+// that the server refuses repeated and reordered ones. The sequence alone is not enough: after another process was faster, a
+// later one may fit. The server recognises repeated ids only for a while.
 type outbox struct {
 	*Link
 	at *streamPosition // where the stream is; nil: that must be found out
@@ -76,7 +75,7 @@ func (o *outbox) publishAll(ctx context.Context, list []publication) error {
 // errRepeated says that the server knows the id of a publication.
 var errRepeated = errors.New("it was published before")
 
-// isConflict says whether something else is in the stream where a publication should have been.
+// isConflict reports whether the stream holds something else where a publication should be.
 func isConflict(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return errors.Is(err, errRepeated) || ok && slices.Contains([]jetstream.ErrorCode{
@@ -87,8 +86,8 @@ func isConflict(err error) bool {
 // wrongLastID is the server's code for a publication that does not come after the one it should.
 const wrongLastID jetstream.ErrorCode = 10070
 
-// unpublished is the part of a list that is not in the stream. The list is published in its order, so what the hub has
-// published last says it all, whether this process did it or another.
+// unpublished returns the part of a list that is not in the stream. The list is published in order, so the last publication
+// of the hub tells, whichever process made it.
 func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publication, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -114,8 +113,8 @@ func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publica
 	return slices.DeleteFunc(slices.Clone(list), func(p publication) bool { return p.message.Seq < o.at.seq }), nil
 }
 
-// isOurs says whether a message of the stream is where this hub has it. After a hub was restored from a backup its stream has
-// messages that it does not know any more; their numbers are given again.
+// isOurs reports whether a message of the stream has the same place in this hub. After a restore from a backup, the stream
+// has messages that the hub does not know.
 func (o *outbox) isOurs(ctx context.Context, at streamPosition) (bool, error) {
 	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, messageOf(at.id))
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
@@ -124,7 +123,7 @@ func (o *outbox) isOurs(ctx context.Context, at streamPosition) (bool, error) {
 	return err == nil && shown.Seq == at.seq, err
 }
 
-// maxSize is how large a publication may be.
+// maxSize returns how large a publication may be.
 func (o *outbox) maxSize() int64 {
 	if o.at.maxSize > 0 {
 		return min(o.at.maxSize, o.conn.MaxPayload())
@@ -132,7 +131,8 @@ func (o *outbox) maxSize() int64 {
 	return o.conn.MaxPayload()
 }
 
-// publish sends publications and waits for their acknowledgements. It says how many, from the first on, are in the stream.
+// publish sends publications and waits for their acknowledgements. It returns how many, from the first on, are in the
+// stream.
 func (o *outbox) publish(ctx context.Context, list []publication) (n int, err error) {
 	futures := make([]jetstream.PubAckFuture, 0, len(list))
 	for i, p := range list {

@@ -29,8 +29,7 @@ type publication struct {
 	body    []byte
 }
 
-// publications are what a batch of events is for NATS, in order: each message for its conversation, then for whom it is
-// delivered to.
+// publications returns the publications of a batch, in order: each message for its conversation, then for each recipient.
 func (l *Link) publications(batch []hub.Followed) (list []publication, err error) {
 	for _, f := range batch {
 		if f.Posted == nil {
@@ -48,13 +47,13 @@ func (l *Link) publications(batch []hub.Followed) (list []publication, err error
 	return list, nil
 }
 
-// messageOf is the message that an id of a publication is of.
+// messageOf returns the id of the message in the id of a publication.
 func messageOf(id string) string {
 	message, _, _ := strings.Cut(id, ".")
 	return message
 }
 
-// encode writes a value in JSON, with signs of HTML as they are: escaped they are six times as long.
+// encode encodes JSON without escaping HTML characters, which would be six times as long.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -63,11 +62,11 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// headerRoom is what a server needs beside a body for its headers.
+// headerRoom is how many bytes the headers may need.
 const headerRoom = 4 << 10
 
-// natsMessage is a publication as it is sent. What is larger than the server takes goes without its body, so that it holds up
-// nothing that follows: whoever wants it reads it from the hub, by its id.
+// natsMessage returns the message to send. If it is larger than the server allows, it has no body, so that it does not block
+// the following ones; subscribers can read the body from the hub.
 func (p publication) natsMessage(most int64) (*nats.Msg, error) {
 	m := nats.NewMsg(p.subject)
 	m.Data = p.body

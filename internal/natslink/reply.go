@@ -20,13 +20,13 @@ type problem struct {
 	Validation  *parley.Issues `json:"validation,omitempty"`
 }
 
-// heldReply is the answer to a message that was not posted: it waits for an approval.
+// heldReply is the reply to a message that is pending approval.
 type heldReply struct {
 	Text     string          `json:"text"`
 	Approval parley.Approval `json:"approval"`
 }
 
-// reply answers a request. Who wants no answer is told nothing; the log says what was refused.
+// reply replies to a request. Without a reply subject, only the log says that a request was refused.
 func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	if err != nil && m.Reply == "" {
 		e := parley.AsError(err)
@@ -45,8 +45,8 @@ func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	}
 }
 
-// replyMessage is the answer to a request. One that is larger than the server takes goes without what the request has said: whoever
-// heard nothing would send it again.
+// replyMessage returns the reply to a request. If it is larger than the server allows, it leaves out what the request said;
+// without a reply the client would send again.
 func replyMessage(receipt parley.Receipt, err error, most int64) (*nats.Msg, error) {
 	m := nats.NewMsg("")
 	m.Header.Set("Content-Type", "application/json")

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// request is a message that somebody hands in.
+// request is a message that a client sends.
 type request struct {
 	requestBody
 	message *nats.Msg
@@ -21,7 +21,7 @@ type request struct {
 	err     error  // why it cannot be read
 }
 
-// requestBody is a request as it is written. The token may stand in a header instead.
+// requestBody is the JSON of a request. A header may carry the token instead.
 type requestBody struct {
 	Token string `json:"token"`
 	parley.Draft
@@ -69,7 +69,7 @@ func read(m *nats.Msg, limit int) request {
 	return r
 }
 
-// malformed says where a request is wrong, and never what stands there: that may be a token.
+// malformed says where a request is wrong. It never repeats the value, which may be a token.
 func malformed(err error) error {
 	at, why := pointerOf(err), "is not what it should be"
 	if own, ok := errors.AsType[*parley.Error](err); ok {
@@ -88,7 +88,7 @@ func malformed(err error) error {
 	return parley.Errorf(parley.BadInput, "%s %s", at, why).Suggest("send a draft as POST /v1/messages takes it, in JSON")
 }
 
-// pointerOf is the JSON pointer of what is wrong.
+// pointerOf returns the JSON pointer of the error.
 func pointerOf(err error) string {
 	var pointer jsontext.Pointer
 	if e, ok := errors.AsType[*jsonx.SemanticError](err); ok {

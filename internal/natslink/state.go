@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// state is whether the server is there, and what is amiss.
+// state is the state of the connection and of publishing.
 type state struct {
 	mu      sync.Mutex
 	up      chan struct{} // closed while there is a connection
@@ -20,7 +20,7 @@ type state struct {
 
 func newState() *state { return &state{up: make(chan struct{}), changed: make(chan struct{}, 1)} }
 
-// connect notes whether there is a connection, and says whether that, or the reason, is news.
+// connect records whether there is a connection, and reports whether that or the reason changed.
 func (s *state) connect(up bool, reason string) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *state) connect(up bool, reason string) (news bool) {
 	return news
 }
 
-// notePublishing notes what becomes of publishing.
+// notePublishing records the result of publishing.
 func (s *state) notePublishing(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *state) signal() {
 	}
 }
 
-// currentTrouble is what is wrong, or nothing.
+// currentTrouble returns the current problem, or "".
 func (s *state) currentTrouble() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *state) await(ctx context.Context) error {
 	}
 }
 
-// watch tells people when something is amiss for a while, and when it is over.
+// watch alerts people when a problem lasts for a while, and when it is over.
 func (l *Link) watch(ctx context.Context, started func()) {
 	started()
 	timer := time.NewTimer(0)

@@ -22,8 +22,8 @@ type streamPosition struct {
 	maxSize int64  // bytes that a message of the stream may have; none: as many as the server takes
 }
 
-// openStream returns the hub's stream, which is made if there is none. The limits become those of the configuration; all else is
-// the operator's.
+// openStream returns the hub's stream and creates a missing one. It sets the limits to the configured ones and leaves the
+// rest to the operator.
 func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	stream, err := l.stream.Stream(ctx, "PARLEY_"+l.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -58,7 +58,7 @@ func (l *Link) withLimits(c jetstream.StreamConfig) jetstream.StreamConfig {
 	return c
 }
 
-// findPosition finds out how far the stream has come.
+// findPosition returns how far the stream has come.
 func (l *Link) findPosition(ctx context.Context) (streamPosition, error) {
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()

@@ -17,15 +17,15 @@ import (
 // mostIssues are listed of one document or payload; how many more there are is counted.
 const mostIssues = 64
 
-// unlimited are the dialects of whose documents every issue is listed: the format prescribes it, and bounds the size of a document.
+// unlimited has the dialects for which every issue is listed. Their format requires that and bounds the size of a document.
 var unlimited = map[string]bool{"routing": true}
 
 var english = message.NewPrinter(language.English)
 
-// issue is what is wrong at one place.
+// issue is a problem at one place.
 type issue struct{ place, sentence string }
 
-// check returns what is wrong with a value. Places begin with a prefix.
+// check validates a value and returns the issues. prefix comes before their places.
 func check(s *jsonschema.Schema, value any, prefix string) (found []issue) {
 	failure, ok := errors.AsType[*jsonschema.ValidationError](s.Validate(value))
 	if !ok {
@@ -34,7 +34,7 @@ func check(s *jsonschema.Schema, value any, prefix string) (found []issue) {
 	return collect(failure, prefix)
 }
 
-// collect takes the causes that have no further ones.
+// collect returns the issues of the innermost causes.
 func collect(e *jsonschema.ValidationError, prefix string) (found []issue) {
 	if len(e.Causes) == 0 {
 		return describe(e, prefix)
@@ -45,7 +45,7 @@ func collect(e *jsonschema.ValidationError, prefix string) (found []issue) {
 	return found
 }
 
-// firstSentences are the sentences of the first issues, and how many more there are.
+// firstSentences returns the first issues as sentences, and a count of the others.
 func firstSentences(found []issue) []string {
 	list := sentences(found)
 	if more := len(list) - mostIssues; more > 0 {
@@ -54,7 +54,7 @@ func firstSentences(found []issue) []string {
 	return list
 }
 
-// sentences are issues in an order that is always the same.
+// sentences returns issues as sentences in a fixed order.
 func sentences(found []issue) (list []string) {
 	slices.SortFunc(found, func(a, b issue) int {
 		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.sentence, b.sentence))
@@ -65,7 +65,7 @@ func sentences(found []issue) (list []string) {
 	return list
 }
 
-// describe says what is wrong, in S3's words where it has some.
+// describe describes an error, in the words of the Routing Protocol where it has some.
 func describe(e *jsonschema.ValidationError, prefix string) []issue {
 	place := prefix + strings.Join(e.InstanceLocation, ".")
 	at := cmp.Or(strings.TrimSuffix(place, "."), "document")
@@ -104,7 +104,7 @@ func missing(place string, names []string) (found []issue) {
 	return found
 }
 
-// alternatives lists words that are allowed. That a field may also be null goes without saying.
+// alternatives lists the allowed words. It leaves out null.
 func alternatives(want []any) string {
 	var words []string
 	for _, word := range want {
@@ -119,7 +119,7 @@ func alternatives(want []any) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// quoteValue is a foreign value inside a sentence.
+// quoteValue returns a foreign value as part of a sentence.
 func quoteValue(value any) string {
 	const most = 80
 	text, quoted := value.(string)

@@ -11,14 +11,13 @@ import (
 // withoutZone is how some programs write a time in UTC.
 const withoutZone = "2006-01-02T15:04:05.999999999"
 
-// Writable says whether a time can be written in UTC: its year has four digits.
+// Writable reports whether a time can be written in UTC: its year has four digits.
 func Writable(at time.Time) bool {
 	year := at.UTC().Year()
 	return 0 <= year && year <= 9999
 }
 
-// Moment reads a time as the formats write it, with its offset. One that has none is UTC. One that only its offset takes beyond the
-// years that can be written is an error.
+// Moment parses a time with its offset. A time without an offset is UTC. A year outside of 0 to 9999 in UTC is an error.
 func Moment(text string) (time.Time, error) {
 	upper := strings.ToUpper(text)
 	at, err := time.Parse(time.RFC3339Nano, upper)
@@ -51,7 +50,7 @@ func checkTimeWithOffset(value any) error {
 	return checkTime(value)
 }
 
-// decimal is a number as people write it.
+// decimal formats a number.
 func decimal(r *big.Rat) string {
 	f, _ := r.Float64()
 	return strconv.FormatFloat(f, 'g', -1, 64)

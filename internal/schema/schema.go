@@ -1,4 +1,4 @@
-// Package schema checks documents of the seeds' formats, and the payloads of their messages, with JSON Schemas.
+// Package schema checks documents of the supported formats, and the payloads of their messages, with JSON Schemas.
 package schema
 
 import (
@@ -22,7 +22,7 @@ var files embed.FS
 // schemas are compiled once, when the first is needed. Their names are those of their files without the ending.
 var schemas = sync.OnceValue(compile)
 
-// noLoader refuses every reference that leads out of the schemas here.
+// noLoader refuses every reference to a schema outside of this package.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -50,7 +50,7 @@ func compile() map[string]*jsonschema.Schema {
 	return compiled
 }
 
-// address is where a schema is, for the compiler: nowhere that anything could be fetched from.
+// address returns the address of a schema for the compiler. Nothing can be fetched from it.
 func address(name string) string { return "parley:///" + name }
 
 func addSchema(c *jsonschema.Compiler, name string) error {
@@ -65,8 +65,8 @@ func addSchema(c *jsonschema.Compiler, name string) error {
 	return c.AddResource(address(name), schema)
 }
 
-// Document returns what is wrong with a document of a dialect, its payload included, each as a sentence; nothing if it is valid. Of
-// many issues it returns the first ones and a count, except in a dialect that lists all.
+// Document returns the issues of a document of a dialect, with its payload, each as a sentence; nil if it is valid. It
+// limits their number, except for a dialect that lists all.
 func Document(dialect string, raw []byte) []string {
 	value, issues := decode(raw)
 	if issues != nil {
@@ -85,7 +85,7 @@ func Document(dialect string, raw []byte) []string {
 	return firstSentences(found)
 }
 
-// Fits says whether a payload is one that a message of a type has in a dialect.
+// Fits reports whether a payload is valid for a type of message in a dialect.
 func Fits(dialect, kind string, payload []byte) bool {
 	of := schemas()[dialect+"."+kind]
 	value, issues := decode(payload)
@@ -109,8 +109,8 @@ var payloads = map[parley.Type]struct {
 	parley.TypeError:        {"clawos.error", []string{"code"}},
 }
 
-// Payload returns what is wrong with the payload of a message of a type, each as a sentence; nothing if it is valid, if there is
-// none, or if it is plainly not meant as one of the seeds'.
+// Payload returns the issues of a payload, each as a sentence. It returns nil if the payload is valid or missing, or clearly
+// in no known format.
 func Payload(t parley.Type, raw []byte) []string {
 	of, known := payloads[t]
 	if !known || len(raw) == 0 {
@@ -151,7 +151,7 @@ func decode(raw []byte) (value any, issues []string) {
 	return value, nil
 }
 
-// clampNumbers replaces the numbers in a value by those of a float64 that are nearest.
+// clampNumbers replaces the numbers in a value by the nearest float64.
 func clampNumbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:
