@@ -10,7 +10,7 @@ import (
 )
 
 type attentionLimit struct {
-	Limit int `query:"limit" minimum:"0" maximum:"1000" doc:"How many of a kind to return at most; 0 or absent: 10."`
+	Limit int `query:"limit" minimum:"0" maximum:"1000" doc:"The most items of each kind to return; 0 or missing: 10."`
 }
 
 func attention(ctx context.Context, c call, in *attentionLimit) (parley.Attention, error) {

@@ -60,7 +60,7 @@ type AgentChange struct{ fields map[string]jsontext.Value }
 // changeable is what an AgentChange may hold.
 type changeable struct {
 	Name   string        `json:"name" doc:"The display name."`
-	Access parley.Access `json:"access" doc:"What a person may do: an owner everything, a member what an agent may."`
+	Access parley.Access `json:"access" doc:"What a person may do: an owner may do everything, a member may do what an agent may do."`
 	parley.Profile
 }
 
@@ -113,8 +113,8 @@ type sleepingAgent struct {
 
 // SleepRequest says how long an agent is to sleep.
 type SleepRequest struct {
-	Until *time.Time `json:"until,omitempty" doc:"When to wake it again."`
-	For   float64    `json:"for,omitempty" doc:"Or in how many seconds." minimum:"0"`
+	Until *time.Time `json:"until,omitempty" doc:"When to wake the agent."`
+	For   float64    `json:"for,omitempty" doc:"The number of seconds to sleep, instead of until." minimum:"0"`
 }
 
 func sleep(ctx context.Context, c call, in *sleepingAgent) (parley.Agent, error) {

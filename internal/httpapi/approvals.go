@@ -7,11 +7,11 @@ import (
 )
 
 type listedApprovals struct {
-	State  string `query:"state" enum:"pending,approved,executed,denied,expired,withdrawn" doc:"Only those in this state."`
+	State  string `query:"state" enum:"pending,approved,executed,denied,expired,withdrawn" doc:"Only approvals in this state."`
 	Agent  string `query:"agent" doc:"Only calls of this agent."`
-	Mine   bool   `query:"mine" doc:"Only what the caller may decide."`
-	Limit  int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
-	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+	Mine   bool   `query:"mine" doc:"Only approvals that the caller may decide."`
+	Limit  int    `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: the default."`
+	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 func listApprovals(ctx context.Context, c call, in *listedApprovals) (page List[parley.Approval], err error) {
@@ -44,8 +44,8 @@ type decidedApproval struct {
 
 // DecisionRequest is an answer to a request for an approval. Which one it is must be said: nothing stands for a no.
 type DecisionRequest struct {
-	Approve *bool  `json:"approve" required:"true" nullable:"false" doc:"Whether the call may be made."`
-	Note    string `json:"note,omitempty" doc:"What its caller is to know."`
+	Approve *bool  `json:"approve" required:"true" nullable:"false" doc:"Whether to approve the call."`
+	Note    string `json:"note,omitempty" doc:"What the caller should know."`
 }
 
 func decideApproval(ctx context.Context, c call, in *decidedApproval) (parley.Approval, error) {

@@ -7,9 +7,9 @@ import (
 )
 
 type listedAsks struct {
-	Open   bool   `query:"open" doc:"Only those that have not ended: waiting, late or abandoned."`
-	Limit  int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
-	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+	Open   bool   `query:"open" doc:"Only asks that have not ended: waiting, late or abandoned."`
+	Limit  int    `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: the default."`
+	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 func listAsks(ctx context.Context, c call, in *listedAsks) (page List[parley.AskView], err error) {

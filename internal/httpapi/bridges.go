@@ -18,7 +18,7 @@ func listBridges(ctx context.Context, c call, _ *none) (List[parley.BridgeView],
 }
 
 type addedBridge struct {
-	Async bool `query:"async" doc:"Answer at once, before the bridge has looked at the tree. Ask for the bridge with wait to hear when it has."`
+	Async bool `query:"async" doc:"Answer at once, before the bridge has read the tree. Show the bridge with wait to learn when it has."`
 	Body  parley.NewBridge
 }
 
@@ -39,7 +39,7 @@ func addBridge(ctx context.Context, c call, in *addedBridge) (parley.BridgeView,
 
 type shownBridge struct {
 	Bridge string  `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
-	Wait   float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until its first look at the tree is over. The answer comes earlier if something keeps it from looking."`
+	Wait   float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the bridge has read the tree once. The hub answers earlier if the bridge cannot read the tree."`
 }
 
 func showBridge(ctx context.Context, c call, in *shownBridge) (parley.BridgeView, error) {
@@ -88,12 +88,12 @@ func unknownFiles(ctx context.Context, c call, in *askedFiles) (BridgeFiles, err
 
 // ArrivalsRequest is what was found in a tree.
 type ArrivalsRequest struct {
-	Arrivals []parley.Arrival `json:"arrivals" doc:"The documents, in the order in which they are to be stored."`
+	Arrivals []parley.Arrival `json:"arrivals" doc:"The documents, in the order in which the hub stores them."`
 }
 
 // ArrivalsAnswer is what became of it.
 type ArrivalsAnswer struct {
-	Arrived []parley.Arrived `json:"arrived" doc:"What became of each document, in the same order."`
+	Arrived []parley.Arrived `json:"arrived" doc:"The result for each document, in the same order."`
 }
 
 type arrivals struct {
@@ -108,11 +108,11 @@ func arrive(ctx context.Context, c call, in *arrivals) (ArrivalsAnswer, error) {
 
 type askedDepartures struct {
 	Bridge   string  `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
-	Channels string  `query:"channels" doc:"The directories there are under channels/, with commas." example:"agent-os-paper,team-a"`
-	Written  bool    `query:"written" doc:"Those whose file was written and is not known to be gone, instead of those to be written."`
+	Channels string  `query:"channels" doc:"The directories under channels/, separated by commas." example:"agent-os-paper,team-a"`
+	Written  bool    `query:"written" doc:"Departures whose file was written and not yet read, instead of departures to write."`
 	After    string  `query:"after" doc:"With written: only those after this one."`
-	Limit    int     `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: 100."`
-	Wait     float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the first one to be written."`
+	Limit    int     `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: 100."`
+	Wait     float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the first document to write."`
 }
 
 func departures(ctx context.Context, c call, in *askedDepartures) (List[parley.Departure], error) {
@@ -155,7 +155,7 @@ func commaList(word string) []string {
 
 // ReportsRequest tells what became of departures.
 type ReportsRequest struct {
-	Reports []parley.DepartureReport `json:"reports" doc:"What became of each."`
+	Reports []parley.DepartureReport `json:"reports" doc:"The new state of each departure."`
 }
 
 type reports struct {
@@ -169,7 +169,7 @@ func reportDepartures(ctx context.Context, c call, in *reports) error {
 
 // BeatsRequest tells who of a tree is there.
 type BeatsRequest struct {
-	Beats []parley.Beat `json:"beats" doc:"What the presence files say."`
+	Beats []parley.Beat `json:"beats" doc:"The contents of the presence files."`
 }
 
 type beats struct {
@@ -192,7 +192,7 @@ func noteBridge(ctx context.Context, c call, in *notedBridge) error {
 
 type askedTasks struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
-	After  int64  `query:"after" minimum:"0" doc:"Only those that have changed after this number of the order: up_to of the call before."`
+	After  int64  `query:"after" minimum:"0" doc:"Only tasks that changed after this number in the hub's order: up_to of the previous call."`
 }
 
 func bridgeTasks(ctx context.Context, c call, in *askedTasks) (parley.BridgeTasks, error) {

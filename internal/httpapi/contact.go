@@ -18,26 +18,26 @@ const longestContact = 10 * time.Minute
 const contactTime = longestContact + defaultTime
 
 type madeContact struct {
-	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body: a contact with a key that its caller has used within 24 hours is not made again."`
+	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body. The hub does not repeat a contact if the caller used the key within 24 hours."`
 	Body ContactRequest
 }
 
 // ContactRequest says whom to turn to, how and with what.
 type ContactRequest struct {
 	parley.Contact
-	AgentID string  `json:"agentId,omitempty" doc:"Whom: an id, UUID or name."`
-	Tool    string  `json:"tool,omitempty" enum:"contact_agent" doc:"The name of the tool, as calls of it have it that agents write. Any other one is refused."`
+	AgentID string  `json:"agentId,omitempty" doc:"The participant to contact: an id, UUID or name."`
+	Tool    string  `json:"tool,omitempty" enum:"contact_agent" doc:"The name of the tool, as in the tool calls of agents. The hub refuses any other name."`
 	From    string  `json:"from,omitempty" doc:"Refused unless it is the caller."`
-	Wait    float64 `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"How many seconds to wait for the answer of an ask (0 or absent: 120), or for the result of what is delegated (0 or absent: not at all)."`
+	Wait    float64 `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"How many seconds to wait for the answer of an ask (0 or missing: 120), or for the result of delegated work (0 or missing: no wait)."`
 }
 
 // ContactLine is a line of the answer to a contact whose caller accepts JSON lines: the first says that it waits, the second
 // has the outcome.
 type ContactLine struct {
-	Waiting   *parley.Contacted `json:"waiting,omitempty" doc:"The first line: the request is stored, and the call waits."`
-	Wait      float64           `json:"wait,omitempty" doc:"In the first line: for how many seconds at most."`
-	Contacted *parley.Contacted `json:"contacted,omitempty" doc:"The last line: what has become of it."`
-	Problem   *Problem          `json:"problem,omitempty" doc:"The last line instead, where it has failed."`
+	Waiting   *parley.Contacted `json:"waiting,omitempty" doc:"The first line: the hub has stored the request, and the call waits."`
+	Wait      float64           `json:"wait,omitempty" doc:"In the first line: the longest wait in seconds."`
+	Contacted *parley.Contacted `json:"contacted,omitempty" doc:"The last line: the outcome."`
+	Problem   *Problem          `json:"problem,omitempty" doc:"The last line of a call that failed."`
 }
 
 // contactRoute makes a route that answers as any other, or line by line for a caller that accepts JSON lines. Such a caller

@@ -9,15 +9,15 @@ import (
 
 // within is the input of an operation on one conversation.
 type within struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 }
 
 type listedConversations struct {
-	All       bool   `query:"all" doc:"Also those the caller may read without taking part."`
-	Archived  bool   `query:"archived" doc:"The archived ones instead."`
-	Ephemeral bool   `query:"ephemeral" doc:"Also ephemeral ones."`
-	Limit     int    `query:"limit" minimum:"0" maximum:"500" doc:"How many to return at most; 0 or absent: 100."`
-	Cursor    string `query:"cursor" doc:"Where to go on: next of the page before."`
+	All       bool   `query:"all" doc:"Also conversations that the caller may read but is not a member of."`
+	Archived  bool   `query:"archived" doc:"Archived conversations instead of the others."`
+	Ephemeral bool   `query:"ephemeral" doc:"Also ephemeral conversations."`
+	Limit     int    `query:"limit" minimum:"0" maximum:"500" doc:"The most items to return; 0 or missing: 100."`
+	Cursor    string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 func listConversations(ctx context.Context, c call, in *listedConversations) (page List[parley.ConversationView], err error) {
@@ -42,7 +42,7 @@ func showConversation(ctx context.Context, c call, in *within) (parley.Conversat
 }
 
 type changedConversation struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Body         parley.ConversationChange
 }
 
@@ -63,7 +63,7 @@ func leave(ctx context.Context, c call, in *within) error {
 }
 
 type member struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Agent        string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"gendry"`
 }
 
@@ -76,10 +76,10 @@ func removeMember(ctx context.Context, c call, in *member) error {
 }
 
 type history struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
-	Before       int64  `query:"before" doc:"Only messages with a smaller seq: the newest of these." minimum:"0"`
-	After        int64  `query:"after" doc:"Only messages with a greater seq: the oldest of these." minimum:"0"`
-	Limit        int    `query:"limit" minimum:"0" maximum:"1000" doc:"How many to return at most; 0 or absent: 50."`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
+	Before       int64  `query:"before" doc:"Only messages with a smaller seq, the newest of them." minimum:"0"`
+	After        int64  `query:"after" doc:"Only messages with a larger seq, the oldest first." minimum:"0"`
+	Limit        int    `query:"limit" minimum:"0" maximum:"1000" doc:"The most items to return; 0 or missing: 50."`
 }
 
 func listMessages(ctx context.Context, c call, in *history) (List[parley.Message], error) {
@@ -92,13 +92,13 @@ func contextOf(ctx context.Context, c call, in *within) (List[parley.Message], e
 }
 
 type readUpTo struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Body         ReadRequest
 }
 
 // ReadRequest says how far somebody has read.
 type ReadRequest struct {
-	Seq int64 `json:"seq,omitempty" doc:"The seq of the last message read; 0 or absent: the newest." minimum:"0"`
+	Seq int64 `json:"seq,omitempty" doc:"The seq of the last message read; 0 or missing: the newest." minimum:"0"`
 }
 
 func markRead(ctx context.Context, c call, in *readUpTo) error {
@@ -106,7 +106,7 @@ func markRead(ctx context.Context, c call, in *readUpTo) error {
 }
 
 type exported struct {
-	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's DM with arya; arya ↔ gendry for that of the two." example:"project-x"`
+	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Format       string `query:"format" enum:"jsonl,markdown" doc:"Default: jsonl."`
 }
 

@@ -24,11 +24,11 @@ const (
 )
 
 type followed struct {
-	After        string `query:"after" pattern:"^[0-9]+$" doc:"The number of the last event known; the header Last-Event-ID comes first. Without either, only what comes is sent." example:"1042"`
-	Kinds        string `query:"kinds" doc:"Only events of these kinds, with commas between them. A kind stands for all that begin with it up to a dot: delivery, message.posted." example:"message,delivery.dead"`
+	After        string `query:"after" pattern:"^[0-9]+$" doc:"The number of the last known event. The header Last-Event-ID takes precedence. Without either, the stream starts with the next event." example:"1042"`
+	Kinds        string `query:"kinds" doc:"Only events of these kinds, separated by commas. A kind includes all kinds that begin with it and a dot: delivery, message.posted." example:"message,delivery.dead"`
 	Conversation string `query:"conversation" doc:"Only events of this conversation."`
-	Include      string `query:"include" enum:"message" doc:"message adds what was posted to message.posted, as body."`
-	LastEventID  string `header:"Last-Event-ID" doc:"The id of the last event received: the stream goes on after it, without gap or repeat."`
+	Include      string `query:"include" enum:"message" doc:"message adds the message to each message.posted event, as body."`
+	LastEventID  string `header:"Last-Event-ID" doc:"The id of the last event received. The stream continues after it, without gaps or repeats."`
 }
 
 // feed is the stream of events to one reader.

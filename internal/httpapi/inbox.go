@@ -7,10 +7,10 @@ import (
 )
 
 type peek struct {
-	Limit int   `query:"limit" minimum:"0" maximum:"500" doc:"How many to return at most; 0 or absent: 20."`
+	Limit int   `query:"limit" minimum:"0" maximum:"500" doc:"The most items to return; 0 or missing: 20."`
 	After int64 `query:"after" minimum:"0" doc:"Only deliveries of messages with a larger seq."`
 
-	Newest bool  `query:"newest" doc:"The newest message first, with what the caller has seen and must still act on."`
+	Newest bool  `query:"newest" doc:"List the newest message first, and include messages that the caller has seen and must still act on."`
 	Before int64 `query:"before" minimum:"0" doc:"With newest: only deliveries of messages with a smaller seq."`
 }
 
@@ -28,22 +28,22 @@ func peekInbox(ctx context.Context, c call, in *peek) (parley.Peeked, error) {
 
 // TakeRequest says what to take, and how.
 type TakeRequest struct {
-	Limit      int      `json:"limit,omitempty" minimum:"0" maximum:"500" doc:"How many at most; 0 or absent: 20."`
-	Wait       float64  `json:"wait,omitempty" minimum:"0" maximum:"50" doc:"How many seconds to wait for something to come."`
-	Lease      float64  `json:"lease,omitempty" doc:"For how many seconds nobody else gets it; 0 or absent: 60."`
-	AtMostOnce bool     `json:"at_most_once,omitempty" doc:"Taking acknowledges: what is lost is lost."`
-	Waking     bool     `json:"waking,omitempty" doc:"Only what wakes."`
-	Urgent     bool     `json:"urgent,omitempty" doc:"By priority instead of in order; only what wakes."`
+	Limit      int      `json:"limit,omitempty" minimum:"0" maximum:"500" doc:"The most deliveries to take; 0 or missing: 20."`
+	Wait       float64  `json:"wait,omitempty" minimum:"0" maximum:"50" doc:"How many seconds to wait for a delivery."`
+	Lease      float64  `json:"lease,omitempty" doc:"The length of the lease in seconds; 0 or missing: 60."`
+	AtMostOnce bool     `json:"at_most_once,omitempty" doc:"Acknowledge the deliveries at once. The hub does not deliver them again if the caller loses them."`
+	Waking     bool     `json:"waking,omitempty" doc:"Only deliveries that wake."`
+	Urgent     bool     `json:"urgent,omitempty" doc:"Take by priority instead of in order; only deliveries that wake."`
 	Only       []string `json:"only,omitempty" doc:"Only the deliveries of these messages."`
-	Seen       bool     `json:"seen,omitempty" doc:"The caller sees them with the answer."`
-	Run        string   `json:"run,omitempty" doc:"The run they are taken for."`
+	Seen       bool     `json:"seen,omitempty" doc:"Mark the deliveries as seen with the answer."`
+	Run        string   `json:"run,omitempty" doc:"The run that takes the deliveries."`
 }
 
 // Taken is what was taken. Until its lease ends, nobody else gets it.
 type Taken struct {
-	Lease        string            `json:"lease,omitempty" doc:"Names what was taken, for ack, nack, extend, see and settle."`
-	LeaseSeconds float64           `json:"lease_seconds,omitempty" doc:"How long it lasts."`
-	Deliveries   []parley.Delivery `json:"deliveries" doc:"The way of the message to each recipient."`
+	Lease        string            `json:"lease,omitempty" doc:"The lease's id, for ack, nack, extend, see and settle."`
+	LeaseSeconds float64           `json:"lease_seconds,omitempty" doc:"The length of the lease in seconds."`
+	Deliveries   []parley.Delivery `json:"deliveries" doc:"The delivery of the message to each recipient."`
 	Messages     []parley.Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 
@@ -70,7 +70,7 @@ func (c call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
 
 // AckRequest says what is done.
 type AckRequest struct {
-	Lease    string   `json:"lease,omitempty" doc:"Only what nobody else has taken meanwhile."`
+	Lease    string   `json:"lease,omitempty" doc:"Only deliveries that this lease still holds."`
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages."`
 }
 
@@ -80,7 +80,7 @@ func ack(ctx context.Context, c call, in *with[AckRequest]) (List[parley.Deliver
 
 // ShownRequest names what a person was shown.
 type ShownRequest struct {
-	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages. An own message stands for what the hub has told its sender about it."`
+	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages. The id of the caller's own message stands for the hub's reports about it."`
 }
 
 func markShown(ctx context.Context, c call, in *with[ShownRequest]) (List[parley.Delivery], error) {
@@ -89,11 +89,11 @@ func markShown(ctx context.Context, c call, in *with[ShownRequest]) (List[parley
 
 // NackRequest says what could not be done, and why.
 type NackRequest struct {
-	Lease      string         `json:"lease" doc:"The lease, as take has given it."`
+	Lease      string         `json:"lease" doc:"The lease's id, from take."`
 	Messages   []string       `json:"messages" maxItems:"500" doc:"The ids of the messages."`
-	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Why; all but final, the default, are tried again."`
+	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Why the attempt failed. The hub retries every failure except final, which is the default."`
 	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`
-	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"Not before so many seconds."`
+	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"The shortest pause before the next attempt, in seconds."`
 }
 
 func nack(ctx context.Context, c call, in *with[NackRequest]) (List[parley.Delivery], error) {
@@ -104,8 +104,8 @@ func nack(ctx context.Context, c call, in *with[NackRequest]) (List[parley.Deliv
 
 // ExtendRequest asks for more time.
 type ExtendRequest struct {
-	Lease   string  `json:"lease" doc:"The lease, as take has given it."`
-	Seconds float64 `json:"seconds,omitempty" doc:"How long from now on; 0 or absent: 60."`
+	Lease   string  `json:"lease" doc:"The lease's id, from take."`
+	Seconds float64 `json:"seconds,omitempty" doc:"The new length of the lease in seconds, from now; 0 or missing: 60."`
 }
 
 func extend(ctx context.Context, c call, in *with[ExtendRequest]) (List[parley.Delivery], error) {
@@ -114,8 +114,8 @@ func extend(ctx context.Context, c call, in *with[ExtendRequest]) (List[parley.D
 
 // SeeRequest says that a turn has started.
 type SeeRequest struct {
-	Lease string `json:"lease" doc:"The lease, as take has given it."`
-	Run   string `json:"run,omitempty" doc:"The run that has it in its context."`
+	Lease string `json:"lease" doc:"The lease's id, from take."`
+	Run   string `json:"run,omitempty" doc:"The run that has the messages in its context."`
 }
 
 func see(ctx context.Context, c call, in *with[SeeRequest]) (List[parley.Delivery], error) {
@@ -124,11 +124,11 @@ func see(ctx context.Context, c call, in *with[SeeRequest]) (List[parley.Deliver
 
 // SettleRequest says how a turn has ended.
 type SettleRequest struct {
-	Lease      string         `json:"lease" doc:"The lease, as take has given it."`
-	Answer     string         `json:"answer,omitempty" doc:"The id of the message that answers all of it."`
-	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Or why it could not be done."`
+	Lease      string         `json:"lease" doc:"The lease's id, from take."`
+	Answer     string         `json:"answer,omitempty" doc:"The id of the message that answers every delivery of the lease."`
+	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Why the turn failed, instead of an answer."`
 	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`
-	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"Not before so many seconds."`
+	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"The shortest pause before the next attempt, in seconds."`
 }
 
 func settle(ctx context.Context, c call, in *with[SettleRequest]) (List[parley.Delivery], error) {
@@ -151,7 +151,7 @@ func deadLetters(ctx context.Context, c call, in *paged) (List[parley.Delivery],
 
 type deadLetter struct {
 	Message   string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
-	Recipient string `path:"recipient" doc:"Whom it did not reach." example:"arya"`
+	Recipient string `path:"recipient" doc:"The recipient that the message did not reach." example:"arya"`
 }
 
 func retryDead(ctx context.Context, c call, in *deadLetter) (parley.Delivery, error) {

@@ -3,7 +3,7 @@ package httpapi
 // List is a page of a list.
 type List[T any] struct {
 	Items []T    `json:"items" doc:"The page."`
-	Next  string `json:"next,omitempty" doc:"Continues the list as ?cursor=; absent at its end."`
+	Next  string `json:"next,omitempty" doc:"Pass it as ?cursor= to continue the list. Missing at the end of the list."`
 }
 
 func listOf[T any](items []T, err error) (List[T], error) { return List[T]{Items: items}, err }
@@ -16,8 +16,8 @@ type with[T any] struct{ Body T }
 
 // paged is the input of a list that comes in pages.
 type paged struct {
-	Limit  int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
-	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+	Limit  int    `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: the default."`
+	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 const (

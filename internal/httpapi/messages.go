@@ -9,7 +9,7 @@ import (
 )
 
 type posted struct {
-	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body: a message with a key that its sender has used within 24 hours is not stored again."`
+	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body. The hub does not store a message again if the sender used the key within 24 hours."`
 	Body parley.Draft
 }
 
@@ -37,8 +37,8 @@ type onMessage struct {
 
 type awaited struct {
 	Message string  `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
-	Wait    float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the message has come as far as for says."`
-	For     string  `query:"for" enum:"delivered,seen,answered" doc:"How far; default: seen."`
+	Wait    float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the message reaches the state in for."`
+	For     string  `query:"for" enum:"delivered,seen,answered" doc:"The state to wait for; default: seen."`
 }
 
 func showMessage(ctx context.Context, c call, in *awaited) (parley.Shown, error) {
@@ -95,14 +95,14 @@ func trace(ctx context.Context, c call, in *traced) (parley.Traced, error) {
 
 type searched struct {
 	Query  string `query:"q" doc:"Words, \"phrases\", -words that must not occur, and from: in: to: type: task: trace: before: after: is:unanswered." example:"deploy from:arya"`
-	Limit  int    `query:"limit" minimum:"0" maximum:"100" doc:"How many to return at most; 0 or absent: 20."`
-	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+	Limit  int    `query:"limit" minimum:"0" maximum:"100" doc:"The most items to return; 0 or missing: 20."`
+	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 // Found is a page of what a search has found, best first.
 type Found struct {
 	Items  []parley.Hit `json:"items" doc:"The page."`
-	Next   string       `json:"next,omitempty" doc:"Continues the search as ?cursor=; absent at its end."`
+	Next   string       `json:"next,omitempty" doc:"Pass it as ?cursor= to continue the search. Missing at the end of the search."`
 	Behind bool         `json:"behind,omitempty" doc:"The caller's own last message cannot be found yet."`
 }
 

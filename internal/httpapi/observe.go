@@ -24,10 +24,10 @@ const (
 type readLog struct {
 	Trace  string `query:"trace" doc:"Only lines of this trace, by its id or that of one of its messages."`
 	Agent  string `query:"agent" doc:"Only lines of messages from or for this agent."`
-	Status string `query:"status" enum:"sent,delivered,processed,failed" doc:"Only lines that say this."`
+	Status string `query:"status" enum:"sent,delivered,processed,failed" doc:"Only lines with this status."`
 	Since  string `query:"since" doc:"Only lines since this time." example:"2026-02-25T18:50:00Z"`
-	Limit  int    `query:"limit" minimum:"0" maximum:"10000" doc:"How many lines at most, the newest; 0 or absent: 50."`
-	Follow bool   `query:"follow" doc:"Also what comes, until the connection is closed."`
+	Limit  int    `query:"limit" minimum:"0" maximum:"10000" doc:"The most lines to return, the newest; 0 or missing: 50."`
+	Follow bool   `query:"follow" doc:"Also send new lines, until the connection is closed."`
 }
 
 // readMessageLog sends lines of the message log as they are.

@@ -86,16 +86,17 @@ func describe(list []route) *huma.OpenAPI {
 	return doc
 }
 
-const introduction = `Parley is the place where AI agents and people talk to each other. Every operation needs a
-credential: a token, sent as Authorization: Bearer parley_…; or, in a browser, a session; or, on the hub's own
-machine, the local socket, where the owner needs none.
+const introduction = `Parley connects AI agents and people. Every operation needs a credential: a token, sent as
+Authorization: Bearer parley_…; or, in a browser, a session; or, on the hub's own machine, the local socket, where the
+owner needs no token.
 
-Requests and answers are JSON. Times are RFC 3339 in UTC, durations are numbers of seconds. Requests are read
-strictly: a key that is unknown, stands twice or differs in case is refused. Lists have items, and next where
-there is more: send it as cursor. An owner may act as an agent with the header Parley-As: <agent>, which is
-audited. Every error is application/problem+json with a code, a sentence, and what to do next.
+Requests and answers are JSON. Times are RFC 3339 in UTC, durations are numbers of seconds. The hub reads requests
+strictly: it refuses unknown keys, duplicate keys and keys that differ in case. Lists have items. If there are more,
+they also have next: send it as cursor. An owner may act as an agent with the header Parley-As: <agent>; the hub
+audits these calls. Every error is application/problem+json with a code, a sentence, and what to do next.
 
-What an agent may not do by itself is answered 202: nothing was done, and the answer says which approval it waits for.`
+If a call of an agent needs an approval, the hub answers 202: it has not made the call, and the answer names the
+approval.`
 
 // described is what huma is told of an operation; parameters and bodies it finds itself.
 func (r route) described() huma.Operation {
@@ -219,7 +220,7 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 		"token": {Type: "http", Scheme: "bearer", BearerFormat: "parley_…", Description: "A token, made with parley token new or POST /v1/tokens."},
 		"session": {
 			Type: "apiKey", In: "cookie", Name: sessionCookie,
-			Description: "A session of the hub's own page. Every call also needs the header Parley-Page, which the page was given when its person signed in.",
+			Description: "A session of the hub's own page. Every call also needs the header Parley-Page, with the secret that the page got at sign-in.",
 		},
 	}
 }
@@ -227,16 +228,16 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 // commonResponses are the errors, by status, and what a call is answered that waits for an approval.
 func commonResponses() map[string]*huma.Response {
 	sentences := map[int]string{
-		400: "E003: something about the request is wrong", 401: "E001 unauthenticated: nobody knows who calls",
-		403: "E001: not permitted", 404: "E003 not_found: there is no such thing, or it is not the caller's to see",
-		409: "E003 conflict: it is not any more as the request has it, or a name stands for several", 410: "E002 gone: the agent was removed", 413: "E003 too_large: a limit is exceeded",
-		415: "E003: the body is of another type than the operation takes", 421: "E001: the hub is not called so",
-		424: "E005: something it depends on has failed",
+		400: "E003: the request is wrong", 401: "E001 unauthenticated: the request has no valid credential",
+		403: "E001: not permitted", 404: "E003 not_found: it does not exist, or the caller may not see it",
+		409: "E003 conflict: its state has changed, or the name is ambiguous", 410: "E002 gone: the agent was removed", 413: "E003 too_large: a limit is exceeded",
+		415: "E003: the operation takes a body of another type", 421: "E001: the hub has another host name",
+		424: "E005: a dependency failed",
 		429: "E002 rate_limited: too many calls; see Retry-After", 500: "E006: the hub failed",
-		503: "E002: not available now; see Retry-After", 504: "E004: it took too long", 507: "E002 storage_full: the disk is full",
+		503: "E002: not available now; see Retry-After", 504: "E004: the time is up", 507: "E002 storage_full: the disk is full",
 	}
 	list := map[string]*huma.Response{"202": {
-		Description: "Not made: it waits for an approval",
+		Description: "The hub did not make the call: it needs an approval",
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: schemaPrefix + "Held"}}},
 	}}
 	for status, sentence := range sentences {

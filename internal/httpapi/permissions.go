@@ -16,11 +16,11 @@ func listPermissions(ctx context.Context, c call, in *listedPermissions) (List[p
 
 // PermissionRequest is a rule: whether an agent may contact another, or everybody.
 type PermissionRequest struct {
-	Agent            string        `json:"agent" doc:"Whose rule it is." example:"arya"`
-	Target           string        `json:"target" doc:"Whom it is about: an agent, or * for everybody who has no rule of their own." example:"gendry"`
-	Effect           parley.Effect `json:"effect" enum:"allow,deny" doc:"What it says."`
-	RequiresApproval bool          `json:"requires_approval,omitempty" doc:"Each call needs an approval; with allow only."`
-	RequiresHuman    bool          `json:"requires_human,omitempty" doc:"And a person must give it."`
+	Agent            string        `json:"agent" doc:"The agent that the rule restricts or permits." example:"arya"`
+	Target           string        `json:"target" doc:"The target: an agent, or * for every participant without a rule of its own." example:"gendry"`
+	Effect           parley.Effect `json:"effect" enum:"allow,deny" doc:"The contents."`
+	RequiresApproval bool          `json:"requires_approval,omitempty" doc:"Each call needs an approval. Only with allow."`
+	RequiresHuman    bool          `json:"requires_human,omitempty" doc:"A person must give the approval."`
 }
 
 func permit(ctx context.Context, c call, in *with[PermissionRequest]) (parley.Permission, error) {
@@ -31,9 +31,9 @@ func permit(ctx context.Context, c call, in *with[PermissionRequest]) (parley.Pe
 }
 
 type removedPermission struct {
-	Agent  string `query:"agent" required:"true" doc:"Whose rule it is." example:"arya"`
-	Target string `query:"target" required:"true" doc:"Whom it is about: an agent, or *." example:"gendry"`
-	Effect string `query:"effect" enum:"allow,deny" doc:"Only the rule that says this; absent: both."`
+	Agent  string `query:"agent" required:"true" doc:"The agent that the rule restricts or permits." example:"arya"`
+	Target string `query:"target" required:"true" doc:"The target of the rule: an agent, or *." example:"gendry"`
+	Effect string `query:"effect" enum:"allow,deny" doc:"Only the rule with this effect; missing: both."`
 }
 
 func unpermit(ctx context.Context, c call, in *removedPermission) error {
@@ -41,8 +41,8 @@ func unpermit(ctx context.Context, c call, in *removedPermission) error {
 }
 
 type checkedPermission struct {
-	From string `query:"from" doc:"Who would contact the other; absent: the caller." example:"arya"`
-	To   string `query:"to" required:"true" doc:"Whom." example:"gendry"`
+	From string `query:"from" doc:"The participant that would make the contact; missing: the caller." example:"arya"`
+	To   string `query:"to" required:"true" doc:"The participant that would be contacted." example:"gendry"`
 }
 
 func checkPermission(ctx context.Context, c call, in *checkedPermission) (parley.Verdict, error) {

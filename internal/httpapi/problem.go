@@ -13,24 +13,24 @@ import (
 
 // Problem is an error as it is answered, after RFC 9457.
 type Problem struct {
-	Type        string        `json:"type" doc:"Always about:blank: the code says what it is."`
+	Type        string        `json:"type" doc:"Always about:blank. The code classifies the error."`
 	Title       string        `json:"title" doc:"The name of the HTTP status."`
 	Status      int           `json:"status" doc:"The HTTP status."`
 	Detail      string        `json:"detail" doc:"What went wrong, in a sentence."`
 	Code        parley.Code   `json:"code" enum:"E001,E002,E003,E004,E005,E006" doc:"E001 not permitted, E002 unavailable, E003 bad input, E004 timed out, E005 a dependency failed, E006 internal."`
-	Reason      parley.Reason `json:"reason,omitempty" enum:"not_found,conflict,gone,too_large,rate_limited,storage_full,stopping,unauthenticated" doc:"Narrows the code."`
-	Recoverable bool          `json:"recoverable" doc:"Whether trying again, or otherwise, can help."`
+	Reason      parley.Reason `json:"reason,omitempty" enum:"not_found,conflict,gone,too_large,rate_limited,storage_full,stopping,unauthenticated" doc:"A more exact reason than the code."`
+	Recoverable bool          `json:"recoverable" doc:"Whether a retry, or a changed call, can help."`
 	Suggestion  string        `json:"suggestion,omitempty" doc:"What to do next."`
-	RetryAfter  float64       `json:"retry_after,omitempty" doc:"Seconds to wait before trying again."`
+	RetryAfter  float64       `json:"retry_after,omitempty" doc:"Seconds to wait before a retry."`
 
-	Validation *parley.Issues    `json:"validation,omitempty" doc:"All that is wrong with the payload."`
-	Contacted  *parley.Contacted `json:"contacted,omitempty" doc:"Of a contact that was made all the same: what was sent, and where its answer will stand."`
+	Validation *parley.Issues    `json:"validation,omitempty" doc:"Every problem of the payload."`
+	Contacted  *parley.Contacted `json:"contacted,omitempty" doc:"Of a contact that was made although the call failed: the request, and where its answer will arrive."`
 }
 
 // Held is the answer to a call that was not made: it waits for an approval.
 type Held struct {
-	Text     string          `json:"text" doc:"What has become of the call, in words." example:"This action requires approval. Waiting for approval..."`
-	Approval parley.Approval `json:"approval" doc:"What it waits for. Its caller is told by a message of what comes of it."`
+	Text     string          `json:"text" doc:"The state of the call, in words." example:"This action requires approval. Waiting for approval..."`
+	Approval parley.Approval `json:"approval" doc:"The approval that the call waits for. The hub tells the caller the outcome in a message."`
 }
 
 // statuses are the HTTP statuses of errors. A code's own stands for every reason that is not listed.

@@ -38,31 +38,31 @@ func messageRoutes() []route {
 		answersAs(Operation{
 			ID: "post-message", Method: http.MethodPost, Path: "/v1/messages", Tag: tagMessages,
 			Summary:     "Post a message",
-			Description: "Answers once the message is on disk. Name a conversation, or the participants it is for, or the message it answers. 200 says that its key was used before: it is the first message that comes back.",
+			Description: "The hub answers when the message is on disk. Name a conversation, the recipients, or the message that this one answers. Status 200 means that the key was used before: the hub returns the first message.",
 			Status:      http.StatusCreated, Body: bodyOfMessage,
 			Example: `{"direct":["arya"],"content":{"text":"Is the build green?"},"priority":"high","requires_ack":true}`,
 		}, postedStatus, post),
 		answers(Operation{
 			ID: "show-message", Method: http.MethodGet, Path: "/v1/messages/{message}", Tag: tagMessages,
-			Summary:     "Show a message and what became of it",
-			Description: "With wait, answers once every delivery that wakes has come as far as for says or has ended, or when the time is up.",
+			Summary:     "Show a message and its deliveries",
+			Description: "With wait, the hub answers when every waking delivery has reached the state in for or has ended, or when the time is up.",
 			Time:        waitTime,
 		}, showMessage),
 		answers(Operation{
 			ID: "read-thread", Method: http.MethodGet, Path: "/v1/messages/{message}/thread", Tag: tagMessages,
-			Summary:     "A message and everything that answers it",
-			Description: "At most 1,000 messages, and about 4 MiB of texts. If there may be more, `cut` is set and `notice` says how to read the rest.",
+			Summary:     "Read a message and all its answers",
+			Description: "Returns at most 1,000 messages and about 4 MiB of text. If the thread may have more messages, `cut` is set and `notice` says how to read the rest.",
 		}, thread),
 		answers(Operation{
 			ID: "redact-message", Method: http.MethodPost, Path: "/v1/messages/{message}/redact", Tag: tagMessages,
-			Summary:     "Erase what a message says",
-			Description: "Its envelope and the digest of its body stay.",
+			Summary:     "Erase the body of a message",
+			Description: "The hub keeps the envelope and the digest of the body.",
 			Example:     `{"reason":"contained a password"}`,
 		}, redact),
 		answers(Operation{
 			ID: "read-trace", Method: http.MethodGet, Path: "/v1/traces/{trace}", Tag: tagMessages,
-			Summary:     "Everything that belongs to a trace",
-			Description: "The messages the caller may read, in their order, with what became of them, and the runs it may see.",
+			Summary:     "Read a trace",
+			Description: "Returns the messages that the caller may read, in order, with their deliveries, and the runs that the caller may see.",
 		}, trace),
 		answers(Operation{
 			ID: "search", Method: http.MethodGet, Path: "/v1/search", Tag: tagMessages,
@@ -75,64 +75,64 @@ func inboxRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "peek-inbox", Method: http.MethodGet, Path: "/v1/inbox", Tag: tagInbox,
-			Summary:     "Look into the inbox",
-			Description: "Looking consumes nothing. The oldest message comes first, or with newest the newest.",
+			Summary:     "Read the inbox",
+			Description: "Reading the inbox consumes nothing. The oldest message comes first, or with newest the newest.",
 		}, peekInbox),
 		answers(Operation{
 			ID: "take", Method: http.MethodPost, Path: "/v1/inbox/take", Tag: tagInbox,
-			Summary:     "Take what waits",
-			Description: "Hands deliveries to the caller and leases them to it. With wait, answers as soon as there is something.",
+			Summary:     "Take deliveries",
+			Description: "The hub hands deliveries to the caller under a lease. With wait, the hub answers as soon as a delivery is available.",
 			Time:        waitTime,
 			Example:     `{"limit":10,"wait":30}`,
 		}, take),
 		answers(Operation{
 			ID: "ack", Method: http.MethodPost, Path: "/v1/inbox/ack", Tag: tagInbox,
 			Summary:     "Acknowledge deliveries",
-			Description: "It is done, or known. Doing it again changes nothing.",
+			Description: "The caller has handled the messages, or needs no more from them. Repeating the call changes nothing.",
 			Example:     `{"messages":["01981c35-8a2f-7c31-9f2e-2f6f4a1d9b10"]}`,
 		}, ack),
 		answers(Operation{
 			ID: "mark-shown", Method: http.MethodPost, Path: "/v1/inbox/shown", Tag: tagInbox,
-			Summary: "Say what a person was shown",
-			Description: "The person has seen the messages, and the deliveries that want nothing of the person are settled. Asks, tasks, " +
-				"approvals and messages that require an ack stay open. For agents nothing changes.",
+			Summary: "Mark messages as shown to a person",
+			Description: "The person has seen the messages. The hub settles the deliveries that need no action. Asks, tasks, " +
+				"approvals and messages that require an ack stay open. The call changes nothing for agents.",
 			Example: `{"messages":["01981c35-8a2f-7c31-9f2e-2f6f4a1d9b10"]}`,
 		}, markShown),
 		answers(Operation{
 			ID: "nack", Method: http.MethodPost, Path: "/v1/inbox/nack", Tag: tagInbox,
 			Summary:     "Give deliveries back",
-			Description: "What may succeed at another time is tried again; what cannot has failed, and its sender is told.",
+			Description: "The hub retries a delivery that may succeed later. Otherwise the delivery fails, and the hub tells the sender.",
 			Example:     `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51","messages":["01981c35-8a2f-7c31-9f2e-2f6f4a1d9b10"],"failure":"busy"}`,
 		}, nack),
 		answers(Operation{
 			ID: "extend", Method: http.MethodPost, Path: "/v1/inbox/extend", Tag: tagInbox,
-			Summary: "Keep a lease for longer",
+			Summary: "Extend a lease",
 			Example: `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51","seconds":120}`,
 		}, extend),
 		answers(Operation{
 			ID: "see", Method: http.MethodPost, Path: "/v1/inbox/see", Tag: tagInbox,
-			Summary: "Say that a turn has started",
+			Summary: "Report that a turn has started",
 			Example: `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51","run":"run-7"}`,
 		}, see),
 		answers(Operation{
 			ID: "settle", Method: http.MethodPost, Path: "/v1/inbox/settle", Tag: tagInbox,
 			Summary:     "End a lease",
-			Description: "Everything it still holds is answered, acknowledged, or given back.",
+			Description: "The hub marks each delivery that the lease still holds as answered or acknowledged, or takes it back.",
 			Example:     `{"lease":"8f0b7f3e-6f0a-4f43-8a3e-0c8f6a2f7a51"}`,
 		}, settle),
 		answers(Operation{
 			ID: "list-dead", Method: http.MethodGet, Path: "/v1/dead", Tag: tagDead,
 			Summary:     "List dead letters",
-			Description: "Deliveries that are out of attempts, the oldest first.",
+			Description: "Returns the deliveries that have no attempts left, the oldest first.",
 		}, deadLetters),
 		answers(Operation{
 			ID: "retry-dead", Method: http.MethodPost, Path: "/v1/dead/{message}/{recipient}/retry", Tag: tagDead,
-			Summary: "Try a dead letter again",
+			Summary: "Retry a dead letter",
 		}, retryDead),
 		answers(Operation{
 			ID: "drop-dead", Method: http.MethodPost, Path: "/v1/dead/{message}/{recipient}/drop", Tag: tagDead,
-			Summary:     "Give a dead letter up",
-			Description: "Its sender is told.",
+			Summary:     "Drop a dead letter",
+			Description: "The hub tells the sender.",
 		}, dropDead),
 	}
 }
@@ -142,12 +142,12 @@ func conversationRoutes() []route {
 		answers(Operation{
 			ID: "list-conversations", Method: http.MethodGet, Path: "/v1/conversations", Tag: tagConversations,
 			Summary:     "List conversations",
-			Description: "Those the caller takes part in, the one with the newest message first.",
+			Description: "Returns the caller's conversations. The conversation with the newest message comes first.",
 		}, listConversations),
 		answers(Operation{
 			ID: "make-conversation", Method: http.MethodPost, Path: "/v1/conversations", Tag: tagConversations,
-			Summary:     "Make a channel or a group",
-			Description: "A DM needs no making: post to its members directly.",
+			Summary:     "Create a channel or a group",
+			Description: "You need not create a direct conversation: post to its members directly.",
 			Status:      http.StatusCreated,
 			Example:     `{"name":"project-x","with":["arya","gendry"],"topic":"The forge"}`,
 		}, makeConversation),
@@ -167,7 +167,7 @@ func conversationRoutes() []route {
 		does(Operation{
 			ID: "join", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/join", Tag: tagConversations,
 			Summary:     "Join a conversation",
-			Description: "Public channels are open to all; owners may join any channel or named group.",
+			Description: "Anyone may join a public channel. Owners may join any channel or named group.",
 		}, join),
 		does(Operation{
 			ID: "leave", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/leave", Tag: tagConversations,
@@ -175,23 +175,23 @@ func conversationRoutes() []route {
 		}, leave),
 		does(Operation{
 			ID: "add-member", Method: http.MethodPut, Path: "/v1/conversations/{conversation}/members/{agent}", Tag: tagConversations,
-			Summary:     "Add somebody to a conversation",
-			Description: "To a public channel everybody may.",
+			Summary:     "Add a member to a conversation",
+			Description: "Anyone may add members to a public channel.",
 		}, addMember),
 		does(Operation{
 			ID: "remove-member", Method: http.MethodDelete, Path: "/v1/conversations/{conversation}/members/{agent}", Tag: tagConversations,
-			Summary:     "Take somebody out of a conversation",
-			Description: "Its creator and owners may.",
+			Summary:     "Remove a member from a conversation",
+			Description: "The creator and owners may remove members.",
 		}, removeMember),
 		answers(Operation{
 			ID: "list-messages", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/messages", Tag: tagConversations,
 			Summary:     "Read a conversation",
-			Description: "Messages, oldest first: the newest ones, those before a seq, or those after one. Reading consumes nothing.",
+			Description: "Returns messages, oldest first: the newest messages, or the messages before or after a seq. Reading consumes nothing.",
 		}, listMessages),
 		answers(Operation{
 			ID: "read-context", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/context", Tag: tagConversations,
-			Summary:     "What the caller sees when it is woken",
-			Description: "The last messages, as many as its own context_messages says.",
+			Summary:     "Read what the caller sees when it is woken",
+			Description: "Returns the last messages, as many as the caller's context_messages.",
 		}, contextOf),
 		does(Operation{
 			ID: "mark-read", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/read", Tag: tagConversations,
@@ -201,7 +201,7 @@ func conversationRoutes() []route {
 		streams(Operation{
 			ID: "export-conversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/export", Tag: tagConversations,
 			Summary:     "Export a conversation",
-			Description: "As JSON lines, the conversation first, or as Markdown. In the place of a damaged message there is one with `damage`, or in Markdown a line that begins with `Damaged: message`.",
+			Description: "Returns JSON lines, the conversation first, or Markdown. A message with `damage` stands for a damaged message; in Markdown, a line that begins with `Damaged: message`.",
 			Time:        longTime, Gives: jsonLines,
 		}, exportConversation),
 	}
@@ -211,23 +211,23 @@ func agentRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Tag: tagAgents,
-			Summary:     "Who the caller is",
-			Description: "The participant, what its credential may be used for, and the owner who acts as it, if one does.",
+			Summary:     "Show the caller",
+			Description: "Returns the participant, the scopes of its credential, and the owner who acts as the participant, if any.",
 		}, whoami),
 		answers(Operation{
 			ID: "who", Method: http.MethodGet, Path: "/v1/who", Tag: tagAgents,
-			Summary:     "What everybody is doing",
-			Description: "Each participant with its status and what is open in its inbox.",
+			Summary:     "Show what each participant is doing",
+			Description: "Returns each participant with its status and the counts of its inbox.",
 		}, who),
 		answers(Operation{
 			ID: "list-protocols", Method: http.MethodGet, Path: "/v1/protocols", Tag: tagAgents,
-			Summary:     "Which formats are spoken",
-			Description: "By the hub at its edges, and by each agent that names any in its profile. The highest version that both understand is used.",
+			Summary:     "List supported formats",
+			Description: "Returns the formats that the hub supports, and the formats in each agent's profile. The hub uses the highest version that both support.",
 		}, protocols),
 		answers(Operation{
 			ID: "list-agents", Method: http.MethodGet, Path: "/v1/agents", Tag: tagAgents,
 			Summary:     "List the participants",
-			Description: "Agents, people and the hub itself. How an agent is run is shown to owners alone.",
+			Description: "Returns agents, people and the hub itself. Only owners see how an agent is run.",
 		}, listAgents),
 		answers(Operation{
 			ID: "add-agent", Method: http.MethodPost, Path: "/v1/agents", Tag: tagAgents,
@@ -242,18 +242,18 @@ func agentRoutes() []route {
 		answers(Operation{
 			ID: "change-agent", Method: http.MethodPatch, Path: "/v1/agents/{agent}", Tag: tagAgents,
 			Summary:     "Change a participant",
-			Description: "What is absent stays as it is; null sets the default.",
+			Description: "Missing fields stay unchanged. null sets the default.",
 			Example:     `{"role":"verifier","tier":"worker","manager":null}`,
 		}, changeAgent),
 		does(Operation{
 			ID: "remove-agent", Method: http.MethodDelete, Path: "/v1/agents/{agent}", Tag: tagAgents,
 			Summary:     "Remove a participant",
-			Description: "It leaves its conversations, its tokens are revoked, and what was on its way to it has failed. Its names stay reserved.",
+			Description: "The hub removes the participant from its conversations, revokes its tokens and fails its open deliveries. Its names stay reserved.",
 		}, removeAgent),
 		answers(Operation{
 			ID: "sleep", Method: http.MethodPost, Path: "/v1/agents/{agent}/sleep", Tag: tagAgents,
 			Summary:     "Put an agent to sleep",
-			Description: "What comes for it waits until then, but for asks.",
+			Description: "Messages stay pending until the agent wakes. Asks wake it at once.",
 			Example:     `{"for":3600}`,
 		}, sleep),
 		answers(Operation{

@@ -6,19 +6,19 @@ func artifactRoutes() []route {
 	return []route{
 		streams(Operation{
 			ID: "store-artifact", Method: http.MethodPost, Path: "/v1/artifacts", Tag: tagArtifacts,
-			Summary:     "Store a body",
-			Description: "The bytes themselves are the request. The answer has the digest by which messages refer to it; what no message refers to is removed after a day.",
+			Summary:     "Store an artifact",
+			Description: "Send the bytes as the request's body. The answer has the digest by which messages refer to the artifact. The hub removes a body that no message refers to after a day.",
 			Status:      http.StatusCreated, Body: bodyOfArtifact, Time: fileTime, Takes: anyType,
 		}, storeArtifact),
 		streams(Operation{
 			ID: "fetch-artifact", Method: http.MethodGet, Path: "/v1/artifacts/{sha256}", Tag: tagArtifacts,
-			Summary:     "Fetch a body",
-			Description: "Of those the caller has stored, or that a message it may read refers to.",
+			Summary:     "Fetch an artifact",
+			Description: "The caller must have stored the artifact, or be able to read a message that refers to it.",
 			Time:        longTime, Gives: "application/octet-stream",
 		}, sendArtifact),
 		answers(Operation{
 			ID: "count-artifacts", Method: http.MethodGet, Path: "/v1/artifacts", Tag: tagArtifacts,
-			Summary: "How much is stored",
+			Summary: "Count the stored artifacts",
 		}, artifactTotals),
 	}
 }
@@ -28,24 +28,24 @@ func credentialRoutes() []route {
 		answers(Operation{
 			ID: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Tag: tagCredentials,
 			Summary:     "List tokens",
-			Description: "Never their secrets.",
+			Description: "Lists do not show secrets.",
 		}, listTokens),
 		answers(Operation{
 			ID: "make-token", Method: http.MethodPost, Path: "/v1/tokens", Tag: tagCredentials,
-			Summary:     "Make a token",
-			Description: "Its secret is in the answer, and nowhere else.",
+			Summary:     "Create a token",
+			Description: "The answer shows the secret once. The hub keeps only its hash.",
 			Status:      http.StatusCreated,
 			Example:     `{"agent":"arya","scopes":["read","send"],"expires_in":2592000,"label":"the laptop"}`,
 		}, makeToken),
 		does(Operation{
 			ID: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens/{token}", Tag: tagCredentials,
 			Summary:     "Revoke a token",
-			Description: "It is not good from the next call on, and what it holds open ends.",
+			Description: "The hub refuses the token from the next call on, and ends the token's open streams and calls.",
 		}, revokeToken),
 		streams(Operation{
 			ID: "make-link", Method: http.MethodPost, Path: "/v1/sign-in-links", Tag: tagCredentials,
-			Summary:     "Make a link to sign in with",
-			Description: "For one person's browser; it works once, for ten minutes.",
+			Summary:     "Create a sign-in link",
+			Description: "The link signs one person in to a browser. It works once, within ten minutes.",
 			Status:      http.StatusCreated,
 			Example:     `{"agent":"user"}`,
 		}, makeLink),
@@ -61,8 +61,8 @@ func eventRoutes() []route {
 	return []route{
 		streams(Operation{
 			ID: "follow-events", Method: http.MethodGet, Path: "/v1/events", Tag: tagEvents,
-			Summary:     "Follow what happens",
-			Description: "Server-sent events, cut to what the caller may see. The first is ready. A stream goes on after the id given without gap or repeat; an id that is too old gets reset, and the stream goes on from the newest. A reader that does not read for 10 seconds is cut off; it connects again with the id of its last event.",
+			Summary:     "Follow events",
+			Description: "Returns server-sent events that the caller may see. The first event is ready. A stream continues after the given id without gaps or repeats. If the id is too old, the hub sends reset and continues with the newest event. The hub cuts off a reader that does not read for 10 seconds; it connects again with the id of its last event.",
 			Time:        endless, Gives: "text/event-stream",
 		}, events),
 	}
@@ -72,61 +72,61 @@ func hubRoutes() []route {
 	return []route{
 		pages(Operation{
 			ID: "health", Method: http.MethodGet, Path: "/healthz", Tag: tagHub,
-			Summary:     "Whether the hub is there",
-			Description: "Answers ok as soon as the hub listens.",
+			Summary:     "Check that the hub listens",
+			Description: "The hub answers ok as soon as it listens.",
 			Gives:       "text/plain",
 		}, healthz),
 		pages(Operation{
 			ID: "ready", Method: http.MethodGet, Path: "/readyz", Tag: tagHub,
-			Summary:     "Whether the hub can work",
-			Description: "Answers ok while the hub can store what it is given, else 503.",
+			Summary:     "Check that the hub can work",
+			Description: "The hub answers ok while it can store data, else 503.",
 			Gives:       "text/plain",
 		}, readyz),
 		answers(Operation{
 			ID: "status", Method: http.MethodGet, Path: "/v1/status", Tag: tagHub,
-			Summary:     "How the hub is doing",
-			Description: "Its version and age, what it holds, the room left on its disk, and what needs a person. Where it is on its machine is for owners.",
+			Summary:     "Show the hub's status",
+			Description: "Returns the version, the age, the totals, the free disk space and the alerts. Only owners see the hub's directory.",
 		}, status),
 		answers(Operation{
 			ID: "attention", Method: http.MethodGet, Path: "/v1/attention", Tag: tagHub,
-			Summary: "What needs the caller",
-			Description: "Calls to decide about, dead letters (for owners), asks and tasks for the caller, and messages that it must acknowledge " +
+			Summary: "List what needs the caller's attention",
+			Description: "Returns calls to approve, dead letters (for owners), asks and tasks for the caller, and messages that the caller must acknowledge " +
 				"or answer. Each is listed once.",
 		}, attention),
 		streams(Operation{
 			ID: "export-hub", Method: http.MethodGet, Path: "/v1/export", Tag: tagHub,
 			Summary:     "Export the whole hub",
-			Description: "One JSON object a line: a header, the agents, the conversations with their members, and the messages in their order. Artifacts are referred to; their bodies are in a backup.",
+			Description: "Returns one JSON object per line: a header, the agents, the conversations with their members, and the messages in order. The export refers to artifacts; only a backup has their bodies.",
 			Time:        longTime, Gives: jsonLines,
 		}, exportAll),
 		streams(Operation{
 			ID: "import-hub", Method: http.MethodPost, Path: "/v1/import", Tag: tagHub,
-			Summary:     "Import what was exported",
-			Description: "Takes what an export gives. What is there already is left as it is, so that an import that broke off can be made again. Nobody is woken.",
+			Summary:     "Import an export",
+			Description: "Send the output of an export. The hub skips what it already has, so you can repeat an import that broke off. An import wakes nobody.",
 			Body:        importBody, Time: fileTime, Takes: anyType,
 		}, importAll),
 		answers(Operation{
 			ID: "make-backup", Method: http.MethodPost, Path: "/v1/backups", Tag: tagHub,
-			Summary:     "Make a backup",
-			Description: "Copies everything into a new directory on the hub's machine while work goes on, and verifies the copy.",
+			Summary:     "Create a backup",
+			Description: "The hub copies everything into a new directory on its machine while work goes on, and verifies the copy.",
 			Time:        longTime,
 			Example:     `{"directory":"/var/backups/parley/monday"}`,
 		}, backup),
 		streams(Operation{
 			ID: "check", Method: http.MethodPost, Path: "/v1/checks", Tag: tagHub,
-			Summary:     "Verify everything that is stored",
-			Description: `Answers with JSON lines: {"progress":…} now and then, and at last {"report":…}.`,
+			Summary:     "Verify all stored data",
+			Description: `The hub answers with JSON lines: {"progress":…} now and then, and {"report":…} at the end.`,
 			Time:        longTime, Gives: jsonLines,
 		}, checkDeep),
 		answers(Operation{
 			ID: "list-audit", Method: http.MethodGet, Path: "/v1/audit", Tag: tagHub,
 			Summary:     "List the audit log",
-			Description: "Administrative acts and refusals, the oldest first.",
+			Description: "Returns administrative acts and refusals, the oldest first.",
 		}, listAudit),
 		answers(Operation{
 			ID: "verify-audit", Method: http.MethodGet, Path: "/v1/audit/verify", Tag: tagHub,
 			Summary:     "Verify the audit log",
-			Description: "Walks along the chain of hashes and compares its end with the one kept outside the database.",
+			Description: "The hub verifies the chain of hashes and compares the last hash with the copy outside the database.",
 			Time:        longTime,
 		}, verifyAudit),
 	}
@@ -146,7 +146,7 @@ func pageRoutes() []route {
 		}, docsPage),
 		pages(Operation{
 			ID: "front-page", Method: http.MethodGet, Path: "/", Tag: tagHub,
-			Summary: "What this is",
+			Summary: "The front page",
 			Hidden:  true,
 		}, frontPage),
 		pages(Operation{

@@ -7,18 +7,18 @@ func approvalRoutes() []route {
 		answers(Operation{
 			ID: "list-approvals", Method: http.MethodGet, Path: "/v1/approvals", Tag: tagApprovals,
 			Summary:     "List approvals",
-			Description: "The newest first: what the caller waits for, and what it may decide; for owners all.",
+			Description: "Returns the approvals that the caller waits for or may decide, the newest first. Owners see all.",
 		}, listApprovals),
 		answers(Operation{
 			ID: "show-approval", Method: http.MethodGet, Path: "/v1/approvals/{approval}", Tag: tagApprovals,
 			Summary:     "Show an approval",
-			Description: "With the exact call it is about.",
+			Description: "Returns the approval with the exact call.",
 		}, showApproval),
 		answers(Operation{
 			ID: "decide-approval", Method: http.MethodPost, Path: "/v1/approvals/{approval}/decide", Tag: tagApprovals,
 			Summary: "Approve or deny a call",
-			Description: "The first answer stands; a later one gets 409 E003 with what was decided. An approved call is made once, as it " +
-				"was, and its caller is told what came of it.",
+			Description: "The first decision stands; a later one gets 409 E003 with the first decision. The hub makes an approved call once, " +
+				"unchanged, and tells the caller the outcome.",
 			Example: `{"approve":true,"note":"go ahead"}`,
 		}, decideApproval),
 	}
@@ -28,23 +28,23 @@ func permissionRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "list-permissions", Method: http.MethodGet, Path: "/v1/permissions", Tag: tagPermissions,
-			Summary:     "List rules about who may contact whom",
-			Description: "The caller's own; for owners all, or those of one agent.",
+			Summary:     "List contact rules",
+			Description: "Returns the caller's rules. Owners see all rules, or the rules of one agent.",
 		}, listPermissions),
 		answers(Operation{
 			ID: "permit", Method: http.MethodPut, Path: "/v1/permissions", Tag: tagPermissions,
-			Summary:     "Make a rule",
-			Description: "Or change the one of the same agent, target and effect.",
+			Summary:     "Create or change a contact rule",
+			Description: "Changes the rule with the same agent, target and effect, if there is one.",
 			Example:     `{"agent":"arya","target":"gendry","effect":"allow","requires_approval":true}`,
 		}, permit),
 		does(Operation{
 			ID: "unpermit", Method: http.MethodDelete, Path: "/v1/permissions", Tag: tagPermissions,
-			Summary: "Remove a rule",
+			Summary: "Remove a contact rule",
 		}, unpermit),
 		answers(Operation{
 			ID: "check-permission", Method: http.MethodGet, Path: "/v1/permissions/check", Tag: tagPermissions,
-			Summary:     "Whether one participant may contact another, and why",
-			Description: "Each rule that was looked at, in order; the last one decided.",
+			Summary:     "Check whether one participant may contact another",
+			Description: "Returns each rule that the hub checked, in order. The last one decided.",
 		}, checkPermission),
 	}
 }

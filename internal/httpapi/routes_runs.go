@@ -6,21 +6,21 @@ func controlRoutes() []route {
 	return []route{
 		answers(Operation{
 			ID: "command", Method: http.MethodPost, Path: "/v1/agents/{agent}/commands", Tag: tagAgents,
-			Summary: "Tell an agent to start, stop, pause, resume or say how it is",
-			Description: "Posts a message of type command, which the hub obeys at once. pause: no new runs, and with timeout_ms it " +
-				"resumes by itself. stop: what runs has timeout_ms (30000) to end, then it is cancelled.",
+			Summary: "Tell an agent to start, stop, pause, resume or report its health",
+			Description: "Posts a message of type command, which the hub obeys at once. pause: the agent starts no runs; with timeout_ms it " +
+				"resumes after that time. stop: live runs have timeout_ms (30000) to end; then the hub cancels them.",
 			Status:  http.StatusCreated,
 			Example: `{"action":"pause","parameters":{"reason":"maintenance","timeout_ms":600000}}`,
 		}, command),
 		answers(Operation{
 			ID: "report-health", Method: http.MethodPut, Path: "/v1/agents/{agent}/health", Tag: tagAgents,
-			Summary: "Say how one is",
+			Summary: "Report an agent's health",
 			Example: `{"health":"degraded","metrics":{"cpu":0.93,"tasks":4},"uptime_ms":86400000}`,
 		}, reportHealth),
 		answers(Operation{
 			ID: "resume-pair", Method: http.MethodPost, Path: "/v1/agents/{agent}/resume-pair", Tag: tagAgents,
 			Summary:     "Let two agents wake each other again",
-			Description: "That were stopped for having done so too often in a row. The manager of either may.",
+			Description: "The hub stopped them because they woke each other too often. The manager of either agent may resume them.",
 			Example:     `{"with":"gendry"}`,
 		}, resumePair),
 	}
@@ -31,23 +31,23 @@ func runRoutes() []route {
 		answers(Operation{
 			ID: "list-runs", Method: http.MethodGet, Path: "/v1/runs", Tag: tagRuns,
 			Summary:     "List runs",
-			Description: "The newest first: for an agent its own, for owners all.",
+			Description: "Returns an agent's own runs, the newest first. Owners see all.",
 		}, listRuns),
 		answers(Operation{
 			ID: "show-run", Method: http.MethodGet, Path: "/v1/runs/{run}", Tag: tagRuns,
 			Summary:     "Show a run",
-			Description: "What woke it, how it went, what it cost and what it posted.",
+			Description: "Returns the run with its triggers, its result, its cost and its messages.",
 		}, showRun),
 		streams(Operation{
 			ID: "read-output", Method: http.MethodGet, Path: "/v1/runs/{run}/output", Tag: tagRuns,
-			Summary:     "What a run has put out",
-			Description: "As the program wrote it, from its standard output and error; the end of it, where it is long. Of a live run, what there is so far.",
+			Summary:     "Read the output of a run",
+			Description: "Returns the program's standard output and error. Of long output, returns the end. Of a live run, returns the output so far.",
 			Gives:       "application/octet-stream",
 		}, runOutput),
 		answers(Operation{
 			ID: "cancel-run", Method: http.MethodPost, Path: "/v1/runs/{run}/cancel", Tag: tagRuns,
 			Summary:     "End a run",
-			Description: "It ends soon after; what woke it is not tried again.",
+			Description: "The run ends soon after. The hub does not retry its triggers.",
 			Example:     `{"reason":"it goes the wrong way"}`,
 		}, cancelRun),
 	}

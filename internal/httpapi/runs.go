@@ -9,11 +9,11 @@ import (
 )
 
 type listedRuns struct {
-	Agent        string `query:"agent" doc:"Only those of this agent."`
-	Conversation string `query:"conversation" doc:"Only those in this conversation: an id, a name or #name."`
-	Live         bool   `query:"live" doc:"Only those that have not ended."`
-	Limit        int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
-	Cursor       string `query:"cursor" doc:"Where to go on: next of the page before."`
+	Agent        string `query:"agent" doc:"Only runs of this agent."`
+	Conversation string `query:"conversation" doc:"Only runs in this conversation: an id, a name or #name."`
+	Live         bool   `query:"live" doc:"Only runs that have not ended."`
+	Limit        int    `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: the default."`
+	Cursor       string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 func listRuns(ctx context.Context, c call, in *listedRuns) (page List[parley.Run], err error) {
@@ -82,9 +82,9 @@ type reportedHealth struct {
 
 // HealthReport is how an agent says that it is.
 type HealthReport struct {
-	Health   string          `json:"health" enum:"healthy,degraded,unhealthy" doc:"How it says that it is: healthy, degraded or unhealthy."`
-	Metrics  json.RawMessage `json:"metrics,omitempty" doc:"What it measures of itself, as a JSON object."`
-	UptimeMS int64           `json:"uptime_ms,omitempty" minimum:"0" doc:"Milliseconds since it was started."`
+	Health   string          `json:"health" enum:"healthy,degraded,unhealthy" doc:"The health that the agent reports: healthy, degraded or unhealthy."`
+	Metrics  json.RawMessage `json:"metrics,omitempty" doc:"The metrics that the agent reports, as a JSON object."`
+	UptimeMS int64           `json:"uptime_ms,omitempty" minimum:"0" doc:"Milliseconds since the agent was started."`
 }
 
 // reportHealth keeps what the caller says of itself. The path names it, so that nobody speaks for another by mistake.
@@ -113,7 +113,7 @@ type PairRequest struct {
 
 // Resumed says whether two agents may wake each other again that could not before.
 type Resumed struct {
-	Resumed bool `json:"resumed" doc:"False: nothing had stopped them."`
+	Resumed bool `json:"resumed" doc:"False if the hub had not stopped the pair."`
 }
 
 func resumePair(ctx context.Context, c call, in *resumedPair) (Resumed, error) {

@@ -11,7 +11,7 @@ import (
 // Task is a task as it is answered.
 type Task struct {
 	parley.TaskView
-	Elapsed float64 `json:"elapsed" doc:"Seconds from its creation to its end, or until now."`
+	Elapsed float64 `json:"elapsed" doc:"Seconds from the creation to the end, or until now."`
 }
 
 func taskOf(view parley.TaskView, err error) (Task, error) {
@@ -27,13 +27,13 @@ func tasksOf(views []parley.TaskView) []Task {
 }
 
 type listedTasks struct {
-	Assignee  string `query:"assignee" doc:"Only those of this participant."`
-	Requester string `query:"requester" doc:"Only those this participant has asked for."`
-	Status    string `query:"status" doc:"Only those in these states, with commas: queued, active, completed, failed, cancelled." example:"queued,active"`
-	Open      bool   `query:"open" doc:"Only those that have not ended."`
-	Roots     bool   `query:"roots" doc:"Only those that are not part of another one."`
-	Limit     int    `query:"limit" minimum:"0" doc:"How many to return at most; 0 or absent: the usual number."`
-	Cursor    string `query:"cursor" doc:"Where to go on: next of the page before."`
+	Assignee  string `query:"assignee" doc:"Only tasks of this assignee."`
+	Requester string `query:"requester" doc:"Only tasks that this participant requested."`
+	Status    string `query:"status" doc:"Only tasks in these states, separated by commas: queued, active, completed, failed, cancelled." example:"queued,active"`
+	Open      bool   `query:"open" doc:"Only tasks that have not ended."`
+	Roots     bool   `query:"roots" doc:"Only tasks without a parent."`
+	Limit     int    `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: the default."`
+	Cursor    string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 func listTasks(ctx context.Context, c call, in *listedTasks) (page List[Task], err error) {
@@ -65,7 +65,7 @@ func taskStates(word string) (list []parley.TaskState) {
 }
 
 type madeTask struct {
-	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body: a task with a key that its requester has used within 24 hours is not made again."`
+	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body. The hub does not create a task again if the requester used the key within 24 hours."`
 	Body TaskRequest
 }
 
@@ -107,11 +107,11 @@ type changedTask struct {
 
 // TaskChange says how a task goes, or that it has ended.
 type TaskChange struct {
-	Progress *ProgressReport    `json:"progress,omitempty" doc:"How far it has come."`
-	Status   parley.TaskState   `json:"status,omitempty" enum:"completed,failed" doc:"That it has ended; absent: it goes on."`
-	Outcome  parley.TaskOutcome `json:"outcome,omitempty" enum:"success,partial" doc:"Of what is completed; default: success."`
-	Result   *parley.TaskResult `json:"result,omitempty" doc:"What came of it."`
-	Reason   string             `json:"reason,omitempty" doc:"Why it has failed."`
+	Progress *ProgressReport    `json:"progress,omitempty" doc:"The state of the delivery."`
+	Status   parley.TaskState   `json:"status,omitempty" enum:"completed,failed" doc:"The final status; missing: the task goes on."`
+	Outcome  parley.TaskOutcome `json:"outcome,omitempty" enum:"success,partial" doc:"The outcome of a completed task; default: success."`
+	Result   *parley.TaskResult `json:"result,omitempty" doc:"The result of the task."`
+	Reason   string             `json:"reason,omitempty" doc:"Why the task failed."`
 }
 
 // ProgressReport is how far a task has come, by its assignee's word.
@@ -119,9 +119,9 @@ type ProgressReport struct {
 	Fraction   *float64 `json:"fraction,omitempty" minimum:"0" maximum:"1" doc:"From 0 to 1."`
 	Current    *int64   `json:"current,omitempty" minimum:"0" doc:"How much of the total is done."`
 	Total      *int64   `json:"total,omitempty" minimum:"0" doc:"How much there is to do."`
-	Message    string   `json:"message,omitempty" doc:"In a sentence."`
+	Message    string   `json:"message,omitempty" doc:"The progress in a sentence."`
 	Confidence *float64 `json:"confidence,omitempty" minimum:"0" maximum:"1" doc:"From 0 to 1."`
-	Blockers   []string `json:"blockers,omitempty" maxItems:"64" doc:"What it cannot go on without; its requester is told."`
+	Blockers   []string `json:"blockers,omitempty" maxItems:"64" doc:"What blocks the task. The hub tells the requester."`
 }
 
 func (p *ProgressReport) progress() *parley.TaskProgress {
@@ -159,7 +159,7 @@ type reassignedTask struct {
 
 // ReassignRequest says who is to do a task.
 type ReassignRequest struct {
-	Assignee string `json:"assignee" doc:"Who is to do it." example:"gendry"`
+	Assignee string `json:"assignee" doc:"The new assignee." example:"gendry"`
 }
 
 func reassignTask(ctx context.Context, c call, in *reassignedTask) (Task, error) {

@@ -10,9 +10,9 @@ import (
 )
 
 type listedTokens struct {
-	Agent  string `query:"agent" doc:"Whose tokens; absent: the caller's, or for an owner all."`
-	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"How many to return at most; 0 or absent: the usual number."`
-	Cursor string `query:"cursor" doc:"Where to go on: next of the page before."`
+	Agent  string `query:"agent" doc:"The holder of the tokens; missing: the caller's tokens, or all tokens for an owner."`
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"The most items to return; 0 or missing: the default."`
+	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
 func listTokens(ctx context.Context, c call, in *listedTokens) (page List[parley.Token], err error) {
@@ -32,10 +32,10 @@ func listTokens(ctx context.Context, c call, in *listedTokens) (page List[parley
 
 // TokenRequest describes a token to make.
 type TokenRequest struct {
-	Agent     string        `json:"agent" doc:"Whose it is to be." example:"arya"`
-	Label     string        `json:"label,omitempty" doc:"What it is for."`
-	Scopes    parley.Scopes `json:"scopes,omitempty" doc:"What it may be used for, within the maker's own; default: read and send."`
-	ExpiresIn *float64      `json:"expires_in,omitempty" minimum:"0" doc:"Seconds until it ends; absent: when it is revoked."`
+	Agent     string        `json:"agent" doc:"The agent or person that gets the token." example:"arya"`
+	Label     string        `json:"label,omitempty" doc:"The token's label."`
+	Scopes    parley.Scopes `json:"scopes,omitempty" doc:"The scopes, among those of the caller; default: read and send."`
+	ExpiresIn *float64      `json:"expires_in,omitempty" minimum:"0" doc:"Seconds until the token expires; missing: it is valid until it is revoked."`
 }
 
 func makeToken(ctx context.Context, c call, in *with[TokenRequest]) (parley.MadeToken, error) {
@@ -60,13 +60,13 @@ func revokeToken(ctx context.Context, c call, in *oneToken) error {
 
 // Link opens a session in a browser, once.
 type Link struct {
-	URL       string    `json:"url" doc:"To be opened in a browser."`
-	ExpiresAt time.Time `json:"expires_at" doc:"When it does not work any more."`
+	URL       string    `json:"url" doc:"Open it in a browser."`
+	ExpiresAt time.Time `json:"expires_at" doc:"When the link expires."`
 }
 
 // LinkRequest says who is to be signed in.
 type LinkRequest struct {
-	Agent string `json:"agent,omitempty" doc:"Who is to be signed in; absent: the caller."`
+	Agent string `json:"agent,omitempty" doc:"The person to sign in; missing: the caller."`
 }
 
 func makeLink(w http.ResponseWriter, r *http.Request, c call, in *with[LinkRequest]) error {
