@@ -60,18 +60,18 @@ const (
 // Agent is a participant: a program, a person, or the hub itself.
 type Agent struct {
 	ID   string `json:"id" doc:"A short name: a-z, 0-9, _ and -."`
-	UUID string `json:"uuid" doc:"The id that stays whatever it is called."`
+	UUID string `json:"uuid" doc:"The permanent id, which stays the same when the agent is renamed."`
 	Name string `json:"name" doc:"The display name."`
 	Kind Kind   `json:"kind" doc:"agent, human or system."`
 	// Access is set for people only.
-	Access    Access     `json:"access,omitempty" doc:"What a person may do: an owner everything, a member what an agent may."`
-	CreatedAt time.Time  `json:"created_at" doc:"When it was made."`
+	Access    Access     `json:"access,omitempty" doc:"What a person may do: an owner may do everything, a member may do what an agent may do."`
+	CreatedAt time.Time  `json:"created_at" doc:"When it was created."`
 	UpdatedAt time.Time  `json:"updated_at" doc:"When it was last changed."`
 	RemovedAt *time.Time `json:"removed_at,omitempty" doc:"When it was removed."`
 	// SleepingUntil is when it wants to be woken again. Asks wake it before.
-	SleepingUntil *time.Time `json:"sleeping_until,omitempty" doc:"When it wants to be woken again."`
-	Paused        *Halt      `json:"paused,omitempty" doc:"Since when it starts no runs, and why."`
-	Stopped       *Halt      `json:"stopped,omitempty" doc:"Since when it is switched off, and why."`
+	SleepingUntil *time.Time `json:"sleeping_until,omitempty" doc:"When the agent wants to be woken again."`
+	Paused        *Halt      `json:"paused,omitempty" doc:"When and why the agent was paused. A paused agent starts no runs."`
+	Stopped       *Halt      `json:"stopped,omitempty" doc:"When and why the agent was stopped."`
 	Profile
 }
 
@@ -85,23 +85,23 @@ func (a Agent) Halted(now time.Time) bool { return a.Stopped != nil || a.Paused.
 
 // Profile is everything about an agent that its owner may change.
 type Profile struct {
-	Role            string          `json:"role,omitempty" doc:"Its role, in a word."`
-	Description     string          `json:"description,omitempty" doc:"What it does."`
-	Skills          []string        `json:"skills,omitempty" doc:"What it can do."`
+	Role            string          `json:"role,omitempty" doc:"The agent's role, in a word."`
+	Description     string          `json:"description,omitempty" doc:"What the agent does."`
+	Skills          []string        `json:"skills,omitempty" doc:"What the agent can do."`
 	Guardrails      string          `json:"guardrails,omitempty" doc:"What the agent is told never to do."`
 	Tier            Tier            `json:"tier,omitempty" doc:"Its level in a command hierarchy."`
-	Manager         string          `json:"manager,omitempty" doc:"Whom it reports to."`
-	Mode            Mode            `json:"mode" doc:"How much it may do by itself."`
+	Manager         string          `json:"manager,omitempty" doc:"The agent's manager."`
+	Mode            Mode            `json:"mode" doc:"How much the agent may do without an approval."`
 	Runtime         string          `json:"runtime,omitempty" doc:"How the agent is run."`
 	RuntimeConfig   json.RawMessage `json:"runtime_config,omitempty" doc:"Settings of its runtime; for owners."`
-	ContextMessages int             `json:"context_messages" doc:"How many messages of a conversation it is shown when it is woken."`
-	ContextTokens   int             `json:"context_tokens,omitempty" doc:"How many tokens of it at most, by estimate; 0: no limit."`
-	InboxDepth      int             `json:"inbox_depth" doc:"How many open deliveries that wake its inbox holds."`
-	InboxOverflow   Overflow        `json:"inbox_overflow" doc:"What happens to a message for an inbox that is full."`
-	Attempts        int             `json:"attempts" doc:"How often a delivery is tried."`
-	Concurrency     int             `json:"concurrency" doc:"How many runs it may have at once."`
+	ContextMessages int             `json:"context_messages" doc:"How many messages of the conversation a run sees when the agent is woken."`
+	ContextTokens   int             `json:"context_tokens,omitempty" doc:"The limit on the tokens of these messages, estimated; 0: no limit."`
+	InboxDepth      int             `json:"inbox_depth" doc:"How many open waking deliveries the inbox holds."`
+	InboxOverflow   Overflow        `json:"inbox_overflow" doc:"What happens to a message when the inbox is full."`
+	Attempts        int             `json:"attempts" doc:"The largest number of attempts for a delivery."`
+	Concurrency     int             `json:"concurrency" doc:"How many runs the agent may have at once."`
 	Budget          Budget          `json:"budget,omitzero" doc:"Caps on what the agent may spend."`
-	Protocols       []string        `json:"protocols,omitempty" doc:"Which formats it speaks."`
+	Protocols       []string        `json:"protocols,omitempty" doc:"The formats that the agent supports."`
 }
 
 // Bounded reports whether the inbox holds only so many messages.

@@ -7,10 +7,10 @@ import (
 
 // AlertGroup is all alerts of one name that are on.
 type AlertGroup struct {
-	Name    string `json:"name" doc:"Which alert it is."`
+	Name    string `json:"name" doc:"The name of the alert."`
 	Count   int    `json:"count" doc:"How many alerts of this name are on."`
-	Message string `json:"message" doc:"What needs attention, in a sentence for all of them."`
-	Worst   Alert  `json:"worst" doc:"The worst of them."`
+	Message string `json:"message" doc:"What needs attention, in one sentence for all alerts of this name."`
+	Worst   Alert  `json:"worst" doc:"The worst of these alerts."`
 }
 
 // severalAlerts says of several alerts of a name what they are about.

@@ -20,34 +20,34 @@ type Approval struct {
 	ID            string        `json:"id" doc:"The id."`
 	Number        int64         `json:"number,omitempty" doc:"The number in its short name: approval-7 has 7. Numbers rise and are never used again."`
 	State         ApprovalState `json:"state" doc:"pending, approved, executed, denied, expired or withdrawn. If it is withdrawn and has a failure, the call was approved, but the hub refused to make it."`
-	Agent         string        `json:"agent" doc:"Whose call it is."`
-	Target        string        `json:"target,omitempty" doc:"Whom the call contacts."`
-	Call          HeldCall      `json:"call" doc:"The call, exactly: nothing else is approved."`
+	Agent         string        `json:"agent" doc:"The agent that made the call."`
+	Target        string        `json:"target,omitempty" doc:"The participant that the call contacts."`
+	Call          HeldCall      `json:"call" doc:"The exact call. The approval covers nothing else."`
 	Digest        string        `json:"digest" doc:"The SHA-256 of the call in its canonical form, in lower-case hexadecimal."`
-	Summary       string        `json:"summary" doc:"The request in words, as whoever decides sees it."`
-	Rule          string        `json:"rule" doc:"The rule that demands it."`
-	Decider       string        `json:"decider,omitempty" doc:"Who is asked: the agent's manager; absent: the owners."`
+	Summary       string        `json:"summary" doc:"The request in words, as the approver sees it."`
+	Rule          string        `json:"rule" doc:"The rule that requires the approval."`
+	Decider       string        `json:"decider,omitempty" doc:"The approver: the agent's manager. If missing, the owners decide."`
 	RequiresHuman bool          `json:"requires_human,omitempty" doc:"Only a person may decide."`
-	CreatedAt     time.Time     `json:"created_at" doc:"When it was made."`
-	ExpiresAt     *time.Time    `json:"expires_at,omitempty" doc:"When it is not waited for any longer; absent: it waits."`
-	RemindAt      *time.Time    `json:"remind_at,omitempty" doc:"When whoever decides is reminded."`
-	DecidedBy     string        `json:"decided_by,omitempty" doc:"Who decided."`
+	CreatedAt     time.Time     `json:"created_at" doc:"When it was created."`
+	ExpiresAt     *time.Time    `json:"expires_at,omitempty" doc:"When the approval expires. If missing, it does not expire."`
+	RemindAt      *time.Time    `json:"remind_at,omitempty" doc:"When the hub reminds the approver."`
+	DecidedBy     string        `json:"decided_by,omitempty" doc:"The participant that decided."`
 	DecidedAt     *time.Time    `json:"decided_at,omitempty" doc:"When it was decided."`
-	Note          string        `json:"note,omitempty" doc:"What whoever decided has said."`
+	Note          string        `json:"note,omitempty" doc:"The approver's note."`
 	ExecutedAt    *time.Time    `json:"executed_at,omitempty" doc:"When the call was made."`
 	Result        string        `json:"result,omitempty" doc:"What the call returned, in words."`
 	Failure       *Error        `json:"failure,omitempty" doc:"Why the hub refused the call, or the error with which the call failed."`
-	Outcome       string        `json:"outcome,omitempty" doc:"The message by which its caller was told."`
+	Outcome       string        `json:"outcome,omitempty" doc:"The message that told the caller the outcome."`
 
 	// What the call came from, and returns to.
 	Run          string `json:"run,omitempty" doc:"The run that made the call."`
-	Conversation string `json:"conversation,omitempty" doc:"Where the call came from; its caller is told there."`
+	Conversation string `json:"conversation,omitempty" doc:"The conversation of the call. The hub tells the caller the outcome there."`
 	Task         string `json:"task,omitempty" doc:"The task it belongs to."`
-	Trigger      string `json:"trigger,omitempty" doc:"The message that had woken the run."`
-	TraceID      string `json:"trace_id" doc:"What it belongs to."`
+	Trigger      string `json:"trigger,omitempty" doc:"The message that woke the run."`
+	TraceID      string `json:"trace_id" doc:"The trace it belongs to."`
 	Hops         int    `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
 	Depth        int    `json:"-"` // of what the run asks
-	Source       string `json:"source" doc:"The door the call came by."`
+	Source       string `json:"source" doc:"Where the call came from: cli, api, mcp and so on."`
 }
 
 // Refused says that the call was approved, and refused when it was made: Failure says why.

@@ -21,10 +21,10 @@ type AttentionItem struct {
 	// ID is that of the approval, message or task.
 	ID        string     `json:"id" doc:"The id."`
 	Name      string     `json:"name" doc:"What people call it by, like approval-7, m1234 or task-101."`
-	From      string     `json:"from" doc:"Whose call, message or task it is."`
-	Recipient string     `json:"recipient,omitempty" doc:"Whom the call is for, or whom the dead letter did not reach."`
+	From      string     `json:"from" doc:"The participant that made the call, sent the message or requested the task."`
+	Recipient string     `json:"recipient,omitempty" doc:"The target of the call, or the recipient that the dead letter did not reach."`
 	Text      string     `json:"text" doc:"Its first line."`
-	Since     time.Time  `json:"since" doc:"When it was made."`
+	Since     time.Time  `json:"since" doc:"When it was created."`
 	Due       *time.Time `json:"due,omitempty" doc:"When it is due, or expires."`
 }
 

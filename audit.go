@@ -13,10 +13,10 @@ import (
 type AuditEntry struct {
 	Num     int64           `json:"num" doc:"Its number, without gaps."`
 	At      time.Time       `json:"at" doc:"When."`
-	Actor   string          `json:"actor" doc:"Who did it."`
+	Actor   string          `json:"actor" doc:"The participant that did it."`
 	Act     string          `json:"act" doc:"What was done."`
-	Subject string          `json:"subject" doc:"To whom or what."`
-	Detail  json.RawMessage `json:"detail,omitempty" doc:"More of it."`
+	Subject string          `json:"subject" doc:"The participant or thing that was changed."`
+	Detail  json.RawMessage `json:"detail,omitempty" doc:"Details of the change."`
 	Hash    string          `json:"hash" doc:"The SHA-256 of this entry and the one before."`
 }
 
@@ -43,10 +43,10 @@ type AuditHead struct {
 
 // AuditReport is what a walk along the whole audit log has found.
 type AuditReport struct {
-	Entries  int64     `json:"entries" doc:"How many there are."`
+	Entries  int64     `json:"entries" doc:"How many entries the log has."`
 	Head     AuditHead `json:"head" doc:"The end of the log."`
 	Problems []string  `json:"problems,omitempty" doc:"What is wrong."`
-	Omitted  int       `json:"omitted,omitempty" doc:"Problems that are not listed any more."`
+	Omitted  int       `json:"omitted,omitempty" doc:"How many further problems are not listed."`
 	OK       bool      `json:"ok" doc:"Whether nothing is wrong."`
 }
 

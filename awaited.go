@@ -16,7 +16,7 @@ type Awaited struct {
 	ID      string      `json:"id" doc:"The id of the message, the task or the approval."`
 	Name    string      `json:"name,omitempty" doc:"Its short name, like task-101, approval-7 or m1234."`
 	Kind    AwaitedKind `json:"kind" doc:"What it is."`
-	State   string      `json:"state" doc:"Where it stands: the state of the task, the approval, the ask, or the delivery."`
+	State   string      `json:"state" doc:"The state of the task, the approval, the ask or the delivery."`
 	Done    bool        `json:"done" doc:"Whether it has ended."`
 	Text    string      `json:"text,omitempty" doc:"The outcome in words, once it is done."`
 	Quotes  []Quote     `json:"quotes,omitempty" doc:"The parts of \x60text\x60 that others wrote."`

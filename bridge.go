@@ -18,47 +18,47 @@ const (
 // Bridge joins a directory tree and the hub, both ways.
 type Bridge struct {
 	ID          string     `json:"id" doc:"The bridge's id. Default: the layout and the last part of the root."`
-	Layout      Layout     `json:"layout" doc:"How the tree is laid out, and with it in which format its files are."`
+	Layout      Layout     `json:"layout" doc:"How the tree is laid out. The layout also sets the format of its files."`
 	Root        string     `json:"root" doc:"The root of the tree: an absolute path where the bridge runs."`
-	Agents      []string   `json:"agents" doc:"Who may speak through it. Those of them with the runtime bridge live in the tree."`
-	Channels    []string   `json:"channels,omitempty" doc:"agentos: which directories under channels/ it joins; none: all."`
-	QueueAgent  string     `json:"queue_agent,omitempty" doc:"blackboard: who gets the requests for nobody. Default: gm."`
-	ReplaySince *time.Time `json:"replay_since,omitempty" doc:"agentos: what was written since is no history, but is delivered."`
-	Outside     bool       `json:"outside,omitempty" doc:"parley bridge run runs it, not the hub."`
-	Paused      bool       `json:"paused,omitempty" doc:"It does nothing."`
-	CreatedBy   string     `json:"created_by" doc:"Who made it."`
-	CreatedAt   time.Time  `json:"created_at" doc:"When it was made."`
-	Reached     bool       `json:"reached,omitempty" doc:"It has been at its tree: it is not joined to a directory without .parley any more, unless it is paused and resumed."`
-	Since       int64      `json:"since" doc:"The newest number of the order when it was added: only what came later is exported."`
+	Agents      []string   `json:"agents" doc:"The agents that may send through the bridge. Agents with the runtime bridge live in the tree."`
+	Channels    []string   `json:"channels,omitempty" doc:"agentos: the directories under channels/ that the bridge connects; none: all."`
+	QueueAgent  string     `json:"queue_agent,omitempty" doc:"blackboard: the agent that gets requests without a recipient. Default: gm."`
+	ReplaySince *time.Time `json:"replay_since,omitempty" doc:"agentos: files written since this time are delivered. Older files are stored as history."`
+	Outside     bool       `json:"outside,omitempty" doc:"The command parley bridge run runs the bridge, not the hub."`
+	Paused      bool       `json:"paused,omitempty" doc:"The bridge is paused."`
+	CreatedBy   string     `json:"created_by" doc:"The participant that created it."`
+	CreatedAt   time.Time  `json:"created_at" doc:"When it was created."`
+	Reached     bool       `json:"reached,omitempty" doc:"The bridge has opened its tree once. From then on it refuses a directory without .parley until it is paused and resumed."`
+	Since       int64      `json:"since" doc:"The newest number in the hub's order when the bridge was added. The bridge exports only later messages."`
 }
 
 // NewBridge is a bridge as its owner asks for it. Agents that do not exist are added, with the runtime bridge.
 type NewBridge struct {
 	ID          string     `json:"id,omitempty" doc:"The bridge's id. Default: the layout and the last part of the root."`
-	Layout      Layout     `json:"layout" doc:"How the tree is laid out, and with it in which format its files are."`
+	Layout      Layout     `json:"layout" doc:"How the tree is laid out. The layout also sets the format of its files."`
 	Root        string     `json:"root" doc:"The root of the tree: an absolute path where the bridge runs."`
-	Agents      []string   `json:"agents" doc:"Who may speak through it. Those of them with the runtime bridge live in the tree."`
-	Channels    []string   `json:"channels,omitempty" doc:"agentos: which directories under channels/ it joins; none: all."`
-	QueueAgent  string     `json:"queue_agent,omitempty" doc:"blackboard: who gets the requests for nobody. Default: gm."`
-	ReplaySince *time.Time `json:"replay_since,omitempty" doc:"agentos: what was written since is no history, but is delivered."`
-	Outside     bool       `json:"outside,omitempty" doc:"parley bridge run runs it, not the hub."`
+	Agents      []string   `json:"agents" doc:"The agents that may send through the bridge. Agents with the runtime bridge live in the tree."`
+	Channels    []string   `json:"channels,omitempty" doc:"agentos: the directories under channels/ that the bridge connects; none: all."`
+	QueueAgent  string     `json:"queue_agent,omitempty" doc:"blackboard: the agent that gets requests without a recipient. Default: gm."`
+	ReplaySince *time.Time `json:"replay_since,omitempty" doc:"agentos: files written since this time are delivered. Older files are stored as history."`
+	Outside     bool       `json:"outside,omitempty" doc:"The command parley bridge run runs the bridge, not the hub."`
 }
 
 // BridgeChange is what an owner may change of a bridge; what is nil stays.
 type BridgeChange struct {
-	Agents   *[]string `json:"agents,omitempty" doc:"Who may speak through it. Those of them with the runtime bridge live in the tree."`
-	Channels *[]string `json:"channels,omitempty" doc:"agentos: which directories under channels/ it joins; none: all."`
-	Paused   *bool     `json:"paused,omitempty" doc:"It does nothing."`
+	Agents   *[]string `json:"agents,omitempty" doc:"The agents that may send through the bridge. Agents with the runtime bridge live in the tree."`
+	Channels *[]string `json:"channels,omitempty" doc:"agentos: the directories under channels/ that the bridge connects; none: all."`
+	Paused   *bool     `json:"paused,omitempty" doc:"The bridge is paused."`
 }
 
 // BridgeView is a bridge with what it is doing.
 type BridgeView struct {
 	Bridge
-	State   BridgeState  `json:"state" doc:"What it does: paused, not_running (it waits for parley bridge run), looking (its first look at the tree is not over), running, waiting (something keeps it from a part of its work) or failing (it does not run, and is started again)."`
-	Status  BridgeStatus `json:"status" doc:"How it gets on."`
-	Notices []string     `json:"notices,omitempty" doc:"What adding it has done besides."`
+	State   BridgeState  `json:"state" doc:"What the bridge does: paused, not_running (it needs parley bridge run), looking (it reads the tree for the first time), running, waiting (a problem blocks a part of its work), stopped (its lock was removed) or failing (it has ended and the hub restarts it)."`
+	Status  BridgeStatus `json:"status" doc:"What the running bridge reports."`
+	Notices []string     `json:"notices,omitempty" doc:"Side effects of adding the bridge, such as agents that were added."`
 	// Elsewhere are the agents that live in the trees of other bridges. What is written to them here goes through the hub.
-	Elsewhere []string `json:"elsewhere,omitempty" doc:"The agents that live in the trees of other bridges. What is written to them here goes through the hub."`
+	Elsewhere []string `json:"elsewhere,omitempty" doc:"The agents that live in the trees of other bridges. Messages to them go through the hub."`
 }
 
 // BridgeState is what a bridge does at present, in a word.
@@ -99,80 +99,80 @@ func (v BridgeView) Doing() BridgeState {
 
 // BridgeStatus is what a running bridge says of itself. It is not kept.
 type BridgeStatus struct {
-	Running   bool       `json:"running" doc:"Whether it runs."`
-	Added     time.Time  `json:"added,omitzero" doc:"When the bridge was added that this is about: what a removed bridge with the same id says does not count."`
-	Looked    bool       `json:"looked,omitempty" doc:"Its first look at the tree is over: every file that appears later is delivered."`
-	ScannedAt *time.Time `json:"scanned_at,omitempty" doc:"When it last looked through the tree."`
-	Imported  int64      `json:"imported" doc:"Files imported, since it was started."`
-	Exported  int64      `json:"exported" doc:"Files written, since it was started."`
-	Rejected  int64      `json:"rejected" doc:"Files refused, since it was started."`
-	Evicted   int64      `json:"evicted" doc:"Files that made room for newer ones, since it was started."`
+	Running   bool       `json:"running" doc:"Whether the bridge runs."`
+	Added     time.Time  `json:"added,omitzero" doc:"When the reporting bridge was added. The hub ignores reports of a removed bridge with the same id."`
+	Looked    bool       `json:"looked,omitempty" doc:"The bridge has read the whole tree once. It delivers every file that appears later."`
+	ScannedAt *time.Time `json:"scanned_at,omitempty" doc:"When the bridge last read the tree."`
+	Imported  int64      `json:"imported" doc:"Files imported since the bridge was started."`
+	Exported  int64      `json:"exported" doc:"Files written since the bridge was started."`
+	Rejected  int64      `json:"rejected" doc:"Files refused since the bridge was started."`
+	Evicted   int64      `json:"evicted" doc:"Files removed to make room for newer ones since the bridge was started."`
 	Waiting   int64      `json:"waiting" doc:"Files that are not imported yet."`
 	// Trouble is, for example, a full disk or a missing permission.
-	Trouble string `json:"trouble,omitempty" doc:"Why it does not get on."`
-	Stopped bool   `json:"stopped,omitempty" doc:"Its lock in the tree was removed or replaced. It does nothing until it is paused and resumed."`
+	Trouble string `json:"trouble,omitempty" doc:"The problem that blocks the bridge, such as a full disk or a missing permission."`
+	Stopped bool   `json:"stopped,omitempty" doc:"The bridge's lock in the tree was removed or replaced. The bridge is idle until it is paused and resumed."`
 }
 
 // BridgeFile is a file of a tree, as it is known again. One that never changes once it is there has no digest.
 type BridgeFile struct {
-	Path   string `json:"path" doc:"Where it is below the root, with slashes."`
-	Digest string `json:"digest,omitempty" doc:"The SHA-256 of what it holds; none for a file that never changes once it is there."`
+	Path   string `json:"path" doc:"The path below the root, with slashes."`
+	Digest string `json:"digest,omitempty" doc:"The SHA-256 of the contents; none for a file that never changes once written."`
 }
 
 // Arrival is a document of a dialect, found in a bridged tree and made canonical. What a dialect cannot say is empty.
 type Arrival struct {
 	BridgeFile
-	Name     string `json:"name" doc:"Its id in its own format."`
-	From     string `json:"from" doc:"Who wrote it: an agent's id."`
+	Name     string `json:"name" doc:"The document's id in its own format."`
+	From     string `json:"from" doc:"The sender: an agent's id."`
 	FromTier Tier   `json:"from_tier,omitempty" doc:"The sender's tier, as the document claims."`
 	// To may be All: everybody whom the sender may contact, of ToTier where given.
-	To     string `json:"to,omitempty" doc:"Whom it is for: an agent's id, or all."`
-	ToTier Tier   `json:"to_tier,omitempty" doc:"With all: only those of this tier."`
+	To     string `json:"to,omitempty" doc:"The recipient: an agent's id, or all."`
+	ToTier Tier   `json:"to_tier,omitempty" doc:"With all: only agents of this tier."`
 	// Channel is where it is. Elsewhere it lives in the DM of From and To.
-	Channel  string    `json:"channel,omitempty" doc:"agentos: the channel it is in."`
-	At       time.Time `json:"at" doc:"When it was written, as the document says."`
-	ReplyTo  string    `json:"reply_to,omitempty" doc:"The id, in its own format, of what it answers."`
-	History  bool      `json:"history,omitempty" doc:"It is stored, and neither delivered nor acted on."`
-	Queue    bool      `json:"queue,omitempty" doc:"blackboard: a request for nobody."`
-	Callback string    `json:"callback,omitempty" doc:"A conversation or NATS subject that gets the response too."`
+	Channel  string    `json:"channel,omitempty" doc:"agentos: the channel that the document is in."`
+	At       time.Time `json:"at" doc:"When the document was written, as it claims."`
+	ReplyTo  string    `json:"reply_to,omitempty" doc:"The id, in its own format, of the document it answers."`
+	History  bool      `json:"history,omitempty" doc:"The hub stores the document as history and does not deliver it."`
+	Queue    bool      `json:"queue,omitempty" doc:"blackboard: a request without a recipient."`
+	Callback string    `json:"callback,omitempty" doc:"A conversation or NATS subject that also gets the response."`
 	// Draft has type, priority, ttl, deadline, trace, content, payload, metadata, sequence; no address.
-	Draft     Draft     `json:"draft" doc:"What it says. It has no address."`
-	Warnings  []string  `json:"warnings,omitempty" doc:"What is odd about it."`
-	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"Past this it is no more than logged."`
+	Draft     Draft     `json:"draft" doc:"The message, without an address."`
+	Warnings  []string  `json:"warnings,omitempty" doc:"What looks wrong in the document."`
+	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"After this time the hub only logs the document."`
 	// Refused is why the bridge itself has refused it, as far as its id and its sender could be read: it becomes no message, and
 	// its sender is told.
-	Refused *Error `json:"refused,omitempty" doc:"Why the bridge has refused it. It becomes no message, and its sender is told."`
+	Refused *Error `json:"refused,omitempty" doc:"Why the bridge refused the document. It becomes no message, and the hub tells its sender."`
 }
 
 // Arrived is what became of an arrival.
 type Arrived struct {
-	Message   string   `json:"message,omitempty" doc:"The message it has become."`
-	Duplicate bool     `json:"duplicate,omitempty" doc:"It had come before."`
-	Notices   []string `json:"notices,omitempty" doc:"What its sender should know."`
+	Message   string   `json:"message,omitempty" doc:"The message that the hub stored."`
+	Duplicate bool     `json:"duplicate,omitempty" doc:"The document was imported before."`
+	Notices   []string `json:"notices,omitempty" doc:"What the sender should know."`
 	// Error is why it was refused: E001 or E003 for good; any other may go away by itself, and the file stays where it is
 	// until then.
-	Error *Error `json:"error,omitempty" doc:"Why it was refused: E001 or E003 for good; any other may go away by itself."`
+	Error *Error `json:"error,omitempty" doc:"Why it was refused. E001 and E003 are final; the bridge retries after any other code."`
 }
 
 // Departure is a message on its way into a bridged tree. Its name is fixed before it is written.
 type Departure struct {
-	ID        string  `json:"id" doc:"By which it is reported on."`
-	Name      string  `json:"name" doc:"Its id in the tree's format, which stays; the file is <name>.json."`
+	ID        string  `json:"id" doc:"The departure's id, for reports."`
+	Name      string  `json:"name" doc:"The id in the tree's format. It never changes; the file is <name>.json."`
 	Message   Message `json:"message" doc:"The message."`
-	Recipient string  `json:"recipient,omitempty" doc:"In whose inbox it is written; none in a channel."`
-	Channel   string  `json:"channel,omitempty" doc:"agentos: the channel it is written to."`
+	Recipient string  `json:"recipient,omitempty" doc:"The agent that gets the file in its inbox; none in a channel."`
+	Channel   string  `json:"channel,omitempty" doc:"agentos: the channel that gets the file."`
 	// Sequence is the pair_seq of its delivery.
-	Sequence int64 `json:"sequence,omitempty" doc:"How manieth it is from its sender to its recipient."`
+	Sequence int64 `json:"sequence,omitempty" doc:"The count of deliveries from this sender to this recipient, from 1."`
 	// ReplyTo is set where that is in this tree.
-	ReplyTo  string `json:"reply_to,omitempty" doc:"The id, in the tree's format, of what it answers."`
-	Wakes    bool   `json:"wakes,omitempty" doc:"Whether it wakes its recipient."`
-	Final    bool   `json:"final,omitempty" doc:"Of an error: nothing more is tried."`
-	ByRun    bool   `json:"by_run,omitempty" doc:"Its sender's run has posted it."`
-	Task     *Task  `json:"task,omitempty" doc:"The task that it asks for, or ends."`
+	ReplyTo  string `json:"reply_to,omitempty" doc:"The id, in the tree's format, of the document it answers."`
+	Wakes    bool   `json:"wakes,omitempty" doc:"Whether the message wakes the recipient."`
+	Final    bool   `json:"final,omitempty" doc:"Of an error: the hub makes no further attempt."`
+	ByRun    bool   `json:"by_run,omitempty" doc:"A run of the sender posted it."`
+	Task     *Task  `json:"task,omitempty" doc:"The task that the message requests or ends."`
 	FromTier Tier   `json:"from_tier,omitempty" doc:"The sender's tier."`
 	ToTier   Tier   `json:"to_tier,omitempty" doc:"The recipient's tier."`
 	// Written says that its file was renamed into place before; what became of it is to be reported.
-	Written bool `json:"written,omitempty" doc:"Its file was written before."`
+	Written bool `json:"written,omitempty" doc:"The file was written before."`
 }
 
 // DepartureQuery says what a bridge can take.
@@ -186,18 +186,18 @@ type DepartureQuery struct {
 
 // DepartureReport is what a bridge says of a departure.
 type DepartureReport struct {
-	ID    string         `json:"id" doc:"Which departure."`
-	State DepartureState `json:"state" doc:"What became of it: written, seen (it is gone, or in processed/), failed for good, or evicted."`
-	Error *Error         `json:"error,omitempty" doc:"Why it has failed."`
+	ID    string         `json:"id" doc:"The departure's id."`
+	State DepartureState `json:"state" doc:"The new state: written, seen (the file was removed, or moved to processed/), failed for good, or evicted."`
+	Error *Error         `json:"error,omitempty" doc:"Why it failed."`
 }
 
 // Beat is what a presence file of a tree says of an agent that lives there.
 type Beat struct {
 	Agent    string    `json:"agent" doc:"The agent's id."`
 	State    State     `json:"state" doc:"AWAKE or OFFLINE."`
-	Substate Substate  `json:"substate,omitempty" doc:"What it does."`
-	At       time.Time `json:"at" doc:"When its presence file was written, as the file says."`
-	Interval int64     `json:"interval,omitempty" doc:"How often it renews its file, in seconds. It is away after twice that time without a sign. Default: 900."`
+	Substate Substate  `json:"substate,omitempty" doc:"What the agent does."`
+	At       time.Time `json:"at" doc:"When the presence file was written, as the file claims."`
+	Interval int64     `json:"interval,omitempty" doc:"How often the agent renews its presence file, in seconds. The agent is away after twice that time without renewal. Default: 900."`
 }
 
 // Lasts is for how long the agent counts as there after this sign: twice its interval.
@@ -212,16 +212,16 @@ func (b Beat) Lasts() time.Duration {
 // instead that have failed for what was said there.
 type BridgeTasks struct {
 	Tasks      []Task      `json:"tasks" doc:"The tasks."`
-	FailedRuns []FailedRun `json:"failed_runs,omitempty" doc:"agentos: the runs that have failed in its channels."`
-	UpTo       int64       `json:"up_to" doc:"How far the order was read: after of the next call."`
-	More       bool        `json:"more,omitempty" doc:"There are more that have changed."`
+	FailedRuns []FailedRun `json:"failed_runs,omitempty" doc:"agentos: the runs that failed in the tree's channels."`
+	UpTo       int64       `json:"up_to" doc:"The position up to which the hub's order was read. Pass it as after in the next call."`
+	More       bool        `json:"more,omitempty" doc:"There are more changed tasks."`
 }
 
 // FailedRun is a run of the hub's that has failed in a channel of a bridged tree.
 type FailedRun struct {
 	Run     string    `json:"run" doc:"The short name of the run."`
-	Agent   string    `json:"agent" doc:"Whose run it was."`
-	Channel string    `json:"channel" doc:"The channel in which it was woken."`
+	Agent   string    `json:"agent" doc:"The agent that the run belonged to."`
+	Channel string    `json:"channel" doc:"The channel in which the agent was woken."`
 	Attempt int       `json:"attempt" doc:"The attempt number."`
 	At      time.Time `json:"at" doc:"When it failed."`
 	// Name is that of the newest document that woke it, where that is in this tree.
@@ -269,13 +269,13 @@ type BridgeDepartures interface {
 // Protocol is a format that somebody speaks, in a version.
 type Protocol struct {
 	Name    string `json:"name" doc:"agentos, clawos or routing."`
-	Version string `json:"version" doc:"The newest that is spoken; older ones of the same major are too."`
+	Version string `json:"version" doc:"The newest supported version. Older versions with the same major number are supported too."`
 }
 
 // Issues is why a document or a payload does not have the form it should, in the words of S3.
 type Issues struct {
 	Error  string   `json:"error" doc:"VALIDATION_FAILED."`
 	MsgID  string   `json:"msg_id" doc:"The id that the document has in its own format, or the sender's key."`
-	Issues []string `json:"issues" doc:"All that is wrong, each as a sentence."`
-	Action string   `json:"action" doc:"What was done with it."`
+	Issues []string `json:"issues" doc:"Every problem, each as a sentence."`
+	Action string   `json:"action" doc:"What the hub did with the document."`
 }

@@ -7,45 +7,45 @@ type NewAgent struct {
 	ID     string `json:"id" doc:"A short name: a-z, 0-9, _ and -, starting with a letter or digit."`
 	Name   string `json:"name,omitempty" doc:"The display name; default: the id."`
 	Kind   Kind   `json:"kind,omitempty" doc:"agent (the default) or human."`
-	Access Access `json:"access,omitempty" doc:"What a person may do: an owner everything, a member what an agent may."`
+	Access Access `json:"access,omitempty" doc:"What a person may do: an owner may do everything, a member may do what an agent may do."`
 	// Reuse takes the id and name from a removed agent that has them. The new agent inherits nothing else from it.
-	Reuse bool `json:"reuse,omitempty" doc:"Take the id and name from a removed agent that has them. Nothing else of it becomes the new agent's."`
+	Reuse bool `json:"reuse,omitempty" doc:"Take the id and name from a removed agent that has them. The new agent inherits nothing else."`
 	Profile
 }
 
 // NewConversation describes a channel or a named group to make.
 type NewConversation struct {
-	Name string `json:"name" doc:"Its name: a-z, 0-9, _ and -. What people type, like \"Project X\", becomes the name project-x and the display name."`
+	Name string `json:"name" doc:"The name: a-z, 0-9, _ and -. A name like \"Project X\" becomes the name project-x and the display name Project X."`
 	// DisplayName is what people call it, where it is not to come from the name.
-	DisplayName string `json:"display_name,omitempty" doc:"What people call it, where that is not to come from the name."`
+	DisplayName string `json:"display_name,omitempty" doc:"The name that people see, if it does not come from the name."`
 
-	With    []string `json:"with,omitempty" doc:"Who takes part beside the caller."`
+	With    []string `json:"with,omitempty" doc:"The participants beside the caller."`
 	Group   bool     `json:"group,omitempty" doc:"A private group instead of a channel."`
 	Private bool     `json:"private,omitempty" doc:"Only its members may read it."`
 	Topic   string   `json:"topic,omitempty" doc:"What the conversation is about."`
 	// Answers is parallel where nothing is said.
-	Answers Answers `json:"answers,omitempty" doc:"Who answers when several are woken by one message: all at once, one after the other, or whoever is first."`
+	Answers Answers `json:"answers,omitempty" doc:"Who answers when one message wakes several agents: parallel (all at once), round-robin (one after the other) or first (the first answer counts)."`
 }
 
 // ConversationChange is what may be changed of a conversation. What is nil stays.
 type ConversationChange struct {
-	Name *string `json:"name,omitempty" doc:"Another name. The creator and owners may. What people type, like \"Project X\", becomes the name project-x and the display name."`
+	Name *string `json:"name,omitempty" doc:"Another name. The creator and owners may change it. A name like \"Project X\" becomes the name project-x and the display name Project X."`
 	// DisplayName is what people call it; empty: by its name.
-	DisplayName *string `json:"display_name,omitempty" doc:"What people call it; empty: by its name. The creator and owners may."`
+	DisplayName *string `json:"display_name,omitempty" doc:"The name that people see; empty: the name. The creator and owners may change it."`
 
-	Topic    *string  `json:"topic,omitempty" doc:"What it is about."`
+	Topic    *string  `json:"topic,omitempty" doc:"The conversation's topic."`
 	Archived *bool    `json:"archived,omitempty" doc:"Whether it is hidden from lists."`
-	Answers  *Answers `json:"answers,omitempty" doc:"Who answers when several are woken by one message: all at once, one after the other, or whoever is first."`
+	Answers  *Answers `json:"answers,omitempty" doc:"Who answers when one message wakes several agents: parallel (all at once), round-robin (one after the other) or first (the first answer counts)."`
 }
 
 // ConversationView is a conversation as one participant sees it.
 type ConversationView struct {
 	Conversation
-	Members []string `json:"members" doc:"Who takes part."`
-	Joined  bool     `json:"joined" doc:"Whether the caller takes part."`
+	Members []string `json:"members" doc:"The members."`
+	Joined  bool     `json:"joined" doc:"Whether the caller is a member."`
 	ReadSeq int64    `json:"read_seq" doc:"How far the caller has read."`
 	// Unread is at most hub.MaxUnread.
-	Unread int `json:"unread" doc:"How many it has not read, up to 10000."`
+	Unread int `json:"unread" doc:"How many messages the caller has not read, up to 10000."`
 }
 
 // ListFilter selects conversations for a list.
@@ -66,13 +66,13 @@ type ListCursor struct {
 // Receipt is what the sender of a message is told.
 type Receipt struct {
 	Message    Message    `json:"message" doc:"The message as it is stored."`
-	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The way of the message to each recipient."`
-	Notices    []string   `json:"notices,omitempty" doc:"What its sender should know."`
+	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The delivery of the message to each recipient."`
+	Notices    []string   `json:"notices,omitempty" doc:"What the sender should know."`
 	Duplicate  bool       `json:"duplicate,omitempty" doc:"The key was used before; this is the first message."`
 
 	// Asker is the participant whose ask this message replies to. It gets the answer by its ask instead of a delivery; a
 	// notice says how.
-	Asker string `json:"asker,omitempty" doc:"The participant whose ask this message replies to. It gets the answer by its ask instead of a delivery; a notice says how."`
+	Asker string `json:"asker,omitempty" doc:"The participant whose ask this message answers. It receives the answer through its ask instead of a delivery; a notice says how."`
 
 	// UnknownMentions are the names that the text mentions and no participant has. A notice names each, with the nearest names.
 	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
@@ -81,7 +81,7 @@ type Receipt struct {
 // Shown is a message with what has become of it.
 type Shown struct {
 	Message
-	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The way of the message to each recipient."`
+	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The delivery of the message to each recipient."`
 	Ask        *AskState  `json:"ask,omitempty" doc:"In a trace, for a question that is an ask: the state of that ask."`
 }
 
@@ -89,14 +89,14 @@ type Shown struct {
 // the runs they have woken, by their ids.
 type Traced struct {
 	Items []Shown   `json:"items" doc:"The page."`
-	Runs  []RunView `json:"runs,omitempty" doc:"How many runs."`
-	Cut   bool      `json:"cut,omitempty" doc:"There are more messages than these, of which most are older."`
+	Runs  []RunView `json:"runs,omitempty" doc:"The runs that the messages woke."`
+	Cut   bool      `json:"cut,omitempty" doc:"The trace has more messages than these. Most of them are older."`
 }
 
 // Thread is a message with what answers it, directly or not, by seq.
 type Thread struct {
 	Items  []Message `json:"items" doc:"The page."`
-	Cut    bool      `json:"cut,omitempty" doc:"There may be more messages than these."`
+	Cut    bool      `json:"cut,omitempty" doc:"The thread may have more messages than these."`
 	Notice string    `json:"notice,omitempty" doc:"If the thread is cut: how to read the rest."`
 }
 
@@ -130,8 +130,8 @@ type Hit struct {
 	To           string    `json:"to,omitempty" doc:"The addressee: a participant, or all."`
 	Type         Type      `json:"type" doc:"What the message is meant as: chat, request, response, notification, error, command, status, heartbeat, task, result, or a word of the sender's own."`
 	Task         string    `json:"task,omitempty" doc:"The task it belongs to."`
-	CreatedAt    time.Time `json:"created_at" doc:"When it was made."`
-	Snippet      Snippet   `json:"snippet" doc:"The piece of it that shows why it was found."`
+	CreatedAt    time.Time `json:"created_at" doc:"When it was created."`
+	Snippet      Snippet   `json:"snippet" doc:"The part of the message that matched."`
 }
 
 // Trouble is why something that was taken could not be done.
@@ -171,15 +171,15 @@ type Taken struct {
 // Peeked is what is in an inbox. Looking consumes nothing.
 type Peeked struct {
 	Inbox
-	More       int        `json:"more,omitempty" doc:"How many deliveries there are before the last one; only with newest."`
-	Deliveries []Delivery `json:"deliveries" doc:"The way of the message to each recipient."`
+	More       int        `json:"more,omitempty" doc:"How many older deliveries follow; only with newest."`
+	Deliveries []Delivery `json:"deliveries" doc:"The delivery of the message to each recipient."`
 	Messages   []Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 
 // Snippet is the piece of a message that shows why it was found.
 type Snippet struct {
 	Field string   `json:"field" doc:"text, code, artifact or payload."`
-	Text  string   `json:"text" doc:"The piece."`
-	Marks [][2]int `json:"marks,omitempty" doc:"From and to of what matched, in characters."`
-	Cut   bool     `json:"cut,omitempty" doc:"There is more of the field."`
+	Text  string   `json:"text" doc:"The text of the part."`
+	Marks [][2]int `json:"marks,omitempty" doc:"The start and end of each match, in characters."`
+	Cut   bool     `json:"cut,omitempty" doc:"The field has more text than this."`
 }

@@ -20,13 +20,13 @@ const (
 type Contact struct {
 	Pattern        Pattern    `json:"action" doc:"ask waits for the answer, delegate hands over work, notify wakes nobody."`
 	Agent          string     `json:"agent" doc:"The same as agentId. One of the two is needed."`
-	Message        string     `json:"message" doc:"What is asked, to be done, or said."`
-	Context        string     `json:"context,omitempty" doc:"What the other must know, who does not see where this comes from."`
+	Message        string     `json:"message" doc:"The question, the work or the notice."`
+	Context        string     `json:"context,omitempty" doc:"What the recipient must know. It does not see the caller's conversation."`
 	Priority       Priority   `json:"priority,omitzero"` // delegate only
 	Deadline       *time.Time `json:"deadline,omitempty" doc:"When the answer or the result is due."`
-	After          []string   `json:"after,omitempty" doc:"Of what is delegated: tasks, or messages, that must be completed first."`
+	After          []string   `json:"after,omitempty" doc:"With delegate: tasks or messages that must be completed first."`
 	Artifacts      []Artifact `json:"artifacts,omitempty" doc:"Files that belong to it."`
-	IdempotencyKey string     `json:"idempotency_key,omitempty" doc:"The same key of the same caller within 24 hours makes nothing and returns what came of the first call."`
+	IdempotencyKey string     `json:"idempotency_key,omitempty" doc:"The same key from the same caller within 24 hours does nothing and returns the outcome of the first call."`
 
 	// Wait is how long to wait for the answer; an ask waits AskWait if nothing is said. With delegate, the
 	// call waits that long for the result. A result that comes later comes as a callback.
@@ -93,16 +93,16 @@ const (
 
 // Contacted is what the caller of a contact is told.
 type Contacted struct {
-	Text         string         `json:"text" doc:"What has become of it, in words."`
+	Text         string         `json:"text" doc:"The outcome in words."`
 	Quotes       []Quote        `json:"quotes,omitempty" doc:"The parts of text that the other participant wrote, in order. A heading inside such a part is not the hub's."`
-	Outcome      ContactOutcome `json:"outcome" doc:"What has become of it. late: the time was up, and the answer follows as a message."`
-	Agent        string         `json:"agent" doc:"Who was contacted."`
-	Conversation string         `json:"conversation" doc:"The DM of the two."`
+	Outcome      ContactOutcome `json:"outcome" doc:"The outcome. late: the time is up, and the answer follows as a message."`
+	Agent        string         `json:"agent" doc:"The participant that was contacted."`
+	Conversation string         `json:"conversation" doc:"The direct conversation of the two participants."`
 	Message      string         `json:"message" doc:"The request."`
 	Seq          int64          `json:"seq,omitempty" doc:"The seq of the request, whose short name is m and this number."`
 	Answer       string         `json:"answer,omitempty" doc:"The message that answered it."`
 	Task         string         `json:"task,omitempty" doc:"The task that was delegated."`
-	Duplicate    bool           `json:"duplicate,omitempty" doc:"The same call was made before; this is what came of it."`
+	Duplicate    bool           `json:"duplicate,omitempty" doc:"The same call was made before; this is its outcome."`
 	Notices      []string       `json:"notices,omitempty" doc:"What the sender must know about the names in the text."`
 
 	// UnknownMentions are the names that the text mentions and no participant has. A notice names each, with the nearest names.

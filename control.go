@@ -8,9 +8,9 @@ import (
 
 // Halt is why an agent starts no runs: it was paused, or stopped.
 type Halt struct {
-	At     time.Time  `json:"at" doc:"Since when."`
-	Until  *time.Time `json:"until,omitempty" doc:"Of a pause: when it resumes by itself. Of a stop: when what runs is cancelled."`
-	By     string     `json:"by" doc:"Who wanted it."`
+	At     time.Time  `json:"at" doc:"When it began."`
+	Until  *time.Time `json:"until,omitempty" doc:"Of a pause: when the agent resumes by itself. Of a stop: when the hub cancels live runs."`
+	By     string     `json:"by" doc:"The participant that paused or stopped the agent."`
 	Reason string     `json:"reason,omitempty" doc:"Why."`
 }
 
@@ -39,13 +39,13 @@ func Actions() []Action {
 // Command is the payload of a message of type command.
 type Command struct {
 	Action     Action            `json:"action" doc:"What to do."`
-	Parameters CommandParameters `json:"parameters,omitzero" doc:"What goes with it."`
+	Parameters CommandParameters `json:"parameters,omitzero" doc:"The parameters of the action."`
 }
 
 // CommandParameters go with an action.
 type CommandParameters struct {
 	Reason    string `json:"reason,omitempty" doc:"Why; shown with the agent's status."`
-	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"stop: what running work gets to end. pause: when to resume. health_check: how long to wait."`
+	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"stop: how long running work may take to end. pause: when to resume. health_check: how long to wait."`
 }
 
 const (
@@ -82,10 +82,10 @@ func (c Command) Check() error {
 
 // Health is how an agent says that it is.
 type Health struct {
-	Health   string          `json:"health" doc:"How it says that it is: healthy, degraded or unhealthy."`
-	Metrics  json.RawMessage `json:"metrics,omitempty" doc:"What it measures of itself, as a JSON object."`
-	UptimeMS int64           `json:"uptime_ms,omitempty" doc:"Milliseconds since it was started."`
-	At       time.Time       `json:"at" doc:"When it said so."`
+	Health   string          `json:"health" doc:"The health that the agent reports: healthy, degraded or unhealthy."`
+	Metrics  json.RawMessage `json:"metrics,omitempty" doc:"The metrics that the agent reports, as a JSON object."`
+	UptimeMS int64           `json:"uptime_ms,omitempty" doc:"Milliseconds since the agent was started."`
+	At       time.Time       `json:"at" doc:"When the agent reported it."`
 }
 
 // The words for how an agent is.

@@ -31,14 +31,14 @@ type Conversation struct {
 	ID   string `json:"id" doc:"The id."`
 	Name string `json:"name,omitempty" doc:"Its name, without #; a DM has none."`
 	// DisplayName is what people call it, where that is more than its name: "Project X". Whoever made or renamed it wrote this.
-	DisplayName string           `json:"display_name,omitempty" doc:"What people call it, where that is more than its name."`
+	DisplayName string           `json:"display_name,omitempty" doc:"The name that people see, if it says more than the name."`
 	Kind        ConversationKind `json:"kind" doc:"channel, group, dm or ephemeral."`
-	Visibility  Visibility       `json:"visibility" doc:"Who may read it without taking part: everybody, or nobody."`
+	Visibility  Visibility       `json:"visibility" doc:"Who may read it without being a member: everybody or nobody."`
 	Topic       string           `json:"topic,omitempty" doc:"What the conversation is about."`
 	// Answers is parallel where nothing is said.
-	Answers    Answers    `json:"answers,omitempty" doc:"Who answers when several are woken by one message: all at once, one after the other, or whoever is first."`
-	CreatedBy  string     `json:"created_by" doc:"Who made it."`
-	CreatedAt  time.Time  `json:"created_at" doc:"When it was made."`
+	Answers    Answers    `json:"answers,omitempty" doc:"Who answers when one message wakes several agents: parallel (all at once), round-robin (one after the other) or first (the first answer counts)."`
+	CreatedBy  string     `json:"created_by" doc:"The participant that created it."`
+	CreatedAt  time.Time  `json:"created_at" doc:"When it was created."`
 	UpdatedAt  time.Time  `json:"updated_at" doc:"When it was last changed."`
 	ArchivedAt *time.Time `json:"archived_at,omitempty" doc:"When it was hidden from lists."`
 	Messages   int64      `json:"messages" doc:"How many messages it has."`

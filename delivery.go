@@ -12,27 +12,27 @@ type Delivery struct {
 	Seq          int64         `json:"seq" doc:"The position in the hub's total order."`
 	Conversation string        `json:"conversation" doc:"The conversation's id."`
 	From         string        `json:"from" doc:"The sender's id."`
-	Recipient    string        `json:"recipient" doc:"Whom it is for."`
-	State        DeliveryState `json:"state" doc:"How far it has come."`
-	Waking       bool          `json:"waking" doc:"Whether it wakes its recipient."`
-	Purpose      Purpose       `json:"purpose,omitempty" doc:"What a delivery is for beside telling its recipient something."`
+	Recipient    string        `json:"recipient" doc:"The recipient's id."`
+	State        DeliveryState `json:"state" doc:"The state of the delivery."`
+	Waking       bool          `json:"waking" doc:"Whether the message wakes the recipient."`
+	Purpose      Purpose       `json:"purpose,omitempty" doc:"The purpose of the delivery, if it carries more than a message: an ask, a task, a result, an approval or an error."`
 	Priority     Priority      `json:"priority"`
 	PairSeq      int64         `json:"pair_seq" doc:"The count of deliveries from this sender to this recipient, from 1."`
-	Attempt      int           `json:"attempt" doc:"Tries that have failed."`
+	Attempt      int           `json:"attempt" doc:"The number of failed attempts."`
 
 	AcceptedAt  time.Time  `json:"accepted_at" doc:"When the message was stored."`
 	DeliveredAt *time.Time `json:"delivered_at,omitempty" doc:"When it was handed over."`
 	SeenAt      *time.Time `json:"seen_at,omitempty" doc:"When it was seen."`
-	SettledAt   *time.Time `json:"settled_at,omitempty" doc:"When nothing was owed any more."`
+	SettledAt   *time.Time `json:"settled_at,omitempty" doc:"When the delivery was settled: acknowledged, answered, or ended in a failure."`
 	AnsweredAt  *time.Time `json:"answered_at,omitempty" doc:"When it was answered."`
-	ExpiresAt   *time.Time `json:"expires_at,omitempty" doc:"When it is not wanted any more."`
+	ExpiresAt   *time.Time `json:"expires_at,omitempty" doc:"When it expires."`
 	Deadline    *time.Time `json:"deadline,omitempty" doc:"When an ack or an answer is due."`
 
 	Run     string `json:"run,omitempty" doc:"The run in which it was seen."`
 	Answer  string `json:"answer,omitempty" doc:"The message that answered it."`
-	Failure *Error `json:"failure,omitempty" doc:"Why it was tried again, or ended."`
-	Overdue bool   `json:"overdue,omitempty" doc:"It was not seen in time, and its sender knows."`
-	Late    bool   `json:"late,omitempty" doc:"Its deadline was missed, and its sender knows."`
+	Failure *Error `json:"failure,omitempty" doc:"Why the last attempt failed, or why the delivery ended."`
+	Overdue bool   `json:"overdue,omitempty" doc:"The delivery was not seen in time, and the hub told the sender."`
+	Late    bool   `json:"late,omitempty" doc:"The delivery missed its deadline, and the hub told the sender."`
 
 	// Lease is who has it, and Until the moment when that ends. Without a lease, Until is the end of
 	// the pause before the next try.
@@ -148,8 +148,8 @@ type Inbox struct {
 	Waking int `json:"waking" doc:"Open deliveries that count towards the depth."`
 	Quiet  int `json:"quiet" doc:"Open deliveries that wake nobody."`
 	// Work counts open deliveries with a purpose, which take no room: asks, tasks, results, approvals.
-	Work    int   `json:"work" doc:"What it is at, the oldest first."`
-	Evicted int64 `json:"evicted" doc:"How many were evicted so far."`
+	Work    int   `json:"work" doc:"The live runs, the oldest first."`
+	Evicted int64 `json:"evicted" doc:"How many deliveries were evicted so far."`
 }
 
 const maxRunBytes = 256

@@ -43,11 +43,11 @@ const (
 type Error struct {
 	Code        Code          `json:"code" doc:"E001 not permitted, E002 unavailable, E003 bad input, E004 timed out, E005 a dependency failed, E006 internal."`
 	Message     string        `json:"message" doc:"What went wrong, in a sentence."`
-	Recoverable bool          `json:"recoverable" doc:"Whether trying again, or otherwise, can help."`
+	Recoverable bool          `json:"recoverable" doc:"Whether a retry, or a changed call, can help."`
 	Suggestion  string        `json:"suggestion,omitempty" doc:"What to do next."`
-	Reason      Reason        `json:"reason,omitempty" doc:"Narrows the code."`
+	Reason      Reason        `json:"reason,omitempty" doc:"A more exact reason than the code."`
 	RetryAfter  time.Duration `json:"-"`
-	Validation  *Issues       `json:"validation,omitempty" doc:"All that is wrong with a document or payload."`
+	Validation  *Issues       `json:"validation,omitempty" doc:"Every problem of a document or payload."`
 
 	cause error
 }

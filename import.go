@@ -20,7 +20,7 @@ type ImportReport struct {
 	Skipped       int64    `json:"skipped" doc:"How many were there already."`
 	Damaged       int64    `json:"damaged,omitempty" doc:"Messages that are missing, because they were damaged when they were exported."`
 	BodiesMissing int64    `json:"bodies_missing" doc:"Artifacts that messages refer to, but nobody has stored."`
-	Notices       []string `json:"notices,omitempty" doc:"What is worth knowing."`
+	Notices       []string `json:"notices,omitempty" doc:"What the importer should know."`
 }
 
 const maxHops = 1 << 20

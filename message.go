@@ -56,27 +56,27 @@ func (t Type) Wakes() bool {
 type Message struct {
 	ID             string          `json:"id" doc:"The id."`
 	Seq            int64           `json:"seq" doc:"The position in the hub's total order."`
-	TraceID        string          `json:"trace_id" doc:"What it belongs to."`
+	TraceID        string          `json:"trace_id" doc:"The trace it belongs to."`
 	Conversation   string          `json:"conversation" doc:"The conversation's id."`
 	From           string          `json:"from" doc:"The sender's id."`
 	To             string          `json:"to,omitempty" doc:"The addressee: a participant, or all."`
-	Mentions       []string        `json:"mentions,omitempty" doc:"Whom the text mentions."`
+	Mentions       []string        `json:"mentions,omitempty" doc:"The participants that the text mentions."`
 	Type           Type            `json:"type" doc:"What the message is meant as: chat, request, response, notification, error, command, status, heartbeat, task, result, or a word of the sender's own."`
 	Priority       Priority        `json:"priority"`
 	CreatedAt      time.Time       `json:"created_at" doc:"When it was posted."`
-	ExpiresAt      *time.Time      `json:"expires_at,omitempty" doc:"When it is not wanted any more."`
+	ExpiresAt      *time.Time      `json:"expires_at,omitempty" doc:"When it expires."`
 	Deadline       *time.Time      `json:"deadline,omitempty" doc:"When an ack or an answer is due."`
 	InReplyTo      string          `json:"in_reply_to,omitempty" doc:"The message it answers."`
 	RequiresAck    bool            `json:"requires_ack,omitempty" doc:"Whether an ack or an answer is due."`
 	Task           string          `json:"task,omitempty" doc:"The task it belongs to."`
-	Content        Content         `json:"content" doc:"What it says."`
-	Payload        json.RawMessage `json:"payload,omitempty" doc:"What programs say to each other, as a JSON object."`
-	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Anything else, as a JSON object. The key parley is the hub's: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
-	Source         string          `json:"source" doc:"The door it came by."`
+	Content        Content         `json:"content" doc:"The contents."`
+	Payload        json.RawMessage `json:"payload,omitempty" doc:"Data for programs, as a JSON object."`
+	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Further data, as a JSON object. Only the hub sets the key parley: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
+	Source         string          `json:"source" doc:"Where the message came from: cli, api, mcp, bridge and so on."`
 	Hops           int             `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
-	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The key its sender gave it."`
-	Checksum       string          `json:"checksum" doc:"The SHA-256 of all of it."`
-	RedactedAt     *time.Time      `json:"redacted_at,omitempty" doc:"When its body was erased."`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The idempotency key that the sender gave."`
+	Checksum       string          `json:"checksum" doc:"The SHA-256 of the whole message."`
+	RedactedAt     *time.Time      `json:"redacted_at,omitempty" doc:"When the body was erased."`
 	Digest         string          `json:"body_digest,omitempty" doc:"The SHA-256 of the body that was redacted."`
 	Damage         *Error          `json:"damage,omitempty" doc:"Set if this is a stand-in for a damaged message. The text names the damage; nothing of the message is shown."`
 }
@@ -118,9 +118,9 @@ type Content struct {
 type Artifact struct {
 	Name      string `json:"name,omitempty" doc:"Its file name."`
 	MediaType string `json:"media_type,omitempty" doc:"Its media type."`
-	Size      int64  `json:"size,omitempty" doc:"Its bytes."`
+	Size      int64  `json:"size,omitempty" doc:"The size in bytes."`
 	SHA256    string `json:"sha256,omitempty" doc:"The SHA-256 of the stored body, in lower-case hexadecimal."`
-	Path      string `json:"path,omitempty" doc:"Where it is, if it is not stored here; the hub never opens it."`
+	Path      string `json:"path,omitempty" doc:"A path, if the hub does not store the file. The hub never opens the path."`
 }
 
 // Digests are the stored bodies the content refers to, each once.
@@ -140,26 +140,26 @@ type Draft struct {
 	// their group, and with Ephemeral one makes a conversation of its own. A draft with InReplyTo and
 	// neither goes where the message it answers is, to its sender.
 	Conversation string   `json:"conversation,omitempty" doc:"An id, a name or #name. Or give direct, or in_reply_to."`
-	Direct       []string `json:"direct,omitempty" doc:"The others it is for: one makes their DM, several their group."`
-	Ephemeral    bool     `json:"ephemeral,omitempty" doc:"With one in direct: a conversation of its own."`
-	Make         bool     `json:"make,omitempty" doc:"Makes the channel that conversation names, if there is none."`
+	Direct       []string `json:"direct,omitempty" doc:"The other participants: one name selects a direct conversation, several select their group."`
+	Ephemeral    bool     `json:"ephemeral,omitempty" doc:"With one name in direct: a new conversation for this message."`
+	Make         bool     `json:"make,omitempty" doc:"Create the channel that conversation names, if it does not exist."`
 
 	From        string     `json:"from,omitempty" doc:"Refused unless it is the caller."`
 	To          string     `json:"to,omitempty" doc:"The addressee: a participant, or all."`
 	Type        Type       `json:"type,omitempty" doc:"What the message is meant as: chat, request, response, notification, error, command, status, heartbeat, task, result, or a word of the sender's own."`
 	Priority    Priority   `json:"priority,omitzero"`
-	TTL         int64      `json:"ttl,omitempty" doc:"Seconds until it is not wanted any more."`
+	TTL         int64      `json:"ttl,omitempty" doc:"Seconds until the message expires."`
 	Deadline    *time.Time `json:"deadline,omitempty" doc:"When an ack or an answer is due."`
-	InReplyTo   string     `json:"in_reply_to,omitempty" doc:"The message it answers; without more it goes to its sender, where that is."`
+	InReplyTo   string     `json:"in_reply_to,omitempty" doc:"The message it answers. Without a conversation, the answer goes to that message's sender in that message's conversation."`
 	RequiresAck bool       `json:"requires_ack,omitempty" doc:"Whether an ack or an answer is due."`
 	// Task is what it belongs to, and with some types begins, updates or ends.
 	Task           string          `json:"task,omitempty" doc:"The task it belongs to."`
-	TraceID        string          `json:"trace_id,omitempty" doc:"What it belongs to; default: that of the message it answers, or a new one."`
-	Content        Content         `json:"content" doc:"What it says."`
-	Payload        json.RawMessage `json:"payload,omitempty" doc:"What programs say to each other, as a JSON object."`
-	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Anything else, as a JSON object. The key parley is the hub's: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
-	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The same key of the same sender within 24 hours stores nothing and returns the first message."`
-	Sequence       int64           `json:"sequence,omitempty" doc:"The sender's own count for its one recipient."`
+	TraceID        string          `json:"trace_id,omitempty" doc:"The trace it belongs to. Default: the trace of the message it answers, or a new one."`
+	Content        Content         `json:"content" doc:"The contents."`
+	Payload        json.RawMessage `json:"payload,omitempty" doc:"Data for programs, as a JSON object."`
+	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Further data, as a JSON object. Only the hub sets the key parley: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The same key from the same sender within 24 hours stores nothing and returns the first message."`
+	Sequence       int64           `json:"sequence,omitempty" doc:"The sender's own count of messages to its one recipient."`
 }
 
 // Limits bound what a message may hold.

@@ -17,14 +17,14 @@ const (
 // Permission is a rule: whether an agent may contact another, or everybody. An agent may have one rule of each
 // effect for each target.
 type Permission struct {
-	Agent  string `json:"agent" doc:"Whose rule it is."`
-	Target string `json:"target" doc:"Whom it is about: an agent, or * for everybody who has no rule of their own."`
-	Effect Effect `json:"effect" doc:"What it says."`
+	Agent  string `json:"agent" doc:"The agent that the rule restricts or permits."`
+	Target string `json:"target" doc:"The target: an agent, or * for every participant without a rule of its own."`
+	Effect Effect `json:"effect" doc:"The contents."`
 	// RequiresApproval goes with allow only.
 	RequiresApproval bool      `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
-	RequiresHuman    bool      `json:"requires_human,omitempty" doc:"And a person must give it."`
-	CreatedBy        string    `json:"created_by" doc:"Who made it."`
-	CreatedAt        time.Time `json:"created_at" doc:"When it was made."`
+	RequiresHuman    bool      `json:"requires_human,omitempty" doc:"A person must give the approval."`
+	CreatedBy        string    `json:"created_by" doc:"The participant that created it."`
+	CreatedAt        time.Time `json:"created_at" doc:"When it was created."`
 }
 
 // Tiers says which tiers may contact each other. A pair that is not in it may not; the order does not matter.
@@ -52,12 +52,12 @@ func (p Permission) Check() error {
 
 // Verdict is whether one participant may contact another, and why.
 type Verdict struct {
-	Allowed          bool        `json:"allowed" doc:"Whether it may."`
+	Allowed          bool        `json:"allowed" doc:"Whether the contact is allowed."`
 	RequiresApproval bool        `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
-	RequiresHuman    bool        `json:"requires_human,omitempty" doc:"And a person must give it."`
+	RequiresHuman    bool        `json:"requires_human,omitempty" doc:"A person must give the approval."`
 	Rule             string      `json:"rule" doc:"The rule that decided, in words."`
-	Checks           []RuleCheck `json:"checks" doc:"Each rule that was looked at, in order; the last one decided."`
-	Error            *Error      `json:"error,omitempty" doc:"What the caller is told where it may not."`
+	Checks           []RuleCheck `json:"checks" doc:"Each rule that the hub checked, in order. The last one decided."`
+	Error            *Error      `json:"error,omitempty" doc:"The error for a caller that is refused."`
 	// Free says that the mode is not looked at either: they are manager and report.
 	Free bool `json:"-"`
 	// Via is the tier through which to go where the tiers refuse.
@@ -67,5 +67,5 @@ type Verdict struct {
 // RuleCheck is one rule that was looked at.
 type RuleCheck struct {
 	Rule   string `json:"rule" doc:"The rule, in words."`
-	Result string `json:"result" doc:"What it says: that the next one is looked at, or what it decided."`
+	Result string `json:"result" doc:"The result: passed on to the next rule, or the decision."`
 }

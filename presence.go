@@ -17,19 +17,19 @@ type Presence struct {
 	ID            string     `json:"id" doc:"The id."`
 	Name          string     `json:"name" doc:"The display name."`
 	Kind          Kind       `json:"kind" doc:"agent, human or system."`
-	Access        Access     `json:"access,omitempty" doc:"What a person may do: an owner everything, a member what an agent may."`
-	Role          string     `json:"role,omitempty" doc:"Its role, in a word."`
+	Access        Access     `json:"access,omitempty" doc:"What a person may do: an owner may do everything, a member may do what an agent may do."`
+	Role          string     `json:"role,omitempty" doc:"The agent's role, in a word."`
 	Status        string     `json:"status" doc:"offline, working, awaiting_approval, awaiting_delegation, sleeping or idle."`
 	Reason        string     `json:"reason,omitempty" doc:"Why it is offline (stopped, away) or idle (paused)."`
-	Note          string     `json:"note,omitempty" doc:"Why it was paused or stopped, as whoever did it has said."`
+	Note          string     `json:"note,omitempty" doc:"The reason that was given for the pause or the stop."`
 	State         State      `json:"state" doc:"AWAKE or OFFLINE."`
-	Substate      Substate   `json:"substate,omitempty" doc:"What it does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING."`
-	SleepingUntil *time.Time `json:"sleeping_until,omitempty" doc:"When it wants to be woken again."`
+	Substate      Substate   `json:"substate,omitempty" doc:"What the participant does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING."`
+	SleepingUntil *time.Time `json:"sleeping_until,omitempty" doc:"When the agent wants to be woken again."`
 	Runtime       string     `json:"runtime,omitempty" doc:"How the agent is run."`
-	LastSeen      *time.Time `json:"last_seen,omitempty" doc:"When it was last heard of; absent: not since the hub was started."`
-	Inbox         Inbox      `json:"inbox" doc:"What is open for it."`
-	Work          []Work     `json:"work,omitempty" doc:"What it is at, the oldest first."`
-	Health        *Health    `json:"health,omitempty" doc:"How it says that it is: healthy, degraded or unhealthy."`
+	LastSeen      *time.Time `json:"last_seen,omitempty" doc:"When the hub last heard of the participant. If missing: not since the hub was started."`
+	Inbox         Inbox      `json:"inbox" doc:"The open deliveries of the participant."`
+	Work          []Work     `json:"work,omitempty" doc:"The live runs, the oldest first."`
+	Health        *Health    `json:"health,omitempty" doc:"The health that the agent reports: healthy, degraded or unhealthy."`
 
 	Awaiting
 }
@@ -37,8 +37,8 @@ type Presence struct {
 // Awaiting is what an agent waits for, as far as whoever asks may know: the open tasks it has delegated, and its
 // oldest call that somebody has to approve.
 type Awaiting struct {
-	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty" doc:"The tasks it has delegated and waits for."`
-	ApprovalID    string   `json:"awaiting_approval_id,omitempty" doc:"The approval it waits for."`
+	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty" doc:"The tasks that the agent has delegated and waits for."`
+	ApprovalID    string   `json:"awaiting_approval_id,omitempty" doc:"The approval that the agent waits for."`
 	Number        int64    `json:"awaiting_approval_number,omitempty" doc:"The number of that approval: approval-7 has 7."`
 }
 
@@ -49,9 +49,9 @@ func (a Awaiting) ApprovalName() string { return shortName(NounApproval, a.Numbe
 type Work struct {
 	Run          string    `json:"run" doc:"The run's id."`
 	State        RunState  `json:"state" doc:"starting, running or waiting."`
-	Since        time.Time `json:"since" doc:"When it was given out."`
-	Conversation string    `json:"conversation,omitempty" doc:"Where, if the caller may read there."`
-	Channel      string    `json:"channel,omitempty" doc:"The conversation's name, if it has one and the caller may read there."`
+	Since        time.Time `json:"since" doc:"When the hub gave out the run."`
+	Conversation string    `json:"conversation,omitempty" doc:"The conversation of the run, if the caller may read it."`
+	Channel      string    `json:"channel,omitempty" doc:"The conversation's name, if it has one and the caller may read it."`
 }
 
 // AgentView is a participant with what it is doing.
@@ -60,13 +60,13 @@ type AgentView struct {
 	Status   string     `json:"status" doc:"offline, working, awaiting_approval, awaiting_delegation, sleeping or idle."`
 	Reason   string     `json:"reason,omitempty" doc:"Why it is offline (stopped, away) or idle (paused)."`
 	State    State      `json:"state" doc:"AWAKE or OFFLINE."`
-	Substate Substate   `json:"substate,omitempty" doc:"What it does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING."`
-	LastSeen *time.Time `json:"last_seen,omitempty" doc:"When it was last heard of; absent: not since the hub was started."`
-	Inbox    Inbox      `json:"inbox" doc:"What is open for it."`
-	Work     []Work     `json:"work,omitempty" doc:"What it is at, the oldest first."`
-	Health   *Health    `json:"health,omitempty" doc:"How it says that it is: healthy, degraded or unhealthy."`
-	LastHour *Spent     `json:"last_hour,omitempty" doc:"What its runs have used in the last hour."`
-	LastDay  *Spent     `json:"last_day,omitempty" doc:"What its runs have used in the last 24 hours."`
+	Substate Substate   `json:"substate,omitempty" doc:"What the participant does while it is awake: IDLE, WORKING, AWAITING_APPROVAL, AWAITING_DELEGATION or SLEEPING."`
+	LastSeen *time.Time `json:"last_seen,omitempty" doc:"When the hub last heard of the participant. If missing: not since the hub was started."`
+	Inbox    Inbox      `json:"inbox" doc:"The open deliveries of the participant."`
+	Work     []Work     `json:"work,omitempty" doc:"The live runs, the oldest first."`
+	Health   *Health    `json:"health,omitempty" doc:"The health that the agent reports: healthy, degraded or unhealthy."`
+	LastHour *Spent     `json:"last_hour,omitempty" doc:"The cost of the agent's runs in the last hour."`
+	LastDay  *Spent     `json:"last_day,omitempty" doc:"The cost of the agent's runs in the last 24 hours."`
 
 	Awaiting
 }

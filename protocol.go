@@ -26,13 +26,13 @@ func (l Layout) Protocol() Protocol {
 // Speaker is who speaks which formats.
 type Speaker struct {
 	Agent     string     `json:"agent" doc:"The agent's id."`
-	Protocols []Protocol `json:"protocols" doc:"What it speaks."`
-	Common    []Protocol `json:"common" doc:"Of that, the highest version that the hub understands too: what is used."`
+	Protocols []Protocol `json:"protocols" doc:"The formats that the agent supports."`
+	Common    []Protocol `json:"common" doc:"For each format that both support: the highest common version, which the hub uses."`
 }
 
 // Spoken is what the hub speaks, and each agent that speaks anything.
 type Spoken struct {
-	Protocols []Protocol `json:"protocols" doc:"What the hub speaks."`
+	Protocols []Protocol `json:"protocols" doc:"The formats that the hub supports."`
 	Agents    []Speaker  `json:"agents" doc:"Each agent that names a format in its profile."`
 }
 

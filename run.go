@@ -14,24 +14,24 @@ type Run struct {
 	// Triggers are in the order of seq.
 	Triggers []string `json:"triggers" doc:"The messages that woke it."`
 	// TraceID is that of the newest trigger.
-	TraceID string `json:"trace_id" doc:"What it belongs to."`
-	Attempt int    `json:"attempt" doc:"The how manieth it is for what woke it, from 1."`
+	TraceID string `json:"trace_id" doc:"The trace it belongs to."`
+	Attempt int    `json:"attempt" doc:"The attempt number for its triggers, from 1."`
 	// Hops is the largest of its triggers'.
 	Hops      int        `json:"hops" doc:"The length of the chain of automatic messages that led to it."`
 	Chain     int        `json:"chain" doc:"Automatic wakes in a row that led to it."`
-	Depth     int        `json:"depth" doc:"How many asks it is nested in."`
+	Depth     int        `json:"depth" doc:"The number of asks that the run is nested in."`
 	Ask       bool       `json:"ask,omitempty" doc:"Whether the run answers an ask, in a slot of its own and in a fresh session."`
-	CreatedAt time.Time  `json:"created_at" doc:"When it was given out."`
-	StartedAt *time.Time `json:"started_at,omitempty" doc:"When its turn began."`
+	CreatedAt time.Time  `json:"created_at" doc:"When the hub gave out the run."`
+	StartedAt *time.Time `json:"started_at,omitempty" doc:"When the run's turn began."`
 	EndedAt   *time.Time `json:"ended_at,omitempty" doc:"When it ended."`
-	Deadline  time.Time  `json:"deadline" doc:"When it is ended."`
-	Session   string     `json:"session,omitempty" doc:"The session of its client, which a later run resumes."`
-	Answer    string     `json:"answer,omitempty" doc:"The message it ended with."`
+	Deadline  time.Time  `json:"deadline" doc:"When the hub ends the run."`
+	Session   string     `json:"session,omitempty" doc:"The session of the client. A later run resumes it."`
+	Answer    string     `json:"answer,omitempty" doc:"The message that the run ended with."`
 	Failure   *Error     `json:"failure,omitempty" doc:"Why it failed."`
-	Cancel    string     `json:"cancel,omitempty" doc:"Why it is to end, once somebody wants it to."`
+	Cancel    string     `json:"cancel,omitempty" doc:"Why the run must end, after a request to cancel it."`
 	Usage
 
-	Node    string  `json:"node,omitempty" doc:"Which process of the hub has it."`
+	Node    string  `json:"node,omitempty" doc:"The hub process that owns the run."`
 	Process Process `json:"-"`
 }
 
@@ -43,8 +43,8 @@ type Process struct {
 
 // Usage is what a run has cost.
 type Usage struct {
-	InputTokens  int64   `json:"input_tokens,omitempty" doc:"Tokens of what the model was given."`
-	OutputTokens int64   `json:"output_tokens,omitempty" doc:"Tokens of what the model has written."`
+	InputTokens  int64   `json:"input_tokens,omitempty" doc:"Tokens that the model read."`
+	OutputTokens int64   `json:"output_tokens,omitempty" doc:"Tokens that the model wrote."`
 	Cost         float64 `json:"cost,omitempty" doc:"In US dollars."`
 }
 
@@ -59,7 +59,7 @@ func (u Usage) Plus(other Usage) Usage {
 // RunView is a run with what it posted.
 type RunView struct {
 	Run
-	Posts []string `json:"posts,omitempty" doc:"The messages it posted, its answer among them."`
+	Posts []string `json:"posts,omitempty" doc:"The messages that the run posted, including its answer."`
 }
 
 // RunFilter selects runs for a list, the newest first.
@@ -74,7 +74,7 @@ type RunFilter struct {
 
 // Spent is what an agent has spent in a while.
 type Spent struct {
-	Runs int `json:"runs" doc:"How many runs."`
+	Runs int `json:"runs" doc:"The runs that the messages woke."`
 	Usage
 }
 

@@ -6,18 +6,18 @@ import (
 
 // HubStatus is how a hub is doing.
 type HubStatus struct {
-	Version   string    `json:"version" doc:"Its version."`
-	StartedAt time.Time `json:"started_at" doc:"When it was started."`
+	Version   string    `json:"version" doc:"The program's version."`
+	StartedAt time.Time `json:"started_at" doc:"When the hub was started."`
 	Store     string    `json:"store" doc:"sqlite or postgres."`
-	PID       int       `json:"pid" doc:"The id of its process."`
-	Address   string    `json:"address,omitempty" doc:"Where it listens."`
-	Socket    string    `json:"socket,omitempty" doc:"Its local socket."`
-	Home      string    `json:"home,omitempty" doc:"Its directory; for owners."`
+	PID       int       `json:"pid" doc:"The hub's process id."`
+	Address   string    `json:"address,omitempty" doc:"The address that the hub listens on."`
+	Socket    string    `json:"socket,omitempty" doc:"The path of the hub's local socket."`
+	Home      string    `json:"home,omitempty" doc:"The hub's directory; for owners."`
 	Totals
 	LastEvent int64 `json:"last_event" doc:"The number of the newest event."`
 	// DiskFree and DiskTotal are there where they can be known.
-	DiskFree  int64   `json:"disk_free,omitempty" doc:"Bytes left on its disk."`
-	DiskTotal int64   `json:"disk_total,omitempty" doc:"Bytes of its disk."`
+	DiskFree  int64   `json:"disk_free,omitempty" doc:"Free bytes on the hub's disk."`
+	DiskTotal int64   `json:"disk_total,omitempty" doc:"Size of the hub's disk in bytes."`
 	Alerts    []Alert `json:"alerts" doc:"What needs a person's attention."`
 
 	AlertGroups []AlertGroup `json:"alert_groups,omitempty" doc:"The same, as one entry for each name."`
@@ -42,29 +42,29 @@ type Totals struct {
 	Agents         int64 `json:"agents" doc:"How many participants there are, people and the hub itself included."`
 	Conversations  int64 `json:"conversations" doc:"How many conversations there are."`
 	Messages       int64 `json:"messages" doc:"How many messages there are."`
-	OpenDeliveries int64 `json:"open_deliveries" doc:"Deliveries on their way."`
+	OpenDeliveries int64 `json:"open_deliveries" doc:"Open deliveries."`
 	DeadLetters    int64 `json:"dead_letters" doc:"Deliveries that are out of attempts."`
 }
 
 // Alert is something that needs a person's attention.
 type Alert struct {
 	// Name is disk, write, read, depth, latency, errors …
-	Name string `json:"name" doc:"Which alert it is."`
+	Name string `json:"name" doc:"The name of the alert."`
 	// Agent is whom it is about, if it is about one.
 	Agent      string         `json:"agent,omitempty" doc:"The agent's id."`
 	Message    string         `json:"message" doc:"What needs attention, in a sentence."`
 	Suggestion string         `json:"suggestion,omitempty" doc:"What to do next."`
-	Since      time.Time      `json:"since,omitzero" doc:"Since when."`
+	Since      time.Time      `json:"since,omitzero" doc:"When it began."`
 	Facts      map[string]any `json:"facts,omitempty" doc:"The figures behind it."`
-	Severity   float64        `json:"severity,omitempty" doc:"How far it is past its limit; of alerts of one name, the largest is the worst."`
+	Severity   float64        `json:"severity,omitempty" doc:"How far the value is past its limit. The largest is the worst of the alerts with one name."`
 	Title      string         `json:"-"` // of what people are told outside of the hub
 }
 
 // Backup is a backup that was made.
 type Backup struct {
-	Directory string `json:"directory" doc:"Where it is."`
+	Directory string `json:"directory" doc:"The backup's directory."`
 	Seq       int64  `json:"seq" doc:"The number of the newest message or event in it."`
 	Files     int    `json:"files" doc:"How many files it has."`
-	Bytes     int64  `json:"bytes" doc:"How large it is."`
+	Bytes     int64  `json:"bytes" doc:"The size in bytes."`
 	Messages  int64  `json:"messages" doc:"How many messages are in it."`
 }

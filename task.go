@@ -18,37 +18,37 @@ const (
 // a task is under that one.
 type Task struct {
 	ID     string `json:"id" doc:"Its id, such as task-101."`
-	Parent string `json:"parent,omitempty" doc:"The task it is part of."`
+	Parent string `json:"parent,omitempty" doc:"The parent task."`
 	// Root is its own id, if it is the root.
-	Root              string        `json:"root" doc:"The root of its tree."`
-	Depth             int           `json:"depth" doc:"How far below its root it is; 0: it is a root."`
-	Title             string        `json:"title" doc:"What it is, in a line."`
-	Requester         string        `json:"requester" doc:"Who asked for it."`
-	OriginalRequester string        `json:"original_requester" doc:"Who asked for the root."`
-	Assignee          string        `json:"assignee" doc:"Who does it."`
-	DelegationReason  string        `json:"delegation_reason,omitempty" doc:"Why it was given to its assignee."`
-	Source            string        `json:"source" doc:"agent_delegation, agent_ask, or the door it came by."`
+	Root              string        `json:"root" doc:"The root of the task's tree."`
+	Depth             int           `json:"depth" doc:"The depth below the root; 0 for a root."`
+	Title             string        `json:"title" doc:"The title, in one line."`
+	Requester         string        `json:"requester" doc:"The requester."`
+	OriginalRequester string        `json:"original_requester" doc:"The requester of the root task."`
+	Assignee          string        `json:"assignee" doc:"The agent or person that does the task."`
+	DelegationReason  string        `json:"delegation_reason,omitempty" doc:"Why the assignee got the task."`
+	Source            string        `json:"source" doc:"agent_delegation, agent_ask, or where the task came from: cli, api, mcp and so on."`
 	Priority          Priority      `json:"priority"`
-	Deadline          *time.Time    `json:"deadline,omitempty" doc:"When it fails unless it has ended."`
+	Deadline          *time.Time    `json:"deadline,omitempty" doc:"The task fails at this time unless it has ended."`
 	DependsOn         []string      `json:"depends_on,omitempty" doc:"Tasks that must be completed before it begins."`
-	Conversation      string        `json:"conversation,omitempty" doc:"The conversation of the message that began it."`
-	Message           string        `json:"message,omitempty" doc:"The message that began it."`
-	TraceID           string        `json:"trace_id" doc:"What it belongs to."`
+	Conversation      string        `json:"conversation,omitempty" doc:"The conversation of the message that began the task."`
+	Message           string        `json:"message,omitempty" doc:"The message that began the task."`
+	TraceID           string        `json:"trace_id" doc:"The trace it belongs to."`
 	Status            TaskState     `json:"status" doc:"queued, active, completed, failed or cancelled."`
-	Outcome           TaskOutcome   `json:"outcome,omitempty" doc:"How well it went, once it is completed."`
-	Result            *TaskResult   `json:"result,omitempty" doc:"What came of it."`
-	Error             *Error        `json:"error,omitempty" doc:"Why it has failed."`
-	Progress          *TaskProgress `json:"progress,omitempty" doc:"How far it has come, by its assignee's word."`
-	Attempt           int           `json:"attempt" doc:"The how manieth time it is tried, from 1."`
-	CreatedAt         time.Time     `json:"created_at" doc:"When it was made."`
+	Outcome           TaskOutcome   `json:"outcome,omitempty" doc:"The outcome of a completed task: success or partial."`
+	Result            *TaskResult   `json:"result,omitempty" doc:"The result of the task."`
+	Error             *Error        `json:"error,omitempty" doc:"Why it failed."`
+	Progress          *TaskProgress `json:"progress,omitempty" doc:"The progress that the assignee reports."`
+	Attempt           int           `json:"attempt" doc:"The attempt number, from 1."`
+	CreatedAt         time.Time     `json:"created_at" doc:"When it was created."`
 	UpdatedAt         time.Time     `json:"updated_at" doc:"When it was last changed."`
 	StartedAt         *time.Time    `json:"started_at,omitempty" doc:"When work on it began."`
 	EndedAt           *time.Time    `json:"ended_at,omitempty" doc:"When it ended."`
 
 	// CallbackTo is the conversation in which the requester is told of the end: none for a task that an agent
 	// was given for what woke it, whose answer stands there anyway. Callback is the message that has told it.
-	CallbackTo string `json:"callback_to,omitempty" doc:"The conversation in which its requester is told of the end."`
-	Callback   string `json:"callback,omitempty" doc:"The message that has told its requester of the end."`
+	CallbackTo string `json:"callback_to,omitempty" doc:"The conversation in which the hub tells the requester that the task ended."`
+	Callback   string `json:"callback,omitempty" doc:"The message that told the requester that the task ended."`
 }
 
 // The sources of tasks that agents make.
@@ -68,14 +68,14 @@ const (
 
 // TaskResult is what came of a task.
 type TaskResult struct {
-	Text         string             `json:"text,omitempty" doc:"In words."`
-	Deliverables []string           `json:"deliverables,omitempty" doc:"What was made."`
-	Metrics      map[string]float64 `json:"metrics,omitempty" doc:"Numbers about it."`
+	Text         string             `json:"text,omitempty" doc:"The result in words."`
+	Deliverables []string           `json:"deliverables,omitempty" doc:"The things that were made."`
+	Metrics      map[string]float64 `json:"metrics,omitempty" doc:"Measurements of the result."`
 	Issues       []string           `json:"issues,omitempty" doc:"What went wrong."`
 	NextSteps    []string           `json:"next_steps,omitempty" doc:"What should be done next."`
 	// Payload is what else the message said by which the task has ended, in the words of its format: an object. It goes into the
 	// document by which a requester in a directory tree hears of the end.
-	Payload json.RawMessage `json:"payload,omitempty" doc:"What else the message said by which the task has ended, in the words of its format."`
+	Payload json.RawMessage `json:"payload,omitempty" doc:"Further fields of the message that ended the task, in the words of its format."`
 }
 
 // TaskProgress is how far a task has come, by its assignee's word.
@@ -83,12 +83,12 @@ type TaskProgress struct {
 	Fraction   *float64 `json:"fraction,omitempty" doc:"How much of it is done, from 0 to 1."`
 	Current    *int64   `json:"current,omitempty" doc:"How much of the total is done."`
 	Total      *int64   `json:"total,omitempty" doc:"How much there is to do."`
-	Message    string   `json:"message,omitempty" doc:"In a sentence."`
-	Confidence *float64 `json:"confidence,omitempty" doc:"How sure its assignee is, from 0 to 1."`
+	Message    string   `json:"message,omitempty" doc:"The progress in a sentence."`
+	Confidence *float64 `json:"confidence,omitempty" doc:"How sure the assignee is, from 0 to 1."`
 	// Blockers, if there are any, mean that it is blocked, and that its requester was told.
-	Blockers []string  `json:"blockers,omitempty" doc:"What it cannot go on without."`
-	At       time.Time `json:"at" doc:"When it was said."`
-	Untold   bool      `json:"untold,omitempty" doc:"The requester lives in a directory tree and has too many reports unread: this one is written once there is room."`
+	Blockers []string  `json:"blockers,omitempty" doc:"What blocks the task."`
+	At       time.Time `json:"at" doc:"When the assignee reported it."`
+	Untold   bool      `json:"untold,omitempty" doc:"The requester lives in a directory tree and has too many unread reports. The hub writes this one when there is room."`
 }
 
 // Blocked says that a task cannot go on without help.
@@ -99,23 +99,23 @@ func (t Task) Blocked() bool {
 // TaskView is a task as somebody sees it who may.
 type TaskView struct {
 	Task
-	WaitsOn  WaitsOn       `json:"waits_on,omitzero" doc:"What it waits for while it is open."`
-	Subtasks []string      `json:"subtasks,omitempty" doc:"The tasks that are part of it."`
+	WaitsOn  WaitsOn       `json:"waits_on,omitzero" doc:"What the open task waits for."`
+	Subtasks []string      `json:"subtasks,omitempty" doc:"The subtasks."`
 	Elapsed  time.Duration `json:"-"` // from its creation to its end, or until now
 	Usage                  // of its runs, and of all under it
 
 	// Of a task that was just made: what its requester must know about the names in the text, and the names that no participant
 	// has. A notice names each of these, with the nearest names.
-	Notices         []string `json:"notices,omitempty" doc:"Of a task that was just made: what its requester must know about the names in the text."`
+	Notices         []string `json:"notices,omitempty" doc:"Of a new task: what the requester must know about the names in the text."`
 	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
 }
 
 // WaitsOn is what an open task waits for.
 type WaitsOn struct {
-	Subtasks []string `json:"subtasks,omitempty" doc:"Parts of it that are open."`
-	Approval string   `json:"approval,omitempty" doc:"The approval of a call it has made."`
+	Subtasks []string `json:"subtasks,omitempty" doc:"Open subtasks."`
+	Approval string   `json:"approval,omitempty" doc:"The approval that a call of the task needs."`
 	Number   int64    `json:"approval_number,omitempty" doc:"The number of the approval: approval-7 has 7."`
-	After    []string `json:"after,omitempty" doc:"Tasks it depends on that are not completed."`
+	After    []string `json:"after,omitempty" doc:"Tasks that it depends on and that are not completed."`
 }
 
 // ApprovalName is the short name of the approval that is waited for, or nothing.
@@ -123,16 +123,16 @@ func (w WaitsOn) ApprovalName() string { return shortName(NounApproval, w.Number
 
 // NewTask asks for a piece of work, for somebody else or for oneself.
 type NewTask struct {
-	Title            string     `json:"title,omitempty" doc:"What it is, in a line; default: the first line of the text."`
-	Text             string     `json:"text" doc:"What is to be done."`
-	Assignee         string     `json:"assignee" doc:"Who is to do it; default: the caller."`
-	Parent           string     `json:"parent,omitempty" doc:"The task it is part of."`
+	Title            string     `json:"title,omitempty" doc:"The title, in one line. Default: the first line of the text."`
+	Text             string     `json:"text" doc:"The work to do."`
+	Assignee         string     `json:"assignee" doc:"The assignee. Default: the caller."`
+	Parent           string     `json:"parent,omitempty" doc:"The parent task."`
 	Priority         Priority   `json:"priority,omitzero"`
-	Deadline         *time.Time `json:"deadline,omitempty" doc:"When it fails unless it has ended."`
+	Deadline         *time.Time `json:"deadline,omitempty" doc:"The task fails at this time unless it has ended."`
 	DependsOn        []string   `json:"depends_on,omitempty" doc:"Tasks, or messages, that must be completed before it begins."`
-	DelegationReason string     `json:"delegation_reason,omitempty" doc:"Why it is given to its assignee."`
+	DelegationReason string     `json:"delegation_reason,omitempty" doc:"Why the assignee gets the task."`
 	Artifacts        []Artifact `json:"artifacts,omitempty" doc:"Files that belong to it."`
-	IdempotencyKey   string     `json:"idempotency_key,omitempty" doc:"The same key of the same requester within 24 hours makes nothing and returns the first task."`
+	IdempotencyKey   string     `json:"idempotency_key,omitempty" doc:"The same key from the same requester within 24 hours creates nothing and returns the first task."`
 }
 
 // TaskChange is what is said of a task: progress, or with a status its end (completed, failed).

@@ -72,13 +72,13 @@ const (
 // Token is a credential as the hub knows it: never its secret.
 type Token struct {
 	ID        string     `json:"id" doc:"The id."`
-	Agent     string     `json:"agent" doc:"Whose it is."`
+	Agent     string     `json:"agent" doc:"The agent that holds the token."`
 	Kind      TokenKind  `json:"kind" doc:"token, session for a browser's, or run for that of one run."`
-	Label     string     `json:"label,omitempty" doc:"What it is for."`
+	Label     string     `json:"label,omitempty" doc:"The token's label."`
 	Scopes    Scopes     `json:"scopes" doc:"What the credential may be used for."`
-	CreatedBy string     `json:"created_by" doc:"Who made it."`
-	CreatedAt time.Time  `json:"created_at" doc:"When it was made."`
-	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"When it ends."`
+	CreatedBy string     `json:"created_by" doc:"The participant that created it."`
+	CreatedAt time.Time  `json:"created_at" doc:"When it was created."`
+	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"When the token expires."`
 	RevokedAt *time.Time `json:"revoked_at,omitempty" doc:"When it was revoked."`
 
 	SessionUntil *time.Time `json:"-"` // of a link: when the session it opens must have ended

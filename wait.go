@@ -67,9 +67,9 @@ type AskFilter struct {
 
 // AskState is the state of an ask.
 type AskState struct {
-	State   WaitState  `json:"state" doc:"waiting, late (the asker went on, and gets the answer as a message), answered, failed, or abandoned (the asker has ended, and gets no answer)."`
-	Since   time.Time  `json:"since" doc:"When the asker began to wait."`
-	Until   time.Time  `json:"until" doc:"When it becomes late, or became late."`
+	State   WaitState  `json:"state" doc:"waiting, late (the caller stopped waiting and gets the answer as a message), answered, failed, or abandoned (the caller has ended and gets no answer)."`
+	Since   time.Time  `json:"since" doc:"When the caller began to wait."`
+	Until   time.Time  `json:"until" doc:"When the ask becomes late, or became late."`
 	EndedAt *time.Time `json:"ended_at,omitempty" doc:"When it was answered, or failed."`
 	Task    string     `json:"task,omitempty" doc:"The task that the answer has become, if any."`
 }
@@ -78,10 +78,10 @@ type AskState struct {
 type AskView struct {
 	Message      string `json:"message" doc:"The question."`
 	Seq          int64  `json:"seq" doc:"The number of the question."`
-	Conversation string `json:"conversation" doc:"The DM of the two."`
-	From         string `json:"from" doc:"Who asked."`
-	FromName     string `json:"from_name" doc:"The display name of the asker."`
-	To           string `json:"to" doc:"Who was asked."`
+	Conversation string `json:"conversation" doc:"The direct conversation of the two participants."`
+	From         string `json:"from" doc:"The caller's id."`
+	FromName     string `json:"from_name" doc:"The display name of the caller."`
+	To           string `json:"to" doc:"The id of the participant that was asked."`
 	ToName       string `json:"to_name" doc:"The display name of the asked participant."`
 	Question     string `json:"question" doc:"The first line of the question, of at most 80 characters."`
 	Source       string `json:"source" doc:"Always agent_ask."`
