@@ -18,7 +18,7 @@ const (
 	KindSystem Kind = "system"
 )
 
-// Access is what a person may do: an owner everything, a member what an agent may.
+// Access is what a person may do: an owner may do everything, a member may do what an agent may do.
 type Access string
 
 // The accesses of people.
@@ -47,7 +47,7 @@ const (
 	ModeStrict     Mode = "strict"
 )
 
-// Overflow is what happens to a message for an inbox that is full.
+// Overflow is what happens to a message when the recipient's inbox is full.
 type Overflow string
 
 // The ways to overflow.
@@ -68,19 +68,19 @@ type Agent struct {
 	CreatedAt time.Time  `json:"created_at" doc:"When it was created."`
 	UpdatedAt time.Time  `json:"updated_at" doc:"When it was last changed."`
 	RemovedAt *time.Time `json:"removed_at,omitempty" doc:"When it was removed."`
-	// SleepingUntil is when it wants to be woken again. Asks wake it before.
+	// SleepingUntil is when the agent wants to be woken again. Asks wake it earlier.
 	SleepingUntil *time.Time `json:"sleeping_until,omitempty" doc:"When the agent wants to be woken again."`
 	Paused        *Halt      `json:"paused,omitempty" doc:"When and why the agent was paused. A paused agent starts no runs."`
 	Stopped       *Halt      `json:"stopped,omitempty" doc:"When and why the agent was stopped."`
 	Profile
 }
 
-// Asleep says whether an agent sleeps at a moment.
+// Asleep reports whether an agent sleeps at a moment.
 func (a Agent) Asleep(now time.Time) bool {
 	return a.SleepingUntil != nil && a.SleepingUntil.After(now)
 }
 
-// Halted says whether an agent is to begin nothing at a moment: it was stopped or paused.
+// Halted reports whether an agent is stopped or paused at a moment, and so starts no runs.
 func (a Agent) Halted(now time.Time) bool { return a.Stopped != nil || a.Paused.Holds(now) }
 
 // Profile is everything about an agent that its owner may change.
@@ -114,7 +114,7 @@ type Budget struct {
 	CostPerDay   float64 `json:"cost_per_day,omitempty" doc:"In US dollars; 0: no cap."`
 }
 
-// DefaultProfile is what an agent has where nothing else was said.
+// DefaultProfile returns the profile of an agent that was added without settings.
 func DefaultProfile() Profile {
 	return Profile{
 		Mode:            ModeAutonomous,
@@ -135,7 +135,7 @@ const (
 	maxTries   = 100
 )
 
-// Check says what is wrong with a profile, or nil. Whether its manager exists is for the hub.
+// Check returns what is wrong with a profile, or nil. The hub checks that the manager exists.
 func (p Profile) Check() error {
 	for name, text := range map[string]string{
 		"role": p.Role, "description": p.Description, "guardrails": p.Guardrails, "runtime": p.Runtime,
@@ -195,7 +195,7 @@ func checkSettings(p Profile) error {
 	return nil
 }
 
-// checkText refuses what one of the databases could not keep: text that is not UTF-8, and NUL.
+// checkText refuses text that one of the databases cannot store: text that is not UTF-8, and NUL.
 func checkText(name, text string, most int) error {
 	if len(text) > most {
 		return tooLarge(name, len(text), most, "bytes")
@@ -222,21 +222,21 @@ type Facts struct {
 	Stopped          bool
 	Away             bool // no session, node gone, heartbeat missed
 	LiveRuns         int
-	Busy             bool // it says itself that it works
+	Busy             bool // the agent itself reports that it works
 	AwaitingApproval bool
 	OpenSubtasks     int
 	SleepingUntil    time.Time
 	Paused           bool
 }
 
-// Status is what an agent is doing, with a reason where one belongs to it.
+// Status is what an agent is doing. Some statuses have a reason.
 type Status struct {
 	Status string    `json:"status"`
 	Reason string    `json:"reason,omitempty"`
 	Until  time.Time `json:"sleeping_until,omitzero"`
 }
 
-// The statuses, in the order in which they are looked at.
+// The statuses, in the order in which StatusAt checks them.
 const (
 	StatusOffline            = "offline"
 	StatusWorking            = "working"
@@ -254,7 +254,7 @@ const (
 	ReasonOverBudget = "over budget"
 )
 
-// StatusAt derives a status: the first that holds.
+// StatusAt derives the status at a moment. The first status whose condition holds counts.
 func (f Facts) StatusAt(now time.Time) Status {
 	asleep, paused := f.SleepingUntil.After(now), ""
 	if f.Paused {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// AlertGroup is all alerts of one name that are on.
+// AlertGroup is all active alerts of one name.
 type AlertGroup struct {
 	Name    string `json:"name" doc:"The name of the alert."`
 	Count   int    `json:"count" doc:"How many alerts of this name are on."`
@@ -13,10 +13,10 @@ type AlertGroup struct {
 	Worst   Alert  `json:"worst" doc:"The worst of these alerts."`
 }
 
-// severalAlerts says of several alerts of a name what they are about.
+// severalAlerts are the sentences for several alerts of one name.
 var severalAlerts = map[string]string{"depth": "%d inboxes are filling up"}
 
-// GroupAlerts puts alerts of one name together, in the order of their names' first alerts.
+// GroupAlerts groups alerts by name. The groups are in the order of the first alert of each name.
 func GroupAlerts(list []Alert) (groups []AlertGroup) {
 	at := map[string]int{}
 	for _, a := range list {
@@ -43,7 +43,7 @@ func (g AlertGroup) sentence() string {
 	return g.Title() + "; the worst: " + g.Worst.Message
 }
 
-// Title is what the alerts of a group are about, without the worst of them.
+// Title returns what the alerts of a group are about, without naming the worst.
 func (g AlertGroup) Title() string {
 	if g.Count == 1 {
 		return g.Worst.Title

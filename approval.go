@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// HeldText is what the caller of a held call is told.
+// HeldText is the sentence that the caller of a held call gets.
 const HeldText = "This action requires approval. Waiting for approval..."
 
-// HeldCall is a call that needs an approval: what was called, and with which arguments, in canonical form.
+// HeldCall is a call that needs an approval: the tool and its arguments, in canonical form.
 type HeldCall struct {
 	// Tool is contact_agent, send_channel_message, reply, update_task, read_conversation …
 	Tool string          `json:"tool" doc:"What was called."`
 	Args json.RawMessage `json:"args" doc:"Its arguments, in canonical form."`
 }
 
-// Approval is a call that waits for somebody's yes. It is good for exactly that call, once.
+// Approval is a request to approve one call. It covers exactly that call, once.
 type Approval struct {
 	ID            string        `json:"id" doc:"The id."`
 	Number        int64         `json:"number,omitempty" doc:"The number in its short name: approval-7 has 7. Numbers rise and are never used again."`
@@ -39,18 +39,18 @@ type Approval struct {
 	Failure       *Error        `json:"failure,omitempty" doc:"Why the hub refused the call, or the error with which the call failed."`
 	Outcome       string        `json:"outcome,omitempty" doc:"The message that told the caller the outcome."`
 
-	// What the call came from, and returns to.
+	// The place that the call came from. The outcome returns there.
 	Run          string `json:"run,omitempty" doc:"The run that made the call."`
 	Conversation string `json:"conversation,omitempty" doc:"The conversation of the call. The hub tells the caller the outcome there."`
 	Task         string `json:"task,omitempty" doc:"The task it belongs to."`
 	Trigger      string `json:"trigger,omitempty" doc:"The message that woke the run."`
 	TraceID      string `json:"trace_id" doc:"The trace it belongs to."`
 	Hops         int    `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
-	Depth        int    `json:"-"` // of what the run asks
+	Depth        int    `json:"-"` // how deep the run's asks are nested
 	Source       string `json:"source" doc:"Where the call came from: cli, api, mcp and so on."`
 }
 
-// Refused says that the call was approved, and refused when it was made: Failure says why.
+// Refused reports whether the call was approved, but the hub refused to make it. Failure says why.
 func (a Approval) Refused() bool { return a.State == ApprovalWithdrawn && a.Failure != nil }
 
 // ApprovalFilter selects approvals for a list, the newest first.
@@ -62,24 +62,24 @@ type ApprovalFilter struct {
 	Limit  int
 }
 
-// Decision is somebody's answer to a request for an approval.
+// Decision is the approver's answer to a request for an approval.
 type Decision struct {
 	Approve bool   `json:"approve"`
 	Note    string `json:"note,omitempty"`
 }
 
-// Check says what is wrong with a decision, or nil.
+// Check returns what is wrong with a decision, or nil.
 func (d Decision) Check() error { return checkText("note", d.Note, 4<<10) }
 
-// Held says that a call was not made: it waits for an approval. It is no failure.
+// Held is the error of a call that the hub did not make, because it needs an approval first. It is not a failure.
 type Held struct{ Approval Approval }
 
 func (h *Held) Error() string { return HeldText }
 
-// Unwrap is for doors that know nothing of approvals.
+// Unwrap returns E002 for callers that do not handle approvals.
 func (h *Held) Unwrap() error {
 	return Errorf(Unavailable, "%s", HeldText).Because(NeedsApproval)
 }
 
-// EventApproval is the kind of the event that an approval's step to a state is: approval.pending and so on.
+// EventApproval returns the kind of the event for an approval that reaches a state, such as approval.pending.
 func EventApproval(s ApprovalState) EventKind { return EventKind("approval." + string(s)) }

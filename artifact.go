@@ -40,7 +40,7 @@ func FoldDigest(sha256 string) string {
 	return sha256
 }
 
-// ErrDamaged says that a stored body is not what its digest says.
+// ErrDamaged is the error for a stored body that does not match its digest.
 var ErrDamaged error = Errorf(Internal, "the body of an artifact is damaged").
 	Suggest("store the artifact again, which mends it, or restore the newest backup")
 
@@ -51,8 +51,8 @@ type ArtifactTotals struct {
 	Refs      int64 `json:"refs" doc:"Pairs of a message and a body it refers to."`
 }
 
-// TooLargeArtifact is what is said of a body over the limit. How large it is nobody knows: it is not
-// read to its end.
+// TooLargeArtifact returns the error for a body over the limit. The error does not name the size of the body, because the
+// hub stops reading at the limit.
 func TooLargeArtifact(limit int64) *Error {
 	return Errorf(BadInput, "an artifact has more than %d bytes, which is the limit", limit).
 		Because(TooLarge).Suggest("split it, or give a path")

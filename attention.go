@@ -5,7 +5,7 @@ import "time"
 // AttentionKind is what a participant must do about something.
 type AttentionKind string
 
-// The kinds of what needs somebody, in the order in which they are listed.
+// The kinds of attention, in the order of lists.
 const (
 	AttentionApproval   AttentionKind = "approval"    // decide about a call
 	AttentionDeadLetter AttentionKind = "dead_letter" // retry or drop it
@@ -15,10 +15,10 @@ const (
 	AttentionReply      AttentionKind = "reply"       // answer the message by its deadline
 )
 
-// AttentionItem is one thing that needs somebody.
+// AttentionItem is one thing that a participant must act on.
 type AttentionItem struct {
 	Kind AttentionKind `json:"kind" doc:"approval, dead_letter, ask, task, ack or reply."`
-	// ID is that of the approval, message or task.
+	// ID is the id of the approval, message or task.
 	ID        string     `json:"id" doc:"The id."`
 	Name      string     `json:"name" doc:"What people call it by, like approval-7, m1234 or task-101."`
 	From      string     `json:"from" doc:"The participant that made the call, sent the message or requested the task."`
@@ -28,7 +28,7 @@ type AttentionItem struct {
 	Due       *time.Time `json:"due,omitempty" doc:"When it is due, or expires."`
 }
 
-// Attention is what needs a participant, the newest of each kind first.
+// Attention lists what a participant must act on, the newest of each kind first.
 type Attention struct {
 	Items  []AttentionItem       `json:"items" doc:"The newest of each kind first."`
 	Totals map[AttentionKind]int `json:"totals" doc:"How many there are of each kind; the items may be fewer."`

@@ -20,7 +20,7 @@ type AuditEntry struct {
 	Hash    string          `json:"hash" doc:"The SHA-256 of this entry and the one before."`
 }
 
-// Chain is the hash of an entry that follows one with the hash before.
+// Chain returns the hash of an entry. before is the hash of the previous entry.
 func (e AuditEntry) Chain(before string) string {
 	c := make(canonical, 0, 256)
 	c.add("parley-audit-1")
@@ -35,13 +35,13 @@ func (e AuditEntry) Chain(before string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// AuditHead is the end of the audit log. Who keeps it elsewhere notices when the log is cut.
+// AuditHead is the end of the audit log. A copy of it outside the database shows when the log was cut.
 type AuditHead struct {
 	Num  int64  `json:"num" doc:"The number of the last entry."`
 	Hash string `json:"hash" doc:"The hash of the last entry."`
 }
 
-// AuditReport is what a walk along the whole audit log has found.
+// AuditReport is the result of a check of the whole audit log.
 type AuditReport struct {
 	Entries  int64     `json:"entries" doc:"How many entries the log has."`
 	Head     AuditHead `json:"head" doc:"The end of the log."`

@@ -1,6 +1,6 @@
 package parley
 
-// AwaitedKind says what a caller waits for.
+// AwaitedKind is the kind of thing that a caller waits for.
 type AwaitedKind string
 
 // The kinds.
@@ -8,7 +8,7 @@ const (
 	AwaitedMessage  AwaitedKind = "message"  // its answers
 	AwaitedAsk      AwaitedKind = "ask"      // its answer
 	AwaitedTask     AwaitedKind = "task"     // its end
-	AwaitedApproval AwaitedKind = "approval" // the decision, and what came of the call
+	AwaitedApproval AwaitedKind = "approval" // the decision, and the outcome of the call
 )
 
 // Awaited is the state of a message, an ask, a task or an approval that a caller waits for.

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Layout is how a bridged directory tree is laid out, and with it in which dialect its files are.
+// Layout is how a bridged directory tree is laid out. It also sets the dialect of the files.
 type Layout string
 
 // The layouts.
 const (
-	LayoutAgentOS    Layout = "agentos"    // S0: channels, presence files
-	LayoutBlackboard Layout = "blackboard" // S1: an inbox for each agent, requests for nobody, mirrored tasks
-	LayoutInbox      Layout = "inbox"      // S3: an inbox for each agent, sequences
+	LayoutAgentOS    Layout = "agentos"    // the Multi-Agent OS: channels, presence files
+	LayoutBlackboard Layout = "blackboard" // ClawOS: an inbox for each agent, requests without a recipient, mirrored tasks
+	LayoutInbox      Layout = "inbox"      // the Routing Protocol: an inbox for each agent, sequences
 )
 
-// Bridge joins a directory tree and the hub, both ways.
+// Bridge connects a directory tree and the hub, in both directions.
 type Bridge struct {
 	ID          string     `json:"id" doc:"The bridge's id. Default: the layout and the last part of the root."`
 	Layout      Layout     `json:"layout" doc:"How the tree is laid out. The layout also sets the format of its files."`
@@ -32,7 +32,7 @@ type Bridge struct {
 	Since       int64      `json:"since" doc:"The newest number in the hub's order when the bridge was added. The bridge exports only later messages."`
 }
 
-// NewBridge is a bridge as its owner asks for it. Agents that do not exist are added, with the runtime bridge.
+// NewBridge describes a bridge to add. The hub adds agents that do not exist, with the runtime bridge.
 type NewBridge struct {
 	ID          string     `json:"id,omitempty" doc:"The bridge's id. Default: the layout and the last part of the root."`
 	Layout      Layout     `json:"layout" doc:"How the tree is laid out. The layout also sets the format of its files."`
@@ -44,7 +44,7 @@ type NewBridge struct {
 	Outside     bool       `json:"outside,omitempty" doc:"The command parley bridge run runs the bridge, not the hub."`
 }
 
-// BridgeChange is what an owner may change of a bridge; what is nil stays.
+// BridgeChange is what an owner may change in a bridge. Nil fields stay unchanged.
 type BridgeChange struct {
 	Agents   *[]string `json:"agents,omitempty" doc:"The agents that may send through the bridge. Agents with the runtime bridge live in the tree."`
 	Channels *[]string `json:"channels,omitempty" doc:"agentos: the directories under channels/ that the bridge connects; none: all."`
@@ -57,25 +57,25 @@ type BridgeView struct {
 	State   BridgeState  `json:"state" doc:"What the bridge does: paused, not_running (it needs parley bridge run), looking (it reads the tree for the first time), running, waiting (a problem blocks a part of its work), stopped (its lock was removed) or failing (it has ended and the hub restarts it)."`
 	Status  BridgeStatus `json:"status" doc:"What the running bridge reports."`
 	Notices []string     `json:"notices,omitempty" doc:"Side effects of adding the bridge, such as agents that were added."`
-	// Elsewhere are the agents that live in the trees of other bridges. What is written to them here goes through the hub.
+	// Elsewhere are the agents that live in the trees of other bridges. Messages to them go through the hub.
 	Elsewhere []string `json:"elsewhere,omitempty" doc:"The agents that live in the trees of other bridges. Messages to them go through the hub."`
 }
 
-// BridgeState is what a bridge does at present, in a word.
+// BridgeState is what a bridge does at present.
 type BridgeState string
 
 // The states of a bridge.
 const (
 	BridgePaused     BridgeState = "paused"
-	BridgeNotRunning BridgeState = "not_running" // it waits for parley bridge run
-	BridgeLooking    BridgeState = "looking"     // it has not finished its first look at the tree
+	BridgeNotRunning BridgeState = "not_running" // it needs parley bridge run
+	BridgeLooking    BridgeState = "looking"     // it reads the tree for the first time
 	BridgeRunning    BridgeState = "running"
-	BridgeWaiting    BridgeState = "waiting" // it runs, and something keeps it from a part of its work
-	BridgeStopped    BridgeState = "stopped" // its lock was removed, and it does nothing until it is paused and resumed
-	BridgeFailing    BridgeState = "failing" // it does not run, and is started again
+	BridgeWaiting    BridgeState = "waiting" // it runs, but a problem blocks a part of its work
+	BridgeStopped    BridgeState = "stopped" // its lock was removed; it is idle until it is paused and resumed
+	BridgeFailing    BridgeState = "failing" // it has ended, and the hub restarts it
 )
 
-// Doing derives what a bridge does from its settings and from what it says of itself.
+// Doing derives the state of a bridge from its settings and its last report.
 func (v BridgeView) Doing() BridgeState {
 	switch {
 	case v.Paused:
@@ -84,7 +84,7 @@ func (v BridgeView) Doing() BridgeState {
 		return BridgeStopped
 	case v.Status.Running && v.Status.Trouble != "":
 		return BridgeWaiting
-	case v.Status.Running && (v.Status.Looked || v.Status.ScannedAt != nil): // an older program does not say that it has looked
+	case v.Status.Running && (v.Status.Looked || v.Status.ScannedAt != nil): // older programs do not report Looked
 		return BridgeRunning
 	case v.Status.Running:
 		return BridgeLooking
@@ -97,7 +97,7 @@ func (v BridgeView) Doing() BridgeState {
 	}
 }
 
-// BridgeStatus is what a running bridge says of itself. It is not kept.
+// BridgeStatus is the report of a running bridge. The hub keeps it in memory only.
 type BridgeStatus struct {
 	Running   bool       `json:"running" doc:"Whether the bridge runs."`
 	Added     time.Time  `json:"added,omitzero" doc:"When the reporting bridge was added. The hub ignores reports of a removed bridge with the same id."`
@@ -113,57 +113,57 @@ type BridgeStatus struct {
 	Stopped bool   `json:"stopped,omitempty" doc:"The bridge's lock in the tree was removed or replaced. The bridge is idle until it is paused and resumed."`
 }
 
-// BridgeFile is a file of a tree, as it is known again. One that never changes once it is there has no digest.
+// BridgeFile identifies a file of a tree. A file that never changes once written has no digest.
 type BridgeFile struct {
 	Path   string `json:"path" doc:"The path below the root, with slashes."`
 	Digest string `json:"digest,omitempty" doc:"The SHA-256 of the contents; none for a file that never changes once written."`
 }
 
-// Arrival is a document of a dialect, found in a bridged tree and made canonical. What a dialect cannot say is empty.
+// Arrival is a document from a bridged tree in canonical form. Fields that the document's dialect does not have are empty.
 type Arrival struct {
 	BridgeFile
 	Name     string `json:"name" doc:"The document's id in its own format."`
 	From     string `json:"from" doc:"The sender: an agent's id."`
 	FromTier Tier   `json:"from_tier,omitempty" doc:"The sender's tier, as the document claims."`
-	// To may be All: everybody whom the sender may contact, of ToTier where given.
+	// To may be All: every participant that the sender may contact, limited to ToTier if that is set.
 	To     string `json:"to,omitempty" doc:"The recipient: an agent's id, or all."`
 	ToTier Tier   `json:"to_tier,omitempty" doc:"With all: only agents of this tier."`
-	// Channel is where it is. Elsewhere it lives in the DM of From and To.
+	// Channel is the document's channel. Without one, the message belongs to the direct conversation of From and To.
 	Channel  string    `json:"channel,omitempty" doc:"agentos: the channel that the document is in."`
 	At       time.Time `json:"at" doc:"When the document was written, as it claims."`
 	ReplyTo  string    `json:"reply_to,omitempty" doc:"The id, in its own format, of the document it answers."`
 	History  bool      `json:"history,omitempty" doc:"The hub stores the document as history and does not deliver it."`
 	Queue    bool      `json:"queue,omitempty" doc:"blackboard: a request without a recipient."`
 	Callback string    `json:"callback,omitempty" doc:"A conversation or NATS subject that also gets the response."`
-	// Draft has type, priority, ttl, deadline, trace, content, payload, metadata, sequence; no address.
+	// Draft has type, priority, ttl, deadline, trace, content, payload, metadata and sequence, but no address.
 	Draft     Draft     `json:"draft" doc:"The message, without an address."`
 	Warnings  []string  `json:"warnings,omitempty" doc:"What looks wrong in the document."`
 	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"After this time the hub only logs the document."`
-	// Refused is why the bridge itself has refused it, as far as its id and its sender could be read: it becomes no message, and
-	// its sender is told.
+	// Refused is why the bridge itself refused the document. It is set only if the bridge could read the id and the sender. The
+	// document becomes no message, and the hub tells the sender.
 	Refused *Error `json:"refused,omitempty" doc:"Why the bridge refused the document. It becomes no message, and the hub tells its sender."`
 }
 
-// Arrived is what became of an arrival.
+// Arrived is the result of importing an arrival.
 type Arrived struct {
 	Message   string   `json:"message,omitempty" doc:"The message that the hub stored."`
 	Duplicate bool     `json:"duplicate,omitempty" doc:"The document was imported before."`
 	Notices   []string `json:"notices,omitempty" doc:"What the sender should know."`
-	// Error is why it was refused: E001 or E003 for good; any other may go away by itself, and the file stays where it is
-	// until then.
+	// Error is why the hub refused the arrival. E001 and E003 are final. After any other code the file stays in place, and the
+	// bridge retries.
 	Error *Error `json:"error,omitempty" doc:"Why it was refused. E001 and E003 are final; the bridge retries after any other code."`
 }
 
-// Departure is a message on its way into a bridged tree. Its name is fixed before it is written.
+// Departure is a message to write into a bridged tree. Its name is fixed before the bridge writes it.
 type Departure struct {
 	ID        string  `json:"id" doc:"The departure's id, for reports."`
 	Name      string  `json:"name" doc:"The id in the tree's format. It never changes; the file is <name>.json."`
 	Message   Message `json:"message" doc:"The message."`
 	Recipient string  `json:"recipient,omitempty" doc:"The agent that gets the file in its inbox; none in a channel."`
 	Channel   string  `json:"channel,omitempty" doc:"agentos: the channel that gets the file."`
-	// Sequence is the pair_seq of its delivery.
+	// Sequence is the pair_seq of the delivery.
 	Sequence int64 `json:"sequence,omitempty" doc:"The count of deliveries from this sender to this recipient, from 1."`
-	// ReplyTo is set where that is in this tree.
+	// ReplyTo is set if the answered document is in this tree.
 	ReplyTo  string `json:"reply_to,omitempty" doc:"The id, in the tree's format, of the document it answers."`
 	Wakes    bool   `json:"wakes,omitempty" doc:"Whether the message wakes the recipient."`
 	Final    bool   `json:"final,omitempty" doc:"Of an error: the hub makes no further attempt."`
@@ -171,27 +171,27 @@ type Departure struct {
 	Task     *Task  `json:"task,omitempty" doc:"The task that the message requests or ends."`
 	FromTier Tier   `json:"from_tier,omitempty" doc:"The sender's tier."`
 	ToTier   Tier   `json:"to_tier,omitempty" doc:"The recipient's tier."`
-	// Written says that its file was renamed into place before; what became of it is to be reported.
+	// Written reports whether the file was renamed into place before. The bridge must then report the file's state.
 	Written bool `json:"written,omitempty" doc:"The file was written before."`
 }
 
-// DepartureQuery says what a bridge can take.
+// DepartureQuery selects the departures that a bridge can take.
 type DepartureQuery struct {
-	Channels []string      // agentos: the directories there are
-	Written  bool          // those whose file was written and is not known to be gone; else those to be written
-	After    string        // those after this id
+	Channels []string      // agentos: the existing directories
+	Written  bool          // departures whose file was written and not yet removed; else departures to write
+	After    string        // only departures after this id
 	Limit    int           // default 100
-	Wait     time.Duration // for the first one to be written
+	Wait     time.Duration // how long to wait for the first departure to write
 }
 
-// DepartureReport is what a bridge says of a departure.
+// DepartureReport is a bridge's report of a departure.
 type DepartureReport struct {
 	ID    string         `json:"id" doc:"The departure's id."`
 	State DepartureState `json:"state" doc:"The new state: written, seen (the file was removed, or moved to processed/), failed for good, or evicted."`
 	Error *Error         `json:"error,omitempty" doc:"Why it failed."`
 }
 
-// Beat is what a presence file of a tree says of an agent that lives there.
+// Beat is the contents of a presence file: the state of an agent that lives in a tree.
 type Beat struct {
 	Agent    string    `json:"agent" doc:"The agent's id."`
 	State    State     `json:"state" doc:"AWAKE or OFFLINE."`
@@ -200,7 +200,7 @@ type Beat struct {
 	Interval int64     `json:"interval,omitempty" doc:"How often the agent renews its presence file, in seconds. The agent is away after twice that time without renewal. Default: 900."`
 }
 
-// Lasts is for how long the agent counts as there after this sign: twice its interval.
+// Lasts returns for how long the agent counts as present after this beat: twice its interval.
 func (b Beat) Lasts() time.Duration {
 	if b.Interval <= 0 || b.Interval > int64(24*time.Hour/time.Second) {
 		return 2 * PresenceInterval
@@ -208,8 +208,8 @@ func (b Beat) Lasts() time.Duration {
 	return 2 * time.Duration(b.Interval) * time.Second
 }
 
-// BridgeTasks are tasks in which somebody of a tree takes part, and how far the order was read for them. A tree of channels has the runs
-// instead that have failed for what was said there.
+// BridgeTasks are the changed tasks of agents in a tree, and the position up to which the hub's order was read. A tree of
+// channels has failed runs instead of tasks.
 type BridgeTasks struct {
 	Tasks      []Task      `json:"tasks" doc:"The tasks."`
 	FailedRuns []FailedRun `json:"failed_runs,omitempty" doc:"agentos: the runs that failed in the tree's channels."`
@@ -217,62 +217,65 @@ type BridgeTasks struct {
 	More       bool        `json:"more,omitempty" doc:"There are more changed tasks."`
 }
 
-// FailedRun is a run of the hub's that has failed in a channel of a bridged tree.
+// FailedRun is a run of the hub that failed in a channel of a bridged tree.
 type FailedRun struct {
 	Run     string    `json:"run" doc:"The short name of the run."`
 	Agent   string    `json:"agent" doc:"The agent that the run belonged to."`
 	Channel string    `json:"channel" doc:"The channel in which the agent was woken."`
 	Attempt int       `json:"attempt" doc:"The attempt number."`
 	At      time.Time `json:"at" doc:"When it failed."`
-	// Name is that of the newest document that woke it, where that is in this tree.
+	// Name is the name of the newest document that woke the run, if that document is in this tree.
 	Name  string `json:"name,omitempty" doc:"The id, in the tree's format, of the document that woke it."`
 	Error *Error `json:"error,omitempty" doc:"Why it failed."`
 }
 
-// BridgeHub is the hub as a bridge uses it, by the same calls in the hub's process and outside of it. Only an owner may. E003
-// for a bridge that there is not (any more): it must end then.
+// BridgeHub is the part of the hub that a bridge uses. The calls are the same inside and outside of the hub's process. Only
+// owners may make them. Each returns E003 if the bridge does not exist or was removed: the bridge must then end.
 type BridgeHub interface {
 	BridgeReader
 	BridgeArrivals
 	BridgeDepartures
 }
 
-// BridgeReader is what a bridge reads.
+// BridgeReader has the calls by which a bridge reads from the hub and reports its status.
 type BridgeReader interface {
+	// Bridge returns a bridge with its state.
 	Bridge(ctx context.Context, id string) (BridgeView, error)
+	// Who returns what each participant is doing.
 	Who(ctx context.Context) ([]Presence, error)
-	// BridgeTasks returns the tasks that have changed after a number of the order; after 0 all. For a tree of channels it returns the
-	// runs that have failed there after it; after 0 none.
+	// BridgeTasks returns the tasks that have changed after a number in the hub's order; after 0 it returns all. For a tree of
+	// channels it returns the runs that failed there after that number; after 0 it returns none.
 	BridgeTasks(ctx context.Context, id string, after int64) (BridgeTasks, error)
-	// NoteBridge replaces what the hub knows of how a bridge gets on. Once it has looked at its tree, that is reached.
+	// NoteBridge replaces the hub's last report of a bridge. A report with Looked marks the bridge's tree as reached.
 	NoteBridge(ctx context.Context, id string, s BridgeStatus) error
 }
 
-// BridgeArrivals take what is found in a tree.
+// BridgeArrivals has the calls that import from a tree.
 type BridgeArrivals interface {
-	// Unknown returns those of the files that have not arrived, in their order.
+	// Unknown returns the given files that the hub has not imported, in their order.
 	Unknown(ctx context.Context, id string, files []BridgeFile) ([]BridgeFile, error)
-	// Arrive stores documents in their order, each once, whatever is repeated, and says what became of each. What fails for a
-	// reason of the hub's own fails for all from there on, with an error.
+	// Arrive imports documents in their order and returns the result for each. A repeated document is stored once. If the hub
+	// itself fails, Arrive returns the results so far and an error; no later document was imported.
 	Arrive(ctx context.Context, id string, list []Arrival) ([]Arrived, error)
-	// Beat notes which agents that live in the tree are there.
+	// Beat notes which of the agents that live in the tree are present.
 	Beat(ctx context.Context, id string, beats []Beat) error
 }
 
-// BridgeDepartures give what is to be written into a tree.
+// BridgeDepartures has the calls that export into a tree.
 type BridgeDepartures interface {
+	// Departures returns the departures that a query selects.
 	Departures(ctx context.Context, id string, q DepartureQuery) ([]Departure, error)
-	// Report tells what became of departures. Repeating it changes nothing.
+	// Report notes the state of departures. Repeating a report changes nothing.
 	Report(ctx context.Context, id string, reports []DepartureReport) error
 }
 
-// Protocol is a format that somebody speaks, in a version.
+// Protocol is a supported format in a version.
 type Protocol struct {
 	Name    string `json:"name" doc:"agentos, clawos or routing."`
 	Version string `json:"version" doc:"The newest supported version. Older versions with the same major number are supported too."`
 }
 
-// Issues is why a document or a payload does not have the form it should, in the words of S3.
+// Issues lists why a document or a payload is invalid, in the words of the Routing Protocol.
 type Issues struct {
 	Error  string   `json:"error" doc:"VALIDATION_FAILED."`
 	MsgID  string   `json:"msg_id" doc:"The id that the document has in its own format, or the sender's key."`

@@ -13,15 +13,15 @@ const (
 	maxMapped   = 1024
 )
 
-// QueueAgent is whose tasks the requests for nobody are where nothing else was said.
+// QueueAgent is the default agent for requests without a recipient.
 const QueueAgent = "gm"
 
-// Dialect is the name of the format that the files of a layout are in.
+// Dialect returns the name of the format of a layout's files.
 func (l Layout) Dialect() string {
 	return map[Layout]string{LayoutAgentOS: "agentos", LayoutBlackboard: "clawos", LayoutInbox: "routing"}[l]
 }
 
-// Check says what is wrong with a bridge, or returns it with its defaults. Whether those it names exist is for the hub.
+// Check returns a bridge with its defaults, or what is wrong with it. The hub checks that the named agents and channels exist.
 func (n NewBridge) Check() (NewBridge, error) {
 	if n.Layout.Dialect() == "" {
 		return n, Errorf(BadInput, "unknown layout %q", clip(string(n.Layout))).Suggest("use agentos, blackboard or inbox")
@@ -107,7 +107,7 @@ func (l Layout) checkChannels(names []string) error {
 	return nil
 }
 
-// Check says what is wrong with a change to a bridge of a layout, or nil.
+// Check returns what is wrong with a change to a bridge of a layout, or nil.
 func (c BridgeChange) Check(l Layout) error {
 	if c.Agents != nil {
 		if err := checkSpeakers(*c.Agents); err != nil {
@@ -120,10 +120,10 @@ func (c BridgeChange) Check(l Layout) error {
 	return nil
 }
 
-// Speaks says whether an agent may speak through the bridge.
+// Speaks reports whether an agent may send through the bridge.
 func (b Bridge) Speaks(agent string) bool { return slices.Contains(b.Agents, agent) }
 
-// Maps says whether a channel belongs to the bridge.
+// Maps reports whether a channel belongs to the bridge.
 func (b Bridge) Maps(channel string) bool {
 	return b.Layout == LayoutAgentOS && (len(b.Channels) == 0 || slices.Contains(b.Channels, channel))
 }

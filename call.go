@@ -13,24 +13,24 @@ type NewAgent struct {
 	Profile
 }
 
-// NewConversation describes a channel or a named group to make.
+// NewConversation describes a channel or a named group to create.
 type NewConversation struct {
 	Name string `json:"name" doc:"The name: a-z, 0-9, _ and -. A name like \"Project X\" becomes the name project-x and the display name Project X."`
-	// DisplayName is what people call it, where it is not to come from the name.
+	// DisplayName is the name that people see, if it does not come from Name.
 	DisplayName string `json:"display_name,omitempty" doc:"The name that people see, if it does not come from the name."`
 
 	With    []string `json:"with,omitempty" doc:"The participants beside the caller."`
 	Group   bool     `json:"group,omitempty" doc:"A private group instead of a channel."`
 	Private bool     `json:"private,omitempty" doc:"Only its members may read it."`
 	Topic   string   `json:"topic,omitempty" doc:"What the conversation is about."`
-	// Answers is parallel where nothing is said.
+	// Answers defaults to parallel.
 	Answers Answers `json:"answers,omitempty" doc:"Who answers when one message wakes several agents: parallel (all at once), round-robin (one after the other) or first (the first answer counts)."`
 }
 
-// ConversationChange is what may be changed of a conversation. What is nil stays.
+// ConversationChange is what may be changed in a conversation. Nil fields stay unchanged.
 type ConversationChange struct {
 	Name *string `json:"name,omitempty" doc:"Another name. The creator and owners may change it. A name like \"Project X\" becomes the name project-x and the display name Project X."`
-	// DisplayName is what people call it; empty: by its name.
+	// DisplayName is the name that people see. If it is empty, they see Name.
 	DisplayName *string `json:"display_name,omitempty" doc:"The name that people see; empty: the name. The creator and owners may change it."`
 
 	Topic    *string  `json:"topic,omitempty" doc:"The conversation's topic."`
@@ -50,27 +50,27 @@ type ConversationView struct {
 
 // ListFilter selects conversations for a list.
 type ListFilter struct {
-	All       bool // also those the caller only may read
+	All       bool // also conversations that the caller may read but is not a member of
 	Archived  bool
 	Ephemeral bool // also ephemeral ones
 	Limit     int
 	Cursor    *ListCursor
 }
 
-// ListCursor is where a list of conversations goes on.
+// ListCursor is the position at which a list of conversations continues.
 type ListCursor struct {
 	LastSeq int64
 	ID      string
 }
 
-// Receipt is what the sender of a message is told.
+// Receipt is what the sender of a message gets back.
 type Receipt struct {
 	Message    Message    `json:"message" doc:"The message as it is stored."`
 	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The delivery of the message to each recipient."`
 	Notices    []string   `json:"notices,omitempty" doc:"What the sender should know."`
 	Duplicate  bool       `json:"duplicate,omitempty" doc:"The key was used before; this is the first message."`
 
-	// Asker is the participant whose ask this message replies to. It gets the answer by its ask instead of a delivery; a
+	// Asker is the participant whose ask this message answers. It receives the answer through its ask instead of a delivery; a
 	// notice says how.
 	Asker string `json:"asker,omitempty" doc:"The participant whose ask this message answers. It receives the answer through its ask instead of a delivery; a notice says how."`
 
@@ -78,22 +78,22 @@ type Receipt struct {
 	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
 }
 
-// Shown is a message with what has become of it.
+// Shown is a message with its deliveries.
 type Shown struct {
 	Message
 	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The delivery of the message to each recipient."`
 	Ask        *AskState  `json:"ask,omitempty" doc:"In a trace, for a question that is an ask: the state of that ask."`
 }
 
-// Traced is what belongs to a trace, as far as its reader may see it: messages by seq, with what has become of them, and
-// the runs they have woken, by their ids.
+// Traced is a trace, as far as its reader may see it: the messages by seq, with their deliveries, and the runs that they
+// woke, by id.
 type Traced struct {
 	Items []Shown   `json:"items" doc:"The page."`
 	Runs  []RunView `json:"runs,omitempty" doc:"The runs that the messages woke."`
 	Cut   bool      `json:"cut,omitempty" doc:"The trace has more messages than these. Most of them are older."`
 }
 
-// Thread is a message with what answers it, directly or not, by seq.
+// Thread is a message with its direct and indirect answers, by seq.
 type Thread struct {
 	Items  []Message `json:"items" doc:"The page."`
 	Cut    bool      `json:"cut,omitempty" doc:"The thread may have more messages than these."`
@@ -107,21 +107,21 @@ type SearchRequest struct {
 	Cursor *SearchCursor
 }
 
-// SearchCursor is where a search goes on: among the messages with a smaller seq, after those already shown.
+// SearchCursor is the position at which a search continues: among the messages below a seq, after those already shown.
 type SearchCursor struct {
 	Below int64 `json:"below"`
 	Skip  int   `json:"skip"`
 }
 
-// SearchResult is what was found, best first. The cursor leads to what else there is, or is nil: first to
-// the rest of what was weighed together, then to older messages.
+// SearchResult is a page of hits, best first. The cursor continues the search, or is nil at its end. It leads first to the
+// rest of the messages that were ranked together, then to older messages.
 type SearchResult struct {
 	Hits   []Hit         `json:"hits"`
 	Next   *SearchCursor `json:"next,omitempty"`
 	Behind bool          `json:"behind,omitempty"` // the caller's own last message cannot be found yet
 }
 
-// Hit is a message that was found, and the piece of it that shows why.
+// Hit is a message that a search found, and the part of it that matched.
 type Hit struct {
 	Message      string    `json:"message" doc:"The message's id."`
 	Seq          int64     `json:"seq" doc:"The position in the hub's total order."`
@@ -134,33 +134,33 @@ type Hit struct {
 	Snippet      Snippet   `json:"snippet" doc:"The part of the message that matched."`
 }
 
-// Trouble is why something that was taken could not be done.
+// Trouble is why a taken delivery failed.
 type Trouble struct {
 	Failure Failure       `json:"failure"`
 	Reason  string        `json:"reason,omitempty"`
-	After   time.Duration `json:"-"` // not before this long from now
+	After   time.Duration `json:"-"` // the shortest pause before the next attempt
 }
 
-// Outcome is how the turn ended that a lease was taken for.
+// Outcome is how the turn of a lease ended.
 type Outcome struct {
-	Answer  string   `json:"answer,omitempty"` // the message that answers all of it
+	Answer  string   `json:"answer,omitempty"` // the message that answers every delivery of the lease
 	Trouble *Trouble `json:"trouble,omitempty"`
 }
 
-// Take says what to take, and how.
+// Take selects the deliveries to take, and how to take them.
 type Take struct {
 	Limit      int           `json:"limit,omitempty"` // default 20
-	Wait       time.Duration `json:"-"`               // how long to wait for something
+	Wait       time.Duration `json:"-"`               // how long to wait for a delivery
 	Lease      time.Duration `json:"-"`               // default 60 s
 	AtMostOnce bool          `json:"at_most_once,omitempty"`
-	Waking     bool          `json:"waking,omitempty"` // only what wakes
-	Urgent     bool          `json:"urgent,omitempty"` // by priority, instead of in order; only what wakes
+	Waking     bool          `json:"waking,omitempty"` // only deliveries that wake
+	Urgent     bool          `json:"urgent,omitempty"` // by priority, instead of in order; only deliveries that wake
 	Only       []string      `json:"only,omitempty"`   // only the deliveries of these messages
-	Seen       bool          `json:"seen,omitempty"`   // the caller sees them with the answer
+	Seen       bool          `json:"seen,omitempty"`   // mark the deliveries as seen at once
 	Run        string        `json:"run,omitempty"`
 }
 
-// Taken is what was taken. Until its lease ends, nobody else gets it.
+// Taken is the result of a take. Until the lease ends, the hub gives these deliveries to no other caller.
 type Taken struct {
 	Lease      string        `json:"lease,omitempty"`
 	For        time.Duration `json:"-"`
@@ -168,7 +168,7 @@ type Taken struct {
 	Messages   []Message     `json:"messages"` // of each delivery
 }
 
-// Peeked is what is in an inbox. Looking consumes nothing.
+// Peeked is the contents of an inbox. Reading an inbox consumes nothing.
 type Peeked struct {
 	Inbox
 	More       int        `json:"more,omitempty" doc:"How many older deliveries follow; only with newest."`
@@ -176,7 +176,7 @@ type Peeked struct {
 	Messages   []Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 
-// Snippet is the piece of a message that shows why it was found.
+// Snippet is the part of a message that a search matched.
 type Snippet struct {
 	Field string   `json:"field" doc:"text, code, artifact or payload."`
 	Text  string   `json:"text" doc:"The text of the part."`

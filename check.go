@@ -8,13 +8,13 @@ import (
 // maxProblems bounds how many problems a report lists.
 const maxProblems = 100
 
-// CheckReport is what a check of everything that is stored has looked at and found.
+// CheckReport is the result of a check of all stored data.
 type CheckReport struct {
 	Messages  int64    `json:"messages"`
 	Artifacts int64    `json:"artifacts"`
 	Audited   int64    `json:"audited"`
 	Problems  []string `json:"problems,omitempty"`
-	Omitted   int      `json:"omitted,omitempty"` // problems that are not listed any more
+	Omitted   int      `json:"omitted,omitempty"` // how many further problems are not listed
 }
 
 // Add notes a problem.
@@ -26,7 +26,7 @@ func (r *CheckReport) Add(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// Err is nil if all is well, else an error that names the first problems.
+// Err returns nil if the check found no problems, else an error that names the first problems.
 func (r CheckReport) Err() error {
 	if len(r.Problems) == 0 {
 		return nil

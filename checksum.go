@@ -13,7 +13,7 @@ const canonicalForm = "parley-message-1"
 
 // Canonical is the form of a message that its checksum is made from: netstrings ("5:hello,") of
 // the fields in a fixed order, times as milliseconds, the body as its digest. Two messages have
-// the same canonical form only if every field is the same. An agent counts as it was called when it was added (OriginalName).
+// the same canonical form only if every field is the same. Agents appear under the name they were added with (OriginalName).
 func (m Message) Canonical(body [32]byte) []byte {
 	c := make(canonical, 0, 512)
 	c.message(&m, body)
@@ -26,7 +26,7 @@ func (c *canonical) message(m *Message, body [32]byte) {
 	c.num(m.Seq)
 	c.add(m.TraceID)
 	c.add(m.Conversation)
-	c.add(OriginalName(m.From)) // the checksum is older than the day on which another took its name
+	c.add(OriginalName(m.From)) // the checksum was made before another agent took the name
 	c.add(OriginalName(m.To))
 	c.list(m.Mentions)
 	c.add(string(m.Type))
@@ -72,11 +72,11 @@ func (m Message) Seal(body [32]byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Intact says whether the message is what its checksum was made from. Of one that was redacted, the
-// digest that was kept stands for the body, which must be gone.
+// Intact reports whether the message matches its checksum. A redacted message must have no body; the stored digest stands
+// for it.
 func (m Message) Intact() bool { return new(Verifier).Intact(&m) }
 
-// Verifier is Message.Intact for many messages, one after the other, with one buffer for all of them.
+// Verifier checks many messages one after the other, with one buffer for all of them. See Message.Intact.
 type Verifier struct{ buffer canonical }
 
 // Intact reports whether a message matches its checksum.
@@ -99,7 +99,7 @@ func (v *Verifier) Intact(m *Message) bool {
 	return string(text[:]) == m.Checksum
 }
 
-// emptyBody is the digest of a body that says nothing.
+// emptyBody is the digest of an empty body.
 var emptyBody = Message{}.BodyDigest()
 
 type canonical []byte
@@ -134,7 +134,7 @@ func (c *canonical) list(entries []string) {
 	*c = append(*c, ',')
 }
 
-// digits is how many decimal digits a length has.
+// digits returns how many decimal digits a length has.
 func digits(n int) int {
 	count := 1
 	for ; n > 9; n /= 10 {
