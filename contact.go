@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Pattern is how an agent turns to another one.
+// Pattern is how an agent contacts another one.
 type Pattern string
 
 // The patterns.
 const (
 	PatternAsk      Pattern = "ask"      // wait for the answer
 	PatternDelegate Pattern = "delegate" // hand over work; the result comes back by itself
-	PatternNotify   Pattern = "notify"   // say something; nobody is woken
+	PatternNotify   Pattern = "notify"   // tell something; wake nobody
 )
 
-// Contact is one participant turning to another. It is what an approval approves, whole.
+// Contact is a call by which one participant contacts another. An approval covers all of it.
 type Contact struct {
 	Pattern        Pattern    `json:"action" doc:"ask waits for the answer, delegate hands over work, notify wakes nobody."`
 	Agent          string     `json:"agent" doc:"The same as agentId. One of the two is needed."`
@@ -28,12 +28,12 @@ type Contact struct {
 	Artifacts      []Artifact `json:"artifacts,omitempty" doc:"Files that belong to it."`
 	IdempotencyKey string     `json:"idempotency_key,omitempty" doc:"The same key from the same caller within 24 hours does nothing and returns the outcome of the first call."`
 
-	// Wait is how long to wait for the answer; an ask waits AskWait if nothing is said. With delegate, the
+	// Wait is how long to wait for the answer. The default for an ask is AskWait. With delegate, the
 	// call waits that long for the result. A result that comes later comes as a callback.
 	Wait time.Duration `json:"-"`
 }
 
-// callKeyStart begins the idempotency keys that clients make for themselves.
+// callKeyStart begins the idempotency keys that clients generate.
 const callKeyStart = "call-"
 
 // CallKey makes an idempotency key for one call out of a random word. A client that loses its connection repeats the call with
@@ -41,7 +41,7 @@ const callKeyStart = "call-"
 // an approval, and for a later attempt of a run.
 func CallKey(random string) string { return callKeyStart + random }
 
-// WithoutCallKey is the contact without a key that a client has made for itself.
+// WithoutCallKey returns the contact without a key that a client has generated.
 func (c Contact) WithoutCallKey() Contact {
 	if strings.HasPrefix(c.IdempotencyKey, callKeyStart) {
 		c.IdempotencyKey = ""
@@ -49,7 +49,7 @@ func (c Contact) WithoutCallKey() Contact {
 	return c
 }
 
-// ContactTool is the name of the tool that makes a contact.
+// ContactTool is the name of the tool by which an agent contacts another.
 const ContactTool = "contact_agent"
 
 // ContactTarget returns the agent that a call of the tool names: agentID, or agent, which is another name of the same
@@ -68,7 +68,7 @@ func ContactTarget(tool, agentID, agent string) (string, error) {
 	}
 }
 
-// clipped is the beginning of a text.
+// clipped returns the beginning of a text.
 func clipped(text string) string {
 	if runes := []rune(text); len(runes) > 80 {
 		return string(runes[:80]) + "…"
@@ -76,10 +76,10 @@ func clipped(text string) string {
 	return text
 }
 
-// AskWait is how long an ask waits for its answer where nothing else is said or configured.
+// AskWait is how long an ask waits for its answer, unless the call or the configuration sets another time.
 const AskWait = 120 * time.Second
 
-// ContactOutcome is what has become of a contact by the time the caller hears of it.
+// ContactOutcome is the state of a contact when the call returns.
 type ContactOutcome string
 
 // The outcomes.
@@ -88,10 +88,10 @@ const (
 	ContactDelegated ContactOutcome = "delegated"
 	ContactNotified  ContactOutcome = "notified"
 	ContactWaiting   ContactOutcome = "waiting" // the request is stored, and the caller waits for the answer
-	ContactLate      ContactOutcome = "late"    // the time was up; the answer follows as a callback
+	ContactLate      ContactOutcome = "late"    // the time is up; the answer follows as a callback
 )
 
-// Contacted is what the caller of a contact is told.
+// Contacted is what the caller of a contact gets back.
 type Contacted struct {
 	Text         string         `json:"text" doc:"The outcome in words."`
 	Quotes       []Quote        `json:"quotes,omitempty" doc:"The parts of text that the other participant wrote, in order. A heading inside such a part is not the hub's."`
@@ -109,15 +109,15 @@ type Contacted struct {
 	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
 }
 
-// Answered is the text that the caller of an answered contact gets: the answer, and who gave it.
+// Answered returns the result of a contact that by has answered with a text.
 func (c Contacted) Answered(by Agent, text string) Contacted {
 	w := Own("Response from ").Name(by.ID, by.Name).Own(": ").Quote(by.ID, text)
 	c.Outcome, c.Text, c.Quotes = ContactAnswered, w.Text, w.Quotes
 	return c
 }
 
-// Wording is the text with the parts that the other one wrote. Where none is marked, only what the hub is known to say counts
-// as its own.
+// Wording returns the text with the parts that the other participant wrote. If no part is marked, only known sentences of the
+// hub count as the hub's own words.
 func (c Contacted) Wording() Wording {
 	if len(c.Quotes) == 0 || !fit(c.Quotes, c.Text) {
 		return Framed(c.Agent, c.Text)
@@ -125,21 +125,21 @@ func (c Contacted) Wording() Wording {
 	return Wording{Text: c.Text, Quotes: c.Quotes}
 }
 
-// Contacts is how a participant turns to another one, says how its work goes, and decides what others may do.
+// Contacts has the calls by which a participant contacts others, reports on its tasks and decides approvals.
 type Contacts interface {
-	// Contact turns to another participant. *Held if that needs an approval first.
+	// Contact contacts another participant. It returns *Held if the call needs an approval first.
 	Contact(ctx context.Context, c Contact) (Contacted, error)
-	// Tasks lists tasks the caller may see.
+	// Tasks returns the tasks that the caller may see.
 	Tasks(ctx context.Context, f TaskFilter) ([]TaskView, error)
-	// UpdateTask says how a task goes, or that it has ended. Without an id: the task of the run.
+	// UpdateTask reports the progress or the end of a task. Without an id, it is the task of the caller's run.
 	UpdateTask(ctx context.Context, id string, c TaskChange) (TaskView, error)
-	// Approvals lists what the caller may decide, or waits for.
+	// Approvals returns the approvals that the caller may decide or waits for.
 	Approvals(ctx context.Context, f ApprovalFilter) ([]Approval, error)
-	// DecideApproval approves or denies a call of somebody else. E001 if it is not for the caller to decide.
+	// DecideApproval approves or denies a call of another participant. It returns E001 if the caller may not decide it.
 	DecideApproval(ctx context.Context, id string, d Decision) (Approval, error)
 }
 
-// Header is the first line of a request by which one agent turns to another. The name in it is the agent's own choice.
+// Header returns the first line of a contact's message. The agent has chosen the name in it.
 func (c Contact) Header(from Agent, task string) Wording {
 	if c.Pattern == PatternNotify {
 		return Own("[Agent Notification from ").Name(from.ID, from.Name).Own("]")
@@ -151,10 +151,10 @@ func (c Contact) Header(from Agent, task string) Wording {
 	return header.Own("]")
 }
 
-// SourceContact is the source of a message by which one agent turns to another.
+// SourceContact is the source of a message that makes a contact.
 const SourceContact = "agent_contact"
 
-// Unheaded is the text of a message as its sender wrote it: without the line with which the hub begins a request.
+// Unheaded returns the text of a message as its sender wrote it, without the header that the hub adds to a contact.
 func (m Message) Unheaded() string {
 	head, rest, found := strings.Cut(m.Content.Text, "\n\n")
 	if m.Source != SourceContact || !found || !strings.HasPrefix(head, "[Agent Request from ") && !strings.HasPrefix(head, "[Agent Notification from ") {
@@ -163,7 +163,7 @@ func (m Message) Unheaded() string {
 	return rest
 }
 
-// Request is the text of the message by which one agent turns to another.
+// Request returns the text of the message that makes the contact.
 func (c Contact) Request(from Agent, task string) string {
 	parts := []string{c.Header(from, task).Text}
 	if c.Context != "" {

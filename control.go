@@ -14,7 +14,7 @@ type Halt struct {
 	Reason string     `json:"reason,omitempty" doc:"Why."`
 }
 
-// Holds says whether a pause holds at a moment: one with an end is over by itself.
+// Holds reports whether a pause is in force at a moment. A pause with an end is over at that time.
 func (h *Halt) Holds(now time.Time) bool {
 	return h != nil && (h.Until == nil || h.Until.After(now))
 }
@@ -31,7 +31,7 @@ const (
 	ActionHealthCheck Action = "health_check"
 )
 
-// Actions are all of them.
+// Actions returns all actions.
 func Actions() []Action {
 	return []Action{ActionStart, ActionStop, ActionPause, ActionResume, ActionHealthCheck}
 }
@@ -49,12 +49,12 @@ type CommandParameters struct {
 }
 
 const (
-	stopTimeout   = 30 * time.Second // what running work gets to end by itself
+	stopTimeout   = 30 * time.Second // how long running work may take to end by itself
 	healthTimeout = 30 * time.Second
 	maxTimeout    = 30 * 24 * time.Hour
 )
 
-// Timeout is how long a command gives, or the action's own default. 0: without end.
+// Timeout returns the time limit of a command, or the action's default. 0 means no limit.
 func (c Command) Timeout() time.Duration {
 	if c.Parameters.TimeoutMS > 0 {
 		return time.Duration(c.Parameters.TimeoutMS) * time.Millisecond
@@ -69,7 +69,7 @@ func (c Command) Timeout() time.Duration {
 	}
 }
 
-// Check says what is wrong with a command, or nil.
+// Check returns what is wrong with a command, or nil.
 func (c Command) Check() error {
 	if !slices.Contains(Actions(), c.Action) {
 		return Errorf(BadInput, "unknown action %q", clip(string(c.Action))).Suggest("use start, stop, pause, resume or health_check")
@@ -80,7 +80,7 @@ func (c Command) Check() error {
 	return CheckReason(c.Parameters.Reason)
 }
 
-// Health is how an agent says that it is.
+// Health is the health that an agent reports about itself.
 type Health struct {
 	Health   string          `json:"health" doc:"The health that the agent reports: healthy, degraded or unhealthy."`
 	Metrics  json.RawMessage `json:"metrics,omitempty" doc:"The metrics that the agent reports, as a JSON object."`
@@ -88,14 +88,14 @@ type Health struct {
 	At       time.Time       `json:"at" doc:"When the agent reported it."`
 }
 
-// The words for how an agent is.
+// The words for an agent's health.
 const (
 	Healthy   = "healthy"
 	Degraded  = "degraded"
 	Unhealthy = "unhealthy"
 )
 
-// Check says what is wrong with what an agent says of itself, or returns it with its metrics made compact.
+// Check returns a report with compact metrics, or what is wrong with the report.
 func (h Health) Check(limits Limits) (Health, error) {
 	if !slices.Contains([]string{Healthy, Degraded, Unhealthy}, h.Health) {
 		return h, Errorf(BadInput, "unknown health %q", clip(h.Health)).Suggest("use healthy, degraded or unhealthy")
@@ -108,7 +108,7 @@ func (h Health) Check(limits Limits) (Health, error) {
 	return h, err
 }
 
-// Answers is who answers in a channel when several are woken by one message.
+// Answers sets which agents answer in a channel when one message wakes several.
 type Answers string
 
 // The ways to answer.
@@ -118,7 +118,7 @@ const (
 	AnswersFirst      Answers = "first"       // all start, the first answer stands
 )
 
-// Check says why a word is no way to answer, or nil.
+// Check returns an error if a word is not a way to answer.
 func (a Answers) Check() error {
 	switch a {
 	case "", AnswersParallel, AnswersRoundRobin, AnswersFirst:
@@ -128,7 +128,7 @@ func (a Answers) Check() error {
 	}
 }
 
-// Stored is how a way to answer is kept: none is parallel.
+// Stored returns the way to answer as the store keeps it. An empty one becomes parallel.
 func (a Answers) Stored() Answers {
 	if a == AnswersParallel {
 		return ""

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// ConversationKind says how a conversation is named, found and joined.
+// ConversationKind determines how a conversation is named, found and joined.
 type ConversationKind string
 
 // The kinds of conversation.
 const (
 	Channel   ConversationKind = "channel"   // named, membership open
-	Group     ConversationKind = "group"     // several; without a name it is the one group of its set
-	DM        ConversationKind = "dm"        // the one conversation of a pair
+	Group     ConversationKind = "group"     // several members; without a name, it is the only group of these members
+	DM        ConversationKind = "dm"        // the direct conversation of a pair
 	Ephemeral ConversationKind = "ephemeral" // one question between two
 )
 
-// Visibility says who may read a conversation without taking part in it.
+// Visibility determines which participants may read a conversation without being members.
 type Visibility string
 
 // The visibilities.
@@ -30,12 +30,12 @@ const (
 type Conversation struct {
 	ID   string `json:"id" doc:"The id."`
 	Name string `json:"name,omitempty" doc:"Its name, without #; a DM has none."`
-	// DisplayName is what people call it, where that is more than its name: "Project X". Whoever made or renamed it wrote this.
+	// DisplayName is the name that people see, if it says more than Name: "Project X". A participant has chosen it.
 	DisplayName string           `json:"display_name,omitempty" doc:"The name that people see, if it says more than the name."`
 	Kind        ConversationKind `json:"kind" doc:"channel, group, dm or ephemeral."`
 	Visibility  Visibility       `json:"visibility" doc:"Who may read it without being a member: everybody or nobody."`
 	Topic       string           `json:"topic,omitempty" doc:"What the conversation is about."`
-	// Answers is parallel where nothing is said.
+	// Answers defaults to parallel.
 	Answers    Answers    `json:"answers,omitempty" doc:"Who answers when one message wakes several agents: parallel (all at once), round-robin (one after the other) or first (the first answer counts)."`
 	CreatedBy  string     `json:"created_by" doc:"The participant that created it."`
 	CreatedAt  time.Time  `json:"created_at" doc:"When it was created."`
@@ -43,16 +43,16 @@ type Conversation struct {
 	ArchivedAt *time.Time `json:"archived_at,omitempty" doc:"When it was hidden from lists."`
 	Messages   int64      `json:"messages" doc:"How many messages it has."`
 	LastSeq    int64      `json:"last_seq" doc:"The seq of its newest message."`
-	// Set is the key of the members where these are fixed: of a DM, an implicit group, an ephemeral.
+	// Set is the key of the members if they are fixed: in a direct, ephemeral or unnamed group conversation.
 	Set string `json:"-"`
-	// NameRank is the conversation's place among those with the same name. Strangers must not learn it.
+	// NameRank is the conversation's position among those with the same name. Only members may learn it.
 	NameRank int `json:"-"`
 }
 
-// FixedMembers says that nobody can join, leave, be added or removed.
+// FixedMembers reports whether the members cannot change.
 func (c Conversation) FixedMembers() bool { return c.Set != "" }
 
-// SetMembers are the members of a conversation in which they are fixed.
+// SetMembers returns the members of a conversation with fixed members, or nil.
 func (c Conversation) SetMembers() []string {
 	if c.Set == "" {
 		return nil
@@ -60,10 +60,10 @@ func (c Conversation) SetMembers() []string {
 	return strings.Split(c.Set, ",")
 }
 
-// ReadableByAll says that every participant of the hub may read it.
+// ReadableByAll reports whether every participant of the hub may read the conversation.
 func (c Conversation) ReadableByAll() bool { return c.Kind == Channel && c.Visibility == Public }
 
-// Title is what a person would call the conversation.
+// Title returns the name by which lists show the conversation to people.
 func (c Conversation) Title() string {
 	if c.Name == "" {
 		return string(c.Kind) + " " + c.ID
@@ -71,7 +71,7 @@ func (c Conversation) Title() string {
 	return "#" + c.Name
 }
 
-// SetKey is the key of a set of agent ids: the same for every order and repetition. No id
+// SetKey returns the key of a set of agent ids. Order and repetition do not matter. No id
 // contains a comma.
 func SetKey(ids []string) string {
 	set := slices.Clone(ids)
@@ -87,5 +87,5 @@ type Member struct {
 	ReadSeq      int64     `json:"read_seq"`
 }
 
-// CheckTopic says why a text cannot be a topic, or nil.
+// CheckTopic returns why a text cannot be a topic, or nil.
 func CheckTopic(topic string) error { return checkText("topic", topic, 4<<10) }

@@ -11,12 +11,12 @@ import (
 // maxDisplayRunes is how long the display name of a conversation may be.
 const maxDisplayRunes = 120
 
-// ConversationName turns what a person has typed as the name of a conversation into its name and its display name: "Project X"
-// becomes project-x and Project X. The display name is empty where it would say no more than the name. E003 if the text cannot
-// be a name, or if no name can be made of its letters.
+// ConversationName makes a name and a display name from a typed name: "Project X" becomes project-x and Project X. The
+// display name is empty if it would equal the name. The error is E003 if the text cannot be a name, or if no name can be made
+// of its letters.
 func ConversationName(typed string) (name, display string, err error) {
 	text := strings.TrimPrefix(strings.TrimSpace(typed), "#")
-	if text != "" && prefix(text, isSlugRune) == len(text) { // which nobody would type for people to read
+	if text != "" && prefix(text, isSlugRune) == len(text) { // it is a plain name, not one for people to read
 		return text, "", CheckChannelName(text)
 	}
 	if display, err = checkDisplay(text); err != nil {
@@ -32,8 +32,8 @@ func ConversationName(typed string) (name, display string, err error) {
 
 func isSlugRune(r rune) bool { return isIDRune(r) && (r < 'A' || r > 'Z') }
 
-// ConversationDisplay checks the display name that a conversation with this name is to have, and returns it as it is stored: empty
-// where it says no more than the name.
+// ConversationDisplay checks a display name for a conversation with this name, and returns it as the hub stores it: empty if
+// it equals the name.
 func ConversationDisplay(name, typed string) (string, error) {
 	if strings.TrimSpace(typed) == "" || typed == name {
 		return "", nil
@@ -42,14 +42,14 @@ func ConversationDisplay(name, typed string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if derived, whole := Slug(display); whole && derived != name { // which must be no name of another kind of thing either
+	if derived, whole := Slug(display); whole && derived != name { // the derived name must not be a short name either
 		err = CheckChannelName(derived)
 	}
 	return display, err
 }
 
-// checkDisplay returns a display name with single spaces between its words. It refuses one that could be taken for another line,
-// for another form of naming a conversation, or for a name that looks the same.
+// checkDisplay returns a display name with single spaces between its words. It refuses a name that looks like a second line,
+// like another way to name a conversation, or like another name.
 func checkDisplay(text string) (string, error) {
 	switch {
 	case !utf8.ValidString(text) || len(text) > 4*maxDisplayRunes || utf8.RuneCountInString(text) > maxDisplayRunes:
@@ -69,10 +69,10 @@ func checkDisplay(text string) (string, error) {
 	return display, nil
 }
 
-// between stands between the members of a conversation that has no name, where it is shown by them.
+// between separates the members in the title of a conversation without a name.
 const between = "↔"
 
-// ofKind says whether a text begins like the title of a conversation without a name: its kind and its id.
+// ofKind reports whether a text begins like the title of a conversation without a name: its kind and its id.
 func ofKind(text string) bool {
 	kind, id, two := strings.Cut(text, " ")
 	return two && IsUUID(id) && isKind(kind)
@@ -87,13 +87,13 @@ func isKind(word string) bool {
 	}
 }
 
-// spelled are letters that Unicode takes for letters of their own, as English writes them.
+// spelled maps letters that Unicode does not decompose to their English spelling.
 var spelled = map[rune]string{
 	'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ħ': "h", 'ı': "i", 'ł': "l", 'ŋ': "n", 'þ': "th", 'ŧ': "t",
 }
 
-// Slug makes a channel name of a text: letters without accents, in lower case, and - for everything between them. whole is false
-// if there is a letter or digit that it cannot spell, or none at all.
+// Slug makes a channel name from a text: letters without accents, in lower case, with - between words. whole is false if the
+// text has a letter or digit that Slug cannot spell, or none at all.
 func Slug(text string) (name string, whole bool) {
 	var out strings.Builder
 	gap := false
@@ -124,15 +124,15 @@ func Slug(text string) (name string, whole bool) {
 	return name, name != ""
 }
 
-// ConversationRef is what somebody has written to name a conversation, taken apart: one of the two is set.
+// ConversationRef is a parsed reference to a conversation. Either Name or Members is set.
 type ConversationRef struct {
 	Name    string   // an id, a name, #name or display name
-	Members []string // by whom a conversation without a name is shown
-	Mine    bool     // the caller is one of the members, and not among those named: @arya
+	Members []string // the members in the title of a conversation without a name
+	Mine    bool     // the caller is a further member, as in @arya
 }
 
-// ParseConversationRef takes apart how lists show a conversation: its id, name, #name, display name, "dm ID", "@arya,gendry" or
-// "arya ↔ gendry".
+// ParseConversationRef parses the ways in which lists show a conversation: id, name, #name, display name, "dm ID",
+// "@arya,gendry" and "arya ↔ gendry".
 func ParseConversationRef(ref string) ConversationRef {
 	if rest, direct := strings.CutPrefix(ref, "@"); direct {
 		return ConversationRef{Members: splitNames(rest, ","), Mine: true}

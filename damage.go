@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Damage names one stored thing that is not what it was when it was stored.
+// Damage names one stored thing that has changed since the hub stored it.
 type Damage struct {
 	What string `json:"what"`          // message, delivery, artifact, task, run or approval
 	Seq  int64  `json:"seq,omitempty"` // the number of the message
-	ID   string `json:"id,omitempty"`  // of it, of a message in a delivery, or the digest of an artifact
-	Why  string `json:"why"`           // a sentence without an end
+	ID   string `json:"id,omitempty"`  // its id; the message's id for a delivery, the digest for an artifact
+	Why  string `json:"why"`           // a sentence without a full stop
 }
 
-// String is the damage as people read it.
+// String returns the damage as a sentence for people.
 func (d Damage) String() string {
 	switch {
 	case d.Seq != 0 && d.ID != "":
@@ -28,7 +28,7 @@ func (d Damage) String() string {
 	}
 }
 
-// Err is the error that a reader gets in place of the damaged thing.
+// Err returns the error that a reader gets in place of the damaged thing.
 func (d Damage) Err() *Error {
 	e := Errorf(Internal, "%s", d).Suggest("run `parley doctor --deep` to list everything that is damaged, and restore a backup to get it back")
 	return e.From(ErrDamagedRow)
@@ -40,7 +40,7 @@ var ErrDamagedRow = errors.New("a stored row is damaged")
 // WrongChecksum is the reason for a message whose row can be read but does not match its checksum.
 const WrongChecksum = "it does not match its checksum"
 
-// DamagedLine is what a line of an export in Markdown begins with that stands for a damaged message. Its number follows.
+// DamagedLine begins the line of a Markdown export that stands for a damaged message. The message's number follows.
 const DamagedLine = "Damaged: message "
 
 // DamagedMessage stands for a message that cannot be trusted. It says in the hub's own words which message is damaged.
@@ -52,7 +52,7 @@ func DamagedMessage(d Damage, conversation string) Message {
 	}
 }
 
-// idTime is the time in a UUIDv7, or 1970 where there is none.
+// idTime returns the time in a UUIDv7, or 1970 if the id has none.
 func idTime(id string) time.Time {
 	raw, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
 	ms := int64(0)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Delivery is one message on its way to one recipient.
+// Delivery is the delivery of one message to one recipient.
 type Delivery struct {
 	Message string `json:"message" doc:"The message's id."`
-	// Seq is that of the message.
+	// Seq is the message's position in the hub's order.
 	Seq          int64         `json:"seq" doc:"The position in the hub's total order."`
 	Conversation string        `json:"conversation" doc:"The conversation's id."`
 	From         string        `json:"from" doc:"The sender's id."`
@@ -34,37 +34,37 @@ type Delivery struct {
 	Overdue bool   `json:"overdue,omitempty" doc:"The delivery was not seen in time, and the hub told the sender."`
 	Late    bool   `json:"late,omitempty" doc:"The delivery missed its deadline, and the hub told the sender."`
 
-	// Lease is who has it, and Until the moment when that ends. Without a lease, Until is the end of
-	// the pause before the next try.
+	// Lease names the holder of the delivery, and Until is the end of the lease. Without a lease, Until is the end of
+	// the pause before the next attempt.
 	Lease string `json:"-"`
 	Until Tick   `json:"-"`
-	Node  string `json:"-"` // the hub that gave the lease, by the name that outlives its process
+	Node  string `json:"-"` // the hub process that gave the lease; the name stays the same after a restart
 
-	// Damage says why the row cannot be trusted. It must not be handed to anybody.
+	// Damage says why the row cannot be trusted. The hub must not deliver such a row.
 	Damage *Damage `json:"-"`
 }
 
-// Tick is a moment on the store's lease clock, in milliseconds. Only ticks of one store compare. It is
-// no wall clock: whoever moves that moves no lease. 0 is never.
+// Tick is a moment on the store's lease clock, in milliseconds. Only ticks of one store can be compared. A
+// change of the wall clock does not change the lease clock. 0 means never.
 type Tick int64
 
-// After is the tick a while later.
+// After returns the tick after a duration.
 func (t Tick) After(d time.Duration) Tick { return t + Tick(d.Milliseconds()) }
 
-// Purpose is what a delivery is for beside telling its recipient something. One with a purpose takes
-// no room in an inbox, and is neither evicted nor refused.
+// Purpose is set if a delivery carries more than a message. A delivery with a purpose does not count
+// towards the depth of an inbox; the hub neither evicts nor refuses it.
 type Purpose string
 
 // The purposes.
 const (
-	PurposeAsk      Purpose = "ask" // somebody waits: due at once, tried once
+	PurposeAsk      Purpose = "ask" // the caller waits: due at once, one attempt
 	PurposeTask     Purpose = "task"
 	PurposeCallback Purpose = "callback"
 	PurposeApproval Purpose = "approval" // a request for one, or the decision
-	PurposeError    Purpose = "error"    // what became of a message of the recipient's own
+	PurposeError    Purpose = "error"    // a report about a message of the recipient
 )
 
-// Open says that something is still owed: accepted, delivered, or seen by somebody who is at it.
+// Open reports whether the delivery is not finished: it is accepted, delivered, or seen under a lease.
 func (d Delivery) Open() bool {
 	switch d.State {
 	case DeliveryAccepted, DeliveryDelivered:
@@ -75,7 +75,7 @@ func (d Delivery) Open() bool {
 }
 
 // Wanted reports whether the recipient must act on the delivery: answer an ask, do a task, decide about a call, or
-// acknowledge the message by its deadline. Everything else is settled once a person has been shown it.
+// acknowledge the message by its deadline. Other deliveries to a person are settled when the person has seen them.
 func (d Delivery) Wanted() bool {
 	switch d.Purpose {
 	case PurposeAsk, PurposeTask, PurposeApproval:
@@ -85,7 +85,7 @@ func (d Delivery) Wanted() bool {
 	}
 }
 
-// Answerable says that the recipient can still answer the message: it has not answered it yet, and the delivery has not
+// Answerable reports whether the recipient can still answer the message: it has not answered yet, and the delivery has not
 // failed. An answer may follow an ack.
 func (d Delivery) Answerable() bool {
 	switch d.State {
@@ -96,26 +96,26 @@ func (d Delivery) Answerable() bool {
 	}
 }
 
-// Ready says that it waits to be taken.
+// Ready reports whether the delivery can be taken.
 func (d Delivery) Ready() bool { return d.State == DeliveryAccepted && d.Until == 0 }
 
-// Reached says whether it has come as far as a rung (delivered, seen or answered), or has ended in a
-// failure and will not. An ack is no answer, which may follow it.
-func (d Delivery) Reached(rung DeliveryState) bool {
+// Reached reports whether the delivery has reached a state (delivered, seen or answered), or has failed and never
+// will. An acked delivery has not reached answered, because an answer may follow.
+func (d Delivery) Reached(state DeliveryState) bool {
 	switch d.State {
 	case DeliveryAccepted:
 		return false
 	case DeliveryDelivered:
-		return rung == DeliveryDelivered
+		return state == DeliveryDelivered
 	case DeliverySeen, DeliveryAcked:
-		return rung != DeliveryAnswered
+		return state != DeliveryAnswered
 	default:
 		return true
 	}
 }
 
-// Next is the next moment of wall time at which something is due for this delivery, or nil: it expires,
-// it is overdue, or its deadline is missed.
+// Next returns the next moment of wall time at which the delivery expires, becomes overdue or misses its deadline, or nil
+// if there is none.
 func (d Delivery) Next() *time.Time {
 	var next *time.Time
 	consider := func(t *time.Time, counts bool) {
@@ -130,47 +130,47 @@ func (d Delivery) Next() *time.Time {
 	return next
 }
 
-// Awaited says that a deadline still counts for it. Of a dead letter its sender knows already.
+// Awaited reports whether the deadline still counts. It does not count for a dead letter: the sender already knows.
 func (d Delivery) Awaited() bool {
 	return d.Deadline != nil && !d.Late && !d.State.Settled() && d.State != DeliveryDead
 }
 
-// Unseen says that it may yet become overdue.
+// Unseen reports whether the delivery can still become overdue.
 func (d Delivery) Unseen() bool {
 	return d.Waking && !d.Overdue && (d.State == DeliveryAccepted || d.State == DeliveryDelivered)
 }
 
-// OverdueAt is when it should have been seen.
+// OverdueAt returns the moment at which the delivery becomes overdue unless the recipient has seen it.
 func (d Delivery) OverdueAt() time.Time { return d.AcceptedAt.Add(d.Priority.Due()) }
 
-// Inbox is what waits for one participant.
+// Inbox counts the open deliveries of one participant.
 type Inbox struct {
 	Waking int `json:"waking" doc:"Open deliveries that count towards the depth."`
 	Quiet  int `json:"quiet" doc:"Open deliveries that wake nobody."`
-	// Work counts open deliveries with a purpose, which take no room: asks, tasks, results, approvals.
-	Work    int   `json:"work" doc:"The live runs, the oldest first."`
+	// Work counts open deliveries with a purpose: asks, tasks, results, approvals. They do not count towards the depth.
+	Work    int   `json:"work" doc:"Open asks, tasks, results and approvals. They do not count towards the depth."`
 	Evicted int64 `json:"evicted" doc:"How many deliveries were evicted so far."`
 }
 
 const maxRunBytes = 256
 
-// CheckRun says why a string cannot name a run, or nil.
+// CheckRun returns why a string cannot name a run, or nil.
 func CheckRun(id string) error { return checkText("run", id, maxRunBytes) }
 
-// Failure is why a try has failed. All but FailureFinal are worth another try.
+// Failure is why an attempt failed. The hub retries after every failure except FailureFinal.
 type Failure string
 
 // The failures.
 const (
-	FailureLost    Failure = "lost"    // the lease, session, process or host is gone
+	FailureLost    Failure = "lost"    // the lease has ended, or the session, process or host is lost
 	FailureBusy    Failure = "busy"    // the runtime has too much to do (429)
 	FailureServer  Failure = "server"  // the runtime's own failure (5xx)
 	FailureNoStart Failure = "nostart" // the runtime could not be started
-	FailureStopped Failure = "stopped" // the hub or the agent was stopped; this counts as no try
-	FailureFinal   Failure = "final"   // trying again would not help
+	FailureStopped Failure = "stopped" // the hub or the agent was stopped; this does not count as an attempt
+	FailureFinal   Failure = "final"   // a retry would not help
 )
 
-// pauses are the shortest and longest wait before another try.
+// pauses are the shortest and longest pause before the next attempt.
 var pauses = map[Failure][2]time.Duration{
 	FailureLost:    {time.Second, time.Minute},
 	FailureBusy:    {5 * time.Second, 5 * time.Minute},
@@ -178,10 +178,10 @@ var pauses = map[Failure][2]time.Duration{
 	FailureNoStart: {5 * time.Second, 10 * time.Minute},
 }
 
-// Known says whether this is a failure at all.
+// Known reports whether this is one of the failures.
 func (f Failure) Known() bool { return f == FailureFinal || f == FailureStopped || pauses[f][0] > 0 }
 
-// Pause is how long to wait after so many failed tries: twice as long each time, to a limit.
+// Pause returns the pause after a number of failed attempts. It doubles with each attempt, up to a limit.
 func (f Failure) Pause(failed int) time.Duration {
 	pause := pauses[f]
 	for wait := pause[0]; ; wait *= 2 {
@@ -191,22 +191,22 @@ func (f Failure) Pause(failed int) time.Duration {
 	}
 }
 
-// Reach is what a message means for one participant: a delivery, whether it wakes, and what it is for.
+// Reach is a delivery that a message needs: the recipient, whether it wakes the recipient, and its purpose.
 type Reach struct {
 	Agent    string
 	Wakes    bool
 	Purpose  Purpose
-	Sequence int64 // the sender's own count, where it keeps one
+	Sequence int64 // the sender's own count; 0 if the sender does not count
 }
 
-// Reaches says who a message is for, in the order of the members. A plain post in a channel is
-// for nobody in particular and only makes the channel unread.
+// Reaches returns the deliveries of a message, in the order of the members. A post in a channel without mentions has no
+// deliveries; it only makes the channel unread.
 func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Reach {
 	everyone := m.To == All
 	direct := c.FixedMembers() // DM, ephemeral, implicit group
 	calls := slices.Contains(m.Mentions, All)
-	// In an implicit group a person talks to all, unless the text mentions another member. A mention of the person itself,
-	// or of somebody outside, picks nobody out.
+	// In an unnamed group a person talks to all members, unless the text mentions another member. A mention of the sender, or
+	// of an agent outside the group, does not count.
 	picked := slices.ContainsFunc(members, func(agent string) bool {
 		return agent != m.From && agent != System && slices.Contains(m.Mentions, agent)
 	})
@@ -226,9 +226,9 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 	return reached
 }
 
-// AnswerReaches says who the answer of a run is for, in the order of the members: whom it names, whom it
-// answers, and where the members are fixed all of them. It wakes whom it mentions, and those of whom it answers
-// that are marked, nobody else: an answer that woke the runs of others would be answered.
+// AnswerReaches returns the deliveries of a run's answer, in the order of the members: to those that it mentions, to those
+// that it answers, and, if the members are fixed, to all. It wakes the members that it mentions, and those in answered that
+// are true. It wakes nobody else, because their runs would answer the answer.
 func (m Message) AnswerReaches(c Conversation, members []string, answered map[string]bool) []Reach {
 	everyone := slices.Contains(m.Mentions, All)
 	var reached []Reach
@@ -245,8 +245,8 @@ func (m Message) AnswerReaches(c Conversation, members []string, answered map[st
 	return reached
 }
 
-// Addressees are those whom a message is addressed to: whom it names, and where the members are fixed all
-// of them but its sender. What the hub itself says there is for whom it names only.
+// Addressees returns the participants that a message is addressed to: those that it names, and, if the members are fixed,
+// all other members. A message of the hub is addressed only to those that it names.
 func (m Message) Addressees(c Conversation) []string {
 	ids := slices.Clone(m.Mentions)
 	if m.To != "" {

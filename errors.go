@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Code classifies a failure. The same six codes are used on every door.
+// Code classifies a failure. The HTTP API, the CLI and the MCP server use the same six codes.
 type Code string
 
-// The codes, and whether trying again can help.
+// The codes, and whether a retry can help.
 const (
 	NotPermitted     Code = "E001" // no
 	Unavailable      Code = "E002" // yes
@@ -20,26 +20,26 @@ const (
 	Internal         Code = "E006" // depends
 )
 
-// Reason narrows a code where doors answer differently (HTTP 404, 409, 413, 429 …).
+// Reason is a more exact reason than the code. The HTTP API maps reasons to statuses (404, 409, 413, 429 …).
 type Reason string
 
-// The reasons. An error without one is answered by its code alone.
+// The reasons. For an error without a reason, the code alone determines the HTTP status.
 const (
 	NotFound    Reason = "not_found"
 	Conflict    Reason = "conflict"
-	Gone        Reason = "gone" // it was there, and will not come back
+	Gone        Reason = "gone" // it was removed for good
 	TooLarge    Reason = "too_large"
 	RateLimited Reason = "rate_limited"
 	StorageFull Reason = "storage_full"
-	// NeedsApproval says that the call waits for somebody's yes. See Held.
+	// NeedsApproval means that the call needs an approval first. See Held.
 	NeedsApproval Reason = "needs_approval"
-	// Stopping says that the hub is stopping. A caller that waits can make the same call again when the hub is back.
+	// Stopping means that the hub is stopping. A waiting caller can repeat the call when the hub is back.
 	Stopping Reason = "stopping"
-	// Unauthenticated says that nobody knows who calls.
+	// Unauthenticated means that the call has no valid credential.
 	Unauthenticated Reason = "unauthenticated"
 )
 
-// Error is a failure as its receiver should see it: a code, a sentence, and what to do next.
+// Error is a failure as the caller sees it: a code, a sentence, and what to do next.
 type Error struct {
 	Code        Code          `json:"code" doc:"E001 not permitted, E002 unavailable, E003 bad input, E004 timed out, E005 a dependency failed, E006 internal."`
 	Message     string        `json:"message" doc:"What went wrong, in a sentence."`
@@ -69,26 +69,26 @@ func (e *Error) Suggest(format string, args ...any) *Error {
 	return e
 }
 
-// From keeps a cause for errors.Is and As that the sentence does not quote.
+// From sets the cause for errors.Is and As. The sentence does not quote it.
 func (e *Error) From(cause error) *Error {
 	e.cause = cause
 	return e
 }
 
-// Because narrows the code.
+// Because sets the reason.
 func (e *Error) Because(r Reason) *Error {
 	e.Reason = r
 	return e
 }
 
-// WithIssues adds all that is wrong with a document or payload.
+// WithIssues adds every problem of a document or payload.
 func (e *Error) WithIssues(i Issues) *Error {
 	e.Validation = &i
 	return e
 }
 
-// Invalid is the error of a document or payload that does not have the form it should. Its sentence quotes the first of the
-// issues; all are in its Validation. id is the document's own, if it has one.
+// Invalid returns the error for an invalid document or payload. The sentence quotes the first issue; Validation has all of
+// them. id is the document's own id, if it has one.
 func Invalid(what, id string, issues []string) *Error {
 	first := issues[0]
 	if more := len(issues) - 1; more > 0 {
@@ -98,7 +98,7 @@ func Invalid(what, id string, issues []string) *Error {
 		WithIssues(Issues{Error: "VALIDATION_FAILED", MsgID: id, Issues: issues, Action: "Message refused, nothing stored"})
 }
 
-// Retryable says that the same call may succeed after a time (zero: at any moment).
+// Retryable marks the error as recoverable: the same call may succeed after a time (zero: at any moment).
 func (e *Error) Retryable(after time.Duration) *Error {
 	e.Recoverable, e.RetryAfter = true, after
 	return e
@@ -117,13 +117,13 @@ func (e *Error) Unwrap() error { return e.cause }
 // errorWord begins each sentence that tells an agent about a failure.
 const errorWord = "Error: "
 
-// Sentence is the message as an agent is told it: it begins with "Error: ", once.
+// Sentence returns the message as the hub tells it to an agent. It begins with "Error: ", once.
 func (e *Error) Sentence() string { return errorWord + e.Plain() }
 
-// Plain is the message without the word "Error: " before it, for use within another sentence.
+// Plain returns the message without "Error: " before it, for use within another sentence.
 func (e *Error) Plain() string { return strings.TrimPrefix(e.Message, errorWord) }
 
-// AsError turns any error into an Error. What is not one already is internal.
+// AsError turns any error into an *Error. An error of another type becomes an internal one. nil stays nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -134,7 +134,7 @@ func AsError(err error) *Error {
 	return Errorf(Internal, "%w", err)
 }
 
-// CodeOf is the code of an error, or "" for nil.
+// CodeOf returns the code of an error, or "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

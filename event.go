@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// EventKind names what has happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of event.
@@ -19,7 +19,7 @@ const (
 	EventAgentAdded          EventKind = "agent.added"
 	EventAgentChanged        EventKind = "agent.changed"
 	EventAgentRemoved        EventKind = "agent.removed"
-	EventAgentPresence       EventKind = "agent.presence" // it has come, or gone
+	EventAgentPresence       EventKind = "agent.presence" // an agent has come online or gone offline
 	EventConversationCreated EventKind = "conversation.created"
 	EventConversationChanged EventKind = "conversation.changed"
 	EventConversationDeleted EventKind = "conversation.deleted"
@@ -31,12 +31,12 @@ const (
 	EventOverdue             EventKind = "overdue"       // a delivery was not seen in time
 	EventLate                EventKind = "late"          // a delivery's deadline was missed
 	EventSequenceGap         EventKind = "sequence_gap"  // the sender's count has jumped
-	EventAgentHealth         EventKind = "agent.health"  // what an agent says of itself
-	EventAgentSummary        EventKind = "agent.summary" // its state, every 15 minutes and after each failed run
-	EventRunProgress         EventKind = "run.progress"  // what a live run says meanwhile
-	EventLoopOpened          EventKind = "loop.opened"   // two agents woke each other too often: further wakes are held
+	EventAgentHealth         EventKind = "agent.health"  // the health that an agent reports
+	EventAgentSummary        EventKind = "agent.summary" // an agent's state, every 15 minutes and after each failed run
+	EventRunProgress         EventKind = "run.progress"  // text that a live run writes
+	EventLoopOpened          EventKind = "loop.opened"   // two agents woke each other too often: the hub stops further wakes
 	EventLoopClosed          EventKind = "loop.closed"
-	EventTaskProgress        EventKind = "task.progress" // what its assignee says of an open task
+	EventTaskProgress        EventKind = "task.progress" // the progress that the assignee reports
 	EventPermission          EventKind = "permission.changed"
 	EventBridgeAdded         EventKind = "bridge.added"
 	EventBridgeChanged       EventKind = "bridge.changed"
@@ -44,7 +44,7 @@ const (
 	EventAlert               EventKind = "alert" // something needs a person's attention, or no longer does
 )
 
-// EventKinds are all kinds of event.
+// EventKinds returns all kinds of event.
 func EventKinds() []EventKind {
 	kinds := []EventKind{
 		EventMessagePosted, EventMessageRedacted, EventAgentAdded, EventAgentChanged, EventAgentRemoved, EventAgentPresence,
@@ -68,38 +68,38 @@ func EventKinds() []EventKind {
 	return kinds
 }
 
-// EventDelivery is the kind of the event that a delivery's step to a state is: delivery.seen and so on.
+// EventDelivery returns the kind of the event for a delivery that reaches a state, such as delivery.seen.
 func EventDelivery(s DeliveryState) EventKind { return EventKind("delivery." + string(s)) }
 
-// Within says whether a kind is another, or begins with it up to a dot: delivery.seen is within delivery.
+// Within reports whether a kind equals another, or begins with it and a dot: delivery.seen is within delivery.
 func (k EventKind) Within(other EventKind) bool {
 	rest, found := strings.CutPrefix(string(k), string(other))
 	return found && (rest == "" || rest[0] == '.')
 }
 
-// Event is one line of the hub's log of changes. Its number is drawn from the same order as the seq
-// of messages; a message is its own event.
+// Event is one entry of the hub's log of changes. Its number comes from the same sequence as the seq of messages. A posted
+// message is its own event.
 type Event struct {
 	Num          int64           `json:"num"`
 	At           time.Time       `json:"at"`
 	Kind         EventKind       `json:"kind"`
-	Conversation string          `json:"conversation,omitempty"` // whoever may read it may see the event
-	Agent        string          `json:"agent,omitempty"`        // whom it is about
-	By           string          `json:"by,omitempty"`           // who did it
+	Conversation string          `json:"conversation,omitempty"` // participants that may read it may see the event
+	Agent        string          `json:"agent,omitempty"`        // the agent that the event is about
+	By           string          `json:"by,omitempty"`           // the participant that caused it
 	Message      string          `json:"message,omitempty"`
 	Data         json.RawMessage `json:"data,omitempty"`
-	Body         *Message        `json:"body,omitempty"` // what was posted, where that was asked for
+	Body         *Message        `json:"body,omitempty"` // the posted message, if the caller asked for it
 }
 
 // EventFilter selects events. The zero value selects all.
 type EventFilter struct {
-	Kinds        []EventKind // each a kind, or the beginning of kinds up to a dot: message.posted, delivery
+	Kinds        []EventKind // each is a kind, or the part of kinds before a dot: message.posted, delivery
 	Conversation string
 }
 
 const maxKinds = 64
 
-// Check says what is wrong with a filter, or nil. Whether its conversation exists is for the hub.
+// Check returns what is wrong with a filter, or nil. The hub checks that the conversation exists.
 func (f EventFilter) Check() error {
 	if len(f.Kinds) > maxKinds {
 		return tooLarge("kinds", len(f.Kinds), maxKinds, "entries").Suggest("name what several kinds begin with")
@@ -114,7 +114,7 @@ func (f EventFilter) Check() error {
 
 var eventKind = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*$`)
 
-// Selects says whether an event is among those the filter selects.
+// Selects reports whether the filter selects an event.
 func (f EventFilter) Selects(e Event) bool {
 	if f.Conversation != "" && f.Conversation != e.Conversation {
 		return false

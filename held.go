@@ -12,8 +12,7 @@ import (
 	"unicode"
 )
 
-// Canonical is the call with its arguments in the one form that each value has: keys in order, no spaces, nothing
-// escaped that need not be.
+// Canonical returns the call with its arguments in canonical form: sorted keys, no spaces, no needless escapes.
 func (c HeldCall) Canonical() (HeldCall, error) {
 	decoder := json.NewDecoder(bytes.NewReader(c.Args))
 	decoder.UseNumber()
@@ -34,8 +33,8 @@ func sortedJSON(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// DigestFor is the SHA-256 of the canonical form of the call, made by an agent, in hex. An approval is good for
-// this and nothing else.
+// DigestFor returns the SHA-256, in hex, of the canonical form of the call and the agent that makes it. An approval covers
+// only the call with this digest.
 func (c HeldCall) DigestFor(agent string) (string, error) {
 	c, err := c.Canonical()
 	if err != nil {
@@ -46,22 +45,22 @@ func (c HeldCall) DigestFor(agent string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// ApprovalRequest is a held call as whoever decides is shown it.
+// ApprovalRequest is a held call as the approver sees it.
 type ApprovalRequest struct {
-	ID     string // of the agent whose call it is
-	Agent  string // its name
+	ID     string // the id of the calling agent
+	Agent  string // the name of the calling agent
 	Wants  string // contact SeniorAnalystBot
 	Action string
 	Parts  []ApprovalPart
 }
 
-// ApprovalPart is something that the call says: what its agent wrote.
+// ApprovalPart is a labelled text of the call that the agent wrote.
 type ApprovalPart struct{ Label, Text string }
 
-// Text is the request in words. Whatever the agent wrote, it has no line that it did not get here.
+// Text returns the request in words. The agent's texts cannot add lines that look like the hub's.
 func (r ApprovalRequest) Text() string { return r.Wording().Text }
 
-// Wording is the request with the parts that the agent wrote.
+// Wording returns the request with the parts that the agent wrote.
 func (r ApprovalRequest) Wording() Wording {
 	w := Wording{}.Name(r.ID, visible(r.Agent)).Own(" wants to ").Join(Deed(r.ID, r.Wants)).Own(":\nAction: ").
 		Name(r.ID, visible(r.Action)).Own("\n")
@@ -73,17 +72,17 @@ func (r ApprovalRequest) Wording() Wording {
 	return w.Own("\n[Approve] [Deny]")
 }
 
-// deed finds the verb of a held call. The text after it is a name that the caller may have chosen.
-var deed = regexp.MustCompile(`^(?:contact(?:ing)? |post(?:ing)? in |read(?:ing)? (?:the thread of )?(?:message )?|look(?:ing)? at |\S+ |)`)
+// callVerb matches the verb of a held call. The text after it is a name that the caller may have chosen.
+var callVerb = regexp.MustCompile(`^(?:contact(?:ing)? |post(?:ing)? in |read(?:ing)? (?:the thread of )?(?:message )?|look(?:ing)? at |\S+ |)`)
 
-// Deed is the wording of what a call does: "contact SeniorAnalystBot", "reading #forge".
+// Deed returns the wording of what a call does: "contact SeniorAnalystBot", "reading #forge".
 func Deed(by, text string) Wording {
 	text = visible(text)
-	verb := deed.FindString(text)
+	verb := callVerb.FindString(text)
 	return Own(verb).Name(by, text[len(verb):])
 }
 
-// quoted is a text in quotation marks where it is one line, else with a mark before each line.
+// quoted returns a text of one line in quotation marks, and a longer text with a mark before each line.
 func quoted(by, text string) Wording {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) == 1 {
@@ -95,7 +94,7 @@ func quoted(by, text string) Wording {
 	return Own("\n").Quote(by, strings.Join(lines, "\n"))
 }
 
-// visible shows what nobody could see, and what would begin another line, as escapes.
+// visible writes invisible characters and line breaks as escapes.
 func visible(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -109,7 +108,7 @@ func visible(text string) string {
 	return out.String()
 }
 
-// ApprovalParts are what a contact says, all of it.
+// ApprovalParts returns every text of a contact that an approver must see.
 func (c Contact) ApprovalParts() []ApprovalPart {
 	parts := []ApprovalPart{{"Message", c.Message}, {"Context", c.Context}}
 	if c.Pattern == PatternDelegate {
@@ -121,7 +120,7 @@ func (c Contact) ApprovalParts() []ApprovalPart {
 	return append(parts, ApprovalPart{"After", strings.Join(c.After, ", ")}, filesPart(c.Artifacts))
 }
 
-// ApprovalParts are what a draft says, all that makes it another one.
+// ApprovalParts returns every text and setting of a draft that an approver must see.
 func (d Draft) ApprovalParts() []ApprovalPart {
 	parts := []ApprovalPart{{"To", d.To}, {"In reply to", d.InReplyTo}, {"Task", d.Task}}
 	if d.Type != TypeChat {
@@ -137,7 +136,7 @@ func (d Draft) ApprovalParts() []ApprovalPart {
 		ApprovalPart{"Metadata", string(d.Metadata)}, filesPart(d.Content.Artifacts))
 }
 
-// ApprovalParts are what a change of a conversation says, all of it, and what it does in one word each.
+// ApprovalParts returns what a change of a conversation does, in one word for each field, and every text of it.
 func (c ConversationChange) ApprovalParts() (action string, parts []ApprovalPart) {
 	var does []string
 	if c.Name != nil {

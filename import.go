@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ImportReport is what became of a file that was imported.
+// ImportReport is the result of an import.
 type ImportReport struct {
 	Lines         int64    `json:"lines" doc:"How many lines are done."`
 	Agents        int64    `json:"agents" doc:"How many were added."`
@@ -25,8 +25,8 @@ type ImportReport struct {
 
 const maxHops = 1 << 20
 
-// CheckHistory says what is wrong with a message that comes from elsewhere, or returns it as it is stored, but
-// for its place and checksum. It looks at nothing but the message itself.
+// CheckHistory checks an imported message. It returns the message as the hub stores it, except for its seq and checksum, or
+// what is wrong with it. It needs nothing but the message.
 func (m Message) CheckHistory(limits Limits) (Message, error) {
 	if !IsUUID(m.ID) || m.InReplyTo != "" && !IsUUID(m.InReplyTo) {
 		return m, Errorf(BadInput, "%q or %q is not the id of a message", clip(m.ID), clip(m.InReplyTo)).Suggest("write ids as UUIDs")
@@ -74,19 +74,19 @@ func (m Message) checkBody(limits Limits) (Message, error) {
 			return m, Errorf(BadInput, "the redacted message %s has a body, or no digest of the one it had", m.ID).
 				Suggest("export it again")
 		}
-		content.Text = "redacted" // a draft must say something
+		content.Text = "redacted" // a draft must not be empty
 	} else {
 		m.Digest = ""
 	}
 	d, err := Draft{
 		Conversation: m.Conversation, Type: m.Type, Priority: m.Priority, TraceID: m.TraceID, Content: content,
 		Payload: m.Payload, Metadata: m.Metadata, IdempotencyKey: m.IdempotencyKey,
-	}.check(limits) // files keep the names they had: a message from elsewhere stays what it was
+	}.check(limits) // files keep their names, because an imported message must stay unchanged
 	m.Type, m.Priority, m.Payload, m.Metadata = d.Type, d.Priority, d.Payload, d.Metadata
 	return m, err
 }
 
-// SealedBody is the digest of the body a message has, or had before it was redacted.
+// SealedBody returns the digest of the message's body, or of the body that was redacted.
 func (m Message) SealedBody() [32]byte {
 	kept, err := hex.DecodeString(m.Digest)
 	if m.RedactedAt == nil || err != nil || len(kept) != sha256.Size {

@@ -4,9 +4,9 @@ import "strings"
 
 type span struct{ start, end int }
 
-// codeRanges are the parts of a Markdown text that are code, in order: fenced and indented blocks,
+// codeRanges returns the parts of a Markdown text that are code, in order: fenced and indented blocks,
 // and spans between equal runs of backticks within a paragraph. It reads block quotes and lists as
-// CommonMark does, but a fence in a list goes on where its lines are not indented like the list.
+// CommonMark does, except that a fence in a list continues over lines that are not indented like the list.
 func codeRanges(text string) []span {
 	var b blocks
 	for at := 0; at < len(text); {
@@ -24,7 +24,7 @@ func codeRanges(text string) []span {
 	return b.code
 }
 
-// blocks is what is open between two lines of a text.
+// blocks is the set of blocks that are open between two lines of a text.
 type blocks struct {
 	code      []span
 	in        []int // the block quotes (0) and list items (the width of their mark) around a line
@@ -84,7 +84,7 @@ func (b *blocks) line(text string, at, end int) {
 	b.text(text, c, at, end, lazy)
 }
 
-// text opens a paragraph or goes on with the open one.
+// text opens a paragraph or continues the open one.
 func (b *blocks) text(text string, c cursor, at, end int, lazy bool) {
 	switch {
 	case c.bare() == "":
@@ -95,7 +95,7 @@ func (b *blocks) text(text string, c cursor, at, end int, lazy bool) {
 	}
 }
 
-// inFence says whether a line belongs to the open fence, and closes the fence where it ends.
+// inFence reports whether a line belongs to the open fence, and closes the fence at its end.
 func (b *blocks) inFence(c cursor, at, end int) bool {
 	if c.follow(b.in, true) < len(b.in) {
 		b.code = append(b.code, span{b.fenceAt, at})
@@ -117,14 +117,14 @@ func (b *blocks) flush(text string, end int) {
 	b.open = false
 }
 
-// cursor walks over the marks that a line starts with. A tab ends at the next multiple of four.
+// cursor moves over the marks at the start of a line. A tab ends at the next multiple of four.
 type cursor struct {
-	line string // what is left
+	line string // the rest of the line
 	col  int    // the column at which it starts
 	base int    // the column from which its indent counts
 }
 
-// indent is the width of the white space that comes next.
+// indent returns the width of the white space that comes next.
 func (c *cursor) indent() int {
 	col := c.col
 	for i := range len(c.line) {
@@ -151,7 +151,7 @@ func (c *cursor) enter(n int) {
 	}
 }
 
-// enterItem steps over the mark of a list item and says how far its contents are indented.
+// enterItem steps over the mark of a list item and returns how far its contents are indented.
 func (c *cursor) enterItem(n int) int {
 	from := c.base
 	c.enter(n)
@@ -161,8 +161,8 @@ func (c *cursor) enterItem(n int) int {
 	return c.base - from
 }
 
-// follow steps into the quotes and items that the line before was in, and says how many of them
-// go on. Where loose, items need no indent.
+// follow steps into the quotes and items of the previous line, and returns how many of them
+// continue. If loose, items need no indent.
 func (c *cursor) follow(in []int, loose bool) int {
 	for i, width := range in {
 		switch {
@@ -180,7 +180,7 @@ func (c *cursor) follow(in []int, loose bool) int {
 	return len(in)
 }
 
-// fenceMark is the run of three or more backticks or tildes that opens a fence, or "".
+// fenceMark returns the run of three or more backticks or tildes that opens a fence, or "".
 func fenceMark(line string) string {
 	for _, c := range "`~" {
 		n := prefix(line, func(r rune) bool { return r == c })
@@ -191,7 +191,7 @@ func fenceMark(line string) string {
 	return ""
 }
 
-// listMark is the length of the mark of a list item, or 0.
+// listMark returns the length of the mark of a list item, or 0.
 func listMark(line string) int {
 	n := prefix(line, func(r rune) bool { return '0' <= r && r <= '9' })
 	switch {
@@ -206,7 +206,7 @@ func listMark(line string) int {
 	}
 }
 
-// interrupts says whether a list item may begin right below a paragraph.
+// interrupts reports whether a list item may begin right below a paragraph.
 func interrupts(line string, mark int) bool {
 	return strings.TrimSpace(line[mark:]) != "" && (mark == 1 || line[:mark-1] == "1")
 }
@@ -216,14 +216,13 @@ func isHeading(line string) bool {
 	return 1 <= n && n <= 6 && (n == len(line) || line[n] == ' ' || line[n] == '\t')
 }
 
-// isRule says whether a line is a thematic break, or the underline of a heading.
+// isRule reports whether a line is a thematic break, or the underline of a heading.
 func isRule(line string) bool {
 	mark := line[:1]
 	return strings.ContainsRune("-_*", rune(line[0])) && strings.Count(line, mark) >= 3 && strings.Trim(line, mark+" \t") == ""
 }
 
-// codeSpans are the code spans of one paragraph. A backslash takes the meaning from a backtick
-// outside of code.
+// codeSpans returns the code spans of one paragraph. Outside of code, a backslash escapes a backtick.
 func codeSpans(text string, start, end int) []span {
 	if strings.IndexByte(text[start:end], '`') < 0 {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Mentions are the names a text calls, before anybody has looked up whose they are.
+// Mentions are the names that a text mentions, before they are resolved to participants.
 type Mentions struct {
 	leading string    // the word the text starts with, if it may be an id
 	called  []mention // what follows each @, each word once, in the order of the text
 }
 
-// ParseMentions finds the names a text calls. An @ begins a mention unless it stands in code or in
-// an e-mail address, and the name ends at a character no id has. A text may also start with an id,
-// followed by a comma, a colon, a space or its end.
+// ParseMentions finds the names that a text mentions. An @ begins a mention unless it is in code or in
+// an e-mail address. The name ends at the first character that no id has. A text may also start with an id
+// that a comma, a colon, a space or the end of the text follows.
 func ParseMentions(text string) Mentions {
 	m := Mentions{leading: strings.ToLower(leadingWord(text))}
 	if strings.Contains(text, "@") {
@@ -23,12 +23,12 @@ func ParseMentions(text string) Mentions {
 	return m
 }
 
-// Len is how many names there are to look up.
+// Len returns how many names must be resolved.
 func (m Mentions) Len() int { return len(m.called) }
 
-// Resolve looks the names up: who is mentioned, each once, in the order of the text, and the names
-// that resolve to nobody. named resolves a name to an id; the word a text starts with counts only
-// if participant holds for it.
+// Resolve returns the ids of the mentioned participants, each once, in the order of the text, and the names
+// that belong to nobody. named resolves a name to an id. The first word of a text counts only
+// if participant returns true for it.
 func (m Mentions) Resolve(named func(string) (string, bool), participant func(id string) bool) (ids, unknown []string) {
 	found := map[string]bool{}
 	note := func(id string) {
@@ -50,8 +50,8 @@ func (m Mentions) Resolve(named func(string) (string, bool), participant func(id
 	return ids, unknown
 }
 
-// mention is one @ with what follows it: up to the first character no id has, and, because a
-// display name may hold any letter, up to the end of the word.
+// mention is the text after an @: name ends at the first character that no id has; word, because a
+// display name may hold any letter, ends at the end of the word.
 type mention struct{ name, word string }
 
 func (m mention) resolve(named func(string) (string, bool)) (string, bool) {
@@ -87,7 +87,7 @@ func mentionsIn(text string) []mention {
 			continue // a lone @, or the local part of an address: @codex@example.com
 		}
 		if len(word) > maxAddress {
-			word = name // a text in a script without spaces may go on right after the name
+			word = name // a text in a script without spaces may continue right after the name
 		}
 		if word != "" && len(word) <= maxAddress && !seen[word] {
 			seen[word] = true
@@ -97,8 +97,8 @@ func mentionsIn(text string) []mention {
 	return found
 }
 
-// addressBefore says whether the text before an @ ends like the local part of an e-mail address.
-// Scripts without spaces between words may stand right before a mention.
+// addressBefore reports whether the text before an @ ends like the local part of an e-mail address.
+// In scripts without spaces, a word may end right before a mention.
 func addressBefore(text string) bool {
 	text = strings.TrimRightFunc(text, unicode.IsMark) // an accent belongs to the letter before it
 	r, _ := utf8.DecodeLastRuneInString(text)
