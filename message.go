@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// Type is what a message is meant as: one of those below, or the sender's own word.
+// Type is the type of a message: one of the types below, or a word of the sender's own.
 type Type string
 
-// The types the hub gives a meaning to.
+// The types that have a meaning for the hub.
 const (
 	TypeChat         Type = "chat"
 	TypeRequest      Type = "request"
@@ -32,7 +32,7 @@ const (
 
 var typeForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 
-// CheckType says why a word cannot be the type of a message, or nil.
+// CheckType returns why a word cannot be the type of a message, or nil.
 func CheckType(t Type) error {
 	if typeForm.MatchString(string(t)) {
 		return nil
@@ -41,7 +41,7 @@ func CheckType(t Type) error {
 		Suggest("a type is 1 to 64 of a-z, 0-9, _ and -, starting with a letter")
 }
 
-// Wakes says whether a message of this type may start a run at all.
+// Wakes reports whether a message of this type may start a run.
 func (t Type) Wakes() bool {
 	switch t {
 	case TypeNotification, TypeStatus, TypeHeartbeat, TypeCommand, TypeError:
@@ -51,8 +51,8 @@ func (t Type) Wakes() bool {
 	}
 }
 
-// Message is one message. It never changes once it is stored, unless it is redacted: then its body is
-// gone, and the digest of what it was stays.
+// Message is one message. A stored message never changes, except that it can be redacted: then its body is
+// removed, and the digest of the body stays.
 type Message struct {
 	ID             string          `json:"id" doc:"The id."`
 	Seq            int64           `json:"seq" doc:"The position in the hub's total order."`
@@ -81,10 +81,10 @@ type Message struct {
 	Damage         *Error          `json:"damage,omitempty" doc:"Set if this is a stand-in for a damaged message. The text names the damage; nothing of the message is shown."`
 }
 
-// CheckReason says why a text cannot be the reason of a redaction, or nil.
+// CheckReason returns why a text cannot be the reason of a redaction, or nil.
 func CheckReason(reason string) error { return checkText("reason", reason, 4<<10) }
 
-// Redacted is the message without its body.
+// Redacted returns the message without its body.
 func (m Message) Redacted(at time.Time) Message {
 	digest := m.BodyDigest()
 	m.Content, m.Payload, m.Metadata = Content{}, nil, nil
@@ -92,8 +92,8 @@ func (m Message) Redacted(at time.Time) Message {
 	return m
 }
 
-// Size is how many bytes of what its sender wrote are stored of a message: its text, code, payload and metadata, and its list
-// of artifacts without their bodies.
+// Size returns the bytes that the sender wrote: text, code, payload and metadata, and the list of artifacts without their
+// bodies.
 func (m Message) Size() int {
 	size := len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
 	if len(m.Content.Artifacts) > 0 {
@@ -106,14 +106,14 @@ func (m Message) Size() int {
 	return size
 }
 
-// Content is what a message says.
+// Content is the text, code and files of a message.
 type Content struct {
 	Text      string     `json:"text" doc:"What it says. @name mentions somebody."`
 	Code      string     `json:"code,omitempty" doc:"Code, apart from the text."`
 	Artifacts []Artifact `json:"artifacts,omitempty" doc:"Files that belong to it."`
 }
 
-// Artifact is a file that belongs to a message: a stored body known by its digest, or a path that
+// Artifact is a file that belongs to a message: a stored body with its digest, or a path that
 // the hub never opens.
 type Artifact struct {
 	Name      string `json:"name,omitempty" doc:"Its file name."`
@@ -123,7 +123,7 @@ type Artifact struct {
 	Path      string `json:"path,omitempty" doc:"A path, if the hub does not store the file. The hub never opens the path."`
 }
 
-// Digests are the stored bodies the content refers to, each once.
+// Digests returns the digests of the stored bodies that the content refers to, each once.
 func (c Content) Digests() []string {
 	var digests []string
 	for _, a := range c.Artifacts {
@@ -134,11 +134,11 @@ func (c Content) Digests() []string {
 	return digests
 }
 
-// Draft is a message as its sender hands it in.
+// Draft is a message as its sender posts it.
 type Draft struct {
-	// Conversation is an id, a name or #name. Or Direct names the others: one makes their DM, several
-	// their group, and with Ephemeral one makes a conversation of its own. A draft with InReplyTo and
-	// neither goes where the message it answers is, to its sender.
+	// Conversation is an id, a name or #name. Instead, Direct can name the other participants: one name selects the direct
+	// conversation with it, several select their group. One name with Ephemeral creates a new conversation. A draft with
+	// InReplyTo and without both goes to the sender of that message, in that message's conversation.
 	Conversation string   `json:"conversation,omitempty" doc:"An id, a name or #name. Or give direct, or in_reply_to."`
 	Direct       []string `json:"direct,omitempty" doc:"The other participants: one name selects a direct conversation, several select their group."`
 	Ephemeral    bool     `json:"ephemeral,omitempty" doc:"With one name in direct: a new conversation for this message."`
@@ -152,7 +152,7 @@ type Draft struct {
 	Deadline    *time.Time `json:"deadline,omitempty" doc:"When an ack or an answer is due."`
 	InReplyTo   string     `json:"in_reply_to,omitempty" doc:"The message it answers. Without a conversation, the answer goes to that message's sender in that message's conversation."`
 	RequiresAck bool       `json:"requires_ack,omitempty" doc:"Whether an ack or an answer is due."`
-	// Task is what it belongs to, and with some types begins, updates or ends.
+	// Task is the task of the message. Messages of some types begin, update or end it.
 	Task           string          `json:"task,omitempty" doc:"The task it belongs to."`
 	TraceID        string          `json:"trace_id,omitempty" doc:"The trace it belongs to. Default: the trace of the message it answers, or a new one."`
 	Content        Content         `json:"content" doc:"The contents."`
@@ -162,7 +162,7 @@ type Draft struct {
 	Sequence       int64           `json:"sequence,omitempty" doc:"The sender's own count of messages to its one recipient."`
 }
 
-// Limits bound what a message may hold.
+// Limits bound the size of a message.
 type Limits struct {
 	Body     int   // bytes of text, code and payload together; of metadata as well
 	Artifact int64 // bytes of one artifact
@@ -170,24 +170,24 @@ type Limits struct {
 	Mentions int
 }
 
-// DefaultLimits are the limits of a hub that configures none.
+// DefaultLimits returns the limits of a hub without configured limits.
 func DefaultLimits() Limits {
 	return Limits{Body: 256 << 10, Artifact: 64 << 20, Depth: 32, Mentions: 64}
 }
 
 const (
 	maxArtifacts = 64
-	maxArtifact  = 1 << 10 // bytes of its name, media type and path each
-	maxDirect    = 64      // others a message may be addressed to directly
-	maxAddress   = 256     // bytes: no name of a participant or a message is longer
-	maxPlace     = 8 << 10 // bytes: nor is a display name, or a list of all that a message can be addressed to directly
+	maxArtifact  = 1 << 10 // bytes of the name, the media type and the path each
+	maxDirect    = 64      // participants that Direct may name
+	maxAddress   = 256     // bytes of the name of a participant or a message
+	maxPlace     = 8 << 10 // bytes of a display name, or of a list of all names in Direct
 	maxKeyBytes  = 255
 	maxTTL       = 10 * 365 * 24 * 3600 // seconds
-	maxSequence  = 1 << 53              // what every reader of JSON keeps exactly, with room to count on
+	maxSequence  = 1 << 53              // every reader of JSON keeps integers up to this exactly
 )
 
-// Check says what is wrong with a draft, or returns it with defaults filled in and its JSON made
-// compact. It looks at nothing but the draft itself.
+// Check returns a draft with its defaults and with compact JSON, or what is wrong with it. It needs
+// nothing but the draft.
 func (d Draft) Check(limits Limits) (Draft, error) {
 	d.Content.Artifacts = slices.Clone(d.Content.Artifacts)
 	for i := range d.Content.Artifacts {
@@ -202,7 +202,7 @@ func (d Draft) Check(limits Limits) (Draft, error) {
 	return d, err
 }
 
-// check is Check but for the names and digests of artifacts.
+// check does what Check does, but does not check the names and digests of artifacts.
 func (d Draft) check(limits Limits) (Draft, error) {
 	if d.Type == "" {
 		d.Type = TypeChat
@@ -297,7 +297,7 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 	return d, nil
 }
 
-// checkNames refuses what could be taken for another file, or for another line.
+// checkNames refuses names with line breaks and invisible characters: they could look like another file or line.
 func (a Artifact) checkNames() error {
 	for name, text := range map[string]string{"artifact media_type": a.MediaType, "artifact path": a.Path} {
 		if strings.ContainsFunc(text, unseen) {
@@ -333,7 +333,7 @@ func (a Artifact) check(limits Limits) error {
 }
 
 // CompactObject checks that raw is one JSON object within the limits, without duplicate keys, and
-// returns it without insignificant space. Nothing stays nothing.
+// returns it without insignificant space. It returns nil for an empty raw.
 func CompactObject(name string, raw json.RawMessage, limits Limits) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -358,8 +358,8 @@ func CompactObject(name string, raw json.RawMessage, limits Limits) (json.RawMes
 	return compact.Bytes(), nil
 }
 
-// checkJSON walks one JSON value and refuses nesting that is too deep and keys that stand twice in
-// one object: readers disagree about which of the two counts.
+// checkJSON refuses a JSON value with too deep nesting or with duplicate keys in one object. Readers of JSON disagree
+// about which duplicate counts.
 func checkJSON(name string, raw []byte, depth int) error {
 	type level struct {
 		keys    map[string]bool // nil in an array

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// System is the participant that speaks for the hub itself; Owner is the person who set it up;
+// System is the hub itself as a participant; Owner is the person who set up the hub;
 // All addresses every participant of a conversation.
 const (
 	System = "parley"
@@ -23,7 +23,8 @@ const (
 
 const maxNameRunes = 64
 
-// MaxNameBytes is more than any name has. What is longer can be refused before it is folded, which takes long for a long text.
+// MaxNameBytes is more than the length of any name. Callers refuse longer texts before they fold them, because folding a long
+// text takes long.
 const MaxNameBytes = 256
 
 var (
@@ -31,8 +32,8 @@ var (
 	reserved = []string{All, "broadcast", System, "system", "inbox", "tasks", "shared", "processed"}
 )
 
-// Fold is the form in which names are compared: NFKC with full case folding, and, as Unicode's
-// NFKC_Casefold has it, without characters that nobody can see.
+// Fold returns a name in the form in which names are compared: NFKC with full case folding and, like Unicode's
+// NFKC_Casefold, without invisible characters.
 func Fold(name string) string {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
@@ -42,8 +43,8 @@ func Fold(name string) string {
 	return strings.ToLower(name)
 }
 
-// foldUnicode folds decomposed text, because letters of both cases do not compose alike, and repeats
-// it, because folding and decomposing can each give the other something to do.
+// foldUnicode folds decomposed text, because upper-case and lower-case letters do not compose alike. It repeats
+// both steps until nothing changes, because each can give the other more to do.
 func foldUnicode(name string) string {
 	folded := norm.NFKD.String(name)
 	for range 4 {
@@ -56,7 +57,7 @@ func foldUnicode(name string) string {
 	return norm.NFKC.String(folded)
 }
 
-// beforeFold drops what nobody can see, and raises Cherokee letters: cases.Fold swaps their two
+// beforeFold drops invisible characters, and turns Cherokee letters into upper case: cases.Fold swaps their two
 // cases instead of choosing one.
 func beforeFold(r rune) rune {
 	switch {
@@ -69,18 +70,18 @@ func beforeFold(r rune) rune {
 	}
 }
 
-// invisible holds for format characters, fillers and variation selectors. With them two names could
-// look the same and differ.
+// invisible reports whether a character is a format character, a filler or a variation selector. With these, two
+// different names could look the same.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// CheckID says why a string cannot be the id of a new agent, or nil.
+// CheckID returns why a string cannot be the id of a new agent, or nil.
 func CheckID(id string) error {
 	return cmp.Or(CheckKnownID(id), CheckNotShortName(id))
 }
 
-// CheckKnownID is CheckID for an agent that may have its id since before short names.
+// CheckKnownID is CheckID for an existing agent, whose id may be older than the rules for short names.
 func CheckKnownID(id string) error {
 	if !slug.MatchString(id) {
 		return Errorf(BadInput, "%q is not an agent id", clip(id)).
@@ -89,13 +90,13 @@ func CheckKnownID(id string) error {
 	return checkReserved(id)
 }
 
-// CheckChannelName says why a string cannot be the name of a new channel, or nil.
+// CheckChannelName returns why a string cannot be the name of a new channel, or nil.
 func CheckChannelName(name string) error {
 	return cmp.Or(CheckKnownChannelName(name), CheckNotShortName(name))
 }
 
-// CheckKnownChannelName is CheckChannelName for a channel that may have its name since before short names. A name that looks like
-// the id of a conversation could not be found by it.
+// CheckKnownChannelName is CheckChannelName for an existing channel, whose name may be older than the rules for short names.
+// It refuses a name that looks like the id of a conversation, because nobody could find the channel by it.
 func CheckKnownChannelName(name string) error {
 	if !slug.MatchString(name) || IsUUID(name) {
 		return Errorf(BadInput, "%q is not a channel name", clip(name)).
@@ -104,7 +105,7 @@ func CheckKnownChannelName(name string) error {
 	return nil
 }
 
-// CheckName says why a string cannot be the new display name of an agent, or nil.
+// CheckName returns why a string cannot be the new display name of an agent, or nil.
 func CheckName(name string) error {
 	if name == "" || utf8.RuneCountInString(name) > maxNameRunes || !utf8.ValidString(name) {
 		return Errorf(BadInput, "%q is not a display name", clip(name)).
@@ -126,11 +127,11 @@ func CheckName(name string) error {
 	return cmp.Or(checkReserved(Fold(name)), CheckNotShortName(name))
 }
 
-// retiredMark is in the id and name of a removed agent whose names another has taken. No other id has it, and no other name.
+// retiredMark is in the id and name of a removed agent whose names another agent has taken. No other id or name has it.
 const retiredMark = "~removed"
 
-// RetiredName is what a removed agent is called from then on by its id or name, when another takes that: arya~removed, and
-// arya~removed-2 where that is taken too.
+// RetiredName returns the new id or name of a removed agent when another agent takes the old one: arya~removed, or
+// arya~removed-2 if that is taken too.
 func RetiredName(name string, n int) string {
 	if n < 2 {
 		return name + retiredMark
@@ -138,7 +139,7 @@ func RetiredName(name string, n int) string {
 	return name + retiredMark + "-" + strconv.Itoa(n)
 }
 
-// OriginalName is what an agent was called when it was added, whether or not another has taken its names since.
+// OriginalName returns the id or name with which an agent was added, even if another agent has taken it since.
 func OriginalName(name string) string {
 	original, _, _ := strings.Cut(name, retiredMark)
 	return original
@@ -151,7 +152,7 @@ func checkReserved(folded string) error {
 	return nil
 }
 
-// clip shortens foreign text for use inside a sentence.
+// clip shortens a participant's text for use inside a sentence.
 func clip(s string) string {
 	const most = 80
 	if utf8.RuneCountInString(s) <= most {
@@ -160,7 +161,7 @@ func clip(s string) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// Nearest returns up to three of the names that a misspelt one may have meant, best first.
+// Nearest returns up to three of the names that are most like a misspelt one, best first.
 func Nearest(wrong string, names []string) []string {
 	type near struct {
 		name string
@@ -179,8 +180,8 @@ func Nearest(wrong string, names []string) []string {
 		other := []rune(Fold(name))
 		switch difference := len(other) - len(folded); {
 		case difference >= 0 && len(folded) >= 3 && slices.Equal(other[:len(folded)], folded):
-			found = append(found, near{name, min(difference, 1)}) // it goes on as begun
-		case max(difference, -difference) <= reach: // else it is too far, whatever its letters
+			found = append(found, near{name, min(difference, 1)}) // one is a prefix of the other
+		case max(difference, -difference) <= reach: // a larger difference in length is already too far
 			if far := distance(folded, other); far <= reach {
 				found = append(found, near{name, far})
 			}
@@ -221,7 +222,7 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// DidYouMean turns near names into a suggestion, or says how to see all of them.
+// DidYouMean returns a suggestion with the near names, or otherwise if there are none.
 func DidYouMean(near []string, otherwise string) string {
 	if len(near) == 0 {
 		return otherwise

@@ -2,19 +2,19 @@ package parley
 
 import "time"
 
-// Notice is something a person is to be told outside of the hub, by the ways they have chosen. Each is told once
-// for each key.
+// Notice is a notification to a person outside of the hub, by the ways that the person has configured. The hub sends one
+// notice for each key.
 type Notice struct {
 	ID        string    `json:"id"`
 	Person    string    `json:"person"`
-	Key       string    `json:"key"`  // what it is about: approval/<id>, dead/<message>/<recipient>, budget/<agent>/<day> …
+	Key       string    `json:"key"`  // the subject: approval/<id>, dead/<message>/<recipient>, budget/<agent>/<day> …
 	Kind      string    `json:"kind"` // approval, dead_letter, budget, alert
 	Title     string    `json:"title"`
 	Text      string    `json:"text"`
 	Approval  string    `json:"approval,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	Attempt   int       `json:"attempt"`
-	NextAt    time.Time `json:"next_at"` // when it is tried again, or somebody who tries it has taken too long
+	NextAt    time.Time `json:"next_at"` // the next attempt; during an attempt: when that attempt has taken too long
 	Sent      []string  `json:"sent,omitempty"`
 	Failure   string    `json:"failure,omitempty"`
 	Done      bool      `json:"done"`

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// What a store says beside success. Everything else it returns is an *Error or a failure of the
-// database itself.
+// The errors of a store that callers handle. Any other error of a store is an *Error or a failure of the
+// database.
 var (
-	// ErrNotFound says that no row has the key asked for.
+	// ErrNotFound means that no row has the given key.
 	ErrNotFound = errors.New("not found")
-	// ErrTaken says that a name, set or key that must be unique is in use.
+	// ErrTaken means that a unique name, set or key is in use.
 	ErrTaken = errors.New("already taken")
 )
 
@@ -19,8 +19,8 @@ type Clock interface {
 	Now() time.Time
 }
 
-// Page is a part of a conversation: going forward, the first Limit messages after the seq After;
-// else the last Limit ones before the seq Before (0: the newest).
+// Page selects a part of a conversation: forward, the first Limit messages after the seq After;
+// else the last Limit messages before the seq Before (0: the newest).
 type Page struct {
 	Forward bool
 	After   int64
@@ -28,11 +28,11 @@ type Page struct {
 	Limit   int
 }
 
-// PageBytes is the size, in bytes that senders wrote, at which a page ends, whatever its limit.
+// PageBytes is the size, in bytes that senders wrote, at which a page ends even if it has fewer messages than its limit.
 const PageBytes = 1 << 20
 
-// Last reports whether the page that was returned is certainly the last: it has fewer messages than its limit, and is too
-// small to have been cut for its size.
+// Last reports whether a returned page is certainly the last: it has fewer messages than the limit, and is too
+// small to have been cut at PageBytes.
 func (p Page) Last(list []Message) bool {
 	size := 0
 	for _, m := range list {

@@ -2,10 +2,10 @@ package parley
 
 import "time"
 
-// Anyone is the target of a rule for everybody who has no rule of their own.
+// Anyone is the target of a rule for every participant without a rule of its own.
 const Anyone = "*"
 
-// Effect is what a rule says.
+// Effect is whether a rule allows or denies.
 type Effect string
 
 // The effects.
@@ -14,28 +14,28 @@ const (
 	EffectDeny  Effect = "deny"
 )
 
-// Permission is a rule: whether an agent may contact another, or everybody. An agent may have one rule of each
+// Permission is a rule that allows or denies an agent to contact a target. An agent may have one rule of each
 // effect for each target.
 type Permission struct {
 	Agent  string `json:"agent" doc:"The agent that the rule restricts or permits."`
 	Target string `json:"target" doc:"The target: an agent, or * for every participant without a rule of its own."`
 	Effect Effect `json:"effect" doc:"The contents."`
-	// RequiresApproval goes with allow only.
+	// RequiresApproval is only for rules that allow.
 	RequiresApproval bool      `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
 	RequiresHuman    bool      `json:"requires_human,omitempty" doc:"A person must give the approval."`
 	CreatedBy        string    `json:"created_by" doc:"The participant that created it."`
 	CreatedAt        time.Time `json:"created_at" doc:"When it was created."`
 }
 
-// Tiers says which tiers may contact each other. A pair that is not in it may not; the order does not matter.
+// Tiers lists the pairs of tiers that may contact each other. The order within a pair does not matter.
 type Tiers [][2]Tier
 
-// DefaultTiers is the matrix of a hub that configures none.
+// DefaultTiers returns the pairs of a hub without configured tiers.
 func DefaultTiers() Tiers {
 	return Tiers{{TierCommand, TierCommand}, {TierCommand, TierPM}, {TierPM, TierWorker}}
 }
 
-// Check says what is wrong with a rule, or nil. Whether those it names exist is for the hub.
+// Check returns what is wrong with a rule, or nil. The hub checks that the named agents exist.
 func (p Permission) Check() error {
 	switch {
 	case p.Effect != EffectAllow && p.Effect != EffectDeny:
@@ -58,13 +58,13 @@ type Verdict struct {
 	Rule             string      `json:"rule" doc:"The rule that decided, in words."`
 	Checks           []RuleCheck `json:"checks" doc:"Each rule that the hub checked, in order. The last one decided."`
 	Error            *Error      `json:"error,omitempty" doc:"The error for a caller that is refused."`
-	// Free says that the mode is not looked at either: they are manager and report.
+	// Free means that the agent's mode does not count either, because the two are manager and report.
 	Free bool `json:"-"`
-	// Via is the tier through which to go where the tiers refuse.
+	// Via is a tier that both may contact, if the tiers refuse.
 	Via Tier `json:"-"`
 }
 
-// RuleCheck is one rule that was looked at.
+// RuleCheck is one rule that the hub checked.
 type RuleCheck struct {
 	Rule   string `json:"rule" doc:"The rule, in words."`
 	Result string `json:"result" doc:"The result: passed on to the next rule, or the decision."`

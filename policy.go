@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a rule that was looked at said, beside refusing and allowing.
+// The results of checking a rule.
 const (
 	checkPassed = "passed on"
 	checkAllows = "allows it"
@@ -14,8 +14,8 @@ const (
 	checkDenies = "refuses it"
 )
 
-// Decide says whether one participant may contact another, by the rules there are for the first and by their
-// tiers: the first of these that says anything. What the mode of an agent asks for comes on top: see ByMode.
+// Decide returns whether one participant may contact another, by the rules of the first and by their tiers. The
+// first rule that applies decides. The agent's mode may require an approval on top: see ByMode.
 func Decide(from, to Agent, rules []Permission, tiers Tiers) Verdict {
 	v := &Verdict{}
 	switch {
@@ -62,7 +62,7 @@ func (v *Verdict) related(from, to Agent) bool {
 	return true
 }
 
-// ruled looks at the rules for one target, that of everybody included: deny before allow.
+// ruled checks the rules for one target, which may be Anyone: deny before allow.
 func (v *Verdict) ruled(from, to Agent, target string, rules []Permission) bool {
 	for _, effect := range []Effect{EffectDeny, EffectAllow} {
 		rule := fmt.Sprintf("%s %s → %s", effect, from.ID, target)
@@ -121,7 +121,7 @@ func mayNot(from, to Agent) *Error {
 	return Errorf(NotPermitted, "%s may not contact %s", from.Name, to.Name)
 }
 
-// Allow says whether two tiers may contact each other.
+// Allow reports whether two tiers may contact each other.
 func (t Tiers) Allow(a, b Tier) bool {
 	for _, pair := range t {
 		if pair == [2]Tier{a, b} || pair == [2]Tier{b, a} {
@@ -131,7 +131,7 @@ func (t Tiers) Allow(a, b Tier) bool {
 	return false
 }
 
-// Between is a tier that both of two may contact, or none.
+// Between returns a tier that both tiers may contact, or "" if there is none.
 func (t Tiers) Between(a, b Tier) Tier {
 	for _, way := range []Tier{TierPM, TierCommand, TierWorker} {
 		if t.Allow(a, way) && t.Allow(way, b) {
@@ -141,7 +141,7 @@ func (t Tiers) Between(a, b Tier) Tier {
 	return ""
 }
 
-// Way is which way to go where the tiers refuse, naming those through whom.
+// Way returns a suggestion for a contact that the tiers refuse: go through the tier Via. through names agents of that tier.
 func (v Verdict) Way(from Agent, through ...string) string {
 	way := map[Tier]string{TierPM: "a pm", TierCommand: "command", TierWorker: "a worker"}[v.Via]
 	switch {
@@ -156,7 +156,7 @@ func (v Verdict) Way(from Agent, through ...string) string {
 	return "go through " + way + " (" + strings.Join(through, ", ") + ")"
 }
 
-// ByMode is the verdict after an agent's mode has had its say on a call that it may make.
+// ByMode returns the verdict with the approval that an agent's mode requires.
 func (v Verdict) ByMode(m Mode) Verdict {
 	rule := "mode " + string(m)
 	switch {

@@ -8,11 +8,11 @@ import (
 // AwayAfter is how long an agent without a session may be silent before it counts as away.
 const AwayAfter = 45 * time.Second
 
-// PresenceInterval is how often an agent that lives in a directory tree gives a sign, unless its presence file says otherwise. It is
-// away after twice this time without any.
+// PresenceInterval is how often an agent that lives in a directory tree renews its presence file, unless the file sets another
+// interval. The agent is away after twice this time without renewal.
 const PresenceInterval = 15 * time.Minute
 
-// Presence is what one participant is doing, as everybody may see it.
+// Presence is what one participant is doing. Every participant may see it.
 type Presence struct {
 	ID            string     `json:"id" doc:"The id."`
 	Name          string     `json:"name" doc:"The display name."`
@@ -34,18 +34,18 @@ type Presence struct {
 	Awaiting
 }
 
-// Awaiting is what an agent waits for, as far as whoever asks may know: the open tasks it has delegated, and its
-// oldest call that somebody has to approve.
+// Awaiting is what an agent waits for, as far as the caller may know: the open tasks that it has delegated, and its
+// oldest call that needs an approval.
 type Awaiting struct {
 	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty" doc:"The tasks that the agent has delegated and waits for."`
 	ApprovalID    string   `json:"awaiting_approval_id,omitempty" doc:"The approval that the agent waits for."`
 	Number        int64    `json:"awaiting_approval_number,omitempty" doc:"The number of that approval: approval-7 has 7."`
 }
 
-// ApprovalName is the short name of the approval that is waited for, or nothing.
+// ApprovalName returns the short name of the approval that the agent waits for, or "".
 func (a Awaiting) ApprovalName() string { return shortName(NounApproval, a.Number, a.ApprovalID) }
 
-// Work is a live run, as everybody may see it. Where it is, only those see who may read there.
+// Work is a live run. Every participant may see it, but only readers of the conversation see where it is.
 type Work struct {
 	Run          string    `json:"run" doc:"The run's id."`
 	State        RunState  `json:"state" doc:"starting, running or waiting."`
@@ -71,10 +71,10 @@ type AgentView struct {
 	Awaiting
 }
 
-// State is whether a participant is there at all, in the words of S0.
+// State is whether a participant is online, in the words of the Multi-Agent OS.
 type State string
 
-// Substate is what one that is there is doing.
+// Substate is what an awake participant is doing.
 type Substate string
 
 // The states, and what an awake participant may be doing.
@@ -89,7 +89,7 @@ const (
 	Sleeping           Substate = "SLEEPING"
 )
 
-// State is a status as a state and what is done in it.
+// State returns the state and the substate of a status.
 func (s Status) State() (State, Substate) {
 	if s.Status == StatusOffline {
 		return Offline, ""

@@ -19,7 +19,7 @@ var DefaultPriority = Priority{level: 5 + 1}
 
 var priorityWords = map[string]int8{"low": 2, "normal": 5, "high": 8, "urgent": 10, "critical": 10}
 
-// PriorityOf is the priority of a level, or E003.
+// PriorityOf returns the priority of a level, or E003.
 func PriorityOf(level int) (Priority, error) {
 	if level < 0 || level > 10 {
 		return Priority{}, Errorf(BadInput, "priority is %d", level).Suggest("use 0 to 10, or low, normal, high, urgent")
@@ -41,10 +41,10 @@ func ParsePriority(s string) (Priority, error) {
 	return Priority{level: level + 1, word: word}, nil
 }
 
-// Given says whether the sender named a priority.
+// Given reports whether the sender set a priority.
 func (p Priority) Given() bool { return p.level > 0 }
 
-// Level is the level from 0 to 10.
+// Level returns the level from 0 to 10.
 func (p Priority) Level() int {
 	if !p.Given() {
 		return DefaultPriority.Level()
@@ -52,10 +52,10 @@ func (p Priority) Level() int {
 	return int(p.level) - 1
 }
 
-// Word is the word the sender used, or "".
+// Word returns the word that the sender used, or "".
 func (p Priority) Word() string { return p.word }
 
-// Class is the level's name: low, normal, high or urgent.
+// Class returns the level's name: low, normal, high or urgent.
 func (p Priority) Class() string {
 	switch level := p.Level(); {
 	case level <= 3:
@@ -69,7 +69,7 @@ func (p Priority) Class() string {
 	}
 }
 
-// Due is how long a message of this priority may wait to be seen.
+// Due returns the time within which the recipient should see a message of this priority.
 func (p Priority) Due() time.Duration {
 	switch p.Class() {
 	case "low":
@@ -83,7 +83,7 @@ func (p Priority) Due() time.Duration {
 	}
 }
 
-// String is the sender's word, or the level.
+// String returns the sender's word, or the level.
 func (p Priority) String() string {
 	if p.word != "" {
 		return p.word
@@ -91,7 +91,7 @@ func (p Priority) String() string {
 	return strconv.Itoa(p.Level())
 }
 
-// MarshalJSON gives back the sender's word, or the level as a number.
+// MarshalJSON writes the sender's word, or the level as a number.
 func (p Priority) MarshalJSON() ([]byte, error) {
 	if p.word != "" {
 		return json.Marshal(p.word)
@@ -99,7 +99,7 @@ func (p Priority) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(p.Level()), 10), nil
 }
 
-// UnmarshalJSON reads a word or a number. As everywhere in JSON, null leaves it as it is.
+// UnmarshalJSON reads a word or a number. null leaves the priority unchanged.
 func (p *Priority) UnmarshalJSON(raw []byte) error {
 	s := string(raw)
 	if s == "null" {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Protocols are the formats that this program speaks at its edges.
+// Protocols returns the formats that this program supports.
 func Protocols() []Protocol {
 	return []Protocol{{"agentos", "1.0"}, {"clawos", "1.0"}, {"routing", "1.0.0"}}
 }
 
-// Protocol is the format that the files of a layout are in, as it is spoken here.
+// Protocol returns the format of the files of a layout, in the supported version.
 func (l Layout) Protocol() Protocol {
 	for _, p := range Protocols() {
 		if p.Name == l.Dialect() {
@@ -23,14 +23,14 @@ func (l Layout) Protocol() Protocol {
 	return Protocol{}
 }
 
-// Speaker is who speaks which formats.
+// Speaker is an agent with the formats that it supports.
 type Speaker struct {
 	Agent     string     `json:"agent" doc:"The agent's id."`
 	Protocols []Protocol `json:"protocols" doc:"The formats that the agent supports."`
 	Common    []Protocol `json:"common" doc:"For each format that both support: the highest common version, which the hub uses."`
 }
 
-// Spoken is what the hub speaks, and each agent that speaks anything.
+// Spoken lists the formats that the hub supports, and those of each agent that names any.
 type Spoken struct {
 	Protocols []Protocol `json:"protocols" doc:"The formats that the hub supports."`
 	Agents    []Speaker  `json:"agents" doc:"Each agent that names a format in its profile."`
@@ -47,11 +47,11 @@ func ParseProtocol(text string) (Protocol, error) {
 
 func (p Protocol) String() string { return p.Name + "/" + p.Version }
 
-// versionOf is a version as its numbers.
+// versionOf returns the numbers of a version. ok is false if the text is not a version.
 func versionOf(text string) (numbers []int, ok bool) {
 	for part := range strings.SplitSeq(text, ".") {
 		n, err := strconv.Atoi(part)
-		if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 || part[0] == '+' { // too large a number is a large one
+		if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 || part[0] == '+' { // ErrRange: a number too large for int still counts as a number
 			return nil, false
 		}
 		numbers = append(numbers, n)
@@ -59,8 +59,8 @@ func versionOf(text string) (numbers []int, ok bool) {
 	return numbers, true
 }
 
-// CompareVersions says which of two versions is the newer one, as cmp.Compare does, and whether they have the same major number:
-// only then who speaks the newer one understands the older. What is no version is older than any.
+// CompareVersions compares two versions as cmp.Compare does, and returns whether they have the same major number: only then
+// a program for the newer version understands the older. A text that is not a version is older than any version.
 func CompareVersions(a, b string) (order int, sameMajor bool) {
 	x, xOK := versionOf(a)
 	y, yOK := versionOf(b)
@@ -77,7 +77,7 @@ func CompareVersions(a, b string) (order int, sameMajor bool) {
 	return slices.Compare(x, y), sameMajor
 }
 
-// Common are the formats that two speak, each in the highest version that both understand, by their names.
+// Common returns the formats that both support, each in the highest common version, ordered by name.
 func Common(a, b []Protocol) []Protocol {
 	best := map[string]string{}
 	for _, p := range a {

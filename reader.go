@@ -10,11 +10,12 @@ import (
 	"slices"
 )
 
-// verifiedChunk is how much of a body a verifying reader holds back.
+// verifiedChunk is how many bytes a verifying reader reads at once and holds back.
 const verifiedChunk = 32 << 10
 
-// Verified reads a body that must have a digest: where it ends and has another, ErrDamaged comes
-// instead of io.EOF. The last bytes, up to 64 KiB, come only once the digest holds: a damaged body is never read whole.
+// Verified returns a reader that verifies the digest of a body. If the digest is wrong, the reader returns ErrDamaged instead
+// of io.EOF. It returns the last bytes, up to 64 KiB, only after it has verified the digest, so nobody reads a damaged body
+// completely.
 func Verified(body io.ReadCloser, digest string) io.ReadCloser {
 	return &verified{ReadCloser: body, want: digest, sum: sha256.New()}
 }
@@ -24,10 +25,10 @@ type verified struct {
 	want string
 	sum  hash.Hash
 
-	ready []byte // may be read
-	held  []byte // waits for what follows it
-	spare []byte // the buffer of what was ready before
-	err   error  // comes after what is ready
+	ready []byte // the bytes that Read may return
+	held  []byte // the last chunk, held back until the next one is read
+	spare []byte // a buffer to reuse
+	err   error  // returned after the ready bytes
 }
 
 func (v *verified) Read(p []byte) (int, error) {
@@ -62,7 +63,7 @@ func (v *verified) advance() {
 	}
 }
 
-// UntilDone reads from r until ctx is done, and then returns its error.
+// UntilDone returns a reader that reads from r until ctx is done, and then returns the error of ctx.
 func UntilDone(ctx context.Context, r io.Reader) io.Reader { return untilDone{ctx, r} }
 
 type untilDone struct {

@@ -11,12 +11,12 @@ type Run struct {
 	Task         string   `json:"task,omitempty" doc:"The task it belongs to."`
 	Runtime      string   `json:"runtime" doc:"How the agent is run."`
 	State        RunState `json:"state" doc:"starting, running, waiting, succeeded, failed, cancelled or lost."`
-	// Triggers are in the order of seq.
+	// Triggers are ordered by seq.
 	Triggers []string `json:"triggers" doc:"The messages that woke it."`
-	// TraceID is that of the newest trigger.
+	// TraceID is the trace of the newest trigger.
 	TraceID string `json:"trace_id" doc:"The trace it belongs to."`
 	Attempt int    `json:"attempt" doc:"The attempt number for its triggers, from 1."`
-	// Hops is the largest of its triggers'.
+	// Hops is the largest value of the triggers.
 	Hops      int        `json:"hops" doc:"The length of the chain of automatic messages that led to it."`
 	Chain     int        `json:"chain" doc:"Automatic wakes in a row that led to it."`
 	Depth     int        `json:"depth" doc:"The number of asks that the run is nested in."`
@@ -35,7 +35,7 @@ type Run struct {
 	Process Process `json:"-"`
 }
 
-// Process is a process of the machine a run is on. Started tells it from a later one with the same number.
+// Process is a process on the machine of a run. Started distinguishes it from a later process with the same PID.
 type Process struct {
 	PID     int
 	Started int64
@@ -48,7 +48,7 @@ type Usage struct {
 	Cost         float64 `json:"cost,omitempty" doc:"In US dollars."`
 }
 
-// Plus adds what another run, or another part of one, has cost.
+// Plus returns the sum with the usage of another run, or of another part of the run.
 func (u Usage) Plus(other Usage) Usage {
 	u.InputTokens += other.InputTokens
 	u.OutputTokens += other.OutputTokens
@@ -56,7 +56,7 @@ func (u Usage) Plus(other Usage) Usage {
 	return u
 }
 
-// RunView is a run with what it posted.
+// RunView is a run with the messages that it posted.
 type RunView struct {
 	Run
 	Posts []string `json:"posts,omitempty" doc:"The messages that the run posted, including its answer."`
@@ -72,35 +72,35 @@ type RunFilter struct {
 	Limit        int
 }
 
-// Spent is what an agent has spent in a while.
+// Spent is the cost of an agent's runs in a period.
 type Spent struct {
 	Runs int `json:"runs" doc:"The runs that the messages woke."`
 	Usage
 }
 
-// EventRun is the kind of the event that a run's step to a state is: run.running and so on.
+// EventRun returns the kind of the event for a run that reaches a state, such as run.running.
 func EventRun(s RunState) EventKind { return EventKind("run." + string(s)) }
 
 // RunContext is everything that a run's prompt is made from.
 type RunContext struct {
 	Run          Run
 	Agent        Agent
-	Files        []IdentityFile // those there are, in their order
+	Files        []IdentityFile // the existing identity files, in their order
 	Conversation Conversation
-	Members      []Agent   // who takes part in it, the agent itself too
+	Members      []Agent   // the members of the conversation, including the agent
 	History      []Message // of the conversation, before the triggers and among them, oldest first
-	Whole        []Message // where a session is resumed: what History would be without it
+	Whole        []Message // if a session is resumed: the History for a new session
 	Triggers     []Message // by seq
-	Senders      []Agent   // of everything above that are not members (any more), and parley
-	Earlier      []Message // what an earlier attempt has posted
-	Resumed      bool      // the client's session knows what came before History
-	Tools        []ToolDoc // that it may use
-	Task         *TaskView // that the run is in
-	Request      *Message  // that began the task, if it is in none of the lists above
-	Needed       []Task    // that the task depends on, with their results
+	Senders      []Agent   // the senders of these messages that are not members, and parley
+	Earlier      []Message // the messages that an earlier attempt posted
+	Resumed      bool      // the client's session knows the messages before History
+	Tools        []ToolDoc // the tools that the run may use
+	Task         *TaskView // the task of the run
+	Request      *Message  // the message that began the task, if no list above has it
+	Needed       []Task    // the tasks that the task depends on, with their results
 }
 
-// Fresh is the same for a session that knows nothing.
+// Fresh returns the context for a new session, which knows nothing yet.
 func (c RunContext) Fresh() RunContext {
 	if c.Resumed {
 		c.History, c.Whole, c.Resumed = c.Whole, nil, false
@@ -108,18 +108,18 @@ func (c RunContext) Fresh() RunContext {
 	return c
 }
 
-// IdentityFile is one of the files that say who an agent is.
+// IdentityFile is one of the files that describe an agent to itself.
 type IdentityFile struct{ Name, Text string }
 
-// IdentityFiles are their names, in the order in which an agent is given them.
+// IdentityFiles returns their names, in the order of the prompt.
 func IdentityFiles() []string {
 	return []string{"IDENTITY.md", "SOUL.md", "MEMORY.md", "AGENTS.md", "TOOLS.md"}
 }
 
-// ToolDoc is a tool as an agent is told of it.
+// ToolDoc describes a tool to an agent.
 type ToolDoc struct{ Name, Description string }
 
-// Prompt is what a run is told: by its operator, and by those who talk to it.
+// Prompt is the input of a run: System comes from the operator, User has the messages of participants.
 type Prompt struct {
 	System string
 	User   string

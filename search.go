@@ -3,15 +3,15 @@ package parley
 // Document is a message as the search index keeps it.
 type Document struct {
 	Message Message
-	// To are those whom the message is addressed to.
+	// To are the addressees of the message.
 	To []string
-	// Words are the words of the message in their order. An empty one is a gap that no phrase goes across.
+	// Words are the words of the message in order. An empty word is a gap that no phrase crosses.
 	Words []string
-	// Loose are further words, each found by itself only.
+	// Loose are further words, which only match by themselves.
 	Loose []string
 }
 
-// Phrase is words that follow each other. With Prefix the last of them need only begin as written.
+// Phrase is a sequence of words. With Prefix, the last word matches every word that begins with it.
 type Phrase struct {
 	Words  []string
 	Prefix bool

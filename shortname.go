@@ -17,7 +17,7 @@ const (
 	NounTask     Noun = "task"
 )
 
-// ShortName is the name of a thing with a number, like approval-7. A message's number is its seq.
+// ShortName returns the name of a thing with a number, like approval-7. A message's number is its seq.
 func (n Noun) ShortName(number int64) string { return n.prefix() + strconv.FormatInt(number, 10) }
 
 func (n Noun) prefix() string {
@@ -27,26 +27,25 @@ func (n Noun) prefix() string {
 	return string(n) + "-"
 }
 
-// ShortName is what people call the approval by, like approval-7. Its id stands where it has no number yet.
+// ShortName returns the short name of the approval, like approval-7, or its id if it has no number yet.
 func (a Approval) ShortName() string { return shortName(NounApproval, a.Number, a.ID) }
 
-// ShortName is what people call the run by, like run-12. Its id stands where it has no number yet.
+// ShortName returns the short name of the run, like run-12, or its id if it has no number yet.
 func (r Run) ShortName() string { return shortName(NounRun, r.Number, r.ID) }
 
-// ShortName is what people call the message by, like m1234: its place in the hub's order. Its id stands where it has
-// no place yet.
+// ShortName returns the short name of the message, like m1234, made of its seq, or its id if it has no seq yet.
 func (m Message) ShortName() string { return shortName(NounMessage, m.Seq, m.ID) }
 
-// ShortName is what people call the message of the delivery by, like m1234.
+// ShortName returns the short name of the delivery's message, like m1234.
 func (d Delivery) ShortName() string { return shortName(NounMessage, d.Seq, d.Message) }
 
-// ShortName is what people call the message that was found by, like m1234.
+// ShortName returns the short name of the message, like m1234.
 func (h Hit) ShortName() string { return shortName(NounMessage, h.Seq, h.Message) }
 
-// ShortName is what people call the question by, like m1234.
+// ShortName returns the short name of the question, like m1234.
 func (v AskView) ShortName() string { return shortName(NounMessage, v.Seq, v.Message) }
 
-// ShortName is what people call the request by: the name of its task, or else of its message.
+// ShortName returns the short name of the request: that of its task, or else of its message.
 func (c Contacted) ShortName() string {
 	if c.Task != "" {
 		return c.Task
@@ -63,8 +62,8 @@ func shortName(noun Noun, number int64, id string) string {
 
 var shortNameForm = regexp.MustCompile(`^(?:(task|approval|run)-|(m))([0-9]+)$`)
 
-// ParseShortName says what a short name stands for, in any case. It reports false for a text in another form, and for a number
-// that nothing can have.
+// ParseShortName returns the noun and number of a short name, in upper or lower case. ok is false for a text in another form,
+// and for a number that nothing can have.
 func ParseShortName(text string) (noun Noun, number int64, ok bool) {
 	if len(text) > MaxNameBytes {
 		return "", 0, false
@@ -91,16 +90,16 @@ func parseNumber(digits string) (int64, bool) {
 	return number, true
 }
 
-// Ref is how somebody names a message, an approval or a run. An id stands alone; else it has a number, a piece of an id, or
-// both: 123456 may be either.
+// Ref is a parsed reference to a message, an approval or a run. It has an id, or else a number, a piece of an id, or both:
+// 123456 may be either.
 type Ref struct {
 	ID     string
 	Number int64
 	Piece  IDPiece
 }
 
-// ParseRef reads how a thing of a noun is named: by its id, its short name, its number alone, or a beginning or end of its id.
-// It reports false for a text that names nothing of the kind.
+// ParseRef parses a reference to a thing of a noun: an id, a short name, a number, or the beginning or end of an id.
+// ok is false for any other text.
 func ParseRef(noun Noun, text string) (Ref, bool) {
 	if IsUUID(text) {
 		return Ref{ID: strings.ToLower(text)}, true
@@ -120,8 +119,8 @@ func ParseRef(noun Noun, text string) (Ref, bool) {
 type IDPiece string
 
 const (
-	shortestPiece = 6  // digits by which somebody may name an id
-	idDigits      = 32 // of a whole id
+	shortestPiece = 6  // the fewest digits that may stand for an id
+	idDigits      = 32 // the digits of a whole id
 )
 
 // ParseIDPiece reads a beginning or an end of an id: at least six of its digits, in any case, with its dashes or without.
@@ -133,19 +132,19 @@ func ParseIDPiece(text string) (IDPiece, bool) {
 	return IDPiece(digits), true
 }
 
-// Begins says whether an id begins with the piece, and Ends whether it ends with it.
+// Begins reports whether an id begins with the piece.
 func (p IDPiece) Begins(id string) bool { return strings.HasPrefix(undashed(id), string(p)) }
 
-// Ends says whether an id ends with the piece.
+// Ends reports whether an id ends with the piece.
 func (p IDPiece) Ends(id string) bool { return strings.HasSuffix(undashed(id), string(p)) }
 
 func undashed(id string) string { return strings.ReplaceAll(id, "-", "") }
 
 // CheckNotShortName refuses a name of an agent or a conversation that has the form of a short name: task-101, approval-7, run-12
-// and m1234 name tasks, approvals, runs and messages. Names that were given before this rule stay.
+// and m1234 name tasks, approvals, runs and messages. Names that are older than this rule stay valid.
 func CheckNotShortName(name string) error {
 	if len(name) > MaxNameBytes {
-		return nil // which no name is
+		return nil // no name is in that form
 	}
 	folded := Fold(name)
 	if !shortNameForm.MatchString(folded) {
@@ -156,7 +155,7 @@ func CheckNotShortName(name string) error {
 		Suggest("names like task-101, approval-7, run-12 and m1234 are for %s; choose another, like %s", what, otherName(folded))
 }
 
-// otherName is a name like a short one that is none.
+// otherName returns a name like a short name that is not one.
 func otherName(folded string) string {
 	if rest, found := strings.CutPrefix(folded, "m"); found && rest != "" {
 		return "member-" + rest

@@ -12,13 +12,13 @@ func (m steps[S]) known(s S) bool {
 	return ok
 }
 
-// DeliveryState is how far one message has come on its way to one recipient.
+// DeliveryState is the state of the delivery of one message to one recipient.
 type DeliveryState string
 
-// A delivery climbs from accepted to seen and settles, or ends in a named failure.
+// The states of a delivery. It goes from accepted to delivered to seen, and is then acked or answered, or it ends in a failure.
 const (
 	DeliveryAccepted  DeliveryState = "accepted"  // stored durably
-	DeliveryDelivered DeliveryState = "delivered" // handed to the runtime, or fetched
+	DeliveryDelivered DeliveryState = "delivered" // handed to the runtime, or taken by the agent
 	DeliverySeen      DeliveryState = "seen"      // in the context of a turn that has started
 	DeliveryAcked     DeliveryState = "acked"
 	DeliveryAnswered  DeliveryState = "answered"
@@ -33,7 +33,7 @@ var deliverySteps = steps[DeliveryState]{
 	DeliveryAccepted: {DeliveryDelivered, DeliveryExpired, DeliveryEvicted, DeliveryFailed},
 	DeliveryDelivered: {
 		DeliverySeen, DeliveryAccepted, DeliveryDead, DeliveryFailed,
-		DeliveryEvicted, // what lies in a directory may be taken away to make room
+		DeliveryEvicted, // a file in a directory may be removed to make room
 	},
 	DeliverySeen: {
 		DeliveryAcked, DeliveryAnswered, DeliveryFailed, DeliveryAccepted, DeliveryDead,
@@ -47,30 +47,30 @@ var deliverySteps = steps[DeliveryState]{
 	DeliveryDropped:  {},
 }
 
-// May says whether a delivery in this state may step to next.
+// May reports whether a delivery may change from this state to next.
 func (s DeliveryState) May(next DeliveryState) bool { return deliverySteps.allow(s, next) }
 
-// Known says whether this is a state at all.
+// Known reports whether this is one of the states.
 func (s DeliveryState) Known() bool { return deliverySteps.known(s) }
 
-// rungs is how far a delivery can climb before it settles.
-var rungs = []DeliveryState{DeliveryAccepted, DeliveryDelivered, DeliverySeen}
+// deliveryPath is the states before a delivery settles, in order.
+var deliveryPath = []DeliveryState{DeliveryAccepted, DeliveryDelivered, DeliverySeen}
 
-// Path is the states to step through to reach another. What is seen, acked or answered has been
+// Path returns the states to go through to reach another state. A delivery that is seen, acked or answered has been
 // delivered and seen on the way.
 func (s DeliveryState) Path(to DeliveryState) []DeliveryState {
-	rung := slices.Index(rungs, s)
-	if rung < 0 || to != DeliverySeen && to != DeliveryAcked && to != DeliveryAnswered {
+	at := slices.Index(deliveryPath, s)
+	if at < 0 || to != DeliverySeen && to != DeliveryAcked && to != DeliveryAnswered {
 		return []DeliveryState{to}
 	}
-	path := slices.Clone(rungs[rung+1:])
+	path := slices.Clone(deliveryPath[at+1:])
 	if to != DeliverySeen {
 		path = append(path, to)
 	}
 	return path
 }
 
-// Settled says that nothing is owed any more: acknowledged, answered, or ended in a failure that
+// Settled reports whether the delivery is finished: acknowledged, answered, or ended in a failure that
 // is not a dead letter.
 func (s DeliveryState) Settled() bool {
 	switch s {
@@ -81,7 +81,7 @@ func (s DeliveryState) Settled() bool {
 	}
 }
 
-// TaskState is what has become of a piece of delegated work.
+// TaskState is the state of a task.
 type TaskState string
 
 // The states of a task.
@@ -101,18 +101,18 @@ var taskSteps = steps[TaskState]{
 	TaskCancelled: {TaskQueued},
 }
 
-// May says whether a task in this state may step to next.
+// May reports whether a task may change from this state to next.
 func (s TaskState) May(next TaskState) bool { return taskSteps.allow(s, next) }
 
-// Known says whether this is a state at all.
+// Known reports whether this is one of the states.
 func (s TaskState) Known() bool { return taskSteps.known(s) }
 
-// Ended says that the task will not go on unless somebody retries it.
+// Ended reports whether the task has ended. Only a retry or a new assignee continues it.
 func (s TaskState) Ended() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// ApprovalState is what has become of a held call.
+// ApprovalState is the state of an approval.
 type ApprovalState string
 
 // The states of an approval.
@@ -134,24 +134,24 @@ var approvalSteps = steps[ApprovalState]{
 	ApprovalWithdrawn: {},
 }
 
-// May says whether an approval in this state may step to next.
+// May reports whether an approval may change from this state to next.
 func (s ApprovalState) May(next ApprovalState) bool { return approvalSteps.allow(s, next) }
 
-// Known says whether this is a state at all.
+// Known reports whether this is one of the states.
 func (s ApprovalState) Known() bool { return approvalSteps.known(s) }
 
-// RunState is where one invocation of a runtime stands.
+// RunState is the state of a run.
 type RunState string
 
 // The states of a run.
 const (
 	RunStarting  RunState = "starting"
 	RunRunning   RunState = "running"
-	RunWaiting   RunState = "waiting" // blocked in a wait, its slot given back
+	RunWaiting   RunState = "waiting" // blocked in a wait; another run may use its slot
 	RunSucceeded RunState = "succeeded"
 	RunFailed    RunState = "failed"
 	RunCancelled RunState = "cancelled"
-	RunLost      RunState = "lost" // its process or host is gone
+	RunLost      RunState = "lost" // its process or host was lost
 )
 
 var runSteps = steps[RunState]{
@@ -164,37 +164,37 @@ var runSteps = steps[RunState]{
 	RunLost:      {},
 }
 
-// May says whether a run in this state may step to next.
+// May reports whether a run may change from this state to next.
 func (s RunState) May(next RunState) bool { return runSteps.allow(s, next) }
 
-// Known says whether this is a state at all.
+// Known reports whether this is one of the states.
 func (s RunState) Known() bool { return runSteps.known(s) }
 
-// Live says that the run has not ended.
+// Live reports whether the run has not ended.
 func (s RunState) Live() bool { return len(runSteps[s]) > 0 }
 
-// DepartureState is what became of a departure.
+// DepartureState is the state of a departure.
 type DepartureState string
 
 // The states of a departure.
 const (
 	DepartureDue     DepartureState = "due"
 	DepartureWritten DepartureState = "written" // renamed into place: delivered; in a channel that settles it
-	DepartureSeen    DepartureState = "seen"    // gone, or in processed/
-	DepartureFailed  DepartureState = "failed"  // it can never be written: its sender is told
-	DepartureEvicted DepartureState = "evicted" // its file made room for a newer one: its sender is told
+	DepartureSeen    DepartureState = "seen"    // removed, or moved to processed/
+	DepartureFailed  DepartureState = "failed"  // it can never be written; the hub tells the sender
+	DepartureEvicted DepartureState = "evicted" // its file made room for a newer one; the hub tells the sender
 )
 
 var departureSteps = steps[DepartureState]{
 	DepartureDue:     {DepartureWritten, DepartureSeen, DepartureFailed, DepartureEvicted},
-	DepartureWritten: {DepartureSeen, DepartureEvicted, DepartureFailed}, // failed: whoever it is for does not live there any more
+	DepartureWritten: {DepartureSeen, DepartureEvicted, DepartureFailed}, // failed: the recipient no longer lives in the tree
 	DepartureSeen:    {},
-	DepartureFailed:  {DepartureDue}, // whoever it is for is there again
+	DepartureFailed:  {DepartureDue}, // the recipient lives in the tree again
 	DepartureEvicted: {},
 }
 
-// May says whether a departure in this state may step to next.
+// May reports whether a departure may change from this state to next.
 func (s DepartureState) May(next DepartureState) bool { return departureSteps.allow(s, next) }
 
-// Known says whether this is a state at all.
+// Known reports whether this is one of the states.
 func (s DepartureState) Known() bool { return departureSteps.known(s) }

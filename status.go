@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// HubStatus is how a hub is doing.
+// HubStatus is the status of a hub.
 type HubStatus struct {
 	Version   string    `json:"version" doc:"The program's version."`
 	StartedAt time.Time `json:"started_at" doc:"When the hub was started."`
@@ -15,29 +15,29 @@ type HubStatus struct {
 	Home      string    `json:"home,omitempty" doc:"The hub's directory; for owners."`
 	Totals
 	LastEvent int64 `json:"last_event" doc:"The number of the newest event."`
-	// DiskFree and DiskTotal are there where they can be known.
+	// DiskFree and DiskTotal are 0 if they are unknown.
 	DiskFree  int64   `json:"disk_free,omitempty" doc:"Free bytes on the hub's disk."`
 	DiskTotal int64   `json:"disk_total,omitempty" doc:"Size of the hub's disk in bytes."`
 	Alerts    []Alert `json:"alerts" doc:"What needs a person's attention."`
 
 	AlertGroups []AlertGroup `json:"alert_groups,omitempty" doc:"The same, as one entry for each name."`
 
-	// UnknownClients are agents with a session on the hub's machine whose client was not recognised. The hub cannot tell
-	// commands that such a client starts from the owner's. For owners.
+	// UnknownClients are agents with a session on the hub's machine whose client the hub does not recognise. The hub cannot
+	// tell commands that such a client starts from the owner's. Only owners see them.
 	UnknownClients []string `json:"unknown_clients,omitempty" doc:"Agents with a session on the hub's machine whose client was not recognised. The hub cannot tell commands that such a client starts from the owner's. For owners."`
 
 	// NotReady says why the hub cannot store anything at present; it is empty when the hub is ready.
 	NotReady []NotReady `json:"not_ready,omitempty" doc:"Why the hub cannot store anything at present; missing when it is ready."`
 }
 
-// NotReady is one reason why a hub cannot store anything at present. /readyz, the status and parley doctor show the same.
+// NotReady is one reason why a hub cannot store anything at present. /readyz, the status and parley doctor show it.
 type NotReady struct {
 	Check      string `json:"check" doc:"disk or store."`
 	Message    string `json:"message" doc:"What is wrong."`
 	Suggestion string `json:"suggestion,omitempty" doc:"What to do."`
 }
 
-// Totals are how much a hub holds. In a hub with very many conversations they are those of a moment ago.
+// Totals counts what a hub holds. In a hub with very many conversations the counts are a moment old.
 type Totals struct {
 	Agents         int64 `json:"agents" doc:"How many participants there are, people and the hub itself included."`
 	Conversations  int64 `json:"conversations" doc:"How many conversations there are."`
@@ -50,14 +50,14 @@ type Totals struct {
 type Alert struct {
 	// Name is disk, write, read, depth, latency, errors …
 	Name string `json:"name" doc:"The name of the alert."`
-	// Agent is whom it is about, if it is about one.
+	// Agent is the agent that the alert is about, if it is about one.
 	Agent      string         `json:"agent,omitempty" doc:"The agent's id."`
 	Message    string         `json:"message" doc:"What needs attention, in a sentence."`
 	Suggestion string         `json:"suggestion,omitempty" doc:"What to do next."`
 	Since      time.Time      `json:"since,omitzero" doc:"When it began."`
 	Facts      map[string]any `json:"facts,omitempty" doc:"The figures behind it."`
 	Severity   float64        `json:"severity,omitempty" doc:"How far the value is past its limit. The largest is the worst of the alerts with one name."`
-	Title      string         `json:"-"` // of what people are told outside of the hub
+	Title      string         `json:"-"` // the title of notices outside of the hub
 }
 
 // Backup is a backup that was made.

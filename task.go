@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Limits of the tree of tasks.
+// The limits of a tree of tasks.
 const (
-	MaxTaskDepth   = 8     // of a task under its root
-	MaxTasksOpen   = 1_024 // under one root
+	MaxTaskDepth   = 8     // the depth below the root
+	MaxTasksOpen   = 1_024 // the open tasks under one root
 	MaxTaskTitle   = 80    // characters
 	MaxBlockers    = 64
 	maxResultItems = 256
 )
 
-// Task is a piece of work that somebody has asked for. Tasks form trees: what an agent delegates while it is at
-// a task is under that one.
+// Task is a piece of work that a participant has requested. Tasks form trees: a task that an agent delegates while it works
+// on another task is a subtask of that one.
 type Task struct {
 	ID     string `json:"id" doc:"Its id, such as task-101."`
 	Parent string `json:"parent,omitempty" doc:"The parent task."`
-	// Root is its own id, if it is the root.
+	// Root is the task's own id if it is the root.
 	Root              string        `json:"root" doc:"The root of the task's tree."`
 	Depth             int           `json:"depth" doc:"The depth below the root; 0 for a root."`
 	Title             string        `json:"title" doc:"The title, in one line."`
@@ -45,8 +45,9 @@ type Task struct {
 	StartedAt         *time.Time    `json:"started_at,omitempty" doc:"When work on it began."`
 	EndedAt           *time.Time    `json:"ended_at,omitempty" doc:"When it ended."`
 
-	// CallbackTo is the conversation in which the requester is told of the end: none for a task that an agent
-	// was given for what woke it, whose answer stands there anyway. Callback is the message that has told it.
+	// CallbackTo is the conversation in which the hub tells the requester that the task ended. It is empty for a task that an
+	// agent got for the message that woke it, because the answer to that message is there anyway. Callback is the message that
+	// told the requester.
 	CallbackTo string `json:"callback_to,omitempty" doc:"The conversation in which the hub tells the requester that the task ended."`
 	Callback   string `json:"callback,omitempty" doc:"The message that told the requester that the task ended."`
 }
@@ -66,46 +67,46 @@ const (
 	OutcomePartial TaskOutcome = "partial"
 )
 
-// TaskResult is what came of a task.
+// TaskResult is the result of a task.
 type TaskResult struct {
 	Text         string             `json:"text,omitempty" doc:"The result in words."`
 	Deliverables []string           `json:"deliverables,omitempty" doc:"The things that were made."`
 	Metrics      map[string]float64 `json:"metrics,omitempty" doc:"Measurements of the result."`
 	Issues       []string           `json:"issues,omitempty" doc:"What went wrong."`
 	NextSteps    []string           `json:"next_steps,omitempty" doc:"What should be done next."`
-	// Payload is what else the message said by which the task has ended, in the words of its format: an object. It goes into the
-	// document by which a requester in a directory tree hears of the end.
+	// Payload has further fields of the message that ended the task, as an object in the words of its format. A requester in a
+	// directory tree gets them in the document about the end.
 	Payload json.RawMessage `json:"payload,omitempty" doc:"Further fields of the message that ended the task, in the words of its format."`
 }
 
-// TaskProgress is how far a task has come, by its assignee's word.
+// TaskProgress is the progress that the assignee of a task reports.
 type TaskProgress struct {
 	Fraction   *float64 `json:"fraction,omitempty" doc:"How much of it is done, from 0 to 1."`
 	Current    *int64   `json:"current,omitempty" doc:"How much of the total is done."`
 	Total      *int64   `json:"total,omitempty" doc:"How much there is to do."`
 	Message    string   `json:"message,omitempty" doc:"The progress in a sentence."`
 	Confidence *float64 `json:"confidence,omitempty" doc:"How sure the assignee is, from 0 to 1."`
-	// Blockers, if there are any, mean that it is blocked, and that its requester was told.
+	// Blockers are what blocks the task. If there are any, the hub tells the requester.
 	Blockers []string  `json:"blockers,omitempty" doc:"What blocks the task."`
 	At       time.Time `json:"at" doc:"When the assignee reported it."`
 	Untold   bool      `json:"untold,omitempty" doc:"The requester lives in a directory tree and has too many unread reports. The hub writes this one when there is room."`
 }
 
-// Blocked says that a task cannot go on without help.
+// Blocked reports whether a task cannot continue without help.
 func (t Task) Blocked() bool {
 	return !t.Status.Ended() && t.Progress != nil && len(t.Progress.Blockers) > 0
 }
 
-// TaskView is a task as somebody sees it who may.
+// TaskView is a task as a participant sees it.
 type TaskView struct {
 	Task
 	WaitsOn  WaitsOn       `json:"waits_on,omitzero" doc:"What the open task waits for."`
 	Subtasks []string      `json:"subtasks,omitempty" doc:"The subtasks."`
 	Elapsed  time.Duration `json:"-"` // from its creation to its end, or until now
-	Usage                  // of its runs, and of all under it
+	Usage                  // of its runs and of the runs of its subtasks
 
-	// Of a task that was just made: what its requester must know about the names in the text, and the names that no participant
-	// has. A notice names each of these, with the nearest names.
+	// Notices and UnknownMentions are set for a new task: what the requester must know about the names in the text, and the names
+	// that no participant has. A notice names each of these, with the nearest names.
 	Notices         []string `json:"notices,omitempty" doc:"Of a new task: what the requester must know about the names in the text."`
 	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
 }
@@ -118,10 +119,10 @@ type WaitsOn struct {
 	After    []string `json:"after,omitempty" doc:"Tasks that it depends on and that are not completed."`
 }
 
-// ApprovalName is the short name of the approval that is waited for, or nothing.
+// ApprovalName returns the short name of the approval that the task waits for, or "".
 func (w WaitsOn) ApprovalName() string { return shortName(NounApproval, w.Number, w.Approval) }
 
-// NewTask asks for a piece of work, for somebody else or for oneself.
+// NewTask describes a task to create, for another participant or for the caller.
 type NewTask struct {
 	Title            string     `json:"title,omitempty" doc:"The title, in one line. Default: the first line of the text."`
 	Text             string     `json:"text" doc:"The work to do."`
@@ -135,13 +136,13 @@ type NewTask struct {
 	IdempotencyKey   string     `json:"idempotency_key,omitempty" doc:"The same key from the same requester within 24 hours creates nothing and returns the first task."`
 }
 
-// TaskChange is what is said of a task: progress, or with a status its end (completed, failed).
+// TaskChange is a report on a task: progress, or with a status the end of the task (completed, failed).
 type TaskChange struct {
 	Progress *TaskProgress `json:"progress,omitempty"`
-	Status   TaskState     `json:"status,omitempty"`  // completed or failed; none: only progress, or only the result
-	Outcome  TaskOutcome   `json:"outcome,omitempty"` // of what is completed; default: success
+	Status   TaskState     `json:"status,omitempty"`  // completed or failed; empty: only progress, or only the result
+	Outcome  TaskOutcome   `json:"outcome,omitempty"` // of a completed task; default: success
 	Result   *TaskResult   `json:"result,omitempty"`
-	Reason   string        `json:"reason,omitempty"` // why it has failed
+	Reason   string        `json:"reason,omitempty"` // why the task failed
 }
 
 // TaskFilter selects tasks for a list, the newest first.
@@ -155,5 +156,5 @@ type TaskFilter struct {
 	Limit     int
 }
 
-// EventTask is the kind of the event that a task's step to a state is: task.completed and so on.
+// EventTask returns the kind of the event for a task that reaches a state, such as task.completed.
 func EventTask(s TaskState) EventKind { return EventKind("task." + string(s)) }

@@ -7,10 +7,10 @@ import (
 
 const (
 	maxTaskText = 4 << 10 // bytes of a reason, a message of progress, a blocker, a deliverable
-	maxNeeded   = 64      // tasks that one may depend on
+	maxNeeded   = 64      // tasks that a task may depend on
 )
 
-// Check says what is wrong with a request for work, or nil. It looks at nothing but the request itself.
+// Check returns what is wrong with a new task, or nil. It needs nothing but the task.
 func (n NewTask) Check(limits Limits) error {
 	if err := checkText("text", n.Text, limits.Body); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (n NewTask) Check(limits Limits) error {
 	return CheckNeeded(n.DependsOn)
 }
 
-// CheckNeeded says why these cannot be what a task depends on, or nil.
+// CheckNeeded returns why a task cannot depend on these tasks or messages, or nil.
 func CheckNeeded(refs []string) error {
 	if len(refs) > maxNeeded {
 		return tooLarge("depends_on", len(refs), maxNeeded, "entries")
@@ -44,7 +44,7 @@ func CheckNeeded(refs []string) error {
 	return nil
 }
 
-// Check says what is wrong with what is said of a task, or nil.
+// Check returns what is wrong with a report on a task, or nil.
 func (c TaskChange) Check(limits Limits) error {
 	switch c.Status {
 	case "", TaskCompleted, TaskFailed:
@@ -74,7 +74,7 @@ func (c TaskChange) Check(limits Limits) error {
 	return nil
 }
 
-// Check says what is wrong with how far a task has come, or nil.
+// Check returns what is wrong with a progress report, or nil.
 func (p TaskProgress) Check() error {
 	for name, part := range map[string]*float64{"fraction": p.Fraction, "confidence": p.Confidence} {
 		if part != nil && !(*part >= 0 && *part <= 1) {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// TitleOf is the title of a task that a text asks for: its first line, cut to what a title may have. Of a request
-// by which one agent turns to another it is the first line of what was said.
+// TitleOf returns the title of a task for a text: the first line, cut to the length of a title. For the message of a
+// contact, it is the first line after the header.
 func TitleOf(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "[Agent Request from ") {
@@ -24,7 +24,7 @@ func afterParagraph(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// cutTo is a text of at most so many characters, marked where it was cut.
+// cutTo returns a text of at most so many characters, with a mark if it was cut.
 func cutTo(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -32,10 +32,11 @@ func cutTo(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// CallbackText is what the requester of an ended task is told. The assignee is named as people call it.
+// CallbackText returns the text that tells the requester that the task ended. assignee is the assignee's display name.
 func (t Task) CallbackText(assignee string) string { return t.CallbackWording(assignee).Text }
 
-// CallbackWording is that text with the parts that others wrote: the result is the assignee's, the reason may be anybody's.
+// CallbackWording returns that text with the parts that participants wrote: the assignee wrote the result; any participant
+// may have written the reason.
 func (t Task) CallbackWording(assignee string) Wording {
 	if t.Status == TaskCompleted {
 		head := Own("[Delegation Result from ").Name(t.Assignee, assignee).Own(" | " + t.ID)
@@ -52,7 +53,7 @@ func (t Task) CallbackWording(assignee string) Wording {
 		Name(t.Assignee, assignee).Own(FailedToComplete).Join(reason)
 }
 
-// Words is a result as a text.
+// Words returns the result as a text.
 func (r *TaskResult) Words() string {
 	if r == nil {
 		return ""

@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Scope is a part of what a credential may be used for.
+// Scope is a set of operations that a credential may be used for.
 type Scope string
 
 // The scopes. An operation needs exactly one of them; none implies another.
 const (
-	ScopeRead   Scope = "read"   // look at what its holder may read
+	ScopeRead   Scope = "read"   // read what the holder may read
 	ScopeSend   Scope = "send"   // post, take, acknowledge, take part
 	ScopeDecide Scope = "decide" // answer approvals
-	ScopeAdmin  Scope = "admin"  // administer what its holder may administer
+	ScopeAdmin  Scope = "admin"  // administer what the holder may administer
 )
 
 // Scopes are what one credential may be used for.
 type Scopes []Scope
 
-// AllScopes is everything.
+// AllScopes returns all scopes.
 func AllScopes() Scopes { return Scopes{ScopeRead, ScopeSend, ScopeDecide, ScopeAdmin} }
 
-// Has says whether a scope is among them.
+// Has reports whether a scope is among the scopes.
 func (s Scopes) Has(one Scope) bool { return slices.Contains(s, one) }
 
-// Beyond returns those that are not among others.
+// Beyond returns the scopes that are not among others.
 func (s Scopes) Beyond(others Scopes) Scopes {
 	return slices.DeleteFunc(slices.Clone(s), others.Has)
 }
 
-// Join is their words with something between them.
+// Join returns the scopes as words with a separator.
 func (s Scopes) Join(sep string) string {
 	words := make([]string, len(s))
 	for i, one := range s {
@@ -43,8 +43,7 @@ func (s Scopes) Join(sep string) string {
 	return strings.Join(words, sep)
 }
 
-// Check refuses words that are no scopes, and no scopes at all, and returns the others in their usual
-// order, each once.
+// Check returns the scopes in their usual order, each once. It refuses unknown words and an empty list.
 func (s Scopes) Check() (Scopes, error) {
 	if unknown := s.Beyond(AllScopes()); len(unknown) > 0 {
 		return nil, Errorf(BadInput, "unknown scope %q", clip(string(unknown[0]))).Suggest("use read, send, decide and admin")
@@ -55,7 +54,7 @@ func (s Scopes) Check() (Scopes, error) {
 	return slices.DeleteFunc(AllScopes(), func(one Scope) bool { return !s.Has(one) }), nil
 }
 
-// TokenKind is what a credential is for.
+// TokenKind is the kind of a credential.
 type TokenKind string
 
 // The kinds of credential.
@@ -69,7 +68,7 @@ const (
 	TokenApproval TokenKind = "approval" // decides one approval, whose id is its label
 )
 
-// Token is a credential as the hub knows it: never its secret.
+// Token is a credential without its secret, which the hub does not keep.
 type Token struct {
 	ID        string     `json:"id" doc:"The id."`
 	Agent     string     `json:"agent" doc:"The agent that holds the token."`
@@ -84,15 +83,15 @@ type Token struct {
 	SessionUntil *time.Time `json:"-"` // of a link: when the session it opens must have ended
 }
 
-// OfRun says whether a token is the credential of a run: it has the run's id, and ends with the run.
+// OfRun reports whether a token is the credential of a run: it has the run's id, and ends with the run.
 func (k TokenKind) OfRun() bool { return k == TokenRun || k == TokenBearer || k == TokenReply }
 
-// Good says whether a token can be used at a moment.
+// Good reports whether a token is valid at a moment.
 func (t Token) Good(now time.Time) bool {
 	return t.RevokedAt == nil && (t.ExpiresAt == nil || t.ExpiresAt.After(now))
 }
 
-// CheckLabel says why a text cannot be the label of a token, or nil.
+// CheckLabel returns why a text cannot be the label of a token, or nil.
 func CheckLabel(label string) error { return checkText("label", label, 256) }
 
 // NewToken describes a token to make.
@@ -117,8 +116,8 @@ type MadeToken struct {
 	Page   string `json:"-"` // of a session: the secret of its page; see SessionSecret
 }
 
-// TokenHash is what the hub stores of a secret, and finds it by. A secret has 256 random bits: nobody
-// guesses it, so its hash needs no salt and no work.
+// TokenHash is the hash of a secret. The hub stores it and finds the token by it. A secret has 256 random bits, so
+// nobody can guess it, and its hash needs neither salt nor a slow function.
 type TokenHash [sha256.Size]byte
 
 const secretPrefix = "parley_"
@@ -130,20 +129,20 @@ func NewSecret() string {
 	return secretPrefix + base64.RawURLEncoding.EncodeToString(bits[:])
 }
 
-// HashSecret is the hash of a secret. ok is false for what cannot be one.
+// HashSecret returns the hash of a secret. ok is false for a text that cannot be a secret.
 func HashSecret(secret string) (hash TokenHash, ok bool) {
 	bits, found := strings.CutPrefix(secret, secretPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(bits)
-	// Decoding passes over line ends and spare bits; a secret has one spelling.
+	// Decoding ignores line ends and spare bits, but a secret has only one spelling.
 	if !found || err != nil || len(raw) != 32 || base64.RawURLEncoding.EncodeToString(raw) != bits {
 		return hash, false
 	}
 	return sha256.Sum256([]byte(secret)), true
 }
 
-// SessionSecret is the secret of a session, which a browser keeps in a cookie and sends to every port of a
-// machine. It is made from the secret of the hub's own page, which the page alone keeps: whoever has the
-// cookie cannot work that out, and the hub needs to remember neither.
+// SessionSecret returns the secret of a session, which a browser keeps in a cookie and sends to every port of a
+// machine. It is derived from the page's secret, which only the hub's own page keeps. Nobody can derive the page's secret
+// from the cookie, and the hub needs to remember neither.
 func SessionSecret(page string) string {
 	sum := sha256.Sum256([]byte("parley-session:" + page))
 	return secretPrefix + base64.RawURLEncoding.EncodeToString(sum[:])

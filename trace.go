@@ -10,7 +10,7 @@ import (
 
 const maxTraceBytes = 128
 
-// CheckTrace says why a string cannot be a trace id, or nil.
+// CheckTrace returns why a string cannot be a trace id, or nil.
 func CheckTrace(id string) error {
 	if err := checkText("trace_id", id, maxTraceBytes); err != nil {
 		return err
@@ -22,8 +22,8 @@ func CheckTrace(id string) error {
 	return nil
 }
 
-// TraceBytes is the OpenTelemetry id of a trace: the id itself where it is a UUID or 32
-// hexadecimal digits, else the first 16 bytes of its SHA-256. Zeros are no id.
+// TraceBytes returns the OpenTelemetry id of a trace: the id itself if it is a UUID or 32
+// hexadecimal digits, else the first 16 bytes of its SHA-256. An id of zeros is not valid.
 func TraceBytes(id string) [16]byte {
 	raw, ok := parseUUID(id)
 	if digits, err := hex.DecodeString(id); !ok && err == nil && len(digits) == len(raw) {
@@ -41,40 +41,40 @@ func TraceBytes(id string) [16]byte {
 	}
 }
 
-// TraceKey is what all ways to write the id of one trace have in common: its OpenTelemetry id in hexadecimal.
+// TraceKey returns the OpenTelemetry id of a trace in hexadecimal. It is the same for all spellings of one id.
 func TraceKey(id string) string {
 	raw := TraceBytes(id)
 	return hex.EncodeToString(raw[:])
 }
 
-// MessageSpan is the OpenTelemetry id of the span that a message is.
+// MessageSpan returns the OpenTelemetry id of the span of a message.
 func MessageSpan(id string) [8]byte { return spanBytes("message", id) }
 
-// RungSpan is that of the step of a message for one recipient to a state. The try tells one time from another: it is the run that
-// was woken, or a count.
-func RungSpan(message, recipient string, state DeliveryState, try string) [8]byte {
-	return spanBytes("rung", message, recipient, string(state), try)
+// RungSpan returns the OpenTelemetry id of the span in which a delivery reaches a state. attempt distinguishes several such
+// spans of one delivery: it is the run that was woken, or a count.
+func RungSpan(message, recipient string, state DeliveryState, attempt string) [8]byte {
+	return spanBytes("rung", message, recipient, string(state), attempt)
 }
 
-// RunSpan is that of a run.
+// RunSpan returns the OpenTelemetry id of the span of a run.
 func RunSpan(id string) [8]byte { return spanBytes("run", id) }
 
-// spanBytes makes the id of a span from what names it: whoever tells of it again, tells of the same.
+// spanBytes derives the id of a span from its names, so that every exporter gives a span the same id.
 func spanBytes(names ...string) (id [8]byte) {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
 	copy(id[:], sum[:])
-	id[7] |= 1 // zeros are no id
+	id[7] |= 1 // an id of zeros is not valid
 	return id
 }
 
-// TraceParent is how HTTP and the environment of programs say in which trace and span something happens.
+// TraceParent returns the W3C traceparent of a span, for HTTP headers and the environment of programs.
 func TraceParent(trace string, span [8]byte) string {
 	return "00-" + TraceKey(trace) + "-" + hex.EncodeToString(span[:]) + "-01"
 }
 
 var traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
 
-// ParseTraceParent is the id of the trace that a traceparent names. What is none is passed over, as the standard wants it.
+// ParseTraceParent returns the trace id of a W3C traceparent. ok is false for an invalid one, which the standard says to ignore.
 func ParseTraceParent(text string) (trace string, ok bool) {
 	part := traceParent.FindStringSubmatch(text)
 	if part == nil || part[1] == "ff" || part[1] == "00" && part[4] != "" ||
@@ -84,7 +84,7 @@ func ParseTraceParent(text string) (trace string, ok bool) {
 	return part[2], true
 }
 
-// IsUUID says whether a string is a UUID in its usual form, in any case.
+// IsUUID reports whether a string is a UUID with dashes, in upper or lower case.
 func IsUUID(s string) bool {
 	_, ok := parseUUID(s)
 	return ok

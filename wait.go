@@ -2,40 +2,41 @@ package parley
 
 import "time"
 
-// Wait is somebody blocked until a message is answered: by an ask, or by waiting for a message of any sort.
-// It is an edge of the wait graph, from who waits to who is to answer. That of an ask stays when it is over.
+// Wait is a participant that is blocked until a message is answered, by an ask or by a wait for any message.
+// It is an edge of the wait graph, from the waiter to the participant that must answer. The hub keeps the wait of an ask after
+// its end.
 type Wait struct {
 	ID       string     `json:"id"`
 	Message  string     `json:"message"` // the request
 	Waiter   string     `json:"waiter"`
-	Run      string     `json:"run,omitempty"` // which is blocked; none: the waiter's session
+	Run      string     `json:"run,omitempty"` // the blocked run; empty: the waiter's session
 	Target   string     `json:"target"`
 	Ask      bool       `json:"ask"`
 	Depth    int        `json:"depth"` // of an ask: how many asks it is nested in
 	State    WaitState  `json:"state"`
 	Since    time.Time  `json:"since"`
 	Until    time.Time  `json:"until"`              // when an ask becomes late
-	Approval string     `json:"approval,omitempty"` // of which the answer is the result
+	Approval string     `json:"approval,omitempty"` // the approval whose call made the ask
 	Answer   string     `json:"answer,omitempty"`
 	Failure  *Error     `json:"failure,omitempty"`
-	Callback string     `json:"callback,omitempty"` // the message by which the waiter got what was late
-	Work     string     `json:"work,omitempty"`     // of an ask: the task that answering it has become, which ends it
+	Callback string     `json:"callback,omitempty"` // the message that brought a late answer to the waiter
+	Work     string     `json:"work,omitempty"`     // of an ask: the task that the answer has become; its end ends the ask
 	EndedAt  *time.Time `json:"ended_at,omitempty"`
 
-	// Where a late answer goes: the conversation and the task that were asked from.
+	// Conversation and Task are where the question came from, and where a late answer goes.
 	Conversation string `json:"conversation"`
 	Task         string `json:"task,omitempty"`
 
-	Node string `json:"-"` // the process of the hub that the waiter is connected to; none: nobody is
+	Node string `json:"-"` // the hub process that the waiter is connected to; empty: it is not connected
 }
 
-// WaitState is where a wait stands.
+// WaitState is the state of a wait.
 type WaitState string
 
-// The states of a wait. Answered and failed are its end.
+// The states of a wait. Answered and failed are final.
 const (
 	WaitWaiting   WaitState = "waiting"
-	WaitLate      WaitState = "late" // the waiter went on; what comes is brought to it
+	WaitLate      WaitState = "late" // the waiter went on; the hub delivers the answer
 	WaitAnswered  WaitState = "answered"
 	WaitFailed    WaitState = "failed"
 	WaitAbandoned WaitState = "abandoned" // the waiter has ended, and gets no answer
@@ -49,13 +50,13 @@ var waitSteps = steps[WaitState]{
 	WaitFailed:    {},
 }
 
-// May says whether a wait in this state may step to next.
+// May reports whether a wait may change from this state to next.
 func (s WaitState) May(next WaitState) bool { return waitSteps.allow(s, next) }
 
 // Known says whether this is a state at all.
 func (s WaitState) Known() bool { return waitSteps.known(s) }
 
-// Ended says that what was waited for has come, or never will.
+// Ended reports whether the wait is answered or failed.
 func (s WaitState) Ended() bool { return s.Known() && len(waitSteps[s]) == 0 }
 
 // AskFilter selects asks. The zero value selects all the caller may see.
@@ -91,5 +92,5 @@ type AskView struct {
 // MaxQuestion is how many characters of a question a list of asks shows.
 const MaxQuestion = 80
 
-// QuestionOf is the first line of what a message asks.
+// QuestionOf returns the first line of a question, cut to MaxQuestion characters.
 func QuestionOf(text string) string { return cutTo(TitleOf(text), MaxQuestion) }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Quote is a part of a text that somebody other than its sender wrote.
+// Quote is a part of a text that a participant other than the sender wrote.
 type Quote struct {
 	By    string `json:"by,omitempty" doc:"The participant who wrote the part; missing if it is not known, or if there are several."`
 	Start int    `json:"start" doc:"Where it begins: a byte offset into the text, in UTF-8."`
@@ -23,7 +23,7 @@ type Wording struct {
 	Quotes []Quote // in order, without overlaps
 }
 
-// Own is a text that the hub itself wrote.
+// Own returns a wording of the hub's own words.
 func Own(text string) Wording { return Wording{Text: text} }
 
 // Own adds words of the hub.
@@ -32,7 +32,7 @@ func (w Wording) Own(text string) Wording {
 	return w
 }
 
-// Quote adds words of a participant. Without an id they may be anybody's.
+// Quote adds words of a participant. Without an id, the author is unknown.
 func (w Wording) Quote(by, text string) Wording {
 	if text == "" {
 		return w
@@ -43,8 +43,8 @@ func (w Wording) Quote(by, text string) Wording {
 	return w
 }
 
-// Name adds the display name of a participant. A name of letters and digits is no more than a name; any other one could
-// be read as something else, so it is marked as the participant's words.
+// Name adds the display name of a participant. A name of letters and digits cannot be mistaken for other text. Any other name
+// could, so Name marks it as the participant's words.
 func (w Wording) Name(by, name string) Wording {
 	if plainName(name) {
 		return w.Own(name)
@@ -76,7 +76,7 @@ type Part struct {
 	By     string
 }
 
-// Parts are the pieces of a wording, in order. Together they are its text.
+// Parts returns the pieces of a wording, in order. Together they make up its text.
 func (w Wording) Parts() (parts []Part) {
 	at := 0
 	for _, q := range w.Quotes {
@@ -92,7 +92,7 @@ func (w Wording) Parts() (parts []Part) {
 	return parts
 }
 
-// OwnWords is the text without what others wrote.
+// OwnWords returns the text without the quoted parts.
 func (w Wording) OwnWords() string {
 	var own strings.Builder
 	for _, p := range w.Parts() {
@@ -103,7 +103,7 @@ func (w Wording) OwnWords() string {
 	return own.String()
 }
 
-// Cut is the first so many bytes of a wording, or fewer so as not to split a character.
+// Cut returns the first bytes of a wording, at most so many, without splitting a character.
 func (w Wording) Cut(most int) Wording {
 	if len(w.Text) <= most {
 		return w
@@ -132,14 +132,14 @@ func (w Wording) Map(change func(string) string) (mapped Wording) {
 	return mapped
 }
 
-// What stands in the hub's sentences between the name of a participant and what that participant wrote. A name has no
-// spaces, so the first of them in a sentence is the hub's own, whatever follows.
+// The hub's words between the name of a participant and the words of that participant. A name has no spaces, so the first
+// occurrence in a sentence is the hub's.
 const (
 	FailedToRespond  = " failed to respond: "
 	FailedToComplete = " failed to complete the task: "
 )
 
-// framed finds the hub's own beginning of a sentence that ends in words of others, and the name in it.
+// framed matches the hub's beginning of a sentence that ends in words of others, and the name in it.
 var framed = regexp.MustCompile(`^(?:Response from (\S+): |Error: (\S+)(?:` + FailedToRespond + `|` + FailedToComplete + `| did not do this: ))`)
 
 // Frame divides such a sentence into the hub's own beginning and the words of others.
@@ -152,7 +152,7 @@ func Frame(by, text string) (frame Wording, words string, ok bool) {
 	return Own(text[:from]).Name(by, text[from:to]).Own(text[to:at[1]]), text[at[1]:], true
 }
 
-// fixed finds whole sentences of the hub's in which only names and ids vary.
+// fixed matches whole sentences of the hub in which only names and ids vary.
 var fixed = regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
 	`Delegated to NAME \(subtask NAME\)\. You'll receive the result automatically when NAME finishes\.`,
 	`Delegated as NAME\.`,
@@ -188,7 +188,7 @@ type hubMetadata struct {
 	Quotes []Quote `json:"quotes"`
 }
 
-// Say makes a wording the text of a message of the hub's, and notes in its metadata who wrote which part.
+// Say makes a wording the text of a message of the hub, and notes the author of each part in the metadata.
 func (m Message) Say(w Wording) (Message, error) {
 	all := map[string]json.RawMessage{}
 	if len(m.Metadata) > 0 {
@@ -225,7 +225,7 @@ func (m Message) Wording() Wording {
 	return Wording{Text: text, Quotes: kept.Parley.Quotes}
 }
 
-// fit says whether quotes are parts of a text, in order and of whole characters.
+// fit reports whether quotes are parts of a text, in order and of whole characters.
 func fit(quotes []Quote, text string) bool {
 	at := 0
 	for _, q := range quotes {
@@ -239,15 +239,15 @@ func fit(quotes []Quote, text string) bool {
 
 func splits(text string, at int) bool { return at < len(text) && !utf8.RuneStart(text[at]) }
 
-// CheckMetadata refuses metadata with the key that only the hub sets: with it a participant could pass off words as
-// somebody else's.
+// CheckMetadata refuses metadata with the key that only the hub sets. With it, a participant could pass off words as
+// another participant's.
 func CheckMetadata(metadata json.RawMessage) error {
 	if len(metadata) == 0 {
 		return nil
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(metadata, &all); err != nil {
-		return nil // it is no object, which is said elsewhere
+		return nil // it is not an object, which another check refuses
 	}
 	for key := range all {
 		if strings.EqualFold(key, hubKey) {
