@@ -64,40 +64,40 @@ type Dispatcher struct {
 	options Options
 	loop    *service.Service
 
-	queue  queue
-	rung   map[string]bool // agents whose asks were not looked at since something has happened to them
-	asking asking          // how many requests for runs are on their way
-	asked  chan answer
-	live   map[*live]bool // runs that have not been reported as ended
-	plain  int            // of them, those that answer no ask: there is a bound on these
-	ended  chan *live     // those that have
+	queue    queue
+	changed  map[string]bool // agents whose asks were not looked at since something has happened to them
+	requests requestCount    // how many requests for runs are on their way
+	replies  chan runReply
+	live     map[*activeRun]bool // runs that have not been reported as ended
+	plain    int                 // of them, those that answer no ask: there is a bound on these
+	ended    chan *activeRun     // those that have
 
 	runs   context.Context // of all runs
 	cancel context.CancelCauseFunc
 }
 
-// asking counts requests for runs.
-type asking struct{ any, asks int }
+// requestCount counts requests for runs.
+type requestCount struct{ any, asks int }
 
-func (a asking) sum() int { return a.any + a.asks }
+func (a requestCount) total() int { return a.any + a.asks }
 
-// answer is what the hub has answered when it was asked for a run.
-type answer struct {
+// runReply is what the hub has answered when it was asked for a run.
+type runReply struct {
 	agent    string
 	asksOnly bool
 	run      *hub.Assignment
 	err      error
 }
 
-// mostAsked is how often the hub is asked at once.
-const mostAsked = 16
+// maxRequests is how often the hub is asked at once.
+const maxRequests = 16
 
 // New makes a dispatcher for a hub.
 func New(h Hub, o Options) *Dispatcher {
 	o = o.withDefaults()
 	d := &Dispatcher{
-		hub: h, options: o, queue: newQueue(), asked: make(chan answer, mostAsked),
-		rung: map[string]bool{}, live: map[*live]bool{}, ended: make(chan *live, o.Total),
+		hub: h, options: o, queue: newQueue(), replies: make(chan runReply, maxRequests),
+		changed: map[string]bool{}, live: map[*activeRun]bool{}, ended: make(chan *activeRun, o.Total),
 	}
 	d.loop = service.New(d.run)
 	return d
@@ -128,27 +128,27 @@ func (d *Dispatcher) serve(ctx context.Context) {
 	defer poll.Stop()
 	d.poll(ctx)
 	for ctx.Err() == nil {
-		d.ask(ctx)
+		d.requestRuns(ctx)
 		select {
 		case <-ctx.Done():
-		case a := <-d.asked:
-			d.answered(a)
+		case a := <-d.replies:
+			d.handleReply(a)
 		case <-bell:
-			d.heed(rung())
+			d.noteChanged(rung())
 		case l := <-d.ended:
-			d.end(l) // if something has waited for its end, the hub has rung
+			d.removeRun(l) // if something has waited for its end, the hub has rung
 		case <-poll.C:
 			d.poll(ctx)
 		}
 	}
 }
 
-// heed looks at agents that something has happened to: there may be a run to start, or one to end.
-func (d *Dispatcher) heed(agents []string) {
+// noteChanged looks at agents that something has happened to: there may be a run to start, or one to end.
+func (d *Dispatcher) noteChanged(agents []string) {
 	d.add(agents)
 	for l := range d.live {
 		if slices.Contains(agents, l.Agent.ID) {
-			l.poke()
+			l.checkSoon()
 		}
 	}
 }
@@ -165,51 +165,51 @@ func (d *Dispatcher) poll(ctx context.Context) {
 func (d *Dispatcher) add(agents []string) {
 	d.queue.add(agents...)
 	for _, agent := range agents {
-		d.rung[agent] = true
+		d.changed[agent] = true
 	}
 }
 
-// ask asks for as many runs as there is room for, one of each agent in turn. Where there is none, it asks for what
+// requestRuns asks for as many runs as there is room for, one of each agent in turn. Where there is none, it asks for what
 // answers asks: those who have asked may be what takes up the room.
-func (d *Dispatcher) ask(ctx context.Context) {
-	for d.asking.sum() < mostAsked && d.room() {
+func (d *Dispatcher) requestRuns(ctx context.Context) {
+	for d.requests.total() < maxRequests && d.hasRoom() {
 		agent, ok := d.queue.next()
 		if !ok {
 			return
 		}
-		delete(d.rung, agent)
-		d.asking.any++
+		delete(d.changed, agent)
+		d.requests.any++
 		d.request(ctx, agent, false)
 	}
-	for agent := range d.rung {
-		if d.asking.sum() >= mostAsked {
+	for agent := range d.changed {
+		if d.requests.total() >= maxRequests {
 			return
 		}
-		delete(d.rung, agent)
-		d.asking.asks++
+		delete(d.changed, agent)
+		d.requests.asks++
 		d.request(ctx, agent, true)
 	}
 }
 
-func (d *Dispatcher) room() bool { return d.asking.any+d.plain < d.options.Total }
+func (d *Dispatcher) hasRoom() bool { return d.requests.any+d.plain < d.options.Total }
 
 func (d *Dispatcher) request(ctx context.Context, agent string, asksOnly bool) {
 	go func() {
 		run, err := d.hub.NextRun(ctx, agent, hub.RunOptions{Node: d.options.Node, Plan: d.options.plan, AsksOnly: asksOnly})
-		d.asked <- answer{agent, asksOnly, run, err}
+		d.replies <- runReply{agent, asksOnly, run, err}
 	}()
 }
 
-func (d *Dispatcher) answered(a answer) {
+func (d *Dispatcher) handleReply(a runReply) {
 	more := a.run != nil // after one there may be another
 	if a.asksOnly {
-		d.asking.asks--
+		d.requests.asks--
 	} else {
-		d.asking.any--
+		d.requests.any--
 		d.queue.answered(a.agent, more)
 	}
 	if more {
-		d.rung[a.agent] = true
+		d.changed[a.agent] = true
 	}
 	switch {
 	case a.run != nil:
@@ -220,18 +220,18 @@ func (d *Dispatcher) answered(a answer) {
 }
 
 func (d *Dispatcher) start(a *hub.Assignment) {
-	l := newLive(d, a)
+	l := newActiveRun(d, a)
 	d.live[l] = true
 	if !a.Run.Ask {
 		d.plain++
 	}
 	go func() {
 		defer func() { d.ended <- l }()
-		l.see()
+		l.run()
 	}()
 }
 
-func (d *Dispatcher) end(l *live) {
+func (d *Dispatcher) removeRun(l *activeRun) {
 	delete(d.live, l)
 	if !l.Run.Ask {
 		d.plain--
@@ -242,12 +242,12 @@ func (d *Dispatcher) end(l *live) {
 func (d *Dispatcher) drain() {
 	grace := time.NewTimer(d.options.Grace)
 	defer grace.Stop()
-	for d.asking.sum()+len(d.live) > 0 {
+	for d.requests.total()+len(d.live) > 0 {
 		select {
-		case a := <-d.asked:
-			d.answered(a)
+		case a := <-d.replies:
+			d.handleReply(a)
 		case l := <-d.ended:
-			d.end(l)
+			d.removeRun(l)
 		case <-grace.C:
 			d.cancel(errStopping)
 		}

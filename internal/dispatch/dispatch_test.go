@@ -109,10 +109,10 @@ func TestAsksNeedNoRoom(t *testing.T) {
 		begin(t, h, o)
 		h.post("arya", "work", "more work")
 		synctest.Wait()
-		h.post("bran", slices.Repeat([]string{anAsk}, 2*mostAsked)...)
+		h.post("bran", slices.Repeat([]string{anAsk}, 2*maxRequests)...)
 		h.post("cersei", "work")
 		synctest.Wait()
-		want := append([]string{"arya"}, slices.Repeat([]string{"bran"}, 2*mostAsked)...)
+		want := append([]string{"arya"}, slices.Repeat([]string{"bran"}, 2*maxRequests)...)
 		if began := g.whoBegan(); !slices.Equal(began, want) {
 			t.Errorf("%q began", began)
 		}

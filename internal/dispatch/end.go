@@ -13,7 +13,7 @@ import (
 var (
 	errStopping = errors.New("the hub is stopping")
 	errDeadline = errors.New("the deadline of the run has passed")
-	errOver     = errors.New("the run is not this process's any more")
+	errEnded    = errors.New("the run is not this process's any more")
 	errLost     = errors.New("the hub could not extend the lease of the run")
 )
 
@@ -22,24 +22,24 @@ type cancelled string
 
 func (c cancelled) Error() string { return string(c) }
 
-// noStart is a failure to start at all, which may be mended.
-func noStart(err error) *parley.RunError { return runError(parley.FailureNoStart, err) }
+// startError is a failure to start at all, which may be mended.
+func startError(err error) *parley.RunError { return runError(parley.FailureNoStart, err) }
 
 func runError(f parley.Failure, err error) *parley.RunError {
 	e := parley.AsError(err)
 	return &parley.RunError{Trouble: parley.Trouble{Failure: f, Reason: e.Message, After: e.RetryAfter}, Hint: e.Suggestion}
 }
 
-// why says why a run has failed, if it has: what it was ended for, or what its runtime says.
-func (l *live) why(ctx context.Context, err error) *parley.RunError {
+// failureOf says why a run has failed, if it has: what it was ended for, or what its runtime says.
+func (l *activeRun) failureOf(ctx context.Context, err error) *parley.RunError {
 	if err == nil {
 		return nil
 	}
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errStopping), errors.Is(cause, errOver), errors.Is(cause, errLost):
+	case errors.Is(cause, errStopping), errors.Is(cause, errEnded), errors.Is(cause, errLost):
 		return runError(parley.FailureStopped, cause)
 	case errors.Is(cause, errDeadline):
-		return l.late(err)
+		return l.deadlineError(err)
 	case cause != nil:
 		return runError(parley.FailureFinal, cause)
 	}
@@ -49,9 +49,9 @@ func (l *live) why(ctx context.Context, err error) *parley.RunError {
 	return runError(parley.FailureFinal, err)
 }
 
-// late is why a run has failed that its deadline has ended. What its runtime found to be in the way stands
+// deadlineError is why a run has failed that its deadline has ended. What its runtime found to be in the way stands
 // beside that, and says whether another try may help.
-func (l *live) late(err error) *parley.RunError {
+func (l *activeRun) deadlineError(err error) *parley.RunError {
 	why := &parley.RunError{
 		Trouble: parley.Trouble{
 			Failure: parley.FailureFinal,
@@ -73,7 +73,7 @@ func (l *live) late(err error) *parley.RunError {
 
 // settle tells the hub how the run has ended. Which of its reasons counts, where there are several, is for the
 // hub to say.
-func (l *live) settle(result parley.Result, why *parley.RunError) {
+func (l *activeRun) settle(result parley.Result, why *parley.RunError) {
 	if why != nil && why.Failure != parley.FailureStopped {
 		l.options.Log.Warn("a run has failed", "agent", l.Agent.ID, "run", l.Run.ID, "failure", why.Failure, "reason", l.hide(why.Reason))
 	}
@@ -81,7 +81,7 @@ func (l *live) settle(result parley.Result, why *parley.RunError) {
 	if why != nil {
 		why.Reason, why.Hint = l.hide(why.Reason), l.hide(why.Hint)
 	}
-	err := l.insist(func(ctx context.Context) (err error) {
+	err := l.reportUntilStored(func(ctx context.Context) (err error) {
 		if why == nil {
 			_, err = l.hub.FinishRun(ctx, l.Run.ID, result, nil)
 		} else {
@@ -89,7 +89,7 @@ func (l *live) settle(result parley.Result, why *parley.RunError) {
 		}
 		return err
 	})
-	if err != nil && !isOver(err) {
+	if err != nil && !hasEnded(err) {
 		l.options.Log.Error("the end of a run could not be stored; what it had will be tried again", "run", l.Run.ID, "error", err)
 	}
 }
@@ -99,12 +99,12 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// insist tells the hub something until it is told, or is not the run's to tell any more. While the store takes
+// reportUntilStored tells the hub something until it is told, or is not the run's to tell any more. While the store takes
 // nothing it takes nothing from the run either, so there is no hurry, unless the hub is stopping.
-func (l *live) insist(tell func(context.Context) error) error {
+func (l *activeRun) reportUntilStored(tell func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := tell(context.WithoutCancel(l.dispatcher.runs))
-		if err == nil || !passes(err) {
+		if err == nil || !mayRetry(err) {
 			return err
 		}
 		l.options.Log.Warn("the end of a run could not be stored yet", "run", l.Run.ID, "error", err)
@@ -116,8 +116,8 @@ func (l *live) insist(tell func(context.Context) error) error {
 	}
 }
 
-// passes says that the store may take the same later.
-func passes(err error) bool {
+// mayRetry says that the store may take the same later.
+func mayRetry(err error) bool {
 	e := parley.AsError(err)
 	return e.Code == parley.Unavailable || e.Code == parley.TimedOut || e.Code == parley.Internal
 }

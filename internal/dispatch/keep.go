@@ -16,7 +16,7 @@ const (
 
 // keep extends the leases of the run until ctx is done, and ends the run when somebody wants that, or when it is
 // not this process's any more.
-func (l *live) keep(ctx context.Context, end context.CancelCauseFunc) {
+func (l *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 	kept := time.Now()
 	next := time.NewTimer(keepEvery)
 	defer next.Stop()
@@ -24,7 +24,7 @@ func (l *live) keep(ctx context.Context, end context.CancelCauseFunc) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.poked:
+		case <-l.checkNow:
 			next.Reset(max(0, askMost-time.Since(asked)))
 			continue
 		case <-next.C:
@@ -37,8 +37,8 @@ func (l *live) keep(ctx context.Context, end context.CancelCauseFunc) {
 			end(cancelled(why))
 		case err == nil:
 			kept = asked
-		case isOver(err):
-			end(errOver)
+		case hasEnded(err):
+			end(errEnded)
 		case time.Since(kept) > leaseTime:
 			end(errLost)
 		case ctx.Err() == nil:
@@ -48,16 +48,16 @@ func (l *live) keep(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// poke has the run look whether somebody wants it to end.
-func (l *live) poke() {
+// checkSoon has the run look whether somebody wants it to end.
+func (l *activeRun) checkSoon() {
 	select {
-	case l.poked <- struct{}{}:
+	case l.checkNow <- struct{}{}:
 	default:
 	}
 }
 
-// isOver says that a run has ended, or was given to somebody else.
-func isOver(err error) bool {
+// hasEnded says that a run has ended, or was given to somebody else.
+func hasEnded(err error) bool {
 	switch parley.AsError(err).Reason {
 	case parley.Conflict, parley.NotFound, parley.Gone:
 		return true

@@ -11,26 +11,26 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// live is one run on its way.
-type live struct {
+// activeRun is one run on its way.
+type activeRun struct {
 	*hub.Assignment
 	dispatcher *Dispatcher
 	options    Options
 	hub        Course
-	poked      chan struct{} // somebody may want it to end
+	checkNow   chan struct{} // somebody may want it to end
 	begun      atomic.Bool
 	unregister func() // the process it is at
 }
 
-func newLive(d *Dispatcher, a *hub.Assignment) *live {
-	return &live{
+func newActiveRun(d *Dispatcher, a *hub.Assignment) *activeRun {
+	return &activeRun{
 		Assignment: a, dispatcher: d, options: d.options, hub: d.hub,
-		poked: make(chan struct{}, 1), unregister: func() {},
+		checkNow: make(chan struct{}, 1), unregister: func() {},
 	}
 }
 
-// see sees the run from its start to its end. The leases are kept until the hub has been told how it ended.
-func (l *live) see() {
+// run sees the run from its start to its end. The leases are kept until the hub has been told how it ended.
+func (l *activeRun) run() {
 	ctx, cancel := context.WithCancelCause(l.dispatcher.runs)
 	defer cancel(nil)
 	keeping, kept := context.WithCancel(context.WithoutCancel(ctx))
@@ -41,11 +41,11 @@ func (l *live) see() {
 	defer done()
 	result, err := l.perform(limited)
 	l.unregister()
-	l.settle(result, l.why(limited, err))
+	l.settle(result, l.failureOf(limited, err))
 }
 
 // perform has the runtime do the run. Whatever goes wrong in one ends the run, not the hub.
-func (l *live) perform(ctx context.Context) (result parley.Result, err error) {
+func (l *activeRun) perform(ctx context.Context) (result parley.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.options.Log.Error("a runtime has panicked", "run", l.Run.ID, "runtime", l.Agent.Runtime, "panic", p, "stack", string(debug.Stack()))
@@ -57,14 +57,14 @@ func (l *live) perform(ctx context.Context) (result parley.Result, err error) {
 		err = runtime.Check(ctx, l.Agent)
 	}
 	if err != nil {
-		return result, noStart(err)
+		return result, startError(err)
 	}
 	job := l.job()
 	if !isInstant(runtime) {
 		err = l.prompt(ctx, &job)
 	}
 	if err != nil {
-		return result, noStart(err)
+		return result, startError(err)
 	}
 	if result, err = runtime.Run(ctx, job); err == nil && !l.begun.Load() {
 		err = l.begin(ctx, parley.Process{})
@@ -73,7 +73,7 @@ func (l *live) perform(ctx context.Context) (result parley.Result, err error) {
 }
 
 // job is the run without what it is told.
-func (l *live) job() parley.Job {
+func (l *activeRun) job() parley.Job {
 	return parley.Job{
 		Run: l.Run, Agent: l.Agent, Triggers: l.Messages, Token: l.Token,
 		URL: l.options.URL(l.Kind), Dir: l.options.Dir(l.Agent.ID),
@@ -85,7 +85,7 @@ func (l *live) job() parley.Job {
 }
 
 // prompt adds what the run is told.
-func (l *live) prompt(ctx context.Context, job *parley.Job) error {
+func (l *activeRun) prompt(ctx context.Context, job *parley.Job) error {
 	known, err := l.hub.RunContext(ctx, l.Run.ID)
 	if err == nil {
 		known.Files, err = l.options.Files(job.Dir)
@@ -100,7 +100,7 @@ func (l *live) prompt(ctx context.Context, job *parley.Job) error {
 }
 
 // hide takes the secret of the run's token out of what a runtime says. Whoever reads it could act for the agent.
-func (l *live) hide(text string) string {
+func (l *activeRun) hide(text string) string {
 	if l.Token == "" {
 		return text
 	}
@@ -108,19 +108,19 @@ func (l *live) hide(text string) string {
 }
 
 // begin makes the process known before the hub, so that it cannot call as a stranger.
-func (l *live) begin(ctx context.Context, p parley.Process) (err error) {
+func (l *activeRun) begin(ctx context.Context, p parley.Process) (err error) {
 	if p.PID != 0 {
 		l.unregister() // one that it began with before: its number may be another's by now
 		l.unregister = l.options.Processes.Add(p.PID, l.Agent.ID, l.Run.ID)
 		if p.Started, err = l.options.Processes.Started(p.PID); err != nil {
-			return noStart(fmt.Errorf("its process has ended at once: %w", err))
+			return startError(fmt.Errorf("its process has ended at once: %w", err))
 		}
 	}
 	if l.begun.Store(true); l.Run.State == parley.RunRunning && p.PID == 0 {
 		return nil // the hub has known since it made the run
 	}
 	if err := l.hub.BeginRun(ctx, l.Run.ID, p); err != nil {
-		return noStart(err) // nobody has seen anything yet
+		return startError(err) // nobody has seen anything yet
 	}
 	return nil
 }

@@ -267,7 +267,7 @@ func TestARunThatIsOverElsewhereEnds(t *testing.T) {
 		h.mu.Lock()
 		delete(h.live, "run-1")
 		h.mu.Unlock()
-		if cause := <-ended; !errors.Is(cause, errOver) {
+		if cause := <-ended; !errors.Is(cause, errEnded) {
 			t.Errorf("it ended because of %v", cause)
 		}
 		synctest.Wait()

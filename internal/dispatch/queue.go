@@ -11,9 +11,9 @@ type queue struct {
 type place int
 
 const (
-	waits place = iota + 1
-	asked
-	askedAndRung // in the meantime: there may be more than was seen
+	queued place = iota + 1
+	requested
+	requestedAndChanged // in the meantime: there may be more than was seen
 )
 
 func newQueue() queue { return queue{in: map[string]place{}} }
@@ -21,11 +21,11 @@ func newQueue() queue { return queue{in: map[string]place{}} }
 func (q *queue) add(agents ...string) {
 	for _, agent := range agents {
 		switch q.in[agent] {
-		case waits:
-		case asked, askedAndRung:
-			q.in[agent] = askedAndRung
+		case queued:
+		case requested, requestedAndChanged:
+			q.in[agent] = requestedAndChanged
 		default:
-			q.in[agent] = waits
+			q.in[agent] = queued
 			q.order = append(q.order, agent)
 		}
 	}
@@ -37,13 +37,13 @@ func (q *queue) next() (agent string, ok bool) {
 		return "", false
 	}
 	agent, q.order = q.order[0], q.order[1:]
-	q.in[agent] = asked
+	q.in[agent] = requested
 	return agent, true
 }
 
 // answered says that an agent was asked for, and whether there may be more.
 func (q *queue) answered(agent string, more bool) {
-	more = more || q.in[agent] == askedAndRung
+	more = more || q.in[agent] == requestedAndChanged
 	delete(q.in, agent)
 	if more {
 		q.add(agent)

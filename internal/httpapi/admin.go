@@ -17,20 +17,20 @@ func attention(ctx context.Context, c call, in *attentionLimit) (parley.Attentio
 	return c.hub.Attention(ctx, c.caller, in.Limit)
 }
 
-func status(ctx context.Context, c call, _ *none) (parley.HubStatus, error) {
+func status(ctx context.Context, c call, _ *noInput) (parley.HubStatus, error) {
 	return c.hub.Status(ctx, c.caller)
 }
 
-func listAudit(ctx context.Context, c call, in *paged) (List[parley.AuditEntry], error) {
+func listAudit(ctx context.Context, c call, in *pageInput) (List[parley.AuditEntry], error) {
 	after, err := in.after()
 	if err != nil {
 		return List[parley.AuditEntry]{}, err
 	}
 	list, err := c.hub.AuditLog(ctx, c.caller, after, in.size())
-	return numbered(list, in.size(), func(e parley.AuditEntry) int64 { return e.Num }), err
+	return pageByNumber(list, in.size(), func(e parley.AuditEntry) int64 { return e.Num }), err
 }
 
-func verifyAudit(ctx context.Context, c call, _ *none) (parley.AuditReport, error) {
+func verifyAudit(ctx context.Context, c call, _ *noInput) (parley.AuditReport, error) {
 	return c.hub.VerifyAudit(ctx, c.caller)
 }
 
@@ -39,7 +39,7 @@ type BackupRequest struct {
 	Directory string `json:"directory" doc:"A new directory on the hub's machine, as an absolute path."`
 }
 
-func backup(ctx context.Context, c call, in *with[BackupRequest]) (parley.Backup, error) {
+func backup(ctx context.Context, c call, in *bodyInput[BackupRequest]) (parley.Backup, error) {
 	return c.hub.Backup(ctx, c.caller, in.Body.Directory)
 }
 
@@ -49,7 +49,7 @@ type CheckLine struct {
 	Report   *parley.CheckReport `json:"report,omitempty"`
 }
 
-func checkDeep(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+func checkDeep(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	out := &typedWriter{w, jsonLines}
 	report, err := c.hub.CheckDeep(r.Context(), c.caller, func(sofar parley.CheckReport) {
 		_ = writeLine(out, CheckLine{Progress: &sofar}) // who does not listen any more ends the check by its context
@@ -62,7 +62,7 @@ func checkDeep(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
 
 // writeLine writes a line and sends it on its way.
 func writeLine(w http.ResponseWriter, v any) error {
-	raw, err := json.Marshal(v, writes)
+	raw, err := json.Marshal(v, jsonWriting)
 	if err == nil {
 		_, err = w.Write(append(raw, '\n'))
 	}
@@ -72,11 +72,11 @@ func writeLine(w http.ResponseWriter, v any) error {
 	return http.NewResponseController(w).Flush()
 }
 
-func exportAll(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+func exportAll(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	return c.hub.ExportAll(r.Context(), c.caller, &typedWriter{w, jsonLines})
 }
 
-func importAll(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+func importAll(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	report, err := c.hub.Import(r.Context(), c.caller, r.Body)
 	if err == nil {
 		writeJSON(w, http.StatusOK, report)

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// named is the input of an operation on one agent.
-type named struct {
+// agentInput is the input of an operation on one agent.
+type agentInput struct {
 	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 }
 
@@ -25,32 +25,32 @@ type Whoami struct {
 	ExpiresAt *time.Time    `json:"expires_at,omitempty" doc:"When the credential ends."`
 }
 
-func whoami(ctx context.Context, c call, _ *none) (Whoami, error) {
+func whoami(ctx context.Context, c call, _ *noInput) (Whoami, error) {
 	me, err := c.hub.Agent(ctx, c.caller, c.caller.Agent)
 	return Whoami{Agent: me, Scopes: c.caller.Scopes, Token: c.caller.Token, By: c.caller.By, ExpiresAt: c.caller.Until}, err
 }
 
-func who(ctx context.Context, c call, _ *none) (List[parley.Presence], error) {
+func who(ctx context.Context, c call, _ *noInput) (List[parley.Presence], error) {
 	return listOf(c.hub.Who(ctx, c.caller))
 }
 
-func protocols(ctx context.Context, c call, _ *none) (parley.Spoken, error) {
+func protocols(ctx context.Context, c call, _ *noInput) (parley.Spoken, error) {
 	return c.hub.Protocols(ctx, c.caller)
 }
 
-func listAgents(ctx context.Context, c call, _ *none) (List[parley.Agent], error) {
+func listAgents(ctx context.Context, c call, _ *noInput) (List[parley.Agent], error) {
 	return listOf(c.hub.Agents(ctx, c.caller))
 }
 
-func addAgent(ctx context.Context, c call, in *with[parley.NewAgent]) (parley.Agent, error) {
+func addAgent(ctx context.Context, c call, in *bodyInput[parley.NewAgent]) (parley.Agent, error) {
 	return c.hub.AddAgent(ctx, c.caller, in.Body)
 }
 
-func showAgent(ctx context.Context, c call, in *named) (parley.AgentView, error) {
+func showAgent(ctx context.Context, c call, in *agentInput) (parley.AgentView, error) {
 	return c.hub.AgentView(ctx, c.caller, in.Agent)
 }
 
-func removeAgent(ctx context.Context, c call, in *named) error {
+func removeAgent(ctx context.Context, c call, in *agentInput) error {
 	return c.hub.RemoveAgent(ctx, c.caller, in.Agent)
 }
 
@@ -128,6 +128,6 @@ func sleep(ctx context.Context, c call, in *sleepingAgent) (parley.Agent, error)
 	return c.hub.Sleep(ctx, c.caller, in.Agent, until)
 }
 
-func wake(ctx context.Context, c call, in *named) (parley.Agent, error) {
+func wake(ctx context.Context, c call, in *agentInput) (parley.Agent, error) {
 	return c.hub.Wake(ctx, c.caller, in.Agent)
 }

@@ -15,16 +15,16 @@ type listedApprovals struct {
 }
 
 func listApprovals(ctx context.Context, c call, in *listedApprovals) (page List[parley.Approval], err error) {
-	size := paged{Limit: in.Limit}.size()
+	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.ApprovalFilter{State: parley.ApprovalState(in.State), Agent: in.Agent, Mine: in.Mine, Limit: size}
-	if place, err := at[string](in.Cursor); err != nil {
+	if place, err := decodeCursor[string](in.Cursor); err != nil {
 		return page, err
 	} else if place != nil {
 		filter.Before = *place
 	}
 	page.Items, err = c.hub.Approvals(ctx, c.caller, filter)
 	if len(page.Items) == size {
-		page.Next = cursor(page.Items[size-1].ID)
+		page.Next = encodeCursor(page.Items[size-1].ID)
 	}
 	return page, err
 }

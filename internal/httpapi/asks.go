@@ -13,11 +13,11 @@ type listedAsks struct {
 }
 
 func listAsks(ctx context.Context, c call, in *listedAsks) (page List[parley.AskView], err error) {
-	paged := paged{in.Limit, in.Cursor}
+	paged := pageInput{in.Limit, in.Cursor}
 	before, err := paged.after()
 	if err != nil {
 		return page, err
 	}
 	views, err := c.hub.Asks(ctx, c.caller, parley.AskFilter{Open: in.Open, Before: before, Limit: paged.size()})
-	return numbered(views, paged.size(), func(v parley.AskView) int64 { return v.Seq }), err
+	return pageByNumber(views, paged.size(), func(v parley.AskView) int64 { return v.Seq }), err
 }

@@ -149,8 +149,8 @@ func (a *api) checkPage(r *http.Request, op Operation, session string) error {
 	return nil
 }
 
-// held runs a call that may wait long. It ends when its caller's credential does, or the server stops.
-func held[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
+// whileValid runs a call that may wait long. It ends when its caller's credential does, or the server stops.
+func whileValid[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
 	ctx, release, err := c.hub.Hold(ctx, c.caller)
 	if err != nil {
 		return out, err

@@ -13,7 +13,7 @@ type onBridge struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 }
 
-func listBridges(ctx context.Context, c call, _ *none) (List[parley.BridgeView], error) {
+func listBridges(ctx context.Context, c call, _ *noInput) (List[parley.BridgeView], error) {
 	return listOf(c.hub.Bridges(ctx, c.caller))
 }
 
@@ -30,7 +30,7 @@ func addBridge(ctx context.Context, c call, in *addedBridge) (parley.BridgeView,
 	if err != nil || in.Async {
 		return added, err
 	}
-	return waits(ctx, c, func(ctx context.Context) (parley.BridgeView, error) {
+	return whileWaiting(ctx, c, func(ctx context.Context) (parley.BridgeView, error) {
 		view, err := c.hub.AwaitBridge(ctx, c.caller, added.ID, firstLook)
 		view.Notices = added.Notices
 		return view, err
@@ -43,14 +43,14 @@ type shownBridge struct {
 }
 
 func showBridge(ctx context.Context, c call, in *shownBridge) (parley.BridgeView, error) {
-	wait, err := waiting(in.Wait)
+	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.BridgeView{}, err
 	}
 	if wait == 0 {
 		return c.bridges().Bridge(ctx, in.Bridge)
 	}
-	return waits(ctx, c, func(ctx context.Context) (parley.BridgeView, error) {
+	return whileWaiting(ctx, c, func(ctx context.Context) (parley.BridgeView, error) {
 		return c.hub.AwaitBridge(ctx, c.caller, in.Bridge, wait)
 	})
 }
@@ -116,25 +116,25 @@ type askedDepartures struct {
 }
 
 func departures(ctx context.Context, c call, in *askedDepartures) (List[parley.Departure], error) {
-	wait, err := waiting(in.Wait)
+	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return List[parley.Departure]{}, err
 	}
 	q := parley.DepartureQuery{Channels: commaList(in.Channels), Written: in.Written, After: in.After, Limit: in.Limit, Wait: wait}
 	ask := func(ctx context.Context) ([]parley.Departure, error) {
 		list, err := c.bridges().Departures(ctx, in.Bridge, q)
-		return atOnce(list), err
+		return cutDepartures(list), err
 	}
 	if wait == 0 {
 		return listOf(ask(ctx))
 	}
-	return listOf(waits(ctx, c, ask))
+	return listOf(whileWaiting(ctx, c, ask))
 }
 
 const departuresAtOnce = 16 << 20 // bytes of what they say; at least one is answered
 
-// atOnce cuts a list where it says too much for one answer. What is left out is asked for again: it is still to be written.
-func atOnce(list []parley.Departure) []parley.Departure {
+// cutDepartures cuts a list where it says too much for one answer. What is left out is asked for again: it is still to be written.
+func cutDepartures(list []parley.Departure) []parley.Departure {
 	size := 0
 	for i, d := range list {
 		m := d.Message

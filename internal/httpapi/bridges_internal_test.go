@@ -26,7 +26,7 @@ func TestDeparturesAtOnce(t *testing.T) {
 		{saying(half, half, 1, 1), 2},
 		{saying(3*half, 1), 1},
 	} {
-		if got := len(atOnce(test.list)); got != test.want {
+		if got := len(cutDepartures(test.list)); got != test.want {
 			t.Errorf("of %d departures %d are answered, want %d", len(test.list), got, test.want)
 		}
 	}

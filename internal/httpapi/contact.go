@@ -43,11 +43,11 @@ type ContactLine struct {
 // contactRoute makes a route that answers as any other, or line by line for a caller that accepts JSON lines. Such a caller
 // knows what was stored before the call ends.
 func contactRoute(op Operation) route {
-	whole := answers(op, func(ctx context.Context, c call, in *madeContact) (parley.Contacted, error) {
+	whole := jsonRoute(op, func(ctx context.Context, c call, in *madeContact) (parley.Contacted, error) {
 		return contact(ctx, c, in, func(parley.Contacted, time.Duration) {})
 	})
 	in, made := inputOf[madeContact](), whole
-	made.handle = func(w *answer, r *http.Request, c call) error {
+	made.handle = func(w *responseWriter, r *http.Request, c call) error {
 		lines := func(types string) bool { return strings.Contains(types, jsonLines) }
 		if !slices.ContainsFunc(r.Header.Values("Accept"), lines) {
 			return whole.handle(w, r, c)
@@ -96,18 +96,18 @@ func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Cont
 		return parley.Contacted{}, parley.Errorf(parley.BadInput, "the wait is %g seconds", in.Body.Wait).
 			Suggest("wait 0 to %g; what comes later comes as a message", longestContact.Seconds())
 	}
-	if made.IdempotencyKey, err = oneKey(in.Key, made.IdempotencyKey); err != nil {
+	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
 		return parley.Contacted{}, err
 	}
 	if err := c.checkClaim(ctx, "contact", in.Body.From); err != nil {
 		return parley.Contacted{}, err
 	}
-	out, err := waits(ctx, c, func(ctx context.Context) (parley.Contacted, error) {
+	out, err := whileWaiting(ctx, c, func(ctx context.Context) (parley.Contacted, error) {
 		return c.hub.ContactTelling(ctx, c.caller, made, tell)
 	})
 	if err != nil && out.Message != "" && parley.CodeOf(err) != parley.NotPermitted {
 		out.Text = parley.AsError(err).Sentence()
-		err = unanswered{err, out}
+		err = contactError{err, out}
 	}
 	return out, err
 }
@@ -120,25 +120,25 @@ type awaitedOutcome struct {
 // awaitOutcome waits for the message, ask, task or approval with an id. If that has failed, the call itself still succeeds,
 // and its answer has the failure.
 func awaitOutcome(ctx context.Context, c call, in *awaitedOutcome) (parley.Awaited, error) {
-	wait, err := waiting(in.Wait)
+	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.Awaited{}, err
 	}
-	return waits(ctx, c, func(ctx context.Context) (parley.Awaited, error) {
+	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Awaited, error) {
 		return c.hub.AwaitOutcome(ctx, c.caller, in.ID, wait)
 	})
 }
 
-// unanswered is the error of a contact that was made. Its caller is told which it is.
-type unanswered struct {
+// contactError is the error of a contact that was made. Its caller is told which it is.
+type contactError struct {
 	error
 	contacted parley.Contacted
 }
 
-func (u unanswered) Unwrap() error { return u.error }
+func (u contactError) Unwrap() error { return u.error }
 
-// oneKey is the idempotency key of a call, which may be given in two places.
-func oneKey(header, body string) (string, error) {
+// idempotencyKey is the idempotency key of a call, which may be given in two places.
+func idempotencyKey(header, body string) (string, error) {
 	if header != "" && body != "" && header != body {
 		return "", parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key are not the same").Suggest("give one of the two")
 	}

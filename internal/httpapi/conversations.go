@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// within is the input of an operation on one conversation.
-type within struct {
+// conversationInput is the input of an operation on one conversation.
+type conversationInput struct {
 	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 }
 
@@ -22,22 +22,22 @@ type listedConversations struct {
 
 func listConversations(ctx context.Context, c call, in *listedConversations) (page List[parley.ConversationView], err error) {
 	filter := parley.ListFilter{All: in.All, Archived: in.Archived, Ephemeral: in.Ephemeral, Limit: in.Limit}
-	if filter.Cursor, err = at[parley.ListCursor](in.Cursor); err != nil {
+	if filter.Cursor, err = decodeCursor[parley.ListCursor](in.Cursor); err != nil {
 		return page, err
 	}
 	list, next, err := c.hub.Conversations(ctx, c.caller, filter)
 	if next != nil {
-		page.Next = cursor(next)
+		page.Next = encodeCursor(next)
 	}
 	page.Items = list
 	return page, err
 }
 
-func makeConversation(ctx context.Context, c call, in *with[parley.NewConversation]) (parley.ConversationView, error) {
+func makeConversation(ctx context.Context, c call, in *bodyInput[parley.NewConversation]) (parley.ConversationView, error) {
 	return c.hub.CreateConversation(ctx, c.caller, in.Body)
 }
 
-func showConversation(ctx context.Context, c call, in *within) (parley.ConversationView, error) {
+func showConversation(ctx context.Context, c call, in *conversationInput) (parley.ConversationView, error) {
 	return c.hub.Conversation(ctx, c.caller, in.Conversation)
 }
 
@@ -50,15 +50,15 @@ func changeConversation(ctx context.Context, c call, in *changedConversation) (p
 	return c.hub.ChangeConversation(ctx, c.caller, in.Conversation, in.Body)
 }
 
-func deleteConversation(ctx context.Context, c call, in *within) error {
+func deleteConversation(ctx context.Context, c call, in *conversationInput) error {
 	return c.hub.DeleteConversation(ctx, c.caller, in.Conversation)
 }
 
-func join(ctx context.Context, c call, in *within) error {
+func join(ctx context.Context, c call, in *conversationInput) error {
 	return c.hub.Join(ctx, c.caller, in.Conversation)
 }
 
-func leave(ctx context.Context, c call, in *within) error {
+func leave(ctx context.Context, c call, in *conversationInput) error {
 	return c.hub.Leave(ctx, c.caller, in.Conversation)
 }
 
@@ -87,7 +87,7 @@ func listMessages(ctx context.Context, c call, in *history) (List[parley.Message
 	return listOf(c.hub.History(ctx, c.caller, in.Conversation, page))
 }
 
-func contextOf(ctx context.Context, c call, in *within) (List[parley.Message], error) {
+func contextOf(ctx context.Context, c call, in *conversationInput) (List[parley.Message], error) {
 	return listOf(c.hub.Context(ctx, c.caller, in.Conversation))
 }
 

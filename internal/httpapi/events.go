@@ -23,7 +23,7 @@ const (
 	sendBytes = 256 << 10        // how much is sent at once, at least, where there is more
 )
 
-type followed struct {
+type eventsInput struct {
 	After        string `query:"after" pattern:"^[0-9]+$" doc:"The number of the last known event. The header Last-Event-ID takes precedence. Without either, the stream starts with the next event." example:"1042"`
 	Kinds        string `query:"kinds" doc:"Only events of these kinds, separated by commas. A kind includes all kinds that begin with it and a dot: delivery, message.posted." example:"message,delivery.dead"`
 	Conversation string `query:"conversation" doc:"Only events of this conversation."`
@@ -31,8 +31,8 @@ type followed struct {
 	LastEventID  string `header:"Last-Event-ID" doc:"The id of the last event received. The stream continues after it, without gaps or repeats."`
 }
 
-// feed is the stream of events to one reader.
-type feed struct {
+// eventStream is the stream of events to one reader.
+type eventStream struct {
 	call
 	out    http.ResponseWriter
 	filter parley.EventFilter
@@ -43,8 +43,8 @@ type feed struct {
 // events sends what happens, as it happens, until the reader has gone, is too slow, or must not be served
 // any more. The first event is ready, with the number the stream goes on from; if that is not the number
 // the reader asked for, reset comes before it.
-func events(w http.ResponseWriter, r *http.Request, c call, in *followed) error {
-	f := feed{call: c, out: w, bodies: in.Include == "message", filter: in.filter()}
+func events(w http.ResponseWriter, r *http.Request, c call, in *eventsInput) error {
+	f := eventStream{call: c, out: w, bodies: in.Include == "message", filter: in.filter()}
 	after, err := in.position()
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func events(w http.ResponseWriter, r *http.Request, c call, in *followed) error 
 	if c.local && c.caller.By == "" {
 		defer c.options.Attach(r.Context(), c.caller.Agent)()
 	}
-	_, err = held(r.Context(), c, func(ctx context.Context) (struct{}, error) { return struct{}{}, f.run(ctx, after) })
+	_, err = whileValid(r.Context(), c, func(ctx context.Context) (struct{}, error) { return struct{}{}, f.run(ctx, after) })
 	if !f.begun {
 		return err
 	}
@@ -73,7 +73,7 @@ func events(w http.ResponseWriter, r *http.Request, c call, in *followed) error 
 	return nil
 }
 
-func (in *followed) filter() parley.EventFilter {
+func (in *eventsInput) filter() parley.EventFilter {
 	filter := parley.EventFilter{Conversation: in.Conversation}
 	if in.Kinds == "" {
 		return filter
@@ -85,7 +85,7 @@ func (in *followed) filter() parley.EventFilter {
 }
 
 // position is where the reader goes on from; nil: from now.
-func (in *followed) position() (*int64, error) {
+func (in *eventsInput) position() (*int64, error) {
 	name, text := "Last-Event-ID", in.LastEventID
 	if text == "" {
 		name, text = "after", in.After
@@ -101,7 +101,7 @@ func (in *followed) position() (*int64, error) {
 }
 
 // run follows the log, and goes on from its end if it does not reach back to the reader.
-func (f *feed) run(ctx context.Context, after *int64) error {
+func (f *eventStream) run(ctx context.Context, after *int64) error {
 	for {
 		sub, from, err := f.subscribe(ctx, after)
 		if err != nil {
@@ -117,7 +117,7 @@ func (f *feed) run(ctx context.Context, after *int64) error {
 }
 
 // subscribe follows the log from where the reader wants, or else from its end.
-func (f *feed) subscribe(ctx context.Context, after *int64) (*hub.Subscription, int64, error) {
+func (f *eventStream) subscribe(ctx context.Context, after *int64) (*hub.Subscription, int64, error) {
 	if after != nil {
 		sub, err := f.hub.Subscribe(ctx, f.caller, *after, f.filter)
 		if err == nil || parley.AsError(err).Reason != parley.NotFound {
@@ -133,8 +133,8 @@ func (f *feed) subscribe(ctx context.Context, after *int64) (*hub.Subscription, 
 }
 
 // follow sends what a subscription has, and where it is when it has had nothing for a while.
-func (f *feed) follow(ctx context.Context, sub *hub.Subscription, from int64, reset bool) (upTo int64, err error) {
-	if err := f.greet(from, reset); err != nil {
+func (f *eventStream) follow(ctx context.Context, sub *hub.Subscription, from int64, reset bool) (upTo int64, err error) {
+	if err := f.sendReady(from, reset); err != nil {
 		return from, err
 	}
 	beat := time.AfterFunc(heartbeat, sub.Nudge)
@@ -142,7 +142,7 @@ func (f *feed) follow(ctx context.Context, sub *hub.Subscription, from int64, re
 	for {
 		list, upTo, err := sub.Next(ctx)
 		if err == nil {
-			err = f.tell(ctx, list, upTo)
+			err = f.sendEvents(ctx, list, upTo)
 		}
 		if err == nil {
 			if unmarked := sub.Sent(ctx, list); unmarked != nil {
@@ -160,7 +160,7 @@ func (f *feed) follow(ctx context.Context, sub *hub.Subscription, from int64, re
 const resumeHint = ": If this stream ends, or is cut off because you read too slowly, connect again with the id of the last event " +
 	"as Last-Event-ID (or ?after=). It goes on without gap or repeat.\n"
 
-func (f *feed) greet(from int64, reset bool) error {
+func (f *eventStream) sendReady(from int64, reset bool) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
 	b.WriteString(resumeHint)
@@ -172,7 +172,7 @@ func (f *feed) greet(from int64, reset bool) error {
 	return f.send(b)
 }
 
-func (f *feed) tell(ctx context.Context, list []parley.Event, upTo int64) error {
+func (f *eventStream) sendEvents(ctx context.Context, list []parley.Event, upTo int64) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
 	switch {
@@ -191,7 +191,7 @@ func (f *feed) tell(ctx context.Context, list []parley.Event, upTo int64) error 
 }
 
 // send writes what a buffer holds and empties it. os.ErrDeadlineExceeded if the reader does not read.
-func (f *feed) send(b *bytes.Buffer) error {
+func (f *eventStream) send(b *bytes.Buffer) error {
 	f.begun = true
 	control := http.NewResponseController(f.out)
 	_ = control.SetWriteDeadline(time.Now().Add(sendTime)) // only a real connection has one
@@ -204,7 +204,7 @@ func (f *feed) send(b *bytes.Buffer) error {
 
 // writeWithBodies writes events, those of messages with what was posted, as far as the caller may read it.
 // Where that is much, it sends some of it.
-func (f *feed) writeWithBodies(ctx context.Context, b *bytes.Buffer, list []parley.Event) error {
+func (f *eventStream) writeWithBodies(ctx context.Context, b *bytes.Buffer, list []parley.Event) error {
 	var rest []string // posted, and not looked up yet
 	for _, e := range list {
 		if e.Kind == parley.EventMessagePosted {
@@ -245,7 +245,7 @@ func writeBlock(b *bytes.Buffer, id int64, kind string, data []byte) {
 
 // encoded is a value of the hub's own as JSON, which has no line breaks.
 func encoded(v any) []byte {
-	raw, err := json.Marshal(v, writes)
+	raw, err := json.Marshal(v, jsonWriting)
 	if err != nil {
 		panic(err)
 	}

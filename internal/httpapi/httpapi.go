@@ -97,15 +97,15 @@ func withDefaults(o Options) Options {
 
 // ServeHTTP implements http.Handler.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := &answer{ResponseWriter: w}
+	out := &responseWriter{ResponseWriter: w}
 	defer a.recovered(out, r)
 	h := w.Header()
 	h["Parley-Version"] = versionHeader
 	h["X-Content-Type-Options"] = nosniffHeader
 	h["Referrer-Policy"] = noReferrerHeader
-	allow(out, defaultTime)
+	limitAnswerTime(out, defaultTime)
 	if r.ContentLength != 0 {
-		hurry(out)
+		limitBodyTime(out)
 	}
 	if err := a.guard(r); err != nil {
 		a.fail(out, r, err)
@@ -117,8 +117,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // slack is what writing an answer may take beyond the time that making it has.
 const slack = 30 * time.Second
 
-// allow says how long an answer may take, so that nobody who stops reading holds anything up for ever.
-func allow(w http.ResponseWriter, length time.Duration) {
+// limitAnswerTime says how long an answer may take, so that nobody who stops reading holds anything up for ever.
+func limitAnswerTime(w http.ResponseWriter, length time.Duration) {
 	deadline := time.Time{}
 	if length != endless {
 		deadline = time.Now().Add(length + slack)
@@ -126,9 +126,9 @@ func allow(w http.ResponseWriter, length time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // only a real connection has one
 }
 
-// hurry says how long the sender of a body may take. It also holds for a body that nobody reads, which the
+// limitBodyTime says how long the sender of a body may take. It also holds for a body that nobody reads, which the
 // server takes in before it answers.
-func hurry(w http.ResponseWriter) {
+func limitBodyTime(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // only a real connection has one
 }
 
@@ -142,7 +142,7 @@ var (
 )
 
 // recovered answers a request whose handler has panicked.
-func (a *api) recovered(out *answer, r *http.Request) {
+func (a *api) recovered(out *responseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
 		return
@@ -162,7 +162,7 @@ func (a *api) wrongMethod(methods []string) http.HandlerFunc {
 	}
 	slices.Sort(methods)
 	allow := strings.Join(slices.Compact(methods), ", ")
-	return a.toKnown(func(w http.ResponseWriter, r *http.Request) error {
+	return a.authenticated(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", allow)
 		return withStatus(http.StatusMethodNotAllowed, parley.Errorf(parley.BadInput, "%s cannot be used here", clip(r.Method)).
 			Suggest("use %s", allow))
@@ -170,37 +170,37 @@ func (a *api) wrongMethod(methods []string) http.HandlerFunc {
 }
 
 func (a *api) wrongPath(w http.ResponseWriter, r *http.Request) {
-	a.toKnown(func(http.ResponseWriter, *http.Request) error {
+	a.authenticated(func(http.ResponseWriter, *http.Request) error {
 		return parley.Errorf(parley.BadInput, "there is nothing at %q", clip(r.URL.Path)).Because(parley.NotFound).
 			Suggest("see /docs for what there is")
 	})(w, r)
 }
 
-// toKnown answers only those with a credential: a stranger learns nothing, not even which paths there
+// authenticated answers only those with a credential: a stranger learns nothing, not even which paths there
 // are.
-func (a *api) toKnown(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+func (a *api) authenticated(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, err := a.identify(r)
 		if err == nil {
 			err = do(w, r)
 		}
-		a.fail(w.(*answer), r, err)
+		a.fail(w.(*responseWriter), r, err)
 	}
 }
 
-// answer notes whether anything of an answer has been sent.
-type answer struct {
+// responseWriter notes whether anything of an answer has been sent.
+type responseWriter struct {
 	http.ResponseWriter
 	begun bool
 	pace  time.Duration // in which a reader must take what it is sent at once; 0: the answer has a time of its own
 }
 
-func (w *answer) WriteHeader(status int) {
+func (w *responseWriter) WriteHeader(status int) {
 	w.begun = true
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *answer) Write(p []byte) (int, error) {
+func (w *responseWriter) Write(p []byte) (int, error) {
 	w.begun = true
 	if w.pace > 0 {
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.pace)) // only a real connection has one
@@ -209,4 +209,4 @@ func (w *answer) Write(p []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController find what it needs.
-func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -47,9 +47,9 @@ type Taken struct {
 	Messages     []parley.Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 
-func take(ctx context.Context, c call, in *with[TakeRequest]) (Taken, error) {
+func take(ctx context.Context, c call, in *bodyInput[TakeRequest]) (Taken, error) {
 	b := in.Body
-	wait, err := waiting(b.Wait)
+	wait, err := checkWait(b.Wait)
 	if err != nil {
 		return Taken{}, err
 	}
@@ -65,7 +65,7 @@ func (c call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
 	if how.Wait == 0 {
 		return c.hub.Take(ctx, c.caller, how)
 	}
-	return waits(ctx, c, func(ctx context.Context) (parley.Taken, error) { return c.hub.Take(ctx, c.caller, how) })
+	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Taken, error) { return c.hub.Take(ctx, c.caller, how) })
 }
 
 // AckRequest says what is done.
@@ -74,7 +74,7 @@ type AckRequest struct {
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages."`
 }
 
-func ack(ctx context.Context, c call, in *with[AckRequest]) (List[parley.Delivery], error) {
+func ack(ctx context.Context, c call, in *bodyInput[AckRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.Ack(ctx, c.caller, in.Body.Lease, in.Body.Messages...))
 }
 
@@ -83,7 +83,7 @@ type ShownRequest struct {
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages. The id of the caller's own message stands for the hub's reports about it."`
 }
 
-func markShown(ctx context.Context, c call, in *with[ShownRequest]) (List[parley.Delivery], error) {
+func markShown(ctx context.Context, c call, in *bodyInput[ShownRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.MarkShown(ctx, c.caller, in.Body.Messages...))
 }
 
@@ -96,7 +96,7 @@ type NackRequest struct {
 	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"The shortest pause before the next attempt, in seconds."`
 }
 
-func nack(ctx context.Context, c call, in *with[NackRequest]) (List[parley.Delivery], error) {
+func nack(ctx context.Context, c call, in *bodyInput[NackRequest]) (List[parley.Delivery], error) {
 	b := in.Body
 	why := parley.Trouble{Failure: b.Failure, Reason: b.Reason, After: seconds(b.RetryAfter)}
 	return listOf(c.hub.Nack(ctx, c.caller, b.Lease, why, b.Messages...))
@@ -108,7 +108,7 @@ type ExtendRequest struct {
 	Seconds float64 `json:"seconds,omitempty" doc:"The new length of the lease in seconds, from now; 0 or missing: 60."`
 }
 
-func extend(ctx context.Context, c call, in *with[ExtendRequest]) (List[parley.Delivery], error) {
+func extend(ctx context.Context, c call, in *bodyInput[ExtendRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.Extend(ctx, c.caller, in.Body.Lease, seconds(in.Body.Seconds)))
 }
 
@@ -118,7 +118,7 @@ type SeeRequest struct {
 	Run   string `json:"run,omitempty" doc:"The run that has the messages in its context."`
 }
 
-func see(ctx context.Context, c call, in *with[SeeRequest]) (List[parley.Delivery], error) {
+func see(ctx context.Context, c call, in *bodyInput[SeeRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.See(ctx, c.caller, in.Body.Lease, in.Body.Run))
 }
 
@@ -131,7 +131,7 @@ type SettleRequest struct {
 	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"The shortest pause before the next attempt, in seconds."`
 }
 
-func settle(ctx context.Context, c call, in *with[SettleRequest]) (List[parley.Delivery], error) {
+func settle(ctx context.Context, c call, in *bodyInput[SettleRequest]) (List[parley.Delivery], error) {
 	b := in.Body
 	how := parley.Outcome{Answer: b.Answer}
 	if b.Failure != "" || b.Reason != "" || b.RetryAfter != 0 {
@@ -140,13 +140,13 @@ func settle(ctx context.Context, c call, in *with[SettleRequest]) (List[parley.D
 	return listOf(c.hub.Settle(ctx, c.caller, b.Lease, how))
 }
 
-func deadLetters(ctx context.Context, c call, in *paged) (List[parley.Delivery], error) {
+func deadLetters(ctx context.Context, c call, in *pageInput) (List[parley.Delivery], error) {
 	after, err := in.after()
 	if err != nil {
 		return List[parley.Delivery]{}, err
 	}
 	list, err := c.hub.DeadLetters(ctx, c.caller, after, in.size())
-	return numbered(list, in.size(), func(d parley.Delivery) int64 { return d.Seq }), err
+	return pageByNumber(list, in.size(), func(d parley.Delivery) int64 { return d.Seq }), err
 }
 
 type deadLetter struct {

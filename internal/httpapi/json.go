@@ -18,15 +18,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// writes is how answers are written: as encoding/json does, but nothing is escaped for HTML, and an
+// jsonWriting is how answers are written: as encoding/json does, but nothing is escaped for HTML, and an
 // empty list is [] however it was made.
-var writes = json.JoinOptions(
+var jsonWriting = json.JoinOptions(
 	jsonv1.OmitEmptyWithLegacySemantics(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
 )
 
-// reads is how requests are read: a key that is unknown, stands twice or differs in case is refused, and
+// jsonReading is how requests are read: a key that is unknown, stands twice or differs in case is refused, and
 // so are null for what cannot be absent, anything after the value, and invalid UTF-8.
-var reads = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(refuseNull)))
+var jsonReading = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(refuseNull)))
 
 var errNull = errors.New("null is no value for it")
 
@@ -56,15 +56,15 @@ func release(b *bytes.Buffer) {
 // writeJSON answers with a value. What cannot be written is a defect; who has gone away does not matter.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	b := buffers.Get().(*bytes.Buffer)
-	out := &pieces{w: w, status: status, held: b.AvailableBuffer()}
+	out := &chunkWriter{w: w, status: status, buffer: b.AvailableBuffer()}
 	defer func() {
-		release(bytes.NewBuffer(out.held[:0]))
+		release(bytes.NewBuffer(out.buffer[:0]))
 	}()
 	if h := w.Header(); h["Content-Type"] == nil {
 		h["Content-Type"] = jsonHeader
 		h["Cache-Control"] = noStoreHeader
 	}
-	if err := json.MarshalWrite(out, v, writes); err != nil {
+	if err := json.MarshalWrite(out, v, jsonWriting); err != nil {
 		panic(err)
 	}
 	_, _ = out.Write(lineEnd)
@@ -98,7 +98,7 @@ func unreadable(err error) error {
 }
 
 // decode reads one JSON value, and says where it is wrong.
-func decode(raw []byte, into any) error { return decodeWith(raw, into, reads) }
+func decode(raw []byte, into any) error { return decodeWith(raw, into, jsonReading) }
 
 func decodeWith(raw []byte, into any, how json.Options) error {
 	err := json.Unmarshal(raw, into, how)
@@ -172,8 +172,8 @@ func kindOf(err error) string {
 	}
 }
 
-// cursor makes an opaque word of where a list goes on.
-func cursor(at any) string {
+// encodeCursor makes an opaque word of where a list goes on.
+func encodeCursor(at any) string {
 	raw, err := json.Marshal(at)
 	if err != nil {
 		panic(err)
@@ -181,8 +181,8 @@ func cursor(at any) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// at reads a cursor back; none gives nil.
-func at[T any](word string) (*T, error) {
+// decodeCursor reads a cursor back; none gives nil.
+func decodeCursor[T any](word string) (*T, error) {
 	if word == "" {
 		return nil, nil
 	}

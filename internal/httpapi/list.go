@@ -8,14 +8,14 @@ type List[T any] struct {
 
 func listOf[T any](items []T, err error) (List[T], error) { return List[T]{Items: items}, err }
 
-// none is the input of an operation that takes nothing.
-type none struct{}
+// noInput is the input of an operation that takes nothing.
+type noInput struct{}
 
-// with is the input of an operation that takes a body alone.
-type with[T any] struct{ Body T }
+// bodyInput is the input of an operation that takes a body alone.
+type bodyInput[T any] struct{ Body T }
 
-// paged is the input of a list that comes in pages.
-type paged struct {
+// pageInput is the input of a list that comes in pages.
+type pageInput struct {
 	Limit  int    `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: the default."`
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
@@ -26,7 +26,7 @@ const (
 )
 
 // size is how many to ask for.
-func (p paged) size() int {
+func (p pageInput) size() int {
 	if p.Limit <= 0 {
 		return usualPage
 	}
@@ -34,19 +34,19 @@ func (p paged) size() int {
 }
 
 // after is the number to go on after.
-func (p paged) after() (int64, error) {
-	place, err := at[int64](p.Cursor)
+func (p pageInput) after() (int64, error) {
+	place, err := decodeCursor[int64](p.Cursor)
 	if place == nil {
 		return 0, err
 	}
 	return *place, nil
 }
 
-// numbered is a page of what is ordered by a number.
-func numbered[T any](items []T, size int, number func(T) int64) List[T] {
+// pageByNumber is a page of what is ordered by a number.
+func pageByNumber[T any](items []T, size int, number func(T) int64) List[T] {
 	page := List[T]{Items: items}
 	if len(items) >= size {
-		page.Next = cursor(number(items[len(items)-1]))
+		page.Next = encodeCursor(number(items[len(items)-1]))
 	}
 	return page
 }

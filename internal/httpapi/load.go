@@ -59,13 +59,13 @@ func (u *underway) end() {
 	u.now = nil
 }
 
-// waits counts a call that waits. Such a call does not count as reading or changing, so waiting callers leave room for
+// whileWaiting counts a call that waits. Such a call does not count as reading or changing, so waiting callers leave room for
 // other calls.
-func waits[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
+func whileWaiting[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
 	if err := c.becomes(ctx, hub.Waiting); err != nil {
 		return out, err
 	}
-	return held(ctx, c, do)
+	return whileValid(ctx, c, do)
 }
 
 const (
@@ -104,19 +104,19 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pieces sends an answer piece by piece, so that a large one is never in memory as a whole. A small answer is sent in one
+// chunkWriter sends an answer piece by piece, so that a large one is never in memory as a whole. A small answer is sent in one
 // piece.
-type pieces struct {
+type chunkWriter struct {
 	w      http.ResponseWriter
 	status int
-	held   []byte
+	buffer []byte
 	begun  bool
 	failed bool // nobody reads any more
 }
 
-func (p *pieces) Write(data []byte) (int, error) {
-	if len(p.held)+len(data) < sendPart {
-		p.held = append(p.held, data...)
+func (p *chunkWriter) Write(data []byte) (int, error) {
+	if len(p.buffer)+len(data) < sendPart {
+		p.buffer = append(p.buffer, data...)
 		return len(data), nil
 	}
 	p.flush()
@@ -125,12 +125,12 @@ func (p *pieces) Write(data []byte) (int, error) {
 }
 
 // flush sends what is held.
-func (p *pieces) flush() {
-	p.send(p.held)
-	p.held = p.held[:0]
+func (p *chunkWriter) flush() {
+	p.send(p.buffer)
+	p.buffer = p.buffer[:0]
 }
 
-func (p *pieces) send(data []byte) {
+func (p *chunkWriter) send(data []byte) {
 	if !p.begun {
 		p.begun = true
 		p.w.WriteHeader(p.status)

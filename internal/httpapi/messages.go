@@ -8,15 +8,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-type posted struct {
+type postInput struct {
 	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body. The hub does not store a message again if the sender used the key within 24 hours."`
 	Body parley.Draft
 }
 
-func post(ctx context.Context, c call, in *posted) (parley.Receipt, error) {
+func post(ctx context.Context, c call, in *postInput) (parley.Receipt, error) {
 	draft := in.Body
 	var err error
-	if draft.IdempotencyKey, err = oneKey(in.Key, draft.IdempotencyKey); err != nil {
+	if draft.IdempotencyKey, err = idempotencyKey(in.Key, draft.IdempotencyKey); err != nil {
 		return parley.Receipt{}, err
 	}
 	return c.hub.Post(ctx, c.caller, draft)
@@ -30,19 +30,19 @@ func postedStatus(r parley.Receipt) int {
 	return http.StatusCreated
 }
 
-// onMessage is the input of an operation on one message.
-type onMessage struct {
+// messagePath is the input of an operation on one message.
+type messagePath struct {
 	Message string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 }
 
-type awaited struct {
+type messageInput struct {
 	Message string  `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 	Wait    float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the message reaches the state in for."`
 	For     string  `query:"for" enum:"delivered,seen,answered" doc:"The state to wait for; default: seen."`
 }
 
-func showMessage(ctx context.Context, c call, in *awaited) (parley.Shown, error) {
-	wait, err := waiting(in.Wait)
+func showMessage(ctx context.Context, c call, in *messageInput) (parley.Shown, error) {
+	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.Shown{}, err
 	}
@@ -53,13 +53,13 @@ func showMessage(ctx context.Context, c call, in *awaited) (parley.Shown, error)
 	if rung == "" {
 		rung = parley.DeliverySeen
 	}
-	return waits(ctx, c, func(ctx context.Context) (parley.Shown, error) {
+	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Shown, error) {
 		return c.hub.AwaitRung(ctx, c.caller, in.Message, rung, wait)
 	})
 }
 
-// waiting is how long a call may wait.
-func waiting(n float64) (time.Duration, error) {
+// checkWait is how long a call may wait.
+func checkWait(n float64) (time.Duration, error) {
 	wait := seconds(n)
 	if wait < 0 || wait > longestWait {
 		return 0, parley.Errorf(parley.BadInput, "the wait is %g seconds", n).Suggest("wait 0 to %g, and ask again", longestWait.Seconds())
@@ -67,7 +67,7 @@ func waiting(n float64) (time.Duration, error) {
 	return wait, nil
 }
 
-func thread(ctx context.Context, c call, in *onMessage) (parley.Thread, error) {
+func thread(ctx context.Context, c call, in *messagePath) (parley.Thread, error) {
 	return c.hub.Thread(ctx, c.caller, in.Message)
 }
 
@@ -93,7 +93,7 @@ func trace(ctx context.Context, c call, in *traced) (parley.Traced, error) {
 	return c.hub.Trace(ctx, c.caller, in.Trace)
 }
 
-type searched struct {
+type searchInput struct {
 	Query  string `query:"q" doc:"Words, \"phrases\", -words that must not occur, and from: in: to: type: task: trace: before: after: is:unanswered." example:"deploy from:arya"`
 	Limit  int    `query:"limit" minimum:"0" maximum:"100" doc:"The most items to return; 0 or missing: 20."`
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
@@ -106,15 +106,15 @@ type Found struct {
 	Behind bool         `json:"behind,omitempty" doc:"The caller's own last message cannot be found yet."`
 }
 
-func search(ctx context.Context, c call, in *searched) (Found, error) {
-	place, err := at[parley.SearchCursor](in.Cursor)
+func search(ctx context.Context, c call, in *searchInput) (Found, error) {
+	place, err := decodeCursor[parley.SearchCursor](in.Cursor)
 	if err != nil {
 		return Found{}, err
 	}
 	result, err := c.hub.Search(ctx, c.caller, parley.SearchRequest{Query: in.Query, Limit: in.Limit, Cursor: place})
 	found := Found{Items: result.Hits, Behind: result.Behind}
 	if result.Next != nil {
-		found.Next = cursor(result.Next)
+		found.Next = encodeCursor(result.Next)
 	}
 	return found, err
 }

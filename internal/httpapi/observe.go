@@ -44,8 +44,8 @@ func readMessageLog(w http.ResponseWriter, r *http.Request, c call, in *readLog)
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	_, err = held(r.Context(), c, func(ctx context.Context) (none, error) {
-		return none{}, c.options.Messages.Tail(ctx, filter, in.Follow, func(lines []parley.LogLine) error { return sendLines(w, lines) })
+	_, err = whileValid(r.Context(), c, func(ctx context.Context) (noInput, error) {
+		return noInput{}, c.options.Messages.Tail(ctx, filter, in.Follow, func(lines []parley.LogLine) error { return sendLines(w, lines) })
 	})
 	return err
 }
@@ -83,7 +83,7 @@ func sendLines(w http.ResponseWriter, lines []parley.LogLine) error {
 }
 
 // metrics answers with what the hub measures of itself.
-func metrics(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+func metrics(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	if err := c.hub.MayObserve(r.Context(), c.caller); err != nil {
 		return err
 	}

@@ -45,12 +45,12 @@ func newDocument() *document {
 	return &document{json: b.Bytes(), readable: newManual(doc)}
 }
 
-// paper is an adapter of huma that serves nothing: huma writes the document, from the same types that
+// noServer is an adapter of huma that serves nothing: huma writes the document, from the same types that
 // requests are read into and answers are made of.
-type paper struct{}
+type noServer struct{}
 
-func (paper) Handle(*huma.Operation, func(huma.Context))   {}
-func (paper) ServeHTTP(http.ResponseWriter, *http.Request) {}
+func (noServer) Handle(*huma.Operation, func(huma.Context))   {}
+func (noServer) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 const schemaPrefix = "#/components/schemas/"
 
@@ -73,7 +73,7 @@ func describe(list []route) *huma.OpenAPI {
 	}
 	schemas.Schema(reflect.TypeFor[Problem](), true, "")
 	schemas.Schema(reflect.TypeFor[Held](), true, "")
-	writer := huma.NewAPI(huma.Config{OpenAPI: doc}, paper{})
+	writer := huma.NewAPI(huma.Config{OpenAPI: doc}, noServer{})
 	for _, r := range list {
 		if !r.Hidden {
 			r.document(writer, r.described())

@@ -70,8 +70,8 @@ func (a *api) pageUnder(policy string, w http.ResponseWriter, status int, name s
 	return err
 }
 
-// front is what stands on the front page.
-type front struct {
+// frontData is what stands on the front page.
+type frontData struct {
 	Version string
 	Me      *parley.Agent
 	Status  parley.HubStatus
@@ -82,7 +82,7 @@ var signedIn = Operation{ID: "page", Hidden: true}
 
 // frontPage says what this is, and how the hub does to one who has signed in.
 func frontPage(a *api, w http.ResponseWriter, r *http.Request) error {
-	show := front{Version: parley.Version}
+	show := frontData{Version: parley.Version}
 	c, err := a.identify(r)
 	if err == nil && c.session != "" && a.checkUse(r, signedIn, c) == nil {
 		me, err := a.hub.Agent(r.Context(), c.caller, c.caller.Agent)

@@ -23,7 +23,7 @@ type PermissionRequest struct {
 	RequiresHuman    bool          `json:"requires_human,omitempty" doc:"A person must give the approval."`
 }
 
-func permit(ctx context.Context, c call, in *with[PermissionRequest]) (parley.Permission, error) {
+func permit(ctx context.Context, c call, in *bodyInput[PermissionRequest]) (parley.Permission, error) {
 	b := in.Body
 	return c.hub.Permit(ctx, c.caller, parley.Permission{
 		Agent: b.Agent, Target: b.Target, Effect: b.Effect, RequiresApproval: b.RequiresApproval, RequiresHuman: b.RequiresHuman,

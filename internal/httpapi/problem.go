@@ -87,7 +87,7 @@ func problemOf(err error) Problem {
 		Recoverable: e.Recoverable, Suggestion: e.Suggestion, RetryAfter: e.RetryAfter.Seconds(),
 		Validation: e.Validation,
 	}
-	if u, ok := errors.AsType[unanswered](err); ok {
+	if u, ok := errors.AsType[contactError](err); ok {
 		p.Contacted = &u.contacted
 	}
 	return p
@@ -95,7 +95,7 @@ func problemOf(err error) Problem {
 
 // fail answers with an error, or that a call waits for an approval. Where an answer has begun already, the connection is cut, so that nobody
 // takes a part for the whole.
-func (a *api) fail(w *answer, r *http.Request, err error) {
+func (a *api) fail(w *responseWriter, r *http.Request, err error) {
 	if w.begun {
 		a.options.Log.Warn("an answer could not be finished", "operation", r.Pattern, "error", err)
 		panic(http.ErrAbortHandler)
@@ -106,7 +106,7 @@ func (a *api) fail(w *answer, r *http.Request, err error) {
 	}
 	p := problemOf(err)
 	if p.Status == http.StatusRequestEntityTooLarge {
-		_, _ = io.CopyN(io.Discard, r.Body, heard)
+		_, _ = io.CopyN(io.Discard, r.Body, drainLimit)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
@@ -120,9 +120,9 @@ func (a *api) fail(w *answer, r *http.Request, err error) {
 	writeJSON(w, p.Status, p)
 }
 
-// heard is how much of a body that is too large is read all the same: most senders look at an answer only
+// drainLimit is how much of a body that is too large is read all the same: most senders look at an answer only
 // when they have sent everything.
-const heard = 4 << 20
+const drainLimit = 4 << 20
 
 // wholeSeconds rounds up, so that nobody comes back too soon.
 func wholeSeconds(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds))) }

@@ -61,7 +61,7 @@ func TestRetryAfterIsInWholeSeconds(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		a := &api{options: withDefaults(Options{Log: slog.New(slog.DiscardHandler)})}
-		a.fail(&answer{ResponseWriter: w}, httptest.NewRequest(http.MethodGet, "/", nil), parley.Errorf(parley.Unavailable, "busy").Retryable(wait))
+		a.fail(&responseWriter{ResponseWriter: w}, httptest.NewRequest(http.MethodGet, "/", nil), parley.Errorf(parley.Unavailable, "busy").Retryable(wait))
 		if got := w.Header().Get("Retry-After"); got != want {
 			t.Errorf("after %s: %q, want %q", wait, got, want)
 		}
@@ -75,20 +75,20 @@ func TestAnAnswerThatCannotBeFinishedIsCut(t *testing.T) {
 		}
 	}()
 	a := &api{options: withDefaults(Options{Log: slog.New(slog.DiscardHandler)})}
-	w := &answer{ResponseWriter: httptest.NewRecorder()}
+	w := &responseWriter{ResponseWriter: httptest.NewRecorder()}
 	_, _ = w.Write([]byte("a part"))
 	a.fail(w, httptest.NewRequest(http.MethodGet, "/", nil), errors.New("damaged"))
 }
 
 func TestCursorsComeBack(t *testing.T) {
 	for _, want := range []parley.ListCursor{{}, {LastSeq: 7, ID: "x"}, {LastSeq: -1}} {
-		got, err := at[parley.ListCursor](cursor(want))
+		got, err := decodeCursor[parley.ListCursor](encodeCursor(want))
 		if err != nil || *got != want {
 			t.Errorf("%v %v, want %v", got, err, want)
 		}
 	}
-	for _, word := range []string{"!", "e30x", cursor("text"), cursor(map[string]int{"other": 1}), cursor([]int{1})} {
-		if _, err := at[parley.ListCursor](word); parley.CodeOf(err) != parley.BadInput {
+	for _, word := range []string{"!", "e30x", encodeCursor("text"), encodeCursor(map[string]int{"other": 1}), encodeCursor([]int{1})} {
+		if _, err := decodeCursor[parley.ListCursor](word); parley.CodeOf(err) != parley.BadInput {
 			t.Errorf("%s: %v", word, err)
 		}
 	}

@@ -56,8 +56,8 @@ func (o Operation) mustHaveRule() {
 	}
 }
 
-// ruled gives routes what the hub's table of operations says of them.
-func ruled(list []route) []route {
+// withRules gives routes what the hub's table of operations says of them.
+func withRules(list []route) []route {
 	operations := hub.Operations()
 	for i := range list {
 		op := &list[i].Operation
@@ -80,7 +80,7 @@ func (o Operation) pattern() string {
 // route is an operation with what does it.
 type route struct {
 	Operation
-	handle   func(w *answer, r *http.Request, c call) error
+	handle   func(w *responseWriter, r *http.Request, c call) error
 	document func(huma.API, huma.Operation)
 }
 
@@ -94,17 +94,17 @@ type call struct {
 	underway *underway
 }
 
-// answers makes a route of a function that answers with a value.
-func answers[In, Out any](op Operation, do func(context.Context, call, *In) (Out, error)) route {
-	return answersAs(op, func(Out) int { return op.success() }, do)
+// jsonRoute makes a route of a function that answers with a value.
+func jsonRoute[In, Out any](op Operation, do func(context.Context, call, *In) (Out, error)) route {
+	return jsonRouteWithStatus(op, func(Out) int { return op.success() }, do)
 }
 
-// answersAs makes a route whose status depends on the answer.
-func answersAs[In, Out any](op Operation, status func(Out) int, do func(context.Context, call, *In) (Out, error)) route {
+// jsonRouteWithStatus makes a route whose status depends on the answer.
+func jsonRouteWithStatus[In, Out any](op Operation, status func(Out) int, do func(context.Context, call, *In) (Out, error)) route {
 	in := inputOf[In]()
 	return route{
 		Operation: op,
-		handle: func(w *answer, r *http.Request, c call) error {
+		handle: func(w *responseWriter, r *http.Request, c call) error {
 			var input In
 			if err := in.read(w, r, c.limit(op), &input); err != nil {
 				return err
@@ -123,13 +123,13 @@ func answersAs[In, Out any](op Operation, status func(Out) int, do func(context.
 	}
 }
 
-// does makes a route of a function that answers with nothing.
-func does[In any](op Operation, do func(context.Context, call, *In) error) route {
+// emptyRoute makes a route of a function that answers with nothing.
+func emptyRoute[In any](op Operation, do func(context.Context, call, *In) error) route {
 	in := inputOf[In]()
 	op.Status = http.StatusNoContent
 	return route{
 		Operation: op,
-		handle: func(w *answer, r *http.Request, c call) error {
+		handle: func(w *responseWriter, r *http.Request, c call) error {
 			var input In
 			if err := in.read(w, r, c.limit(op), &input); err != nil {
 				return err
@@ -144,13 +144,13 @@ func does[In any](op Operation, do func(context.Context, call, *In) error) route
 	}
 }
 
-// streams makes a route of a function that reads or writes a body by itself, bit by bit. An error before
+// streamRoute makes a route of a function that reads or writes a body by itself, bit by bit. An error before
 // the first byte is answered as any other; one after it cuts the connection.
-func streams[In any](op Operation, do func(w http.ResponseWriter, r *http.Request, c call, in *In) error) route {
+func streamRoute[In any](op Operation, do func(w http.ResponseWriter, r *http.Request, c call, in *In) error) route {
 	in := inputOf[In]()
 	return route{
 		Operation: op,
-		handle: func(w *answer, r *http.Request, c call) error {
+		handle: func(w *responseWriter, r *http.Request, c call) error {
 			var input In
 			if err := in.read(w, r, c.limit(op), &input); err != nil {
 				return err
@@ -158,16 +158,16 @@ func streams[In any](op Operation, do func(w http.ResponseWriter, r *http.Reques
 			if op.Time <= 0 { // it is short, or looks after itself
 				return do(w, r, c, &input)
 			}
-			_, err := held(r.Context(), c, func(ctx context.Context) (none, error) {
+			_, err := whileValid(r.Context(), c, func(ctx context.Context) (noInput, error) {
 				r := r.WithContext(ctx) // a copy: what is left of the body stays where it is
 				if op.Takes != "" {
-					defer listen(ctx, w, op.Time)()
+					defer allowUpload(ctx, w, op.Time)()
 					r.Body = http.MaxBytesReader(w, r.Body, c.limit(op))
 					if op.Body == bodyOfArtifact {
 						r.Body = newBody(ctx, w, r.Body)
 					}
 				}
-				return none{}, do(w, r, c, &input)
+				return noInput{}, do(w, r, c, &input)
 			})
 			return err
 		},
@@ -175,23 +175,23 @@ func streams[In any](op Operation, do func(w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// listen gives the sender of a body time, as long as it may send.
-func listen(ctx context.Context, w http.ResponseWriter, length time.Duration) (stop func()) {
+// allowUpload gives the sender of a body time, as long as it may send.
+func allowUpload(ctx context.Context, w http.ResponseWriter, length time.Duration) (stop func()) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(length)) // only a real connection has one
 	ended := context.AfterFunc(ctx, func() { _ = control.SetReadDeadline(time.Now()) })
 	return func() {
 		ended()
-		hurry(w) // with what nobody will read
+		limitBodyTime(w) // with what nobody will read
 	}
 }
 
-// pages makes a route of a handler that anybody may call.
-func pages(op Operation, do func(a *api, w http.ResponseWriter, r *http.Request) error) route {
+// pageRoute makes a route of a handler that anybody may call.
+func pageRoute(op Operation, do func(a *api, w http.ResponseWriter, r *http.Request) error) route {
 	op.Who = hub.Anyone
 	return route{
 		Operation: op,
-		handle:    func(w *answer, r *http.Request, c call) error { return do(c.api, w, r) },
+		handle:    func(w *responseWriter, r *http.Request, c call) error { return do(c.api, w, r) },
 		document:  documented[struct{}],
 	}
 }
@@ -235,12 +235,12 @@ const (
 // serve is the way of every request: who is it, may it, and what does it want.
 func (a *api) serve(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		out := w.(*answer)
+		out := w.(*responseWriter)
 		if route.Work == hub.Sending {
 			out.pace = sendPace
 		}
 		if route.Time != 0 {
-			allow(out, route.Time)
+			limitAnswerTime(out, route.Time)
 		}
 		ctx, cancel := route.bounded(r.Context())
 		defer cancel()

@@ -4,19 +4,19 @@ import "net/http"
 
 func artifactRoutes() []route {
 	return []route{
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "store-artifact", Method: http.MethodPost, Path: "/v1/artifacts", Tag: tagArtifacts,
 			Summary:     "Store an artifact",
 			Description: "Send the bytes as the request's body. The answer has the digest by which messages refer to the artifact. The hub removes a body that no message refers to after a day.",
 			Status:      http.StatusCreated, Body: bodyOfArtifact, Time: fileTime, Takes: anyType,
 		}, storeArtifact),
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "fetch-artifact", Method: http.MethodGet, Path: "/v1/artifacts/{sha256}", Tag: tagArtifacts,
 			Summary:     "Fetch an artifact",
 			Description: "The caller must have stored the artifact, or be able to read a message that refers to it.",
 			Time:        longTime, Gives: "application/octet-stream",
 		}, sendArtifact),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "count-artifacts", Method: http.MethodGet, Path: "/v1/artifacts", Tag: tagArtifacts,
 			Summary: "Count the stored artifacts",
 		}, artifactTotals),
@@ -25,31 +25,31 @@ func artifactRoutes() []route {
 
 func credentialRoutes() []route {
 	return []route{
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Tag: tagCredentials,
 			Summary:     "List tokens",
 			Description: "Lists do not show secrets.",
 		}, listTokens),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "make-token", Method: http.MethodPost, Path: "/v1/tokens", Tag: tagCredentials,
 			Summary:     "Create a token",
 			Description: "The answer shows the secret once. The hub keeps only its hash.",
 			Status:      http.StatusCreated,
 			Example:     `{"agent":"arya","scopes":["read","send"],"expires_in":2592000,"label":"the laptop"}`,
 		}, makeToken),
-		does(Operation{
+		emptyRoute(Operation{
 			ID: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens/{token}", Tag: tagCredentials,
 			Summary:     "Revoke a token",
 			Description: "The hub refuses the token from the next call on, and ends the token's open streams and calls.",
 		}, revokeToken),
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "make-link", Method: http.MethodPost, Path: "/v1/sign-in-links", Tag: tagCredentials,
 			Summary:     "Create a sign-in link",
 			Description: "The link signs one person in to a browser. It works once, within ten minutes.",
 			Status:      http.StatusCreated,
 			Example:     `{"agent":"user"}`,
 		}, makeLink),
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "end-session", Method: http.MethodDelete, Path: "/v1/session", Tag: tagCredentials,
 			Summary: "Sign out",
 			Status:  http.StatusNoContent,
@@ -59,7 +59,7 @@ func credentialRoutes() []route {
 
 func eventRoutes() []route {
 	return []route{
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "follow-events", Method: http.MethodGet, Path: "/v1/events", Tag: tagEvents,
 			Summary:     "Follow events",
 			Description: "Returns server-sent events that the caller may see. The first event is ready. A stream continues after the given id without gaps or repeats. If the id is too old, the hub sends reset and continues with the newest event. The hub cuts off a reader that does not read for 10 seconds; it connects again with the id of its last event.",
@@ -70,60 +70,60 @@ func eventRoutes() []route {
 
 func hubRoutes() []route {
 	return []route{
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "health", Method: http.MethodGet, Path: "/healthz", Tag: tagHub,
 			Summary:     "Check that the hub listens",
 			Description: "The hub answers ok as soon as it listens.",
 			Gives:       "text/plain",
 		}, healthz),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "ready", Method: http.MethodGet, Path: "/readyz", Tag: tagHub,
 			Summary:     "Check that the hub can work",
 			Description: "The hub answers ok while it can store data, else 503.",
 			Gives:       "text/plain",
 		}, readyz),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "status", Method: http.MethodGet, Path: "/v1/status", Tag: tagHub,
 			Summary:     "Show the hub's status",
 			Description: "Returns the version, the age, the totals, the free disk space and the alerts. Only owners see the hub's directory.",
 		}, status),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "attention", Method: http.MethodGet, Path: "/v1/attention", Tag: tagHub,
 			Summary: "List what needs the caller's attention",
 			Description: "Returns calls to approve, dead letters (for owners), asks and tasks for the caller, and messages that the caller must acknowledge " +
 				"or answer. Each is listed once.",
 		}, attention),
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "export-hub", Method: http.MethodGet, Path: "/v1/export", Tag: tagHub,
 			Summary:     "Export the whole hub",
 			Description: "Returns one JSON object per line: a header, the agents, the conversations with their members, and the messages in order. The export refers to artifacts; only a backup has their bodies.",
 			Time:        longTime, Gives: jsonLines,
 		}, exportAll),
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "import-hub", Method: http.MethodPost, Path: "/v1/import", Tag: tagHub,
 			Summary:     "Import an export",
 			Description: "Send the output of an export. The hub skips what it already has, so you can repeat an import that broke off. An import wakes nobody.",
 			Body:        importBody, Time: fileTime, Takes: anyType,
 		}, importAll),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "make-backup", Method: http.MethodPost, Path: "/v1/backups", Tag: tagHub,
 			Summary:     "Create a backup",
 			Description: "The hub copies everything into a new directory on its machine while work goes on, and verifies the copy.",
 			Time:        longTime,
 			Example:     `{"directory":"/var/backups/parley/monday"}`,
 		}, backup),
-		streams(Operation{
+		streamRoute(Operation{
 			ID: "check", Method: http.MethodPost, Path: "/v1/checks", Tag: tagHub,
 			Summary:     "Verify all stored data",
 			Description: `The hub answers with JSON lines: {"progress":…} now and then, and {"report":…} at the end.`,
 			Time:        longTime, Gives: jsonLines,
 		}, checkDeep),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "list-audit", Method: http.MethodGet, Path: "/v1/audit", Tag: tagHub,
 			Summary:     "List the audit log",
 			Description: "Returns administrative acts and refusals, the oldest first.",
 		}, listAudit),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "verify-audit", Method: http.MethodGet, Path: "/v1/audit/verify", Tag: tagHub,
 			Summary:     "Verify the audit log",
 			Description: "The hub verifies the chain of hashes and compares the last hash with the copy outside the database.",
@@ -134,42 +134,42 @@ func hubRoutes() []route {
 
 func pageRoutes() []route {
 	return []route{
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "openapi", Method: http.MethodGet, Path: "/openapi.json", Tag: tagHub,
 			Summary: "The OpenAPI document",
 			Hidden:  true,
 		}, openAPI),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "docs-page", Method: http.MethodGet, Path: "/docs", Tag: tagHub,
 			Summary: "The documentation as a page",
 			Hidden:  true,
 		}, docsPage),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "front-page", Method: http.MethodGet, Path: "/", Tag: tagHub,
 			Summary: "The front page",
 			Hidden:  true,
 		}, frontPage),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "sign-in-page", Method: http.MethodGet, Path: "/sign-in", Tag: tagHub,
 			Summary: "Ask whether to sign in",
 			Hidden:  true,
 		}, signInPage),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "sign-in", Method: http.MethodPost, Path: "/sign-in", Tag: tagHub,
 			Summary: "Sign in",
 			Takes:   "application/x-www-form-urlencoded", Hidden: true,
 		}, signIn),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "sign-out", Method: http.MethodPost, Path: "/sign-out", Tag: tagHub,
 			Summary: "Sign out",
 			Takes:   "application/x-www-form-urlencoded", Hidden: true,
 		}, signOut),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "approve-page", Method: http.MethodGet, Path: "/approve/{secret}", Tag: tagHub,
 			Summary: "Show the approval of a link",
 			Hidden:  true,
 		}, approvePage),
-		pages(Operation{
+		pageRoute(Operation{
 			ID: "approve", Method: http.MethodPost, Path: "/approve/{secret}", Tag: tagHub,
 			Summary: "Decide the approval of a link",
 			Takes:   "application/x-www-form-urlencoded", Hidden: true,

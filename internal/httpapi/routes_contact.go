@@ -15,14 +15,14 @@ func contactRoutes() []route {
 			Body: bodyOfMessage, Time: contactTime,
 			Example: `{"action":"ask","agentId":"arya","message":"Which steel did we use?","context":"It is about the order of May.","wait":60}`,
 		}),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "await-outcome", Method: http.MethodGet, Path: "/v1/wait/{id}", Tag: tagContact,
 			Summary: "Wait for a message's answer, an ask, a task or an approval",
 			Description: "The hub answers when the item has ended or when the time is up: done tells which. If the item has failed, error says why. " +
 				"The hub does not deliver an answer or result again that it has returned here.",
 			Time: waitTime,
 		}, awaitOutcome),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "list-asks", Method: http.MethodGet, Path: "/v1/asks", Tag: tagContact,
 			Summary: "List asks",
 			Description: "Returns the asks that the caller made or received, the newest first. Owners see all. An ask is not a task, and no list of " +
@@ -33,46 +33,46 @@ func contactRoutes() []route {
 
 func taskRoutes() []route {
 	return []route{
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "list-tasks", Method: http.MethodGet, Path: "/v1/tasks", Tag: tagTasks,
 			Summary:     "List tasks",
 			Description: "Returns the tasks that the caller requested or must do, and their subtasks, the newest first. Owners see all.",
 		}, listTasks),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "make-task", Method: http.MethodPost, Path: "/v1/tasks", Tag: tagTasks,
 			Summary:     "Create a task",
 			Description: "The assignee is another participant or the caller. The hub wakes the assignee and delivers the result.",
 			Status:      http.StatusCreated, Body: bodyOfMessage,
 			Example: `{"title":"Draft the post","text":"Draft a blog post about the forge.","assignee":"arya","priority":"high","depends_on":["task-101"]}`,
 		}, makeTask),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "show-task", Method: http.MethodGet, Path: "/v1/tasks/{task}", Tag: tagTasks,
 			Summary: "Show a task",
 		}, showTask),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "read-tree", Method: http.MethodGet, Path: "/v1/tasks/{task}/tree", Tag: tagTasks,
 			Summary:     "Read a task and its subtasks",
 			Description: "Returns each task after its parent, in the order of their numbers.",
 		}, taskTree),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "update-task", Method: http.MethodPatch, Path: "/v1/tasks/{task}", Tag: tagTasks,
 			Summary:     "Report the progress or the end of a task",
 			Description: "With a status the task ends, and the requester gets the result.",
 			Body:        bodyOfMessage,
 			Example:     `{"progress":{"fraction":0.5,"message":"half of it is written"}}`,
 		}, updateTask),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "cancel-task", Method: http.MethodPost, Path: "/v1/tasks/{task}/cancel", Tag: tagTasks,
 			Summary:     "Cancel a task",
 			Description: "The hub also cancels the subtasks and ends their runs.",
 			Example:     `{"reason":"nobody needs it any more"}`,
 		}, cancelTask),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "retry-task", Method: http.MethodPost, Path: "/v1/tasks/{task}/retry", Tag: tagTasks,
 			Summary:     "Retry a task",
 			Description: "The task must have failed or been cancelled.",
 		}, retryTask),
-		answers(Operation{
+		jsonRoute(Operation{
 			ID: "reassign-task", Method: http.MethodPost, Path: "/v1/tasks/{task}/reassign", Tag: tagTasks,
 			Summary: "Reassign a task",
 			Example: `{"assignee":"gendry"}`,

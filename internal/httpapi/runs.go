@@ -17,16 +17,16 @@ type listedRuns struct {
 }
 
 func listRuns(ctx context.Context, c call, in *listedRuns) (page List[parley.Run], err error) {
-	size := paged{Limit: in.Limit}.size()
+	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.RunFilter{Agent: in.Agent, Conversation: in.Conversation, Live: in.Live, Limit: size}
-	if place, err := at[string](in.Cursor); err != nil {
+	if place, err := decodeCursor[string](in.Cursor); err != nil {
 		return page, err
 	} else if place != nil {
 		filter.Before = *place
 	}
 	page.Items, err = c.hub.Runs(ctx, c.caller, filter)
 	if len(page.Items) == size {
-		page.Next = cursor(page.Items[size-1].ID)
+		page.Next = encodeCursor(page.Items[size-1].ID)
 	}
 	return page, err
 }

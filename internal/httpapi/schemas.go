@@ -35,7 +35,7 @@ func (AgentChange) Schema(r huma.Registry) *huma.Schema {
 			s.Nullable = true
 		}
 	}
-	addWords("Agent", &all)
+	addEnums("Agent", &all)
 	return &all
 }
 
@@ -44,7 +44,7 @@ func refine(schemas map[string]*huma.Schema) {
 	delete(schemas, "ErrorModel") // huma's own errors, which nobody sends
 	delete(schemas, "ErrorDetail")
 	for name, s := range schemas {
-		addWords(name, s)
+		addEnums(name, s)
 		for _, p := range s.Properties {
 			if p.Type == huma.TypeArray {
 				p.Nullable = false // an empty list is []
@@ -57,48 +57,48 @@ func refine(schemas map[string]*huma.Schema) {
 	schemas["ContactRequest"].Required = []string{"action", "message"} // and agentId, or its other name
 }
 
-// addWords adds which words the fields of a type may have, and which fields hold any object. What the fields mean, their
+// addEnums adds which words the fields of a type may have, and which fields hold any object. What the fields mean, their
 // types say themselves, in the tag doc.
-func addWords(name string, s *huma.Schema) {
+func addEnums(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
 		of := p
 		if p.Type == huma.TypeArray {
 			of = p.Items
 		}
-		if list := wordsOf(name, field); list != nil && of.Type == huma.TypeString && of.Enum == nil && !slices.Contains(freely, name+"."+field) {
+		if list := enumOf(name, field); list != nil && of.Type == huma.TypeString && of.Enum == nil && !slices.Contains(freeFields, name+"."+field) {
 			of.Enum = list
 			if of.Nullable {
 				of.Enum = append(slices.Clone(list), nil)
 			}
 		}
-		if slices.Contains(objects, field) && p.Type == "" && p.Ref == "" && p.OneOf == nil {
+		if slices.Contains(objectFields, field) && p.Type == "" && p.Ref == "" && p.OneOf == nil {
 			p.Type, p.AdditionalProperties = huma.TypeObject, true
 		}
 	}
 }
 
-// wordsOf finds the words of a field: of that of its type, of the type it is a part of, or of all that have its name.
-func wordsOf(name, field string) []any {
-	for _, key := range []string{name + "." + field, parts[name] + "." + field, field} {
-		if list, known := words[key]; known {
+// enumOf finds the words of a field: of that of its type, of the type it is a part of, or of all that have its name.
+func enumOf(name, field string) []any {
+	for _, key := range []string{name + "." + field, sharedEnums[name] + "." + field, field} {
+		if list, known := enums[key]; known {
 			return list
 		}
 	}
 	return nil
 }
 
-// parts says which type's words another has as well.
-var parts = map[string]string{"PlainTask": "Task", "RunView": "Run", "AskView": "AskState"}
+// sharedEnums says which type's words another has as well.
+var sharedEnums = map[string]string{"PlainTask": "Task", "RunView": "Run", "AskView": "AskState"}
 
-// objects are fields that hold any JSON object.
-var objects = []string{"payload", "metadata", "metrics", "runtime_config"}
+// objectFields are fields that hold any JSON object.
+var objectFields = []string{"payload", "metadata", "metrics", "runtime_config"}
 
 var runStates = []parley.RunState{
 	parley.RunStarting, parley.RunRunning, parley.RunWaiting, parley.RunSucceeded, parley.RunFailed, parley.RunCancelled, parley.RunLost,
 }
 
-// words are what some fields may say.
-var words = map[string][]any{
+// enums are what some fields may say.
+var enums = map[string][]any{
 	"access":          enum(parley.AccessOwner, parley.AccessMember),
 	"code":            enum(parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal),
 	"inbox_overflow":  enum(parley.OverflowEvict, parley.OverflowReject, parley.OverflowUnbounded),
@@ -134,8 +134,8 @@ var words = map[string][]any{
 	"purpose": enum(parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError),
 }
 
-// freely are fields of the same name that may say anything.
-var freely = []string{"Content.code", "Issues.action"}
+// freeFields are fields of the same name that may say anything.
+var freeFields = []string{"Content.code", "Issues.action"}
 
 func enum[T ~string](list ...T) (values []any) {
 	for _, v := range list {

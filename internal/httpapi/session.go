@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func endSession(w http.ResponseWriter, r *http.Request, c call, _ *none) error {
+func endSession(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	if err := c.hub.EndSession(r.Context(), c.caller); err != nil {
 		return err
 	}

@@ -37,16 +37,16 @@ type listedTasks struct {
 }
 
 func listTasks(ctx context.Context, c call, in *listedTasks) (page List[Task], err error) {
-	size := paged{Limit: in.Limit}.size()
+	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.TaskFilter{Assignee: in.Assignee, Requester: in.Requester, Open: in.Open, Roots: in.Roots, Limit: size, Status: taskStates(in.Status)}
-	if place, err := at[string](in.Cursor); err != nil {
+	if place, err := decodeCursor[string](in.Cursor); err != nil {
 		return page, err
 	} else if place != nil {
 		filter.Before = *place
 	}
 	views, err := c.hub.Tasks(ctx, c.caller, filter)
 	if page.Items = tasksOf(views); len(views) == size {
-		page.Next = cursor(views[size-1].ID)
+		page.Next = encodeCursor(views[size-1].ID)
 	}
 	return page, err
 }
@@ -78,7 +78,7 @@ type TaskRequest struct {
 func makeTask(ctx context.Context, c call, in *madeTask) (Task, error) {
 	made := in.Body.NewTask
 	var err error
-	if made.IdempotencyKey, err = oneKey(in.Key, made.IdempotencyKey); err != nil {
+	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
 		return Task{}, err
 	}
 	if err := c.checkClaim(ctx, "make-task", in.Body.From); err != nil {

@@ -17,7 +17,7 @@ type listedTokens struct {
 
 func listTokens(ctx context.Context, c call, in *listedTokens) (page List[parley.Token], err error) {
 	filter := parley.TokenFilter{Agent: in.Agent, Limit: in.Limit}
-	if place, err := at[string](in.Cursor); err != nil {
+	if place, err := decodeCursor[string](in.Cursor); err != nil {
 		return page, err
 	} else if place != nil {
 		filter.Before = *place
@@ -25,7 +25,7 @@ func listTokens(ctx context.Context, c call, in *listedTokens) (page List[parley
 	list, next, err := c.hub.Tokens(ctx, c.caller, filter)
 	page.Items = list
 	if next != "" {
-		page.Next = cursor(next)
+		page.Next = encodeCursor(next)
 	}
 	return page, err
 }
@@ -38,7 +38,7 @@ type TokenRequest struct {
 	ExpiresIn *float64      `json:"expires_in,omitempty" minimum:"0" doc:"Seconds until the token expires; missing: it is valid until it is revoked."`
 }
 
-func makeToken(ctx context.Context, c call, in *with[TokenRequest]) (parley.MadeToken, error) {
+func makeToken(ctx context.Context, c call, in *bodyInput[TokenRequest]) (parley.MadeToken, error) {
 	b := in.Body
 	n := parley.NewToken{Agent: b.Agent, Label: b.Label, Scopes: b.Scopes}
 	if b.ExpiresIn != nil {
@@ -69,7 +69,7 @@ type LinkRequest struct {
 	Agent string `json:"agent,omitempty" doc:"The person to sign in; missing: the caller."`
 }
 
-func makeLink(w http.ResponseWriter, r *http.Request, c call, in *with[LinkRequest]) error {
+func makeLink(w http.ResponseWriter, r *http.Request, c call, in *bodyInput[LinkRequest]) error {
 	person := in.Body.Agent
 	if person == "" {
 		person = c.caller.Agent

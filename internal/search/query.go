@@ -107,7 +107,7 @@ func (q *Query) addWords(t term) {
 	if len(list) == 0 {
 		return
 	}
-	p := parley.Phrase{Words: list, Prefix: t.prefix || len(list) > 1 && alone(list[len(list)-1])}
+	p := parley.Phrase{Words: list, Prefix: t.prefix || len(list) > 1 && isSingle(list[len(list)-1])}
 	if t.not {
 		q.None = append(q.None, p)
 	} else {
@@ -115,9 +115,9 @@ func (q *Query) addWords(t term) {
 	}
 }
 
-// alone holds for a single character of a script that is indexed in pairs. Behind other words it is the
+// isSingle holds for a single character of a script that is indexed in pairs. Behind other words it is the
 // beginning of a pair.
-func alone(word string) bool {
+func isSingle(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	return classOf(r) == dense && nextCharacter(word, 0) == len(word)
 }

@@ -46,7 +46,7 @@ func Rank(phrases []parley.Phrase, list []parley.Message, now time.Time) []parle
 func score(phrases []parley.Phrase, m parley.Message, now time.Time) float64 {
 	var (
 		counts  = make([]int, len(phrases))
-		typed   = asTyped(phrases)
+		typed   = wholePhrase(phrases)
 		length  int
 		closest float64
 		exact   bool
@@ -73,8 +73,8 @@ func score(phrases []parley.Phrase, m parley.Message, now time.Time) float64 {
 	return total + closest + freshness*float64(halfAge)/float64(halfAge+age)
 }
 
-// asTyped is the query as one phrase.
-func asTyped(phrases []parley.Phrase) (whole parley.Phrase) {
+// wholePhrase is the query as one phrase.
+func wholePhrase(phrases []parley.Phrase) (whole parley.Phrase) {
 	for i, p := range phrases {
 		if i > 0 {
 			whole.Words = append(whole.Words, secondOfPair(whole.Words[len(whole.Words)-1])...)

@@ -57,7 +57,7 @@ func densest(phrases []parley.Phrase, text string) (best []span, most int) {
 func cutOut(f Field, matches []span) parley.Snippet {
 	from := 0
 	if len(matches) > 0 {
-		from = lead(f.Text, matches[0].from)
+		from = snippetStart(f.Text, matches[0].from)
 	}
 	to := forward(f.Text, from, snippetRunes)
 	s := parley.Snippet{Field: f.Name, Text: f.Text[from:to], Cut: from > 0 || to < len(f.Text)}
@@ -76,9 +76,9 @@ func cutOut(f Field, matches []span) parley.Snippet {
 	return s
 }
 
-// lead is where a snippet begins whose first match is at a place: a little before it, and there with a
+// snippetStart is where a snippet begins whose first match is at a place: a little before it, and there with a
 // word, if words have spaces between them.
-func lead(text string, match int) int {
+func snippetStart(text string, match int) int {
 	from := match
 	for range snippetLead {
 		if from == 0 {

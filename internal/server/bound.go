@@ -33,10 +33,10 @@ func (s *Server) checkStore(context.Context) error {
 	if err != nil || kept == "" || kept == given {
 		return err
 	}
-	return otherStore(s.Home, kept, given).Because(parley.Conflict)
+	return wrongStore(s.Home, kept, given).Because(parley.Conflict)
 }
 
-func otherStore(dir home.Dir, kept, given string) *parley.Error {
+func wrongStore(dir home.Dir, kept, given string) *parley.Error {
 	was, keptElsewhere := strings.CutPrefix(kept, postgresStore)
 	is, givenElsewhere := strings.CutPrefix(given, postgresStore)
 	switch {

@@ -16,7 +16,7 @@ import (
 func (s *Server) startBridges(ctx context.Context) error {
 	caller := hub.Caller{Agent: parley.Owner, Source: "file", Scopes: parley.AllScopes()}
 	door := s.hub.BridgeAt(caller)
-	k := &keeper{
+	k := &bridgeRunner{
 		list:    func(ctx context.Context) ([]parley.BridgeView, error) { return s.hub.Bridges(ctx, caller) },
 		changed: s.hub.BridgesChanged,
 		run: func(ctx context.Context, id string) error {
@@ -27,37 +27,37 @@ func (s *Server) startBridges(ctx context.Context) error {
 	}
 	kept := service.New(k.keep)
 	kept.Start(context.WithoutCancel(ctx))
-	s.later(func() error { kept.Stop(); return nil })
+	s.onStop(func() error { kept.Stop(); return nil })
 	return nil
 }
 
 const (
 	shortestPause = time.Second // before a bridge that has failed is run again
 	longestPause  = time.Minute
-	lookAgain     = time.Minute // for what another process of the hub has changed
+	listEvery     = time.Minute // for what another process of the hub has changed
 )
 
-// keeper runs one bridge for each that is to be run here, and runs it again when it fails.
-type keeper struct {
+// bridgeRunner runs one bridge for each that is to be run here, and runs it again when it fails.
+type bridgeRunner struct {
 	list    func(context.Context) ([]parley.BridgeView, error)
 	changed func() <-chan struct{} // is asked before each list
 	run     func(ctx context.Context, id string) error
 	note    func(ctx context.Context, id string, s parley.BridgeStatus) error
 	log     *slog.Logger
 
-	running map[string]running
+	running map[string]runningBridge
 	all     sync.WaitGroup
 }
 
-// running is a bridge that runs, as it was when it was started.
-type running struct {
+// runningBridge is a bridge that runs, as it was when it was started.
+type runningBridge struct {
 	parley.Bridge
 	cancel func()
 	ended  chan struct{} // closed once it has
 }
 
-// still says whether it runs, and is the bridge that has its id now. Who speaks through it and the like it sees by itself.
-func (r running) still(now parley.Bridge) bool {
+// isCurrent says whether it runs, and is the bridge that has its id now. Who speaks through it and the like it sees by itself.
+func (r runningBridge) isCurrent(now parley.Bridge) bool {
 	select {
 	case <-r.ended:
 		return false // by itself: it was removed or paused, for a moment at least
@@ -67,8 +67,8 @@ func (r running) still(now parley.Bridge) bool {
 }
 
 // keep looks after bridges until ctx is done, and then ends them all.
-func (k *keeper) keep(ctx context.Context, started func()) {
-	k.running = map[string]running{}
+func (k *bridgeRunner) keep(ctx context.Context, started func()) {
+	k.running = map[string]runningBridge{}
 	defer k.all.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -84,13 +84,13 @@ func (k *keeper) keep(ctx context.Context, started func()) {
 		case <-ctx.Done():
 			return
 		case <-changed:
-		case <-time.After(lookAgain):
+		case <-time.After(listEvery):
 		}
 	}
 }
 
 // adjust ends what is not to run any more, and starts what is to run.
-func (k *keeper) adjust(ctx context.Context, views []parley.BridgeView) {
+func (k *bridgeRunner) adjust(ctx context.Context, views []parley.BridgeView) {
 	wanted := map[string]parley.Bridge{}
 	for _, v := range views {
 		if !v.Outside && !v.Paused {
@@ -98,7 +98,7 @@ func (k *keeper) adjust(ctx context.Context, views []parley.BridgeView) {
 		}
 	}
 	for id, r := range k.running {
-		if now, ok := wanted[id]; !ok || !r.still(now) {
+		if now, ok := wanted[id]; !ok || !r.isCurrent(now) {
 			r.cancel()
 			<-r.ended
 			delete(k.running, id)
@@ -111,19 +111,19 @@ func (k *keeper) adjust(ctx context.Context, views []parley.BridgeView) {
 	}
 }
 
-func (k *keeper) start(ctx context.Context, b parley.Bridge) running {
+func (k *bridgeRunner) start(ctx context.Context, b parley.Bridge) runningBridge {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	k.all.Go(func() {
 		defer close(ended)
-		k.again(ctx, b.ID)
+		k.runRepeatedly(ctx, b.ID)
 	})
-	return running{b, cancel, ended}
+	return runningBridge{b, cancel, ended}
 }
 
-// again runs a bridge until ctx is done or it ends by itself, since it was removed or paused. After a failure it is run
+// runRepeatedly runs a bridge until ctx is done or it ends by itself, since it was removed or paused. After a failure it is run
 // again, each time a little later.
-func (k *keeper) again(ctx context.Context, id string) {
+func (k *bridgeRunner) runRepeatedly(ctx context.Context, id string) {
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		began := time.Now()
 		err := k.run(ctx, id)

@@ -65,7 +65,7 @@ func (w *tree) run(ctx context.Context, id string) error {
 func (w *tree) keep(t *testing.T, during func()) []string {
 	t.Helper()
 	w.change, w.began = make(chan struct{}, 1), time.Now()
-	k := &keeper{
+	k := &bridgeRunner{
 		list: func(context.Context) ([]parley.BridgeView, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -146,7 +146,7 @@ func TestABridgeThatEndsByItselfIsNotRunAgainAtOnce(t *testing.T) {
 		w := &tree{ends: true}
 		did := w.keep(t, func() {
 			w.set(parley.Bridge{ID: "a"})
-			time.Sleep(3 * lookAgain / 2)
+			time.Sleep(3 * listEvery / 2)
 		})
 		if got, want := strings.Join(did, ", "), "0s run a, 1m0s run a"; got != want {
 			t.Errorf("got %s\nwant %s", got, want)
@@ -159,7 +159,7 @@ func TestBridgesThatCannotBeListedGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		w := &tree{change: make(chan struct{}, 1), began: time.Now()}
-		k := &keeper{
+		k := &bridgeRunner{
 			list: func(context.Context) ([]parley.BridgeView, error) {
 				if calls++; calls == 2 {
 					return nil, errors.New("busy")
@@ -168,7 +168,7 @@ func TestBridgesThatCannotBeListedGoOn(t *testing.T) {
 			},
 			changed: func() <-chan struct{} { return nil }, run: w.run, log: slog.New(slog.DiscardHandler),
 		}
-		ctx, stop := context.WithTimeout(t.Context(), 5*lookAgain/2)
+		ctx, stop := context.WithTimeout(t.Context(), 5*listEvery/2)
 		defer stop()
 		k.keep(ctx, func() {})
 		if got, want := strings.Join(w.did, ", "), "0s run a, 2m30s end a"; got != want || calls != 3 {

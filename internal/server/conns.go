@@ -16,20 +16,20 @@ import (
 
 // shares are how many connections the hub takes.
 type shares struct {
-	total     int // over TCP
-	address   int // over TCP, from one address
-	strangers int // over TCP, without a good credential so far
-	one       int // over TCP, of one participant; the local owner has no such bound
-	socket    int // by the local socket
-	agents    int // by the local socket, of agents: the rest is kept for the owner
-	agent     int // by the local socket, of one agent
+	total       int // over TCP
+	address     int // over TCP, from one address
+	anonymous   int // over TCP, without a good credential so far
+	participant int // over TCP, of one participant; the local owner has no such bound
+	socket      int // by the local socket
+	agents      int // by the local socket, of agents: the rest is kept for the owner
+	agent       int // by the local socket, of one agent
 }
 
 const (
-	mostStrangers = 256
-	mostOfOne     = 256
-	mostLocal     = 512
-	leastLocal    = 16
+	mostAnonymous     = 256
+	mostOfParticipant = 256
+	mostLocal         = 512
+	leastLocal        = 16
 )
 
 // sharesOf divides the descriptors that the process may open: one half is kept for the hub's own files and runs. 0
@@ -42,8 +42,8 @@ func sharesOf(descriptors, total, address int) shares {
 		s.total = max(min(total, rest-s.socket), 1)
 	}
 	s.address = min(address, max(s.total*3/4, 1))
-	s.strangers = min(mostStrangers, max(s.total/2, 1))
-	s.one = min(mostOfOne, max(s.total/2, 1))
+	s.anonymous = min(mostAnonymous, max(s.total/2, 1))
+	s.participant = min(mostOfParticipant, max(s.total/2, 1))
 	s.agents = s.socket / 2
 	s.agent = max(s.agents*3/4, 1)
 	return s
@@ -63,14 +63,14 @@ type conns struct {
 // conn is one connection. Its fields are guarded by the lock of conns.
 type conn struct {
 	net.Conn
-	of      *conns
-	address string // "": the local socket
-	used    int64
-	busy    int    // requests under way
-	known   bool   // a request on it has had a good credential
-	shown   bool   // so has the request that is under way
-	owner   bool   // it is the local owner's
-	agent   string // whose it is, if it is not the owner's
+	of                *conns
+	address           string // "": the local socket
+	used              int64
+	busy              int    // requests under way
+	authenticated     bool   // a request on it has had a good credential
+	callAuthenticated bool   // so has the request that is under way
+	owner             bool   // it is the local owner's
+	agent             string // whose it is, if it is not the owner's
 
 	byProcess bool        // it is the agent's because its process is, whatever token it shows
 	header    http.Header // of the answer to the request that is under way
@@ -104,7 +104,7 @@ func (cs *conns) admit(opened net.Conn) (*conn, bool) {
 		c.address = host
 	}
 	cs.mu.Lock()
-	victims, ok := cs.room(c)
+	victims, ok := cs.roomForNew(c)
 	if ok {
 		cs.touch(c)
 		cs.open[c] = struct{}{}
@@ -114,28 +114,28 @@ func (cs *conns) admit(opened net.Conn) (*conn, bool) {
 	return c, ok
 }
 
-// room chooses whom to close for a new connection. cs.mu is held.
-func (cs *conns) room(c *conn) (victims []*conn, ok bool) {
+// roomForNew chooses whom to close for a new connection. cs.mu is held.
+func (cs *conns) roomForNew(c *conn) (victims []*conn, ok bool) {
 	if c.address == "" {
-		return cs.narrow(victims, cs.socket, func(o *conn) bool { return o.address == "" })
+		return cs.evictOne(victims, cs.socket, func(o *conn) bool { return o.address == "" })
 	}
 	for _, bound := range []struct {
 		most int
 		of   func(*conn) bool
 	}{
-		{cs.strangers, func(o *conn) bool { return o.address != "" && !o.known }},
+		{cs.anonymous, func(o *conn) bool { return o.address != "" && !o.authenticated }},
 		{cs.shares.address, func(o *conn) bool { return o.address == c.address }},
 		{cs.total, func(o *conn) bool { return o.address != "" }},
 	} {
-		if victims, ok = cs.narrow(victims, bound.most, bound.of); !ok {
+		if victims, ok = cs.evictOne(victims, bound.most, bound.of); !ok {
 			return victims, false
 		}
 	}
 	return victims, true
 }
 
-// narrow makes room for one more among some connections. cs.mu is held.
-func (cs *conns) narrow(victims []*conn, most int, of func(*conn) bool) ([]*conn, bool) {
+// evictOne makes room for one more among some connections. cs.mu is held.
+func (cs *conns) evictOne(victims []*conn, most int, of func(*conn) bool) ([]*conn, bool) {
 	var some []*conn
 	for c := range cs.open {
 		if of(c) {
@@ -148,7 +148,7 @@ func (cs *conns) narrow(victims []*conn, most int, of func(*conn) bool) ([]*conn
 	if len(some) == 0 {
 		return victims, false
 	}
-	victim := slices.MinFunc(some, byWorth)
+	victim := slices.MinFunc(some, compareWorth)
 	if victim.keptFor() == keptAlways {
 		return victims, false
 	}
@@ -163,13 +163,13 @@ const keptAlways = 4
 // request on the connection had one: nothing else bounds the number of such requests.
 func (c *conn) keptFor() int {
 	switch {
-	case c.busy > 0 && c.shown:
+	case c.busy > 0 && c.callAuthenticated:
 		return keptAlways
 	case c.owner:
 		return 3
 	case c.busy > 0:
 		return 2 // a stranger's request
-	case c.known:
+	case c.authenticated:
 		return 1
 	default:
 		return 0
@@ -181,32 +181,32 @@ func (c *conn) identified(owner bool, agent string) bool {
 	c.of.mu.Lock()
 	c.byProcess = !owner
 	c.of.mu.Unlock()
-	return c.belongs(owner, agent)
+	return c.assign(owner, agent)
 }
 
-// shows notes that a request's caller has shown a good credential, and says whether the connection may stay. Over TCP the
+// noteCaller notes that a request's caller has shown a good credential, and says whether the connection may stay. Over TCP the
 // first credential on a connection makes it its participant's. By the local socket a process of the owner's may show the token
 // of somebody else: then the connection is that one's.
-func (c *conn) shows(who string) bool {
+func (c *conn) noteCaller(who string) bool {
 	c.of.mu.Lock()
-	c.known, c.shown = true, true
+	c.authenticated, c.callAuthenticated = true, true
 	owner := who == parley.Owner
 	stays := c.byProcess || c.owner == owner && (owner || c.agent == who)
 	if c.address != "" {
 		stays = owner || c.agent == who
 	}
 	c.of.mu.Unlock()
-	return stays || c.belongs(owner, who)
+	return stays || c.assign(owner, who)
 }
 
-// belongs makes a connection the owner's or an agent's, and says whether it may stay: agents have a part of the socket's
+// assign makes a connection the owner's or an agent's, and says whether it may stay: agents have a part of the socket's
 // connections only, and one agent a part of that. Over TCP each has a part too.
-func (c *conn) belongs(owner bool, agent string) bool {
+func (c *conn) assign(owner bool, agent string) bool {
 	cs := c.of
 	cs.mu.Lock()
 	c.owner, c.agent = owner, agent
 	delete(cs.open, c)
-	victims, ok := cs.roomFor(c)
+	victims, ok := cs.roomForOwned(c)
 	if ok {
 		cs.open[c] = struct{}{}
 	}
@@ -215,21 +215,21 @@ func (c *conn) belongs(owner bool, agent string) bool {
 	return ok
 }
 
-// roomFor chooses whom to close for a connection that belongs to somebody. Where all agents together have too many on the local
+// roomForOwned chooses whom to close for a connection that belongs to somebody. Where all agents together have too many on the local
 // socket and none is idle, the agent with the most gives one to an agent that has fewer. cs.mu is held.
-func (cs *conns) roomFor(c *conn) (victims []*conn, ok bool) {
+func (cs *conns) roomForOwned(c *conn) (victims []*conn, ok bool) {
 	if c.owner {
 		return nil, true
 	}
 	if c.address != "" {
-		return cs.narrow(nil, cs.one, func(o *conn) bool { return o.address != "" && o.agent == c.agent })
+		return cs.evictOne(nil, cs.participant, func(o *conn) bool { return o.address != "" && o.agent == c.agent })
 	}
 	ofAgents := func(o *conn) bool { return o.address == "" && !o.owner }
-	victims, ok = cs.narrow(nil, cs.shares.agent, func(o *conn) bool { return ofAgents(o) && o.agent == c.agent })
+	victims, ok = cs.evictOne(nil, cs.shares.agent, func(o *conn) bool { return ofAgents(o) && o.agent == c.agent })
 	if !ok {
 		return victims, false
 	}
-	if victims, ok = cs.narrow(victims, cs.agents, ofAgents); ok {
+	if victims, ok = cs.evictOne(victims, cs.agents, ofAgents); ok {
 		return victims, true
 	}
 	of := map[string][]*conn{}
@@ -247,13 +247,15 @@ func (cs *conns) roomFor(c *conn) (victims []*conn, ok bool) {
 	if len(most) <= len(of[c.agent])+1 {
 		return victims, false
 	}
-	victim := slices.MinFunc(most, byWorth)
+	victim := slices.MinFunc(most, compareWorth)
 	delete(cs.open, victim)
 	return append(victims, victim), true
 }
 
-// byWorth orders connections by how good a reason there is to keep them, and then by when they were used.
-func byWorth(a, b *conn) int { return cmp.Or(a.keptFor()-b.keptFor(), cmp.Compare(a.used, b.used)) }
+// compareWorth orders connections by how good a reason there is to keep them, and then by when they were used.
+func compareWorth(a, b *conn) int {
+	return cmp.Or(a.keptFor()-b.keptFor(), cmp.Compare(a.used, b.used))
+}
 
 // touch notes that a connection is used. cs.mu is held.
 func (cs *conns) touch(c *conn) {
@@ -266,7 +268,7 @@ func (c *conn) use(n int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.busy += n
-	c.shown = false
+	c.callAuthenticated = false
 	c.of.touch(c)
 }
 
@@ -284,14 +286,14 @@ func closeAll(victims []*conn) {
 	}
 }
 
-const tooMany = `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"this hub has as many connections as it takes",` +
+const tooManyAnswer = `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"this hub has as many connections as it takes",` +
 	`"code":"E002","recoverable":true,"suggestion":"close some, or try again in a moment","retry_after":1}` + "\n"
 
 // refuse answers that there are too many connections.
 func refuse(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(time.Second))
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\n"+
-		"Connection: close\r\nContent-Length: %d\r\n\r\n%s", len(tooMany), tooMany)
+		"Connection: close\r\nContent-Length: %d\r\n\r\n%s", len(tooManyAnswer), tooManyAnswer)
 	_ = c.Close()
 }
 
@@ -315,11 +317,11 @@ func counted(h http.Handler) http.Handler {
 	})
 }
 
-// known notes that a request's caller has shown a good credential. E002 if it finds no place on the socket: then the
+// noteCredential notes that a request's caller has shown a good credential. E002 if it finds no place on the socket: then the
 // connection ends with the answer.
-func known(ctx context.Context, who string) error {
+func noteCredential(ctx context.Context, who string) error {
 	c := connOf(ctx)
-	if c == nil || c.shows(who) {
+	if c == nil || c.noteCaller(who) {
 		return nil
 	}
 	c.header.Set("Connection", "close")
@@ -342,7 +344,7 @@ func plainConn(c net.Conn) net.Conn {
 // String says what is open, for logs.
 func (s shares) String() string {
 	return strings.Join([]string{
-		fmt.Sprint(s.total, " by TCP"), fmt.Sprint(s.address, " from one address"), fmt.Sprint(s.strangers, " without a credential"),
+		fmt.Sprint(s.total, " by TCP"), fmt.Sprint(s.address, " from one address"), fmt.Sprint(s.anonymous, " without a credential"),
 		fmt.Sprint(s.socket, " by the socket"), fmt.Sprint(s.agent, " of one agent there"),
 	}, ", ")
 }

@@ -87,9 +87,9 @@ func TestDescriptorsAreSharedOut(t *testing.T) {
 
 // TestStrangersKeepNobodyOut: the oldest connection without a credential is closed for a new one, and none that has one.
 func TestStrangersKeepNobodyOut(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 10, address: 8, strangers: 3, one: 8, socket: 2, agents: 1})}
+	c := crowd{t, newConns(shares{total: 10, address: 8, anonymous: 3, participant: 8, socket: 2, agents: 1})}
 	friend := c.must("10.0.0.1")
-	friend.shows("ned")
+	friend.noteCaller("ned")
 	first, second, third := c.must("10.0.0.2"), c.must("10.0.0.3"), c.must("10.0.0.4")
 	newest := c.must("10.0.0.5")
 	c.wantOpen("the oldest stranger", false, first)
@@ -103,17 +103,17 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 // TestIdleConnectionsKeepNobodyOut: also those with a credential are closed, the one that was used longest ago first; those
 // by which something is asked are not.
 func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 4, address: 3, strangers: 4, one: 4, socket: 2, agents: 1})}
+	c := crowd{t, newConns(shares{total: 4, address: 3, anonymous: 4, participant: 4, socket: 2, agents: 1})}
 	var hoard []*conn
 	for range 3 {
 		one := c.must("10.0.0.1")
-		one.shows("ned")
+		one.noteCaller("ned")
 		hoard = append(hoard, one)
 	}
 	hoard[0].use(1)
 	hoard[0].use(-1) // it was used last
 	newest := c.must("10.0.0.1")
-	newest.shows("ned")
+	newest.noteCaller("ned")
 	c.wantOpen("used longest ago", false, hoard[1])
 	c.wantOpen("others", true, hoard[0], hoard[2], newest)
 	for _, one := range []*conn{hoard[0], hoard[2], newest} {
@@ -133,18 +133,18 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 
 // TestOneParticipantHasAPartOfTheConnections over TCP: its idle ones are closed first, and one more is refused if all are in use.
 func TestOneParticipantHasAPartOfTheConnections(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 10, address: 10, strangers: 5, one: 2, socket: 2, agents: 1})}
+	c := crowd{t, newConns(shares{total: 10, address: 10, anonymous: 5, participant: 2, socket: 2, agents: 1})}
 	shown := func(who string) (*conn, bool) {
 		one := c.must("10.0.0.1")
 		one.use(1)
-		return one, one.shows(who)
+		return one, one.noteCaller(who)
 	}
 	first, _ := shown("mallory")
 	second, _ := shown("mallory")
 	if _, stays := shown("mallory"); stays {
 		t.Error("one participant got more than it may")
 	}
-	if !first.shows("mallory") {
+	if !first.noteCaller("mallory") {
 		t.Error("a further call on its own connection is refused")
 	}
 	second.use(-1)
@@ -161,7 +161,7 @@ func TestOneParticipantHasAPartOfTheConnections(t *testing.T) {
 
 // TestTheSocketKeepsRoomForItsOwner: agents on the socket have a part of its connections, and TCP has none of them.
 func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 2, address: 2, strangers: 2, socket: 4, agents: 2, agent: 2})}
+	c := crowd{t, newConns(shares{total: 2, address: 2, anonymous: 2, socket: 4, agents: 2, agent: 2})}
 	for range 5 {
 		c.must("10.0.0.1").use(1)
 	}
@@ -188,10 +188,10 @@ func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
 func (c *conn) asks() {
 	c.use(1)
 	if c.owner {
-		c.shows(parley.Owner)
+		c.noteCaller(parley.Owner)
 		return
 	}
-	c.shows(c.agent)
+	c.noteCaller(c.agent)
 }
 
 // TestOneAgentKeepsNoOtherFromTheSocket, however many calls the processes of its runs have under way.
@@ -215,7 +215,7 @@ func TestOneAgentKeepsNoOtherFromTheSocket(t *testing.T) {
 // for the page where people sign in are nobody's calls under way, so that nothing else bounds them.
 func TestRequestsWithoutACredentialKeepNobodyOut(t *testing.T) {
 	for _, from := range []string{"10.0.0.1", ""} {
-		c := crowd{t, newConns(shares{total: 4, address: 4, strangers: 4, one: 4, socket: 4, agents: 4, agent: 4})}
+		c := crowd{t, newConns(shares{total: 4, address: 4, anonymous: 4, participant: 4, socket: 4, agents: 4, agent: 4})}
 		for range 4 {
 			one := c.must(from)
 			one.identified(false, "arya")
@@ -232,7 +232,7 @@ func TestRequestsWithoutACredentialKeepNobodyOut(t *testing.T) {
 
 // TestAClosedConnectionLeavesRoom, and closing it twice changes nothing.
 func TestAClosedConnectionLeavesRoom(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 1, address: 1, strangers: 1, socket: 1, agents: 1})}
+	c := crowd{t, newConns(shares{total: 1, address: 1, anonymous: 1, socket: 1, agents: 1})}
 	for range 5 {
 		one := c.must("10.0.0.1")
 		one.use(1)
@@ -254,7 +254,7 @@ func TestARefusedConnectionIsToldWhy(t *testing.T) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || string(body) != tooMany {
+	if err != nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || string(body) != tooManyAnswer {
 		t.Errorf("got %v %v %s %v", response.Status, response.Header, body, err)
 	}
 }
@@ -322,8 +322,8 @@ func TestTheSharesAreThoseOfTheDocumentation(t *testing.T) {
 	}
 	few := sharesOf(256, 4096, 2048)
 	for _, row := range []string{
-		fmt.Sprintf("| connections without a credential | %d |", mostStrangers),
-		fmt.Sprintf("| connections of one participant over TCP, other than the owner | %d |", mostOfOne),
+		fmt.Sprintf("| connections without a credential | %d |", mostAnonymous),
+		fmt.Sprintf("| connections of one participant over TCP, other than the owner | %d |", mostOfParticipant),
 		fmt.Sprintf("| connections by the socket | %d, agents %d, one agent %d |", mostLocal, mostLocal/2, mostLocal*3/8),
 		fmt.Sprintf("with 256 descriptors there are %d connections over TCP and %d by the socket", few.total, few.socket),
 	} {

@@ -65,35 +65,35 @@ func TestSeveralAgentsKeepNoOtherFromTheSocket(t *testing.T) {
 // TestTokensOfAgentsKeepTheOwnerOnTheSocket: a process of the owner's that shows the token of an agent takes a place of
 // agents, not of the owner.
 func TestTokensOfAgentsKeepTheOwnerOnTheSocket(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 2, address: 2, strangers: 2, socket: 6, agents: 2, agent: 2})}
+	c := crowd{t, newConns(shares{total: 2, address: 2, anonymous: 2, socket: 6, agents: 2, agent: 2})}
 	for i := range 12 {
 		one := c.must("")
 		if !one.identified(true, "") {
 			t.Fatal("a process of the owner's was refused")
 		}
 		one.use(1)
-		if taken := one.shows(fmt.Sprint("agent-", i)); taken != (i < 2) {
+		if taken := one.noteCaller(fmt.Sprint("agent-", i)); taken != (i < 2) {
 			t.Errorf("agent %d: a place is %v", i, taken)
 		}
 	}
 	for range 4 {
 		owner := c.must("")
-		if !owner.identified(true, "") || !owner.shows(parley.Owner) {
+		if !owner.identified(true, "") || !owner.noteCaller(parley.Owner) {
 			t.Fatal("the owner was refused")
 		}
 		owner.use(1)
-		owner.shows(parley.Owner)
+		owner.noteCaller(parley.Owner)
 	}
 }
 
 // TestAConnectionIsWhoseTokenItLastShowed, unless its process is an agent's.
 func TestAConnectionIsWhoseTokenItLastShowed(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 2, address: 2, strangers: 2, socket: 6, agents: 2, agent: 2})}
+	c := crowd{t, newConns(shares{total: 2, address: 2, anonymous: 2, socket: 6, agents: 2, agent: 2})}
 	one, run := c.must(""), c.must("")
 	one.identified(true, "")
 	run.identified(false, "arya")
 	for _, who := range []string{"arya", "gendry", parley.Owner, "arya"} {
-		if !one.shows(who) || !run.shows(who) {
+		if !one.noteCaller(who) || !run.noteCaller(who) {
 			t.Errorf("%s was refused", who)
 		}
 		if one.owner != (who == parley.Owner) || !one.owner && one.agent != who {
@@ -139,7 +139,7 @@ func TestATokenOnTheSocketTakesAPlaceOfItsAgent(t *testing.T) {
 		if c.agent != "arya" || c.owner {
 			t.Errorf("the connection is %q's, the owner's: %v", c.agent, c.owner)
 		}
-		c.busy, c.shown = 1, true // for as long as the test likes
+		c.busy, c.callAuthenticated = 1, true // for as long as the test likes
 	}
 	s.conns.agents = 1
 	s.conns.mu.Unlock()

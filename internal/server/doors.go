@@ -42,14 +42,14 @@ func (s *Server) serve(context.Context) error {
 	shares := sharesOf(descriptors(), s.Config.Connections.Total, s.Config.Connections.Address)
 	s.Log.Debug("connections are bounded", "most", shares)
 	s.conns = newConns(shares)
-	for _, door := range s.doors {
+	for _, door := range s.listeners {
 		go func() {
 			if err := server.Serve(guarded{door, s.conns}); !errors.Is(err, http.ErrServerClosed) {
 				s.failed <- fmt.Errorf("the door at %s has failed: %w", door.Addr(), err)
 			}
 		}()
 	}
-	s.later(func() error {
+	s.onStop(func() error {
 		close(closing)
 		limited, done := context.WithTimeout(context.Background(), stopTime)
 		defer done()
@@ -68,8 +68,8 @@ func (s *Server) serve(context.Context) error {
 
 type peerKey struct{}
 
-// local is who is at the other end of the socket, or why that is not known.
-type local struct {
+// localPeer is who is at the other end of the socket, or why that is not known.
+type localPeer struct {
 	peer.Peer
 	err error
 }
@@ -92,13 +92,13 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 		err = errNoPlace()
 		defer refuse(conn)
 	}
-	return context.WithValue(ctx, peerKey{}, local{who, err})
+	return context.WithValue(ctx, peerKey{}, localPeer{who, err})
 }
 
 // peer finds where a call comes from. It looks at each call, because a connection may outlive its run, and its client may have
 // begun a session since.
 func (s *Server) peer(ctx context.Context) (hub.Place, error) {
-	who, ok := ctx.Value(peerKey{}).(local)
+	who, ok := ctx.Value(peerKey{}).(localPeer)
 	if !ok {
 		return hub.Place{TCP: true}, nil
 	}
@@ -119,7 +119,7 @@ func (s *Server) peer(ctx context.Context) (hub.Place, error) {
 // attach makes the client at the other end of the socket, and everything that descends from it, the agent while its session
 // lasts. So a command that the client starts in its shell without a token is not the owner.
 func (s *Server) attach(ctx context.Context, agent string) (leave func()) {
-	who, ok := ctx.Value(peerKey{}).(local)
+	who, ok := ctx.Value(peerKey{}).(localPeer)
 	if !ok || who.PID == 0 || agent == parley.Owner {
 		return func() {}
 	}

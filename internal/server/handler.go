@@ -22,7 +22,7 @@ func (s *Server) handler(closing <-chan struct{}) http.Handler {
 		Origin:  s.Origin(),
 		Peer:    s.peer,
 		Attach:  s.attach,
-		Known:   known,
+		Known:   noteCredential,
 		Closing: closing,
 		Limits:  s.Config.Limits,
 		Log:     s.Log,

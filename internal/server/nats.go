@@ -30,7 +30,7 @@ func (s *Server) startNATS(ctx context.Context) error {
 		return s.inConfig(err)
 	}
 	link.Start(context.WithoutCancel(ctx))
-	s.later(func() error { link.Stop(); return nil })
+	s.onStop(func() error { link.Stop(); return nil })
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (s *Server) startNotify(ctx context.Context) error {
 		return err
 	}
 	sender.Start(context.WithoutCancel(ctx))
-	s.later(func() error { sender.Stop(); return nil })
+	s.onStop(func() error { sender.Stop(); return nil })
 	return nil
 }
 

@@ -16,43 +16,43 @@ import (
 	"github.com/parley-hub/parley/internal/service"
 )
 
-// observed is what sees how the hub does.
-type observed struct {
+// observers is what sees how the hub does.
+type observers struct {
 	metrics  *metrics.Metrics
 	alerts   *alert.Watcher
 	messages httpapi.MessageLog // none, if it is switched off
 }
 
-// upToDate is the message log with everything in it that has happened before somebody reads it.
-type upToDate struct {
+// currentLog is the message log with everything in it that has happened before somebody reads it.
+type currentLog struct {
 	*msglog.Log
 	hub  *hub.Hub
 	name string // by which it follows
 }
 
 // Tail implements httpapi.MessageLog.
-func (u upToDate) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
+func (u currentLog) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
 	u.hub.AwaitFollower(ctx, u.name)
 	return u.Log.Tail(ctx, f, follow, tell)
 }
 
-func (s *Server) newObserved() observed {
+func (s *Server) newObserved() observers {
 	limits := alert.Limits{
 		Write: s.Config.Alerts.Write, Read: s.Config.Alerts.Read, Latency: s.Config.Alerts.Latency,
 		Depth: s.Config.Alerts.Depth, Errors: s.Config.Alerts.Errors,
 		Hold: alert.Hold{On: s.Config.Alerts.After, Off: s.Config.Alerts.Clear},
 	}
-	return observed{metrics: metrics.New(), alerts: alert.New(limits, s.Log)}
+	return observers{metrics: metrics.New(), alerts: alert.New(limits, s.Log)}
 }
 
 // Wrote implements hub.Observer.
-func (o observed) Wrote(took time.Duration) {
+func (o observers) Wrote(took time.Duration) {
 	o.metrics.Wrote(took)
 	o.alerts.Wrote(took)
 }
 
 // Read implements hub.Observer.
-func (o observed) Read(took time.Duration) {
+func (o observers) Read(took time.Duration) {
 	o.metrics.Read(took)
 	o.alerts.Read(took)
 }
@@ -71,8 +71,8 @@ func (s *Server) startObserving(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.later(log.Close)
-		s.observed.messages = upToDate{log, s.hub, name}
+		s.onStop(log.Close)
+		s.observed.messages = currentLog{log, s.hub, name}
 		tellers = append(tellers, log)
 	}
 	s.background(ctx, s.hub.Follow(name, steps.NewFollower(s.hub, tellers...)))
@@ -93,7 +93,7 @@ func (s *Server) startTraces(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	s.later(func() error { return exporter.Close(context.Background()) })
+	s.onStop(func() error { return exporter.Close(context.Background()) })
 	s.background(ctx, s.hub.Follow("traces", exporter))
 	return nil
 }
@@ -102,5 +102,5 @@ func (s *Server) startTraces(ctx context.Context, node string) error {
 func (s *Server) background(ctx context.Context, run *service.Service) {
 	run.Start(context.WithoutCancel(ctx))
 	<-run.Started()
-	s.later(func() error { run.Stop(); return nil })
+	s.onStop(func() error { run.Stop(); return nil })
 }

@@ -46,7 +46,7 @@ func (s *Server) makeRuntimes(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.later(func() error { hook.Close(); return nil })
+	s.onStop(func() error { hook.Close(); return nil })
 	programs := command.New(presets, command.Options{
 		Environ: withoutKeys(os.Environ(), providers, s.notified.Variables()), Bin: ownDirectory(),
 		Dirs: append([]string{}, s.Config.Runs.Dirs...), Home: string(s.Home), Env: append([]string{}, s.Config.Runs.Env...),
@@ -104,8 +104,8 @@ func (s *Server) inConfig(err error) error {
 	return &e
 }
 
-// of is the runtime of an agent.
-func (r runtimes) of(a parley.Agent) (parley.Runtime, error) {
+// forAgent is the runtime of an agent.
+func (r runtimes) forAgent(a parley.Agent) (parley.Runtime, error) {
 	if runtime, ok := r[a.Runtime]; ok {
 		return runtime, nil
 	}
@@ -116,7 +116,7 @@ func (r runtimes) of(a parley.Agent) (parley.Runtime, error) {
 
 // check says why an agent cannot be run.
 func (r runtimes) check(ctx context.Context, a parley.Agent) error {
-	runtime, err := r.of(a)
+	runtime, err := r.forAgent(a)
 	if err != nil {
 		return err
 	}
@@ -133,12 +133,12 @@ func (s *Server) startRuns(ctx context.Context) error {
 	}
 	runs := dispatch.New(s.hub, dispatch.Options{
 		Node: s.node, Total: s.Config.Runs.Total, Deadline: s.Config.Runs.Deadline, Grace: s.grace(), URL: s.urlFor,
-		Runtime: s.runtimes.of, Prompt: prompt.Build, Dir: s.Home.Agent, Files: prompt.Files,
+		Runtime: s.runtimes.forAgent, Prompt: prompt.Build, Dir: s.Home.Agent, Files: prompt.Files,
 		Tools:     toolsOf,
 		Processes: s.peers, Log: s.Log,
 	})
 	runs.Start(context.WithoutCancel(ctx))
-	s.later(func() error { runs.Stop(); return nil })
+	s.onStop(func() error { runs.Stop(); return nil })
 	return nil
 }
 
@@ -162,8 +162,8 @@ func toolsOf(a parley.Agent) []parley.ToolDoc {
 	}
 }
 
-// lookEvery is for answers to some of several messages, or of one that others have to answer too.
-const lookEvery = time.Second
+// answerPoll is for answers to some of several messages, or of one that others have to answer too.
+const answerPoll = time.Second
 
 // answered waits until a run has answered one of its triggers.
 func (s *Server) answered(ctx context.Context, job parley.Job) error {
@@ -178,7 +178,7 @@ func (s *Server) answered(ctx context.Context, job parley.Job) error {
 				return err
 			}
 		}
-		if _, err := s.hub.AwaitRung(ctx, owner, newest, parley.DeliveryAnswered, lookEvery); err != nil {
+		if _, err := s.hub.AwaitRung(ctx, owner, newest, parley.DeliveryAnswered, answerPoll); err != nil {
 			return err
 		}
 	}

@@ -32,20 +32,20 @@ type Options struct {
 // Server is a hub with its doors open.
 type Server struct {
 	Options
-	about    parley.HubStatus
-	fresh    bool // this start has made the home
-	lock     *home.Lock
-	node     string
-	doors    []net.Listener
-	conns    *conns
-	store    store
-	hub      *hub.Hub
-	peers    *peer.Registry
-	runtimes runtimes
-	notified notify.Settings
-	observed observed
-	failed   chan error
-	undo     []func() error // what stops what was started, in the order of starting
+	about     parley.HubStatus
+	fresh     bool // this start has made the home
+	lock      *home.Lock
+	node      string
+	listeners []net.Listener
+	conns     *conns
+	store     store
+	hub       *hub.Hub
+	peers     *peer.Registry
+	runtimes  runtimes
+	notified  notify.Settings
+	observed  observers
+	failed    chan error
+	undo      []func() error // what stops what was started, in the order of starting
 }
 
 // Run runs a hub until ctx is done or a door fails. started is called once it can be reached.
@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options, started func(*Server)) error {
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{Options: o, failed: make(chan error, 2)}
 	for _, step := range []func(context.Context) error{
-		s.takeHome, s.checkStore, s.openDoors, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.startObserving, s.serve, s.startRuns, s.startNotify,
+		s.takeHome, s.checkStore, s.openListeners, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.startObserving, s.serve, s.startRuns, s.startNotify,
 		s.startBridges, s.startNATS,
 	} {
 		if err := step(ctx); err != nil {
@@ -108,8 +108,8 @@ func (s *Server) Stop() error {
 	return errors.Join(errs...)
 }
 
-// later adds what is to be done at the stop.
-func (s *Server) later(undo func() error) { s.undo = append(s.undo, undo) }
+// onStop adds what is to be done at the stop.
+func (s *Server) onStop(undo func() error) { s.undo = append(s.undo, undo) }
 
 func (s *Server) takeHome(context.Context) error {
 	s.fresh = errors.Is(s.Home.Check(), fs.ErrNotExist)
@@ -121,11 +121,11 @@ func (s *Server) takeHome(context.Context) error {
 		return err
 	}
 	s.lock = lock
-	s.later(lock.Release)
+	s.onStop(lock.Release)
 	if err := lock.FreeReserve(); err != nil {
 		return err
 	}
-	s.later(func() error { lock.FillReserve(); return nil })
+	s.onStop(func() error { lock.FillReserve(); return nil })
 	if s.node, err = lock.Node(); err != nil {
 		return err
 	}
@@ -140,18 +140,18 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	if s.store, s.about.Store, err = open(ctx, s.Home, s.Config.Store); err != nil {
 		return err
 	}
-	s.later(s.store.Close)
+	s.onStop(s.store.Close)
 	return nil
 }
 
-// openDoors binds the doors before anything is stored: an address in use leaves nothing behind. They are
+// openListeners binds the doors before anything is stored: an address in use leaves nothing behind. They are
 // served once the hub is ready; who calls meanwhile waits.
-func (s *Server) openDoors(ctx context.Context) error {
+func (s *Server) openListeners(ctx context.Context) error {
 	tcp, err := listenTCP(ctx, s.Config.Addr)
 	if err != nil {
 		return err
 	}
-	s.later(ignoreClosed(tcp.Close))
+	s.onStop(ignoreClosed(tcp.Close))
 	if isOpen(tcp.Addr()) {
 		s.Log.Warn("other machines can reach this hub, and what they exchange with it is not encrypted: "+
 			"put a proxy that does TLS in front of it, or listen on 127.0.0.1", "addr", tcp.Addr())
@@ -160,8 +160,8 @@ func (s *Server) openDoors(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.later(ignoreClosed(socket.Close))
-	s.doors = []net.Listener{tcp, socket}
+	s.onStop(ignoreClosed(socket.Close))
+	s.listeners = []net.Listener{tcp, socket}
 	s.about.Address, s.about.Socket = tcp.Addr().String(), s.Home.Socket()
 	return nil
 }
@@ -177,7 +177,7 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 	}
 	s.adopt()
 	s.hub.Start(context.WithoutCancel(ctx))
-	s.later(func() error { s.hub.Stop(); return nil })
+	s.onStop(func() error { s.hub.Stop(); return nil })
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (s *Server) adopt() {
 	reaper := service.New(peer.NewReaper(s.peers).Run)
 	reaper.Start(context.Background())
 	<-reaper.Started()
-	s.later(func() error { reaper.Stop(); return nil })
+	s.onStop(func() error { reaper.Stop(); return nil })
 }
 
 func (s *Server) hubConfig() hub.Config {

@@ -19,7 +19,7 @@ var decideApproval = Tool{
 		`"approve":{"type":"boolean"},` +
 		`"note":{"type":"string","description":"Told to who asked"}},` +
 		`"required":["id","approve"],"additionalProperties":false}`),
-	call: using(decide),
+	call: withArguments(decide),
 }
 
 type decideArgs struct {
@@ -29,11 +29,11 @@ type decideArgs struct {
 }
 
 func decide(ctx context.Context, p Participant, args decideArgs) (string, error) {
-	if err := need("id", args.ID); err != nil {
+	if err := require("id", args.ID); err != nil {
 		return "", err
 	}
 	if args.Approve == nil { // what was left out by mistake is neither yes nor no
-		return "", need("approve", "")
+		return "", require("approve", "")
 	}
 	a, err := p.Workspace.DecideApproval(ctx, args.ID, parley.Decision{Approve: *args.Approve, Note: args.Note})
 	if err != nil {

@@ -28,7 +28,7 @@ var contactAgent = Tool{
 		`"wait":{"type":"integer","minimum":1,"description":"Seconds to wait; ask waits 120 by itself, delegate not at all"},` +
 		`"idempotency_key":{"type":"string"}},` +
 		`"required":["action","agentId","message"],"additionalProperties":false}`),
-	call: using(contact),
+	call: withArguments(contact),
 }
 
 // contactArgs are the arguments, with what the schema leaves out so as to stay small: the tool's own name, and agent for agentId.
@@ -69,7 +69,7 @@ func (args contactArgs) contact() (c parley.Contact, err error) {
 		return c, err
 	}
 	for _, arg := range []struct{ name, value string }{{"action", args.Action}, {"agentId", target}, {"message", args.Message}} {
-		if err := need(arg.name, arg.value); err != nil {
+		if err := require(arg.name, arg.value); err != nil {
 			return c, err
 		}
 	}

@@ -18,12 +18,12 @@ var sendChannelMessage = Tool{
 		`"channelId":{"type":"string","description":"Id or #name"},` +
 		`"content":{"type":"string"}},` +
 		`"required":["channelId","content"],"additionalProperties":false}`),
-	call: using(func(ctx context.Context, p Participant, args struct {
+	call: withArguments(func(ctx context.Context, p Participant, args struct {
 		Channel string `json:"channelId"`
 		Content string `json:"content"`
 	},
 	) (string, error) {
-		if err := need("channelId", args.Channel); err != nil {
+		if err := require("channelId", args.Channel); err != nil {
 			return "", err
 		}
 		return post(ctx, p, parley.Draft{Conversation: args.Channel, Content: parley.Content{Text: args.Content}})
@@ -39,12 +39,12 @@ var replyTo = Tool{
 		`"message":{"type":"string","description":"The message, like m1234"},` +
 		`"content":{"type":"string"}},` +
 		`"required":["message","content"],"additionalProperties":false}`),
-	call: using(func(ctx context.Context, p Participant, args struct {
+	call: withArguments(func(ctx context.Context, p Participant, args struct {
 		Message string `json:"message"`
 		Content string `json:"content"`
 	},
 	) (string, error) {
-		if err := need("message", args.Message); err != nil {
+		if err := require("message", args.Message); err != nil {
 			return "", err
 		}
 		return post(ctx, p, parley.Draft{InReplyTo: args.Message, Content: parley.Content{Text: args.Content}})
@@ -53,7 +53,7 @@ var replyTo = Tool{
 
 // post posts a draft and says what became of it.
 func post(ctx context.Context, p Participant, d parley.Draft) (string, error) {
-	if err := need("content", d.Content.Text); err != nil {
+	if err := require("content", d.Content.Text); err != nil {
 		return "", err
 	}
 	receipt, err := p.Workspace.Post(ctx, d)

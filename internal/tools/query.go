@@ -20,7 +20,7 @@ var queryWorkspace = Tool{
 		`"action":{"type":"string","enum":["list_agents","list_channels","list_tasks","list_approvals","search","whoami"]},` +
 		`"query":{"type":"string","description":"For search: words, \"phrases\", from: in: to: type: before: after:"}},` +
 		`"required":["action"],"additionalProperties":false}`),
-	call: using(query),
+	call: withArguments(query),
 }
 
 type queryArgs struct {
@@ -123,7 +123,7 @@ func listChannels(ctx context.Context, p Participant) (string, error) {
 }
 
 func search(ctx context.Context, p Participant, words string) (string, error) {
-	if err := need("query", words); err != nil {
+	if err := require("query", words); err != nil {
 		return "", err
 	}
 	found, err := p.Workspace.Search(ctx, parley.SearchRequest{Query: words, Limit: fewMessages})

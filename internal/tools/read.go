@@ -27,7 +27,7 @@ var readConversation = Tool{
 		`"before":{"type":"integer","description":"Only older ones than this position, which an earlier call has named"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Default 20"}},` +
 		`"required":["conversation"],"additionalProperties":false}`),
-	call: using(read),
+	call: withArguments(read),
 }
 
 type readArgs struct {
@@ -37,7 +37,7 @@ type readArgs struct {
 }
 
 func read(ctx context.Context, p Participant, args readArgs) (string, error) {
-	if err := need("conversation", args.Conversation); err != nil {
+	if err := require("conversation", args.Conversation); err != nil {
 		return "", err
 	}
 	limit := args.Limit
@@ -55,7 +55,7 @@ func read(ctx context.Context, p Participant, args readArgs) (string, error) {
 	if len(messages) == 0 {
 		return "No messages.\n", nil
 	}
-	shown, left, err := show(ctx, p, messages)
+	shown, left, err := quoteNewest(ctx, p, messages)
 	if err != nil {
 		return "", err
 	}
@@ -65,9 +65,9 @@ func read(ctx context.Context, p Participant, args readArgs) (string, error) {
 	return shown, nil
 }
 
-// show quotes the newest of some messages, as many as one result may have, and says how many of the oldest
+// quoteNewest quotes the newest of some messages, as many as one result may have, and says how many of the oldest
 // it has not. The newest is always there, shortened if it must be.
-func show(ctx context.Context, p Participant, messages []parley.Message) (text string, left int, err error) {
+func quoteNewest(ctx context.Context, p Participant, messages []parley.Message) (text string, left int, err error) {
 	v, err := voices(ctx, p, messages)
 	if err != nil {
 		return "", 0, err
@@ -106,7 +106,7 @@ var checkInbox = Tool{
 		`"peek":{"type":"boolean"},` +
 		`"sleep_until":{"type":"string","format":"date-time"}},` +
 		`"additionalProperties":false}`),
-	call: using(inbox),
+	call: withArguments(inbox),
 }
 
 type inboxArgs struct {
@@ -145,7 +145,7 @@ func peek(ctx context.Context, p Participant) (string, error) {
 	}
 	messages := slices.Clone(waiting.Messages)
 	slices.Reverse(messages) // the oldest are first in line, so what has no room are the newest
-	shown, left, err := show(ctx, p, messages)
+	shown, left, err := quoteNewest(ctx, p, messages)
 	if err != nil || left == 0 {
 		return count + shown, err
 	}

@@ -33,7 +33,7 @@ var updateTask = Tool{
 		`"blockers":{"type":"array","items":{"type":"string"},"description":"What keeps you from going on; your requester is told"}},` +
 		`"additionalProperties":false}},` +
 		`"additionalProperties":false}`),
-	call: using(update),
+	call: withArguments(update),
 }
 
 type updateArgs struct {
@@ -106,10 +106,10 @@ func taskLine(p Participant, t parley.TaskView) string {
 		line += " (" + quote.Word(string(t.Outcome)) + ")"
 	}
 	if len(t.WaitsOn.Subtasks) > 0 {
-		line += ", waits for " + words(t.WaitsOn.Subtasks)
+		line += ", waits for " + idList(t.WaitsOn.Subtasks)
 	}
 	if len(t.WaitsOn.After) > 0 {
-		line += ", comes after " + words(t.WaitsOn.After)
+		line += ", comes after " + idList(t.WaitsOn.After)
 	}
 	if t.WaitsOn.Approval != "" {
 		line += ", waits for " + quote.Word(t.WaitsOn.ApprovalName())
@@ -125,8 +125,8 @@ func who(p Participant, id string) string {
 	return quote.Word(id)
 }
 
-// words are ids in a row.
-func words(ids []string) string {
+// idList are ids in a row.
+func idList(ids []string) string {
 	shown := make([]string, 0, len(ids))
 	for _, id := range ids {
 		shown = append(shown, quote.Word(id))

@@ -99,24 +99,24 @@ func Failure(err error) string {
 
 func oneLine(text string) string { return strings.ReplaceAll(quote.Clean(text), "\n", " ") }
 
-// using makes a call of a function with arguments of its own type. They are read strictly: a model that
+// withArguments makes a call of a function with arguments of its own type. They are read strictly: a model that
 // thinks that it said something must not find out later that nobody listened.
-func using[A any](call func(context.Context, Participant, A) (string, error)) func(context.Context, Participant, json.RawMessage) (string, error) {
+func withArguments[A any](call func(context.Context, Participant, A) (string, error)) func(context.Context, Participant, json.RawMessage) (string, error) {
 	return func(ctx context.Context, p Participant, raw json.RawMessage) (string, error) {
 		var args A
 		if len(raw) == 0 {
 			raw = json.RawMessage("{}")
 		}
 		if err := jsonv2.Unmarshal(raw, &args, jsonv2.RejectUnknownMembers(true)); err != nil {
-			return "", parley.Errorf(parley.BadInput, "the arguments are wrong: %s", wrong(err)).
+			return "", parley.Errorf(parley.BadInput, "the arguments are wrong: %s", argumentError(err)).
 				Suggest("see the tool's schema")
 		}
 		return call(ctx, p, args)
 	}
 }
 
-// wrong says what is wrong with arguments without the names of Go's types.
-func wrong(err error) string {
+// argumentError says what is wrong with arguments without the names of Go's types.
+func argumentError(err error) string {
 	if errors.Is(err, jsonv2.ErrUnknownName) {
 		if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 			return "there is no " + quote.Inline(e.JSONPointer.LastToken())
@@ -128,8 +128,8 @@ func wrong(err error) string {
 	return quote.Clean(err.Error())
 }
 
-// need says that an argument is missing, or nil.
-func need(name, value string) error {
+// require says that an argument is missing, or nil.
+func require(name, value string) error {
 	if strings.TrimSpace(value) == "" {
 		return parley.Errorf(parley.BadInput, "%s is missing", name).Suggest("see the tool's schema")
 	}
