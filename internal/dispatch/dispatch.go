@@ -1,10 +1,10 @@
 // Package dispatch makes runs of what waits for agents: it starts a runtime for each run the hub hands out,
 // keeps its leases while it lives, and tells the hub how it ended.
 //
-// One loop starts runs; it alone knows what waits and how many runs there are. It asks the hub for the runs of
-// several agents at once, so that the store can write them together. Each run has a goroutine that sees it from
-// its start to its end, and another that keeps its leases meanwhile. They share nothing but the hub, and report
-// to the loop by channels that it reads until nothing is left.
+// One loop starts runs. Only the loop knows which agents have pending work and how many runs are live. It asks the hub for
+// the runs of several agents at once, so that the store can write them together. Each run has a goroutine that does the run,
+// and another that extends its leases. They share nothing but the hub, and report to the loop by channels. The loop reads
+// the channels until no run is left.
 package dispatch
 
 import (
@@ -25,18 +25,18 @@ type Hub interface {
 	Recovery
 }
 
-// Work is where runs come from.
+// Work has the calls that hand out runs.
 type Work interface {
-	// Rung returns the agents that something has happened to since it was last asked, and a channel that
-	// receives when there are any. The end of a run is among it.
+	// Rung returns a channel that receives when the state of an agent has changed, and a function that returns these
+	// agents since its last call. The end of a run is such a change.
 	Rung() (agents func() []string, wait <-chan struct{})
-	// Waiting returns the agents that something waits for, whoever has written it.
+	// Waiting returns the agents with pending deliveries, including those that another process stored.
 	Waiting(ctx context.Context) ([]string, error)
 	// NextRun hands out the next run of an agent, or nil if there is none to start now.
 	NextRun(ctx context.Context, agent string, o hub.RunOptions) (*hub.Assignment, error)
 }
 
-// Course is what is told of a run, and asked, while it lives. E003 Conflict: it does not any more.
+// Course has the calls about a live run. They return E003 with the reason Conflict if the run has ended.
 type Course interface {
 	RunContext(ctx context.Context, run string) (parley.RunContext, error)
 	BeginRun(ctx context.Context, run string, p parley.Process) error
@@ -48,14 +48,14 @@ type Course interface {
 	At(caller hub.Caller) parley.Workspace
 }
 
-// Recovery is for what a former process has left.
+// Recovery has the calls about runs of an earlier process.
 type Recovery interface {
 	LostRuns(ctx context.Context, node string) ([]parley.Run, error)
 	RecoverRun(ctx context.Context, run string) error
 }
 
-// pollEvery is how often it is looked at what no bell rings for: what another process has written, and what
-// time has made due.
+// pollEvery is how often the loop asks for changes without a signal: work that another process stored, and work that has
+// become due.
 const pollEvery = 2 * time.Second
 
 // Dispatcher starts runs until it is stopped.
@@ -81,7 +81,7 @@ type requestCount struct{ any, asks int }
 
 func (a requestCount) total() int { return a.any + a.asks }
 
-// runReply is what the hub has answered when it was asked for a run.
+// runReply is the hub's reply to a request for a run.
 type runReply struct {
 	agent    string
 	asksOnly bool
@@ -89,7 +89,7 @@ type runReply struct {
 	err      error
 }
 
-// maxRequests is how often the hub is asked at once.
+// maxRequests is how many requests for runs may be open at once.
 const maxRequests = 16
 
 // New makes a dispatcher for a hub.
@@ -103,13 +103,13 @@ func New(h Hub, o Options) *Dispatcher {
 	return d
 }
 
-// Start puts back what a former process has left, and serves from then on. It returns once it serves.
+// Start recovers the runs of an earlier process, and then starts runs. It returns when the loop runs.
 func (d *Dispatcher) Start(ctx context.Context) {
 	d.loop.Start(ctx)
 	<-d.loop.Started()
 }
 
-// Stop starts no more runs, gives those that go on a while to end, puts the others back, and waits for all.
+// Stop starts no more runs. It gives live runs some time to end, returns the others to the hub, and waits for all of them.
 func (d *Dispatcher) Stop() { d.loop.Stop() }
 
 func (d *Dispatcher) run(ctx context.Context, started func()) {
@@ -143,7 +143,7 @@ func (d *Dispatcher) serve(ctx context.Context) {
 	}
 }
 
-// noteChanged looks at agents that something has happened to: there may be a run to start, or one to end.
+// noteChanged handles agents whose state has changed: there may be a run to start, or one to cancel.
 func (d *Dispatcher) noteChanged(agents []string) {
 	d.add(agents)
 	for l := range d.live {
@@ -156,12 +156,12 @@ func (d *Dispatcher) noteChanged(agents []string) {
 func (d *Dispatcher) poll(ctx context.Context) {
 	agents, err := d.hub.Waiting(ctx)
 	if err != nil && ctx.Err() == nil {
-		d.options.Log.Warn("it could not be looked at what waits for agents", "error", err)
+		d.options.Log.Warn("cannot list agents with pending work; retrying soon", "error", err)
 	}
 	d.add(agents)
 }
 
-// add notes agents that something may wait for.
+// add notes agents that may have pending work.
 func (d *Dispatcher) add(agents []string) {
 	d.queue.add(agents...)
 	for _, agent := range agents {
@@ -169,8 +169,8 @@ func (d *Dispatcher) add(agents []string) {
 	}
 }
 
-// requestRuns asks for as many runs as there is room for, one of each agent in turn. Where there is none, it asks for what
-// answers asks: those who have asked may be what takes up the room.
+// requestRuns requests as many runs as there are free slots, one for each agent in turn. If no slot is free, it requests only
+// runs that answer asks, because the runs that hold the slots may wait for these answers.
 func (d *Dispatcher) requestRuns(ctx context.Context) {
 	for d.requests.total() < maxRequests && d.hasRoom() {
 		agent, ok := d.queue.next()
@@ -215,7 +215,7 @@ func (d *Dispatcher) handleReply(a runReply) {
 	case a.run != nil:
 		d.start(a.run)
 	case a.err != nil && !errors.Is(a.err, context.Canceled):
-		d.options.Log.Warn("a run could not be started", "agent", a.agent, "error", a.err) // the next poll tries again
+		d.options.Log.Warn("cannot start a run; retrying soon", "agent", a.agent, "error", a.err) // the next poll tries again
 	}
 }
 
@@ -238,7 +238,7 @@ func (d *Dispatcher) removeRun(l *activeRun) {
 	}
 }
 
-// drain waits for the runs that go on, for a while as long as they like.
+// drain waits for the live runs. After the grace period it cancels them.
 func (d *Dispatcher) drain() {
 	grace := time.NewTimer(d.options.Grace)
 	defer grace.Stop()

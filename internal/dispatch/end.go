@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Why a run is ended before it has ended by itself.
+// The reasons for which the dispatcher ends a run.
 var (
 	errStopping = errors.New("the hub is stopping")
 	errDeadline = errors.New("the deadline of the run has passed")
@@ -17,12 +17,12 @@ var (
 	errLost     = errors.New("the hub could not extend the lease of the run")
 )
 
-// cancelled is what somebody gave as a reason to end a run.
+// cancelled is the reason that a participant gave for cancelling a run.
 type cancelled string
 
 func (c cancelled) Error() string { return string(c) }
 
-// startError is a failure to start at all, which may be mended.
+// startError returns the error of a run that could not start. The hub retries such a run.
 func startError(err error) *parley.RunError { return runError(parley.FailureNoStart, err) }
 
 func runError(f parley.Failure, err error) *parley.RunError {
@@ -30,7 +30,7 @@ func runError(f parley.Failure, err error) *parley.RunError {
 	return &parley.RunError{Trouble: parley.Trouble{Failure: f, Reason: e.Message, After: e.RetryAfter}, Hint: e.Suggestion}
 }
 
-// failureOf says why a run has failed, if it has: what it was ended for, or what its runtime says.
+// failureOf returns why a run failed: the reason for which it was ended, or its runtime's error. It returns nil if err is nil.
 func (l *activeRun) failureOf(ctx context.Context, err error) *parley.RunError {
 	if err == nil {
 		return nil
@@ -49,8 +49,8 @@ func (l *activeRun) failureOf(ctx context.Context, err error) *parley.RunError {
 	return runError(parley.FailureFinal, err)
 }
 
-// deadlineError is why a run has failed that its deadline has ended. What its runtime found to be in the way stands
-// beside that, and says whether another try may help.
+// deadlineError returns the error of a run that its deadline has ended. It includes the runtime's own error, which says
+// whether a retry may help.
 func (l *activeRun) deadlineError(err error) *parley.RunError {
 	why := &parley.RunError{
 		Trouble: parley.Trouble{
@@ -71,8 +71,7 @@ func (l *activeRun) deadlineError(err error) *parley.RunError {
 	return why
 }
 
-// settle tells the hub how the run has ended. Which of its reasons counts, where there are several, is for the
-// hub to say.
+// settle reports the end of the run to the hub. If there are several reasons, the hub decides which one counts.
 func (l *activeRun) settle(result parley.Result, why *parley.RunError) {
 	if why != nil && why.Failure != parley.FailureStopped {
 		l.options.Log.Warn("a run has failed", "agent", l.Agent.ID, "run", l.Run.ID, "failure", why.Failure, "reason", l.hide(why.Reason))
@@ -99,8 +98,7 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// reportUntilStored tells the hub something until it is told, or is not the run's to tell any more. While the store takes
-// nothing it takes nothing from the run either, so there is no hurry, unless the hub is stopping.
+// reportUntilStored repeats a report until the hub has stored it, the run has ended otherwise, or the hub is stopping.
 func (l *activeRun) reportUntilStored(tell func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := tell(context.WithoutCancel(l.dispatcher.runs))
@@ -116,7 +114,7 @@ func (l *activeRun) reportUntilStored(tell func(context.Context) error) error {
 	}
 }
 
-// mayRetry says that the store may take the same later.
+// mayRetry reports whether the store may accept the same call later.
 func mayRetry(err error) bool {
 	e := parley.AsError(err)
 	return e.Code == parley.Unavailable || e.Code == parley.TimedOut || e.Code == parley.Internal

@@ -48,7 +48,7 @@ func (l *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// checkSoon has the run look whether somebody wants it to end.
+// checkSoon makes the run check soon whether a participant has cancelled it.
 func (l *activeRun) checkSoon() {
 	select {
 	case l.checkNow <- struct{}{}:
@@ -56,7 +56,7 @@ func (l *activeRun) checkSoon() {
 	}
 }
 
-// hasEnded says that a run has ended, or was given to somebody else.
+// hasEnded reports whether an error means that the run has ended or belongs to another process.
 func hasEnded(err error) bool {
 	switch parley.AsError(err).Reason {
 	case parley.Conflict, parley.NotFound, parley.Gone:

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// activeRun is one run on its way.
+// activeRun is one live run.
 type activeRun struct {
 	*hub.Assignment
 	dispatcher *Dispatcher
@@ -29,7 +29,7 @@ func newActiveRun(d *Dispatcher, a *hub.Assignment) *activeRun {
 	}
 }
 
-// run sees the run from its start to its end. The leases are kept until the hub has been told how it ended.
+// run does the run from its start to its end. It keeps the leases until the hub has stored the end.
 func (l *activeRun) run() {
 	ctx, cancel := context.WithCancelCause(l.dispatcher.runs)
 	defer cancel(nil)

@@ -1,7 +1,7 @@
 package dispatch
 
-// queue is the agents that something may wait for, each once, in the order in which they came. Who is asked for
-// is not asked for again before that has been answered.
+// queue holds the agents that may have pending work, each once, in the order of arrival. The dispatcher requests no second
+// run for an agent before the hub has replied to the first request.
 type queue struct {
 	order []string
 	in    map[string]place
@@ -31,7 +31,7 @@ func (q *queue) add(agents ...string) {
 	}
 }
 
-// next is the agent to ask for.
+// next returns the agent to request a run for. ok is false if the queue is empty.
 func (q *queue) next() (agent string, ok bool) {
 	if len(q.order) == 0 {
 		return "", false

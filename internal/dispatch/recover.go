@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// killTime is what processes that were left get to be gone.
+// killTime is how long recover waits until the processes of earlier runs have ended.
 const killTime = 10 * time.Second
 
-// recover ends the processes of runs that a former process of this node has left, and puts back what they had.
-// What fails is left to the leases.
+// recover ends the processes of runs of an earlier process of this node, and returns their deliveries to the queue.
+// If it fails, the leases of the runs end by themselves.
 func (d *Dispatcher) recover(ctx context.Context) {
 	lost, err := d.hub.LostRuns(ctx, d.options.Node)
 	if err != nil {

@@ -29,7 +29,7 @@ type Options struct {
 	Grace  time.Duration // what runs get to end by themselves at the stop; 0: the usual, negative: nothing
 }
 
-// Server is a hub with its doors open.
+// Server is a running hub with its listeners.
 type Server struct {
 	Options
 	about     parley.HubStatus
@@ -48,7 +48,7 @@ type Server struct {
 	undo      []func() error // what stops what was started, in the order of starting
 }
 
-// Run runs a hub until ctx is done or a door fails. started is called once it can be reached.
+// Run runs a hub until ctx is done or a listener fails. It calls started when the hub can be reached.
 func Run(ctx context.Context, o Options, started func(*Server)) error {
 	s, err := Start(ctx, o)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) Stop() error {
 	return errors.Join(errs...)
 }
 
-// onStop adds what is to be done at the stop.
+// onStop adds a function that Stop calls.
 func (s *Server) onStop(undo func() error) { s.undo = append(s.undo, undo) }
 
 func (s *Server) takeHome(context.Context) error {
@@ -144,8 +144,8 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// openListeners binds the doors before anything is stored: an address in use leaves nothing behind. They are
-// served once the hub is ready; who calls meanwhile waits.
+// openListeners listens on TCP and on the socket before the server stores anything, so that an address in use leaves nothing
+// behind. The server answers when the hub is ready; earlier callers wait.
 func (s *Server) openListeners(ctx context.Context) error {
 	tcp, err := listenTCP(ctx, s.Config.Addr)
 	if err != nil {

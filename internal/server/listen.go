@@ -24,8 +24,8 @@ const (
 	stopTime = 5 * time.Second
 )
 
-// serve answers at the doors and says where they are, until the stop: then nobody new is let in, streams are
-// closed, and calls under way have a moment to end.
+// serve answers HTTP on the listeners and announces their addresses. At the stop, it accepts no new connections, closes
+// streams, and gives running calls a moment to end.
 func (s *Server) serve(context.Context) error {
 	closing := make(chan struct{})
 	base, cancel := context.WithCancel(context.Background())
