@@ -47,7 +47,7 @@ type Approval struct {
 	TraceID      string `json:"trace_id" doc:"The trace it belongs to."`
 	Hops         int    `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
 	Depth        int    `json:"-"` // how deep the run's asks are nested
-	Source       string `json:"source" doc:"Where the call came from: cli, api, mcp and so on."`
+	Source       string `json:"source" doc:"Where the call came from: cli, web, api, run and so on."`
 }
 
 // Refused reports whether the call was approved, but the hub refused to make it. Failure says why.

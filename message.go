@@ -72,7 +72,7 @@ type Message struct {
 	Content        Content         `json:"content" doc:"The contents."`
 	Payload        json.RawMessage `json:"payload,omitempty" doc:"Data for programs, as a JSON object."`
 	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Further data, as a JSON object. Only the hub sets the key parley: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
-	Source         string          `json:"source" doc:"Where the message came from: cli, api, mcp, bridge and so on."`
+	Source         string          `json:"source" doc:"Where the message came from: cli, web, api, mcp, file (a bridge), nats, run and so on."`
 	Hops           int             `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The idempotency key that the sender gave."`
 	Checksum       string          `json:"checksum" doc:"The SHA-256 of the whole message."`

@@ -27,7 +27,7 @@ type Task struct {
 	OriginalRequester string        `json:"original_requester" doc:"The requester of the root task."`
 	Assignee          string        `json:"assignee" doc:"The agent or person that does the task."`
 	DelegationReason  string        `json:"delegation_reason,omitempty" doc:"Why the assignee got the task."`
-	Source            string        `json:"source" doc:"agent_delegation, agent_ask, or where the task came from: cli, api, mcp and so on."`
+	Source            string        `json:"source" doc:"agent_delegation, agent_ask, or where the task came from: cli, web, api, run and so on."`
 	Priority          Priority      `json:"priority"`
 	Deadline          *time.Time    `json:"deadline,omitempty" doc:"The task fails at this time unless it has ended."`
 	DependsOn         []string      `json:"depends_on,omitempty" doc:"Tasks that must be completed before it begins."`
