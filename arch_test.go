@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"internal/service":                      {},
 	"internal/tasktree":                     {"", "internal/plain", "internal/live"},
 	"internal/top":                          {"", "internal/plain", "internal/live"},
-	"internal/store":                        {"", "internal/storage"},
+	"internal/store":                        {"", "internal/storage", "internal/store/groupcommit"},
 	"internal/tracetree":                    {""},
 	"internal/tools":                        {"", "internal/quote"},
 	"internal/storage":                      {""},

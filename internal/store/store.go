@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-hub/parley/internal/storage"
+	"github.com/parley-hub/parley/internal/store/groupcommit"
 )
 
 // Store is a parley.Store on a SQL database, but for the bodies of artifacts, which each database
 // keeps in its own way.
 type Store struct {
 	driver    Driver
-	writer    *writer
+	writer    *groupcommit.Writer[storage.Tx]
 	directory atomic.Pointer[directory] // agents as committed, shared by all readers
 
 	damages *damages
@@ -28,7 +29,8 @@ type Store struct {
 // New starts a store on an opened and migrated database. It owns the driver from now on.
 func New(driver Driver) *Store {
 	s := &Store{driver: driver, damages: newDamages()}
-	s.writer = newWriter(driver, s.leaseNow, s.damages)
+	session := newSession(driver, s.leaseNow, s.damages)
+	s.writer = groupcommit.New[storage.Tx](session.conn, driver, session)
 	s.directory.Store(newDirectory(0))
 	s.close = sync.OnceValue(s.closeOnce)
 	return s
@@ -36,7 +38,7 @@ func New(driver Driver) *Store {
 
 // Update implements parley.Store.
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
-	return s.writer.submit(ctx, fn)
+	return s.writer.Update(ctx, fn)
 }
 
 // View implements parley.Store.
@@ -45,7 +47,7 @@ func (s *Store) View(ctx context.Context, fn func(storage.Tx) error) (err error)
 		return err
 	}
 	if !s.enter() {
-		return errClosed
+		return groupcommit.ErrClosed
 	}
 	defer s.views.Done()
 	conn, err := s.driver.Reader(ctx)
@@ -59,7 +61,7 @@ func (s *Store) View(ctx context.Context, fn func(storage.Tx) error) (err error)
 	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.
 	defer func() { _, _ = conn.Exec("ROLLBACK") }()
 	t := &tx{conn: conn, explain: s.driver.Explain, clock: s.leaseNow, text: s.driver.Text(), shared: &s.directory, damages: s.damages}
-	return t.call(fn)
+	return t.run(fn)
 }
 
 // Probe implements parley.Prober.
@@ -80,10 +82,10 @@ func (s *Store) leaseNow(conn Conn) (int64, error) {
 }
 
 // Halt refuses all updates with the given error until Resume; reads go on.
-func (s *Store) Halt(err error) { s.writer.halted.Store(&err) }
+func (s *Store) Halt(err error) { s.writer.Halt(err) }
 
 // Resume takes updates again.
-func (s *Store) Resume() { s.writer.halted.Store(nil) }
+func (s *Store) Resume() { s.writer.Resume() }
 
 // enter counts a view that begins, unless the store is closed.
 func (s *Store) enter() bool {
@@ -100,7 +102,7 @@ func (s *Store) enter() bool {
 func (s *Store) Close() error { return s.close() }
 
 func (s *Store) closeOnce() error {
-	s.writer.stop()
+	s.writer.Close()
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()

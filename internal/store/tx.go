@@ -230,34 +230,6 @@ func (t *tx) agentsVersion() (int64, error) {
 	return c.version, nil
 }
 
-// flush writes back what the rows do not tell. The counters stay loaded for the commit's notice.
-func (t *tx) flush() error {
-	t.broken = nil
-	if !t.counters.verChanged {
-		return nil
-	}
-	return t.write("UPDATE counters SET agents = $1", t.counters.version)
-}
-
-func (t *tx) save() { t.saved = t.counters }
-
-// restore undoes what an update changed outside the database.
-func (t *tx) restore() {
-	if t.counters.verChanged && t.counters.version != t.saved.version {
-		t.own = newDirectory(t.saved.version)
-	}
-	t.counters = t.saved
-}
-
-// forget is for a transaction that was rolled back: no number drawn in it counts, and no agent
-// changed in it.
-func (t *tx) forget() {
-	if t.counters.verChanged {
-		t.own = newDirectory(0)
-	}
-	t.counters = counters{}
-}
-
 // directory remembers agents. One directory holds for one version of the agents table, which every
 // change to an agent raises.
 type directory struct {
