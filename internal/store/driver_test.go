@@ -4,20 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/parley-hub/parley/internal/store/groupcommit/committest"
 	"go.uber.org/goleak"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
-	"github.com/parley-hub/parley"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,37 +19,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type testDriver struct {
 	path      string
 	db        *sql.DB
-	writer    *testConn
-	readers   chan *testConn
-	all       []*testConn // all readers, lent or not
+	writer    *committest.Conn
+	readers   chan testConn
+	all       []testConn // all readers, lent or not
 	committed []int64
-	settle    func() (committed bool, err error) // instead of overwriting
 }
 
-// testConn writes down what the writer does with it. Only the writer uses it while a store runs.
-type testConn struct {
-	sql *sql.Conn
-	// before is asked before each statement; if it returns an error, the statement is not run.
-	before func(c *testConn, query string) error
-
-	mu  sync.Mutex
-	log []executed
-}
-
-type executed struct {
-	query string
-	err   error
-}
+// testConn is a Conn that tests can make fail.
+type testConn struct{ *committest.Conn }
 
 func openDriver(t *testing.T, path string) *testDriver {
 	t.Helper()
-	d := &testDriver{path: path, readers: make(chan *testConn, 2)}
+	d := &testDriver{path: path, readers: make(chan testConn, 2)}
 	var err error
-	d.db, err = sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(NORMAL)")
-	if err != nil {
+	if d.db, err = committest.Open(path); err != nil {
 		t.Fatal(err)
 	}
-	d.writer = d.conn(t)
+	d.writer = d.conn(t).Conn
 	for range cap(d.readers) {
 		c := d.conn(t)
 		d.all = append(d.all, c)
@@ -65,13 +44,13 @@ func openDriver(t *testing.T, path string) *testDriver {
 	return d
 }
 
-func (d *testDriver) conn(t *testing.T) *testConn {
+func (d *testDriver) conn(t *testing.T) testConn {
 	t.Helper()
-	c, err := d.db.Conn(context.Background())
+	c, err := committest.NewConn(d.db)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &testConn{sql: c}
+	return testConn{c}
 }
 
 // createSchema makes the tables as the migrations do.
@@ -92,7 +71,7 @@ func (d *testDriver) createSchema(t *testing.T) {
 	}
 }
 
-func (d *testDriver) Writer() Conn { return d.writer }
+func (d *testDriver) Writer() Conn { return testConn{d.writer} }
 
 func (d *testDriver) Reader(ctx context.Context) (Conn, error) {
 	select {
@@ -103,7 +82,7 @@ func (d *testDriver) Reader(ctx context.Context) (Conn, error) {
 	}
 }
 
-func (d *testDriver) GiveBack(c Conn) { d.readers <- c.(*testConn) }
+func (d *testDriver) GiveBack(c Conn) { d.readers <- c.(testConn) }
 
 func (d *testDriver) Begin() string { return "BEGIN IMMEDIATE" }
 
@@ -113,51 +92,25 @@ func (d *testDriver) Locks() Locks { return Locks{} }
 
 func (d *testDriver) LeaseNow(Conn) (int64, error) { return time.Now().UnixMilli(), nil }
 
-func (d *testDriver) Explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	if failure, ok := errors.AsType[*sqlite.Error](err); ok && failure.Code()&0xff == sqlite3.SQLITE_FULL {
-		return parley.Errorf(parley.Unavailable, "the disk is full: %w", err).Because(parley.StorageFull)
-	}
-	return parley.Errorf(parley.Internal, "the database failed: %w", err)
-}
+func (d *testDriver) Explain(err error) error { return committest.Explain(err) }
 
-func (d *testDriver) Transient(err error) bool { return errors.Is(err, errPasses) }
+func (d *testDriver) Transient(err error) bool { return errors.Is(err, committest.ErrTransient) }
 
-func (d *testDriver) Settle() (bool, error) {
-	if d.settle != nil {
-		return d.settle()
-	}
-	return false, Overwrite(d.writer, d.Begin())
-}
+func (d *testDriver) Settle() (bool, error) { return false, Overwrite(testConn{d.writer}, d.Begin()) }
 
 func (d *testDriver) Text() TextIndex { return FTS5{} }
 
 func (d *testDriver) Committed(seq int64) { d.committed = append(d.committed, seq) }
 
 func (d *testDriver) Close() error {
-	errs := []error{d.writer.sql.Close()}
-	for _, c := range d.all { // lent or not: it is for the store to wait
-		errs = append(errs, c.sql.Close())
+	errs := []error{d.writer.SQL.Close()}
+	for _, c := range d.all { // lent or not: the store must have waited
+		errs = append(errs, c.SQL.Close())
 	}
 	return errors.Join(append(errs, d.db.Close())...)
 }
 
-func (c *testConn) Exec(query string, args ...any) (int64, error) {
-	n, err := c.exec(query, args)
-	c.mu.Lock()
-	c.log = append(c.log, executed{query, err})
-	c.mu.Unlock()
-	return n, err
-}
-
-func (c *testConn) Later(query string, args ...any) error {
-	_, err := c.Exec(query, args...)
-	return err
-}
-
-func (c *testConn) LaterOne(query string, args ...any) error {
+func (c testConn) LaterOne(query string, args ...any) error {
 	n, err := c.Exec(query, args...)
 	if err == nil && n != 1 {
 		err = ErrNotOne
@@ -165,100 +118,14 @@ func (c *testConn) LaterOne(query string, args ...any) error {
 	return err
 }
 
-func (c *testConn) exec(query string, args []any) (int64, error) {
-	if err := c.ask(query); err != nil {
-		return 0, err
-	}
-	result, err := c.sql.ExecContext(context.Background(), numbered(query), args...)
+func (c testConn) Query(query string, args ...any) (Rows, error) {
+	found, err := c.Conn.Query(query, args...)
 	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-func (c *testConn) Query(query string, args ...any) (Rows, error) {
-	if err := c.ask(query); err != nil {
 		return nil, err
 	}
-	found, err := c.sql.QueryContext(context.Background(), numbered(query), args...)
-	return testRows{found}, err
+	return testRows{found}, nil
 }
-
-func (c *testConn) ask(query string) error {
-	if c.before == nil {
-		return nil
-	}
-	return c.before(c, query)
-}
-
-func numbered(query string) string { return strings.ReplaceAll(query, "$", "?") }
 
 type testRows struct{ *sql.Rows }
 
 func (r testRows) Close() { _ = r.Rows.Close() }
-
-// raw runs a statement that is not written down and cannot be made to fail.
-func (c *testConn) raw(query string) error {
-	_, err := c.sql.ExecContext(context.Background(), query)
-	return err
-}
-
-// ran are the statements that begin with a word and were run, with their errors.
-func (c *testConn) ran(prefix string) (errs []error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.log {
-		if strings.HasPrefix(e.query, prefix) {
-			errs = append(errs, e.err)
-		}
-	}
-	return errs
-}
-
-// succeeded counts the statements that begin with a word and went well.
-func (c *testConn) succeeded(prefix string) int {
-	return len(slices.DeleteFunc(c.ran(prefix), func(err error) bool { return err != nil }))
-}
-
-// batches are the numbers of updates in each transaction: each begins by storing its label.
-func (c *testConn) batches() (sizes []int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.log {
-		switch {
-		case strings.HasPrefix(e.query, "BEGIN") && e.err == nil:
-			sizes = append(sizes, 0)
-		case strings.HasPrefix(e.query, "INSERT INTO events"):
-			sizes[len(sizes)-1]++
-		}
-	}
-	return sizes
-}
-
-var (
-	errInjected = errors.New("injected")
-	errPasses   = errors.New("injected, and it passes")
-)
-
-// failure makes the next statements that begin with a word fail. If gone, the transaction ends
-// with them, as it does when the disk is full.
-type failure struct {
-	prefix string
-	times  int
-	gone   bool
-}
-
-func (f failure) hook() func(*testConn, string) error {
-	return func(c *testConn, query string) error {
-		if f.times == 0 || !strings.HasPrefix(query, f.prefix) {
-			return nil
-		}
-		f.times--
-		if f.gone {
-			if err := c.raw("ROLLBACK"); err != nil {
-				return fmt.Errorf("%w, and no transaction was open: %w", errInjected, err)
-			}
-		}
-		return errInjected
-	}
-}
