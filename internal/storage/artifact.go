@@ -40,36 +40,43 @@ type StoredArtifact struct {
 	RemovedAt *time.Time // when the body was removed, though messages refer to it
 }
 
-// ArtifactStore keeps which bodies are stored, who stored them, and which messages refer to them.
-// References are written by MessageStore.Insert and dropped when the message is redacted or erased.
+// ArtifactStore keeps which bodies are stored, the agents that stored them, and the messages that refer to them.
+// MessageStore.Insert adds references. Redacting or erasing a message drops them.
 type ArtifactStore interface {
-	// Keep notes that an agent has stored a body at a time, also one that was removed. ErrNotFound if there
-	// is no such agent.
-	Keep(a StoredArtifact, agent string) error
-	// Get returns what is known of a body. ErrNotFound if there is none.
-	Get(sha256 string) (StoredArtifact, error)
-	// Known says whether an agent has stored a body itself, or a message that refers to it is in a
-	// conversation the agent takes part in or in a public channel. False if there is no such body or
+	ArtifactTable
+	ArtifactRemoval
+}
+
+// ArtifactTable holds the rows of bodies. The package artifacts uses it.
+type ArtifactTable interface {
+	// Keep notes that an agent has stored a body at a time. A removed body counts as stored again. ErrNotFound if there is no such
 	// agent.
+	Keep(a StoredArtifact, agent string) error
+	// Get returns the row of a body. ErrNotFound if there is none.
+	Get(sha256 string) (StoredArtifact, error)
+	// Known reports whether an agent has stored a body itself, or a message that refers to the body is in one of its conversations or
+	// in a public channel. False if there is no such body or agent.
 	Known(sha256, agent string) (bool, error)
-	// Of returns the digests a message refers to, in order.
+	// Of returns the digests that a message refers to, in order, or an empty list.
 	Of(message string) ([]string, error)
-	// List returns what is known of bodies with a digest greater than after, in order, at most limit.
-	List(after string, limit int) ([]StoredArtifact, error)
-	// Unused returns the digests of bodies that no message refers to and nobody has stored since a time,
-	// the oldest first, at most limit.
-	Unused(since time.Time, limit int) ([]string, error)
-	// Forget drops what is known of a body that Unused would return, and says whether it would.
-	Forget(sha256 string, since time.Time) (bool, error)
-	// Oldest returns what is known of bodies that are there, those that were handed in first first, at most
-	// limit.
-	Oldest(limit int) ([]StoredArtifact, error)
-	// Expire notes that a body is removed, unless it was stored after a time or is removed already, and
-	// says whether it was there.
-	Expire(sha256 string, storedBy, removed time.Time) (bool, error)
 	// StoredBy returns the total size in bytes of the bodies that an agent has stored and that still exist. ErrNotFound if
 	// there is no such agent.
 	StoredBy(agent string) (int64, error)
 	// Totals returns sums over all bodies.
 	Totals() (parley.ArtifactTotals, error)
+}
+
+// ArtifactRemoval finds and removes bodies that no message needs, and old ones. artifacts and archive use it.
+type ArtifactRemoval interface {
+	// List returns bodies with a digest greater than after, in order, at most limit.
+	List(after string, limit int) ([]StoredArtifact, error)
+	// Unused returns the digests of bodies that no message refers to and that were last stored before a time, the oldest first, at
+	// most limit.
+	Unused(since time.Time, limit int) ([]string, error)
+	// Forget erases the row of a body that Unused would return, and reports whether it did.
+	Forget(sha256 string, since time.Time) (bool, error)
+	// Oldest returns bodies that are not removed, those stored first first, at most limit.
+	Oldest(limit int) ([]StoredArtifact, error)
+	// Expire notes that a body is removed, unless it was stored after a time or is removed already. It reports whether it noted that.
+	Expire(sha256 string, storedBy, removed time.Time) (bool, error)
 }

@@ -28,51 +28,78 @@ type FileRow struct {
 	At      time.Time
 }
 
-// BridgeStore keeps bridges, what has arrived by them, and what has departed. Files outlive their messages: what was
-// imported once is not imported again because it was erased. ErrNotFound if a bridge does not exist.
+// BridgeStore keeps bridges, the files that arrived through them, and the departures of messages into their trees. Files outlive
+// their messages: a file is imported once, even if its message was erased. Every method returns ErrNotFound if the bridge does not
+// exist.
 type BridgeStore interface {
-	// Insert adds a bridge, with what was kept of a removed one with the same root and layout. ErrTaken if its id is in use, or
-	// its root by another with the same layout.
+	BridgeTable
+	DepartureCursor
+	ArrivedFiles
+	DepartureTable
+	DepartureNames
+}
+
+// BridgeTable holds the rows of bridges. The packages bridges and departures use it.
+type BridgeTable interface {
+	// Insert adds a bridge, with what was kept of a removed one with the same root and layout. ErrTaken if its id is in use, or its
+	// root is in use by another bridge with the same layout.
 	Insert(parley.Bridge) error
-	// Get returns one.
+	// Get returns one bridge.
 	Get(id string) (parley.Bridge, error)
-	// List returns all, by their ids.
+	// List returns all bridges by their ids, or an empty list.
 	List() ([]parley.Bridge, error)
-	// Put replaces what may change: agents, channels, whether it is paused, and whether its tree was reached.
+	// Put replaces what may change of a bridge: its agents and channels, whether it is paused, and whether its tree was reached.
 	Put(parley.Bridge) error
-	// Remove removes a bridge. What has come and gone by it is kept.
+	// Remove removes a bridge. Its files and departures are kept.
 	Remove(id string, at time.Time) error
-	// Cursor is how far the order was read for what is to depart. It begins at Since. MoveCursor moves it forward.
+}
+
+// DepartureCursor holds how far a bridge has read the messages that may depart. departures uses it.
+type DepartureCursor interface {
+	// Cursor returns the seq up to which the bridge has read. It begins at the Since of the bridge.
 	Cursor(id string) (int64, error)
+	// MoveCursor moves the cursor forward.
 	MoveCursor(id string, to int64) error
+}
 
-	// Arrived adds a file. ErrTaken if it is there.
+// ArrivedFiles holds the files that have arrived. trees adds them; arrivals and departures look them up.
+type ArrivedFiles interface {
+	// Arrived adds a file. ErrTaken if it is stored already.
 	Arrived(FileRow) error
-	// File returns one. ErrNotFound if it is not there.
+	// File returns one file. ErrNotFound if it is not stored.
 	File(bridge string, f parley.BridgeFile) (FileRow, error)
-	// Known returns those of some files that are there, in the order given.
+	// Known returns those of the given files that are stored, in the given order.
 	Known(bridge string, files []parley.BridgeFile) ([]parley.BridgeFile, error)
-	// Named returns the newest file with a name in the dialect, from a sender where one is given; one that was refused
-	// only where there is no other. ErrNotFound if there is none.
+	// Named returns the newest file with a name in the dialect, from a sender if one is given. It returns a refused file only if there
+	// is no other. ErrNotFound if there is none.
 	Named(bridge, name, from string) (FileRow, error)
-	// Came returns a file that a message has come by. ErrNotFound if it did not.
+	// Came returns the file that a message arrived by. ErrNotFound if it did not arrive by a file.
 	Came(bridge, message string) (FileRow, error)
-	// LastFile returns the one with the greatest name that begins with a prefix. ErrNotFound if there is none.
+	// LastFile returns the file with the greatest name that begins with a prefix. ErrNotFound if there is none.
 	LastFile(bridge, prefix string) (FileRow, error)
+}
 
-	// Depart adds a departure. Its Num is given by the store. ErrTaken if the message departs there already, or the name is in use in its folder.
+// DepartureTable holds the departures of messages. Only the package departures writes them.
+type DepartureTable interface {
+	// Depart adds a departure and returns it with the Num that the store gives it. ErrTaken if the message departs there already, or
+	// the name is in use in its folder.
 	Depart(DepartureRow) (DepartureRow, error)
-	// Departure returns one by its message and recipient; DepartureAt by its Num; DepartedAs the newest by its name, in a
-	// folder where one is given; LastDeparture the one with the greatest name in a folder that begins with a prefix. ErrNotFound if there is
-	// none.
-	Departure(bridge, message, recipient string) (DepartureRow, error)
-	DepartureAt(bridge string, num int64) (DepartureRow, error)
-	DepartedAs(bridge, folder, name string) (DepartureRow, error)
-	LastDeparture(bridge, folder, prefix string) (DepartureRow, error)
-	// Departures returns those in a state after a Num, by it, at most limit.
-	Departures(bridge string, state parley.DepartureState, after int64, limit int) ([]DepartureRow, error)
-	// PutDeparture replaces the state of one, and since when it has it. ErrNotFound if there is none.
+	// PutDeparture replaces the state of a departure and the time of that state. ErrNotFound if there is no such departure.
 	PutDeparture(DepartureRow) error
+	// Departure returns a departure by its message and recipient. ErrNotFound if there is none.
+	Departure(bridge, message, recipient string) (DepartureRow, error)
+	// DepartureAt returns a departure by its Num. ErrNotFound if there is none.
+	DepartureAt(bridge string, num int64) (DepartureRow, error)
+	// Departures returns departures in a state after a Num, in the order of Num, at most limit, or an empty list.
+	Departures(bridge string, state parley.DepartureState, after int64, limit int) ([]DepartureRow, error)
+}
+
+// DepartureNames finds departures by the names of their files. arrivals, departures and reading use it.
+type DepartureNames interface {
+	// DepartedAs returns the newest departure with a name, in a folder if one is given. ErrNotFound if there is none.
+	DepartedAs(bridge, folder, name string) (DepartureRow, error)
+	// LastDeparture returns the departure with the greatest name in a folder that begins with a prefix. ErrNotFound if there is none.
+	LastDeparture(bridge, folder, prefix string) (DepartureRow, error)
 }
 
 // CursorStore keeps how far those who follow the order have come, each by its name.

@@ -37,56 +37,90 @@ type Disk interface {
 	Space() (free, total int64, err error)
 }
 
-// Tx gives access to what is stored, noun by noun, within one transaction.
+// Tx gives access to the stored rows within one transaction, with one interface for each table.
 type Tx interface {
+	ParticipantTables
+	ConversationTables
+	DeliveryTables
+	WorkTables
+	BridgeTables
+	HistoryTables
+	ReadLimits
+}
+
+// ParticipantTables hold agents and what they may do.
+type ParticipantTables interface {
 	Agents() AgentStore
+	Tokens() TokenStore
+	Permissions() PermissionStore
+}
+
+// ConversationTables hold conversations, their messages, and the ways to find them.
+type ConversationTables interface {
 	Conversations() ConversationStore
 	Members() MemberStore
 	Messages() MessageStore
+	Artifacts() ArtifactStore
+	Search() SearchStore
+	Names() NameStore
+}
+
+// DeliveryTables hold deliveries and the agents that wait for each other.
+type DeliveryTables interface {
 	Deliveries() DeliveryStore
 	Queue() QueueStore
-	Search() SearchStore
-	Artifacts() ArtifactStore
-	Tokens() TokenStore
-	Runs() RunStore
-	Loops() LoopStore
 	Waits() WaitStore
+	Loops() LoopStore
+}
+
+// WorkTables hold runs, tasks, approvals and the notices about them.
+type WorkTables interface {
+	Runs() RunStore
 	Tasks() TaskStore
-	Permissions() PermissionStore
 	Approvals() ApprovalStore
 	Notices() NoticeStore
+}
+
+// BridgeTables hold bridges, and how far the readers of the event log have come.
+type BridgeTables interface {
 	Bridges() BridgeStore
 	Cursors() CursorStore
+}
+
+// HistoryTables hold the logs, and the numbers that retention and checks use.
+type HistoryTables interface {
 	Log() LogStore
 	Retention() RetentionStore
 	Counts() CountStore
-	Names() NameStore
+}
+
+// ReadLimits change how the reads of one transaction behave.
+type ReadLimits interface {
 	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
 	// A read beyond that fails with E003 and the reason too_large, and so do all later reads.
 	Bound(bytes int64)
-	// LeaveOut makes the reads of this transaction leave out the row of a task, run or approval that cannot be read, until
-	// strict is called. They note it as damage and call tell, unless that is nil, perhaps several times. Other reads fail.
+	// LeaveOut makes the reads of this transaction leave out a row of a task, run or approval that cannot be read, until strict is
+	// called. They note the row as damaged and call tell, unless it is nil, perhaps several times. Other reads fail at such a row.
 	LeaveOut(tell func(parley.Damage)) (strict func())
 }
 
 // AgentStore keeps agents. They are never deleted: a removed agent keeps its names until Retire.
 type AgentStore interface {
-	// Find returns the agent one of whose id, uuid and name folds to the same as name.
-	// ErrNotFound if there is none.
+	AgentTable
+	AgentHealth
+}
+
+// AgentTable holds the rows of agents.
+type AgentTable interface {
+	// Find returns the agent whose id, uuid or name folds to the same as name. ErrNotFound if there is none.
 	Find(name string) (parley.Agent, error)
 	// List returns all agents in the order in which they were added, removed ones included.
 	List() ([]parley.Agent, error)
-	// Names returns the ids and names of those that are not removed, without the hub itself.
+	// Names returns the ids and names of the agents that are not removed, without the hub itself.
 	Names() ([]string, error)
 	// HasReports reports whether the agent with this id is the manager of an agent that is not removed. The store caches the
 	// answer until some agent changes.
 	HasReports(id string) (bool, error)
-	// KeepHealth replaces what an agent says of itself. ErrNotFound if there is no such agent.
-	KeepHealth(id string, h parley.Health) error
-	// Health returns what an agent has said of itself. ErrNotFound if there is none, or it has said nothing.
-	Health(id string) (parley.Health, error)
-	// Healths returns it for each that has said anything, by its id.
-	Healths() (map[string]parley.Health, error)
 	// Insert adds an agent. ErrTaken if its id, uuid or name belongs to another.
 	Insert(parley.Agent) error
 	// Update replaces the agent with the same id; its id, uuid and kind stay.
@@ -96,6 +130,16 @@ type AgentStore interface {
 	// everything that it has stay its own. Mentions in stored messages keep the id they were posted with. ErrNotFound if there is
 	// no such agent, ErrTaken if the new id or name belongs to another.
 	Retire(id, newID, newName string) error
+}
+
+// AgentHealth holds the health that agents report.
+type AgentHealth interface {
+	// KeepHealth replaces the health that an agent reports. ErrNotFound if there is no such agent.
+	KeepHealth(id string, h parley.Health) error
+	// Health returns the health that an agent has reported. ErrNotFound if there is no such agent, or it has reported none.
+	Health(id string) (parley.Health, error)
+	// Healths returns the health of each agent that has reported any, by its id.
+	Healths() (map[string]parley.Health, error)
 }
 
 // ConversationFilter selects conversations.
@@ -117,47 +161,67 @@ type IdleFilter struct {
 	Limit   int
 }
 
-// ConversationStore keeps conversations.
+// ConversationStore keeps conversations. A buried conversation is not found by any method but Purge.
 type ConversationStore interface {
-	// Made counts the channels and groups that a participant has made and that are not archived. ErrNotFound if there is no
-	// such participant.
-	Made(agent string) (int, error)
+	ConversationTable
+	ConversationNames
+	ConversationLists
+	ConversationRemoval
+}
+
+// ConversationTable holds the rows of conversations. Every package of the hub finds conversations; only conversations writes them.
+type ConversationTable interface {
 	// Find returns the conversation with this id or name; of several with one name, the one that has had it longest.
 	// ErrNotFound if there is none.
 	Find(idOrName string) (parley.Conversation, error)
+	// Insert adds a conversation. ErrTaken if its name is in use, or its set by a DM or group.
+	Insert(parley.Conversation) error
+	// Update replaces the conversation with the same id; its id, kind and set stay.
+	// ErrNotFound if there is none, ErrTaken if its name is in use.
+	Update(parley.Conversation) error
+}
+
+// ConversationNames finds conversations by name, display name or set of members.
+type ConversationNames interface {
 	// Named returns all conversations with a name, by their NameRank, or an empty list.
 	Named(name string) ([]parley.Conversation, error)
 	// Displayed returns conversations whose display name folds to the same as name: those that an agent takes part in, then the
 	// public channels, and with all the rest too. Within that the oldest come first, at most limit, or an empty list. ErrNotFound
 	// if there is no such agent.
 	Displayed(name, agent string, all bool, limit int) ([]parley.Conversation, error)
+	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
+	// ErrNotFound if there is none.
+	FindSet(set string) (parley.Conversation, error)
 	// OfSet returns conversations with exactly this set of members, ephemeral ones included, that with the newest message
 	// first, at most limit, or an empty list. It finds a DM or implicit group of any age, and looks for ephemeral conversations
 	// among the newest 10,000 conversations of one of the members. ErrNotFound if one of the members does not exist.
 	OfSet(set string, limit int) ([]parley.Conversation, error)
-	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
-	// ErrNotFound if there is none.
-	FindSet(set string) (parley.Conversation, error)
-	// List returns conversations by their newest message, newest first.
+}
+
+// ConversationLists lists and counts conversations.
+type ConversationLists interface {
+	// List returns conversations, that with the newest message first, or an empty list.
 	List(ConversationFilter) ([]parley.Conversation, error)
-	// Scan returns conversations with an id greater than after, by id, at most limit. ErrNotFound if after
-	// is not empty and no id.
+	// Scan returns conversations with an id greater than after, by id, at most limit, or an empty list. ErrNotFound if after is
+	// neither empty nor an id.
 	Scan(after string, limit int) ([]parley.Conversation, error)
-	// Idle returns the ids of conversations of some kinds that are not archived and have not changed
-	// since a time, in any order.
+	// Idle returns the ids of conversations of some kinds that are not archived and have not changed since a time, in any order, or an
+	// empty list.
 	Idle(IdleFilter) ([]string, error)
-	// Insert adds a conversation. ErrTaken if its name is in use, or its set by a DM or group.
-	Insert(parley.Conversation) error
-	// Update replaces the conversation with the same id; its id, kind and set stay.
-	// ErrNotFound if there is none, ErrTaken if its name is in use.
-	Update(parley.Conversation) error
+	// Made counts the channels and groups that a participant has made and that are not archived. ErrNotFound if there is no such
+	// participant.
+	Made(agent string) (int, error)
+}
+
+// ConversationRemoval removes conversations. channels buries them; archive erases their rows later.
+type ConversationRemoval interface {
 	// Bury hides a conversation from every other method, frees its name and set, and takes its open
 	// deliveries out of the inboxes.
 	// ErrNotFound if there is none.
 	Bury(id string) error
-	// Purge erases up to limit rows of buried conversations, references to artifacts among them, and
-	// says how many there were. What the search index has of their messages goes with them, and is not
-	// counted. Of runs, what they have cost is left, and in which task. Tasks and approvals are left.
+	// Purge erases up to limit rows of buried conversations, references to artifacts among them, and returns how many it erased: 0
+	// when nothing is left. What the search index has of their messages is erased with them, and is not counted. Of runs, the cost and
+	// the task are kept. Tasks and approvals are kept.
 	Purge(limit int) (int, error)
 }
 
@@ -178,8 +242,15 @@ type MemberStore interface {
 	Unread(m parley.Member, limit int) (int, error)
 }
 
-// MessageStore keeps messages. They never change, but for Redact.
+// MessageStore keeps messages. Only Redact changes a stored message.
 type MessageStore interface {
+	MessageTable
+	MessageLists
+	IdempotencyKeys
+}
+
+// MessageTable holds the rows of messages. Only the package messages writes them.
+type MessageTable interface {
 	// NextSeq is the number that the next message or event of this update will have. Both are drawn
 	// from one order, which rises by one and never repeats, whatever is deleted.
 	NextSeq() (int64, error)
@@ -187,34 +258,10 @@ type MessageStore interface {
 	// body it refers to. The message is its own event. ErrNotFound if its conversation, sender, recipient
 	// or one of the bodies does not exist.
 	Insert(parley.Message) error
-	// Get returns one message. ErrNotFound if there is none, or its conversation is gone.
+	// Get returns one message. ErrNotFound if there is none, or its conversation was deleted.
 	Get(id string) (parley.Message, error)
-	// GetAll returns those messages that there are, in order, or fewer, but at least one if there is
-	// one, where they are large.
+	// GetAll returns the messages that exist, in order. If they are large it returns fewer, but at least one if one exists.
 	GetAll(ids []string) ([]parley.Message, error)
-	// Sizes returns Message.Size of messages, by their seqs.
-	Sizes(seqs []int64) (map[int64]int, error)
-	// Page returns messages of one conversation, oldest first: as many as the page says, or fewer,
-	// but at least one if there is one, where they are large. ErrNotFound if there is no such
-	// conversation.
-	Page(conversation string, p parley.Page) ([]parley.Message, error)
-	// InTrace looks at up to limit messages with a seq greater than after, without their bodies. It returns the ids of the
-	// conversations of those that are in a trace, however it is spelled, and whether there are more messages to look at.
-	InTrace(trace string, after int64, limit int) (conversations []string, more bool, err error)
-	// Replies returns the messages that answer one, oldest first, at most limit, or fewer where they
-	// are large.
-	Replies(id string, limit int) ([]parley.Message, error)
-	// Scan returns messages of all conversations with a seq greater than after, in order, at most
-	// limit, or fewer where they are large.
-	Scan(after int64, limit int) ([]parley.Message, error)
-	// Key notes that a sender has made a task, which no message has asked for, with an idempotency key. ErrNotFound if
-	// there is no such sender, or what is named can be no task.
-	Key(sender, key, task string, at time.Time) error
-	// Keyed returns the id of the message a sender gave this idempotency key after since, or of the task.
-	// ErrNotFound if there is none.
-	Keyed(sender, key string, since time.Time) (id string, err error)
-	// ForgetKeys drops up to limit idempotency keys from before a time and says how many.
-	ForgetKeys(before time.Time, limit int) (int, error)
 	// Redact puts what Message.Redacted has made of a message in its place, and drops its references to
 	// artifacts. A body that nobody refers to any more is unused at once, whenever it was stored. The outputs
 	// of runs that may repeat it are erased: of those it woke, of the one that posted it, and of those in its
@@ -226,8 +273,44 @@ type MessageStore interface {
 	Redact(parley.Message) error
 }
 
-// DeliveryStore keeps deliveries. No method finds deliveries of deleted conversations.
+// MessageLists reads messages of a conversation, a trace or the whole hub in order. inbox, reading, feed, index and archive use
+// it.
+type MessageLists interface {
+	// Page returns messages of one conversation, oldest first: as many as the page says. If they are large it returns fewer, but at
+	// least one if one exists. ErrNotFound if there is no such conversation.
+	Page(conversation string, p parley.Page) ([]parley.Message, error)
+	// Replies returns the messages that answer one, oldest first, at most limit, or fewer if they are large. The list is empty for a
+	// message that does not exist.
+	Replies(id string, limit int) ([]parley.Message, error)
+	// Scan returns messages of all conversations with a seq greater than after, in order, at most limit, or fewer if they are large.
+	Scan(after int64, limit int) ([]parley.Message, error)
+	// InTrace looks at up to limit messages with a seq greater than after, without their bodies. It returns the ids of the
+	// conversations of those that are in a trace, however it is spelled, and whether there are more messages to look at.
+	InTrace(trace string, after int64, limit int) (conversations []string, more bool, err error)
+	// Sizes returns Message.Size of messages, by their seqs. Seqs without a message are left out.
+	Sizes(seqs []int64) (map[int64]int, error)
+}
+
+// IdempotencyKeys holds the idempotency keys of senders. messages, contact and assignment look them up; upkeep drops old ones.
+type IdempotencyKeys interface {
+	// Key notes that a sender has made a task by other means than a message, with an idempotency key. ErrNotFound if there is no such
+	// sender, or the id cannot be that of a task.
+	Key(sender, key, task string, at time.Time) error
+	// Keyed returns the id of the message or task that a sender gave this idempotency key after since. ErrNotFound if there is none.
+	Keyed(sender, key string, since time.Time) (id string, err error)
+	// ForgetKeys drops up to limit idempotency keys from before a time and returns how many it dropped.
+	ForgetKeys(before time.Time, limit int) (int, error)
+}
+
+// DeliveryStore keeps deliveries. No method finds deliveries of buried conversations.
 type DeliveryStore interface {
+	DeliveryTable
+	DeliveryLists
+	PairNumbers
+}
+
+// DeliveryTable holds the rows of deliveries. Only the package deliveries writes them.
+type DeliveryTable interface {
 	// Insert adds deliveries of one message, which must be stored, and returns them.
 	// ErrTaken if one exists already, ErrNotFound if the message does not exist.
 	Insert(m parley.Message, to []parley.Reach) ([]parley.Delivery, error)
@@ -239,15 +322,22 @@ type DeliveryStore interface {
 	// Put replaces a delivery. If the stored delivery differs from before, the whole update fails with ErrNotFound, at once
 	// or later.
 	Put(before, after parley.Delivery) error
-	// Of returns the deliveries of a message in the order of their recipients' age.
+}
+
+// DeliveryLists reads the deliveries of a message or a conversation.
+type DeliveryLists interface {
+	// Of returns the deliveries of a message in the order of their recipients' age, or an empty list.
 	Of(message string) ([]parley.Delivery, error)
-	// Open says whether a conversation has an open delivery. ErrNotFound if there is no such
-	// conversation.
+	// Open reports whether a conversation has an open delivery. ErrNotFound if there is no such conversation.
 	Open(conversation string) (bool, error)
 	// Between returns the deliveries to a recipient of messages in a conversation with a seq greater
 	// than after and at most upTo, in order, at most limit.
 	Between(conversation, recipient string, after, upTo int64, limit int) ([]parley.Delivery, error)
-	// Pair returns the pair_seq given last from a sender to a recipient, or 0.
+}
+
+// PairNumbers holds the number of the last message from each sender to each recipient.
+type PairNumbers interface {
+	// Pair returns the last pair_seq from a sender to a recipient, or 0.
 	Pair(sender, recipient string) (int64, error)
 	// Count sets the pair_seq from a sender to a recipient to n, for a message that reaches the recipient without a delivery.
 	Count(sender, recipient string, n int64) error
@@ -283,55 +373,86 @@ type SenderCount struct {
 	Oldest int64
 }
 
-// QueueStore finds pending deliveries. A delivery that it returns in an update is locked for others until the end of the
-// update; a delivery that another update has locked is left out.
+// QueueStore finds open deliveries and counts them. A delivery that it returns in an update is locked for others until the end of
+// the update; a delivery that another update has locked is left out. Lists are empty when nothing is found, and for a recipient
+// that does not exist.
 type QueueStore interface {
-	// Now is the moment on the store's lease clock.
+	ReadyDeliveries
+	LeasedDeliveries
+	InboxCounts
+	RelatedDeliveries
+	EndingDeliveries
+	QueueChecks
+}
+
+// ReadyDeliveries finds deliveries that an agent can take. turns hands them to runs; inbox to agents that poll.
+type ReadyDeliveries interface {
+	// Now returns the current moment on the store's lease clock.
 	Now() (parley.Tick, error)
 	// Ready returns deliveries that are not leased.
 	Ready(Queue) ([]parley.Delivery, error)
 	// Senders counts the deliveries without a purpose that are not leased, by sender, in no order. Of the queue it reads
 	// Recipient, Wakes and Paused.
 	Senders(Queue) ([]SenderCount, error)
-	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
-	// that are leased, and those that pause before another attempt.
-	Held(recipient string, after int64, limit int) ([]parley.Delivery, error)
-	// Newest returns the deliveries in an inbox, the newest message first: the open ones, and those that the recipient has
-	// seen and must still act on.
-	Newest(InboxPage) ([]parley.Delivery, error)
-	// Leased returns the deliveries of a lease, by seq.
-	Leased(lease string) ([]parley.Delivery, error)
-	// Lapsed returns deliveries whose lease or pause is over by a moment, at most limit.
-	Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error)
-	// Left returns the deliveries that the hub with this name has leased, by seq. A hub asks for them before it gives its
-	// first lease, so its former process gave all of them.
-	Left(node string) ([]parley.Delivery, error)
-	// Due returns deliveries whose Next has come by a time, at most limit.
-	Due(now time.Time, limit int) ([]parley.Delivery, error)
-	// Dead returns dead letters after a message's seq, by seq: at most limit, and then the rest of those of the last message.
-	Dead(after int64, limit int) ([]parley.Delivery, error)
-	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient.
-	// ErrNotFound if there is none.
-	Heartbeat(sender, recipient string) (parley.Delivery, error)
-	// Inbox counts what is open for a recipient.
-	Inbox(recipient string) (parley.Inbox, error)
-	// Inboxes counts what is open for each recipient that has ever had a delivery, by its id.
-	Inboxes() (map[string]parley.Inbox, error)
 	// Waiting returns the ids of agents that have ready deliveries which wake, at most limit, without people and removed
 	// agents. Agents without such deliveries cost nothing.
 	Waiting(limit int) ([]string, error)
+}
+
+// LeasedDeliveries finds deliveries that are leased or paused. turns ends their leases; inbox shows them.
+type LeasedDeliveries interface {
+	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
+	// that are leased, and those that pause before another attempt.
+	Held(recipient string, after int64, limit int) ([]parley.Delivery, error)
+	// Leased returns the deliveries of a lease, by seq.
+	Leased(lease string) ([]parley.Delivery, error)
+	// Lapsed returns deliveries whose lease or pause has ended by a moment, at most limit.
+	Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error)
+	// Left returns the deliveries that the hub with this name has leased, by seq. A hub calls it before it gives its first lease, so
+	// the leases are those of its former process.
+	Left(node string) ([]parley.Delivery, error)
+}
+
+// InboxCounts counts and lists what is in inboxes, for feed, presence, reports and work.
+type InboxCounts interface {
+	// Newest returns the deliveries in an inbox, the newest message first: the open ones, and those that the recipient has
+	// seen and must still act on.
+	Newest(InboxPage) ([]parley.Delivery, error)
+	// Inbox counts the open deliveries of a recipient. All counts are 0 if it has none.
+	Inbox(recipient string) (parley.Inbox, error)
+	// Inboxes counts the open deliveries of each recipient that has ever had a delivery, by its id.
+	Inboxes() (map[string]parley.Inbox, error)
 	// Asked counts the open asks to a recipient: those that are ready, paused or leased.
 	Asked(recipient string) (int, error)
+}
+
+// RelatedDeliveries finds deliveries by their task or kind. work uses OfTask; messages coalesces heartbeats.
+type RelatedDeliveries interface {
 	// OfTask returns the open deliveries to a recipient that wake and whose messages belong to a task, by seq, at most
 	// limit.
 	OfTask(recipient, task string, limit int) ([]parley.Delivery, error)
+	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient.
+	// ErrNotFound if there is none.
+	Heartbeat(sender, recipient string) (parley.Delivery, error)
+}
+
+// EndingDeliveries finds deliveries that turns must end, and dead letters for inbox and feed.
+type EndingDeliveries interface {
+	// Due returns deliveries whose Next has come by a time, at most limit.
+	Due(now time.Time, limit int) ([]parley.Delivery, error)
+	// Dead returns dead letters after a message's seq, by seq: at most limit, and then the remaining ones of the last message.
+	Dead(after int64, limit int) ([]parley.Delivery, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
-	// DamagedWork looks at the deliveries of all messages that somebody waits for: the requests of open asks and open tasks,
-	// and the callbacks of tasks under open ones. It returns what is wrong with the deliveries that have not ended.
+}
+
+// QueueChecks verifies the rows of open deliveries, for upkeep.
+type QueueChecks interface {
+	// DamagedWork verifies the deliveries of all messages whose outcome somebody needs: the requests of open asks and open tasks, and
+	// the callbacks of tasks under open ones. It returns what is wrong with the deliveries that have not ended.
 	DamagedWork() ([]parley.Damage, error)
-	// DamagedQuiet looks at up to limit deliveries after a mark that wake nobody and that nobody has. It returns what is
-	// wrong with them, and the mark of the last one, or none if there was none.
+	// DamagedQuiet verifies up to limit deliveries after a mark that wake no agent and that are not leased. It returns what is wrong
+	// with them, and the mark of the last one, or the zero mark if there was none.
 	DamagedQuiet(after QuietMark, limit int) (found []parley.Damage, last QuietMark, err error)
 }
 

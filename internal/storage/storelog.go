@@ -59,12 +59,22 @@ type RetentionStore interface {
 	Weigh(limit int64) (bytes int64, more bool, err error)
 }
 
-// CountStore knows the numbers that are kept, and, for checks, compares them with the rows they count.
+// CountStore reads the counters, and compares them with the rows that they count.
 type CountStore interface {
-	// Totals adds them up: over agents, conversations, inboxes and dead letters, never over messages.
+	Totals
+	CountChecks
+}
+
+// Totals adds counters up, for metrics.
+type Totals interface {
+	// Totals adds up counters of agents, conversations, inboxes and dead letters. It never reads messages.
 	Totals() (parley.Totals, error)
-	// OpenWork counts what waits for somebody: over open tasks and pending approvals only.
+	// OpenWork counts open tasks and pending approvals.
 	OpenWork() (OpenWork, error)
+}
+
+// CountChecks compares counters with rows, for checks of the store. Lists are empty if nothing is wrong.
+type CountChecks interface {
 	// Conversations returns a sentence for each conversation whose number of messages or last seq is
 	// not that of its messages, at most limit.
 	Conversations(limit int) ([]string, error)
