@@ -1,0 +1,72 @@
+package storage
+
+import (
+	"github.com/parley-hub/parley"
+)
+
+// Tx gives access to the stored rows within one transaction, with one interface for each table.
+type Tx interface {
+	ParticipantTables
+	ConversationTables
+	DeliveryTables
+	WorkTables
+	BridgeTables
+	HistoryTables
+	ReadLimits
+}
+
+// ParticipantTables hold agents and what they may do.
+type ParticipantTables interface {
+	Agents() AgentStore
+	Tokens() TokenStore
+	Permissions() PermissionStore
+}
+
+// ConversationTables hold conversations, their messages, and the ways to find them.
+type ConversationTables interface {
+	Conversations() ConversationStore
+	Members() MemberStore
+	Messages() MessageStore
+	Artifacts() ArtifactStore
+	Search() SearchStore
+	Names() NameStore
+}
+
+// DeliveryTables hold deliveries and the agents that wait for each other.
+type DeliveryTables interface {
+	Deliveries() DeliveryStore
+	Queue() QueueStore
+	Waits() WaitStore
+	Loops() LoopStore
+}
+
+// WorkTables hold runs, tasks, approvals and the notices about them.
+type WorkTables interface {
+	Runs() RunStore
+	Tasks() TaskStore
+	Approvals() ApprovalStore
+	Notices() NoticeStore
+}
+
+// BridgeTables hold bridges, and how far the readers of the event log have come.
+type BridgeTables interface {
+	Bridges() BridgeStore
+	Cursors() CursorStore
+}
+
+// HistoryTables hold the logs, and the numbers that retention and checks use.
+type HistoryTables interface {
+	Log() LogStore
+	Retention() RetentionStore
+	Counts() CountStore
+}
+
+// ReadLimits change how the reads of one transaction behave.
+type ReadLimits interface {
+	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
+	// A read beyond that fails with E003 and the reason too_large, and so do all later reads.
+	Bound(bytes int64)
+	// LeaveOut makes the reads of this transaction leave out a row of a task, run or approval that cannot be read, until strict is
+	// called. They note the row as damaged and call tell, unless it is nil, perhaps several times. Other reads fail at such a row.
+	LeaveOut(tell func(parley.Damage)) (strict func())
+}
