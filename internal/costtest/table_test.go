@@ -40,7 +40,12 @@ type column struct {
 }
 
 var columns = [len(costs{})]column{
-	{"updates", exactly}, {"views", exactly}, {"reads", exactly}, {"writes", exactly}, {"round trips", exactly}, {"rows", exactly},
+	{"updates", exactly},
+	{"views", exactly},
+	{"reads", exactly},
+	{"writes", exactly},
+	{"round trips", exactly},
+	{"rows", exactly},
 	{"allocations", roughly},
 }
 

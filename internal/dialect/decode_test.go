@@ -125,7 +125,7 @@ func TestIDsOfS3NeverMeet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := ids.Draw(t, "raw")
 		id, _ := AgentID(Routing, raw)
-		if raw != parley.All && parley.CheckID(id) != nil {
+		if raw != parley.All && parley.CheckKnownID(id) != nil { // an agent may have had its id before there were short names
 			t.Fatalf("%s: %s is no id", raw, id)
 		}
 		if len(raw) <= longestID-shortDigest-2 && Native(Routing, id) != raw {

@@ -1,15 +1,15 @@
 package hub
 
 import (
-	"github.com/parley-hub/parley/internal/hub/access"
-	"github.com/parley-hub/parley/internal/hub/approvals"
-	"github.com/parley-hub/parley/internal/hub/inbox"
-	"github.com/parley-hub/parley/internal/hub/unit"
-
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/approvals"
+	"github.com/parley-hub/parley/internal/hub/inbox"
+	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
 // TestTheBoundsAreThoseOfTheDocumentation.

@@ -11,6 +11,7 @@ import (
 )
 
 // The types that the use cases take and return, under one name for all callers. The package that defines a type documents it.
+
 type (
 	Caller     = unit.Caller
 	Config     = unit.Config

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parley-hub/parley/internal/store/groupcommit/committest"
 	"go.uber.org/goleak"
+
+	"github.com/parley-hub/parley/internal/store/groupcommit/committest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -99,7 +98,7 @@ func parse(report []byte) set {
 }
 
 // printTotals prints a row for each call: what it runs in all, and in the hub.
-func printTotals(out io.Writer, all []set) {
+func printTotals(out *strings.Builder, all []set) {
 	fmt.Fprint(out, "| Call | Functions | Files | Functions of the hub | Files of the hub |\n|---|---|---|---|---|\n")
 	for i, s := range all {
 		whole, hub := s.count(func(function) bool { return true }), s.count(function.inHub)
@@ -109,7 +108,7 @@ func printTotals(out io.Writer, all []set) {
 }
 
 // printPackages prints a row for each package: how many functions each call runs there, in how many files.
-func printPackages(out io.Writer, all []set) {
+func printPackages(out *strings.Builder, all []set) {
 	packages := map[string]bool{}
 	fmt.Fprint(out, "| Package |")
 	for i, s := range all {

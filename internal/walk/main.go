@@ -57,8 +57,12 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("cannot name the commit: %w", err)
 	}
 	fmt.Printf("Measured at commit %s on %s.\n\n", strings.TrimSpace(string(commit)), time.Now().UTC().Format(time.DateOnly))
-	printTotals(os.Stdout, all)
-	printPackages(os.Stdout, all)
+	var out strings.Builder
+	printTotals(&out, all)
+	printPackages(&out, all)
+	if _, err := os.Stdout.WriteString(out.String()); err != nil {
+		return err
+	}
 	return nil
 }
 

@@ -9,10 +9,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
+// SearchCost is how many reads a search counts as.
+const SearchCost = 10
+
 const (
-	SearchCost = 10              // how many reads a search counts as
-	turnTime   = 2 * time.Second // how long a short call waits for a free slot
-	turnQueue  = 64              // how many short calls of one participant may wait
+	turnTime  = 2 * time.Second // how long a short call waits for a free slot
+	turnQueue = 64              // how many short calls of one participant may wait
 )
 
 // slots limits the calls under way. nil means no limit.
@@ -110,32 +112,32 @@ func (s *Service) Begin(ctx context.Context, caller unit.Caller, work unit.Work)
 	return begun, err
 }
 
-func (h *Service) begin(ctx context.Context, caller unit.Caller, work unit.Work) (unit.Underway, error) {
-	if err := LimitReads(ctx, h, caller, work); err != nil {
+func (s *Service) begin(ctx context.Context, caller unit.Caller, work unit.Work) (unit.Underway, error) {
+	if err := LimitReads(ctx, s, caller, work); err != nil {
 		return unit.Underway{}, err
 	}
 	key := caller.Key()
-	s := h.load.join(key)
-	if begun, refused := h.load.enter(ctx, key, s, work, nil); !refused {
+	share := s.load.join(key)
+	if begun, refused := s.load.enter(ctx, key, share, work, nil); !refused {
 		return begun, nil
 	}
-	if exempt, err := isExempt(ctx, h.Core, caller); err != nil || exempt {
-		h.load.drop(key, s)
+	if exempt, err := isExempt(ctx, s.Core, caller); err != nil || exempt {
+		s.load.drop(key, share)
 		return uncounted(caller), err
 	}
 	var turn <-chan time.Time
-	if work.Brief() && h.load.queue(s, 1) {
-		defer h.load.queue(s, -1)
+	if work.Brief() && s.load.queue(share, 1) {
+		defer s.load.queue(share, -1)
 		timer := time.NewTimer(turnTime)
 		defer timer.Stop()
 		turn = timer.C
 	}
-	begun, refused := h.load.enter(ctx, key, s, work, turn)
+	begun, refused := s.load.enter(ctx, key, share, work, turn)
 	if !refused {
 		return begun, nil
 	}
-	h.load.drop(key, s)
-	return unit.Underway{}, h.load.exceeded(key, s, work)
+	s.load.drop(key, share)
+	return unit.Underway{}, s.load.exceeded(key, share, work)
 }
 
 // isExempt reports whether a caller is an owner.

@@ -109,6 +109,7 @@ type documentWriter struct {
 	History *archive.Arrival
 }
 
+// NewIntake returns a writer of documents within an update.
 func NewIntake(u *unit.Unit) *documentWriter {
 	return &documentWriter{Unit: u, History: archive.NewArrival(u)}
 }

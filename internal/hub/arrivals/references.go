@@ -146,7 +146,7 @@ func (in *documentWriter) keepHistory(b parley.Bridge, l *Landing, got parley.Ar
 		return got, err
 	}
 	d, m := l.Post.Draft, l.Post.Body
-	m.ID, m.Conversation, m.From, m.Source = l.Post.Id, where.ID, in.Me.ID, unit.Bridged
+	m.ID, m.Conversation, m.From, m.Source = l.Post.ID, where.ID, in.Me.ID, unit.Bridged
 	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, historyTime(in.Unit, l.At)
 	answered, there, err := in.answeredMessage(b, l)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 const (
 	// UnusedArtifact is how long the hub keeps a body that no message refers to after it was last stored.
 	UnusedArtifact = 24 * time.Hour
-	ArtifactBatch  = 500
+	// ArtifactBatch is how many artifacts one update looks at.
+	ArtifactBatch = 500
 )
 
 // PutArtifact stores a body, so that the caller can refer to it by its digest. The hub removes a body that no message refers to within

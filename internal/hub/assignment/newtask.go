@@ -33,7 +33,7 @@ func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Conta
 	o.Work.Notices = n.Notices
 	t = parley.Task{
 		Title: parley.TitleOf(o.Work.Title), Requester: u.Me.ID, OriginalRequester: u.Me.ID, Assignee: assignee.ID,
-		DelegationReason: o.Work.Reason, Source: o.Work.Source, Priority: c.Priority, Deadline: deadline, DependsOn: n.Ids,
+		DelegationReason: o.Work.Reason, Source: o.Work.Source, Priority: c.Priority, Deadline: deadline, DependsOn: n.IDs,
 		Status: parley.TaskQueued, Attempt: 1, CreatedAt: u.Now, UpdatedAt: u.Now, CallbackTo: o.Conversation(),
 	}
 	unit.SetDefault(&t.Title, parley.TitleOf(c.Message))

@@ -29,7 +29,7 @@ func (b bridgeAPI) Departures(ctx context.Context, id string, q parley.Departure
 	if q.Written {
 		return writtenDepartures(ctx, b.hub.Core, b.caller, id, after, q.Limit)
 	}
-	return awaitDepartures(ctx, b.hub.Core, b.caller, departures.Departing{Id: id, Query: q, After: after})
+	return awaitDepartures(ctx, b.hub.Core, b.caller, departures.Departing{BridgeID: id, Query: q, After: after})
 }
 
 // checkDepartures fills in the defaults of a query and returns the number after which it begins.

@@ -16,6 +16,7 @@ func Calls() map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{policy.ToolContact: unit.Approvable(ContactWords, prepareContact)}
 }
 
+// ContactWords returns what approvers read about a held contact.
 func ContactWords(u *unit.Unit, _ string, c parley.Contact) (unit.CallWords, error) {
 	name, err := approvals.NameOf(u, c.Agent)
 	return unit.CallWords{Wants: "contact " + name, Doing: "contacting " + name, Action: string(c.Pattern), Parts: c.ApprovalParts()}, err

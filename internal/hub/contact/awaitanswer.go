@@ -20,6 +20,7 @@ type Waiter struct {
 	person bool
 }
 
+// FindWaiter returns the caller as a participant that waits for an answer.
 func FindWaiter(u *unit.Unit, caller unit.Caller) Waiter {
 	return Waiter{caller, u.Me.ID, u.Me.Kind == parley.KindHuman}
 }

@@ -44,14 +44,14 @@ func (d *Departing) ownDocumentName(m parley.Message, folder string) (string, er
 	if name == "" {
 		return "", nil
 	}
-	row, err := d.Bridges().DepartedAs(d.Id, folder, name)
+	row, err := d.Bridges().DepartedAs(d.BridgeID, folder, name)
 	if err == nil && row.Message != m.ID {
 		return "", nil
 	}
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return "", err
 	}
-	file, err := d.Bridges().Named(d.Id, name, "")
+	file, err := d.Bridges().Named(d.BridgeID, name, "")
 	if err == nil && file.From != m.From && trees.FolderOf(file.File.Path) == folder {
 		return "", nil
 	}

@@ -50,7 +50,7 @@ func (d *Departing) missedDeliveries() ([]parley.Delivery, error) {
 }
 
 func (d *Departing) listMissedDelivery(delivery parley.Delivery) error {
-	row, err := d.Bridges().Departure(d.Id, delivery.Message, "")
+	row, err := d.Bridges().Departure(d.BridgeID, delivery.Message, "")
 	if err == nil && row.State == parley.DepartureDue {
 		return nil // it is listed
 	}
@@ -116,7 +116,7 @@ func (d *Departing) failWithoutDirectory(m parley.Message, delivery parley.Deliv
 		return err
 	}
 	for _, b := range treesList {
-		if b.ID == d.Id {
+		if b.ID == d.BridgeID {
 			continue
 		}
 		if comes, err := trees.MayCome(d.Unit, b, m.ID, m.Seq); err != nil || comes {
@@ -133,7 +133,7 @@ func (d *Departing) failWithoutDirectory(m parley.Message, delivery parley.Deliv
 
 // requireCursor makes sure that the cursor passes a message, so that searches for other trees see that it was examined.
 func (d *Departing) requireCursor(m parley.Message) error {
-	cursor, err := d.Bridges().Cursor(d.Id)
+	cursor, err := d.Bridges().Cursor(d.BridgeID)
 	if err == nil && cursor < m.Seq {
 		d.needsWrite()
 	}

@@ -16,7 +16,7 @@ import (
 // insertDeparture stores the departure of a message and fixes its name, which is unique in its folder.
 func (d *Departing) insertDeparture(m parley.Message, recipient, folder string) (storage.DepartureRow, error) {
 	row := storage.DepartureRow{
-		Bridge: d.Id, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.Now,
+		Bridge: d.BridgeID, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.Now,
 	}
 	kept, err := d.ownDocumentName(m, folder)
 	switch {
@@ -41,11 +41,11 @@ const namesPerSecond = 1 << 16
 // of any earlier file of the same second and sender.
 func (d *Departing) postName(m parley.Message, channel string) (string, error) {
 	prefix := fmt.Sprintf("msg-%s-%s-", m.CreatedAt.UTC().Format("20060102-150405"), m.From)
-	departed, err := d.Bridges().LastDeparture(d.Id, channel, prefix)
+	departed, err := d.Bridges().LastDeparture(d.BridgeID, channel, prefix)
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return "", err
 	}
-	arrived, err := d.Bridges().LastFile(d.Id, prefix)
+	arrived, err := d.Bridges().LastFile(d.BridgeID, prefix)
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return "", err
 	}
@@ -89,14 +89,14 @@ func (d *Departing) mailName(m parley.Message, recipient string) (string, error)
 // nameTaken reports whether another message has a name in a folder. A refused file of the same sender there counts as this
 // message: an earlier bridge wrote it.
 func (d *Departing) nameTaken(m parley.Message, folder, recipient, name string) (bool, error) {
-	row, err := d.Bridges().DepartedAs(d.Id, folder, name)
+	row, err := d.Bridges().DepartedAs(d.BridgeID, folder, name)
 	if err == nil && row.Message != m.ID {
 		return true, nil
 	}
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return false, err
 	}
-	file, err := d.Bridges().Named(d.Id, name, "")
+	file, err := d.Bridges().Named(d.BridgeID, name, "")
 	if errors.Is(err, parley.ErrNotFound) {
 		return false, nil
 	}

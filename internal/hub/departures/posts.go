@@ -27,7 +27,7 @@ func (d *Departing) Channels() []string {
 
 // listPosts lists the messages posted in mapped channels since the cursor.
 func (d *Departing) listPosts() error {
-	begin, err := d.Bridges().Cursor(d.Id)
+	begin, err := d.Bridges().Cursor(d.BridgeID)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (d *Departing) listPosts() error {
 		}
 	}
 	if d.Writes {
-		err = d.Bridges().MoveCursor(d.Id, at)
+		err = d.Bridges().MoveCursor(d.BridgeID, at)
 	}
 	d.Undone = d.Undone || !d.Writes && at-begin >= postsPerLook // so that it need not be read again and again
 	if err != nil || d.finished() {
@@ -116,7 +116,7 @@ func (d *Departing) isForTree(m parley.Message) (bool, error) {
 	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil || m.Damage != nil {
 		return false, nil
 	}
-	if _, err := d.Bridges().Came(d.Id, m.ID); !errors.Is(err, parley.ErrNotFound) {
+	if _, err := d.Bridges().Came(d.BridgeID, m.ID); !errors.Is(err, parley.ErrNotFound) {
 		return false, err
 	}
 	if m.From == parley.System && m.To != "" && m.To != parley.All && !slices.Contains(d.Bridge.Agents, m.To) {

@@ -24,10 +24,10 @@ const (
 // those that nobody needs. In a view it only sets Undone when there is something to write, and stops there.
 type Departing struct {
 	*unit.Unit
-	Id     string
-	Query  parley.DepartureQuery
-	After  int64
-	Writes bool
+	BridgeID string
+	Query    parley.DepartureQuery
+	After    int64
+	Writes   bool
 
 	Bridge       parley.Bridge
 	agentsInTree map[string]parley.Agent // whose mail goes into this tree
@@ -37,7 +37,7 @@ type Departing struct {
 
 // Enter loads the bridge. It returns an error if the bridge does not exist.
 func (d *Departing) Enter(u *unit.Unit) error {
-	view, err := trees.Bridge(u, d.Id)
+	view, err := trees.Bridge(u, d.BridgeID)
 	d.Unit, d.Bridge = u, view.Bridge
 	return err
 }
@@ -74,7 +74,7 @@ func (d *Departing) needsWrite() bool {
 // listDue lists the departures that have a name and that the bridge has not reported on.
 func (d *Departing) listDue() error {
 	for after := d.After; ; {
-		rows, err := d.Bridges().Departures(d.Id, parley.DepartureDue, after, departuresPage)
+		rows, err := d.Bridges().Departures(d.BridgeID, parley.DepartureDue, after, departuresPage)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (d *Departing) listDelivery(delivery parley.Delivery) error {
 	if !d.acceptsNow(d.agentsInTree[delivery.Recipient], delivery) {
 		return nil
 	}
-	row, err := d.Bridges().Departure(d.Id, delivery.Message, delivery.Recipient)
+	row, err := d.Bridges().Departure(d.BridgeID, delivery.Message, delivery.Recipient)
 	known := err == nil
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err

@@ -73,7 +73,7 @@ func (d *Departing) replyName(m parley.Message, recipient string) (string, error
 	if m.InReplyTo == "" {
 		return documentOf(d.Bridge.Layout, m), nil
 	}
-	file, err := d.Bridges().Came(d.Id, m.InReplyTo)
+	file, err := d.Bridges().Came(d.BridgeID, m.InReplyTo)
 	if !errors.Is(err, parley.ErrNotFound) {
 		return file.Name, err
 	}
@@ -81,7 +81,7 @@ func (d *Departing) replyName(m parley.Message, recipient string) (string, error
 		if d.Bridge.Layout == parley.LayoutAgentOS {
 			to = ""
 		}
-		row, err := d.Bridges().Departure(d.Id, m.InReplyTo, to)
+		row, err := d.Bridges().Departure(d.BridgeID, m.InReplyTo, to)
 		if !errors.Is(err, parley.ErrNotFound) {
 			return row.Name, err
 		}

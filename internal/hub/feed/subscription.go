@@ -31,21 +31,21 @@ type Subscription struct {
 
 // Subscribe follows the events after a number that a filter selects and the caller may see. The caller must close the
 // subscription. It returns E003 if the log does not have this position.
-func (h *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64, filter parley.EventFilter) (*Subscription, error) {
-	s := &Subscription{hub: h, caller: caller, filter: filter, woken: make(chan struct{}, 1), returnedUpTo: after, leave: func() {}}
+func (s *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64, filter parley.EventFilter) (*Subscription, error) {
+	sub := &Subscription{hub: s, caller: caller, filter: filter, woken: make(chan struct{}, 1), returnedUpTo: after, leave: func() {}}
 	attends := false
 	if err := filter.Check(); err != nil {
 		return nil, err
 	}
-	err := h.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
-		s.agent, attends = u.Me.ID, presence.Attends(u, caller)
-		s.person = u.Me.Kind == parley.KindHuman && caller.By == ""
+	err := s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
+		sub.agent, attends = u.Me.ID, presence.Attends(u, caller)
+		sub.person = u.Me.Kind == parley.KindHuman && caller.By == ""
 		if filter.Conversation != "" {
 			p, err := conversations.Conversation(u, filter.Conversation)
 			if err != nil {
 				return err
 			}
-			s.filter.Conversation = p.ID
+			sub.filter.Conversation = p.ID
 		}
 		oldest, newest, err := u.Log().Bounds()
 		if err != nil {
@@ -57,10 +57,10 @@ func (h *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64
 		return nil, err
 	}
 	if attends {
-		s.leave = h.presence.Attend(s.agent)
+		sub.leave = s.presence.Attend(sub.agent)
 	}
-	h.stream.add(s)
-	return s, nil
+	s.stream.add(sub)
+	return sub, nil
 }
 
 func (st *stream) add(s *Subscription) {

@@ -80,6 +80,7 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 	}
 }
 
+// WhoIs returns the id of the caller.
 func WhoIs(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op) (id string, err error) {
 	err = core.View(ctx, caller, do, func(u *unit.Unit) error {
 		id = u.Me.ID

@@ -16,7 +16,7 @@ import (
 // fillEnvelope makes the message of a post, without its mentions, its recipients and its place in the order.
 func fillEnvelope(u *unit.Unit, p Posting, d parley.Draft, where conversations.Place, parent *parley.Message) (parley.Message, error) {
 	m := p.Body
-	m.ID, m.Conversation, m.From = p.Id, where.ID, u.Me.ID
+	m.ID, m.Conversation, m.From = p.ID, where.ID, u.Me.ID
 	m.Type, m.Priority, m.CreatedAt, m.Source = d.Type, d.Priority, u.Now, p.Source
 	m.RequiresAck, m.IdempotencyKey, m.Task = d.RequiresAck, d.IdempotencyKey, p.Task
 	if parent != nil {
@@ -93,5 +93,5 @@ func traceOf(u *unit.Unit, p Posting, given string, parent *parley.Message) (str
 		given = p.Trace
 	}
 	given, err := names.MayJoinTrace(u, given, inherited)
-	return cmp.Or(given, inherited, p.Id), err
+	return cmp.Or(given, inherited, p.ID), err
 }

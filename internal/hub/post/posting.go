@@ -39,7 +39,7 @@ type Posting struct {
 
 // composed is what Compose reads from the draft.
 type composed struct {
-	Id       string
+	ID       string
 	Body     parley.Message // the parts that the sender wrote
 	Digest   [32]byte       // of the body
 	mentions parley.Mentions
@@ -82,7 +82,7 @@ func (p *Posting) Compose() error {
 	if err := parley.CheckMetadata(p.Draft.Metadata); err != nil {
 		return err
 	}
-	p.Id = unit.NewID()
+	p.ID = unit.NewID()
 	p.Body = parley.Message{Content: p.Draft.Content, Payload: p.Draft.Payload, Metadata: p.Draft.Metadata}
 	p.Digest = p.Body.BodyDigest()
 	p.mentions = parley.ParseMentions(p.Draft.Content.Text)

@@ -47,7 +47,8 @@ const (
 	// RunLease is for how long each sign of life of a run leases the run its triggers.
 	RunLease = time.Minute
 	// RunGrace is how long a run may take after its deadline to end and to report its end.
-	RunGrace  = time.Minute
+	RunGrace = time.Minute
+	// SourceRun is the source of messages that runs post.
 	SourceRun = "run"
 )
 

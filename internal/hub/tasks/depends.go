@@ -13,7 +13,7 @@ import (
 // needs is the tasks that a new task depends on.
 type needs struct {
 	tasks   []parley.Task
-	Ids     []string
+	IDs     []string
 	Notices []string // one for each missing task, where a missing task is no error
 }
 
@@ -30,12 +30,12 @@ func DependsOn(u *unit.Unit, refs []string, lenient bool) (n needs, err error) {
 		switch {
 		case err != nil:
 			return n, err
-		case t == nil || slices.Contains(n.Ids, t.ID):
+		case t == nil || slices.Contains(n.IDs, t.ID):
 			continue
 		case t.Status == parley.TaskFailed, t.Status == parley.TaskCancelled:
 			return n, NotCompleted(*t)
 		}
-		n.tasks, n.Ids = append(n.tasks, *t), append(n.Ids, t.ID)
+		n.tasks, n.IDs = append(n.tasks, *t), append(n.IDs, t.ID)
 	}
 	return n, nil
 }
@@ -98,7 +98,7 @@ func MustNotCircle(u *unit.Unit, parent *parley.Task, n needs) error {
 			return err
 		}
 		for _, other := range next {
-			if _, known := from[other.ID]; !known && !slices.Contains(n.Ids, other.ID) {
+			if _, known := from[other.ID]; !known && !slices.Contains(n.IDs, other.ID) {
 				from[other.ID] = t.ID
 				queue = append(queue, other)
 			}

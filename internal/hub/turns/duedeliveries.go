@@ -67,6 +67,7 @@ func EachDue(u *unit.Unit, list []parley.Delivery, do func(*unit.Unit, *parley.D
 	return nil
 }
 
+// Lapsed returns at most limit deliveries whose lease or pause is over.
 func Lapsed(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 	now, err := u.Queue().Now()
 	if err != nil {

@@ -99,6 +99,7 @@ type Asks struct {
 	Depth int           // asks that are nested in each other; default: 3
 }
 
+// WithDefaults fills in what is not configured.
 func (a Asks) WithDefaults() Asks {
 	SetDefault(&a.Wait, parley.AskWait)
 	SetDefault(&a.Slots, 16)
@@ -113,6 +114,7 @@ type Loops struct {
 	Hops      int           // the most hops of a message that may still wake an agent; default: 32
 }
 
+// WithDefaults fills in what is not configured.
 func (l Loops) WithDefaults() Loops {
 	SetDefault(&l.Exchanges, 8)
 	SetDefault(&l.Quiet, 10*time.Minute)

@@ -68,8 +68,10 @@ func ErrReplyOnly() error {
 }
 
 var (
+	// ErrWaited says that the time of a wait is up.
 	ErrWaited = errors.New("the time is up")
-	ErrGone   = errors.New("what was waited for is gone")
+	// ErrGone says that the awaited thing was removed.
+	ErrGone = errors.New("what was waited for is gone")
 )
 
 // Damaged returns why a delivery cannot be handed out: its row or its message is damaged. It returns nil if both are intact.
