@@ -13,32 +13,57 @@ import (
 // The types that the use cases take and return, under one name for all callers. The package that defines a type documents it.
 
 type (
-	Caller     = unit.Caller
-	Config     = unit.Config
-	Approvals  = unit.Approvals
-	Asks       = unit.Asks
+	// Caller is who calls a use case, and by which way.
+	Caller = unit.Caller
+	// Config configures a hub.
+	Config = unit.Config
+	// Approvals configures how long approvals wait.
+	Approvals = unit.Approvals
+	// Asks bounds asks.
+	Asks = unit.Asks
+	// HeadKeeper keeps the head of the audit log outside the database.
 	HeadKeeper = unit.HeadKeeper
-	Keep       = unit.Keep
-	Load       = unit.Load
-	Loops      = unit.Loops
-	Observer   = unit.Observer
-	Rate       = unit.Rate
-	Retention  = unit.Retention
+	// Keep says how long and how much of one kind is kept.
+	Keep = unit.Keep
+	// Load bounds the concurrent calls of one participant.
+	Load = unit.Load
+	// Loops configures the loop breaker.
+	Loops = unit.Loops
+	// Observer is told how long writes and reads took.
+	Observer = unit.Observer
+	// Rate is a rate limit.
+	Rate = unit.Rate
+	// Retention says what is kept for how long.
+	Retention = unit.Retention
 
+	// Operation is what the hub demands of the caller of a use case.
 	Operation = unit.Operation
-	Who       = unit.Who
-	Holding   = unit.Holding
-	Work      = unit.Work
-	Underway  = unit.Underway
+	// Who says which participants may call an operation.
+	Who = unit.Who
+	// Holding says in which modes a call waits for an approval.
+	Holding = unit.Holding
+	// Work is a sort of call, by what it costs the hub.
+	Work = unit.Work
+	// Underway is a call that counts against the limits of its caller.
+	Underway = unit.Underway
 
-	Assignment   = runs.Assignment
-	RunOptions   = runs.RunOptions
-	RunPlan      = runs.RunPlan
-	DueNotice    = notices.DueNotice
-	Figures      = upkeep.Figures
-	Followed     = feed.Followed
-	Follower     = feed.Follower
-	Place        = access.Place
+	// Assignment is a run that an agent is to start.
+	Assignment = runs.Assignment
+	// RunOptions are the limits of the next run.
+	RunOptions = runs.RunOptions
+	// RunPlan is how a runtime runs an agent.
+	RunPlan = runs.RunPlan
+	// DueNotice is a notice that is due.
+	DueNotice = notices.DueNotice
+	// Figures are counts of what is in the hub.
+	Figures = upkeep.Figures
+	// Followed is an event for a follower.
+	Followed = feed.Followed
+	// Follower is told everything that happens, in order.
+	Follower = feed.Follower
+	// Place is where a call comes from.
+	Place = access.Place
+	// Subscription is a stream of events.
 	Subscription = feed.Subscription
 )
 
