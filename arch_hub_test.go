@@ -140,7 +140,7 @@ var writers = map[string]string{
 // steps says which functions may store a changed row of a table with states: those that ask the domain whether the step is allowed,
 // and those that take no step.
 var steps = map[string][]string{
-	"deliveries.Keep": {"deliveries.Extend", "deliveries.Move", "turns.Lapse", "turns.handleDue"},
+	"deliveries.Keep": {"deliveries.Extend", "deliveries.Move", "turns.EndLeaseOrPause", "turns.handleDue"},
 	"runs.KeepRun":    {"runs.Cancel", "runs.SetProcess", "runs.Step", "work.giveTask"},
 	"waits.KeepWait":  {"contact.resumeAsk", "waits.Shift", "work.Detach", "work.bringAnswer", "work.leave", "work.park"},
 }

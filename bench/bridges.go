@@ -50,7 +50,7 @@ func measureBridges(ctx context.Context, rounds int, length time.Duration) (resu
 		scans = append(scans, time.Since(began))
 	}
 	validated, err := timed(length/4, func(n int) error {
-		if issues := schema.Document("routing", b.document(n)); len(issues) > 0 {
+		if issues := schema.CheckDocument("routing", b.document(n)); len(issues) > 0 {
 			return fmt.Errorf("the document is not valid: %v", issues)
 		}
 		return nil

@@ -184,7 +184,7 @@ func (c *company) mention(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	shown, err := c.hub.AwaitRung(ctx, c.owner, receipt.Message.ID, parley.DeliveryAnswered, longestWait)
+	shown, err := c.hub.AwaitState(ctx, c.owner, receipt.Message.ID, parley.DeliveryAnswered, longestWait)
 	if err == nil && shown.Deliveries[0].State != parley.DeliveryAnswered {
 		err = fmt.Errorf("a mention is %s", shown.Deliveries[0].State)
 	}

@@ -57,7 +57,7 @@ func (l *inbox) settle(in inlet, f file, o outcome) error {
 // encode cuts the text of a document that is too long. The whole of it is written first, so that nobody is led to nothing.
 func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 	d = l.withFolderNames(d)
-	if dialect.Cut(d.Recipient) {
+	if dialect.IsCutID(d.Recipient) {
 		return nil, parley.Errorf(parley.Unavailable, "the folder of %s is not there, and its name is longer than the id tells", d.Recipient).
 			Suggest("make its inbox in the tree")
 	}

@@ -81,7 +81,7 @@ func (b *inboxes) lastView() bridgeView {
 func (b *inboxes) folderOf(agent string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return cmp.Or(b.folders[agent], dialect.Native(b.dialect, agent))
+	return cmp.Or(b.folders[agent], dialect.NativeName(b.dialect, agent))
 }
 
 // knows reports whether an agent is one of the hub or lives in the tree.
@@ -110,7 +110,7 @@ func (b *inboxes) place(d parley.Departure) string {
 // withFolderNames returns a departure that names agents as their folders do.
 func (b *inboxes) withFolderNames(d parley.Departure) parley.Departure {
 	for _, id := range []*string{&d.Recipient, &d.Message.From, &d.Message.To} {
-		if *id != parley.All && dialect.Native(b.dialect, *id) == *id {
+		if *id != parley.All && dialect.NativeName(b.dialect, *id) == *id {
 			*id = b.folderOf(*id)
 		}
 	}

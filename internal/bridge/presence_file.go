@@ -57,7 +57,7 @@ type presenceFile struct {
 // parsePresence parses a presence file. It reports false if the file is no JSON object.
 func parsePresence(raw []byte) (s presenceFile, ok bool) {
 	var said map[string]any
-	if json.Unmarshal(dialect.WithoutMark(raw), &said) != nil || said == nil {
+	if json.Unmarshal(dialect.TrimByteOrderMark(raw), &said) != nil || said == nil {
 		return s, false
 	}
 	state, _ := said["state"].(string)
@@ -77,7 +77,7 @@ func parseTime(value any) (at time.Time) {
 	const millisFrom = 1e11 // seconds until the year 5138
 	switch value := value.(type) {
 	case string:
-		at, _ = dialect.Moment(value)
+		at, _ = dialect.ParseTime(value)
 	case float64:
 		if value >= millisFrom {
 			value /= 1000

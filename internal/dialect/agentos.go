@@ -15,7 +15,7 @@ const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 func readAgentOS(doc object) contents {
 	v := contents{name: doc.text("id"), channel: doc.text("session_id"), replyTo: metadataText(doc, "in_reply_to")}
-	v.at, _ = schema.Moment(doc.text("timestamp")) // its form is checked
+	v.at, _ = schema.ParseTime(doc.text("timestamp")) // its form is checked
 	content := doc.object("content")
 	v.Text, v.Code = content.text("text"), content.text("code")
 	v.Type = canonicalAgentOSType(parley.Type(doc.text("type")))
@@ -77,7 +77,7 @@ func changeAgentOS(doc *object, was, want contents, out parley.Departure) {
 	doc.setIf(was.name != want.name, "id", want.name)
 	doc.setIf(!equalTimes(was.at, want.at), "timestamp", formatTime(want.at))
 	doc.setIf(fresh || want.channel != "" && was.channel != want.channel, "session_id", want.channel)
-	doc.setIf(was.from != want.from, "from", Native(AgentOS, want.from))
+	doc.setIf(was.from != want.from, "from", NativeName(AgentOS, want.from))
 	doc.setIf(fresh || was.To != want.To, "to", address(AgentOS, want.To))
 	doc.setIf(was.Type != want.Type, "type", agentOSType(out))
 	if fresh {
@@ -91,7 +91,7 @@ func changeAgentOS(doc *object, was, want contents, out parley.Departure) {
 	if !slices.Equal(was.Artifacts, want.Artifacts) {
 		doc.setInner("content", "artifacts", writeArtifacts(want.Artifacts))
 	}
-	doc.setInnerIf(was.from != want.from, "metadata", "turn", Native(AgentOS, want.from))
+	doc.setInnerIf(was.from != want.from, "metadata", "turn", NativeName(AgentOS, want.from))
 	doc.setInnerIf(want.replyTo != "" && was.replyTo != want.replyTo, "metadata", "in_reply_to", want.replyTo)
 	setTrace(doc, was, want)
 }

@@ -11,7 +11,7 @@ import (
 
 func readClawOS(doc object) contents {
 	v := contents{name: doc.text("id"), replyTo: metadataText(doc, "in_reply_to")}
-	v.at, _ = schema.Moment(doc.text("timestamp")) // its form is checked
+	v.at, _ = schema.ParseTime(doc.text("timestamp")) // its form is checked
 	v.TraceID = doc.text("traceId")
 	v.Type = parley.Type(doc.text("type"))
 	v.Payload = doc.raw("payload")
@@ -42,7 +42,7 @@ func expiry(at time.Time, ttl json.RawMessage) *time.Time {
 		return nil
 	}
 	over := at.Add(time.Duration(min(*length, longestTTL) * float64(time.Second)))
-	if !schema.Writable(over) {
+	if !schema.IsWritable(over) {
 		return nil
 	}
 	return &over
@@ -76,7 +76,7 @@ func changeClawOS(doc *object, was, want contents, out parley.Departure) {
 	}
 	doc.setIf(was.name != want.name, "id", want.name)
 	doc.setIf(fresh || want.TraceID != "" && was.TraceID != want.TraceID, "traceId", cmp.Or(want.TraceID, want.name))
-	doc.setInnerIf(was.from != want.from, "from", "agent", Native(ClawOS, want.from))
+	doc.setInnerIf(was.from != want.from, "from", "agent", NativeName(ClawOS, want.from))
 	doc.setInnerIf(fresh || want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", orNull(string(want.fromTier)))
 	doc.setInnerIf(fresh, "from", "session", orNull(out.Message.Conversation))
 	doc.setInnerIf(fresh || was.To != want.To, "to", "agent", address(ClawOS, want.To))

@@ -69,11 +69,11 @@ func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
 	return v.toArrival(d, compact), nil
 }
 
-// WithoutMark is JSON without the byte order mark that some programs begin a file with.
-func WithoutMark(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\ufeff")) }
+// TrimByteOrderMark is JSON without the byte order mark that some programs begin a file with.
+func TrimByteOrderMark(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\ufeff")) }
 
 func decode(d Dialect, raw []byte) (compact []byte, v contents, err error) {
-	compact, err = parley.CompactObject("the document", WithoutMark(raw), documentLimits(d))
+	compact, err = parley.CompactObject("the document", TrimByteOrderMark(raw), documentLimits(d))
 	switch {
 	case err != nil:
 		return nil, v, err
@@ -85,7 +85,7 @@ func decode(d Dialect, raw []byte) (compact []byte, v contents, err error) {
 	if err != nil {
 		return nil, v, err
 	}
-	if issues := schema.Document(string(d), compact); len(issues) > 0 {
+	if issues := schema.CheckDocument(string(d), compact); len(issues) > 0 {
 		return nil, v, parley.Invalid("the document is no valid message of "+string(d), doc.text(g.name), issues)
 	}
 	v = g.read(doc)

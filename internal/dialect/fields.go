@@ -40,15 +40,15 @@ func (v *contents) warn(sentence string) {
 
 // parseTime is a time that a document may give, or nil.
 func parseTime(text string) *time.Time {
-	at, err := schema.Moment(text)
+	at, err := schema.ParseTime(text)
 	if err != nil {
 		return nil
 	}
 	return &at
 }
 
-// Moment reads a time as documents have it: with an offset, or without one in UTC.
-func Moment(text string) (time.Time, error) { return schema.Moment(text) }
+// ParseTime reads a time as documents have it: with an offset, or without one in UTC.
+func ParseTime(text string) (time.Time, error) { return schema.ParseTime(text) }
 
 // equalTimes compares times as the hub keeps them.
 func equalTimes(a, b time.Time) bool {

@@ -55,14 +55,14 @@ var (
 )
 
 // isMapped reports whether an id could be one that AgentID made of another name.
-func isMapped(id string) bool { return Native(Routing, id) != id || Cut(id) }
+func isMapped(id string) bool { return NativeName(Routing, id) != id || IsCutID(id) }
 
-// Cut reports whether an id was made of a Routing Protocol name that was cut.
-func Cut(id string) bool { return cutForm.MatchString(id) && Native(Routing, id) == id }
+// IsCutID reports whether an id was made of a Routing Protocol name that was cut.
+func IsCutID(id string) bool { return cutForm.MatchString(id) && NativeName(Routing, id) == id }
 
-// Native returns the name of an agent in a dialect: the reverse of AgentID. A cut name cannot be recovered from its id; the
+// NativeName returns the name of an agent in a dialect: the reverse of AgentID. A cut name cannot be recovered from its id; the
 // directories of a tree show it.
-func Native(d Dialect, id string) string {
+func NativeName(d Dialect, id string) string {
 	if m := keptForm.FindStringSubmatch(id); d == Routing && m != nil && digest(m[1], shortDigest) == m[2] {
 		return m[1]
 	}
@@ -85,5 +85,5 @@ func address(d Dialect, id string) string {
 	if id == parley.All || id == "" {
 		return broadcastAddress[d]
 	}
-	return Native(d, id)
+	return NativeName(d, id)
 }

@@ -15,7 +15,7 @@ const PeekSize = 4 << 20
 // Peek reads what it can of an invalid document, or of its beginning: id, sender, type, and what it answers. Members that
 // are unreadable or repeated are empty. Use it only to tell the sender.
 func Peek(d Dialect, raw []byte) parley.Arrival {
-	doc := completeMembers(WithoutMark(raw[:min(len(raw), PeekSize)]))
+	doc := completeMembers(TrimByteOrderMark(raw[:min(len(raw), PeekSize)]))
 	metadata, payload := doc.object("metadata"), doc.object("payload")
 	from := cmp.Or(doc.text("from"), doc.object("from").text("agent"))
 	a := parley.Arrival{Name: doc.text(grammars[d].name), Draft: parley.Draft{Type: parley.Type(doc.text("type"))}}

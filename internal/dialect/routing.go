@@ -9,7 +9,7 @@ import (
 
 func readRouting(doc object) contents {
 	v := contents{name: doc.text("msg_id"), replyTo: doc.text("correlation_id"), sequence: number(doc, "sequence")}
-	v.at, _ = schema.Moment(doc.text("timestamp")) // its form is checked
+	v.at, _ = schema.ParseTime(doc.text("timestamp")) // its form is checked
 	v.Type = canonicalRoutingType(doc.text("type"))
 	v.Payload = doc.raw("payload")
 	payload := doc.object("payload")
@@ -52,7 +52,7 @@ func changeRouting(doc *object, was, want contents, out parley.Departure) {
 		doc.set("version", supportedVersion(Routing))
 	}
 	doc.setIf(was.name != want.name, "msg_id", want.name)
-	doc.setIf(was.from != want.from, "from", Native(Routing, want.from))
+	doc.setIf(was.from != want.from, "from", NativeName(Routing, want.from))
 	doc.setIf(was.To != want.To || was.To == "", "to", address(Routing, want.To))
 	doc.setIf(!equalTimes(was.at, want.at), "timestamp", formatTime(want.at))
 	doc.setIf(was.sequence != want.sequence, "sequence", want.sequence)
@@ -102,7 +102,7 @@ func newDelegation(want contents, out parley.Departure) object {
 		}
 	}
 	if t := out.Task; t != nil {
-		payload.setInner("metadata", "original_requester", Native(Routing, t.OriginalRequester))
+		payload.setInner("metadata", "original_requester", NativeName(Routing, t.OriginalRequester))
 		if t.DelegationReason != "" {
 			payload.setInner("metadata", "delegation_reason", t.DelegationReason)
 		}

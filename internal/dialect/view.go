@@ -92,7 +92,7 @@ func (v *contents) readParleyMetadata(metadata object) {
 
 // writable says whether its times can be written.
 func (s canonicalFields) writable() bool {
-	return (s.ExpiresAt == nil || schema.Writable(*s.ExpiresAt)) && (s.Deadline == nil || schema.Writable(*s.Deadline))
+	return (s.ExpiresAt == nil || schema.IsWritable(*s.ExpiresAt)) && (s.Deadline == nil || schema.IsWritable(*s.Deadline))
 }
 
 // clone returns a copy that shares nothing, because JSON is decoded into existing values.

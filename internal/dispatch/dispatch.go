@@ -27,9 +27,9 @@ type Hub interface {
 
 // Work has the calls that hand out runs.
 type Work interface {
-	// Rung returns a channel that receives when the state of an agent has changed, and a function that returns these
+	// AgentsToCheck returns a channel that receives when the state of an agent has changed, and a function that returns these
 	// agents since its last call. The end of a run is such a change.
-	Rung() (agents func() []string, wait <-chan struct{})
+	AgentsToCheck() (agents func() []string, wait <-chan struct{})
 	// Waiting returns the agents with pending deliveries, including those that another process stored.
 	Waiting(ctx context.Context) ([]string, error)
 	// NextRun hands out the next run of an agent, or nil if there is none to start now.
@@ -123,7 +123,7 @@ func (d *Dispatcher) run(ctx context.Context, started func()) {
 
 // serve starts runs until ctx is done.
 func (d *Dispatcher) serve(ctx context.Context) {
-	rung, bell := d.hub.Rung()
+	rung, bell := d.hub.AgentsToCheck()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	d.poll(ctx)

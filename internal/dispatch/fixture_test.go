@@ -81,7 +81,7 @@ func (h *fakeHub) wantTold(t *testing.T, want ...string) {
 	}
 }
 
-func (h *fakeHub) Rung() (agents func() []string, wait <-chan struct{}) {
+func (h *fakeHub) AgentsToCheck() (agents func() []string, wait <-chan struct{}) {
 	return func() []string {
 		h.mu.Lock()
 		defer h.mu.Unlock()

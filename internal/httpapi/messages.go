@@ -54,7 +54,7 @@ func showMessage(ctx context.Context, c call, in *messageInput) (parley.Shown, e
 		rung = parley.DeliverySeen
 	}
 	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Shown, error) {
-		return c.hub.AwaitRung(ctx, c.caller, in.Message, rung, wait)
+		return c.hub.AwaitState(ctx, c.caller, in.Message, rung, wait)
 	})
 }
 

@@ -29,7 +29,7 @@ func (w *fixture) beginAsk(c hub.Caller, to, words string) *asking {
 
 func (w *fixture) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	w.T.Helper()
-	rung, bell := w.Rung()
+	rung, bell := w.AgentsToCheck()
 	rung()
 	select {
 	case <-bell:

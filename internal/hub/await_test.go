@@ -13,7 +13,7 @@ func (w *fixture) awaitRungInBackground(who, message string, rung parley.Deliver
 	done := make(chan parley.Shown, 1)
 	failed := make(chan error, 1)
 	go func() {
-		shown, err := w.AwaitRung(ctx, as(who), message, rung, time.Minute)
+		shown, err := w.AwaitState(ctx, as(who), message, rung, time.Minute)
 		failed <- err
 		done <- shown
 	}()
@@ -47,13 +47,13 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	c := w.CreateChannel("user", "general", "arya", "gendry")
 	plain := w.SayIn("user", c.ID, "for nobody")
-	same(t, "for nobody", resultOf[parley.Shown](w)(w.AwaitRung(ctx, user, plain.Message.ID, parley.DeliverySeen, time.Hour)).ID, plain.Message.ID)
+	same(t, "for nobody", resultOf[parley.Shown](w)(w.AwaitState(ctx, user, plain.Message.ID, parley.DeliverySeen, time.Hour)).ID, plain.Message.ID)
 	quiet := w.PostAs("user", parley.Draft{Conversation: c.ID, To: parley.All, Content: text("@arya first")})
 	resultOf[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{Seen: true}))
-	shown := resultOf[parley.Shown](w)(w.AwaitRung(ctx, user, quiet.Message.ID, parley.DeliverySeen, time.Hour))
+	shown := resultOf[parley.Shown](w)(w.AwaitState(ctx, user, quiet.Message.ID, parley.DeliverySeen, time.Hour))
 	same(t, "only who is woken counts", len(shown.Deliveries), 2)
 	open := w.SendDM("user", "gendry", "hello").Message
-	shown = resultOf[parley.Shown](w)(w.AwaitRung(ctx, user, open.ID, parley.DeliverySeen, time.Millisecond))
+	shown = resultOf[parley.Shown](w)(w.AwaitState(ctx, user, open.ID, parley.DeliverySeen, time.Millisecond))
 	same(t, "when the time is up", shown.Deliveries[0].State, parley.DeliveryAccepted)
 	removed := w.awaitRungInBackground("user", open.ID, parley.DeliveryAnswered)
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
@@ -61,7 +61,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	given, cancel := context.WithCancel(ctx)
 	cancel()
 	open = w.SendDM("user", "arya", "hello").Message
-	if _, err := w.AwaitRung(given, user, open.ID, parley.DeliverySeen, time.Hour); parley.CodeOf(err) != parley.TimedOut {
+	if _, err := w.AwaitState(given, user, open.ID, parley.DeliverySeen, time.Hour); parley.CodeOf(err) != parley.TimedOut {
 		t.Errorf("given up: %v", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestAwaitRungRefuses(t *testing.T) {
 	w.AddAgents("arya", "gendry")
 	sent := w.SendDM("user", "arya", "hello").Message
 	await := func(who, id string, rung parley.DeliveryState, wait time.Duration) func() error {
-		return func() error { _, err := w.AwaitRung(ctx, as(who), id, rung, wait); return err }
+		return func() error { _, err := w.AwaitState(ctx, as(who), id, rung, wait); return err }
 	}
 	w.assertRefusals(t, []refusal{
 		{

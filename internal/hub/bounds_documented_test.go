@@ -19,7 +19,7 @@ func TestTheBoundsAreThoseOfTheDocumentation(t *testing.T) {
 		fmt.Sprintf("| searches of all participants together | %d |", load.AllSearching),
 		fmt.Sprintf("| waiting calls of all participants together | %d |", load.AllWaiting),
 		fmt.Sprintf("| reads a second; a search counts as %d reads |", access.SearchCost),
-		fmt.Sprintf("| one take, one look into the inbox | %d MiB |", inbox.TakenBytes>>20),
+		fmt.Sprintf("| one take, one look into the inbox | %d MiB |", inbox.MaxTakeBytes>>20),
 		fmt.Sprintf("| one trace, thread or search | %d MiB |", unit.ReadBytes>>20),
 		fmt.Sprintf("| what one call reads from the database | %d MiB |", unit.ViewBytes>>20),
 		fmt.Sprintf("| channels and groups that one participant has made, not archived | %d |", access.MostConversations),

@@ -69,9 +69,9 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	}
 	same(t, "heard", w.beginAsk(as("bea"), "ana", "what?").resultText(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")
 	back := w.SendDM("bea", "ana", "what?").Message
-	_, err := w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
+	_, err := w.AwaitState(ctx, as("bea"), back.ID, parley.DeliveryAnswered, time.Minute)
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
-	resultOf[parley.Shown](w)(w.AwaitRung(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
+	resultOf[parley.Shown](w)(w.AwaitState(ctx, as("bea"), back.ID, parley.DeliverySeen, time.Millisecond)) // that is no wait for an answer
 	w.ReplyAs("bea", sent.ID, "yes")
 	answered()
 	same(t, "what is left of it", len(w.waitsOf("ana")), 0)
@@ -79,7 +79,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	run := w.WakeAndStartRun("b")
 	m := w.PostFromRun(run, parley.Draft{Direct: []string{"bea"}, Content: text("well?")}).Message
 	done := make(chan error, 1)
-	go func() { done <- errorOf(w.AwaitRung(ctx, run.Caller(), m.ID, parley.DeliveryAnswered, time.Minute)) }()
+	go func() { done <- errorOf(w.AwaitState(ctx, run.Caller(), m.ID, parley.DeliveryAnswered, time.Minute)) }()
 	for w.RunByID(run.Run.ID).State != parley.RunWaiting {
 	}
 	w.ReplyAs("bea", m.ID, "yes")

@@ -51,15 +51,15 @@ func (h *Hub) Sees(ctx context.Context, caller Caller, after int64) (nums []int6
 }
 
 // PassOn does once what the stream does by itself in a hub that is started.
-func (h *Hub) PassOn(ctx context.Context) (more bool) { return feed.Step(ctx, h.feedCases) }
+func (h *Hub) PassOn(ctx context.Context) (more bool) { return feed.StepStream(ctx, h.feedCases) }
 
 // LapseSome ends as many leases as one update of a sweep does.
 func (h *Hub) LapseSome(ctx context.Context) error {
 	return h.core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		list, err := turns.Lapsed(u, deliveries.DueBatch)
+		list, err := turns.LapsedDeliveries(u, deliveries.DueBatch)
 		if err != nil {
 			return err
 		}
-		return turns.EachDue(u, list, turns.Lapse)
+		return turns.ForEachUnchanged(u, list, turns.EndLeaseOrPause)
 	})
 }

@@ -133,11 +133,11 @@ func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) 
 // hooks returns the functions that take part in every use case, and those that follow a change.
 func (h *Hub) hooks() unit.Hooks {
 	hooks := unit.Hooks{
-		Heard:          presence.Heard,
-		Hint:           names.HintFor,
+		Heard:          presence.NoteHeard,
+		Hint:           names.FindHint,
 		DeliveryMoved:  []func(u *unit.Unit, before, after parley.Delivery) error{reports.CopyAnswered, work.PurposeMoved, work.TurnMoved},
 		DeliveryFailed: []func(u *unit.Unit, d parley.Delivery, cause *parley.Error) error{messages.TellFailed},
-		BeforeCommit:   []func(*unit.Unit) error{presence.SumUpTasks},
+		BeforeCommit:   []func(*unit.Unit) error{presence.SummarizeRetasked},
 		AfterCommit: []func(*unit.Changes){
 			feed.AfterCommit(h.feedCases), access.AfterCommit(h.accessCases), h.core.AfterCommit, notices.AfterCommit(h.noticeCases),
 		},

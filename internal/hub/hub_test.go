@@ -74,7 +74,7 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		{name: "Message", about: "message", call: func() error { _, err := h.Message(ctx, by, message); return err }},
 		{name: "Thread", about: "message", call: func() error { _, err := h.Thread(ctx, by, message); return err }},
 		{name: "AwaitRung", about: "message", call: func() error {
-			_, err := h.AwaitRung(ctx, by, message, parley.DeliverySeen, 0)
+			_, err := h.AwaitState(ctx, by, message, parley.DeliverySeen, 0)
 			return err
 		}},
 		{name: "Post a reply", about: "message", call: post(parley.Draft{InReplyTo: message})},

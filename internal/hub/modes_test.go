@@ -27,7 +27,7 @@ func TestParallelAllAnswerAtOnce(t *testing.T) {
 func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	t.Parallel()
 	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
-	rung, _ := w.Rung()
+	rung, _ := w.AgentsToCheck()
 	w.SayIn("user", "open", "@c3 @a1 @b2")
 	w.AssertIdle("a1", "b2")
 	c := w.StartRun("c3")
@@ -85,7 +85,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	w.AddPollingAgents("ana")
 	m := w.SayIn("user", "open", "@a1 @b2 @c3 @ana").Message
 	a, b := w.StartRun("a1"), w.StartRun("b2")
-	rung, _ := w.Rung()
+	rung, _ := w.AgentsToCheck()
 	rung()
 	w.EndRun(b, "from b2")
 	w.AssertIdle("c3")

@@ -27,7 +27,7 @@ var namings = map[string]naming{
 		return errorOf(w.Post(ctx, as(who), parley.Draft{InReplyTo: name, Content: text("I see")}))
 	}},
 	"await a message": {parley.NounMessage, func(w *fixture, who, name string) error {
-		return errorOf(w.AwaitRung(ctx, as(who), name, parley.DeliverySeen, 0))
+		return errorOf(w.AwaitState(ctx, as(who), name, parley.DeliverySeen, 0))
 	}},
 	"await an answer":    {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.AwaitOutcome(ctx, as(who), name, 0)) }},
 	"acknowledge":        {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.Ack(ctx, as(who), "", name)) }},

@@ -78,7 +78,7 @@ func TestRunIsCancelled(t *testing.T) {
 		a := w.StartRun("codex")
 		_, err := w.CancelRun(ctx, as("gemini"), a.Run.ID, "")
 		wantError(t, err, notFoundError("run", a.Run.ID, checkName))
-		rung, _ := w.Rung()
+		rung, _ := w.AgentsToCheck()
 		rung()
 		resultOf[parley.Run](w)(w.CancelRun(ctx, as(by), a.Run.ID, "wrong way"))
 		resultOf[parley.Run](w)(w.CancelRun(ctx, user, a.Run.ID, "again"))

@@ -105,7 +105,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	w.PostFromRun(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
 	same(t, "answered", w.DeliveryState(m.ID, "c3"), parley.DeliveryAnswered)
 	w.AssertIdle("a1", "b2")
-	rung, _ := w.Rung()
+	rung, _ := w.AgentsToCheck()
 	rung()
 	w.EndRun(c, "and the rest")
 	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})

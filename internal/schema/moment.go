@@ -11,20 +11,20 @@ import (
 // withoutZone is how some programs write a time in UTC.
 const withoutZone = "2006-01-02T15:04:05.999999999"
 
-// Writable reports whether a time can be written in UTC: its year has four digits.
-func Writable(at time.Time) bool {
+// IsWritable reports whether a time can be written in UTC: its year has four digits.
+func IsWritable(at time.Time) bool {
 	year := at.UTC().Year()
 	return 0 <= year && year <= 9999
 }
 
-// Moment parses a time with its offset. A time without an offset is UTC. A year outside of 0 to 9999 in UTC is an error.
-func Moment(text string) (time.Time, error) {
+// ParseTime parses a time with its offset. A time without an offset is UTC. A year outside of 0 to 9999 in UTC is an error.
+func ParseTime(text string) (time.Time, error) {
 	upper := strings.ToUpper(text)
 	at, err := time.Parse(time.RFC3339Nano, upper)
 	if err != nil {
 		at, err = time.Parse(withoutZone, upper)
 	}
-	if err == nil && !Writable(at) {
+	if err == nil && !IsWritable(at) {
 		err = errors.New("in UTC it is beyond the years 0 to 9999")
 	}
 	return at, err
@@ -35,7 +35,7 @@ func checkTime(value any) error {
 	if !ok {
 		return nil // which is for its type to say
 	}
-	_, err := Moment(text)
+	_, err := ParseTime(text)
 	return err
 }
 

@@ -65,9 +65,9 @@ func addSchema(c *jsonschema.Compiler, name string) error {
 	return c.AddResource(address(name), schema)
 }
 
-// Document returns the issues of a document of a dialect, with its payload, each as a sentence; nil if it is valid. It
+// CheckDocument returns the issues of a document of a dialect, with its payload, each as a sentence; nil if it is valid. It
 // limits their number, except for a dialect that lists all.
-func Document(dialect string, raw []byte) []string {
+func CheckDocument(dialect string, raw []byte) []string {
 	value, issues := decode(raw)
 	if issues != nil {
 		return issues
@@ -109,9 +109,9 @@ var payloads = map[parley.Type]struct {
 	parley.TypeError:        {"clawos.error", []string{"code"}},
 }
 
-// Payload returns the issues of a payload, each as a sentence. It returns nil if the payload is valid or missing, or clearly
+// CheckPayload returns the issues of a payload, each as a sentence. It returns nil if the payload is valid or missing, or clearly
 // in no known format.
-func Payload(t parley.Type, raw []byte) []string {
+func CheckPayload(t parley.Type, raw []byte) []string {
 	of, known := payloads[t]
 	if !known || len(raw) == 0 {
 		return nil

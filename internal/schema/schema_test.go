@@ -98,7 +98,7 @@ func TestDocuments(t *testing.T) {
 		}},
 		{"routing", `{"payload":[]}`, []string{"payload: expected object, got array"}},
 	} {
-		got := Document(c.dialect, document(t, valid[c.dialect], c.patch))
+		got := CheckDocument(c.dialect, document(t, valid[c.dialect], c.patch))
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s with %s:\n got %q\nwant %q", c.dialect, c.patch, got, c.want)
 		}
@@ -132,7 +132,7 @@ func TestPayloads(t *testing.T) {
 		{parley.TypeChat, `{"status":7}`, 0},
 		{"qc_review", `{"status":7}`, 0},
 	} {
-		if got := Payload(c.kind, []byte(c.raw)); len(got) != c.want {
+		if got := CheckPayload(c.kind, []byte(c.raw)); len(got) != c.want {
 			t.Errorf("%s %s: %q", c.kind, c.raw, got)
 		}
 	}
@@ -142,8 +142,8 @@ func TestPayloads(t *testing.T) {
 func TestNumbersBeyondReason(t *testing.T) {
 	for _, number := range []string{"1e999999", "1e-999999", "1e99999999999", "1e-99999999999", "-1e400"} {
 		began := time.Now()
-		_ = Payload("status-update", []byte(`{"status":"blocked","progress":`+number+`}`))
-		_ = Document("routing", []byte(`{"sequence":`+number+`,"priority":`+number+`}`))
+		_ = CheckPayload("status-update", []byte(`{"status":"blocked","progress":`+number+`}`))
+		_ = CheckDocument("routing", []byte(`{"sequence":`+number+`,"priority":`+number+`}`))
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("%s took %s", number, took)
 		}
@@ -152,16 +152,16 @@ func TestNumbersBeyondReason(t *testing.T) {
 
 func TestManyIssuesAreCounted(t *testing.T) {
 	list := strings.Repeat("1,", 999) + "1"
-	got := Payload("status-update", []byte(`{"status":"blocked","blockers":[`+list+`]}`))
+	got := CheckPayload("status-update", []byte(`{"status":"blocked","blockers":[`+list+`]}`))
 	if len(got) != mostIssues+1 || got[mostIssues] != "and 936 more" {
 		t.Errorf("%d issues, the last %q", len(got), got[len(got)-1])
 	}
-	got = Document("routing", []byte(`{"version":"1.0.0","msg_id":"msg_00000001","from":"a","to":"b","timestamp":"2026-01-01T00:00:00Z","sequence":1,`+
+	got = CheckDocument("routing", []byte(`{"version":"1.0.0","msg_id":"msg_00000001","from":"a","to":"b","timestamp":"2026-01-01T00:00:00Z","sequence":1,`+
 		`"type":"status-update","payload":{"status":"blocked","blockers":[`+list+`]}}`))
 	if len(got) != 1000 {
 		t.Errorf("a document whose format has every issue listed: %d issues", len(got))
 	}
-	got = Payload(parley.TypeResult, []byte(`{"status":"`+strings.Repeat("é", 500)+`\u001b["}`))
+	got = CheckPayload(parley.TypeResult, []byte(`{"status":"`+strings.Repeat("é", 500)+`\u001b["}`))
 	if len(got) != 1 || !strings.HasSuffix(got[0], "got '"+strings.Repeat("é", 80)+"…'") {
 		t.Errorf("a long value: %q", got)
 	}
@@ -193,7 +193,7 @@ func TestMomentsKeepTheirOffset(t *testing.T) {
 		"2026-02-25":                 "",
 		"2026-13-25T18:50:00Z":       "",
 	} {
-		at, err := Moment(text)
+		at, err := ParseTime(text)
 		if got := at.Format(time.RFC3339Nano); (err != nil) != (want == "") || want != "" && got != want {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
@@ -203,7 +203,7 @@ func TestMomentsKeepTheirOffset(t *testing.T) {
 func BenchmarkDocument(b *testing.B) {
 	raw := []byte(valid["routing"])
 	for b.Loop() {
-		if issues := Document("routing", raw); issues != nil {
+		if issues := CheckDocument("routing", raw); issues != nil {
 			b.Fatal(fmt.Sprint(issues))
 		}
 	}

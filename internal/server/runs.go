@@ -178,7 +178,7 @@ func (s *Server) answered(ctx context.Context, job parley.Job) error {
 				return err
 			}
 		}
-		if _, err := s.hub.AwaitRung(ctx, owner, newest, parley.DeliveryAnswered, answerPoll); err != nil {
+		if _, err := s.hub.AwaitState(ctx, owner, newest, parley.DeliveryAnswered, answerPoll); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func tell(t *testing.T, s *Server, text string) string {
 // reached waits until a message has come as far as a rung.
 func reached(t *testing.T, s *Server, message string, rung parley.DeliveryState) parley.Delivery {
 	t.Helper()
-	shown, err := s.hub.AwaitRung(t.Context(), theOwner, message, rung, patience)
+	shown, err := s.hub.AwaitState(t.Context(), theOwner, message, rung, patience)
 	if err != nil || shown.Deliveries[0].State != rung {
 		t.Fatalf("it is %s, because of %v: %v", shown.Deliveries[0].State, shown.Deliveries[0].Failure, err)
 	}
@@ -250,7 +250,7 @@ func TestACancelledRunEndsAtOnce(t *testing.T) {
 	if _, err := s.hub.CancelRun(t.Context(), theOwner, run, "it is late"); err != nil {
 		t.Fatal(err)
 	}
-	shown, err := s.hub.AwaitRung(t.Context(), theOwner, message, parley.DeliveryAnswered, patience)
+	shown, err := s.hub.AwaitState(t.Context(), theOwner, message, parley.DeliveryAnswered, patience)
 	if d := shown.Deliveries[0]; err != nil || d.State != parley.DeliveryFailed || !strings.Contains(d.Failure.Message, "it is late") {
 		t.Errorf("it is %s because of %v: %v", d.State, d.Failure, err)
 	}
@@ -267,7 +267,7 @@ func TestALateRunTimesOut(t *testing.T) {
 			s := start(t, o)
 			defer stop(t, s)
 			addAgent(t, s, "helper", map[string]string{"deadline": deadlines.own})
-			shown, err := s.hub.AwaitRung(t.Context(), theOwner, tell(t, s, "work"), parley.DeliveryAnswered, patience)
+			shown, err := s.hub.AwaitState(t.Context(), theOwner, tell(t, s, "work"), parley.DeliveryAnswered, patience)
 			if d := shown.Deliveries[0]; err != nil || d.State != parley.DeliveryFailed || d.Failure.Code != parley.TimedOut || d.Failure.Suggestion == "" {
 				t.Errorf("it is %s because of %v: %v", d.State, d.Failure, err)
 			}

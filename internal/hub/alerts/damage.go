@@ -78,9 +78,9 @@ func NoteDamage(ctx context.Context, s *Service, list ...parley.Damage) {
 	}
 }
 
-// LookForDamage takes the damage that the store has found, and alerts the owners. If the hub cannot store the alert, the next sweep
+// CollectDamage takes the damage that the store has found, and alerts the owners. If the hub cannot store the alert, the next sweep
 // retries.
-func LookForDamage(ctx context.Context, s *Service) {
+func CollectDamage(ctx context.Context, s *Service) {
 	if source, notices := s.Store.(storage.DamageSource); notices {
 		NoteDamage(ctx, s, source.Damages()...)
 	}
@@ -97,7 +97,7 @@ func (s *Service) watchDamage(ctx context.Context, started func()) {
 	for {
 		select {
 		case <-source.Damaged():
-			LookForDamage(ctx, s)
+			CollectDamage(ctx, s)
 		case <-ctx.Done():
 			return
 		}

@@ -19,7 +19,7 @@ const (
 // CheckDisk raises an alert when the disk of the store is almost full. It ends the alert once a fifth more than the minimum is free, so
 // that it does not flicker.
 func CheckDisk(ctx context.Context, s *Service) error {
-	free, total, known, err := Space(s.Core)
+	free, total, known, err := DiskSpace(s.Core)
 	if err != nil || !known {
 		return err
 	}
@@ -32,8 +32,8 @@ func CheckDisk(ctx context.Context, s *Service) error {
 	return s.Alert(ctx, alert, low)
 }
 
-// Space returns how much of the store's disk is free. known is false for a store that cannot tell.
-func Space(core *unit.Core) (free, total int64, known bool, err error) {
+// DiskSpace returns how much of the store's disk is free. known is false for a store that cannot tell.
+func DiskSpace(core *unit.Core) (free, total int64, known bool, err error) {
 	disk, known := core.Store.(storage.Disk)
 	if !known {
 		return 0, 0, false, nil

@@ -13,20 +13,20 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// RemindMost is the longest time between two reminders.
-const RemindMost = 24 * time.Hour
+// LongestReminderPause is the longest time between two reminders.
+const LongestReminderPause = 24 * time.Hour
 
 // MaxPending is how many approvals one participant may wait for.
 const MaxPending = 256
 
-// LookedBack is how many approvals of an agent the hub searches for one that an earlier attempt of a run asked for.
-const LookedBack = 200
+// MaxSearched is how many approvals of an agent the hub searches for one that an earlier attempt of a run asked for.
+const MaxSearched = 200
 
-// SourceHolds is the source of the messages about approvals.
-const SourceHolds = "approval"
+// SourceApproval is the source of the messages about approvals.
+const SourceApproval = "approval"
 
-// MostRequests is how many requests about one agent, reminders included, may lie in an inbox.
-const MostRequests = 10_000
+// MaxRequests is how many requests about one agent, reminders included, may lie in an inbox.
+const MaxRequests = 10_000
 
 // SetTimes sets when an approval expires and when its first reminder is due, by the configuration.
 func SetTimes(u *unit.Unit, a *parley.Approval) {
@@ -38,9 +38,9 @@ func SetTimes(u *unit.Unit, a *parley.Approval) {
 	}
 }
 
-// Decider returns the manager of the agent, or nothing if the owners decide. They decide if there is no manager, if the manager was
+// FindDecider returns the manager of the agent, or nothing if the owners decide. They decide if there is no manager, if the manager was
 // removed, and if a person must decide and the manager is an agent.
-func Decider(u *unit.Unit, a parley.Approval) (string, error) {
+func FindDecider(u *unit.Unit, a parley.Approval) (string, error) {
 	agent, err := u.Agents().Find(a.Agent)
 	if err != nil || agent.Manager == "" {
 		return "", err
@@ -52,8 +52,8 @@ func Decider(u *unit.Unit, a parley.Approval) (string, error) {
 	return manager.ID, nil
 }
 
-// Deciders returns the participants that are asked for an approval: the decider, or else the owners.
-func Deciders(u *unit.Unit, a parley.Approval) (list []parley.Agent, err error) {
+// FindDeciders returns the participants that are asked for an approval: the decider, or else the owners.
+func FindDeciders(u *unit.Unit, a parley.Approval) (list []parley.Agent, err error) {
 	if a.Decider != "" {
 		decider, err := u.Agents().Find(a.Decider)
 		return []parley.Agent{decider}, err
@@ -64,15 +64,15 @@ func Deciders(u *unit.Unit, a parley.Approval) (list []parley.Agent, err error) 
 	}), err
 }
 
-// ApprovalRequest is the payload of the message that asks for an approval.
-type ApprovalRequest struct {
+// Request is the payload of the message that asks for an approval.
+type Request struct {
 	Approval string `json:"approval"`
 	Agent    string `json:"agent"`
 	Digest   string `json:"digest"`
 }
 
-// ListApprovals returns the approvals that the caller may see, the newest first.
-func ListApprovals(u *unit.Unit, f parley.ApprovalFilter) ([]parley.Approval, error) {
+// List returns the approvals that the caller may see, the newest first.
+func List(u *unit.Unit, f parley.ApprovalFilter) ([]parley.Approval, error) {
 	if u.SeesAll() {
 		return u.Approvals().List(f, "", true)
 	}
@@ -88,9 +88,9 @@ func ListApprovals(u *unit.Unit, f parley.ApprovalFilter) ([]parley.Approval, er
 	return list[:min(len(list), f.Limit)], err
 }
 
-// Approval returns an approval that the caller may see: of its own calls, of calls it decides on, or of its reports. Owners see all.
+// Find returns an approval that the caller may see: of its own calls, of calls it decides on, or of its reports. Owners see all.
 // Any other is unknown.
-func Approval(u *unit.Unit, id string) (parley.Approval, error) {
+func Find(u *unit.Unit, id string) (parley.Approval, error) {
 	a, err := u.Approvals().Get(id)
 	if errors.Is(err, parley.ErrNotFound) {
 		return a, unit.Unknown{Noun: "approval", Name: id}
@@ -105,9 +105,9 @@ func Approval(u *unit.Unit, id string) (parley.Approval, error) {
 	return a, err
 }
 
-// NoteApproval writes an event with the state of an approval, for the owners and the agent. The presence of the agent may have changed
+// Note writes an event with the state of an approval, for the owners and the agent. The presence of the agent may have changed
 // with it.
-func NoteApproval(u *unit.Unit, a parley.Approval) error {
+func Note(u *unit.Unit, a parley.Approval) error {
 	data, err := json.Marshal(struct {
 		Approval string               `json:"approval"`
 		Number   int64                `json:"number,omitempty"`

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Words puts the call of an approval into words.
-func Words(u *unit.Unit, a parley.Approval) (unit.CallWords, error) {
+// DescribeCall puts the call of an approval into words.
+func DescribeCall(u *unit.Unit, a parley.Approval) (unit.CallWords, error) {
 	tool, known := u.Core.Hooks.Calls[a.Call.Tool]
 	if !known {
 		return unit.CallWords{}, fmt.Errorf("the tool %s is unknown", a.Call.Tool)
@@ -19,22 +19,22 @@ func Words(u *unit.Unit, a parley.Approval) (unit.CallWords, error) {
 	return tool.Words(u, a.Agent, a.Call.Args)
 }
 
-// SummaryAgain makes the text of an earlier request again. If the subject of the call was changed or removed since, it returns the
+// RepeatSummary makes the text of an earlier request again. If the subject of the call was changed or removed since, it returns the
 // stored text, and all of it counts as the agent's words.
-func SummaryAgain(u *unit.Unit, a parley.Approval) parley.Wording {
-	if now, err := Summary(u, a); err == nil && now.Text == a.Summary {
+func RepeatSummary(u *unit.Unit, a parley.Approval) parley.Wording {
+	if now, err := MakeSummary(u, a); err == nil && now.Text == a.Summary {
 		return now
 	}
 	return parley.Wording{}.Quote(a.Agent, a.Summary)
 }
 
-// Summary returns the text of the request for an approval.
-func Summary(u *unit.Unit, a parley.Approval) (text parley.Wording, err error) {
+// MakeSummary returns the text of the request for an approval.
+func MakeSummary(u *unit.Unit, a parley.Approval) (text parley.Wording, err error) {
 	agent, err := u.Agents().Find(a.Agent)
 	if err != nil {
 		return text, err
 	}
-	w, err := Words(u, a)
+	w, err := DescribeCall(u, a)
 	if err != nil {
 		return text, err
 	}
@@ -48,8 +48,8 @@ func Summary(u *unit.Unit, a parley.Approval) (text parley.Wording, err error) {
 	return parley.ApprovalRequest{ID: agent.ID, Agent: agent.Name, Wants: w.Wants, Action: w.Action, Parts: w.Parts}.Wording(), nil
 }
 
-// NameOf returns the display name of a participant, or the given name if it is unknown.
-func NameOf(u *unit.Unit, name string) (string, error) {
+// DisplayName returns the display name of a participant, or the given name if it is unknown.
+func DisplayName(u *unit.Unit, name string) (string, error) {
 	a, err := u.Agents().Find(name)
 	if errors.Is(err, parley.ErrNotFound) {
 		return name, nil
@@ -57,8 +57,8 @@ func NameOf(u *unit.Unit, name string) (string, error) {
 	return a.Name, err
 }
 
-// DraftGoes returns the names of the recipients of a draft, and the title of the conversation it goes to.
-func DraftGoes(u *unit.Unit, agent string, d parley.Draft) (others []string, where string, err error) {
+// DraftDestination returns the names of the recipients of a draft, and the title of the conversation it goes to.
+func DraftDestination(u *unit.Unit, agent string, d parley.Draft) (others []string, where string, err error) {
 	ids, ref := d.Direct, d.Conversation
 	if len(ids) == 0 && ref == "" {
 		m, err := u.Messages().Get(d.InReplyTo)
@@ -81,7 +81,7 @@ func DraftGoes(u *unit.Unit, agent string, d parley.Draft) (others []string, whe
 		if id == agent {
 			continue
 		}
-		name, err := NameOf(u, id)
+		name, err := DisplayName(u, id)
 		if err != nil {
 			return nil, where, err
 		}

@@ -34,24 +34,24 @@ type importer struct {
 // pendingEntry is a line that is not stored yet.
 type pendingEntry struct {
 	num   int64 // of its line
-	store func(*Arrival) error
+	store func(*HistoryWriter) error
 }
 
-// Arrival is an update that stores history, with counts of what it stored so far.
-type Arrival struct {
+// HistoryWriter is an update that stores history, with counts of what it stored so far.
+type HistoryWriter struct {
 	*unit.Unit
 	counts              parley.ImportReport
 	conversationsBefore map[string]parley.Conversation // as they were before their messages came
 	tasks               *taskNumbers
 }
 
-// NewArrival returns a writer of history for an update.
-func NewArrival(u *unit.Unit) *Arrival {
-	return &Arrival{Unit: u, conversationsBefore: map[string]parley.Conversation{}}
+// NewHistoryWriter returns a writer of history for an update.
+func NewHistoryWriter(u *unit.Unit) *HistoryWriter {
+	return &HistoryWriter{Unit: u, conversationsBefore: map[string]parley.Conversation{}}
 }
 
-// Over returns a writer for the same transaction with another unit.
-func (in *Arrival) Over(u *unit.Unit) *Arrival {
+// WithUnit returns a writer for the same transaction with another unit.
+func (in *HistoryWriter) WithUnit(u *unit.Unit) *HistoryWriter {
 	as := *in
 	as.Unit = u
 	return &as
@@ -67,7 +67,7 @@ func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (
 	if err := i.readHeader(ctx, lines); err != nil {
 		return i.report, err
 	}
-	if err := Purge(ctx, s.Core); err != nil { // what was deleted a moment ago would be in the way
+	if err := PurgeConversations(ctx, s.Core); err != nil { // what was deleted a moment ago would be in the way
 		return i.report, err
 	}
 	for num := int64(2); !i.ended; num++ {
@@ -164,7 +164,7 @@ func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (good i
 	var done parley.ImportReport
 	err = i.Update(ctx, i.caller, unit.OpImportHub, func(u *unit.Unit) error {
 		good = 0
-		in := NewArrival(u)
+		in := NewHistoryWriter(u)
 		in.tasks = &i.tasks
 		for _, e := range batch {
 			if err := e.store(in); err != nil {
@@ -173,7 +173,7 @@ func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (good i
 			good++
 		}
 		done = in.counts
-		return in.Settle()
+		return in.RestoreConversations()
 	})
 	if err == nil {
 		i.addToReport(done, batch[len(batch)-1].num)

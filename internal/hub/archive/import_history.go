@@ -22,7 +22,7 @@ import (
 
 // parseEntry parses a line and returns a function that stores it; nil for the last line. It checks everything that needs no
 // store.
-func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*Arrival) error, error) {
+func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*HistoryWriter) error, error) {
 	var l line
 	if err := decodeLine(raw, &l); err != nil {
 		return nil, err
@@ -30,10 +30,10 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*Arrival) e
 	switch {
 	case l.Agent != nil:
 		a := *l.Agent
-		return func(in *Arrival) error { return in.addAgent(a) }, nil
+		return func(in *HistoryWriter) error { return in.addAgent(a) }, nil
 	case l.Conversation != nil:
 		c, err := checkExported(*l.Conversation)
-		return func(in *Arrival) error { return in.addConversation(c) }, err
+		return func(in *HistoryWriter) error { return in.addConversation(c) }, err
 	case l.Message != nil:
 		if err := checkChecksum(*l.Message); err != nil {
 			return nil, err
@@ -41,13 +41,13 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*Arrival) e
 		m, err := l.Message.CheckHistory(i.Config.Limits)
 		i.tasks.noteMention(m.Task)
 		body := m.SealedBody()
-		return func(in *Arrival) error { return in.AddMessage(m, body) }, err
+		return func(in *HistoryWriter) error { return in.AddMessage(m, body) }, err
 	case l.Permission != nil:
-		return func(in *Arrival) error { return in.addPermission(*l.Permission) }, checkPermission(*l.Permission)
+		return func(in *HistoryWriter) error { return in.addPermission(*l.Permission) }, checkPermission(*l.Permission)
 	case l.Task != nil:
 		return i.parseTask(ctx, *l.Task)
 	case l.Approval != nil:
-		return func(in *Arrival) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
+		return func(in *HistoryWriter) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
 	case l.Damaged != nil:
 		i.reportDamaged(*l.Damaged)
 		return nil, nil
@@ -62,7 +62,7 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*Arrival) e
 
 // addAgent adds an agent. An agent with the same id is the same agent, unless the exported UUID belongs to another id here:
 // content of a removed agent must not go to the agent that took over its id.
-func (in *Arrival) addAgent(a parley.Agent) error {
+func (in *HistoryWriter) addAgent(a parley.Agent) error {
 	there, err := in.Agents().Find(a.ID)
 	if err == nil && there.ID == a.ID {
 		meant, err := in.Agents().Find(a.UUID)
@@ -132,7 +132,7 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 
 // rankImported ranks conversations of one name, as an export may have several private ones. Two public channels cannot have
 // one name.
-func (in *Arrival) rankImported(c *parley.Conversation) error {
+func (in *HistoryWriter) rankImported(c *parley.Conversation) error {
 	if c.Name == "" {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (in *Arrival) rankImported(c *parley.Conversation) error {
 	return err
 }
 
-func (in *Arrival) addConversation(c exportedConversation) error {
+func (in *HistoryWriter) addConversation(c exportedConversation) error {
 	_, err := in.Conversations().Find(c.ID)
 	if err == nil {
 		in.counts.Skipped++
@@ -187,7 +187,7 @@ func (in *Arrival) addConversation(c exportedConversation) error {
 }
 
 // knownAgent returns the id of an agent, which may be a removed one.
-func (in *Arrival) knownAgent(id string) (string, error) {
+func (in *HistoryWriter) knownAgent(id string) (string, error) {
 	if id == "" {
 		return "", unit.Unknown{Noun: "agent", Name: id}
 	}
@@ -195,7 +195,7 @@ func (in *Arrival) knownAgent(id string) (string, error) {
 }
 
 // AddMessage adds a message at the end of the order, as history without deliveries.
-func (in *Arrival) AddMessage(m parley.Message, body [32]byte) error {
+func (in *HistoryWriter) AddMessage(m parley.Message, body [32]byte) error {
 	there, err := in.Messages().GetAll([]string{m.ID})
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (in *Arrival) AddMessage(m parley.Message, body [32]byte) error {
 }
 
 // resolveNames replaces the agents of a message by their ids here and checks that its conversation exists.
-func (in *Arrival) resolveNames(m *parley.Message) (err error) {
+func (in *HistoryWriter) resolveNames(m *parley.Message) (err error) {
 	if m.From, err = in.knownAgent(m.From); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (in *Arrival) resolveNames(m *parley.Message) (err error) {
 
 // addMissingBodies adds rows for artifacts whose bodies the hub does not have, so that messages can refer to them. It
 // returns their digests.
-func (in *Arrival) addMissingBodies(c parley.Content) (absent []string, err error) {
+func (in *HistoryWriter) addMissingBodies(c parley.Content) (absent []string, err error) {
 	for _, a := range c.Artifacts {
 		if a.SHA256 == "" || slices.Contains(absent, a.SHA256) {
 			continue
@@ -276,7 +276,7 @@ func (in *Arrival) addMissingBodies(c parley.Content) (absent []string, err erro
 }
 
 // markBodiesRemoved marks bodies as removed. A caller that opens one is told to store it again.
-func (in *Arrival) markBodiesRemoved(absent []string) error {
+func (in *HistoryWriter) markBodiesRemoved(absent []string) error {
 	for _, sha256 := range absent {
 		if _, err := in.Artifacts().Expire(sha256, in.Now, in.Now); err != nil {
 			return err
@@ -286,9 +286,9 @@ func (in *Arrival) markBodiesRemoved(absent []string) error {
 	return nil
 }
 
-// Settle restores the conversations that history was added to, except for their messages: they do not count as changed, and
+// RestoreConversations restores the conversations that history was added to, except for their messages: they do not count as changed, and
 // members who had read everything have read the history too.
-func (in *Arrival) Settle() error {
+func (in *HistoryWriter) RestoreConversations() error {
 	for _, id := range slices.Sorted(maps.Keys(in.conversationsBefore)) {
 		before := in.conversationsBefore[id]
 		if err := conversations.SaveRow(in.Tx, before); err != nil {

@@ -45,7 +45,7 @@ func checkApproval(a parley.Approval) error {
 }
 
 // addPermission adds a rule, unless the hub has one with the same agent, target and effect.
-func (in *Arrival) addPermission(p parley.Permission) (err error) {
+func (in *HistoryWriter) addPermission(p parley.Permission) (err error) {
 	if err := in.resolveAgents(&p.Agent, &p.CreatedBy); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func checkTexts(what string, texts ...string) error {
 }
 
 // resolveAgents replaces names by the ids of agents, which may be removed ones. An empty name stays.
-func (in *Arrival) resolveAgents(names ...*string) error {
+func (in *HistoryWriter) resolveAgents(names ...*string) error {
 	for _, name := range names {
 		if *name == "" {
 			continue
@@ -108,7 +108,7 @@ func (in *Arrival) resolveAgents(names ...*string) error {
 }
 
 // parseTask returns a function that stores a task.
-func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*Arrival) error, error) {
+func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*HistoryWriter) error, error) {
 	if err := checkTask(t); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*Arrival)
 		return nil, err
 	}
 	there := i.tasks.match(t)
-	return func(in *Arrival) error {
+	return func(in *HistoryWriter) error {
 		if in.tasks.keepNumbers {
 			return in.addNumberedTask(t)
 		}
@@ -125,7 +125,7 @@ func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*Arrival)
 }
 
 // addRenumberedTask adds a task with the next number of this hub, unless the hub has the task.
-func (in *Arrival) addRenumberedTask(t parley.Task, there string) (err error) {
+func (in *HistoryWriter) addRenumberedTask(t parley.Task, there string) (err error) {
 	if there != "" {
 		in.tasks.localNames[t.ID] = there
 		in.counts.Skipped++
@@ -143,7 +143,7 @@ func (in *Arrival) addRenumberedTask(t parley.Task, there string) (err error) {
 }
 
 // addNumberedTask adds a task with the number it has in the file.
-func (in *Arrival) addNumberedTask(t parley.Task) error {
+func (in *HistoryWriter) addNumberedTask(t parley.Task) error {
 	there, err := in.Tasks().Get(t.ID)
 	if err == nil && there.TraceID == t.TraceID && there.CreatedAt.Equal(t.CreatedAt) {
 		in.counts.Skipped++
@@ -161,7 +161,7 @@ func (in *Arrival) addNumberedTask(t parley.Task) error {
 
 // insertTask stores a task as history. An open task is cancelled, because nobody works on it here; it can be retried. was is
 // its name in the file.
-func (in *Arrival) insertTask(t parley.Task, was string) error {
+func (in *HistoryWriter) insertTask(t parley.Task, was string) error {
 	if err := in.resolveAgents(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (in *Arrival) insertTask(t parley.Task, was string) error {
 }
 
 // placeInTree sets the root and the depth of a task from its parent.
-func (in *Arrival) placeInTree(t *parley.Task) error {
+func (in *HistoryWriter) placeInTree(t *parley.Task) error {
 	if t.Parent == "" {
 		t.Root, t.Depth = t.ID, 0
 		return nil
@@ -195,7 +195,7 @@ func (in *Arrival) placeInTree(t *parley.Task) error {
 }
 
 // addApproval adds an approval as history, with a number of this hub. An approval whose call was not made yet is withdrawn.
-func (in *Arrival) addApproval(a parley.Approval) error {
+func (in *HistoryWriter) addApproval(a parley.Approval) error {
 	_, err := in.Approvals().Get(a.ID)
 	if err == nil {
 		in.counts.Skipped++

@@ -30,8 +30,8 @@ type erasedTotals struct {
 	Outputs       int   `json:"outputs,omitempty"`
 }
 
-// Retain erases what exceeds the retention limits, the oldest first, and logs it.
-func Retain(ctx context.Context, s *Service) error {
+// EraseOld erases what exceeds the retention limits, the oldest first, and logs it.
+func EraseOld(ctx context.Context, s *Service) error {
 	var gone erasedTotals
 	err := errors.Join(eraseOldMessages(ctx, s.Core, &gone), s.eraseOldArtifacts(ctx, &gone), eraseOldEvents(ctx, s.Core, &gone),
 		eraseOldOutputs(ctx, s.Core, &gone))
@@ -214,8 +214,8 @@ func eraseOldEvents(ctx context.Context, core *unit.Core, gone *erasedTotals) (e
 	return err
 }
 
-// Scrub removes what redacted messages left in the search index. If others post meanwhile, it continues in the next sweep.
-func Scrub(ctx context.Context, core *unit.Core) error {
+// ScrubSearchIndex removes what redacted messages left in the search index. If others post meanwhile, it continues in the next sweep.
+func ScrubSearchIndex(ctx context.Context, core *unit.Core) error {
 	more := true
 	for range scrubsPerSweep {
 		if !more {
@@ -243,8 +243,8 @@ func eraseOldOutputs(ctx context.Context, core *unit.Core, gone *erasedTotals) (
 	return err
 }
 
-// Purge erases what is left of deleted conversations.
-func Purge(ctx context.Context, core *unit.Core) error {
+// PurgeConversations erases what is left of deleted conversations.
+func PurgeConversations(ctx context.Context, core *unit.Core) error {
 	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) { return tx.Conversations().Purge(unit.PurgeBatch) })
 	return err
 }

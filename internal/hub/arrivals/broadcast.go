@@ -11,7 +11,7 @@ import (
 
 // broadcastBefore finds the message of a broadcast that arrived before in another file: scripts write one file for each
 // recipient. A message without deliveries does not count, because nobody was told.
-func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
+func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
 	if err != nil || row.Message == "" {
 		return first, false, unit.IgnoreNotFound(err)
@@ -33,11 +33,11 @@ func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Ar
 
 // saysTheSame reports whether a document has the text and payload of a message. Ids alone do not tell, because formats reuse
 // them.
-func saysTheSame(u *unit.Unit, message string, l *Landing) (bool, error) {
+func saysTheSame(u *unit.Unit, message string, l *Document) (bool, error) {
 	m, err := u.Messages().Get(message)
 	if err != nil {
 		return false, unit.IgnoreNotFound(err)
 	}
-	body := l.Post.Body
+	body := l.Posting.Body
 	return m.RedactedAt != nil || m.Content.Text == body.Content.Text && bytes.Equal(m.Payload, body.Payload), nil
 }

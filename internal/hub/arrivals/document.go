@@ -22,17 +22,17 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Landing is a document that is about to be stored, with everything that can be prepared outside of the transaction.
-type Landing struct {
+// Document is a document that is about to be stored, with everything that can be prepared outside of the transaction.
+type Document struct {
 	parley.Arrival
-	Post post.Posting
-	err  error // why it can be no message, whatever is stored
+	Posting post.Posting
+	err     error // why it can be no message, whatever is stored
 }
 
-// Approach prepares a document as a post. The hub sets its address. It never fails: err holds why the document cannot be a
+// Prepare prepares a document as a post. The hub sets its address. It never fails: err holds why the document cannot be a
 // message.
-func Approach(core *unit.Core, b parley.Bridge, a parley.Arrival) *Landing {
-	l := &Landing{Arrival: a}
+func Prepare(core *unit.Core, b parley.Bridge, a parley.Arrival) *Document {
+	l := &Document{Arrival: a}
 	if a.Refused != nil {
 		return l
 	}
@@ -61,17 +61,17 @@ func Approach(core *unit.Core, b parley.Bridge, a parley.Arrival) *Landing {
 	if d, l.err = d.Check(core.Config.Limits); l.err != nil {
 		return l
 	}
-	l.Post = post.Posting{Draft: d, Source: unit.Bridged, Named: a.Name}
+	l.Posting = post.Posting{Draft: d, Source: unit.Bridged, Named: a.Name}
 	if !a.ExpiresAt.IsZero() {
-		l.Post.Expires = a.ExpiresAt.UTC().Truncate(time.Millisecond)
+		l.Posting.Expires = a.ExpiresAt.UTC().Truncate(time.Millisecond)
 	}
-	l.err = l.Post.Compose()
+	l.err = l.Posting.Compose()
 	return l
 }
 
 // asTask turns a request in the queue into a task request.
 func asTask(d parley.Draft) parley.Draft {
-	if do := post.DecodeDeed(d); do != nil && do.Asks != nil {
+	if do := post.DecodeTaskIntent(d); do != nil && do.Wanted != nil {
 		return d
 	}
 	d.Type = parley.TypeTask
@@ -99,37 +99,37 @@ func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
 	return d, err
 }
 
-func (l *Landing) row(bridge, message string, now time.Time) storage.FileRow {
+func (l *Document) row(bridge, message string, now time.Time) storage.FileRow {
 	return storage.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
 }
 
 // documentWriter is an update that stores documents of a tree. Documents that are history go through the import.
 type documentWriter struct {
 	*unit.Unit
-	History *archive.Arrival
+	History *archive.HistoryWriter
 }
 
-// NewIntake returns a writer of documents within an update.
-func NewIntake(u *unit.Unit) *documentWriter {
-	return &documentWriter{Unit: u, History: archive.NewArrival(u)}
+// NewWriter returns a writer of documents within an update.
+func NewWriter(u *unit.Unit) *documentWriter {
+	return &documentWriter{Unit: u, History: archive.NewHistoryWriter(u)}
 }
 
 // inNameOf returns a writer for the same update that acts as the sender of a document.
 func (in *documentWriter) inNameOf(b *parley.Bridge, sender parley.Agent) *documentWriter {
 	as := in.Unit.Over(b, sender)
-	return &documentWriter{Unit: as, History: in.History.Over(as)}
+	return &documentWriter{Unit: as, History: in.History.WithUnit(as)}
 }
 
 // Land stores a document in the name of its sender. A document that arrived before is a duplicate. It returns an error if
 // the sender may not write it.
-func (in *documentWriter) Land(id string, l *Landing) (parley.Arrived, error) {
+func (in *documentWriter) Land(id string, l *Document) (parley.Arrived, error) {
 	view, err := trees.Bridge(in.Unit, id)
 	if err != nil {
 		return parley.Arrived{}, err
 	}
 	b := view.Bridge
 	if l.Refused != nil {
-		return parley.Arrived{Error: l.Refused}, Refuse(in.Unit, b, l, l.Refused)
+		return parley.Arrived{Error: l.Refused}, RecordRefusal(in.Unit, b, l, l.Refused)
 	}
 	if first, known, err := findEarlier(in.Unit, b, l); known || err != nil {
 		return first, err
@@ -149,7 +149,7 @@ func (in *documentWriter) Land(id string, l *Landing) (parley.Arrived, error) {
 }
 
 // storeTrusted stores a document of a sender that was checked.
-func (in *documentWriter) storeTrusted(b parley.Bridge, l *Landing) (got parley.Arrived, err error) {
+func (in *documentWriter) storeTrusted(b parley.Bridge, l *Document) (got parley.Arrived, err error) {
 	if l.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, l.FromTier) {
 		got.Notices = append(got.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
 			l.FromTier, in.Me.ID, in.Me.ID, l.FromTier))
@@ -168,7 +168,7 @@ func (in *documentWriter) storeTrusted(b parley.Bridge, l *Landing) (got parley.
 
 // findEarlier returns what became of a document that arrived before or that the hub wrote itself. known is false if it is
 // new.
-func findEarlier(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
+func findEarlier(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().File(b.ID, l.BridgeFile)
 	if err == nil {
 		return parley.Arrived{Message: row.Message, Duplicate: true}, true, nil
@@ -180,7 +180,7 @@ func findEarlier(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrive
 	if l.Channel == "" && l.To == parley.All {
 		folder = trees.FolderOf(l.Path)
 	}
-	own, of, err := departures.OwnExport(u, b, folder, l.Name)
+	own, of, err := departures.FindOwn(u, b, folder, l.Name)
 	switch {
 	case err != nil:
 		return first, false, err
@@ -197,7 +197,7 @@ func findEarlier(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrive
 
 // sameDocument finds the message of a document that arrived before under another path, with the same sender, id and address.
 // The same path does not count, because some formats reuse ids.
-func sameDocument(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arrived, known bool, err error) {
+func sameDocument(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arrived, known bool, err error) {
 	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
 	if err != nil || row.Message == "" || row.File.Path == l.Path {
 		return first, false, unit.IgnoreNotFound(err)
@@ -213,7 +213,7 @@ func sameDocument(u *unit.Unit, b parley.Bridge, l *Landing) (first parley.Arriv
 }
 
 // sameAddress reports whether a document goes where the message of an earlier file went.
-func sameAddress(u *unit.Unit, before storage.FileRow, l *Landing) (bool, error) {
+func sameAddress(u *unit.Unit, before storage.FileRow, l *Document) (bool, error) {
 	if trees.FolderOf(before.File.Path) == trees.FolderOf(l.Path) {
 		return true, nil
 	}
@@ -222,7 +222,7 @@ func sameAddress(u *unit.Unit, before storage.FileRow, l *Landing) (bool, error)
 		return false, unit.IgnoreNotFound(err)
 	}
 	if l.Channel == "" {
-		return l.err == nil && m.To == l.Post.Draft.To, nil
+		return l.err == nil && m.To == l.Posting.Draft.To, nil
 	}
 	c, err := u.Conversations().Find(m.Conversation)
 	return c.Name == l.Channel, unit.IgnoreNotFound(err)
@@ -257,8 +257,8 @@ func mayNotSpeak(b parley.Bridge, from string) error {
 }
 
 // postDocument posts a document that is not history.
-func (in *documentWriter) postDocument(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
-	p := l.Post
+func (in *documentWriter) postDocument(b parley.Bridge, l *Document, got parley.Arrived) (parley.Arrived, error) {
+	p := l.Posting
 	p.Tree = &b
 	if l.Channel != "" {
 		channel, err := mappedChannel(in.Unit, b, l.Channel)
@@ -293,7 +293,7 @@ func (in *documentWriter) postDocument(b parley.Bridge, l *Landing, got parley.A
 	if got.Message, got.Notices = receipt.Message.ID, append(got.Notices, receipt.Notices...); err != nil {
 		return got, err
 	}
-	notices, err = post.NoticesOfUnknown(in.Unit)
+	notices, err = post.UnknownNoticesIn(in.Unit)
 	got.Notices = append(got.Notices, notices...)
 	return got, err
 }
@@ -312,7 +312,7 @@ func (in *documentWriter) channelRecipient(to string) (string, error) {
 }
 
 // notDeliveredNotice returns the notice for a document in a channel that the hub cannot deliver to its recipient.
-func (in *documentWriter) notDeliveredNotice(l *Landing) string {
+func (in *documentWriter) notDeliveredNotice(l *Document) string {
 	who := "is no agent of this hub"
 	switch l.To {
 	case in.Me.ID:
@@ -359,8 +359,8 @@ func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 	return c.ID, err
 }
 
-// Inbox returns the folder that the document was found in.
-func (l *Landing) Inbox() string { return path.Dir(l.Path) }
+// Folder returns the folder that the document was found in.
+func (l *Document) Folder() string { return path.Dir(l.Path) }
 
-// Keepable reports whether the store can keep the path, digest, name and sender of the document.
-func (l *Landing) Keepable() bool { return trees.Keepable(l.Path, l.Digest, l.Name, l.From) }
+// IsStorable reports whether the store can keep the path, digest, name and sender of the document.
+func (l *Document) IsStorable() bool { return trees.Keepable(l.Path, l.Digest, l.Name, l.From) }

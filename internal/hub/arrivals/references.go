@@ -21,7 +21,7 @@ import (
 
 // resolveReferences replaces names of the format by ids of the hub: the message that a document answers, and the tasks it
 // depends on. Unknown references are dropped, with a notice.
-func (in *documentWriter) resolveReferences(b parley.Bridge, l *Landing, p *post.Posting) (notices []string, err error) {
+func (in *documentWriter) resolveReferences(b parley.Bridge, l *Document, p *post.Posting) (notices []string, err error) {
 	d := &p.Draft
 	if err := in.resolveReply(b, l, d); err != nil {
 		return nil, err
@@ -47,11 +47,11 @@ func (in *documentWriter) resolveReferences(b parley.Bridge, l *Landing, p *post
 
 // resolveTaskReferences resolves the dependencies and the deadline of the task that a document asks for. It copies what it
 // changes, because the update may run again.
-func (in *documentWriter) resolveTaskReferences(b parley.Bridge, l *Landing, p *post.Posting) error {
-	if p.Deed == nil || p.Deed.Asks == nil {
+func (in *documentWriter) resolveTaskReferences(b parley.Bridge, l *Document, p *post.Posting) error {
+	if p.Intent == nil || p.Intent.Wanted == nil {
 		return nil
 	}
-	do, asks := *p.Deed, *p.Deed.Asks
+	do, asks := *p.Intent, *p.Intent.Wanted
 	asks.After = slices.Clone(asks.After)
 	for i, name := range asks.After {
 		id, err := messageInTree(in.Unit, b, name, l.From, l.To)
@@ -69,14 +69,14 @@ func (in *documentWriter) resolveTaskReferences(b parley.Bridge, l *Landing, p *
 	if asks.Deadline != nil && !asks.Deadline.After(in.Now) {
 		asks.Deadline = nil
 	}
-	do.Asks = &asks
-	p.Deed = &do
+	do.Wanted = &asks
+	p.Intent = &do
 	return nil
 }
 
 // resolveReply sets the message that a document answers, if the document may answer it in that conversation. Messages that
 // were delivered to the sender, and those of the hub, may be in any conversation.
-func (in *documentWriter) resolveReply(b parley.Bridge, l *Landing, d *parley.Draft) error {
+func (in *documentWriter) resolveReply(b parley.Bridge, l *Document, d *parley.Draft) error {
 	m, where, err := in.answeredMessage(b, l)
 	if err != nil || m.ID == "" {
 		return err
@@ -95,7 +95,7 @@ func (in *documentWriter) resolveReply(b parley.Bridge, l *Landing, d *parley.Dr
 }
 
 // isAddressOf reports whether a conversation matches the address of a document.
-func isAddressOf(c parley.Conversation, l *Landing) bool {
+func isAddressOf(c parley.Conversation, l *Document) bool {
 	if l.Channel != "" {
 		return c.Name == l.Channel
 	}
@@ -103,7 +103,7 @@ func isAddressOf(c parley.Conversation, l *Landing) bool {
 }
 
 // answeredMessage returns the message that a document answers, or an empty one if it is unknown or hidden from the sender.
-func (in *documentWriter) answeredMessage(b parley.Bridge, l *Landing) (m parley.Message, where parley.Conversation, err error) {
+func (in *documentWriter) answeredMessage(b parley.Bridge, l *Document) (m parley.Message, where parley.Conversation, err error) {
 	id, err := messageInTree(in.Unit, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
 	if err != nil || id == "" {
 		return m, where, err
@@ -137,16 +137,16 @@ func messageInTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (st
 
 // keepHistory stores a document as history: at the end of the order, with its own time, and without deliveries. It still
 // counts as an answer.
-func (in *documentWriter) keepHistory(b parley.Bridge, l *Landing, got parley.Arrived) (parley.Arrived, error) {
+func (in *documentWriter) keepHistory(b parley.Bridge, l *Document, got parley.Arrived) (parley.Arrived, error) {
 	where, err := in.historyConversation(b, l)
 	if err != nil {
 		return got, err
 	}
-	if err := artifacts.CheckArtifacts(in.Unit, l.Post.Draft.Content.Artifacts); err != nil {
+	if err := artifacts.Check(in.Unit, l.Posting.Draft.Content.Artifacts); err != nil {
 		return got, err
 	}
-	d, m := l.Post.Draft, l.Post.Body
-	m.ID, m.Conversation, m.From, m.Source = l.Post.ID, where.ID, in.Me.ID, unit.Bridged
+	d, m := l.Posting.Draft, l.Posting.Body
+	m.ID, m.Conversation, m.From, m.Source = l.Posting.ID, where.ID, in.Me.ID, unit.Bridged
 	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, historyTime(in.Unit, l.At)
 	answered, there, err := in.answeredMessage(b, l)
 	if err != nil {
@@ -155,7 +155,7 @@ func (in *documentWriter) keepHistory(b parley.Bridge, l *Landing, got parley.Ar
 	if there.ID == where.ID {
 		m.InReplyTo = answered.ID
 	}
-	trace, err := names.MayJoinTrace(in.Unit, d.TraceID, "")
+	trace, err := names.JoinableTrace(in.Unit, d.TraceID, "")
 	if err != nil {
 		return got, err
 	}
@@ -174,7 +174,7 @@ func (in *documentWriter) keepHistory(b parley.Bridge, l *Landing, got parley.Ar
 		return got, err
 	}
 	got.Message = m.ID
-	if err := in.History.AddMessage(m, l.Post.Digest); err != nil {
+	if err := in.History.AddMessage(m, l.Posting.Digest); err != nil {
 		return got, err
 	}
 	return got, in.applyEffects(says, m)
@@ -189,10 +189,10 @@ func historyTime(u *unit.Unit, at time.Time) time.Time {
 }
 
 // historyConversation returns the conversation that a document of history belongs to.
-func (in *documentWriter) historyConversation(b parley.Bridge, l *Landing) (parley.Conversation, error) {
+func (in *documentWriter) historyConversation(b parley.Bridge, l *Document) (parley.Conversation, error) {
 	switch {
 	case l.Channel == "" && l.To == parley.All:
-		return messages.Broadcasts(in.Unit)
+		return messages.BroadcastChannel(in.Unit)
 	case l.Channel == "":
 		to, err := agents.Agent(in.Unit, l.To)
 		if err != nil {
@@ -210,6 +210,6 @@ func (in *documentWriter) historyConversation(b parley.Bridge, l *Landing) (parl
 	if err != nil {
 		return parley.Conversation{}, err
 	}
-	where, err := post.Destination(in.Unit, parley.Draft{Conversation: channel})
+	where, err := post.FindDestination(in.Unit, parley.Draft{Conversation: channel})
 	return where.Conversation, err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Refuse records that a document was refused for good, and tells its sender. A repeated call does nothing.
-func Refuse(u *unit.Unit, b parley.Bridge, l *Landing, why *parley.Error) error {
+// RecordRefusal records that a document was refused for good, and tells its sender. A repeated call does nothing.
+func RecordRefusal(u *unit.Unit, b parley.Bridge, l *Document, why *parley.Error) error {
 	row := l.row(b.ID, "", u.Now)
 	if l.Refused != nil { // mended and under the same name it is another document
 		row.File.Digest = "refused-" + row.File.Digest
@@ -31,8 +31,8 @@ func Refuse(u *unit.Unit, b parley.Bridge, l *Landing, why *parley.Error) error 
 	return tellSender(u, b, l, trees.DocumentNote{Error: shortenedError(why), Final: true}, refusalWords(l, why))
 }
 
-// KeepHeld records that a document is pending approval, and tells its sender.
-func KeepHeld(u *unit.Unit, b parley.Bridge, l *Landing, a parley.Approval) error {
+// RecordHeld records that a document is pending approval, and tells its sender.
+func RecordHeld(u *unit.Unit, b parley.Bridge, l *Document, a parley.Approval) error {
 	err := trees.Arrived(u.Tx, l.row(b.ID, "", u.Now))
 	if errors.Is(err, parley.ErrTaken) {
 		return nil
@@ -46,7 +46,7 @@ func KeepHeld(u *unit.Unit, b parley.Bridge, l *Landing, a parley.Approval) erro
 
 // tellSender tells the sender of a document what became of it: in its inbox, or in the channel of the document. It tells
 // only senders that the bridge lists, so that nobody else can make the hub write into a tree.
-func tellSender(u *unit.Unit, b parley.Bridge, l *Landing, note trees.DocumentNote, text parley.Wording) error {
+func tellSender(u *unit.Unit, b parley.Bridge, l *Document, note trees.DocumentNote, text parley.Wording) error {
 	if told, err := mayTellSender(u, b, l); err != nil || !told {
 		return err
 	}
@@ -59,12 +59,12 @@ func tellSender(u *unit.Unit, b parley.Bridge, l *Landing, note trees.DocumentNo
 	if err != nil {
 		return err
 	}
-	return messages.Say(u, parley.Message{Conversation: where, To: l.From, Type: parley.TypeError, Payload: payload}, u.Core.FittingWords(text))
+	return messages.PostError(u, parley.Message{Conversation: where, To: l.From, Type: parley.TypeError, Payload: payload}, u.Core.FittingWords(text))
 }
 
 // mayTellSender reports whether the sender is told what became of a document. It is not for history, and not for an error or
 // an answer to one, so that no error causes another.
-func mayTellSender(u *unit.Unit, b parley.Bridge, l *Landing) (bool, error) {
+func mayTellSender(u *unit.Unit, b parley.Bridge, l *Document) (bool, error) {
 	if l.History || !b.Speaks(l.From) || saysFailure(l.Draft) {
 		return false, nil
 	}
@@ -95,7 +95,7 @@ func saysFailure(d parley.Draft) bool {
 
 // senderConversation returns the conversation in which the sender reads messages of the hub, or "". It creates a missing
 // channel, because its directory exists.
-func senderConversation(u *unit.Unit, b parley.Bridge, l *Landing) (string, error) {
+func senderConversation(u *unit.Unit, b parley.Bridge, l *Document) (string, error) {
 	if b.Layout != parley.LayoutAgentOS {
 		dm, err := conversations.Dm(u, parley.System, l.From)
 		return dm.ID, err
@@ -134,7 +134,7 @@ func shortenedError(e *parley.Error) *parley.Error {
 }
 
 // refusalWords returns the text that tells a sender why its document was refused.
-func refusalWords(l *Landing, why *parley.Error) parley.Wording {
+func refusalWords(l *Document, why *parley.Error) parley.Wording {
 	short := shortenedError(why)
 	reason := short.Plain()
 	if short.Validation != nil {

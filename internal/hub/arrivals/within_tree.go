@@ -10,21 +10,21 @@ import (
 // may report on a task of the hub.
 type treeEffects struct {
 	answered *parley.Message
-	work     *post.Job
+	work     *post.TaskEffect
 }
 
 // effectsWithinTree returns the effects of such a document. Channels have none, and requests between the two agents are
 // their own matter.
-func (in *documentWriter) effectsWithinTree(l *Landing, m *parley.Message, answered parley.Message, where parley.Conversation) (w treeEffects, notices []string, err error) {
+func (in *documentWriter) effectsWithinTree(l *Document, m *parley.Message, answered parley.Message, where parley.Conversation) (w treeEffects, notices []string, err error) {
 	if l.Channel != "" || answered.ID == "" {
 		return w, nil, nil
 	}
 	w.answered = &answered
-	p, receipt := l.Post, parley.Receipt{}
-	if p.Draft.Task = ""; p.Deed != nil && p.Deed.Asks != nil {
-		p.Deed = nil
+	p, receipt := l.Posting, parley.Receipt{}
+	if p.Draft.Task = ""; p.Intent != nil && p.Intent.Wanted != nil {
+		p.Intent = nil
 	}
-	w.work, err = post.JobOf(in.Unit, p, m, w.answered, where, &receipt)
+	w.work, err = post.FindTaskEffect(in.Unit, p, m, w.answered, where, &receipt)
 	return w, receipt.Notices, err
 }
 
@@ -38,5 +38,5 @@ func (in *documentWriter) applyEffects(w treeEffects, m parley.Message) error {
 			return err
 		}
 	}
-	return post.Do(in.FoundBy(m.To), w.work, m, in.Tree)
+	return post.ApplyTaskEffect(in.FoundBy(m.To), w.work, m, in.Tree)
 }

@@ -63,7 +63,7 @@ func (s *Service) OpenArtifact(ctx context.Context, caller unit.Caller, sha256 s
 	sha256 = parley.FoldDigest(sha256)
 	a := parley.Artifact{SHA256: sha256}
 	mayRead := func(u *unit.Unit) (err error) {
-		a.Size, err = Artifact(u, sha256)
+		a.Size, err = FindSize(u, sha256)
 		return err
 	}
 	if err := s.View(ctx, caller, unit.OpFetchArtifact, mayRead); err != nil {
@@ -138,9 +138,9 @@ func (s *Service) ArtifactTotals(ctx context.Context, caller unit.Caller) (total
 	return totals, err
 }
 
-// Artifact returns the size of a body that the caller may use. Any other body is unknown, even if it is stored: nobody learns or gets a
+// FindSize returns the size of a body that the caller may use. Any other body is unknown, even if it is stored: nobody learns or gets a
 // file by guessing a digest.
-func Artifact(u *unit.Unit, sha256 string) (size int64, err error) {
+func FindSize(u *unit.Unit, sha256 string) (size int64, err error) {
 	known := u.SeesAll()
 	if !known {
 		if known, err = u.Artifacts().Known(sha256, u.Me.ID); err != nil {
@@ -167,13 +167,13 @@ func removedError(a storage.StoredArtifact) error {
 		Suggest("store the file again, if you have it")
 }
 
-// CheckArtifacts refuses a list that has a stored body which the sender may not use, or one of another size.
-func CheckArtifacts(u *unit.Unit, list []parley.Artifact) error {
+// Check refuses a list that has a stored body which the sender may not use, or one of another size.
+func Check(u *unit.Unit, list []parley.Artifact) error {
 	for _, a := range list {
 		if a.SHA256 == "" {
 			continue
 		}
-		size, err := Artifact(u, a.SHA256)
+		size, err := FindSize(u, a.SHA256)
 		if err != nil {
 			return err
 		}

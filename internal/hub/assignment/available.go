@@ -8,9 +8,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Available returns why a participant cannot be contacted now in this way, or nil. People always can, and every participant takes a
+// CheckAvailable returns why a participant cannot be contacted now in this way, or nil. People always can, and every participant takes a
 // note.
-func Available(u *unit.Unit, target parley.Agent, how parley.Pattern) error {
+func CheckAvailable(u *unit.Unit, target parley.Agent, how parley.Pattern) error {
 	if how == parley.PatternNotify || target.Kind != parley.KindAgent {
 		return nil
 	}
@@ -26,7 +26,7 @@ func Available(u *unit.Unit, target parley.Agent, how parley.Pattern) error {
 	case target.Paused.Holds(u.Now):
 		return parley.Errorf(parley.Unavailable, "%s is paused and cannot be asked. Use 'delegate' to have it work on this later.", target.Name)
 	}
-	over, err := presence.Excesses(u, target)
+	over, err := presence.FindExcesses(u, target)
 	if err != nil || len(over) == 0 {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // NewTask makes the queued task that a contact asks for, and does not store it.
 func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Contact) (t parley.Task, err error) {
-	parent, err := work.ParentOf(u, *o)
+	parent, err := work.FindParent(u, *o)
 	if err != nil {
 		return t, err
 	}
@@ -46,20 +46,20 @@ func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Conta
 	if t.ID, err = u.Tasks().NextID(); err != nil {
 		return t, err
 	}
-	trace, err := names.MayJoinTrace(u, o.Caller.Trace, "")
+	trace, err := names.JoinableTrace(u, o.Caller.Trace, "")
 	if err != nil {
 		return t, err
 	}
 	t.Root, t.TraceID = t.ID, cmp.Or(trace, t.ID)
-	return t, work.HangUnder(u, &t, parent)
+	return t, work.AddToParent(u, &t, parent)
 }
 
-// OwnTask makes a task that the caller sets itself, and returns its id. If the same call has made it before, with the same key or in an
+// FindOrMakeOwnTask makes a task that the caller sets itself, and returns its id. If the same call has made it before, with the same key or in an
 // earlier attempt of the run, OwnTask returns that task.
-func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
+func FindOrMakeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
 	key := c.IdempotencyKey
 	if key != "" {
-		id, err = messages.Keyed(u, key)
+		id, err = messages.FindKeyed(u, key)
 	} else if o.Run != nil {
 		key, id, err = findOwnTask(u, o, c)
 	}
@@ -67,7 +67,7 @@ func OwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err erro
 	case err != nil:
 		return "", err
 	case parley.IsUUID(id):
-		return "", messages.UsedOtherwise(key)
+		return "", messages.KeyUsedError(key)
 	case id == "":
 		id, err = makeOwnTask(u, o, c)
 	case key == c.IdempotencyKey:
@@ -91,7 +91,7 @@ func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string,
 	mine := 0
 	for {
 		key = keyIn(*o.Run, mine)
-		if id, err = messages.Keyed(u, key); err != nil || id == "" {
+		if id, err = messages.FindKeyed(u, key); err != nil || id == "" {
 			break
 		}
 		mine++
@@ -102,7 +102,7 @@ func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string,
 	earlier, err := runs.Earlier(u, *o.Run)
 	for _, other := range earlier {
 		if err == nil && id == "" {
-			id, err = messages.Keyed(u, keyIn(other, mine))
+			id, err = messages.FindKeyed(u, keyIn(other, mine))
 		}
 	}
 	return key, id, err

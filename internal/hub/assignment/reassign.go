@@ -71,7 +71,7 @@ func mustDirect(u *unit.Unit, t parley.Task, act string) error {
 // giveAgain queues a task for an assignee and asks the assignee for it by a new message.
 func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	if t.Status == parley.TaskCompleted {
-		return work.EndedAlready(*t)
+		return work.EndedError(*t)
 	}
 	err := mayTake(u, *t, to)
 	if err != nil {
@@ -84,7 +84,7 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	before, handed := *t, *t
 	place := t.Conversation // an old answer must not end it
 	if handed.Assignee = to.ID; place == "" && (to.ID != t.Requester || t.Parent != "") {
-		if place, err = work.RequestPlace(u, handed); err != nil {
+		if place, err = work.FindRequestPlace(u, handed); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func mayTake(u *unit.Unit, t parley.Task, to parley.Agent) error {
 		}
 	}
 	if to.ID != t.Requester {
-		if err := Available(u, to, parley.PatternDelegate); err != nil {
+		if err := CheckAvailable(u, to, parley.PatternDelegate); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func unknownFiles(u *unit.Unit, b parley.Bridge, files []parley.BridgeFile) (lis
 		if have[f] {
 			continue
 		}
-		own, of, err := departures.OwnExport(u, b, trees.FolderOf(f.Path), strings.TrimSuffix(path.Base(f.Path), ".json"))
+		own, of, err := departures.FindOwn(u, b, trees.FolderOf(f.Path), strings.TrimSuffix(path.Base(f.Path), ".json"))
 		if err != nil {
 			return nil, err
 		}
@@ -71,9 +71,9 @@ func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival)
 		return nil, parley.Errorf(parley.BadInput, "%d documents arrive at once, the limit is %d", len(list), documentsPerCall).
 			Because(parley.TooLarge).Suggest("bring them in parts")
 	}
-	landings := make([]*arrivals.Landing, len(list))
+	landings := make([]*arrivals.Document, len(list))
 	for i, a := range list {
-		landings[i] = arrivals.Approach(b.hub.Core, view.Bridge, a)
+		landings[i] = arrivals.Prepare(b.hub.Core, view.Bridge, a)
 	}
 	done := make([]parley.Arrived, 0, len(list))
 	full := map[string]*parley.Error{}
@@ -88,7 +88,7 @@ func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival)
 
 // storeDocuments stores documents in one update if it can, else in one update each. Documents for an inbox that is full stay
 // behind the first refused one. Documents that the bridge has refused do not: their senders are told.
-func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*arrivals.Landing, full map[string]*parley.Error) ([]parley.Arrived, error) {
+func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*arrivals.Document, full map[string]*parley.Error) ([]parley.Arrived, error) {
 	if len(landings) > 1 && len(full) == 0 {
 		if done, err := b.storeTogether(ctx, id, landings); err == nil {
 			return done, nil
@@ -96,7 +96,7 @@ func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*ar
 	}
 	done := make([]parley.Arrived, 0, len(landings))
 	for _, l := range landings {
-		if why := full[l.Inbox()]; why != nil && l.Refused == nil {
+		if why := full[l.Folder()]; why != nil && l.Refused == nil {
 			done = append(done, parley.Arrived{Error: why})
 			continue
 		}
@@ -105,7 +105,7 @@ func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*ar
 			return done, err
 		}
 		if one.Error != nil && one.Error.Code == parley.Unavailable && l.Channel == "" {
-			full[l.Inbox()] = one.Error
+			full[l.Folder()] = one.Error
 		}
 		done = append(done, one)
 	}
@@ -113,13 +113,13 @@ func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*ar
 }
 
 // storeTogether stores documents in one update, or none of them.
-func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arrivals.Landing) (done []parley.Arrived, err error) {
+func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arrivals.Document) (done []parley.Arrived, err error) {
 	began := time.Now()
 	err = b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		done = done[:0]
-		in := arrivals.NewIntake(u)
+		in := arrivals.NewWriter(u)
 		for _, l := range landings {
-			if !l.Keepable() {
+			if !l.IsStorable() {
 				return errNotKeepable()
 			}
 			one, err := in.Land(id, l)
@@ -128,15 +128,15 @@ func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arr
 			}
 			done = append(done, one)
 		}
-		return in.History.Settle()
+		return in.History.RestoreConversations()
 	})
 	b.observeWrites(began, err, done...)
 	return done, err
 }
 
 // storeOne stores one document, or records that it was refused for good.
-func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Landing) (one parley.Arrived, err error) {
-	if !l.Keepable() {
+func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Document) (one parley.Arrived, err error) {
+	if !l.IsStorable() {
 		return parley.Arrived{Error: errNotKeepable()}, nil
 	}
 	began, begun := time.Now(), false // else the bridge itself is not there, or not the caller's
@@ -145,11 +145,11 @@ func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Landing)
 		if begun = err == nil; !begun {
 			return err
 		}
-		in := arrivals.NewIntake(u)
+		in := arrivals.NewWriter(u)
 		if one, err = in.Land(id, l); err != nil {
 			return err
 		}
-		return in.History.Settle()
+		return in.History.RestoreConversations()
 	})
 	b.observeWrites(began, err, one)
 	if err == nil || !begun {
@@ -176,7 +176,7 @@ func errNotKeepable() *parley.Error {
 }
 
 // refuse returns why a document was not stored. A temporary refusal is not recorded, so the bridge retries it.
-func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Landing, why *parley.Error) (parley.Arrived, error) {
+func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Document, why *parley.Error) (parley.Arrived, error) {
 	switch {
 	case why.Code == parley.Internal, why.Code == parley.TimedOut, why.Reason == parley.StorageFull:
 		return parley.Arrived{}, why // the hub's own trouble
@@ -187,7 +187,7 @@ func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Landing, w
 		forGood.Code = parley.BadInput
 		why = &forGood
 	}
-	return parley.Arrived{Error: why}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error { return arrivals.Refuse(u, in, l, why) })
+	return parley.Arrived{Error: why}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error { return arrivals.RecordRefusal(u, in, l, why) })
 }
 
 // record records what became of a document without a message, so that the bridge does not retry it.
@@ -203,13 +203,13 @@ func (b bridgeAPI) record(ctx context.Context, id string, keep func(*unit.Unit, 
 
 // holdForApproval requests an approval for a document that the sender may not post by itself. The document counts as
 // arrived; it is posted once it is approved.
-func (b bridgeAPI) holdForApproval(ctx context.Context, id string, l *arrivals.Landing, why unit.HeldBy) (parley.Arrived, error) {
+func (b bridgeAPI) holdForApproval(ctx context.Context, id string, l *arrivals.Document, why unit.HeldBy) (parley.Arrived, error) {
 	if l.To == parley.All && l.Channel == "" {
 		refusal := parley.Errorf(parley.NotPermitted, "%s needs an approval to write to everybody", l.From).
 			Suggest("write to each, or ask an owner of this hub to change its mode")
 		return b.refuse(ctx, id, l, refusal)
 	}
-	draft := l.Post.Draft
+	draft := l.Posting.Draft
 	if why.Draft != nil {
 		draft = *why.Draft
 	}
@@ -227,12 +227,12 @@ func (b bridgeAPI) holdForApproval(ctx context.Context, id string, l *arrivals.L
 	}
 	note := "it waits for an approval: " + held.Approval.ShortName()
 	return parley.Arrived{Notices: []string{note}}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error {
-		return arrivals.KeepHeld(u, in, l, held.Approval)
+		return arrivals.RecordHeld(u, in, l, held.Approval)
 	})
 }
 
 // channelOf returns the id of the channel of a document, or the name of one that an approval will create.
-func (b bridgeAPI) channelOf(ctx context.Context, l *arrivals.Landing) (ref string, missing bool, err error) {
+func (b bridgeAPI) channelOf(ctx context.Context, l *arrivals.Document) (ref string, missing bool, err error) {
 	ref = l.Channel
 	err = b.hub.View(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		c, err := u.Conversations().Find(l.Channel)

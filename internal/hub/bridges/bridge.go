@@ -194,7 +194,7 @@ func (s *Service) ChangeBridge(ctx context.Context, caller unit.Caller, id strin
 			if view.Agents, view.Notices, err = speakers(u, view.Layout, *c.Agents); err != nil {
 				return view, err
 			}
-			if err := departures.Recall(u, view.Bridge, func(id string) bool { return !view.Speaks(id) }); err != nil {
+			if err := departures.RecallFor(u, view.Bridge, func(id string) bool { return !view.Speaks(id) }); err != nil {
 				return view, err
 			}
 		}
@@ -218,7 +218,7 @@ func (s *Service) RemoveBridge(ctx context.Context, caller unit.Caller, id strin
 	_, err := editBridge(ctx, s.Core, caller, unit.OpRemoveBridge, func(u *unit.Unit) (parley.BridgeView, error) {
 		view, err := trees.Bridge(u, id)
 		if err == nil {
-			err = departures.Recall(u, view.Bridge, func(string) bool { return true })
+			err = departures.RecallFor(u, view.Bridge, func(string) bool { return true })
 		}
 		if err == nil {
 			err = u.Bridges().Remove(id, u.Now)

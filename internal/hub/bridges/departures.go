@@ -29,7 +29,7 @@ func (b bridgeAPI) Departures(ctx context.Context, id string, q parley.Departure
 	if q.Written {
 		return writtenDepartures(ctx, b.hub.Core, b.caller, id, after, q.Limit)
 	}
-	return awaitDepartures(ctx, b.hub.Core, b.caller, departures.Departing{BridgeID: id, Query: q, After: after})
+	return awaitDepartures(ctx, b.hub.Core, b.caller, departures.Search{BridgeID: id, Query: q, After: after})
 }
 
 // checkDepartures fills in the defaults of a query and returns the number after which it begins.
@@ -41,11 +41,11 @@ func checkDepartures(q *parley.DepartureQuery) (after int64, err error) {
 	if q.After == "" {
 		return 0, nil
 	}
-	return departures.DepartureNum(q.After)
+	return departures.ParseID(q.After)
 }
 
 // awaitDepartures returns the departures that are due, or waits for one.
-func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
+func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Search) ([]parley.Departure, error) {
 	sign, leave, err := watchDepartures(ctx, core, caller, d)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 		}
 		select {
 		case <-sign:
-		case <-time.After(inbox.TakePoll):
+		case <-time.After(inbox.PollInterval):
 		case <-end.C:
 			return nil, nil
 		case <-ctx.Done():
@@ -71,10 +71,10 @@ func awaitDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 
 // watchDepartures returns a channel that signals when there may be new departures: a delivery for an agent in the tree, or a
 // post in a mapped channel.
-func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) (sign <-chan struct{}, leave func(), err error) {
+func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Search) (sign <-chan struct{}, leave func(), err error) {
 	var about []string
 	err = core.View(ctx, caller, unit.OpListDepartures, func(u *unit.Unit) error {
-		if err := d.Enter(u); err != nil || d.Query.Wait == 0 {
+		if err := d.LoadBridge(u); err != nil || d.Query.Wait == 0 {
 			return err
 		}
 		about = slices.Clone(d.Bridge.Agents)
@@ -92,21 +92,21 @@ func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 }
 
 // listDepartures returns the departures that are due. It runs an update only if there is something to write.
-func listDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Departing) ([]parley.Departure, error) {
+func listDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Search) ([]parley.Departure, error) {
 	for {
-		var seen departures.Departing
+		var seen departures.Search
 		look := func(writes bool) func(*unit.Unit) error {
 			return func(u *unit.Unit) error {
 				seen = d
-				seen.Writes = writes
-				return seen.Look(u)
+				seen.MayWrite = writes
+				return seen.Run(u)
 			}
 		}
-		if err := core.View(ctx, caller, unit.OpListDepartures, look(false)); err != nil || !seen.Undone {
-			return seen.List, err
+		if err := core.View(ctx, caller, unit.OpListDepartures, look(false)); err != nil || !seen.NeedsUpdate {
+			return seen.Found, err
 		}
-		if err := core.Write(ctx, caller, unit.OpListDepartures, look(true)); err != nil || len(seen.List) > 0 {
-			return seen.List, err
+		if err := core.Write(ctx, caller, unit.OpListDepartures, look(true)); err != nil || len(seen.Found) > 0 {
+			return seen.Found, err
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (b bridgeAPI) Report(ctx context.Context, id string, reports []parley.Depar
 			view, err := trees.Bridge(u, id)
 			for _, r := range part {
 				if err == nil {
-					err = departures.Report(u, view.Bridge, r)
+					err = departures.ApplyReport(u, view.Bridge, r)
 				}
 			}
 			return err

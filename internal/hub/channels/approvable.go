@@ -73,7 +73,7 @@ func changeWords(u *unit.Unit, _ string, args policy.ConversationArgs) (unit.Cal
 	if err != nil {
 		return unit.CallWords{}, err
 	}
-	who, err := approvals.NameOf(u, args.Agent)
+	who, err := approvals.DisplayName(u, args.Agent)
 	w := unit.CallWords{Action: args.Act}
 	switch args.Act {
 	case policy.JoinsConversation:
@@ -102,7 +102,7 @@ func prepareChange(_ context.Context, as unit.Caller, args policy.ConversationAr
 func makeWords(u *unit.Unit, _ string, n parley.NewConversation) (unit.CallWords, error) {
 	c, names := conversations.NewConversation(n), []string{}
 	for _, id := range n.With {
-		name, err := approvals.NameOf(u, id)
+		name, err := approvals.DisplayName(u, id)
 		if err != nil {
 			return unit.CallWords{}, err
 		}

@@ -179,9 +179,9 @@ func (s *Service) DeleteConversation(ctx context.Context, caller unit.Caller, re
 		if err != nil {
 			return err
 		}
-		workList, err := work.WorkIn(u, p.ID, live)
+		workList, err := work.FindWorkIn(u, p.ID, live)
 		if err == nil {
-			err = turns.CancelAtOnce(u, live, work.WhyDeleted)
+			err = turns.EndCancelledRuns(u, live, work.WhyDeleted)
 		}
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (s *Service) DeleteConversation(ctx context.Context, caller unit.Caller, re
 			err = u.Conversations().Bury(p.ID)
 		}
 		if err == nil {
-			err = work.LoseAsks(u, asks)
+			err = work.TellAsksLost(u, asks)
 		}
 		if err == nil {
 			err = work.EndWork(u, workList)

@@ -18,7 +18,7 @@ func Calls() map[string]unit.ApprovableCall {
 
 // ContactWords returns what approvers read about a held contact.
 func ContactWords(u *unit.Unit, _ string, c parley.Contact) (unit.CallWords, error) {
-	name, err := approvals.NameOf(u, c.Agent)
+	name, err := approvals.DisplayName(u, c.Agent)
 	return unit.CallWords{Wants: "contact " + name, Doing: "contacting " + name, Action: string(c.Pattern), Parts: c.ApprovalParts()}, err
 }
 
@@ -30,7 +30,7 @@ func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.E
 		case !wait.State.Ended():
 			return unit.Result{Waits: true}, nil
 		default: // the ask was made in the meantime, with the same key
-			now, err := work.OutcomeOf(u, *wait)
+			now, err := work.FindOutcome(u, *wait)
 			if err != nil {
 				return unit.Result{}, err
 			}
@@ -41,7 +41,7 @@ func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.E
 		if err != nil {
 			return unit.Result{}, err
 		}
-		notices, err := post.NoticesOfUnknown(u)
+		notices, err := post.UnknownNoticesIn(u)
 		return unit.Result{Text: unit.WithNotices(told.Text, append(told.Notices, notices...))}, err
 	}, nil
 }

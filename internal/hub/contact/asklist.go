@@ -106,9 +106,9 @@ func askState(u *unit.Unit, w parley.Wait) (parley.AskState, error) {
 	return state, err
 }
 
-// TracedAsk returns the state of the ask that a message makes, or nil if the message is no ask or the caller may not see the
+// AskStateOf returns the state of the ask that a message makes, or nil if the message is no ask or the caller may not see the
 // ask.
-func TracedAsk(u *unit.Unit, m parley.Shown) (*parley.AskState, error) {
+func AskStateOf(u *unit.Unit, m parley.Shown) (*parley.AskState, error) {
 	if !slices.ContainsFunc(m.Deliveries, func(d parley.Delivery) bool { return d.Purpose == parley.PurposeAsk }) {
 		return nil, nil
 	}

@@ -20,8 +20,8 @@ type Waiter struct {
 	person bool
 }
 
-// FindWaiter returns the caller as a participant that waits for an answer.
-func FindWaiter(u *unit.Unit, caller unit.Caller) Waiter {
+// NewWaiter returns the caller as a participant that waits for an answer.
+func NewWaiter(u *unit.Unit, caller unit.Caller) Waiter {
 	return Waiter{caller, u.Me.ID, u.Me.Kind == parley.KindHuman}
 }
 
@@ -30,21 +30,21 @@ func FindWaiter(u *unit.Unit, caller unit.Caller) Waiter {
 func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
 	var now work.AskOutcome
 	err := core.Await(ctx, w.ID, w.Until.Sub(core.Now()), func() (done bool, err error) {
-		now, err = Hear(ctx, core, w)
+		now, err = ReadAskOutcome(ctx, core, w)
 		return now.State != parley.WaitWaiting, err
 	})
 	switch {
 	case errors.Is(err, unit.ErrWaited):
-		now, err = updateWait(ctx, core, w, work.TooLate)
+		now, err = updateWait(ctx, core, w, work.MakeWaitLate)
 	case errors.Is(err, unit.ErrGone):
-		return made, ConversationGone(ctx, core, w, made)
+		return made, ConversationDeleted(ctx, core, w, made)
 	case ctx.Err() != nil:
 		if now, err = updateWait(ctx, core, w, work.Detach); err == nil && !now.State.Ended() {
 			err = core.Explain(ctx, unit.Caller{}, ctx.Err())
 		}
 	}
 	if err == nil {
-		err = Bring(ctx, core, who, unit.Brought{Callback: now.Callback, Answers: []string{now.Answer}})
+		err = SettleOutcome(ctx, core, who, unit.Brought{Callback: now.Callback, Answers: []string{now.Answer}})
 	}
 	if err != nil {
 		return made, err
@@ -65,8 +65,8 @@ func settleCallback(ctx context.Context, core *unit.Core, message, who string) e
 	})
 }
 
-// Hear reads the outcome of an ask again. It returns unit.ErrGone if the conversation of the ask was deleted.
-func Hear(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutcome, err error) {
+// ReadAskOutcome reads the outcome of an ask again. It returns unit.ErrGone if the conversation of the ask was deleted.
+func ReadAskOutcome(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutcome, err error) {
 	gone := false
 	err = core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		w, err := u.Waits().Ask(w.Message)
@@ -74,7 +74,7 @@ func Hear(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutc
 			return nil
 		}
 		if err == nil {
-			now, err = work.OutcomeOf(u, w)
+			now, err = work.FindOutcome(u, w)
 		}
 		return err
 	})
@@ -92,15 +92,15 @@ func updateWait(ctx context.Context, core *unit.Core, w parley.Wait, do func(*un
 			err = do(u, &w)
 		}
 		if err == nil {
-			now, err = work.OutcomeOf(u, w)
+			now, err = work.FindOutcome(u, w)
 		}
 		return err
 	})
 	return now, err
 }
 
-// ConversationGone unblocks a caller whose question was deleted with its conversation, and returns the error for it.
-func ConversationGone(ctx context.Context, core *unit.Core, w parley.Wait, made parley.Contacted) error {
+// ConversationDeleted unblocks a caller whose question was deleted with its conversation, and returns the error for it.
+func ConversationDeleted(ctx context.Context, core *unit.Core, w parley.Wait, made parley.Contacted) error {
 	var target parley.Agent
 	err := core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
 		if target, err = u.Agents().Find(made.Agent); err != nil {
@@ -114,10 +114,10 @@ func ConversationGone(ctx context.Context, core *unit.Core, w parley.Wait, made 
 	return waits.LostError(target)
 }
 
-// Bring is called when a call returns the content of messages to the participant that waited for them. It settles the callback,
+// SettleOutcome is called when a call returns the content of messages to the participant that waited for them. It settles the callback,
 // so that the participant gets the outcome once, and marks the messages as shown to a person. If the caller has disconnected,
 // it changes nothing: the outcome stays in the inbox.
-func Bring(ctx context.Context, core *unit.Core, who Waiter, got unit.Brought) error {
+func SettleOutcome(ctx context.Context, core *unit.Core, who Waiter, got unit.Brought) error {
 	messages := slices.DeleteFunc(slices.Concat(got.Answers, []string{got.Callback}), func(id string) bool { return id == "" })
 	if got.Failed.From == who.id {
 		messages = append(messages, got.Failed.ID)
@@ -125,7 +125,7 @@ func Bring(ctx context.Context, core *unit.Core, who Waiter, got unit.Brought) e
 	switch {
 	case ctx.Err() != nil || len(messages) == 0:
 		return nil
-	case who.person && inbox.ShownInline(ctx, core, who.Caller, messages):
+	case who.person && inbox.MarkShownInline(ctx, core, who.Caller, messages):
 		return nil
 	case got.Callback == "":
 		return nil

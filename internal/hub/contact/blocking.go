@@ -12,10 +12,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Blocked stores waits of the caller until release is called. find returns them, each with the participant and the message that
+// BlockCaller stores waits of the caller until release is called. find returns them, each with the participant and the message that
 // the caller waits for. Blocked returns E005 if the waits would form a cycle. It does nothing for callers that nobody can wait
 // for: people, and agents without a session.
-func Blocked(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, wait time.Duration, find func(*unit.Unit) ([]parley.Wait, error)) (release func(), err error) {
+func BlockCaller(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, wait time.Duration, find func(*unit.Unit) ([]parley.Wait, error)) (release func(), err error) {
 	can := caller.Run != ""
 	if !can {
 		err = core.View(ctx, caller, do, func(u *unit.Unit) error {
@@ -28,7 +28,7 @@ func Blocked(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.O
 	}
 	var made []parley.Wait
 	err = core.Write(ctx, caller, do, func(u *unit.Unit) error {
-		o, err := Origin(u, caller)
+		o, err := FindOrigin(u, caller)
 		if err == nil {
 			made, err = find(u)
 		}
@@ -43,17 +43,17 @@ func Blocked(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.O
 	return func() { releaseWaits(context.WithoutCancel(ctx), core, made) }, nil
 }
 
-// AnswersTo returns a wait for each answer to a message that has not come yet.
-func AnswersTo(u *unit.Unit, message string) (list []parley.Wait, err error) {
+// WaitsForAnswers returns a wait for each answer to a message that has not come yet.
+func WaitsForAnswers(u *unit.Unit, message string) (list []parley.Wait, err error) {
 	deliveries, err := u.Deliveries().Of(message)
-	for _, d := range Awaited(deliveries, parley.DeliveryAnswered) {
+	for _, d := range NotReached(deliveries, parley.DeliveryAnswered) {
 		list = append(list, parley.Wait{Message: message, Target: d.Recipient, Conversation: d.Conversation})
 	}
 	return list, err
 }
 
-// EndOf returns the wait for the end of a delegated task, or nothing if the task has ended or waits for other tasks itself.
-func EndOf(u *unit.Unit, made parley.Contacted) ([]parley.Wait, error) {
+// WaitForTaskEnd returns the wait for the end of a delegated task, or nothing if the task has ended or waits for other tasks itself.
+func WaitForTaskEnd(u *unit.Unit, made parley.Contacted) ([]parley.Wait, error) {
 	t, err := u.Tasks().Get(made.Task)
 	if err != nil || t.Status.Ended() {
 		return nil, err
@@ -107,7 +107,7 @@ func releaseWaits(ctx context.Context, core *unit.Core, list []parley.Wait) {
 
 // awaitTask waits for the end of a delegated task. If the time is up, it returns what a delegation without waiting returns.
 func awaitTask(ctx context.Context, core *unit.Core, who Waiter, made parley.Contacted, wait time.Duration) (parley.Contacted, error) {
-	release, err := Blocked(ctx, core, who.Caller, unit.OpContact, wait, func(u *unit.Unit) ([]parley.Wait, error) { return EndOf(u, made) })
+	release, err := BlockCaller(ctx, core, who.Caller, unit.OpContact, wait, func(u *unit.Unit) ([]parley.Wait, error) { return WaitForTaskEnd(u, made) })
 	if err != nil {
 		return made, err
 	}
@@ -128,7 +128,7 @@ func awaitTask(ctx context.Context, core *unit.Core, who Waiter, made parley.Con
 	case err != nil:
 		return made, err
 	}
-	if err := Bring(ctx, core, who, unit.Brought{Callback: t.Callback}); err != nil {
+	if err := SettleOutcome(ctx, core, who, unit.Brought{Callback: t.Callback}); err != nil {
 		return made, err
 	}
 	return TaskOutcome(ctx, core, t, made)
@@ -161,9 +161,9 @@ func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parle
 		Suggest("see it: parley task show %s", t.ID)
 }
 
-// Awaited returns the deliveries of a message that have not reached a state. It looks at the waking deliveries only, or at all
+// NotReached returns the deliveries of a message that have not reached a state. It looks at the waking deliveries only, or at all
 // if none wakes.
-func Awaited(list []parley.Delivery, state parley.DeliveryState) (short []parley.Delivery) {
+func NotReached(list []parley.Delivery, state parley.DeliveryState) (short []parley.Delivery) {
 	wakes := slices.ContainsFunc(list, func(d parley.Delivery) bool { return d.Waking })
 	for _, d := range list {
 		if d.Waking == wakes && !d.Reached(state) {

@@ -30,7 +30,7 @@ func (s *Service) Contact(ctx context.Context, caller unit.Caller, c parley.Cont
 // the request (and its task) and with the longest wait. A call that does not wait does not call made.
 func (s *Service) ContactTelling(ctx context.Context, caller unit.Caller, c parley.Contact, made func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	told, err := s.contact(ctx, caller, c, made)
-	return FailedContact(told, err)
+	return WordFailure(told, err)
 }
 
 func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Contact, tell func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
@@ -46,8 +46,8 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 	)
 	began := time.Now()
 	err = s.Update(ctx, caller, unit.OpContact, func(u *unit.Unit) error {
-		who = FindWaiter(u, caller)
-		o, err := Origin(u, caller)
+		who = NewWaiter(u, caller)
+		o, err := FindOrigin(u, caller)
 		if err == nil {
 			made, w, err = Contact(u, o, c)
 		}
@@ -78,10 +78,10 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 	}
 }
 
-// FailedContact words the error of a contact that failed because of the other participant: "Error: DataBot did not respond …".
+// WordFailure words the error of a contact that failed because of the other participant: "Error: DataBot did not respond …".
 // This sentence becomes the message of the error and the text of the contact. Other errors keep their messages, and so do
 // errors of the caller itself (E001, E003).
-func FailedContact(told parley.Contacted, err error) (parley.Contacted, error) {
+func WordFailure(told parley.Contacted, err error) (parley.Contacted, error) {
 	_, held := errors.AsType[*parley.Held](err)
 	why, known := errors.AsType[*parley.Error](err)
 	if held || !known {
@@ -116,7 +116,7 @@ func CheckContact(ctx context.Context, s *Service, caller unit.Caller, do unit.O
 		return c, err
 	}
 	c.Priority = draft.Priority
-	c.Artifacts, err = post.SizeArtifacts(ctx, s.Core, caller, do, draft)
+	c.Artifacts, err = post.FillArtifactSizes(ctx, s.Core, caller, do, draft)
 	return c, err
 }
 
@@ -143,9 +143,9 @@ func checkPattern(c parley.Contact) error {
 	}
 }
 
-// Origin returns the origin of a call, with the caller's run if the caller is a run. It returns E003, conflict, if the run has
+// FindOrigin returns the origin of a call, with the caller's run if the caller is a run. It returns E003, conflict, if the run has
 // ended.
-func Origin(u *unit.Unit, caller unit.Caller) (unit.Origin, error) {
+func FindOrigin(u *unit.Unit, caller unit.Caller) (unit.Origin, error) {
 	o := unit.Origin{Caller: caller}
 	if caller.Run == "" {
 		return o, nil
@@ -185,7 +185,7 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 	if err := trees.MustReach(u, target); err != nil {
 		return made, nil, err
 	}
-	if err := assignment.Available(u, target, c.Pattern); err != nil {
+	if err := assignment.CheckAvailable(u, target, c.Pattern); err != nil {
 		return made, nil, err
 	}
 	switch c.Pattern {
@@ -279,10 +279,10 @@ func contactDigest(u *unit.Unit, c parley.Contact) (string, error) {
 // earlierContact returns the request of the same contact if it was made before: with the same key, or by an earlier attempt of
 // the run.
 func earlierContact(u *unit.Unit, o unit.Origin, c parley.Contact) (first parley.Receipt, found bool, err error) {
-	if first, found, err = post.Posted(u, c.IdempotencyKey); found || err != nil || o.Run == nil {
+	if first, found, err = post.FindByKey(u, c.IdempotencyKey); found || err != nil || o.Run == nil {
 		return first, found, err
 	}
-	return post.Repeated(u, *o.Run, o.Call)
+	return post.FindRepeated(u, *o.Run, o.Call)
 }
 
 // repeatContact returns the result of a contact that was made before. If its ask is still open, the caller waits for it again.
@@ -290,7 +290,7 @@ func repeatContact(u *unit.Unit, o unit.Origin, c parley.Contact, m parley.Messa
 	target, err := u.Agents().Find(m.To)
 	named, otherwise := agents.FindAgent(u, c.Agent)
 	if err = errors.Join(err, otherwise); err != nil || named.ID != target.ID || m.Source != unit.SourceContact || m.Type != requestForms[c.Pattern].kind {
-		return made, nil, messages.UsedOtherwise(c.IdempotencyKey)
+		return made, nil, messages.KeyUsedError(c.IdempotencyKey)
 	}
 	switch c.Pattern {
 	case parley.PatternAsk:

@@ -27,5 +27,5 @@ func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact
 	}
 	made := delegateResult(target, receipt.Message, t.ID)
 	made.Notices = receipt.Notices
-	return made, work.Requested(u, t, receipt.Message)
+	return made, work.SetRequest(u, t, receipt.Message)
 }

@@ -44,7 +44,7 @@ func notifyHopLimit(u *unit.Unit, a parley.Agent, key string, why *parley.Error)
 	text := parley.Wording{}.Name(a.ID, a.Name).Own(" could not contact anybody: ").Quote("", why.Plain()).
 		Own(unit.MissingStop(why.Message) + " Read them, and continue their work yourself.")
 	for _, person := range people {
-		if err := reports.Notify(u, person, text, data, key); err != nil {
+		if err := reports.PostNotification(u, person, text, data, key); err != nil {
 			return err
 		}
 	}

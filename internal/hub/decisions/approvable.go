@@ -20,7 +20,7 @@ func Calls(s *Service) map[string]unit.ApprovableCall {
 }
 
 func readWords(u *unit.Unit, _ string, args policy.ReadArgs) (unit.CallWords, error) {
-	_, where, err := approvals.DraftGoes(u, "", parley.Draft{Conversation: args.Conversation})
+	_, where, err := approvals.DraftDestination(u, "", parley.Draft{Conversation: args.Conversation})
 	return unit.CallWords{Wants: "read " + where, Doing: "reading " + where, Action: policy.ToolRead}, err
 }
 
@@ -48,9 +48,9 @@ func queryWords(u *unit.Unit, _ string, args policy.QueryArgs) (w unit.CallWords
 	subject := args.Subject
 	switch args.Action {
 	case policy.ShowAgent:
-		subject, err = approvals.NameOf(u, subject)
+		subject, err = approvals.DisplayName(u, subject)
 	case policy.ShowChannel:
-		_, subject, err = approvals.DraftGoes(u, "", parley.Draft{Conversation: subject})
+		_, subject, err = approvals.DraftDestination(u, "", parley.Draft{Conversation: subject})
 	}
 	about := map[string][2]string{
 		policy.ListAgents:   {"list agents", "listing agents"},

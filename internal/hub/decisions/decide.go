@@ -73,12 +73,12 @@ func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id st
 
 // findDecidable finds a pending approval that the caller may decide.
 func findDecidable(u *unit.Unit, id string) (parley.Approval, error) {
-	a, err := approvals.Approval(u, id)
+	a, err := approvals.Find(u, id)
 	if err == nil {
 		err = checkMayDecide(u, a)
 	}
 	if err == nil && a.State != parley.ApprovalPending {
-		err = work.DecidedAlready(a)
+		err = work.DecidedError(a)
 	}
 	return a, err
 }

@@ -22,7 +22,7 @@ func (s *Service) Approvals(ctx context.Context, caller unit.Caller, f parley.Ap
 	err = s.View(ctx, caller, unit.OpListApprovals, func(u *unit.Unit) error {
 		if f.Agent, err = agents.Named(u, f.Agent); err == nil {
 			u.LeaveOut(nil)
-			list, err = approvals.ListApprovals(u, f)
+			list, err = approvals.List(u, f)
 		}
 		return err
 	})
@@ -35,7 +35,7 @@ func (s *Service) Approval(ctx context.Context, caller unit.Caller, id string) (
 		return a, err
 	}
 	err = s.View(ctx, caller, unit.OpShowApproval, func(u *unit.Unit) error {
-		a, err = approvals.Approval(u, id)
+		a, err = approvals.Find(u, id)
 		return err
 	})
 	return a, err

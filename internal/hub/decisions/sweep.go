@@ -42,9 +42,9 @@ func (s *Service) SweepApprovals(ctx context.Context) error {
 
 func expireOrRemind(u *unit.Unit, a *parley.Approval) error {
 	if a.ExpiresAt == nil || a.ExpiresAt.After(u.Now) {
-		return holding.Remind(u, a)
+		return holding.RemindDeciders(u, a)
 	}
-	text, err := work.Doing(u, "Approval expired for ", *a)
+	text, err := work.DescribeDoing(u, "Approval expired for ", *a)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func directTask(u *unit.Unit, o unit.Origin, t *parley.Task, args policy.TaskArg
 }
 
 func taskWords(u *unit.Unit, _ string, args policy.TaskArgs) (unit.CallWords, error) {
-	assignee, err := approvals.NameOf(u, args.Assignee)
+	assignee, err := approvals.DisplayName(u, args.Assignee)
 	return unit.CallWords{
 		Wants: "update " + args.Task, Doing: "updating " + args.Task, Action: args.Act,
 		Parts: []parley.ApprovalPart{{Label: "Assignee", Text: assignee}, {Label: "Reason", Text: args.Reason}},
@@ -87,7 +87,7 @@ func (s *Service) prepareNewTask(_ context.Context, as unit.Caller, n parley.New
 		if err != nil {
 			return unit.Result{}, err
 		}
-		notices, err := post.NoticesOfUnknown(u)
+		notices, err := post.UnknownNoticesIn(u)
 		return unit.Result{Text: unit.WithNotices("Delegated as "+made.Task+".", append(made.Notices, notices...))}, err
 	}, nil
 }

@@ -32,7 +32,7 @@ func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewT
 		return view, err
 	}
 	err = s.Update(ctx, caller, unit.OpMakeTask, func(u *unit.Unit) error {
-		o, err := contact.Origin(u, caller)
+		o, err := contact.FindOrigin(u, caller)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contac
 		own = a.ID == u.Me.ID
 	}
 	if own {
-		made.Task, err = assignment.OwnTask(u, o, c)
+		made.Task, err = assignment.FindOrMakeOwnTask(u, o, c)
 		return made, err
 	}
 	made, _, err = contact.Contact(u, o, c)
@@ -155,11 +155,11 @@ func (s *Service) UpdateTask(ctx context.Context, caller unit.Caller, id string,
 		return parley.TaskView{}, err
 	}
 	return changeTask(ctx, s.Core, caller, unit.OpUpdateTask, id, func(u *unit.Unit, t *parley.Task) error {
-		if !work.SpeaksFor(u, *t) {
+		if !work.MayReport(u, *t) {
 			return parley.Errorf(parley.NotPermitted, "only %s or an owner can update %s", t.Assignee, t.ID).
 				Suggest("its requester can cancel, retry or reassign it")
 		}
-		return work.SayOfTask(u, t, c)
+		return work.ApplyChange(u, t, c)
 	})
 }
 
@@ -177,7 +177,7 @@ func cancelTask(u *unit.Unit, t parley.Task, reason string) error {
 		return parley.Errorf(parley.NotPermitted, "%s cannot cancel a task that %s requested", u.Me.ID, t.Requester).
 			Suggest("report that the task has failed, and why")
 	}
-	return work.EndTask(u, t, work.Cancelling(reason))
+	return work.EndTask(u, t, work.CancelledEnding(reason))
 }
 
 // RetryTask queues a failed or cancelled task again: the hub sends its request to the assignee again.

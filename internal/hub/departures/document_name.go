@@ -39,7 +39,7 @@ func documentName(l parley.Layout, m parley.Message) string {
 
 // ownDocumentName returns the id of a message's own document as its file name, because the sender expects replies to that
 // id. It returns "" if another message has the name, or another sender wrote a file with it.
-func (d *Departing) ownDocumentName(m parley.Message, folder string) (string, error) {
+func (d *Search) ownDocumentName(m parley.Message, folder string) (string, error) {
 	name := documentName(d.Bridge.Layout, m)
 	if name == "" {
 		return "", nil
@@ -58,9 +58,9 @@ func (d *Departing) ownDocumentName(m parley.Message, folder string) (string, er
 	return name, unit.IgnoreNotFound(err)
 }
 
-// OwnExport reports whether the hub itself writes the file with this name in this folder. If the name is the id of the
+// FindOwn reports whether the hub itself writes the file with this name in this folder. If the name is the id of the
 // sender's own document, it also returns the message: then only the sender tells whether the file is that document.
-func OwnExport(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, of parley.Message, err error) {
+func FindOwn(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, of parley.Message, err error) {
 	if folder == "" || !trees.Keepable(folder, name) {
 		return false, of, nil
 	}

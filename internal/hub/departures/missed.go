@@ -14,7 +14,7 @@ import (
 
 // listMissed lists deliveries that the search for posts has passed: the bridge or the agent was added after the post, the
 // task had dependencies, or the channel has no directory.
-func (d *Departing) listMissed(upTo int64) error {
+func (d *Search) listMissed(upTo int64) error {
 	waiting, err := d.missedDeliveries()
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (d *Departing) listMissed(upTo int64) error {
 
 // missedDeliveries returns the deliveries that may still be written or fail: all waking ones, and the others in channels
 // with a directory.
-func (d *Departing) missedDeliveries() ([]parley.Delivery, error) {
+func (d *Search) missedDeliveries() ([]parley.Delivery, error) {
 	looks := []storage.Queue{{Wakes: true}}
 	for _, name := range d.Channels() {
 		c, err := d.Conversations().Find(name)
@@ -49,7 +49,7 @@ func (d *Departing) missedDeliveries() ([]parley.Delivery, error) {
 	return d.readyDeliveries(looks...)
 }
 
-func (d *Departing) listMissedDelivery(delivery parley.Delivery) error {
+func (d *Search) listMissedDelivery(delivery parley.Delivery) error {
 	row, err := d.Bridges().Departure(d.BridgeID, delivery.Message, "")
 	if err == nil && row.State == parley.DepartureDue {
 		return nil // it is listed
@@ -94,7 +94,7 @@ func (d *Departing) listMissedDelivery(delivery parley.Delivery) error {
 }
 
 // ackDelivery acks a delivery whose text is already in the channel of the tree.
-func (d *Departing) ackDelivery(delivery parley.Delivery) error {
+func (d *Search) ackDelivery(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
 	}
@@ -106,7 +106,7 @@ const directoryGrace = 5 * time.Second
 
 // failWithoutDirectory fails a delivery in a channel that has no directory in any tree of its recipient, so that the sender
 // is told. Direct messages stay: the agent can fetch them otherwise.
-func (d *Departing) failWithoutDirectory(m parley.Message, delivery parley.Delivery) error {
+func (d *Search) failWithoutDirectory(m parley.Message, delivery parley.Delivery) error {
 	where, err := d.Conversations().Find(m.Conversation)
 	if err != nil || where.Kind != parley.Channel || !delivery.Waking || delivery.AcceptedAt.Add(directoryGrace).After(d.Now) {
 		return unit.IgnoreNotFound(err)
@@ -132,7 +132,7 @@ func (d *Departing) failWithoutDirectory(m parley.Message, delivery parley.Deliv
 }
 
 // requireCursor makes sure that the cursor passes a message, so that searches for other trees see that it was examined.
-func (d *Departing) requireCursor(m parley.Message) error {
+func (d *Search) requireCursor(m parley.Message) error {
 	cursor, err := d.Bridges().Cursor(d.BridgeID)
 	if err == nil && cursor < m.Seq {
 		d.needsWrite()

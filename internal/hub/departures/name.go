@@ -14,7 +14,7 @@ import (
 )
 
 // insertDeparture stores the departure of a message and fixes its name, which is unique in its folder.
-func (d *Departing) insertDeparture(m parley.Message, recipient, folder string) (storage.DepartureRow, error) {
+func (d *Search) insertDeparture(m parley.Message, recipient, folder string) (storage.DepartureRow, error) {
 	row := storage.DepartureRow{
 		Bridge: d.BridgeID, Message: m.ID, Recipient: recipient, Folder: folder, Name: m.ID, State: parley.DepartureDue, At: d.Now,
 	}
@@ -39,7 +39,7 @@ const namesPerSecond = 1 << 16
 
 // postName returns a name in the Multi-Agent OS form: the second, the sender, and a number. The number is higher than that
 // of any earlier file of the same second and sender.
-func (d *Departing) postName(m parley.Message, channel string) (string, error) {
+func (d *Search) postName(m parley.Message, channel string) (string, error) {
 	prefix := fmt.Sprintf("msg-%s-%s-", m.CreatedAt.UTC().Format("20060102-150405"), m.From)
 	departed, err := d.Bridges().LastDeparture(d.BridgeID, channel, prefix)
 	if err = unit.IgnoreNotFound(err); err != nil {
@@ -72,7 +72,7 @@ func numberIn(name, prefix string) int {
 
 // mailName returns a name in the Routing Protocol form, made from the last eight digits of the message's id. If another
 // message has that name, it counts up.
-func (d *Departing) mailName(m parley.Message, recipient string) (string, error) {
+func (d *Search) mailName(m parley.Message, recipient string) (string, error) {
 	number, err := strconv.ParseUint(m.ID[max(0, len(m.ID)-8):], 16, 32)
 	if err != nil {
 		return "", fmt.Errorf("the id of message %s: %w", m.ID, err)
@@ -88,7 +88,7 @@ func (d *Departing) mailName(m parley.Message, recipient string) (string, error)
 
 // nameTaken reports whether another message has a name in a folder. A refused file of the same sender there counts as this
 // message: an earlier bridge wrote it.
-func (d *Departing) nameTaken(m parley.Message, folder, recipient, name string) (bool, error) {
+func (d *Search) nameTaken(m parley.Message, folder, recipient, name string) (bool, error) {
 	row, err := d.Bridges().DepartedAs(d.BridgeID, folder, name)
 	if err == nil && row.Message != m.ID {
 		return true, nil

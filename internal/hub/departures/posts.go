@@ -14,7 +14,7 @@ import (
 )
 
 // Channels returns the names of the mapped channels. Layouts other than the Multi-Agent OS have none.
-func (d *Departing) Channels() []string {
+func (d *Search) Channels() []string {
 	switch {
 	case d.Bridge.Layout != parley.LayoutAgentOS:
 		return nil
@@ -26,7 +26,7 @@ func (d *Departing) Channels() []string {
 }
 
 // listPosts lists the messages posted in mapped channels since the cursor.
-func (d *Departing) listPosts() error {
+func (d *Search) listPosts() error {
 	begin, err := d.Bridges().Cursor(d.BridgeID)
 	if err != nil {
 		return err
@@ -51,10 +51,10 @@ func (d *Departing) listPosts() error {
 			at = m.Seq
 		}
 	}
-	if d.Writes {
+	if d.MayWrite {
 		err = d.Bridges().MoveCursor(d.BridgeID, at)
 	}
-	d.Undone = d.Undone || !d.Writes && at-begin >= postsPerLook // so that it need not be read again and again
+	d.NeedsUpdate = d.NeedsUpdate || !d.MayWrite && at-begin >= postsPerLook // so that it need not be read again and again
 	if err != nil || d.finished() {
 		return err
 	}
@@ -63,7 +63,7 @@ func (d *Departing) listPosts() error {
 
 // listPost lists a message if it belongs in the tree. names caches the directory of each conversation; "" means that there
 // is none.
-func (d *Departing) listPost(m parley.Message, names map[string]string) (err error) {
+func (d *Search) listPost(m parley.Message, names map[string]string) (err error) {
 	name, known := names[m.Conversation]
 	if !known {
 		if name, err = d.folder(m.Conversation); err != nil {
@@ -86,7 +86,7 @@ func (d *Departing) listPost(m parley.Message, names map[string]string) (err err
 
 // skipPost passes a message whose conversation has no directory. If it reports the end of a task that this tree asked for,
 // the cursor must be stored: other trees then know that the recipient gets it elsewhere.
-func (d *Departing) skipPost(m parley.Message) error {
+func (d *Search) skipPost(m parley.Message) error {
 	if m.To == "" || m.To == parley.All {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (d *Departing) skipPost(m parley.Message) error {
 
 // folder returns the name of the directory of a conversation, or "" if it has none. A private channel has one only if an
 // owner has mapped it.
-func (d *Departing) folder(conversation string) (string, error) {
+func (d *Search) folder(conversation string) (string, error) {
 	c, err := d.Conversations().Find(conversation)
 	if err != nil || c.Kind != parley.Channel || !slices.Contains(d.Channels(), c.Name) {
 		return "", unit.IgnoreNotFound(err)
@@ -112,7 +112,7 @@ func (d *Departing) folder(conversation string) (string, error) {
 
 // isForTree reports whether a message of a mapped channel belongs in the tree. It does not if it came from the tree, or if
 // the hub wrote it for an agent outside of the tree.
-func (d *Departing) isForTree(m parley.Message) (bool, error) {
+func (d *Search) isForTree(m parley.Message) (bool, error) {
 	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil || m.Damage != nil {
 		return false, nil
 	}
@@ -135,11 +135,11 @@ func (d *Departing) isForTree(m parley.Message) (bool, error) {
 }
 
 // repeatsTaskEnd reports whether a message only repeats what the document that ends its task says.
-func (d *Departing) repeatsTaskEnd(m parley.Message, t parley.Task) (bool, error) {
+func (d *Search) repeatsTaskEnd(m parley.Message, t parley.Task) (bool, error) {
 	if m.From != t.Assignee || m.ID == t.Callback || t.CallbackTo != m.Conversation {
 		return false, nil
 	}
-	to, _, err := work.CalledBack(d.Unit, t)
+	to, _, err := work.FindCallbackRecipient(d.Unit, t)
 	return to.Runtime == parley.RuntimeBridge && (m.Source == runs.SourceRun || endsTask(m, t)), err
 }
 

@@ -14,13 +14,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Report applies a report of the bridge on one departure: it moves the departure and its deliveries. A report of an earlier
+// ApplyReport applies a report of the bridge on one departure: it moves the departure and its deliveries. A report of an earlier
 // state than the stored one changes nothing.
-func Report(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
+func ApplyReport(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
 	if r.State == parley.DepartureDue || !r.State.Known() {
 		return parley.Errorf(parley.BadInput, "%q is nothing to report of a departure", r.State).Suggest("report written, seen, failed or evicted")
 	}
-	num, err := DepartureNum(r.ID)
+	num, err := ParseID(r.ID)
 	if err != nil {
 		return err
 	}
@@ -157,12 +157,12 @@ func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 	if err != nil || !failed {
 		return err
 	}
-	return unit.IgnoreNotFound(messages.Tell(u, parley.Delivery{Message: row.Message, State: parley.DeliveryFailed}, writeFailure(r), true))
+	return unit.IgnoreNotFound(messages.TellSender(u, parley.Delivery{Message: row.Message, State: parley.DeliveryFailed}, writeFailure(r), true))
 }
 
-// Recall makes the written deliveries of agents that leave the tree pending again, because nobody would report on them. If
+// RecallFor makes the written deliveries of agents that leave the tree pending again, because nobody would report on them. If
 // such an agent comes back, its files get the same names.
-func Recall(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error {
+func RecallFor(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error {
 	for after := int64(0); ; {
 		rows, err := u.Bridges().Departures(b.ID, parley.DepartureWritten, after, departuresPage)
 		if err != nil {
@@ -194,12 +194,12 @@ func recallDeparture(u *unit.Unit, row storage.DepartureRow) error {
 	return stepDeparture(u, &row, parley.DepartureFailed)
 }
 
-// RecallAll recalls the deliveries of an agent from all trees that it was in.
-func RecallAll(u *unit.Unit, agent string) error {
+// RecallFromAll recalls the deliveries of an agent from all trees that it was in.
+func RecallFromAll(u *unit.Unit, agent string) error {
 	all, err := u.Bridges().List()
 	for _, b := range trees.TreesOf(all, agent) {
 		if err == nil {
-			err = Recall(u, b, func(id string) bool { return id == agent })
+			err = RecallFor(u, b, func(id string) bool { return id == agent })
 		}
 	}
 	return err

@@ -20,31 +20,31 @@ const (
 	mailPage       = 1000 // ready deliveries that are looked at for one agent
 )
 
-// Departing is one search for the departures of a bridge. In an update it also writes: it names new departures and ends
+// Search is one search for the departures of a bridge. In an update it also writes: it names new departures and ends
 // those that nobody needs. In a view it only sets Undone when there is something to write, and stops there.
-type Departing struct {
+type Search struct {
 	*unit.Unit
 	BridgeID string
 	Query    parley.DepartureQuery
 	After    int64
-	Writes   bool
+	MayWrite bool
 
 	Bridge       parley.Bridge
 	agentsInTree map[string]parley.Agent // whose mail goes into this tree
-	List         []parley.Departure
-	Undone       bool // something is to be written
+	Found        []parley.Departure
+	NeedsUpdate  bool // something is to be written
 }
 
-// Enter loads the bridge. It returns an error if the bridge does not exist.
-func (d *Departing) Enter(u *unit.Unit) error {
+// LoadBridge loads the bridge. It returns an error if the bridge does not exist.
+func (d *Search) LoadBridge(u *unit.Unit) error {
 	view, err := trees.Bridge(u, d.BridgeID)
 	d.Unit, d.Bridge = u, view.Bridge
 	return err
 }
 
-// Look fills List: first with departures that already have a name, then with new ones. A paused bridge has none.
-func (d *Departing) Look(u *unit.Unit) error {
-	if err := d.Enter(u); err != nil || d.Bridge.Paused {
+// Run fills List: first with departures that already have a name, then with new ones. A paused bridge has none.
+func (d *Search) Run(u *unit.Unit) error {
+	if err := d.LoadBridge(u); err != nil || d.Bridge.Paused {
 		return err
 	}
 	var err error
@@ -60,19 +60,19 @@ func (d *Departing) Look(u *unit.Unit) error {
 	return d.listMail()
 }
 
-func (d *Departing) limitReached() bool { return len(d.List) >= d.Query.Limit }
+func (d *Search) limitReached() bool { return len(d.Found) >= d.Query.Limit }
 
 // finished reports whether the search can stop: the list is full, or a read-only search has found something to write.
-func (d *Departing) finished() bool { return d.limitReached() || d.Undone && !d.Writes }
+func (d *Search) finished() bool { return d.limitReached() || d.NeedsUpdate && !d.MayWrite }
 
 // needsWrite reports whether the search may write now. In a read-only search it notes that an update is needed.
-func (d *Departing) needsWrite() bool {
-	d.Undone = d.Undone || !d.Writes
-	return d.Writes
+func (d *Search) needsWrite() bool {
+	d.NeedsUpdate = d.NeedsUpdate || !d.MayWrite
+	return d.MayWrite
 }
 
 // listDue lists the departures that have a name and that the bridge has not reported on.
-func (d *Departing) listDue() error {
+func (d *Search) listDue() error {
 	for after := d.After; ; {
 		rows, err := d.Bridges().Departures(d.BridgeID, parley.DepartureDue, after, departuresPage)
 		if err != nil {
@@ -94,7 +94,7 @@ func (d *Departing) listDue() error {
 
 // listDueRow lists a departure that has a name. It ends the departure if nobody needs it any more, and skips it while the
 // recipient does not accept mail.
-func (d *Departing) listDueRow(row storage.DepartureRow) error {
+func (d *Search) listDueRow(row storage.DepartureRow) error {
 	m, err := d.Messages().Get(row.Message)
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (d *Departing) listDueRow(row storage.DepartureRow) error {
 }
 
 // endDamaged ends a delivery whose row or message is damaged.
-func (d *Departing) endDamaged(delivery parley.Delivery, why *parley.Error) error {
+func (d *Search) endDamaged(delivery parley.Delivery, why *parley.Error) error {
 	if !d.needsWrite() {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (d *Departing) endDamaged(delivery parley.Delivery, why *parley.Error) erro
 
 // failQuietly ends a departure whose file was not written, without telling anybody. A later search starts it again if its
 // delivery becomes pending again.
-func (d *Departing) failQuietly(row storage.DepartureRow) error {
+func (d *Search) failQuietly(row storage.DepartureRow) error {
 	if !d.needsWrite() {
 		return nil
 	}
@@ -146,15 +146,15 @@ func (d *Departing) failQuietly(row storage.DepartureRow) error {
 
 // failUnwanted ends a departure whose delivery has failed. Its file may exist nevertheless, because a bridge that was killed
 // has not reported it, so the assignee is told.
-func (d *Departing) failUnwanted(row storage.DepartureRow, delivery parley.Delivery) error {
-	if err := d.failQuietly(row); err != nil || !d.Writes {
+func (d *Search) failUnwanted(row storage.DepartureRow, delivery parley.Delivery) error {
+	if err := d.failQuietly(row); err != nil || !d.MayWrite {
 		return err
 	}
 	return tellAssigneeFailed(d.Unit, delivery)
 }
 
 // endRedacted ends the delivery of a redacted message. The next search ends its departure.
-func (d *Departing) endRedacted(delivery parley.Delivery) error {
+func (d *Search) endRedacted(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (d *Departing) endRedacted(delivery parley.Delivery) error {
 
 // evictHeartbeat ends the delivery of a heartbeat in a format that has no heartbeats. That is not a failure, so nobody is
 // told.
-func (d *Departing) evictHeartbeat(delivery parley.Delivery) error {
+func (d *Search) evictHeartbeat(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (d *Departing) evictHeartbeat(delivery parley.Delivery) error {
 
 // acceptsNow reports whether an agent gets a file now. A paused or stopped agent gets only messages that do not wake it,
 // which includes commands. A sleeping agent gets only asks.
-func (d *Departing) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
+func (d *Search) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
 	switch {
 	case delivery.ExpiresAt != nil && !delivery.ExpiresAt.After(d.Now):
 		return false // a sweep ends it
@@ -184,7 +184,7 @@ func (d *Departing) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
 }
 
 // listMail lists the pending deliveries of agents in the tree that have no name yet, the oldest first.
-func (d *Departing) listMail() error {
+func (d *Search) listMail() error {
 	waiting, err := d.readyDeliveries(storage.Queue{Wakes: true}, storage.Queue{})
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (d *Departing) listMail() error {
 
 // readyDeliveries returns the ready deliveries of the agents in the tree that match one of the queries, in the order of
 // their seq.
-func (d *Departing) readyDeliveries(looks ...storage.Queue) (list []parley.Delivery, err error) {
+func (d *Search) readyDeliveries(looks ...storage.Queue) (list []parley.Delivery, err error) {
 	inboxes, err := d.Queue().Inboxes()
 	if err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (d *Departing) readyDeliveries(looks ...storage.Queue) (list []parley.Deliv
 }
 
 // listDelivery gives a delivery a name, unless it has one, and lists it.
-func (d *Departing) listDelivery(delivery parley.Delivery) error {
+func (d *Search) listDelivery(delivery parley.Delivery) error {
 	if !d.acceptsNow(d.agentsInTree[delivery.Recipient], delivery) {
 		return nil
 	}
@@ -268,7 +268,7 @@ func (d *Departing) listDelivery(delivery parley.Delivery) error {
 
 // followFile moves a delivery to the state of its file. The delivery was leased elsewhere when the bridge reported on the
 // file, and was given back since.
-func (d *Departing) followFile(row storage.DepartureRow, delivery parley.Delivery) error {
+func (d *Search) followFile(row storage.DepartureRow, delivery parley.Delivery) error {
 	if row.State == parley.DepartureDue || !d.needsWrite() {
 		return nil // it is listed
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// DepartureNum parses the id of a departure. E003 if it is no number.
-func DepartureNum(id string) (int64, error) {
+// ParseID parses the id of a departure. E003 if it is no number.
+func ParseID(id string) (int64, error) {
 	num, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || num < 0 {
 		return 0, parley.Errorf(parley.BadInput, "%q is no departure", id).Suggest("name one as it was given")

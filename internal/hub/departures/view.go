@@ -14,7 +14,7 @@ import (
 )
 
 // addDeparture adds a departure to the list with everything that its document needs.
-func (d *Departing) addDeparture(row storage.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
+func (d *Search) addDeparture(row storage.DepartureRow, m parley.Message, delivery parley.Delivery) (err error) {
 	out := parley.Departure{
 		ID: strconv.FormatInt(row.Num, 10), Name: row.Name, Message: m, Recipient: row.Recipient,
 		Sequence: delivery.PairSeq, Wakes: delivery.Waking, Final: isFinal(m), ToTier: d.agentsInTree[row.Recipient].Tier,
@@ -38,13 +38,13 @@ func (d *Departing) addDeparture(row storage.DepartureRow, m parley.Message, del
 		out.Task = &t
 	}
 	out.ByRun, err = d.isByRun(m, out.Task)
-	d.List = append(d.List, out)
+	d.Found = append(d.Found, out)
 	return err
 }
 
 // isByRun reports whether a run of the sender wrote a message: the run posted it, or the run ended the task whose end it
 // reports.
-func (d *Departing) isByRun(m parley.Message, ends *parley.Task) (bool, error) {
+func (d *Search) isByRun(m parley.Message, ends *parley.Task) (bool, error) {
 	_, err := d.Runs().PostedBy(m.ID)
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err == nil, err
@@ -69,7 +69,7 @@ func isFinal(m parley.Message) bool {
 
 // replyName returns the name in the tree of the message that m answers, or "". It is the name of the file that the message
 // came from or departed as; otherwise the name that its sender uses.
-func (d *Departing) replyName(m parley.Message, recipient string) (string, error) {
+func (d *Search) replyName(m parley.Message, recipient string) (string, error) {
 	if m.InReplyTo == "" {
 		return documentOf(d.Bridge.Layout, m), nil
 	}
@@ -91,7 +91,7 @@ func (d *Departing) replyName(m parley.Message, recipient string) (string, error
 
 // senderName returns the name that the sender uses for a message that was never in the tree: the id of its document. In a
 // blackboard it is otherwise the hub's own id, because commands read that tree too.
-func (d *Departing) senderName(id string) (string, error) {
+func (d *Search) senderName(id string) (string, error) {
 	m, err := d.Messages().Get(id)
 	name := documentName(d.Bridge.Layout, m)
 	if name == "" && d.Bridge.Layout == parley.LayoutBlackboard {

@@ -17,7 +17,7 @@ const defaultAttention = 10
 // Attention lists what the caller must act on: approvals to decide, dead letters if the caller is an owner, asks and tasks for
 // the caller, and messages to acknowledge or answer. Each thing is listed once, at most limit (0: 10) of a kind.
 func (s *Service) Attention(ctx context.Context, caller unit.Caller, limit int) (needs parley.Attention, err error) {
-	limit = unit.Clamp(limit, defaultAttention, work.MostWanted)
+	limit = unit.Clamp(limit, defaultAttention, work.MaxWanted)
 	err = s.View(ctx, caller, unit.OpAttention, func(u *unit.Unit) error {
 		u.LeaveOut(nil)
 		needs = parley.Attention{Items: []parley.AttentionItem{}, Totals: map[parley.AttentionKind]int{}}
@@ -53,7 +53,7 @@ var attentionOrder = []parley.AttentionKind{
 // approvalItems returns the pending approvals that the caller should decide. An owner may also decide in place of a manager,
 // but these approvals are not listed.
 func approvalItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
-	list, err := approvals.ListApprovals(u, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: work.MostWanted})
+	list, err := approvals.List(u, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: work.MaxWanted})
 	for _, a := range list {
 		if a.Agent == u.Me.ID || a.Decider != u.Me.ID && (a.Decider != "" || !u.Owner()) {
 			continue
@@ -71,7 +71,7 @@ func deadLetterItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 	if !u.Owner() {
 		return nil, nil
 	}
-	list, err := u.Queue().Dead(0, work.MostWanted)
+	list, err := u.Queue().Dead(0, work.MaxWanted)
 	for _, d := range slices.Backward(list) {
 		m := parley.Message{ID: d.Message, Seq: d.Seq}
 		item := parley.AttentionItem{
@@ -93,7 +93,7 @@ type actionable struct {
 
 // findActionable returns the deliveries that the caller must act on, the newest first.
 func findActionable(u *unit.Unit) (items []actionable, err error) {
-	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Wanted: true, Limit: work.MostWanted})
+	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Wanted: true, Limit: work.MaxWanted})
 	for _, d := range list {
 		m, err := u.Messages().Get(d.Message)
 		if errors.Is(err, parley.ErrNotFound) || m.Damage != nil || d.Damage != nil {
@@ -101,7 +101,7 @@ func findActionable(u *unit.Unit) (items []actionable, err error) {
 		}
 		wanted := false
 		if err == nil {
-			wanted, err = work.Wants(u, d, m)
+			wanted, err = work.IsWanted(u, d, m)
 		}
 		if err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func messageItems(wanted []actionable) (items []parley.AttentionItem) {
 
 // taskItems returns the open tasks of the caller.
 func taskItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
-	list, err := u.Tasks().List(parley.TaskFilter{Assignee: u.Me.ID, Open: true, Limit: work.MostWanted}, "")
+	list, err := u.Tasks().List(parley.TaskFilter{Assignee: u.Me.ID, Open: true, Limit: work.MaxWanted}, "")
 	for _, t := range list {
 		items = append(items, parley.AttentionItem{
 			Kind: parley.AttentionTask, ID: t.ID, Name: t.ID, From: t.Requester, Text: t.Title, Since: t.CreatedAt, Due: t.Deadline,

@@ -32,7 +32,7 @@ func wholeTrace(u *unit.Unit, id string) (string, error) {
 	if id == "" {
 		return "", nil
 	}
-	m, err := reading.TracedBy(u, id)
+	m, err := reading.FindTracedMessage(u, id)
 	if err != nil {
 		return "", err
 	}

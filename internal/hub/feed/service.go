@@ -19,15 +19,15 @@ type Service struct {
 // Background returns the loop that feeds all streams of events.
 func Background(s *Service) []unit.Background { return []unit.Background{s.stream.run} }
 
-// Step gives subscribers the events since the last step, and reports whether there may be more.
-func Step(ctx context.Context, s *Service) (more bool) { return s.stream.step(ctx) }
+// StepStream gives subscribers the events since the last step, and reports whether there may be more.
+func StepStream(ctx context.Context, s *Service) (more bool) { return s.stream.step(ctx) }
 
-// OpenStreams returns how many streams of events are open.
-func OpenStreams(s *Service) int { return s.stream.subscriberCount() }
+// CountStreams returns how many streams of events are open.
+func CountStreams(s *Service) int { return s.stream.subscriberCount() }
 
-// Behind returns how many events up to the newest each follower has not taken yet, by its name. A follower that has not begun
+// FollowerLags returns how many events up to the newest each follower has not taken yet, by its name. A follower that has not begun
 // is left out.
-func Behind(s *Service, newest int64) map[string]int64 { return s.followers.lags(newest) }
+func FollowerLags(s *Service, newest int64) map[string]int64 { return s.followers.lags(newest) }
 
 // AfterCommit returns the function that wakes streams and followers after a commit.
 func AfterCommit(s *Service) func(*unit.Changes) {

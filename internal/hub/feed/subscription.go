@@ -38,7 +38,7 @@ func (s *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64
 		return nil, err
 	}
 	err := s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
-		sub.agent, attends = u.Me.ID, presence.Attends(u, caller)
+		sub.agent, attends = u.Me.ID, presence.IsPresentCaller(u, caller)
 		sub.person = u.Me.Kind == parley.KindHuman && caller.By == ""
 		if filter.Conversation != "" {
 			p, err := conversations.Conversation(u, filter.Conversation)

@@ -70,13 +70,13 @@ func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, tar
 	if before, found, err := findApproval(u, a, run); found || err != nil {
 		return before, err
 	}
-	summary, err := approvals.Summary(u, a)
+	summary, err := approvals.MakeSummary(u, a)
 	if err != nil {
 		return a, err
 	}
 	a.Summary = summary.Text
 	approvals.SetTimes(u, &a)
-	if a.Decider, err = approvals.Decider(u, a); err != nil {
+	if a.Decider, err = approvals.FindDecider(u, a); err != nil {
 		return a, err
 	}
 	if a.Number, err = u.Approvals().NextNumber(); err != nil {
@@ -85,20 +85,20 @@ func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, tar
 	if err := approvals.InsertRow(u.Tx, a); err != nil {
 		return a, err
 	}
-	if err := approvals.NoteApproval(u, a); err != nil {
+	if err := approvals.Note(u, a); err != nil {
 		return a, err
 	}
 	if err := askDeciders(u, a, summary, "approval/"+a.ID); err != nil {
 		return a, err
 	}
-	return a, work.Needs(u, a.Decider)
+	return a, work.FreeIfWaiting(u, a.Decider)
 }
 
 // setOrigin sets what a call comes from: its run, and the conversation and task to which the outcome of the call returns. It returns
 // the run, or nil.
 func setOrigin(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Run, error) {
 	if caller.Run == "" {
-		trace, err := names.MayJoinTrace(u, caller.Trace, "")
+		trace, err := names.JoinableTrace(u, caller.Trace, "")
 		a.TraceID = cmp.Or(trace, a.ID)
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func setOrigin(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Ru
 	if err != nil {
 		return nil, err
 	}
-	if err := work.HoldAnswer(u, &r); err != nil {
+	if err := work.GiveTaskForHeldCall(u, &r); err != nil {
 		return nil, err
 	}
 	a.Run, a.Conversation, a.Task, a.TraceID, a.Hops, a.Depth = r.ID, r.Conversation, r.Task, r.TraceID, r.Hops, r.Depth
@@ -145,7 +145,7 @@ func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (befor
 	if err != nil || len(attempts) == 0 {
 		return before, false, err
 	}
-	list, err := u.Approvals().List(parley.ApprovalFilter{Agent: a.Agent, Limit: approvals.LookedBack}, "", true)
+	list, err := u.Approvals().List(parley.ApprovalFilter{Agent: a.Agent, Limit: approvals.MaxSearched}, "", true)
 	for _, other := range list {
 		made := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == other.Run })
 		if made && other.Digest == a.Digest {
@@ -157,7 +157,7 @@ func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (befor
 
 // askDeciders asks each approver in its DM with the agent. It notifies people outside of the hub too, once by the key.
 func askDeciders(u *unit.Unit, a parley.Approval, text parley.Wording, key string) error {
-	asked, err := approvals.Deciders(u, a)
+	asked, err := approvals.FindDeciders(u, a)
 	if err != nil {
 		return err
 	}
@@ -182,12 +182,12 @@ func askDecider(u *unit.Unit, a parley.Approval, who parley.Agent, text parley.W
 	if who.Kind == parley.KindAgent {
 		text = text.Own(fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ShortName()))
 	}
-	payload, err := json.Marshal(approvals.ApprovalRequest{Approval: a.ID, Agent: a.Agent, Digest: a.Digest})
+	payload, err := json.Marshal(approvals.Request{Approval: a.ID, Agent: a.Agent, Digest: a.Digest})
 	if err != nil {
 		return err
 	}
-	_, err = messages.Speak(u, parley.Message{
-		To: who.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops, Payload: payload, Source: approvals.SourceHolds,
+	_, err = messages.PostAsHub(u, parley.Message{
+		To: who.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops, Payload: payload, Source: approvals.SourceApproval,
 	}, text, parley.Reach{Agent: who.ID, Wakes: true, Purpose: parley.PurposeApproval})
 	return err
 }

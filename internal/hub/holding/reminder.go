@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// PassApprovals asks again for the pending approvals of an agent that has another manager now.
-func PassApprovals(u *unit.Unit, agent string) error {
+// ReassignApprovals asks again for the pending approvals of an agent that has another manager now.
+func ReassignApprovals(u *unit.Unit, agent string) error {
 	list, err := u.Approvals().Pending(agent)
 	for _, a := range list {
 		if err == nil && a.State == parley.ApprovalPending {
@@ -27,29 +27,29 @@ func passApproval(u *unit.Unit, id string) error {
 	if err != nil {
 		return err
 	}
-	decider, err := approvals.Decider(u, a)
+	decider, err := approvals.FindDecider(u, a)
 	if err != nil || decider == a.Decider {
 		return err
 	}
-	if err := work.Unask(u, a); err != nil {
+	if err := work.SettleRequests(u, a); err != nil {
 		return err
 	}
 	a.Decider = decider
 	if err := approvals.SaveRow(u.Tx, a); err != nil {
 		return err
 	}
-	if err := askDeciders(u, a, approvals.SummaryAgain(u, a), fmt.Sprintf("approval/%s/%s", a.ID, unit.NewID())); err != nil {
+	if err := askDeciders(u, a, approvals.RepeatSummary(u, a), fmt.Sprintf("approval/%s/%s", a.ID, unit.NewID())); err != nil {
 		return err
 	}
-	return work.Needs(u, a.Decider)
+	return work.FreeIfWaiting(u, a.Decider)
 }
 
-// Remind asks for an approval again. The next reminder is due when the request is twice as old, at most a day later.
-func Remind(u *unit.Unit, a *parley.Approval) error {
+// RemindDeciders asks for an approval again. The next reminder is due when the request is twice as old, at most a day later.
+func RemindDeciders(u *unit.Unit, a *parley.Approval) error {
 	waited := u.Now.Sub(a.CreatedAt)
-	a.RemindAt = unit.After(u.Now, min(max(waited, time.Minute), approvals.RemindMost))
+	a.RemindAt = unit.After(u.Now, min(max(waited, time.Minute), approvals.LongestReminderPause))
 	if err := approvals.SaveRow(u.Tx, *a); err != nil {
 		return err
 	}
-	return askDeciders(u, *a, parley.Own("Reminder: ").Join(approvals.SummaryAgain(u, *a)), fmt.Sprintf("approval/%s/%d", a.ID, u.Now.Unix()))
+	return askDeciders(u, *a, parley.Own("Reminder: ").Join(approvals.RepeatSummary(u, *a)), fmt.Sprintf("approval/%s/%d", a.ID, u.Now.Unix()))
 }

@@ -51,7 +51,7 @@ func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int
 		if p.Deliveries, err = cutToSize(u, p.Deliveries[:min(limit, all)]); err != nil {
 			return err
 		}
-		if p.More = all - len(p.Deliveries); all == work.MostWanted && before == 0 {
+		if p.More = all - len(p.Deliveries); all == work.MaxWanted && before == 0 {
 			p.More = max(p.More, p.Waking+p.Quiet+p.Work-len(p.Deliveries))
 		}
 		return nil
@@ -65,7 +65,7 @@ func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int
 // newestDeliveries returns the newest deliveries in the caller's inbox. It leaves out tasks and approvals that have ended,
 // because they need no action.
 func newestDeliveries(u *unit.Unit, before int64) ([]parley.Delivery, error) {
-	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Before: before, Limit: work.MostWanted})
+	list, err := u.Queue().Newest(storage.InboxPage{Recipient: u.Me.ID, Before: before, Limit: work.MaxWanted})
 	kept := list[:0]
 	for _, d := range list {
 		wanted := true
@@ -89,7 +89,7 @@ func wantsAction(u *unit.Unit, d parley.Delivery) (bool, error) {
 	if err != nil {
 		return false, unit.IgnoreNotFound(err)
 	}
-	return work.Wants(u, d, m)
+	return work.IsWanted(u, d, m)
 }
 
 // openAfter returns the caller's open deliveries after a seq, in the order of their seq.

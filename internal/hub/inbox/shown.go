@@ -30,9 +30,9 @@ func (s *Service) MarkShown(ctx context.Context, caller unit.Caller, messages ..
 	return list, err
 }
 
-// ShownInline marks the messages that a call has just returned to a person as shown. It returns false if the store fails. The
+// MarkShownInline marks the messages that a call has just returned to a person as shown. It returns false if the store fails. The
 // person has the answer then, and the messages stay in the inbox.
-func ShownInline(ctx context.Context, core *unit.Core, caller unit.Caller, messages []string) bool {
+func MarkShownInline(ctx context.Context, core *unit.Core, caller unit.Caller, messages []string) bool {
 	err := core.Write(context.WithoutCancel(ctx), caller, unit.OpMarkShown, func(u *unit.Unit) error {
 		_, err := markShown(u, messages)
 		return err
@@ -97,7 +97,7 @@ func existingMessages(u *unit.Unit, ids []string) (list []parley.Message, err er
 
 // errorsAbout returns the messages by which the hub told the sender of a message that a delivery failed or is late.
 func errorsAbout(u *unit.Unit, m parley.Message) ([]parley.Message, error) {
-	replies, err := u.Messages().Replies(m.ID, work.MostErrors)
+	replies, err := u.Messages().Replies(m.ID, work.MaxErrors)
 	return slices.DeleteFunc(replies, func(reply parley.Message) bool {
 		return reply.From != parley.System || reply.Type != parley.TypeError
 	}), err
@@ -139,7 +139,7 @@ func markDeliveryShown(u *unit.Unit, d *parley.Delivery, m parley.Message) error
 	if d.Lease != "" || d.Damage != nil || d.State != parley.DeliveryAccepted && d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen {
 		return nil
 	}
-	wanted, err := work.Wants(u, *d, m)
+	wanted, err := work.IsWanted(u, *d, m)
 	switch {
 	case err != nil:
 		return err

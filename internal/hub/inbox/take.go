@@ -14,11 +14,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// TakenBytes bounds the messages that one call takes from an inbox or shows of it, unless the first message alone is larger.
-const TakenBytes = 1 << 20
+// MaxTakeBytes bounds the messages that one call takes from an inbox or shows of it, unless the first message alone is larger.
+const MaxTakeBytes = 1 << 20
 
-// TakePoll is how often a waiting Take looks for deliveries by other processes, and for deliveries to a caller that slept.
-const TakePoll = 2 * time.Second
+// PollInterval is how often a waiting Take looks for deliveries by other processes, and for deliveries to a caller that slept.
+const PollInterval = 2 * time.Second
 
 func checkTake(t parley.Take) (parley.Take, error) {
 	unit.SetDefault(&t.Limit, deliveries.DefaultTake)
@@ -49,7 +49,7 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 	if t.Only, err = s.names.FindMessages(ctx, caller, unit.OpTake, t.Only); err != nil {
 		return taken, err
 	}
-	me, err := WhoIs(ctx, s.Core, caller, unit.OpTake)
+	me, err := CallerID(ctx, s.Core, caller, unit.OpTake)
 	if err != nil {
 		return taken, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 		}
 		select {
 		case <-bell:
-		case <-time.After(TakePoll):
+		case <-time.After(PollInterval):
 		case <-end.C:
 			return parley.Taken{}, nil
 		case <-ctx.Done():
@@ -80,8 +80,8 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 	}
 }
 
-// WhoIs returns the id of the caller.
-func WhoIs(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op) (id string, err error) {
+// CallerID returns the id of the caller.
+func CallerID(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op) (id string, err error) {
 	err = core.View(ctx, caller, do, func(u *unit.Unit) error {
 		id = u.Me.ID
 		return nil
@@ -185,7 +185,7 @@ func addDamageNotices(u *unit.Unit, list []parley.Delivery, found map[string]par
 		if found[d.Message].ID != "" {
 			continue
 		}
-		m, lost, err := work.Lost(u, d)
+		m, lost, err := work.StandInForLost(u, d)
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.De
 
 // cutToSize shortens a list of deliveries whose messages are too large for one answer. The next take gets the rest.
 func cutToSize(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) {
-	if len(list)*u.Core.Config.Limits.Body <= TakenBytes { // they fit, whatever their sizes are
+	if len(list)*u.Core.Config.Limits.Body <= MaxTakeBytes { // they fit, whatever their sizes are
 		return list, nil
 	}
 	seqs := make([]int64, len(list))
@@ -244,7 +244,7 @@ func cutToSize(u *unit.Unit, list []parley.Delivery) ([]parley.Delivery, error) 
 	sizes, err := u.Messages().Sizes(seqs)
 	size := 0
 	for i, d := range list {
-		if size += sizes[d.Seq]; size > TakenBytes {
+		if size += sizes[d.Seq]; size > MaxTakeBytes {
 			return list[:max(i, 1)], err
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Broadcasts returns the channel of messages to all agents, and makes it if it is missing. It is private: its readers are the agents
+// BroadcastChannel returns the channel of messages to all agents, and makes it if it is missing. It is private: its readers are the agents
 // that got such a message.
-func Broadcasts(u *unit.Unit) (parley.Conversation, error) {
+func BroadcastChannel(u *unit.Unit) (parley.Conversation, error) {
 	c, err := u.Conversations().Find(conversations.BroadcastChannel)
 	if errors.Is(err, parley.ErrNotFound) {
 		made, err := conversations.CreateNamed(u, parley.Conversation{Name: conversations.BroadcastChannel, Kind: parley.Channel, Visibility: parley.Private}, []string{u.Me.ID})
@@ -52,8 +52,8 @@ func InboxIsFull(u *unit.Unit, a parley.Agent) (bool, error) {
 	return a.InboxOverflow != parley.OverflowUnbounded && inbox.Waking >= a.InboxDepth, err
 }
 
-// WithoutTree removes from the recipients the agents of a directory tree in which the message lies as a file that they read.
-func WithoutTree(u *unit.Unit, tree *parley.Bridge, to []parley.Reach) (_ []parley.Reach, err error) {
+// WithoutTreeReaders removes from the recipients the agents of a directory tree in which the message lies as a file that they read.
+func WithoutTreeReaders(u *unit.Unit, tree *parley.Bridge, to []parley.Reach) (_ []parley.Reach, err error) {
 	if tree == nil || tree.Layout != parley.LayoutAgentOS {
 		return to, nil
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Counted checks the sequence number that a sender gives its messages to one recipient, and writes an event if it has a gap. E003 if
+// CheckSequence checks the sequence number that a sender gives its messages to one recipient, and writes an event if it has a gap. E003 if
 // the message has no single recipient. A message that reaches its recipient without a delivery counts too.
-func Counted(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) error {
+func CheckSequence(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) error {
 	if sequence == 0 {
 		return nil
 	}

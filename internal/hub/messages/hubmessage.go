@@ -16,12 +16,12 @@ import (
 
 // TellFailed tells the sender of a delivery that it has failed for good.
 func TellFailed(u *unit.Unit, d parley.Delivery, cause *parley.Error) error {
-	return Tell(u, d, cause, true)
+	return TellSender(u, d, cause, true)
 }
 
-// Tell posts to the sender of a message, in its conversation, what has become of a delivery. The post wakes nobody, and an error never
+// TellSender posts to the sender of a message, in its conversation, what has become of a delivery. The post wakes nobody, and an error never
 // causes another error.
-func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) error {
+func TellSender(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) error {
 	about, awaited, err := messageOf(u, d)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func Tell(u *unit.Unit, d parley.Delivery, cause *parley.Error, final bool) erro
 	if err != nil {
 		return err
 	}
-	return Say(u, parley.Message{
+	return PostError(u, parley.Message{
 		TraceID: about.TraceID, Conversation: about.Conversation, To: sender.ID, Type: parley.TypeError, InReplyTo: about.ID, Payload: payload,
 	}, deliveries.Sentence(cause, d.Recipient))
 }
@@ -62,27 +62,27 @@ func messageOf(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited b
 	return about, d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask, unit.IgnoreNotFound(err)
 }
 
-// Say posts an error of the hub to one participant.
-func Say(u *unit.Unit, m parley.Message, text parley.Wording) error {
+// PostError posts an error of the hub to one participant.
+func PostError(u *unit.Unit, m parley.Message, text parley.Wording) error {
 	m.ExpiresAt = unit.After(u.Now, deliveries.ErrorsKept)
-	_, err := Speak(u, m, text, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
+	_, err := PostAsHub(u, m, text, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
 	return err
 }
 
-// Speak posts a message of the hub. It stores with the message which of its words others wrote, so that readers do not take them for
+// PostAsHub posts a message of the hub. It stores with the message which of its words others wrote, so that readers do not take them for
 // the hub's.
-func Speak(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
+func PostAsHub(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
 	m.From = parley.System
 	m, err := m.Say(text)
 	if err != nil {
 		return m, err
 	}
-	return Utter(u, m, to...)
+	return PostUnsent(u, m, to...)
 }
 
-// Utter posts a message that no participant has sent: the hub's own, or one that the hub posts for an agent. If the conversation was
+// PostUnsent posts a message that no participant has sent: the hub's own, or one that the hub posts for an agent. If the conversation was
 // deleted it posts nothing, and the message has no Seq.
-func Utter(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, error) {
+func PostUnsent(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, error) {
 	where, err := u.Conversations().Find(m.Conversation)
 	if errors.Is(err, parley.ErrNotFound) {
 		return m, nil

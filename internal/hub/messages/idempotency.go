@@ -5,8 +5,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Keyed returns the id of the message, or of the task of its own, that the caller has given a key, or nothing.
-func Keyed(u *unit.Unit, key string) (id string, err error) {
+// FindKeyed returns the id of the message, or of the task of its own, that the caller has given a key, or nothing.
+func FindKeyed(u *unit.Unit, key string) (id string, err error) {
 	if key == "" {
 		return "", nil
 	}
@@ -14,8 +14,8 @@ func Keyed(u *unit.Unit, key string) (id string, err error) {
 	return id, unit.IgnoreNotFound(err)
 }
 
-// UsedOtherwise is the error for an idempotency key that was used for something else.
-func UsedOtherwise(key string) error {
+// KeyUsedError is the error for an idempotency key that was used for something else.
+func KeyUsedError(key string) error {
 	return parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", key).
 		Because(parley.Conflict).Suggest("use another key")
 }

@@ -153,7 +153,7 @@ func (l *loop) announce(pair storage.Exchange, line parley.Wording) error {
 	if err := noteLoop(l.Unit, parley.EventLoopOpened, pair); err != nil {
 		return err
 	}
-	_, err := Speak(l.Unit, parley.Message{Conversation: l.m.Conversation, TraceID: l.m.TraceID, Type: parley.TypeStatus}, line)
+	_, err := PostAsHub(l.Unit, parley.Message{Conversation: l.m.Conversation, TraceID: l.m.TraceID, Type: parley.TypeStatus}, line)
 	return err
 }
 
@@ -164,8 +164,8 @@ func noteLoop(u *unit.Unit, kind parley.EventKind, pair storage.Exchange) error 
 	return err
 }
 
-// Interrupt closes the breakers of a conversation, because a person has posted there.
-func Interrupt(u *unit.Unit, conversation string) error {
+// CloseBreakers closes the breakers of a conversation, because a person has posted there.
+func CloseBreakers(u *unit.Unit, conversation string) error {
 	closed, err := u.Loops().ForgetIn(conversation)
 	for _, pair := range closed {
 		err = errors.Join(err, noteLoop(u, parley.EventLoopClosed, pair))

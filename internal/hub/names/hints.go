@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// HintFor returns a hint for an unknown name: similar names, or how to list all. It returns nothing if no hint would help.
-func HintFor(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, error) {
+// FindHint returns a hint for an unknown name: similar names, or how to list all. It returns nothing if no hint would help.
+func FindHint(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, error) {
 	if len(missing.Name) > conversations.LongestRef {
 		return "", nil
 	}

@@ -107,7 +107,7 @@ func mustSee(u *unit.Unit, noun parley.Noun, id string) (err error) {
 	case parley.NounRun:
 		_, err = runs.ManagedRun(u, id)
 	case parley.NounApproval:
-		_, err = approvals.Approval(u, id)
+		_, err = approvals.Find(u, id)
 	default:
 		_, _, err = conversations.Message(u, id)
 		if _, hidden := errors.AsType[unit.Unknown](err); !hidden {
@@ -158,12 +158,12 @@ func ambiguousError(noun parley.Noun, name string, found []storage.NamedID) erro
 
 // FindNeeded replaces the names of messages by their ids in the list of what a task depends on. Tasks keep their names.
 func (s *Service) FindNeeded(ctx context.Context, caller unit.Caller, do unit.Op, refs []string) ([]string, error) {
-	if !slices.ContainsFunc(refs, NamesMessage) {
+	if !slices.ContainsFunc(refs, IsMessageName) {
 		return refs, nil
 	}
 	refs = slices.Clone(refs)
 	for i := range refs {
-		if !NamesMessage(refs[i]) {
+		if !IsMessageName(refs[i]) {
 			continue
 		}
 		if err := s.FindID(ctx, caller, do, parley.NounMessage, &refs[i]); err != nil {
@@ -173,8 +173,8 @@ func (s *Service) FindNeeded(ctx context.Context, caller unit.Caller, do unit.Op
 	return refs, nil
 }
 
-// NamesMessage reports whether the name of a task or message is that of a message. A mere number is a task.
-func NamesMessage(name string) bool {
+// IsMessageName reports whether the name of a task or message is that of a message. A mere number is a task.
+func IsMessageName(name string) bool {
 	ref, ok := parley.ParseRef(parley.NounMessage, name)
 	return ok && strings.Trim(name, "0123456789") != "" && (ref.Number > 0 || ref.Piece != "")
 }
@@ -210,7 +210,7 @@ func traceOfNumbered(u *unit.Unit, noun parley.Noun, name string) (string, error
 		r, err := runs.ManagedRun(u, id)
 		return r.TraceID, err
 	}
-	a, err := approvals.Approval(u, id)
+	a, err := approvals.Find(u, id)
 	return a.TraceID, err
 }
 

@@ -16,10 +16,10 @@ import (
 // an owner joins a trace by naming it.
 const maxUnindexed = 1000
 
-// MayJoinTrace returns the trace that the caller names, or nothing if the caller may not join it. A caller may join a trace if it may
+// JoinableTrace returns the trace that the caller names, or nothing if the caller may not join it. A caller may join a trace if it may
 // read one of its messages, or is an owner; knowing the id is not enough. An id that no message has is a new trace of the caller. own
 // is the trace that the caller is already in.
-func MayJoinTrace(u *unit.Unit, trace, own string) (string, error) {
+func JoinableTrace(u *unit.Unit, trace, own string) (string, error) {
 	if trace == "" || u.SeesAll() || own != "" && parley.TraceKey(trace) == parley.TraceKey(own) {
 		return trace, nil
 	}

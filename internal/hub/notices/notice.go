@@ -54,8 +54,8 @@ func TellPeople(u *unit.Unit, people []string, n parley.Notice) error {
 	return nil
 }
 
-// NoticesOf makes the notices of a decided approval due, so that the notifiers update what they have sent.
-func NoticesOf(u *unit.Unit, approval string) error {
+// ReopenNotices makes the notices of a decided approval due, so that the notifiers update what they have sent.
+func ReopenNotices(u *unit.Unit, approval string) error {
 	open, err := u.Notices().About(approval)
 	for _, n := range open {
 		if err == nil {
@@ -120,7 +120,7 @@ func findNeeded(u *unit.Unit, n parley.Notice) (about *parley.Approval, needed b
 	if err != nil || hasReceipt(n) || a.State != parley.ApprovalPending {
 		return &a, hasReceipt(n), err
 	}
-	asked, err := approvals.Deciders(u, a) // the deciders may have changed
+	asked, err := approvals.FindDeciders(u, a) // the deciders may have changed
 	return &a, slices.ContainsFunc(asked, func(who parley.Agent) bool { return who.ID == n.Person }), err
 }
 

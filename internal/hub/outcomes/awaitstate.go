@@ -11,10 +11,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// AwaitRung waits until all waking deliveries of a message, or all deliveries if none wakes, have ended or reached a state:
+// AwaitState waits until all waking deliveries of a message, or all deliveries if none wakes, have ended or reached a state:
 // delivered, seen or answered. Then it shows the message. If the time is up, it shows the message as it is. A run or an agent's
 // session that waits for an answer is blocked meanwhile; AwaitRung returns E005 if that would form a cycle.
-func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message string, state parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
+func (s *Service) AwaitState(ctx context.Context, caller unit.Caller, message string, state parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
 	states := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
 	if !slices.Contains(states, state) {
 		return parley.Shown{}, parley.Errorf(parley.BadInput, "%q is not a state to wait for", state).
@@ -31,7 +31,7 @@ func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message str
 		return shown, err
 	}
 	if state == parley.DeliveryAnswered {
-		release, err := contact.Blocked(ctx, s.Core, caller, unit.OpShowMessage, wait, func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, shown.ID) })
+		release, err := contact.BlockCaller(ctx, s.Core, caller, unit.OpShowMessage, wait, func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitsForAnswers(u, shown.ID) })
 		if err != nil {
 			return shown, err
 		}
@@ -53,5 +53,5 @@ func (s *Service) AwaitRung(ctx context.Context, caller unit.Caller, message str
 }
 
 func allReached(list []parley.Delivery, state parley.DeliveryState) bool {
-	return len(contact.Awaited(list, state)) == 0
+	return len(contact.NotReached(list, state)) == 0
 }

@@ -51,18 +51,18 @@ func (s *Service) AwaitOutcome(ctx context.Context, caller unit.Caller, id strin
 	}
 	var who contact.Waiter
 	err = s.View(context.WithoutCancel(ctx), caller, unit.OpAwaitOutcome, func(u *unit.Unit) error {
-		who = contact.FindWaiter(u, caller)
+		who = contact.NewWaiter(u, caller)
 		return nil
 	})
 	if err != nil {
 		return now, err
 	}
-	return now, contact.Bring(ctx, s.Core, who, got)
+	return now, contact.SettleOutcome(ctx, s.Core, who, got)
 }
 
 func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o awaitable, wait time.Duration) (now parley.Awaited, err error) {
 	if o.blocksOn != nil {
-		release, err := contact.Blocked(ctx, core, caller, unit.OpAwaitOutcome, wait, o.blocksOn)
+		release, err := contact.BlockCaller(ctx, core, caller, unit.OpAwaitOutcome, wait, o.blocksOn)
 		if err != nil {
 			return now, err
 		}
@@ -114,9 +114,9 @@ func (s *Service) awaitableTask(ctx context.Context, caller unit.Caller, id stri
 			if err != nil || !now.Done {
 				return now, err
 			}
-			return withText(now)(contact.FailedContact(contact.TaskOutcome(ctx, s.Core, view.Task, made)))
+			return withText(now)(contact.WordFailure(contact.TaskOutcome(ctx, s.Core, view.Task, made)))
 		},
-		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.EndOf(u, made) },
+		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitForTaskEnd(u, made) },
 		settles:  func() unit.Brought { return unit.Brought{Callback: last.Callback} },
 	}, nil
 }
@@ -160,7 +160,7 @@ func (s *Service) awaitableMessage(ctx context.Context, caller unit.Caller, id s
 	return awaitable{
 		about:    shown.ID,
 		read:     func(ctx context.Context) (parley.Awaited, error) { return s.answersTo(ctx, caller, shown.ID) },
-		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, shown.ID) },
+		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitsForAnswers(u, shown.ID) },
 		settles:  func() unit.Brought { return unit.Brought{Failed: shown.Message} },
 	}, nil
 }
@@ -173,19 +173,19 @@ func awaitableAsk(core *unit.Core, w parley.Wait, name string) awaitable {
 		read: func(ctx context.Context) (parley.Awaited, error) {
 			now := parley.Awaited{ID: w.Message, Name: name, Kind: parley.AwaitedAsk}
 			made := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
-			heard, err := contact.Hear(ctx, core, w)
+			heard, err := contact.ReadAskOutcome(ctx, core, w)
 			if errors.Is(err, unit.ErrGone) {
 				now.State, now.Done = string(parley.WaitFailed), true
-				return withText(now)(contact.FailedContact(made, contact.ConversationGone(ctx, core, parley.Wait{}, made)))
+				return withText(now)(contact.WordFailure(made, contact.ConversationDeleted(ctx, core, parley.Wait{}, made)))
 			}
 			last = heard.Wait
 			now.State, now.Done = string(heard.State), heard.State.Ended()
 			if err != nil || !now.Done {
 				return now, err
 			}
-			return withText(now)(contact.FailedContact(heard.Outcome(w, made)))
+			return withText(now)(contact.WordFailure(heard.Outcome(w, made)))
 		},
-		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.AnswersTo(u, w.Message) },
+		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitsForAnswers(u, w.Message) },
 		settles:  func() unit.Brought { return unit.Brought{Callback: last.Callback, Answers: []string{last.Answer}} },
 	}
 }
@@ -207,7 +207,7 @@ func (s *Service) answersTo(ctx context.Context, caller unit.Caller, id string) 
 				return now, err
 			}
 			now.Answers = append(now.Answers, answer.Message)
-			texts = append(texts, work.Spoken(answer.Content))
+			texts = append(texts, work.ContentText(answer.Content))
 		default:
 			if err := addUnanswered(ctx, s.Core, d, &now); err != nil {
 				return now, err
@@ -230,7 +230,7 @@ func addUnanswered(ctx context.Context, core *unit.Core, d parley.Delivery, now 
 		}
 		target, err := u.Agents().Find(d.Recipient)
 		if now.Error == nil {
-			now.Error = work.Unanswered(target, d)
+			now.Error = work.UnansweredError(target, d)
 			if d.State == parley.DeliveryExpired {
 				now.Error.Code = parley.TimedOut
 			}
@@ -288,7 +288,7 @@ func addDecision(ctx context.Context, core *unit.Core, a parley.Approval, now *p
 		return nil
 	}
 	return core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		said, err := work.Doing(u, "Approval "+string(a.State)+" for ", a)
+		said, err := work.DescribeDoing(u, "Approval "+string(a.State)+" for ", a)
 		now.Text = said.Text
 		now.Error = parley.Errorf(code, "%s", now.Text)
 		if a.Note != "" {

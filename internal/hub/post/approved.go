@@ -27,7 +27,7 @@ func Calls(s *Service) map[string]unit.ApprovableCall {
 // draftWords returns the function that puts a held post into words for its approver.
 func draftWords(action string) func(*unit.Unit, string, policy.HeldPost) (unit.CallWords, error) {
 	return func(u *unit.Unit, agent string, d policy.HeldPost) (unit.CallWords, error) {
-		others, where, err := approvals.DraftGoes(u, agent, d.Draft)
+		others, where, err := approvals.DraftDestination(u, agent, d.Draft)
 		w := unit.CallWords{Wants: "post in " + where, Doing: "posting in " + where, Action: action, Parts: d.ApprovalParts()}
 		if len(others) > 0 {
 			names := strings.Join(others, ", ")
@@ -62,7 +62,7 @@ func (s *Service) preparePost(_ context.Context, as unit.Caller, held policy.Hel
 		if err != nil {
 			return unit.Result{}, err
 		}
-		notices, err := NoticesOfUnknown(u)
+		notices, err := UnknownNoticesIn(u)
 		receipt.Notices = append(receipt.Notices, notices...)
 		return unit.Result{Text: postedWords(receipt)}, err
 	}, nil

@@ -11,7 +11,7 @@ import (
 // SpreadTo sets the recipients of a post to all agents that its sender may contact without an approval; with a tier, to those of the
 // tier. An agent whose inbox is full gets the message and is not woken. The notices name the agents that do not get it.
 func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err error) {
-	where, err := messages.Broadcasts(u)
+	where, err := messages.BroadcastChannel(u)
 	if err != nil {
 		return nil, err
 	}

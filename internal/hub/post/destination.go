@@ -38,8 +38,8 @@ func replyRecipient(u *unit.Unit, sender string, where parley.Conversation) (str
 	return a.ID, nil
 }
 
-// Destination finds or opens the conversation that a draft goes to. The sender joins it if everybody may read it.
-func Destination(u *unit.Unit, d parley.Draft) (conversations.Place, error) {
+// FindDestination finds or opens the conversation that a draft goes to. The sender joins it if everybody may read it.
+func FindDestination(u *unit.Unit, d parley.Draft) (conversations.Place, error) {
 	if len(d.Direct) > 0 {
 		return conversations.Direct(u, d.Direct, d.Ephemeral)
 	}

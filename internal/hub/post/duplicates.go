@@ -16,7 +16,7 @@ import (
 // findDuplicate returns the receipt of the message that the same call has posted before: with the same key, or by an earlier attempt of
 // the run. It reads the run that posts, if a run does.
 func findDuplicate(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err error) {
-	if first, found, err = Posted(u, p.Draft.IdempotencyKey); found || err != nil {
+	if first, found, err = FindByKey(u, p.Draft.IdempotencyKey); found || err != nil {
 		return first, found, err
 	}
 	if p.Run == "" {
@@ -25,15 +25,15 @@ func findDuplicate(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, 
 	return enterRun(u, p)
 }
 
-// Posted returns the message that the sender has already posted with this key. E003, conflict, if the sender cannot read that message
+// FindByKey returns the message that the sender has already posted with this key. E003, conflict, if the sender cannot read that message
 // any more, because it left the conversation or the conversation was deleted: the hub does not store it twice.
-func Posted(u *unit.Unit, key string) (first parley.Receipt, found bool, err error) {
-	id, err := messages.Keyed(u, key)
+func FindByKey(u *unit.Unit, key string) (first parley.Receipt, found bool, err error) {
+	id, err := messages.FindKeyed(u, key)
 	switch {
 	case err != nil || id == "":
 		return first, false, err
 	case !parley.IsUUID(id):
-		return first, true, messages.UsedOtherwise(key)
+		return first, true, messages.KeyUsedError(key)
 	}
 	first, err = receiptOf(u, id)
 	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
@@ -69,12 +69,12 @@ func enterRun(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err e
 		return first, false, err
 	}
 	p.By = &r
-	return Repeated(u, r, p.Call)
+	return FindRepeated(u, r, p.Call)
 }
 
-// Repeated returns what an earlier attempt of a run has posted by the same call, and notes it as a post of this run. If the earlier
+// FindRepeated returns what an earlier attempt of a run has posted by the same call, and notes it as a post of this run. If the earlier
 // attempt made the call twice, this run finds its first message first, and its second message when it makes the call again.
-func Repeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt, found bool, err error) {
+func FindRepeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt, found bool, err error) {
 	mine, err := u.Runs().Posts(r.ID)
 	if err != nil {
 		return first, false, err

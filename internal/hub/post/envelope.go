@@ -54,15 +54,15 @@ func fillEnvelope(u *unit.Unit, p Posting, d parley.Draft, where conversations.P
 	return m, err
 }
 
-// ForAll reports whether a draft is for every participant of the conversation: its recipient is all or @all.
-func ForAll(to string) bool { return parley.Fold(strings.TrimPrefix(to, "@")) == parley.All }
+// IsForAll reports whether a draft is for every participant of the conversation: its recipient is all or @all.
+func IsForAll(to string) bool { return parley.Fold(strings.TrimPrefix(to, "@")) == parley.All }
 
 // addressee returns the id of the recipient that a draft names, parley.All, or nothing.
 func addressee(u *unit.Unit, to string) (string, error) {
 	if to == "" {
 		return "", nil
 	}
-	if ForAll(to) {
+	if IsForAll(to) {
 		return parley.All, nil
 	}
 	a, err := agents.Agent(u, to)
@@ -92,6 +92,6 @@ func traceOf(u *unit.Unit, p Posting, given string, parent *parley.Message) (str
 	if given == "" && inherited == "" {
 		given = p.Trace
 	}
-	given, err := names.MayJoinTrace(u, given, inherited)
+	given, err := names.JoinableTrace(u, given, inherited)
 	return cmp.Or(given, inherited, p.ID), err
 }

@@ -15,7 +15,7 @@ func answerHealthCheck(u *unit.Unit, a parley.Agent, check parley.Message) error
 	if !a.Dispatched() {
 		return nil
 	}
-	health, err := presence.Examine(u, a.ID)
+	health, err := presence.ExamineHealth(u, a.ID)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func answerHealthCheck(u *unit.Unit, a parley.Agent, check parley.Message) error
 	if err != nil {
 		return err
 	}
-	m, err := messages.Utter(u, parley.Message{
+	m, err := messages.PostUnsent(u, parley.Message{
 		From: a.ID, To: check.From, Conversation: check.Conversation, TraceID: check.TraceID, InReplyTo: check.ID, Hops: check.Hops + 1,
 		Type: parley.TypeHeartbeat, Content: parley.Content{Text: health.Health}, Payload: payload,
 	}, parley.Reach{Agent: check.From})

@@ -50,8 +50,8 @@ func UnknownNotices(ctx context.Context, core *unit.Core, unknown []string) (not
 	return notices
 }
 
-// NoticesOfUnknown is UnknownNotices within the transaction of the post, for a caller that has no receipt afterwards.
-func NoticesOfUnknown(u *unit.Unit) ([]string, error) {
+// UnknownNoticesIn is UnknownNotices within the transaction of the post, for a caller that has no receipt afterwards.
+func UnknownNoticesIn(u *unit.Unit) ([]string, error) {
 	if len(u.UnknownNames) == 0 {
 		return nil, nil
 	}

@@ -34,7 +34,7 @@ func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Dra
 	if err := s.names.FindID(ctx, caller, unit.OpPostMessage, parley.NounMessage, &draft.InReplyTo); err != nil {
 		return parley.Receipt{}, err
 	}
-	if draft.Content.Artifacts, err = SizeArtifacts(ctx, s.Core, caller, unit.OpPostMessage, draft); err != nil {
+	if draft.Content.Artifacts, err = FillArtifactSizes(ctx, s.Core, caller, unit.OpPostMessage, draft); err != nil {
 		return parley.Receipt{}, err
 	}
 	post := Posting{Draft: draft, Source: caller.Source, Run: caller.Run, Trace: caller.Trace}
@@ -95,7 +95,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 			return first, err
 		}
 	}
-	if err := artifacts.CheckArtifacts(u, d.Content.Artifacts); err != nil {
+	if err := artifacts.Check(u, d.Content.Artifacts); err != nil {
 		return none, err
 	}
 
@@ -107,7 +107,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 			return none, err
 		}
 	}
-	where, err := Destination(u, d)
+	where, err := FindDestination(u, d)
 	if err != nil {
 		return none, err
 	}
@@ -132,7 +132,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 	var (
 		receipt parley.Receipt
 		command *resolvedCommand
-		effect  *Job
+		effect  *TaskEffect
 	)
 	if p.command != nil {
 		if command, err = resolveCommand(u, p, &m, where.Conversation); err != nil {
@@ -140,7 +140,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 		}
 	}
 	if p.mayConcernTask(parent) {
-		if effect, err = JobOf(u, p, &m, parent, where.Conversation, &receipt); err != nil {
+		if effect, err = FindTaskEffect(u, p, &m, parent, where.Conversation, &receipt); err != nil {
 			return none, p.pinHeld(err, m, where)
 		}
 	}
@@ -164,7 +164,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 		}
 	}
 	if p.Tree != nil {
-		if reached, err = messages.WithoutTree(u, p.Tree, reached); err != nil {
+		if reached, err = messages.WithoutTreeReaders(u, p.Tree, reached); err != nil {
 			return none, err
 		}
 	}
@@ -181,7 +181,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 		}
 	}
 	if d.Sequence != 0 {
-		if err := messages.Counted(u, m, d.Sequence, reached); err != nil {
+		if err := messages.CheckSequence(u, m, d.Sequence, reached); err != nil {
 			return none, err
 		}
 	}
@@ -212,12 +212,12 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 		}
 	}
 	if effect != nil {
-		if err := Do(u, effect, m, p.Tree); err != nil {
+		if err := ApplyTaskEffect(u, effect, m, p.Tree); err != nil {
 			return none, err
 		}
 	}
 	if m.Type == parley.TypeRequest {
-		if err := reports.CallbackNotice(u, m, &receipt); err != nil {
+		if err := reports.AddCallbackNotice(u, m, &receipt); err != nil {
 			return none, err
 		}
 	}
@@ -227,7 +227,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 		}
 	}
 	if u.Me.Kind == parley.KindHuman {
-		if err := messages.Interrupt(u, m.Conversation); err != nil {
+		if err := messages.CloseBreakers(u, m.Conversation); err != nil {
 			return none, err
 		}
 	}

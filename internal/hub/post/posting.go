@@ -44,7 +44,7 @@ type composed struct {
 	Digest   [32]byte       // of the body
 	mentions parley.Mentions
 
-	Deed        *taskIntent     // what the message asks or says about a task, or nil
+	Intent      *taskIntent     // what the message asks or says about a task, or nil
 	command     *parley.Command // what the message tells an agent to do, or nil
 	statusQuery bool            // the message asks an agent for its status, and the hub answers
 	health      *parley.Health  // what the sender says about its own health, or nil
@@ -68,7 +68,7 @@ func (p *Posting) endingRun() *parley.Run {
 // mayConcernTask reports whether the message may belong to a task, ask for one or report on one. parent is the message that it replies
 // to, or nil.
 func (p *Posting) mayConcernTask(parent *parley.Message) bool {
-	return p.Task != "" || p.runAnswer || p.Draft.Task != "" || p.Deed != nil && (p.Deed.Asks != nil || parent != nil)
+	return p.Task != "" || p.runAnswer || p.Draft.Task != "" || p.Intent != nil && (p.Intent.Wanted != nil || parent != nil)
 }
 
 // maxMentions bounds how many different names the hub looks up for one text, whether or not a participant has them.
@@ -101,15 +101,15 @@ func (p *Posting) Compose() error {
 
 // decode reads the payloads that the hub acts on, and checks the payloads that have a schema.
 func (p *Posting) decode() (err error) {
-	p.Deed, p.statusQuery = DecodeDeed(p.Draft), asksForStatus(p.Draft)
+	p.Intent, p.statusQuery = DecodeTaskIntent(p.Draft), asksForStatus(p.Draft)
 	switch p.Draft.Type {
 	case parley.TypeCommand:
 		p.command, err = decodeCommand(p.Draft.Payload)
 	case parley.TypeHeartbeat:
 		p.health, err = presence.DecodeHealth(p.Draft.Payload)
-		p.onlyHealth = presence.OnlyBeats(p.Draft)
+		p.onlyHealth = presence.IsOnlyHealth(p.Draft)
 	}
-	issues := schema.Payload(p.Draft.Type, p.Draft.Payload)
+	issues := schema.CheckPayload(p.Draft.Type, p.Draft.Payload)
 	if len(issues) == 0 {
 		return err
 	}

@@ -29,9 +29,9 @@ func ComposeAnswer(core *unit.Core, run, conversation, text string) (Posting, er
 	return p, p.Compose()
 }
 
-// AnswerOf returns the message that answers what woke a run: the message by which the run has already said the same, or a new message,
+// PostAnswer returns the message that answers what woke a run: the message by which the run has already said the same, or a new message,
 // which replies to the newest message that woke the run. Without a text it returns nothing.
-func AnswerOf(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.Message, err error) {
+func PostAnswer(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.Message, err error) {
 	text := p.Draft.Content.Text
 	if text == "" {
 		return "", nil, nil
@@ -39,7 +39,7 @@ func AnswerOf(u *unit.Unit, r parley.Run, p Posting) (id string, posted *parley.
 	if id, err = sameAnswer(u, r, text); err != nil || id != "" {
 		return id, nil, err
 	}
-	about, err := reports.AnswersWhat(u, r)
+	about, err := reports.FindAnswered(u, r)
 	if err != nil {
 		return "", nil, err
 	}

@@ -70,7 +70,7 @@ func answerStatusQuery(u *unit.Unit, request parley.Message, recipient, named st
 	if err != nil {
 		return err
 	}
-	m, err := messages.Utter(u, parley.Message{
+	m, err := messages.PostUnsent(u, parley.Message{
 		From: a.ID, To: u.Me.ID, Conversation: request.Conversation, TraceID: request.TraceID, InReplyTo: request.ID, Hops: request.Hops + 1,
 		Type: parley.TypeResponse, Content: parley.Content{Text: a.Name + " is " + status.Status}, Payload: payload,
 	}, parley.Reach{Agent: u.Me.ID, Wakes: !u.Me.Dispatched()})

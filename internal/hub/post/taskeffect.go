@@ -15,35 +15,35 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// Job is what a message on its way into the store does to a task: it requests the task, or reports a change of it.
-type Job struct {
+// TaskEffect is what a message on its way into the store does to a task: it requests the task, or reports a change of it.
+type TaskEffect struct {
 	task      parley.Task
 	requested bool
 	change    parley.TaskChange
 }
 
-// JobOf finds out what a message does to a task, and makes the task that it requests. It sets the task of the message. It returns nil
+// FindTaskEffect finds out what a message does to a task, and makes the task that it requests. It sets the task of the message. It returns nil
 // for a message that does nothing to a task; if the sender may not change the task, a notice says why.
-func JobOf(u *unit.Unit, p Posting, m *parley.Message, parent *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
-	if err := setTask(u, p, m); err != nil || p.Deed == nil || p.Request || p.runAnswer {
+func FindTaskEffect(u *unit.Unit, p Posting, m *parley.Message, parent *parley.Message, where parley.Conversation, r *parley.Receipt) (*TaskEffect, error) {
+	if err := setTask(u, p, m); err != nil || p.Intent == nil || p.Request || p.runAnswer {
 		return nil, err
 	}
-	if p.Deed.Asks != nil {
+	if p.Intent.Wanted != nil {
 		return requestTask(u, p, m, where, r)
 	}
 	t, found, err := reportedTask(u, p, m, parent)
 	if err != nil || !found {
 		return nil, err
 	}
-	if p.Deed.reply && (u.Me.Dispatched() || t.Assignee != u.Me.ID || t.Status.Ended()) {
+	if p.Intent.reply && (u.Me.Dispatched() || t.Assignee != u.Me.ID || t.Status.Ended()) {
 		return nil, nil
 	}
-	if why := mayReport(u, t, *p.Deed.change); why != nil {
+	if why := mayReport(u, t, *p.Intent.change); why != nil {
 		r.Notices = append(r.Notices, fmt.Sprintf("%s was not changed: %s", t.ID, parley.AsError(why).Message))
 		return nil, nil
 	}
 	m.Task = t.ID
-	return &Job{task: t, change: *p.Deed.change}, nil
+	return &TaskEffect{task: t, change: *p.Intent.change}, nil
 }
 
 // setTask sets the task that a message belongs to: the task of a contact, the task of the run whose answer it is, or the task that the
@@ -68,7 +68,7 @@ func reportedTask(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.
 	switch {
 	case m.Task != "":
 		t, err = u.Tasks().Get(m.Task)
-	case parent == nil || p.Deed.reply && parent.Task == "":
+	case parent == nil || p.Intent.reply && parent.Task == "":
 		return t, false, nil
 	default:
 		t, err = tasks.TaskOfMessage(u, *parent)
@@ -86,12 +86,12 @@ func reportedTask(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.
 // mayReport returns why the caller may not make a change to a task, or nil if it may.
 func mayReport(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
 	switch {
-	case !work.SpeaksFor(u, t):
+	case !work.MayReport(u, t):
 		return parley.Errorf(parley.NotPermitted, "only the word of %s counts", t.Assignee)
 	case t.Status.Ended():
 		return parley.Errorf(parley.BadInput, "it is %s already", t.Status)
 	case c.Status == parley.TaskCompleted:
-		return work.MustBeFree(u, t)
+		return work.MustHaveNothingOpen(u, t)
 	default:
 		return nil
 	}
@@ -99,7 +99,7 @@ func mayReport(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
 
 // requestTask makes the task that a message asks one participant for. A message to all, or to nobody in particular, asks for none, and
 // so does a message to a recipient that does not read the conversation.
-func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation, r *parley.Receipt) (*Job, error) {
+func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conversation, r *parley.Receipt) (*TaskEffect, error) {
 	to := m.To
 	if others := m.Addressees(where); to == "" && where.FixedMembers() && len(others) == 1 {
 		to = others[0]
@@ -111,7 +111,7 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 	if err != nil {
 		return nil, err
 	}
-	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Work: p.Deed.details}
+	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Work: p.Intent.details}
 	if err := policy.MayCall(u, o, assignee); err != nil { // even if the rules let the caller answer
 		return nil, err
 	}
@@ -122,21 +122,21 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 	if reads, err := trees.ReadsIn(u, assignee, where); err != nil || !reads {
 		return nil, errors.Join(err, trees.MustReach(u, assignee))
 	}
-	if err := assignment.Available(u, assignee, parley.PatternDelegate); err != nil {
+	if err := assignment.CheckAvailable(u, assignee, parley.PatternDelegate); err != nil {
 		return nil, err
 	}
-	t, err := assignment.NewTask(u, &o, assignee, *p.Deed.Asks)
+	t, err := assignment.NewTask(u, &o, assignee, *p.Intent.Wanted)
 	if err != nil {
 		return nil, err
 	}
 	r.Notices = append(r.Notices, o.Work.Notices...)
 	m.Task, m.Deadline = t.ID, nil // the task keeps the deadline
-	return &Job{task: t, requested: true}, tasks.InsertRow(u.Tx, t)
+	return &TaskEffect{task: t, requested: true}, tasks.InsertRow(u.Tx, t)
 }
 
 // setTaskPurpose marks the delivery to the assignee as work and wakes the assignee. While the task depends on others, the assignee gets
 // no delivery. A report does not wake the requester.
-func setTaskPurpose(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
+func setTaskPurpose(u *unit.Unit, j *TaskEffect, p Posting, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
 	switch {
 	case j != nil && j.requested:
 		for i := range to {
@@ -162,7 +162,7 @@ func setTaskPurpose(u *unit.Unit, j *Job, p Posting, m parley.Message, to []parl
 
 // withoutRequester removes the wake from the requester of a task that a message reports on. A requester in a directory tree does not
 // even get the message if the task has ended: the hub writes it a document of its own.
-func withoutRequester(u *unit.Unit, j Job, to []parley.Reach) ([]parley.Reach, error) {
+func withoutRequester(u *unit.Unit, j TaskEffect, to []parley.Reach) ([]parley.Reach, error) {
 	requester, err := u.Agents().Find(j.task.Requester)
 	if err != nil {
 		return to, err
@@ -178,13 +178,13 @@ func withoutRequester(u *unit.Unit, j Job, to []parley.Reach) ([]parley.Reach, e
 	return to, nil
 }
 
-// Do does to the task what a stored message says.
-func Do(u *unit.Unit, j *Job, m parley.Message, tree *parley.Bridge) error {
+// ApplyTaskEffect does to the task what a stored message says.
+func ApplyTaskEffect(u *unit.Unit, j *TaskEffect, m parley.Message, tree *parley.Bridge) error {
 	if j == nil {
 		return nil
 	}
 	if j.requested {
-		return work.Requested(u, j.task, m)
+		return work.SetRequest(u, j.task, m)
 	}
 	t, err := u.Tasks().Get(j.task.ID) // the answer may have begun it
 	if err != nil {
@@ -195,7 +195,7 @@ func Do(u *unit.Unit, j *Job, m parley.Message, tree *parley.Bridge) error {
 			return err
 		}
 	}
-	return work.SayOfTask(u.ReportedBy(&m), &t, j.change)
+	return work.ApplyChange(u.ReportedBy(&m), &t, j.change)
 }
 
 // countAsCallback makes the document by which a task ends the callback to its requester, if the requester reads the document in its
@@ -204,7 +204,7 @@ func countAsCallback(u *unit.Unit, t *parley.Task, m parley.Message, tree *parle
 	if tree == nil || t.CallbackTo == "" {
 		return nil
 	}
-	to, _, err := work.CalledBack(u, *t)
+	to, _, err := work.FindCallbackRecipient(u, *t)
 	if err != nil {
 		return err
 	}

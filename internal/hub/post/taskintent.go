@@ -22,7 +22,7 @@ const (
 
 // taskIntent is what the words and the payload of a message say about a task: they ask for one, or report a change of one.
 type taskIntent struct {
-	Asks    *parley.Contact // the task that it asks for, or nil
+	Wanted  *parley.Contact // the task that it asks for, or nil
 	details unit.TaskDetails
 	change  *parley.TaskChange // the change that it reports, or nil
 	reply   bool               // the message is a mere reply: it reports progress only from an assignee that the hub does not run
@@ -31,9 +31,9 @@ type taskIntent struct {
 // anyLength allows every length that fits into a message: what a message says about a task is no longer than the message.
 var anyLength = parley.Limits{Body: math.MaxInt}
 
-// DecodeDeed reads what a message says about a task, in the types of Parley, the Multi-Agent OS, ClawOS or the Routing Protocol. It
+// DecodeTaskIntent reads what a message says about a task, in the types of Parley, the Multi-Agent OS, ClawOS or the Routing Protocol. It
 // returns nil for a message that says nothing about a task, or nothing that it understands: such a message is stored all the same.
-func DecodeDeed(d parley.Draft) *taskIntent {
+func DecodeTaskIntent(d parley.Draft) *taskIntent {
 	var do *taskIntent
 	switch d.Type {
 	case parley.TypeTask, typeTaskAssign, typeTaskDelegation:
@@ -53,13 +53,13 @@ func DecodeDeed(d parley.Draft) *taskIntent {
 	case parley.TypeChat:
 		do = replyIntent(d)
 	}
-	if do == nil || do.change != nil && do.change.Check(anyLength) != nil || do.Asks != nil && parley.TitleOf(do.Asks.Message) == "" {
+	if do == nil || do.change != nil && do.change.Check(anyLength) != nil || do.Wanted != nil && parley.TitleOf(do.Wanted.Message) == "" {
 		return nil
 	}
-	if do.Asks != nil {
-		do.Asks.Pattern, do.Asks.Priority, do.details.Lenient = parley.PatternDelegate, d.Priority, true
+	if do.Wanted != nil {
+		do.Wanted.Pattern, do.Wanted.Priority, do.details.Lenient = parley.PatternDelegate, d.Priority, true
 		if d.Deadline != nil {
-			do.Asks.Deadline = d.Deadline
+			do.Wanted.Deadline = d.Deadline
 		}
 	}
 	return do
@@ -94,7 +94,7 @@ func decodeRequest(d parley.Draft) *taskIntent {
 	}
 	_ = json.Unmarshal(p.Params, &params) // the parameters may have any form
 	text := cmp.Or(d.Content.Text, params.Text, params.Task, unit.AsWords(p.Params))
-	return &taskIntent{Asks: &parley.Contact{Message: text, Deadline: parseTime(p.Deadline)}}
+	return &taskIntent{Wanted: &parley.Contact{Message: text, Deadline: parseTime(p.Deadline)}}
 }
 
 // delegationPayload is the payload of a task-delegation of the Routing Protocol.
@@ -124,7 +124,7 @@ func decodeDelegation(d parley.Draft) *taskIntent {
 		p.Task = cmp.Or(d.Content.Text, p.Task)
 	}
 	return &taskIntent{
-		Asks: &parley.Contact{
+		Wanted: &parley.Contact{
 			Message: cmp.Or(p.Task, d.Content.Text), After: p.Context.Dependencies, Deadline: parseTime(p.Context.Deadline),
 		},
 		details: unit.TaskDetails{Original: p.Metadata.Original, Reason: unit.Clipped(p.Metadata.Reason)},

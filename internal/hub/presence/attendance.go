@@ -31,15 +31,15 @@ func (s *Service) Attend(agent string) (leave func()) {
 	})
 }
 
-// Attends reports whether the caller is an agent that makes the call itself.
-func Attends(u *unit.Unit, caller unit.Caller) bool {
+// IsPresentCaller reports whether the caller is an agent that makes the call itself.
+func IsPresentCaller(u *unit.Unit, caller unit.Caller) bool {
 	return u.Me.Kind == parley.KindAgent && caller.By == ""
 }
 
-// Heard notes that the caller is present now.
-func Heard(u *unit.Unit, caller unit.Caller) {
+// NoteHeard notes that the caller is present now.
+func NoteHeard(u *unit.Unit, caller unit.Caller) {
 	switch {
-	case !Attends(u, caller):
+	case !IsPresentCaller(u, caller):
 	case u.Me.Dispatched():
 		u.Core.Attendance.Glimpsed(u.Me.ID, u.Core.Now())
 	default:

@@ -21,7 +21,7 @@ type Excess struct {
 // overspent names a budget that an agent has used up, or returns nothing, and has the owners told. It adds up the runs of the last hour
 // or day, so a restart of the hub changes nothing.
 func overspent(u *unit.Unit, a parley.Agent) (string, error) {
-	over, err := Excesses(u, a)
+	over, err := FindExcesses(u, a)
 	if err != nil || len(over) == 0 {
 		return "", err
 	}
@@ -29,8 +29,8 @@ func overspent(u *unit.Unit, a parley.Agent) (string, error) {
 	return "over budget: " + over[0].Says, nil
 }
 
-// Excesses returns the budgets that an agent has used up.
-func Excesses(u *unit.Unit, a parley.Agent) (over []Excess, err error) {
+// FindExcesses returns the budgets that an agent has used up.
+func FindExcesses(u *unit.Unit, a parley.Agent) (over []Excess, err error) {
 	b := a.Budget
 	if b.RunsPerHour > 0 {
 		hour, err := u.Runs().Spent(a.ID, u.Now.Add(-time.Hour))

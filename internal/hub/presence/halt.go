@@ -9,15 +9,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// LookAgain makes the next sweep check all agents, because another process on the same database may have halted one.
-func LookAgain(_ context.Context, core *unit.Core) error {
+// RecheckHalts makes the next sweep check all agents, because another process on the same database may have halted one.
+func RecheckHalts(_ context.Context, core *unit.Core) error {
 	core.Halts.Expect([]time.Time{{}})
 	return nil
 }
 
-// Ends returns the times at which a pause, a sleep or a stop of an agent is due to end. The end of a stop is only due while the agent
+// DueTimes returns the times at which a pause, a sleep or a stop of an agent is due to end. The end of a stop is only due while the agent
 // is busy: then its runs are cancelled.
-func Ends(a parley.Agent, busy bool) (moments []time.Time) {
+func DueTimes(a parley.Agent, busy bool) (moments []time.Time) {
 	if a.RemovedAt != nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func ChangeHalt(u *unit.Unit, a parley.Agent) error {
 	if err := agents.SaveRow(u.Tx, a); err != nil {
 		return err
 	}
-	u.HaltUntil(Ends(a, true)...)
+	u.HaltUntil(DueTimes(a, true)...)
 	u.Wake(a.ID)
 	u.Note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
 	_, err := NotePresence(u, a.ID)

@@ -35,8 +35,8 @@ type heartbeatPayload struct {
 	UptimeMS int64           `json:"uptime_ms"`
 }
 
-// OnlyBeats reports whether a draft says nothing but the health of its sender.
-func OnlyBeats(d parley.Draft) bool {
+// IsOnlyHealth reports whether a draft says nothing but the health of its sender.
+func IsOnlyHealth(d parley.Draft) bool {
 	if d.Type != parley.TypeHeartbeat || d.Content.Text+d.Content.Code != "" || len(d.Content.Artifacts)+len(d.Metadata) > 0 {
 		return false
 	}
@@ -84,8 +84,8 @@ const (
 	unhealthyAfter = 3
 )
 
-// Examine returns the health of an agent that the hub runs, judged by its last runs.
-func Examine(u *unit.Unit, id string) (health parley.Health, err error) {
+// ExamineHealth returns the health of an agent that the hub runs, judged by its last runs.
+func ExamineHealth(u *unit.Unit, id string) (health parley.Health, err error) {
 	runs, err := u.Runs().List(parley.RunFilter{Agent: id, Limit: examinedRuns})
 	if err != nil {
 		return health, err

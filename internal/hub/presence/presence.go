@@ -13,9 +13,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Presence returns the presence of a participant as the caller may see it. work is what it is doing; waits is false if it is known to
+// FindPresence returns the presence of a participant as the caller may see it. work is what it is doing; waits is false if it is known to
 // wait for nothing.
-func Presence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (parley.Presence, error) {
+func FindPresence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (parley.Presence, error) {
 	all, shown, err := awaiting(u, a, waits)
 	if err != nil {
 		return parley.Presence{}, err
@@ -32,7 +32,7 @@ func Presence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) (par
 	if p.Reason != "" {
 		return p, nil
 	}
-	over, err := Excesses(u, a)
+	over, err := FindExcesses(u, a)
 	if len(over) > 0 {
 		p.Reason, p.Note = parley.ReasonOverBudget, over[0].Says
 	}
@@ -51,9 +51,9 @@ func haltReason(u *unit.Unit, a parley.Agent) string {
 	}
 }
 
-// Work returns the live runs of all agents, or of one agent, by agent. It leaves out the conversation of a run that the caller may not
+// FindWork returns the live runs of all agents, or of one agent, by agent. It leaves out the conversation of a run that the caller may not
 // read.
-func Work(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
+func FindWork(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
 	runs, err := u.Runs().Live(agent)
 	if err != nil {
 		return nil, err
@@ -80,14 +80,14 @@ func Work(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
 	return work, nil
 }
 
-// AgentView returns an agent with its state, as the caller may see it.
-func AgentView(u *unit.Unit, a parley.Agent) (view parley.AgentView, err error) {
+// ViewAgent returns an agent with its state, as the caller may see it.
+func ViewAgent(u *unit.Unit, a parley.Agent) (view parley.AgentView, err error) {
 	u.LeaveOut(nil)
-	work, err := Work(u, a.ID)
+	work, err := FindWork(u, a.ID)
 	if err != nil {
 		return view, err
 	}
-	p, err := Presence(u, a, work[a.ID], true)
+	p, err := FindPresence(u, a, work[a.ID], true)
 	if err != nil {
 		return view, err
 	}
@@ -132,8 +132,8 @@ func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) 
 	return facts.StatusAt(u.Now), last
 }
 
-// WhoWaits returns the agents that wait for a task they delegated, or for an approval.
-func WhoWaits(u *unit.Unit) (map[string]bool, error) {
+// FindWaiting returns the agents that wait for a task they delegated, or for an approval.
+func FindWaiting(u *unit.Unit) (map[string]bool, error) {
 	delegated, err := u.Tasks().AwaitedBy()
 	if err != nil {
 		return nil, err

@@ -81,8 +81,8 @@ func summarize(u *unit.Unit, a parley.Agent) error {
 	return err
 }
 
-// SumUpTasks writes one summary for each agent whose tasks have changed in this transaction, and its presence if it has no live run.
-func SumUpTasks(u *unit.Unit) error {
+// SummarizeRetasked writes one summary for each agent whose tasks have changed in this transaction, and its presence if it has no live run.
+func SummarizeRetasked(u *unit.Unit) error {
 	slices.Sort(u.Retasked)
 	agents := slices.Compact(u.Retasked)
 	u.Retasked = nil

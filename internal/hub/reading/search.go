@@ -84,7 +84,7 @@ func searchQuery(u *unit.Unit, asked search.Query) (q storage.SearchQuery, err e
 		return q, err
 	}
 	q.To = parley.All
-	if !post.ForAll(asked.To) {
+	if !post.IsForAll(asked.To) {
 		if q.To, err = agents.Named(u, asked.To); err != nil {
 			return q, err
 		}

@@ -28,7 +28,7 @@ func (s *Service) Trace(ctx context.Context, caller unit.Caller, id string) (fou
 	if err := parley.CheckTrace(id); err != nil {
 		return found, err
 	}
-	me, err := inbox.WhoIs(ctx, s.Core, caller, unit.OpReadTrace)
+	me, err := inbox.CallerID(ctx, s.Core, caller, unit.OpReadTrace)
 	if err != nil {
 		return found, err
 	}
@@ -47,7 +47,7 @@ func (s *Service) Trace(ctx context.Context, caller unit.Caller, id string) (fou
 
 func collectTrace(u *unit.Unit, id string) (shown parley.Traced, err error) {
 	found := &traceMessages{Unit: u, trace: id, known: map[string]bool{}}
-	first, err := TracedBy(u, id)
+	first, err := FindTracedMessage(u, id)
 	if err != nil {
 		return shown, err
 	}
@@ -77,7 +77,7 @@ func collectTrace(u *unit.Unit, id string) (shown parley.Traced, err error) {
 			return shown, err
 		}
 		deliveries += len(shown.Items[i].Deliveries)
-		if shown.Items[i].Ask, err = contact.TracedAsk(u, shown.Items[i]); err != nil {
+		if shown.Items[i].Ask, err = contact.AskStateOf(u, shown.Items[i]); err != nil {
 			return shown, err
 		}
 	}
@@ -100,10 +100,10 @@ func traceByName(u *unit.Unit, name string) (parley.Traced, error) {
 	return shown, err
 }
 
-// TracedBy returns the message with an id, in any spelling, because a trace often has the id of its first message. If no
+// FindTracedMessage returns the message with an id, in any spelling, because a trace often has the id of its first message. If no
 // message and no trace has the id, it looks for a message by its file or its short name. It returns nil if there is none that
 // the caller may read.
-func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
+func FindTracedMessage(u *unit.Unit, id string) (*parley.Message, error) {
 	raw := parley.TraceBytes(id)
 	m, err := readableMessage(u, uuid.UUID(raw).String())
 	if m != nil || err != nil {
@@ -125,7 +125,7 @@ func TracedBy(u *unit.Unit, id string) (*parley.Message, error) {
 
 // messageByName returns the message with a short name or a part of an id, or nil if there is none that the caller may read.
 func messageByName(u *unit.Unit, name string) (*parley.Message, error) {
-	if !names.NamesMessage(name) {
+	if !names.IsMessageName(name) {
 		return nil, nil
 	}
 	id, err := names.FindID(u, parley.NounMessage, name)

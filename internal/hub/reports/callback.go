@@ -35,7 +35,7 @@ func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 	if err != nil {
 		return parley.Message{}, err
 	}
-	where, err := CallbackPlace(u, c)
+	where, err := FindCallbackPlace(u, c)
 	if err != nil {
 		return parley.Message{}, err
 	}
@@ -51,15 +51,15 @@ func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 		InReplyTo: c.InReplyTo, TraceID: c.Trace, Hops: c.Hops, Payload: c.Payload,
 	}
 	if c.from == "" {
-		return messages.Speak(u, m, u.Core.FittingWords(c.Text), reach...)
+		return messages.PostAsHub(u, m, u.Core.FittingWords(c.Text), reach...)
 	}
 	m.Content.Text = u.Core.Fitting(c.Text.Text)
-	return messages.Utter(u, m, reach...)
+	return messages.PostUnsent(u, m, reach...)
 }
 
-// CallbackPlace returns the conversation for a callback: the one where it is expected or, if the recipient cannot read that, the DM
+// FindCallbackPlace returns the conversation for a callback: the one where it is expected or, if the recipient cannot read that, the DM
 // with the participant it is about, or with the hub.
-func CallbackPlace(u *unit.Unit, c Callback) (string, error) {
+func FindCallbackPlace(u *unit.Unit, c Callback) (string, error) {
 	where, err := u.Conversations().Find(c.Conversation)
 	if err == nil {
 		in, err := conversations.TakesPart(u, where, c.To)
@@ -76,13 +76,13 @@ func CallbackPlace(u *unit.Unit, c Callback) (string, error) {
 	return dm.ID, err
 }
 
-// Notify posts a notification to a person, in the DM of the hub and the person. The hub is the caller.
-func Notify(u *unit.Unit, person string, text parley.Wording, payload json.RawMessage, key string) error {
+// PostNotification posts a notification to a person, in the DM of the hub and the person. The hub is the caller.
+func PostNotification(u *unit.Unit, person string, text parley.Wording, payload json.RawMessage, key string) error {
 	where, err := conversations.Direct(u, []string{person}, false)
 	if err != nil {
 		return err
 	}
-	_, err = messages.Speak(u, parley.Message{
+	_, err = messages.PostAsHub(u, parley.Message{
 		To: person, Conversation: where.ID, Type: parley.TypeNotification, Payload: payload, IdempotencyKey: key,
 	}, text, parley.Reach{Agent: person})
 	return err

@@ -56,8 +56,8 @@ func findCopyPlace(u *unit.Unit, request parley.Message) (where parley.Conversat
 	return where, in || where.ReadableByAll(), err
 }
 
-// CallbackNotice adds a notice to the receipt of a request whose callback is no conversation that its sender may write in.
-func CallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
+// AddCallbackNotice adds a notice to the receipt of a request whose callback is no conversation that its sender may write in.
+func AddCallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
 	name := CallbackOf(m)
 	if m.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) {
 		return nil
@@ -127,7 +127,7 @@ func copyBack(u *unit.Unit, request parley.Message, from, status string, text pa
 	if err != nil {
 		return err
 	}
-	_, err = messages.Speak(u, parley.Message{
+	_, err = messages.PostAsHub(u, parley.Message{
 		Conversation: where.ID, Type: parley.TypeResponse, TraceID: request.TraceID, Hops: request.Hops + 1, Source: sourceCopy, Payload: payload,
 	}, u.Core.FittingWords(text))
 	return err

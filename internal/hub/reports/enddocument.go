@@ -9,12 +9,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// EndDocument turns the callback to an agent in a directory tree into the document that scripts there expect: one document from the
+// MakeEndDocument turns the callback to an agent in a directory tree into the document that scripts there expect: one document from the
 // assignee, in reply to the request, in the words of a result of the Routing Protocol and a response of ClawOS.
-func EndDocument(u *unit.Unit, t parley.Task, c Callback) (Callback, error) {
+func MakeEndDocument(u *unit.Unit, t parley.Task, c Callback) (Callback, error) {
 	words := newEndWords(t)
 	c.from, c.Task, c.Hops, c.Text = t.Assignee, t.ID, c.Hops+1, parley.Own(words.text)
-	first, err := FirstRequest(u, t)
+	first, err := FindFirstRequest(u, t)
 	if err != nil {
 		return c, err
 	}

@@ -70,7 +70,7 @@ func getsReport(u *unit.Unit, t parley.Task, to parley.Agent) (bool, error) {
 
 // sendReport posts a report where the requester expects the end of the task.
 func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawMessage) error {
-	place, err := CallbackPlace(u, Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
+	place, err := FindCallbackPlace(u, Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
-	hops, err := HopsTo(u, *t)
+	hops, err := CountHops(u, *t)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 		From: t.Assignee, To: to.ID, Conversation: where.ID, Type: parley.TypeStatus, Task: t.ID, Source: sourceReport, TraceID: t.TraceID, Hops: hops + 1,
 		Content: parley.Content{Text: report.Message}, Payload: payload,
 	}
-	first, err := FirstRequest(u, *t)
+	first, err := FindFirstRequest(u, *t)
 	if err != nil {
 		return err
 	}
@@ -99,13 +99,13 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 		m.Content.Text = report.line()
 		if !t.Blocked() {
 			m.To = ""
-			_, err = messages.Utter(u, m)
+			_, err = messages.PostUnsent(u, m)
 			return err
 		}
 	} else if full, err := postponeReport(u, t, to); err != nil || full {
 		return err
 	}
-	_, err = messages.Utter(u, m, parley.Reach{Agent: to.ID})
+	_, err = messages.PostUnsent(u, m, parley.Reach{Agent: to.ID})
 	return err
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// AnswersWhat returns the message that the answer of a run replies to: the newest message that woke it. If that is the hub's, it
+// FindAnswered returns the message that the answer of a run replies to: the newest message that woke it. If that is the hub's, it
 // returns the message that began the task or that led to the held call. It returns an empty message if the message was erased.
-func AnswersWhat(u *unit.Unit, r parley.Run) (newest parley.Message, err error) {
+func FindAnswered(u *unit.Unit, r parley.Run) (newest parley.Message, err error) {
 	n := len(r.Triggers)
 	if n == 0 {
 		return newest, nil
@@ -43,8 +43,8 @@ type Repetition struct {
 	Repeats string `json:"repeats,omitempty"`
 }
 
-// FirstRequest returns the message that first asked for a task. It returns an empty message if there was none or it was erased.
-func FirstRequest(u *unit.Unit, t parley.Task) (m parley.Message, err error) {
+// FindFirstRequest returns the message that first asked for a task. It returns an empty message if there was none or it was erased.
+func FindFirstRequest(u *unit.Unit, t parley.Task) (m parley.Message, err error) {
 	if t.Message == "" {
 		return m, nil
 	}
@@ -62,8 +62,8 @@ func FirstRequest(u *unit.Unit, t parley.Task) (m parley.Message, err error) {
 // SourceResult is the source of the messages that tell a requester how its task has ended.
 const SourceResult = "delegation_result"
 
-// HopsTo returns how many automatic messages in a row have led to a task.
-func HopsTo(u *unit.Unit, t parley.Task) (int, error) {
+// CountHops returns how many automatic messages in a row have led to a task.
+func CountHops(u *unit.Unit, t parley.Task) (int, error) {
 	m, err := u.Messages().Get(t.Message)
 	if t.Message == "" || errors.Is(err, parley.ErrNotFound) {
 		return 0, nil
@@ -71,8 +71,8 @@ func HopsTo(u *unit.Unit, t parley.Task) (int, error) {
 	return m.Hops, err
 }
 
-// GivenFor returns the task that a run of the delivery was given, or nothing.
-func GivenFor(u *unit.Unit, d parley.Delivery) (task string, err error) {
+// FindGivenTask returns the task that a run of the delivery was given, or nothing.
+func FindGivenTask(u *unit.Unit, d parley.Delivery) (task string, err error) {
 	runs, err := u.Runs().WokenBy(d.Message, d.Recipient)
 	for _, r := range runs {
 		if r.Task != "" {

@@ -88,10 +88,10 @@ func storeChange(u *unit.Unit, before, edited parley.Agent) (parley.Agent, error
 	}
 	u.Note(parley.Event{Kind: parley.EventAgentChanged, Agent: after.ID})
 	if err == nil && after.Manager != before.Manager {
-		err = holding.PassApprovals(u, after.ID)
+		err = holding.ReassignApprovals(u, after.ID)
 	}
 	if err == nil && before.Runtime == parley.RuntimeBridge && after.Runtime != before.Runtime {
-		err = departures.RecallAll(u, after.ID)
+		err = departures.RecallFromAll(u, after.ID)
 	}
 	return after, errors.Join(err, access.Audit(u, "agent.change", after.ID, nil))
 }

@@ -93,16 +93,16 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 			return err
 		}
 		u.LeaveOut(nil)
-		work, err := presence.Work(u, "")
+		work, err := presence.FindWork(u, "")
 		if err != nil {
 			return err
 		}
-		waits, err := presence.WhoWaits(u)
+		waits, err := presence.FindWaiting(u)
 		for _, a := range all {
 			if a.RemovedAt != nil {
 				continue
 			}
-			p, err := presence.Presence(u, a, work[a.ID], waits[a.ID])
+			p, err := presence.FindPresence(u, a, work[a.ID], waits[a.ID])
 			if err != nil {
 				return err
 			}
@@ -142,7 +142,7 @@ func (s *Service) AgentView(ctx context.Context, caller unit.Caller, name string
 		if err != nil {
 			return err
 		}
-		view, err = presence.AgentView(u, a)
+		view, err = presence.ViewAgent(u, a)
 		return err
 	})
 	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})

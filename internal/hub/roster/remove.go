@@ -45,7 +45,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 		}
 		live, err := u.Runs().Live(a.ID)
 		if err == nil {
-			err = turns.CancelAtOnce(u, live, a.ID+" was removed")
+			err = turns.EndCancelledRuns(u, live, a.ID+" was removed")
 		}
 		if err == nil {
 			err = work.WithdrawApprovalsOf(u, a)
@@ -67,7 +67,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 		return err
 	}
 	// The agent is removed, whatever happens now. The next sweep fails what this call leaves.
-	if err := turns.FailOrphaned(context.WithoutCancel(ctx), s.Core); err != nil {
+	if err := turns.FailOrphanedDeliveries(context.WithoutCancel(ctx), s.Core); err != nil {
 		s.Config.Log.Error("cannot fail the deliveries to a removed agent; the next sweep retries", "agent", name, "error", err)
 	}
 	return nil
@@ -108,7 +108,7 @@ func clearManager(u *unit.Unit, id string) error {
 			return err
 		}
 		u.Note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
-		if err := holding.PassApprovals(u, a.ID); err != nil {
+		if err := holding.ReassignApprovals(u, a.ID); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // overdue and late ones.
 func (s *Service) SweepDeliveries(ctx context.Context) error {
 	return errors.Join(
-		sweepEach(ctx, s.Core, Lapsed, Lapse),
+		sweepEach(ctx, s.Core, LapsedDeliveries, EndLeaseOrPause),
 		sweepEach(ctx, s.Core, dueDeliveries, handleDue),
 	)
 }
@@ -41,7 +41,7 @@ func sweepEach(ctx context.Context, core *unit.Core, find func(*unit.Unit, int) 
 			if list, err = find(u, deliveries.DueBatch); err != nil {
 				return err
 			}
-			return EachDue(u, list, do)
+			return ForEachUnchanged(u, list, do)
 		})
 		if err != nil || len(list) < deliveries.DueBatch {
 			return err
@@ -49,9 +49,9 @@ func sweepEach(ctx context.Context, core *unit.Core, find func(*unit.Unit, int) 
 	}
 }
 
-// EachDue calls do for each delivery of a list. It skips a delivery that has changed since it was found, for example because do
+// ForEachUnchanged calls do for each delivery of a list. It skips a delivery that has changed since it was found, for example because do
 // ended it together with another one.
-func EachDue(u *unit.Unit, list []parley.Delivery, do func(*unit.Unit, *parley.Delivery) error) error {
+func ForEachUnchanged(u *unit.Unit, list []parley.Delivery, do func(*unit.Unit, *parley.Delivery) error) error {
 	for _, found := range list {
 		d, err := u.Deliveries().Get(found.Message, found.Recipient)
 		switch {
@@ -67,8 +67,8 @@ func EachDue(u *unit.Unit, list []parley.Delivery, do func(*unit.Unit, *parley.D
 	return nil
 }
 
-// Lapsed returns at most limit deliveries whose lease or pause is over.
-func Lapsed(u *unit.Unit, limit int) ([]parley.Delivery, error) {
+// LapsedDeliveries returns at most limit deliveries whose lease or pause is over.
+func LapsedDeliveries(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 	now, err := u.Queue().Now()
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func Lapsed(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 	return u.Queue().Lapsed(now, limit)
 }
 
-// Lapse ends a lease that has lapsed, or a pause before the next attempt that is over.
-func Lapse(u *unit.Unit, d *parley.Delivery) error {
+// EndLeaseOrPause ends a lease that has lapsed, or a pause before the next attempt that is over.
+func EndLeaseOrPause(u *unit.Unit, d *parley.Delivery) error {
 	if d.State == parley.DeliveryAccepted {
 		after := *d
 		after.Until = 0
@@ -186,12 +186,12 @@ func noteMissed(u *unit.Unit, d parley.Delivery, kind parley.EventKind, cause *p
 	if err := deliveries.NoteDelivery(u, kind, d); err != nil {
 		return err
 	}
-	return messages.Tell(u, d, cause, false)
+	return messages.TellSender(u, d, cause, false)
 }
 
-// FailOrphaned fails the open deliveries to removed participants. Removing a participant calls it; the sweep repeats it in case
+// FailOrphanedDeliveries fails the open deliveries to removed participants. Removing a participant calls it; the sweep repeats it in case
 // the hub crashed in between.
-func FailOrphaned(ctx context.Context, core *unit.Core) error {
+func FailOrphanedDeliveries(ctx context.Context, core *unit.Core) error {
 	var ids []string
 	err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
 		ids, err = tx.Queue().Orphaned()

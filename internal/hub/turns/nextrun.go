@@ -132,7 +132,7 @@ func endIfDamaged(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	m, err := u.Messages().Get(d.Message)
 	if errors.Is(err, parley.ErrNotFound) {
 		var lost bool
-		if m, lost, err = work.Lost(u, *d); err == nil && !lost {
+		if m, lost, err = work.StandInForLost(u, *d); err == nil && !lost {
 			return false, parley.ErrNotFound
 		}
 	}
@@ -244,7 +244,7 @@ func chooseTrigger(u *unit.Unit, st runStart, turn int) (d parley.Delivery, foun
 // chooseTriggerIn returns the delivery of a conversation with which a run may begin. d is the most urgent one. It is not chosen
 // if a live run has its task, or if another member's turn comes first.
 func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q storage.Queue, busy []string) (parley.Delivery, bool, error) {
-	mode, err := work.AnswersIn(u, conversation)
+	mode, err := work.FindAnswerMode(u, conversation)
 	if err != nil {
 		return d, false, err
 	}
@@ -255,7 +255,7 @@ func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q sto
 	q.In, q.NotIn, q.Limit = conversation, nil, maxTriggers
 	list, err := u.Queue().Ready(q)
 	if err == nil {
-		list, err = work.WhoseTurn(u, list)
+		list, err = work.DeliveriesInTurn(u, list)
 	}
 	for _, d := range list {
 		if free, err := belongsToNone(u, busy, d); err != nil || free {
@@ -373,6 +373,6 @@ func joiningDeliveries(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, e
 	if err != nil {
 		return nil, err
 	}
-	list, err = work.WhoseTurn(u, list)
+	list, err = work.DeliveriesInTurn(u, list)
 	return list[:min(len(list), maxTriggers-1)], err
 }

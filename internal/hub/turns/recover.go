@@ -27,11 +27,11 @@ type recovery struct {
 // every DueEvery, and before it does anything for a caller or starts a run.
 func (s *Service) Recover(ctx context.Context) error {
 	s.recovery.pending.Store(true)
-	return Recovered(ctx, s)
+	return FinishRecovery(ctx, s)
 }
 
-// Recovered finishes Recover if it has not succeeded yet. It returns nil if there is nothing left to do.
-func Recovered(ctx context.Context, s *Service) error {
+// FinishRecovery finishes Recover if it has not succeeded yet. It returns nil if there is nothing left to do.
+func FinishRecovery(ctx context.Context, s *Service) error {
 	if !s.recovery.pending.Load() {
 		return nil
 	}
@@ -47,7 +47,7 @@ func Recovered(ctx context.Context, s *Service) error {
 		return err
 	}
 	// A lease clock that starts with the process does not know when the pauses began, so they are over.
-	if err := sweepEach(ctx, s.Core, lapsedPauses, Lapse); err != nil {
+	if err := sweepEach(ctx, s.Core, lapsedPauses, EndLeaseOrPause); err != nil {
 		return err
 	}
 	s.recovery.pending.Store(false)
@@ -72,7 +72,7 @@ func returnFormerLeases(ctx context.Context, core *unit.Core) error {
 
 // lapsedPauses returns deliveries whose pause before the next attempt is over.
 func lapsedPauses(u *unit.Unit, limit int) ([]parley.Delivery, error) {
-	list, err := Lapsed(u, limit)
+	list, err := LapsedDeliveries(u, limit)
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.State != parley.DeliveryAccepted }), err
 }
 
@@ -125,7 +125,7 @@ func returnLease(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	if err != nil {
 		return err
 	}
-	if over, err := work.Unwanted(u, d, recipient); err != nil || over {
+	if over, err := work.EndUnwanted(u, d, recipient); err != nil || over {
 		return err
 	}
 	if cause == nil {

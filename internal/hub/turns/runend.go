@@ -89,14 +89,14 @@ func endSucceeded(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley
 	}
 	u.EndAs(agent)
 	u = u.As(agent)
-	ask, err := work.StateOfAnswer(u, *r)
+	ask, err := work.FindAnswerState(u, *r)
 	if err != nil {
 		return nil, err
 	}
 	if ask.GoesOn {
 		p.Draft.Type = parley.TypeStatus
 	}
-	answer, posted, err := post.AnswerOf(u, *r, p)
+	answer, posted, err := post.PostAnswer(u, *r, p)
 	if err != nil {
 		return nil, err
 	}

@@ -74,8 +74,8 @@ func endLostRun(u *unit.Unit, r *parley.Run) error {
 
 const lostReason = "the hub or the program ended before the run did"
 
-// LoseOverdue ends runs that are long past their deadline and hold no lease. A run that is alive would have ended itself.
-func LoseOverdue(ctx context.Context, core *unit.Core) error {
+// EndOverdueRuns ends runs that are long past their deadline and hold no lease. A run that is alive would have ended itself.
+func EndOverdueRuns(ctx context.Context, core *unit.Core) error {
 	overdue := func(u *unit.Unit) (list []parley.Run, err error) {
 		live, err := u.Runs().Live("")
 		for _, r := range live {
@@ -109,8 +109,8 @@ func LoseOverdue(ctx context.Context, core *unit.Core) error {
 	})
 }
 
-// CancelAtOnce ends runs whose conversation or agent no longer exists, without waiting for their processes.
-func CancelAtOnce(u *unit.Unit, runs []parley.Run, reason string) error {
+// EndCancelledRuns ends runs whose conversation or agent no longer exists, without waiting for their processes.
+func EndCancelledRuns(u *unit.Unit, runs []parley.Run, reason string) error {
 	for i := range runs {
 		err := work.EndRun(u, &runs[i], parley.RunCancelled, func(r *parley.Run) { r.Cancel = reason })
 		if err != nil {

@@ -55,7 +55,7 @@ func planAskRun(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 		return err
 	}
 	r.Ask, r.Depth, r.Task = true, w.Depth+1, w.Work
-	if _, mine, err := work.TaskAt(u, *r); err != nil || mine {
+	if _, mine, err := work.FindOpenTask(u, *r); err != nil || mine {
 		return err
 	}
 	r.Task = ""

@@ -17,7 +17,7 @@ type Service struct {
 
 // Hook delays every change until the leases of a former process of the hub are returned.
 func Hook(s *Service, hooks *unit.Hooks) {
-	hooks.Recovered = func(ctx context.Context) error { return Recovered(ctx, s) }
+	hooks.Recovered = func(ctx context.Context) error { return FinishRecovery(ctx, s) }
 }
 
 // New makes the use cases on the core of a hub, and on the use cases of other packages that they need.

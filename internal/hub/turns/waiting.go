@@ -6,10 +6,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Rung tells the dispatcher of this process which agents to look at. agents returns the agents that may have new deliveries, or
+// AgentsToCheck tells the dispatcher of this process which agents to look at. agents returns the agents that may have new deliveries, or
 // a run to cancel, since its last call. wait receives a signal when agents has something to return. Changes by other processes
 // give no signal: see Waiting.
-func (s *Service) Rung() (agents func() []string, wait <-chan struct{}) {
+func (s *Service) AgentsToCheck() (agents func() []string, wait <-chan struct{}) {
 	return s.WokenAgents.Take, s.WokenAgents.Sign
 }
 

@@ -10,7 +10,7 @@ import (
 
 // SweepWaits ends asks whose time is up and whose caller is not connected.
 func (s *Service) SweepWaits(ctx context.Context) error {
-	return work.EachWait(ctx, s.Core, func(u *unit.Unit, limit int) ([]parley.Wait, error) { return u.Waits().Due(u.Now, limit) }, work.TooLate)
+	return work.EachWait(ctx, s.Core, func(u *unit.Unit, limit int) ([]parley.Wait, error) { return u.Waits().Due(u.Now, limit) }, work.MakeWaitLate)
 }
 
 // RecoverWaits detaches the waits of callers that were connected to a former process of this hub.

@@ -38,7 +38,7 @@ func notifyOverspent(u *unit.Unit, id string) error {
 	if err != nil || len(waiting) == 0 {
 		return err // nothing waits for the budget
 	}
-	over, err := presence.Excesses(u, a)
+	over, err := presence.FindExcesses(u, a)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func notifyExcess(u *unit.Unit, a parley.Agent, e presence.Excess) error {
 	text := parley.Wording{}.Name(a.ID, a.Name).Own(" has used up a budget (" + e.Says + "); its messages are pending. " +
 		"It continues by itself later; to continue now, raise the budget: parley agent set " + a.ID + " --" + strings.ReplaceAll(e.Budget, "_", "-") + " …")
 	for _, person := range people {
-		if err := reports.Notify(u, person, text, data, key); err != nil {
+		if err := reports.PostNotification(u, person, text, data, key); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Service) endAllDamaged(ctx context.Context, found []parley.Damage) erro
 	if len(found) == 0 {
 		return nil
 	}
-	defer alerts.LookForDamage(ctx, s.alerts)
+	defer alerts.CollectDamage(ctx, s.alerts)
 	for part := range slices.Chunk(found, deliveries.DueBatch) {
 		err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 			for _, d := range part {
@@ -118,7 +118,7 @@ func repeatCallback(u *unit.Unit, m parley.Message) error {
 	if whole, err := hasIntactDelivery(u, m.ID, to.ID); err != nil || whole {
 		return err
 	}
-	_, err = messages.Utter(u, parley.Message{
+	_, err = messages.PostUnsent(u, parley.Message{
 		From: m.From, To: m.To, Conversation: m.Conversation, Type: m.Type, Source: m.Source, InReplyTo: m.InReplyTo, TraceID: m.TraceID,
 		Hops: m.Hops, Content: m.Content, Payload: m.Payload, Metadata: m.Metadata,
 	}, parley.Reach{Agent: to.ID, Wakes: true, Purpose: parley.PurposeCallback})
@@ -138,7 +138,7 @@ func failDamagedAsk(u *unit.Unit, found parley.Damage) error {
 	if err != nil {
 		return err
 	}
-	return work.EndAsk(u, w, "", work.FailedToRespond(target, work.Reason(found.Err(), target.ID)))
+	return work.EndAsk(u, w, "", work.NoResponseError(target, work.PlainReason(found.Err(), target.ID)))
 }
 
 // hasIntactDelivery reports whether a recipient has an undamaged delivery of a message that has not ended.
@@ -153,7 +153,7 @@ func hasIntactDelivery(u *unit.Unit, message, recipient string) (bool, error) {
 // failDamagedTasks fails the task that a message has begun, and the task that it should continue, unless other work continues
 // them. An agent that the hub does not run ends its tasks itself, unless it never got the request.
 func failDamagedTasks(u *unit.Unit, m parley.Message, found parley.Damage) error {
-	begun, err := work.TaskBegunBy(u, found.ID)
+	begun, err := work.FindBegunTask(u, found.ID)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func failDamagedTask(u *unit.Unit, id string, found parley.Damage) error {
 			return err
 		}
 	}
-	return work.FailUnlessOn(u, t, work.Because(*found.Err(), t.Assignee))
+	return work.FailUnlessGoingOn(u, t, work.FailureWithoutName(*found.Err(), t.Assignee))
 }
 
 // hasRequest reports whether the assignee of a task has its request, or can still get it.

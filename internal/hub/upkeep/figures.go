@@ -35,17 +35,17 @@ func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
 			return err
 		}
 		_, newest, err := u.Log().Bounds()
-		f.Behind = feed.Behind(s.feed, newest)
+		f.Behind = feed.FollowerLags(s.feed, newest)
 		return err
 	})
 	if err != nil {
 		return f, err
 	}
-	f.Subscribers = feed.OpenStreams(s.feed)
+	f.Subscribers = feed.CountStreams(s.feed)
 	if f.Bridges, err = s.bridges.Bridges(ctx, unit.TheHub); err != nil {
 		return f, err
 	}
-	f.DiskFree, f.DiskTotal, _, err = alerts.Space(s.Core)
+	f.DiskFree, f.DiskTotal, _, err = alerts.DiskSpace(s.Core)
 	return f, err
 }
 

@@ -41,7 +41,7 @@ func dueHalts(ctx context.Context, core *unit.Core) (due []string, next []time.T
 		busy, err := u.Runs().Counts()
 		for _, a := range list {
 			now := false
-			for _, t := range presence.Ends(a, busy[a.ID] > 0) {
+			for _, t := range presence.DueTimes(a, busy[a.ID] > 0) {
 				if t.After(u.Now) {
 					next = append(next, t)
 				} else {

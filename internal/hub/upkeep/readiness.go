@@ -74,10 +74,10 @@ func notReady(err error) parley.NotReady {
 // writable returns why the hub cannot store anything at present, or nil. First it returns the leases of the former process,
 // because the hub serves nobody before.
 func (s *Service) writable(ctx context.Context) error {
-	if err := turns.Recovered(ctx, s.turns); err != nil {
+	if err := turns.FinishRecovery(ctx, s.turns); err != nil {
 		return err
 	}
-	free, _, known, err := alerts.Space(s.Core)
+	free, _, known, err := alerts.DiskSpace(s.Core)
 	if err != nil || !known || free >= lowSpace {
 		return s.Store.Update(ctx, func(storage.Tx) error { return nil })
 	}

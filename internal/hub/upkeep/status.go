@@ -42,7 +42,7 @@ func (s *Service) Status(ctx context.Context, caller unit.Caller) (parley.HubSta
 
 // addDisk adds the free disk space, and an alert if it is too low and the alert is not raised yet.
 func (s *Service) addDisk(status *parley.HubStatus) error {
-	free, total, known, err := alerts.Space(s.Core)
+	free, total, known, err := alerts.DiskSpace(s.Core)
 	if err != nil || !known {
 		return err
 	}

@@ -24,7 +24,7 @@ func (s *Service) sweepRegularly(ctx context.Context, started func()) {
 func (s *Service) Sweep(ctx context.Context) error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
-	alerts.LookForDamage(ctx, s.alerts)
+	alerts.CollectDamage(ctx, s.alerts)
 	failed := alerts.CheckDisk(ctx, s.alerts) // on a full disk this fails, and the next steps make room
 	for _, step := range s.regularSteps() {
 		failed = errors.Join(failed, step(ctx))
@@ -41,18 +41,18 @@ func (s *Service) regularSteps() []func(context.Context) error {
 		return func(ctx context.Context) error { return step(ctx, s.Core) }
 	}
 	return []func(context.Context) error{
-		onCore(presence.LookAgain),
+		onCore(presence.RecheckHalts),
 		s.presence.SweepSummaries,
 		onCore(archiveAllIdle),
-		onCore(turns.FailOrphaned),
+		onCore(turns.FailOrphanedDeliveries),
 		s.endDamagedWork,
-		onCore(turns.LoseOverdue),
+		onCore(turns.EndOverdueRuns),
 		onCore(forgetKeys),
 		onCore(access.ForgetTokens),
 		onCore(notices.ForgetNotices),
-		onCore(archive.Purge),
-		func(ctx context.Context) error { return archive.Retain(ctx, s.archive) },
-		onCore(archive.Scrub),
+		onCore(archive.PurgeConversations),
+		func(ctx context.Context) error { return archive.EraseOld(ctx, s.archive) },
+		onCore(archive.ScrubSearchIndex),
 		func(ctx context.Context) error { return artifacts.CollectArtifacts(ctx, s.artifacts) },
 		func(ctx context.Context) error { return artifacts.RemoveWaste(ctx, s.artifacts) },
 	}
@@ -67,7 +67,7 @@ func forgetKeys(ctx context.Context, core *unit.Core) error {
 
 func (s *Service) sweepOften(ctx context.Context, started func()) {
 	s.Regularly(ctx, started, s.Config.DueEvery, func(ctx context.Context) error {
-		if err := turns.Recovered(ctx, s.turns); err != nil {
+		if err := turns.FinishRecovery(ctx, s.turns); err != nil {
 			return err
 		}
 		var failed error

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// AnswersIn returns which of several woken agents answer in a conversation. It returns nothing if the conversation was deleted.
-func AnswersIn(u *unit.Unit, conversation string) (parley.Answers, error) {
+// FindAnswerMode returns which of several woken agents answer in a conversation. It returns nothing if the conversation was deleted.
+func FindAnswerMode(u *unit.Unit, conversation string) (parley.Answers, error) {
 	if mode, known := u.Modes[conversation]; known {
 		return mode, nil
 	}
@@ -29,11 +29,11 @@ func AnswersIn(u *unit.Unit, conversation string) (parley.Answers, error) {
 	return c.Answers, nil
 }
 
-// WhoseTurn returns those deliveries of a conversation whose recipients may answer now. In a round robin, a recipient waits for those
+// DeliveriesInTurn returns those deliveries of a conversation whose recipients may answer now. In a round robin, a recipient waits for those
 // that were mentioned before it.
-func WhoseTurn(u *unit.Unit, list []parley.Delivery) (now []parley.Delivery, err error) {
+func DeliveriesInTurn(u *unit.Unit, list []parley.Delivery) (now []parley.Delivery, err error) {
 	for _, d := range list {
-		mode, err := AnswersIn(u, d.Conversation)
+		mode, err := FindAnswerMode(u, d.Conversation)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func TurnMoved(u *unit.Unit, _, after parley.Delivery) error {
 // passTurn is called with a waking delivery that is no longer open. In a round robin, it lets the others check whether it is their
 // turn. If the first answer counts, it settles the deliveries of the others.
 func passTurn(u *unit.Unit, d parley.Delivery) error {
-	mode, err := AnswersIn(u, d.Conversation)
+	mode, err := FindAnswerMode(u, d.Conversation)
 	if err != nil || mode != parley.AnswersRoundRobin && (mode != parley.AnswersFirst || d.State != parley.DeliveryAnswered) {
 		return err
 	}
@@ -169,7 +169,7 @@ func settleOutdone(u *unit.Unit, d parley.Delivery) error {
 
 // passTurns passes the turn on, in a round robin, when a run that has answered ends.
 func passTurns(u *unit.Unit, r parley.Run) error {
-	mode, err := AnswersIn(u, r.Conversation)
+	mode, err := FindAnswerMode(u, r.Conversation)
 	if err != nil || mode != parley.AnswersRoundRobin {
 		return err
 	}

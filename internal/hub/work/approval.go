@@ -24,7 +24,7 @@ import (
 // fields that go with the new state.
 func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edit func(*parley.Approval)) error {
 	if !a.State.May(to) {
-		return DecidedAlready(*a)
+		return DecidedError(*a)
 	}
 	before, after := a.State, *a
 	after.State, after.RemindAt = to, nil
@@ -37,16 +37,16 @@ func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edi
 	*a = after
 	u.Touch(a.ID) // wakes callers that wait for it
 	if before == parley.ApprovalPending {
-		if err := errors.Join(notices.NoticesOf(u, a.ID), Unask(u, after)); err != nil {
+		if err := errors.Join(notices.ReopenNotices(u, a.ID), SettleRequests(u, after)); err != nil {
 			return err
 		}
 	}
-	return approvals.NoteApproval(u, after)
+	return approvals.Note(u, after)
 }
 
-// Unask settles the requests for an approval that needs no answer any more. A request that a run or session has taken ends with that.
-func Unask(u *unit.Unit, a parley.Approval) error {
-	asked, err := approvals.Deciders(u, a)
+// SettleRequests settles the requests for an approval that needs no answer any more. A request that a run or session has taken ends with that.
+func SettleRequests(u *unit.Unit, a parley.Approval) error {
+	asked, err := approvals.FindDeciders(u, a)
 	for _, who := range asked {
 		if err == nil {
 			err = unaskOne(u, a, who)
@@ -62,7 +62,7 @@ func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
 		return unit.IgnoreNotFound(err)
 	}
 	waiting, err := u.Queue().Ready(storage.Queue{
-		Recipient: who.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: approvals.MostRequests,
+		Recipient: who.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: approvals.MaxRequests,
 	})
 	if err == nil {
 		var shown []parley.Delivery
@@ -83,7 +83,7 @@ func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
 
 // approvalAskedFor returns the approval that a message asks for, or nothing.
 func approvalAskedFor(m parley.Message) string {
-	var request approvals.ApprovalRequest
+	var request approvals.Request
 	if m.Type != parley.TypeRequest || json.Unmarshal(m.Payload, &request) != nil {
 		return ""
 	}
@@ -116,7 +116,7 @@ func TellOutcome(u *unit.Unit, a *parley.Approval, text parley.Wording) error {
 		return err
 	}
 	m, err := reports.SendCallback(u, reports.Callback{
-		To: a.Agent, Conversation: where, About: about, Task: a.Task, Source: approvals.SourceHolds, Text: text, Kind: kind, Payload: payload,
+		To: a.Agent, Conversation: where, About: about, Task: a.Task, Source: approvals.SourceApproval, Text: text, Kind: kind, Payload: payload,
 		InReplyTo: inReplyTo, Trace: a.TraceID, Hops: a.Hops, Purpose: parley.PurposeApproval,
 	})
 	if err != nil || m.ID == "" {
@@ -193,7 +193,7 @@ func sameCall(a, b parley.Approval) bool {
 
 // TellDenied tells the agent that its call was denied.
 func TellDenied(u *unit.Unit, a *parley.Approval) error {
-	text, err := Doing(u, "Approval denied for ", *a)
+	text, err := DescribeDoing(u, "Approval denied for ", *a)
 	if err != nil {
 		return err
 	}
@@ -283,14 +283,14 @@ func Withdraw(u *unit.Unit, list []parley.Approval) error {
 	return nil
 }
 
-// Doing returns a sentence with a held call as its object: Approval denied for contacting SeniorAnalystBot.
-func Doing(u *unit.Unit, about string, a parley.Approval) (parley.Wording, error) {
-	w, err := approvals.Words(u, a)
+// DescribeDoing returns a sentence with a held call as its object: Approval denied for contacting SeniorAnalystBot.
+func DescribeDoing(u *unit.Unit, about string, a parley.Approval) (parley.Wording, error) {
+	w, err := approvals.DescribeCall(u, a)
 	return parley.Own(about).Join(parley.Deed(a.Agent, w.Doing)).Own("."), err
 }
 
-// DecidedAlready is the error for a second decision on an approval.
-func DecidedAlready(a parley.Approval) error {
+// DecidedError is the error for a second decision on an approval.
+func DecidedError(a parley.Approval) error {
 	what := fmt.Sprintf("%s is %s", a.ShortName(), a.State)
 	if a.DecidedBy != "" {
 		word := "denied"

@@ -36,13 +36,13 @@ func timeoutError(target string, w parley.Wait) *parley.Error {
 		" The answer will be delivered when it comes.", target, seconds)
 }
 
-// Unanswered is the error for an ask whose delivery ended without an answer.
-func Unanswered(target parley.Agent, d parley.Delivery) *parley.Error {
-	return FailedToRespond(target, reasonOf(d))
+// UnansweredError is the error for an ask whose delivery ended without an answer.
+func UnansweredError(target parley.Agent, d parley.Delivery) *parley.Error {
+	return NoResponseError(target, reasonOf(d))
 }
 
-// FailedToRespond is the error for an ask that its target does not answer, for this reason.
-func FailedToRespond(target parley.Agent, why string) *parley.Error {
+// NoResponseError is the error for an ask that its target does not answer, for this reason.
+func NoResponseError(target parley.Agent, why string) *parley.Error {
 	code := parley.DependencyFailed
 	if slices.Contains([]string{waits.WhyRemoved, runs.WhyStopped, waits.WhyAway}, why) {
 		code = parley.Unavailable
@@ -58,19 +58,19 @@ func reasonOf(d parley.Delivery) string {
 	if d.Failure == nil {
 		return noAnswer
 	}
-	return Reason(d.Failure, d.Recipient)
+	return PlainReason(d.Failure, d.Recipient)
 }
 
-// Reason returns the text of a failure without the name of the participant that failed.
-func Reason(cause *parley.Error, who string) string {
+// PlainReason returns the text of a failure without the name of the participant that failed.
+func PlainReason(cause *parley.Error, who string) string {
 	if cause.Reason == parley.Gone {
 		return waits.WhyRemoved
 	}
 	return (&parley.Error{Message: strings.TrimPrefix(cause.Message, who+deliveries.DidNot)}).Plain()
 }
 
-// Spoken returns the content of a message as text.
-func Spoken(c parley.Content) string {
+// ContentText returns the content of a message as text.
+func ContentText(c parley.Content) string {
 	parts := []string{}
 	for _, part := range []string{c.Text, c.Code} {
 		if part != "" {
@@ -97,8 +97,8 @@ type AskOutcome struct {
 	text   string // the text of the answer
 }
 
-// OutcomeOf reads the outcome of a wait.
-func OutcomeOf(u *unit.Unit, w parley.Wait) (now AskOutcome, err error) {
+// FindOutcome reads the outcome of a wait.
+func FindOutcome(u *unit.Unit, w parley.Wait) (now AskOutcome, err error) {
 	now.Wait = w
 	if w.State == parley.WaitWaiting {
 		return now, nil
@@ -137,7 +137,7 @@ func answerTo(u *unit.Unit, w parley.Wait) (who parley.Agent, text string, err e
 		case m.Damage != nil:
 			text = "Error: " + m.Damage.Message
 		case err == nil:
-			from, text = m.From, Spoken(m.Content)
+			from, text = m.From, ContentText(m.Content)
 		case !errors.Is(err, parley.ErrNotFound):
 			return who, "", err
 		}

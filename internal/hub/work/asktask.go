@@ -72,9 +72,9 @@ type answerState struct {
 	GoesOn bool // that task does not end with the run
 }
 
-// StateOfAnswer returns it for a run that is about to end well.
-func StateOfAnswer(u *unit.Unit, r parley.Run) (a answerState, err error) {
-	t, mine, err := TaskAt(u, r)
+// FindAnswerState returns it for a run that is about to end well.
+func FindAnswerState(u *unit.Unit, r parley.Run) (a answerState, err error) {
+	t, mine, err := FindOpenTask(u, r)
 	if err != nil || !mine || t.Source != parley.TaskFromAsk {
 		return a, err
 	}
@@ -147,7 +147,7 @@ func failAsk(u *unit.Unit, w parley.Wait, t parley.Task) error {
 			why = t.Error.Message
 		}
 	}
-	return EndAsk(u, w, "", FailedToRespond(assignee, why))
+	return EndAsk(u, w, "", NoResponseError(assignee, why))
 }
 
 // answerAsk ends an ask with a message. The delivery of the request, which was only acknowledged, is answered by it.
@@ -179,7 +179,7 @@ func sayResult(u *unit.Unit, w parley.Wait, t parley.Task) (string, error) {
 	if t.Assignee != w.Target { // the new assignee may not read the conversation
 		m.Conversation, m.InReplyTo = t.Conversation, ""
 	}
-	m, err = messages.Utter(u, m)
+	m, err = messages.PostUnsent(u, m)
 	if m.Seq == 0 {
 		m.ID = "" // the conversation was deleted
 	}
@@ -264,7 +264,7 @@ func cancelAnswer(u *unit.Unit, w parley.Wait, why string) error {
 		if err != nil || t.Status.Ended() {
 			return unit.IgnoreNotFound(err)
 		}
-		return EndTask(u, t, Cancelling(why))
+		return EndTask(u, t, CancelledEnding(why))
 	}
 	target, err := u.Agents().Find(w.Target)
 	if err != nil || !target.Dispatched() {
@@ -287,9 +287,9 @@ func cancelAnswer(u *unit.Unit, w parley.Wait, why string) error {
 	}
 }
 
-// HoldAnswer gives a task to a run that answers an ask and has a call held: the outcome of the call wakes another run, which
+// GiveTaskForHeldCall gives a task to a run that answers an ask and has a call held: the outcome of the call wakes another run, which
 // goes on answering.
-func HoldAnswer(u *unit.Unit, r *parley.Run) error {
+func GiveTaskForHeldCall(u *unit.Unit, r *parley.Run) error {
 	if !r.Ask || r.Task != "" || len(r.Triggers) == 0 {
 		return nil
 	}
@@ -301,9 +301,9 @@ func HoldAnswer(u *unit.Unit, r *parley.Run) error {
 	return err
 }
 
-// Needs is called when work needs another participant, to do a part of it or to approve a call. That participant may be an agent with
+// FreeIfWaiting is called when work needs another participant, to do a part of it or to approve a call. That participant may be an agent with
 // one session or one slot, which waits for the answer that this work is to give. Then neither could go on, so its ask is late at once.
-func Needs(u *unit.Unit, agent string) error {
+func FreeIfWaiting(u *unit.Unit, agent string) error {
 	if agent == "" {
 		return nil
 	}
@@ -330,7 +330,7 @@ func Needs(u *unit.Unit, agent string) error {
 // needsTask is called when a task was requested: it needs its assignee. If it depends on other tasks, it also needs the runs of these
 // to end, and one of them may wait for the answer that the task is a part of.
 func needsTask(u *unit.Unit, t parley.Task) error {
-	if err := Needs(u, t.Assignee); err != nil || len(t.DependsOn) == 0 {
+	if err := FreeIfWaiting(u, t.Assignee); err != nil || len(t.DependsOn) == 0 {
 		return err
 	}
 	nodes, err := waits.Workers(u, t)

@@ -11,7 +11,7 @@ import (
 // and that has failed.
 func EndDamaged(u *unit.Unit, d *parley.Delivery, why *parley.Error) error {
 	if d.State.Settled() {
-		return messages.Tell(u, *d, why, true)
+		return messages.TellSender(u, *d, why, true)
 	}
 	if err := restorePurpose(u, d); err != nil {
 		return err
@@ -52,7 +52,7 @@ func taskDamaged(u *unit.Unit, d parley.Delivery) error {
 		return err
 	}
 	if mine {
-		return FailUnlessOn(u, t, Because(*d.Failure, d.Recipient))
+		return FailUnlessGoingOn(u, t, FailureWithoutName(*d.Failure, d.Recipient))
 	}
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil || d.Purpose == "" || !recipient.Dispatched() {
@@ -64,22 +64,22 @@ func taskDamaged(u *unit.Unit, d parley.Delivery) error {
 			t, err = u.Tasks().Get(t.ID) // it may have ended with an earlier one
 		}
 		if err == nil && t.Status == parley.TaskActive {
-			err = FailUnlessOn(u, t, Because(*d.Failure, d.Recipient))
+			err = FailUnlessGoingOn(u, t, FailureWithoutName(*d.Failure, d.Recipient))
 		}
 	}
 	return err
 }
 
-// TaskBegunBy returns the task that a damaged message began, because the message itself no longer names it. It returns nothing if there
+// FindBegunTask returns the task that a damaged message began, because the message itself no longer names it. It returns nothing if there
 // is none.
-func TaskBegunBy(u *unit.Unit, message string) (string, error) {
+func FindBegunTask(u *unit.Unit, message string) (string, error) {
 	t, err := u.Tasks().Begun(message)
 	return t.ID, unit.IgnoreNotFound(err)
 }
 
-// Lost makes a stand-in for a message that a delivery names and that is missing, though its conversation exists: a message
+// StandInForLost makes a stand-in for a message that a delivery names and that is missing, though its conversation exists: a message
 // must stay as long as a delivery of it is open.
-func Lost(u *unit.Unit, d parley.Delivery) (m parley.Message, found bool, err error) {
+func StandInForLost(u *unit.Unit, d parley.Delivery) (m parley.Message, found bool, err error) {
 	if d.State.Settled() {
 		return m, false, nil // the message may have been erased
 	}

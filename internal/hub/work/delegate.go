@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Requested stores which message asked for a task.
-func Requested(u *unit.Unit, t parley.Task, m parley.Message) error {
+// SetRequest stores which message asked for a task.
+func SetRequest(u *unit.Unit, t parley.Task, m parley.Message) error {
 	after := t
 	after.Message, after.Conversation, after.TraceID = m.ID, m.Conversation, m.TraceID
 	unit.SetDefault(&after.CallbackTo, m.Conversation)
@@ -24,8 +24,8 @@ func Requested(u *unit.Unit, t parley.Task, m parley.Message) error {
 	return needsTask(u, t)
 }
 
-// HangUnder makes a new task a subtask of parent. E005 if parent has ended, the tree is too deep, or too many of its tasks are open.
-func HangUnder(u *unit.Unit, t, parent *parley.Task) error {
+// AddToParent makes a new task a subtask of parent. E005 if parent has ended, the tree is too deep, or too many of its tasks are open.
+func AddToParent(u *unit.Unit, t, parent *parley.Task) error {
 	if parent == nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ func HangUnder(u *unit.Unit, t, parent *parley.Task) error {
 		Suggest("wait until some of them have ended")
 }
 
-// ParentOf returns the parent of a new task, or nil.
-func ParentOf(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
+// FindParent returns the parent of a new task, or nil.
+func FindParent(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 	if o.Work.Parent == "" {
 		return taskOf(u, o)
 	}
@@ -94,7 +94,7 @@ func taskOfHeld(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 	if err != nil {
 		return nil, unit.IgnoreNotFound(err) // the run was deleted with its conversation
 	}
-	if t, mine, err := TaskAt(u, r); err != nil || mine {
+	if t, mine, err := FindOpenTask(u, r); err != nil || mine {
 		return &t, err
 	}
 	return giveTask(u, &r)
@@ -108,7 +108,7 @@ func giveTask(u *unit.Unit, r *parley.Run) (*parley.Task, error) {
 	}
 	t, found := parley.Task{}, false
 	for _, other := range earlier {
-		if t, found, err = TaskAt(u, other); err != nil || found {
+		if t, found, err = FindOpenTask(u, other); err != nil || found {
 			break
 		}
 	}

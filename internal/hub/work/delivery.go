@@ -45,7 +45,7 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 		return err
 	}
 	attempts := d.Attempt + 1
-	if over, err := Unwanted(u, d, recipient); err != nil || over {
+	if over, err := EndUnwanted(u, d, recipient); err != nil || over {
 		return err
 	}
 	switch {
@@ -73,9 +73,9 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = attempts, cause, until })
 }
 
-// Unwanted ends a returned delivery whose recipient was removed, or whose work is no longer wanted. It returns true if it has ended the
+// EndUnwanted ends a returned delivery whose recipient was removed, or whose work is no longer wanted. It returns true if it has ended the
 // delivery.
-func Unwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, error) {
+func EndUnwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, error) {
 	if recipient.RemovedAt != nil {
 		return true, deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// SpeaksFor reports whether the caller may report on a task: its assignee and owners may.
-func SpeaksFor(u *unit.Unit, t parley.Task) bool { return t.Assignee == u.Me.ID || u.SeesAll() }
+// MayReport reports whether the caller may report on a task: its assignee and owners may.
+func MayReport(u *unit.Unit, t parley.Task) bool { return t.Assignee == u.Me.ID || u.SeesAll() }
 
-// SayOfTask applies a reported change to a task: its progress, its result, its end.
-func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
+// ApplyChange applies a reported change to a task: its progress, its result, its end.
+func ApplyChange(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 	if t.Status.Ended() {
-		return EndedAlready(*t)
+		return EndedError(*t)
 	}
 	if c.Progress != nil {
 		if err := keepProgress(u, t, *c.Progress); err != nil {
@@ -27,7 +27,7 @@ func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 	how := Ending{Status: c.Status, own: t.Assignee == u.Me.ID}
 	switch c.Status {
 	case parley.TaskCompleted:
-		if err := MustBeFree(u, *t); err != nil {
+		if err := MustHaveNothingOpen(u, *t); err != nil {
 			return err
 		}
 		how.outcome, how.result = c.Outcome, c.Result
@@ -41,8 +41,8 @@ func SayOfTask(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 	return EndTask(u, *t, how)
 }
 
-// EndedAlready is the error for a change of a task that has ended.
-func EndedAlready(t parley.Task) error {
+// EndedError is the error for a change of a task that has ended.
+func EndedError(t parley.Task) error {
 	next := "its requester can have it done again"
 	if t.Status == parley.TaskCompleted {
 		next = "ask for the rest as another task"
@@ -60,8 +60,8 @@ func setResult(u *unit.Unit, t *parley.Task, r *parley.TaskResult) error {
 	return tasks.KeepTask(u, t, after)
 }
 
-// MustBeFree refuses to complete a task that has open subtasks or waits for an approval.
-func MustBeFree(u *unit.Unit, t parley.Task) error {
+// MustHaveNothingOpen refuses to complete a task that has open subtasks or waits for an approval.
+func MustHaveNothingOpen(u *unit.Unit, t parley.Task) error {
 	waits, err := tasks.WaitsOn(u, t)
 	switch {
 	case err != nil:
@@ -130,7 +130,7 @@ func tellBlocked(u *unit.Unit, t parley.Task) error {
 	if err != nil {
 		return err
 	}
-	where, err := reports.CallbackPlace(u, reports.Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
+	where, err := reports.FindCallbackPlace(u, reports.Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func tellBlocked(u *unit.Unit, t parley.Task) error {
 		reach.Purpose = parley.PurposeTask
 	}
 	text := parley.Wording{}.Name(assignee.ID, assignee.Name).Own(" is blocked on "+t.ID+": ").Quote(assignee.ID, unit.Listed(t.Progress.Blockers))
-	_, err = messages.Speak(u, parley.Message{
+	_, err = messages.PostAsHub(u, parley.Message{
 		To: to.ID, Conversation: where, Type: parley.TypeStatus, Task: t.Parent, TraceID: t.TraceID,
 	}, text, reach)
 	return err

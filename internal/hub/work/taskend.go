@@ -30,8 +30,8 @@ type Ending struct {
 // failing is the ending of a task that has failed.
 func failing(cause *parley.Error) Ending { return Ending{Status: parley.TaskFailed, cause: cause} }
 
-// Cancelling is the ending of a task that was cancelled.
-func Cancelling(reason string) Ending {
+// CancelledEnding is the ending of a task that was cancelled.
+func CancelledEnding(reason string) Ending {
 	message := "cancelled"
 	if reason != "" {
 		message += ": " + reason
@@ -101,7 +101,7 @@ func cancelUnder(u *unit.Unit, t parley.Task) (ended []parley.Task, err error) {
 		if sub.Status.Ended() {
 			continue
 		}
-		if err := endOne(u, &sub, Cancelling(t.ID+" is "+string(t.Status))); err != nil {
+		if err := endOne(u, &sub, CancelledEnding(t.ID+" is "+string(t.Status))); err != nil {
 			return nil, err
 		}
 		ended = append(ended, sub)
@@ -184,7 +184,7 @@ func TellAssignee(u *unit.Unit, t parley.Task, a parley.Agent, why string) error
 	if t.Error != nil {
 		text = text.Own(": ").Quote("", strings.TrimPrefix(t.Error.Message, string(t.Status)+": "))
 	}
-	_, err := messages.Speak(u, parley.Message{
+	_, err := messages.PostAsHub(u, parley.Message{
 		To: a.ID, Conversation: t.Conversation, Type: parley.TypeStatus, Task: t.ID, TraceID: t.TraceID,
 	}, text, parley.Reach{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
 	return err
@@ -195,7 +195,7 @@ func reportEnd(u *unit.Unit, t *parley.Task) error {
 	if t.CallbackTo == "" || t.Callback != "" {
 		return nil
 	}
-	to, purpose, err := CalledBack(u, *t)
+	to, purpose, err := FindCallbackRecipient(u, *t)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func reportEnd(u *unit.Unit, t *parley.Task) error {
 	if err != nil {
 		return err
 	}
-	hops, err := reports.HopsTo(u, *t)
+	hops, err := reports.CountHops(u, *t)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func reportEnd(u *unit.Unit, t *parley.Task) error {
 		Trace: t.TraceID, Hops: hops, Purpose: purpose,
 	}
 	if to.Runtime == parley.RuntimeBridge {
-		if c, err = reports.EndDocument(u, *t, c); err != nil {
+		if c, err = reports.MakeEndDocument(u, *t, c); err != nil {
 			return err
 		}
 	}
@@ -225,9 +225,9 @@ func reportEnd(u *unit.Unit, t *parley.Task) error {
 	return tasks.KeepTask(u, t, after)
 }
 
-// CalledBack returns the recipient of a task's callback: the assignee of its parent, or else its requester. The purpose is empty if the
+// FindCallbackRecipient returns the recipient of a task's callback: the assignee of its parent, or else its requester. The purpose is empty if the
 // parent has ended.
-func CalledBack(u *unit.Unit, t parley.Task) (to parley.Agent, purpose parley.Purpose, err error) {
+func FindCallbackRecipient(u *unit.Unit, t parley.Task) (to parley.Agent, purpose parley.Purpose, err error) {
 	id, purpose := t.Requester, parley.PurposeCallback
 	if t.Parent != "" {
 		parent, err := u.Tasks().Get(t.Parent)
@@ -266,15 +266,15 @@ func taskDeliveryEnded(u *unit.Unit, d parley.Delivery) error {
 	}
 	how := failing(parley.Errorf(parley.DependencyFailed, "it failed"))
 	if d.Failure != nil {
-		how.cause = Because(*d.Failure, d.Recipient)
+		how.cause = FailureWithoutName(*d.Failure, d.Recipient)
 	}
 	how.run = d.Run
 	return EndTask(u, t, how)
 }
 
-// Because returns a failure without the name of the participant that failed.
-func Because(cause parley.Error, who string) *parley.Error {
-	cause.Message = Reason(&cause, who)
+// FailureWithoutName returns a failure without the name of the participant that failed.
+func FailureWithoutName(cause parley.Error, who string) *parley.Error {
+	cause.Message = PlainReason(&cause, who)
 	return &cause
 }
 
@@ -282,18 +282,18 @@ func Because(cause parley.Error, who string) *parley.Error {
 func taskBehind(u *unit.Unit, d parley.Delivery) (t parley.Task, mine bool, err error) {
 	var id string
 	if d.Purpose == "" {
-		id, err = reports.GivenFor(u, d)
+		id, err = reports.FindGivenTask(u, d)
 	} else {
 		var m parley.Message
 		m, err = u.Messages().Get(d.Message)
 		if id = m.Task; m.Damage != nil || errors.Is(err, parley.ErrNotFound) {
-			id, err = TaskBegunBy(u, d.Message)
+			id, err = FindBegunTask(u, d.Message)
 		}
 	}
 	if err != nil || id == "" {
 		return t, false, err
 	}
-	t, mine, err = TaskAt(u, parley.Run{Task: id, Agent: d.Recipient})
+	t, mine, err = FindOpenTask(u, parley.Run{Task: id, Agent: d.Recipient})
 	if err != nil || !mine || t.Attempt == 1 {
 		return t, mine, err
 	}
@@ -344,8 +344,8 @@ func EndTasksOf(u *unit.Unit, a parley.Agent) error {
 // WhyDeleted is the reason for ending what was going on in a deleted conversation.
 const WhyDeleted = "its conversation was deleted"
 
-// WorkIn returns the open tasks that were requested in a conversation, or that its runs belong to.
-func WorkIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []string, err error) {
+// FindWorkIn returns the open tasks that were requested in a conversation, or that its runs belong to.
+func FindWorkIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []string, err error) {
 	open, err := u.Tasks().List(parley.TaskFilter{Open: true, Limit: math.MaxInt32}, "")
 	for _, t := range open {
 		if t.Conversation == conversation || slices.ContainsFunc(runs, func(r parley.Run) bool { return r.Task == t.ID }) {
@@ -363,7 +363,7 @@ func EndWork(u *unit.Unit, ids []string) error {
 			return err
 		}
 		if !t.Status.Ended() { // it may have ended with an earlier one
-			err = FailUnlessOn(u, t, parley.Errorf(parley.Unavailable, WhyDeleted).Suggest("have it done again"))
+			err = FailUnlessGoingOn(u, t, parley.Errorf(parley.Unavailable, WhyDeleted).Suggest("have it done again"))
 		}
 		if err != nil {
 			return err

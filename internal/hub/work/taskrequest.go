@@ -54,13 +54,13 @@ func requestAgain(u *unit.Unit, t *parley.Task) error {
 	if err != nil {
 		return err
 	}
-	where, err := RequestPlace(u, *t)
+	where, err := FindRequestPlace(u, *t)
 	if err != nil {
 		return err
 	}
 	request.To, request.Conversation, request.Type = t.Assignee, where, parley.TypeTask
 	request.Task, request.TraceID, request.Source = t.ID, t.TraceID, unit.SourceContact
-	first, err := reports.FirstRequest(u, *t)
+	first, err := reports.FindFirstRequest(u, *t)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func requestAgain(u *unit.Unit, t *parley.Task) error {
 			return err
 		}
 	}
-	m, err := messages.Speak(u, request, text, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
+	m, err := messages.PostAsHub(u, request, text, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
 	if err != nil {
 		return err
 	}
@@ -113,9 +113,9 @@ func findRequest(u *unit.Unit, t parley.Task) (m parley.Message, text parley.Wor
 	return m, header.Own("\n\n").Quote(t.Requester, said), err
 }
 
-// RequestPlace returns where the assignee of a task is asked to do it: where it was given the task, or in the DM with the requester or,
+// FindRequestPlace returns where the assignee of a task is asked to do it: where it was given the task, or in the DM with the requester or,
 // if that was removed or is the assignee itself, with the hub.
-func RequestPlace(u *unit.Unit, t parley.Task) (string, error) {
+func FindRequestPlace(u *unit.Unit, t parley.Task) (string, error) {
 	where, err := u.Conversations().Find(t.Conversation)
 	if err == nil {
 		if in, err := conversations.TakesPart(u, where, t.Assignee); err != nil || in {

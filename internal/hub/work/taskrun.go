@@ -15,7 +15,7 @@ import (
 // TaskRunEnded is called when a run in a task has ended well. It completes the task with the answer of the run, unless the task goes
 // on.
 func TaskRunEnded(u *unit.Unit, r parley.Run, text string) error {
-	t, mine, err := TaskAt(u, r)
+	t, mine, err := FindOpenTask(u, r)
 	if err != nil || !mine {
 		return err
 	}
@@ -40,7 +40,7 @@ func TaskRunEnded(u *unit.Unit, r parley.Run, text string) error {
 // TaskRunFailed is called when a run in a task has failed. The task fails too, unless it goes on, or the hub retries the deliveries
 // that woke the run.
 func TaskRunFailed(u *unit.Unit, r parley.Run, cause *parley.Error) error {
-	t, mine, err := TaskAt(u, r)
+	t, mine, err := FindOpenTask(u, r)
 	if err != nil || !mine {
 		return err
 	}
@@ -48,11 +48,11 @@ func TaskRunFailed(u *unit.Unit, r parley.Run, cause *parley.Error) error {
 	if err != nil || slices.ContainsFunc(list, parley.Delivery.Open) {
 		return err
 	}
-	return FailUnlessOn(u, t, Because(*cause, r.Agent))
+	return FailUnlessGoingOn(u, t, FailureWithoutName(*cause, r.Agent))
 }
 
-// TaskAt returns the open task that a run is in. mine is false if it has none, or if the task is given to another agent.
-func TaskAt(u *unit.Unit, r parley.Run) (t parley.Task, mine bool, err error) {
+// FindOpenTask returns the open task that a run is in. mine is false if it has none, or if the task is given to another agent.
+func FindOpenTask(u *unit.Unit, r parley.Run) (t parley.Task, mine bool, err error) {
 	if r.Task == "" {
 		return t, false, nil
 	}
@@ -67,12 +67,12 @@ func TaskAt(u *unit.Unit, r parley.Run) (t parley.Task, mine bool, err error) {
 // crash, goes on with the task that an earlier run was given.
 func EnterTask(u *unit.Unit, r *parley.Run, lead parley.Delivery) (err error) {
 	if r.Task == "" && (r.Attempt > 1 || lead.Failure != nil) {
-		r.Task, err = reports.GivenFor(u, lead)
+		r.Task, err = reports.FindGivenTask(u, lead)
 	}
 	if err != nil {
 		return err
 	}
-	t, mine, err := TaskAt(u, *r)
+	t, mine, err := FindOpenTask(u, *r)
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func goesOnWithout(u *unit.Unit, t parley.Task, r parley.Run) (bool, error) {
 	return slices.ContainsFunc(live, func(other parley.Run) bool { return other.Agent == t.Assignee && other.ID != r.ID }), err
 }
 
-// FailUnlessOn fails a task unless it goes on.
-func FailUnlessOn(u *unit.Unit, t parley.Task, cause *parley.Error) error {
+// FailUnlessGoingOn fails a task unless it goes on.
+func FailUnlessGoingOn(u *unit.Unit, t parley.Task, cause *parley.Error) error {
 	if goesOn, err := goesOn(u, t); err != nil || goesOn {
 		return err
 	}

@@ -66,7 +66,7 @@ func askEnded(u *unit.Unit, d parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	return EndAsk(u, w, "", Unanswered(target, d))
+	return EndAsk(u, w, "", UnansweredError(target, d))
 }
 
 // EndAsk ends an ask with its answer, or with the reason why there is none. The asker stops waiting, or gets a callback if
@@ -153,15 +153,15 @@ func setCallbackOrigin(u *unit.Unit, w parley.Wait, c *reports.Callback) error {
 		return unit.IgnoreNotFound(err)
 	}
 	unit.SetDefault(&c.Task, r.Task)
-	about, err := reports.AnswersWhat(u, r)
+	about, err := reports.FindAnswered(u, r)
 	if about.Conversation == c.Conversation {
 		c.InReplyTo = about.ID
 	}
 	return err
 }
 
-// TooLate makes an ask late that has reached its time.
-func TooLate(u *unit.Unit, w *parley.Wait) error { return makeLate(u, w, w.Until) }
+// MakeWaitLate makes an ask late that has reached its time.
+func MakeWaitLate(u *unit.Unit, w *parley.Wait) error { return makeLate(u, w, w.Until) }
 
 // makeLate lets the asker go on at the time until; the hub will deliver the answer to it later.
 func makeLate(u *unit.Unit, w *parley.Wait, until time.Time) error {
@@ -189,7 +189,7 @@ func Detach(u *unit.Unit, w *parley.Wait) error {
 		return err
 	}
 	if w.Run == "" && !approvalWaits {
-		return TooLate(u, w)
+		return MakeWaitLate(u, w)
 	}
 	after := *w
 	after.Node = ""
@@ -277,8 +277,8 @@ func WentAway(u *unit.Unit, id string) error {
 	return FailAsks(u, a, parley.Trouble{Failure: parley.FailureLost, Reason: waits.WhyAway})
 }
 
-// LoseAsks tells the askers that their asks were deleted with the conversation. A connected asker sees it in its call.
-func LoseAsks(u *unit.Unit, list []waits.Asked) error {
+// TellAsksLost tells the askers that their asks were deleted with the conversation. A connected asker sees it in its call.
+func TellAsksLost(u *unit.Unit, list []waits.Asked) error {
 	for _, a := range list {
 		if err := loseAsk(u, a); err != nil {
 			return err

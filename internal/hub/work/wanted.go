@@ -10,12 +10,12 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// MostErrors bounds how many messages are searched for the errors about one message.
-const MostErrors = 100
+// MaxErrors bounds how many messages are searched for the errors about one message.
+const MaxErrors = 100
 
-// Wants reports whether a delivery still wants something from its recipient: an answer that the asker waits for, an open task of the
+// IsWanted reports whether a delivery still wants something from its recipient: an answer that the asker waits for, an open task of the
 // recipient's own, a decision, or an ack by a deadline.
-func Wants(u *unit.Unit, d parley.Delivery, m parley.Message) (bool, error) {
+func IsWanted(u *unit.Unit, d parley.Delivery, m parley.Message) (bool, error) {
 	switch d.Purpose {
 	case parley.PurposeAsk:
 		w, err := u.Waits().Ask(d.Message)
@@ -44,15 +44,15 @@ func ArchiveAnswered(u *unit.Unit, c parley.Conversation) error {
 	return conversations.SetArchived(u, &c, true)
 }
 
-// MostWanted bounds how many deliveries that a person must act on are read.
-const MostWanted = 1000
+// MaxWanted bounds how many deliveries that a person must act on are read.
+const MaxWanted = 1000
 
 // shownAndWanted returns the deliveries for a purpose that a person has fetched or seen, and has not acted on.
 func shownAndWanted(u *unit.Unit, who parley.Agent, purpose parley.Purpose) ([]parley.Delivery, error) {
 	if who.Kind != parley.KindHuman {
 		return nil, nil
 	}
-	list, err := u.Queue().Newest(storage.InboxPage{Recipient: who.ID, Wanted: true, Limit: MostWanted})
+	list, err := u.Queue().Newest(storage.InboxPage{Recipient: who.ID, Wanted: true, Limit: MaxWanted})
 	return slices.DeleteFunc(list, func(d parley.Delivery) bool {
 		return d.Purpose != purpose || d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen || d.Lease != ""
 	}), err
