@@ -38,6 +38,9 @@ func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait
 		now, err = updateWait(ctx, core, w, work.MakeWaitLate)
 	case errors.Is(err, unit.ErrGone):
 		return made, ConversationDeleted(ctx, core, w, made)
+	case ctx.Err() != nil && core.Watches.Watched(w.ID):
+		// The same call waits on another connection, with its idempotency key. The ask stays its own.
+		err = core.Explain(ctx, unit.Caller{}, ctx.Err())
 	case ctx.Err() != nil:
 		if now, err = updateWait(ctx, core, w, work.Detach); err == nil && !now.State.Ended() {
 			err = core.Explain(ctx, unit.Caller{}, ctx.Err())

@@ -36,6 +36,13 @@ func (w *Watches) Join(about ...string) (moved <-chan struct{}, leave func()) {
 	}
 }
 
+// Watched reports whether a subject has a subscriber.
+func (w *Watches) Watched(subject string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.on[subject]) > 0
+}
+
 // TellAll wakes every subscriber.
 func (w *Watches) TellAll() {
 	w.mu.Lock()
