@@ -63,3 +63,6 @@ func (h *Hub) LapseSome(ctx context.Context) error {
 		return turns.ForEachUnchanged(u, list, turns.EndLeaseOrPause)
 	})
 }
+
+// Watchers is how many calls watch a subject.
+func (h *Hub) Watchers(subject string) int { return h.core.Watches.Watchers(subject) }

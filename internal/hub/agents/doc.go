@@ -1,2 +1,2 @@
-// Package agents holds the rows of agents and their names: finding, adding, naming whoever is meant.
+// Package agents holds the rows of agents and their names: finding an agent by any of its names, and adding one.
 package agents

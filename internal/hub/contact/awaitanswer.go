@@ -29,16 +29,19 @@ func NewWaiter(u *unit.Unit, caller unit.Caller) Waiter {
 // timeout. The wait in the store decides which.
 func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
 	var now work.AskOutcome
+	callers := "callers of " + w.ID // apart from those who only watch the ask
+	_, hangUp := core.Watches.Join(callers)
 	err := core.Await(ctx, w.ID, w.Until.Sub(core.Now()), func() (done bool, err error) {
 		now, err = ReadAskOutcome(ctx, core, w)
 		return now.State != parley.WaitWaiting, err
 	})
+	hangUp()
 	switch {
 	case errors.Is(err, unit.ErrWaited):
 		now, err = updateWait(ctx, core, w, work.MakeWaitLate)
 	case errors.Is(err, unit.ErrGone):
 		return made, ConversationDeleted(ctx, core, w, made)
-	case ctx.Err() != nil && core.Watches.Watched(w.ID):
+	case ctx.Err() != nil && core.Watches.Watchers(callers) > 0:
 		// The same call waits on another connection, with its idempotency key. The ask stays its own.
 		err = core.Explain(ctx, unit.Caller{}, ctx.Err())
 	case ctx.Err() != nil:

@@ -36,11 +36,11 @@ func (w *Watches) Join(about ...string) (moved <-chan struct{}, leave func()) {
 	}
 }
 
-// Watched reports whether a subject has a subscriber.
-func (w *Watches) Watched(subject string) bool {
+// Watchers is how many subscribers a subject has.
+func (w *Watches) Watchers(subject string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.on[subject]) > 0
+	return len(w.on[subject])
 }
 
 // TellAll wakes every subscriber.
