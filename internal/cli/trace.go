@@ -25,7 +25,7 @@ Name the trace by its id, by one of its messages, runs, approvals or tasks (m123
 the id of a message's file in the tree of a bridge. If several files have the id, the newest file counts.
 
 JSON has messages and runs; JSON lines have first the messages, then the runs. If a trace has more than 1000 messages, or
-more than 32 MiB of messages, the command shows the newest messages and says so.`,
+more than 4 MiB of messages, the command shows the newest messages and says so.`,
 		Example: `  parley trace m1234
   parley trace run-12
   parley trace msg-20260225-184900-claude-9b1c

@@ -50,7 +50,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "clients", Type: "list of names", isList: true,
-		Doc:  "Names of further programs that are agent clients, besides those with a preset. A command that such a program starts acts as the agent whose session the program has open (see [security.md](security.md#the-shell-of-an-attached-client)).",
+		Doc:  "Names of further programs that are agent clients, besides those with a preset. While such a program has a session of an agent open, the commands that it starts act as that agent (see [security.md](security.md#the-shell-of-an-attached-client)).",
 		read: setField(func(c *Config) *[]string { return &c.Clients }, programNames),
 	},
 	{
@@ -255,7 +255,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "approvals.remind", Type: "duration or `off`", Default: "1h",
-		Doc:  "After how long the hub reminds the approvers for the first time. Each further reminder comes after as long as the approval has been pending, at most a day.",
+		Doc:  "After how long the hub reminds the approvers for the first time. Each further reminder comes when the approval is twice as old; the pause is at most a day.",
 		read: setField(func(c *Config) *time.Duration { return &c.Approvals.Remind }, durationOrOff),
 	},
 	{

@@ -16,27 +16,27 @@ var observeKeys = []Key{
 	},
 	{
 		Name: "alerts.write", Type: "duration or `off`", Default: "100ms",
-		Doc:  "Raise an alert when more than one message in twenty takes longer than this to reach the disk.",
+		Doc:  "The hub raises an alert when more than one message in twenty takes longer than this to reach the disk.",
 		read: setField(func(c *Config) *time.Duration { return &c.Alerts.Write }, shortOrOff),
 	},
 	{
 		Name: "alerts.read", Type: "duration or `off`", Default: "200ms",
-		Doc:  "Raise an alert when more than one read in twenty takes longer than this.",
+		Doc:  "The hub raises an alert when more than one read in twenty takes longer than this.",
 		read: setField(func(c *Config) *time.Duration { return &c.Alerts.Read }, shortOrOff),
 	},
 	{
 		Name: "alerts.latency", Type: "duration or `off`", Default: "5s",
-		Doc:  "Raise an alert when more than one message in twenty takes longer than this until its agent has it.",
+		Doc:  "The hub raises an alert when more than one message in twenty takes longer than this until its agent has it.",
 		read: setField(func(c *Config) *time.Duration { return &c.Alerts.Latency }, shortOrOff),
 	},
 	{
 		Name: "alerts.depth", Type: "per cent or `off`", Default: "80",
-		Doc:  "Raise an alert when the inbox of an agent is fuller than this.",
+		Doc:  "The hub raises an alert when the inbox of an agent is fuller than this.",
 		read: setField(func(c *Config) *float64 { return &c.Alerts.Depth }, percentOrOff),
 	},
 	{
 		Name: "alerts.errors", Type: "per cent or `off`", Default: "1",
-		Doc:  "Raise an alert when more than this share of messages fails.",
+		Doc:  "The hub raises an alert when more than this share of messages fails.",
 		read: setField(func(c *Config) *float64 { return &c.Alerts.Errors }, percentOrOff),
 	},
 	{

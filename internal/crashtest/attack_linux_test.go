@@ -121,7 +121,7 @@ func TestAttackBoundsAreThoseOfTheDocumentation(t *testing.T) {
 	for _, row := range []string{
 		fmt.Sprintf("| memory that one token costs the hub | %d MiB |", attackMemory),
 		fmt.Sprintf("| descriptors that one token and strangers cost the hub | %d |", attackDescriptors),
-		fmt.Sprintf("| how long the owner's calls take meanwhile | %s, of 100 calls 99 |", attackLatency),
+		fmt.Sprintf("| how long 99 of 100 calls of the owner take during the attack | at most %s |", attackLatency),
 	} {
 		if !strings.Contains(string(text), row) {
 			t.Errorf("docs/security.md has no row %q", row)
