@@ -103,31 +103,28 @@ func (l *Document) row(bridge, message string, now time.Time) storage.FileRow {
 	return storage.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
 }
 
-// documentWriter is an update that stores documents of a tree. Documents that are history go through the import.
+// documentWriter is an update that stores documents of the tree of a bridge. Documents that are history go through the import.
 type documentWriter struct {
 	*unit.Unit
 	History *archive.HistoryWriter
+	bridge  parley.Bridge
 }
 
-// NewWriter returns a writer of documents within an update.
-func NewWriter(u *unit.Unit) *documentWriter {
-	return &documentWriter{Unit: u, History: archive.NewHistoryWriter(u)}
+// NewWriter returns a writer of the documents of a bridge within an update. The update has read the bridge.
+func NewWriter(u *unit.Unit, b parley.Bridge) *documentWriter {
+	return &documentWriter{Unit: u, History: archive.NewHistoryWriter(u), bridge: b}
 }
 
 // inNameOf returns a writer for the same update that acts as the sender of a document.
-func (in *documentWriter) inNameOf(b *parley.Bridge, sender parley.Agent) *documentWriter {
-	as := in.Unit.Over(b, sender)
-	return &documentWriter{Unit: as, History: in.History.WithUnit(as)}
+func (in *documentWriter) inNameOf(sender parley.Agent) *documentWriter {
+	as := in.Unit.Over(&in.bridge, sender)
+	return &documentWriter{Unit: as, History: in.History.WithUnit(as), bridge: in.bridge}
 }
 
 // Land stores a document in the name of its sender. A document that arrived before is a duplicate. It returns an error if
 // the sender may not write it.
-func (in *documentWriter) Land(id string, l *Document) (parley.Arrived, error) {
-	view, err := trees.Bridge(in.Unit, id)
-	if err != nil {
-		return parley.Arrived{}, err
-	}
-	b := view.Bridge
+func (in *documentWriter) Land(l *Document) (parley.Arrived, error) {
+	b := in.bridge
 	if l.Refused != nil {
 		return parley.Arrived{Error: l.Refused}, RecordRefusal(in.Unit, b, l, l.Refused)
 	}
@@ -141,11 +138,11 @@ func (in *documentWriter) Land(id string, l *Document) (parley.Arrived, error) {
 	if l.err != nil {
 		return parley.Arrived{}, l.err
 	}
-	got, err := in.inNameOf(&b, sender).storeTrusted(b, l)
+	got, err := in.inNameOf(sender).storeTrusted(b, l)
 	if err != nil {
 		return got, err
 	}
-	return got, trees.Arrived(in.Tx, l.row(id, got.Message, in.Now))
+	return got, trees.Arrived(in.Tx, l.row(b.ID, got.Message, in.Now))
 }
 
 // storeTrusted stores a document of a sender that was checked.

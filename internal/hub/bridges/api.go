@@ -20,12 +20,24 @@ type bridgeAPI struct {
 
 func (b bridgeAPI) Bridge(ctx context.Context, id string) (view parley.BridgeView, err error) {
 	err = b.hub.View(ctx, b.caller, unit.OpShowBridge, func(u *unit.Unit) error {
-		if view, err = trees.Bridge(u, id); err == nil {
-			view.Elsewhere, err = trees.Elsewhere(u, view.Bridge)
+		bridge, err := trees.Bridge(u, id)
+		if err != nil {
+			return err
 		}
+		view = trees.ViewBridge(u, bridge)
+		view.Elsewhere, err = trees.Elsewhere(u, bridge)
 		return err
 	})
 	return view, err
+}
+
+// find returns a bridge without its state. E003 if there is none.
+func (b bridgeAPI) find(ctx context.Context, id string) (found parley.Bridge, err error) {
+	err = b.hub.View(ctx, b.caller, unit.OpShowBridge, func(u *unit.Unit) (err error) {
+		found, err = trees.Bridge(u, id)
+		return err
+	})
+	return found, err
 }
 
 func (b bridgeAPI) Who(ctx context.Context) ([]parley.Presence, error) {
@@ -33,12 +45,12 @@ func (b bridgeAPI) Who(ctx context.Context) ([]parley.Presence, error) {
 }
 
 func (b bridgeAPI) NoteBridge(ctx context.Context, id string, status parley.BridgeStatus) error {
-	view, err := b.Bridge(ctx, id)
+	bridge, err := b.find(ctx, id)
 	if err != nil {
 		return err
 	}
 	b.hub.BridgeStates.Note(id, status)
-	if view.Reached || !status.Running || status.ScannedAt == nil {
+	if bridge.Reached || !status.Running || status.ScannedAt == nil {
 		return nil
 	}
 	return b.markReached(ctx, id)
@@ -47,23 +59,23 @@ func (b bridgeAPI) NoteBridge(ctx context.Context, id string, status parley.Brid
 // markReached records that a bridge has scanned its tree.
 func (b bridgeAPI) markReached(ctx context.Context, id string) error {
 	return b.hub.Write(ctx, b.caller, unit.OpNoteBridge, func(u *unit.Unit) error {
-		view, err := trees.Bridge(u, id)
-		if err != nil || view.Paused {
+		bridge, err := trees.Bridge(u, id)
+		if err != nil || bridge.Paused {
 			return err
 		}
-		view.Reached = true
-		return u.Bridges().Put(view.Bridge)
+		bridge.Reached = true
+		return u.Bridges().Put(bridge)
 	})
 }
 
 func (b bridgeAPI) Beat(ctx context.Context, id string, beats []parley.Beat) error {
 	return b.hub.View(ctx, b.caller, unit.OpBeat, func(u *unit.Unit) error {
-		view, err := trees.Bridge(u, id)
+		bridge, err := trees.Bridge(u, id)
 		if err != nil {
 			return err
 		}
 		for _, sign := range beats {
-			a, lives, err := trees.LivesIn(u, view.Bridge, sign.Agent)
+			a, lives, err := trees.LivesIn(u, bridge, sign.Agent)
 			if err != nil {
 				return err
 			}
@@ -94,7 +106,7 @@ const eventsPerPage = 1000
 
 func (b bridgeAPI) BridgeTasks(ctx context.Context, id string, after int64) (found parley.BridgeTasks, err error) {
 	err = b.hub.View(ctx, b.caller, unit.OpListBridgeTasks, func(u *unit.Unit) error {
-		view, err := trees.Bridge(u, id)
+		bridge, err := trees.Bridge(u, id)
 		if err != nil {
 			return err
 		}
@@ -102,8 +114,8 @@ func (b bridgeAPI) BridgeTasks(ctx context.Context, id string, after int64) (fou
 		if err != nil {
 			return err
 		}
-		if view.Layout == parley.LayoutAgentOS {
-			found, err = failedRuns(u, view.Bridge, after, oldest, newest)
+		if bridge.Layout == parley.LayoutAgentOS {
+			found, err = failedRuns(u, bridge, after, oldest, newest)
 			return err
 		}
 		if found.UpTo = newest; after <= 0 || after < oldest-1 { // some events are gone
@@ -111,7 +123,7 @@ func (b bridgeAPI) BridgeTasks(ctx context.Context, id string, after int64) (fou
 		} else {
 			found, err = tasksSince(u, after, newest)
 		}
-		found.Tasks = slices.DeleteFunc(found.Tasks, func(t parley.Task) bool { return !concernsTree(view.Bridge, t) })
+		found.Tasks = slices.DeleteFunc(found.Tasks, func(t parley.Task) bool { return !concernsTree(bridge, t) })
 		return err
 	})
 	return found, err

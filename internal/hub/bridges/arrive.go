@@ -25,11 +25,11 @@ const (
 // Unknown returns the files that have not arrived and that the hub did not write.
 func (b bridgeAPI) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
 	err = b.hub.View(ctx, b.caller, unit.OpUnknownFiles, func(u *unit.Unit) error {
-		view, err := trees.Bridge(u, id)
+		bridge, err := trees.Bridge(u, id)
 		if err != nil {
 			return err
 		}
-		list, err = unknownFiles(u, view.Bridge, files)
+		list, err = unknownFiles(u, bridge, files)
 		return err
 	})
 	return list, err
@@ -63,7 +63,7 @@ func unknownFiles(u *unit.Unit, b parley.Bridge, files []parley.BridgeFile) (lis
 // Arrive stores documents in their order, each once, and returns what became of each. There is no rate limit, because the
 // directory is the queue.
 func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
-	view, err := b.Bridge(ctx, id)
+	bridge, err := b.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival)
 	}
 	landings := make([]*arrivals.Document, len(list))
 	for i, a := range list {
-		landings[i] = arrivals.Prepare(b.hub.Core, view.Bridge, a)
+		landings[i] = arrivals.Prepare(b.hub.Core, bridge, a)
 	}
 	done := make([]parley.Arrived, 0, len(list))
 	full := map[string]*parley.Error{}
@@ -117,12 +117,16 @@ func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arr
 	began := time.Now()
 	err = b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		done = done[:0]
-		in := arrivals.NewWriter(u)
+		bridge, err := trees.Bridge(u, id)
+		if err != nil {
+			return err
+		}
+		in := arrivals.NewWriter(u, bridge)
 		for _, l := range landings {
 			if !l.IsStorable() {
 				return errNotKeepable()
 			}
-			one, err := in.Land(id, l)
+			one, err := in.Land(l)
 			if err != nil {
 				return err
 			}
@@ -141,12 +145,12 @@ func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Document
 	}
 	began, begun := time.Now(), false // else the bridge itself is not there, or not the caller's
 	err = b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
-		_, err := trees.Bridge(u, id)
+		bridge, err := trees.Bridge(u, id)
 		if begun = err == nil; !begun {
 			return err
 		}
-		in := arrivals.NewWriter(u)
-		if one, err = in.Land(id, l); err != nil {
+		in := arrivals.NewWriter(u, bridge)
+		if one, err = in.Land(l); err != nil {
 			return err
 		}
 		return in.History.RestoreConversations()
@@ -193,11 +197,11 @@ func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Document, 
 // record records what became of a document without a message, so that the bridge does not retry it.
 func (b bridgeAPI) record(ctx context.Context, id string, keep func(*unit.Unit, parley.Bridge) error) error {
 	return b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
-		view, err := trees.Bridge(u, id)
+		bridge, err := trees.Bridge(u, id)
 		if err != nil {
 			return err
 		}
-		return keep(u, view.Bridge)
+		return keep(u, bridge)
 	})
 }
 

@@ -184,9 +184,11 @@ func queueAgent(u *unit.Unit, name string) (string, error) {
 // ChangeBridge changes the agents and the channels of a bridge, and whether it is paused. Only an owner may call it.
 func (s *Service) ChangeBridge(ctx context.Context, caller unit.Caller, id string, c parley.BridgeChange) (parley.BridgeView, error) {
 	return editBridge(ctx, s.Core, caller, unit.OpChangeBridge, func(u *unit.Unit) (view parley.BridgeView, err error) {
-		if view, err = trees.Bridge(u, id); err != nil {
+		bridge, err := trees.Bridge(u, id)
+		if err != nil {
 			return view, err
 		}
+		view = trees.ViewBridge(u, bridge)
 		if err := c.Check(view.Layout); err != nil {
 			return view, err
 		}
@@ -216,17 +218,17 @@ func (s *Service) ChangeBridge(ctx context.Context, caller unit.Caller, id strin
 // it.
 func (s *Service) RemoveBridge(ctx context.Context, caller unit.Caller, id string) error {
 	_, err := editBridge(ctx, s.Core, caller, unit.OpRemoveBridge, func(u *unit.Unit) (parley.BridgeView, error) {
-		view, err := trees.Bridge(u, id)
+		bridge, err := trees.Bridge(u, id)
 		if err == nil {
-			err = departures.RecallFor(u, view.Bridge, func(string) bool { return true })
+			err = departures.RecallFor(u, bridge, func(string) bool { return true })
 		}
 		if err == nil {
 			err = u.Bridges().Remove(id, u.Now)
 		}
 		if err != nil {
-			return view, err
+			return parley.BridgeView{}, err
 		}
-		return view, noteBridge(u, parley.EventBridgeRemoved, "bridge.remove", view.Bridge)
+		return trees.ViewBridge(u, bridge), noteBridge(u, parley.EventBridgeRemoved, "bridge.remove", bridge)
 	})
 	if err == nil {
 		s.BridgeStates.Forget(id)

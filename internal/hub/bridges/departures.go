@@ -132,10 +132,10 @@ func writtenDepartures(ctx context.Context, core *unit.Core, caller unit.Caller,
 func (b bridgeAPI) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
 	for part := range slices.Chunk(reports, mostDepartures) {
 		err := b.hub.Write(ctx, b.caller, unit.OpReportDepartures, func(u *unit.Unit) error {
-			view, err := trees.Bridge(u, id)
+			bridge, err := trees.Bridge(u, id)
 			for _, r := range part {
 				if err == nil {
-					err = departures.ApplyReport(u, view.Bridge, r)
+					err = departures.ApplyReport(u, bridge, r)
 				}
 			}
 			return err

@@ -36,9 +36,9 @@ type Search struct {
 }
 
 // LoadBridge loads the bridge. It returns an error if the bridge does not exist.
-func (d *Search) LoadBridge(u *unit.Unit) error {
-	view, err := trees.Bridge(u, d.BridgeID)
-	d.Unit, d.Bridge = u, view.Bridge
+func (d *Search) LoadBridge(u *unit.Unit) (err error) {
+	d.Unit = u
+	d.Bridge, err = trees.Bridge(u, d.BridgeID)
 	return err
 }
 

@@ -31,13 +31,13 @@ func MustSpeakNowhere(u *unit.Unit, id string) error {
 	return nil
 }
 
-// Bridge finds a bridge for an owner. It returns unit.Unknown if there is none.
-func Bridge(u *unit.Unit, id string) (view parley.BridgeView, err error) {
+// Bridge finds a bridge. It returns unit.Unknown if there is none.
+func Bridge(u *unit.Unit, id string) (parley.Bridge, error) {
 	b, err := u.Bridges().Get(id)
 	if errors.Is(err, parley.ErrNotFound) {
 		err = unit.Unknown{Noun: "bridge", Name: id}
 	}
-	return ViewBridge(u, b), err
+	return b, err
 }
 
 // ViewBridge adds what a bridge is doing. A paused bridge has no trouble.
