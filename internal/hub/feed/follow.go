@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -31,11 +32,13 @@ type Follower interface {
 var ErrReadAgain = errors.New("read it again")
 
 // Followed is an event. A message.posted event has the message and its deliveries as they were when the hub read them. A
-// message that was redacted by then has no content; a deleted message has no event.
+// message that was redacted by then has no content; a deleted message has no event. The event of a run's end has the run, unless
+// the run was deleted or its row cannot be read.
 type Followed struct {
 	parley.Event
 	Posted     *parley.Message
 	Deliveries []parley.Delivery
+	EndedRun   *parley.Run
 }
 
 // Follow makes a service that gives a follower all events, each at least once, also through restarts. It starts at the newest
@@ -190,14 +193,15 @@ func (f *followLoop) read(ctx context.Context) (batch []Followed, err error) {
 		if err != nil {
 			return err
 		}
-		batch, err = withMessages(tx, after, events)
+		batch, err = withSubjects(tx, after, events)
 		return err
 	})
 	return batch, err
 }
 
-// withMessages adds their messages to events. It stops before the first event whose message was not read.
-func withMessages(tx storage.Tx, after int64, events []parley.Event) ([]Followed, error) {
+// withSubjects adds to events the messages and runs that they are about. It stops before the first event whose message was not
+// read.
+func withSubjects(tx storage.Tx, after int64, events []parley.Event) ([]Followed, error) {
 	messages, err := tx.Messages().Scan(after, followBatch)
 	if err != nil {
 		return nil, err
@@ -214,9 +218,31 @@ func withMessages(tx storage.Tx, after int64, events []parley.Event) ([]Followed
 				return nil, err
 			}
 		}
+		if one.EndedRun, err = endedRun(tx, e); err != nil {
+			return nil, err
+		}
 		batch = append(batch, one)
 	}
 	return batch, nil
+}
+
+// endedRun returns the run whose end an event reports. It returns nil for other events, for a deleted run, and for one whose row
+// cannot be read.
+func endedRun(tx storage.Tx, e parley.Event) (*parley.Run, error) {
+	var data struct {
+		Run   string
+		State parley.RunState
+	}
+	if !e.Kind.Within("run") || json.Unmarshal(e.Data, &data) != nil || !data.State.Known() || data.State.Live() {
+		return nil, nil
+	}
+	defer tx.LeaveOut(nil)()
+	r, err := tx.Runs().Get(data.Run)
+	if errors.Is(err, parley.ErrNotFound) {
+		return nil, nil
+	}
+	r.State = data.State
+	return &r, err
 }
 
 // warnOfGap logs a warning, once for each gap, if events have become too old and were erased before the follower took them.

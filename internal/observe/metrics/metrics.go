@@ -39,10 +39,7 @@ type Metrics struct {
 // Hub is the part of a hub that is looked up.
 type Hub interface {
 	Figures(ctx context.Context) (hub.Figures, error)
-	Run(ctx context.Context, caller hub.Caller, id string) (parley.RunView, error)
 }
-
-var theHub = hub.Caller{Agent: parley.System}
 
 // latencies are the buckets in milliseconds. They include 50, 100 and 200, which the Routing Protocol promises or warns at.
 var latencies = []float64{0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000}
@@ -119,18 +116,11 @@ func (m *Metrics) Read(took time.Duration) { m.reads.Observe(milliseconds(took))
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // Consume implements steps.Consumer. It counts an event once, even if it gets it again.
-func (m *Metrics) Consume(ctx context.Context, n steps.Batch) error {
-	ended, err := m.endedRuns(ctx, n.Events)
-	if err != nil {
-		return err
-	}
+func (m *Metrics) Consume(_ context.Context, n steps.Batch) error {
 	for _, s := range n.Steps {
 		if s.Num > m.counted {
 			m.step(s)
 		}
-	}
-	for _, r := range ended {
-		m.run(r)
 	}
 	for _, e := range n.Events {
 		if e.Num > m.counted {
@@ -150,29 +140,6 @@ func (m *Metrics) step(s steps.Step) {
 	}
 }
 
-// endedRuns returns the runs whose end is among the events and not yet counted. It skips deleted runs.
-func (m *Metrics) endedRuns(ctx context.Context, events []hub.Followed) (runs []parley.Run, err error) {
-	for _, e := range events {
-		var data struct {
-			Run   string          `json:"run"`
-			State parley.RunState `json:"state"`
-		}
-		if e.Num <= m.counted || !e.Kind.Within("run") || json.Unmarshal(e.Data, &data) != nil || !data.State.Known() || data.State.Live() {
-			continue
-		}
-		view, err := m.hub.Run(ctx, theHub, data.Run)
-		if steps.IsMissing(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		view.State = data.State
-		runs = append(runs, view.Run)
-	}
-	return runs, nil
-}
-
 func (m *Metrics) run(r parley.Run) {
 	agent := m.agents.label(r.Agent)
 	m.runs.WithLabelValues(agent, string(r.State)).Inc()
@@ -186,6 +153,8 @@ func (m *Metrics) run(r parley.Run) {
 
 func (m *Metrics) event(e hub.Followed) {
 	switch {
+	case e.EndedRun != nil:
+		m.run(*e.EndedRun)
 	case e.Kind == parley.EventAgentRemoved:
 		m.forget(e.Agent)
 	case e.Kind == parley.EventAgentAdded:

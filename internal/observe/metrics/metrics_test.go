@@ -46,11 +46,12 @@ func (f fake) Figures(context.Context) (hub.Figures, error) {
 	}, f.err
 }
 
-func (f fake) Run(_ context.Context, _ hub.Caller, id string) (parley.RunView, error) {
-	began, ended := at, at.Add(2*time.Second)
-	return parley.RunView{Run: parley.Run{
-		ID: id, Agent: "arya", StartedAt: &began, EndedAt: &ended, Usage: parley.Usage{InputTokens: 100, OutputTokens: 20, Cost: .5},
-	}}, nil
+// ended returns the event of the end of a run of arya.
+func ended(num int64) hub.Followed {
+	began, end := at, at.Add(2*time.Second)
+	return hub.Followed{Event: parley.Event{Num: num, Kind: "run.succeeded"}, EndedRun: &parley.Run{
+		Agent: "arya", State: parley.RunSucceeded, StartedAt: &began, EndedAt: &end, Usage: parley.Usage{InputTokens: 100, OutputTokens: 20, Cost: .5},
+	}}
 }
 
 func news() steps.Batch {
@@ -64,7 +65,7 @@ func news() steps.Batch {
 		Steps: []steps.Step{step(1, parley.DeliveryAccepted), step(2, parley.DeliverySeen), step(3, parley.DeliveryAnswered), step(4, parley.DeliveryDead)},
 		Events: []hub.Followed{
 			event(4, "delivery.dead", "{}"), event(5, parley.EventOverdue, "{}"), event(6, parley.EventLate, "{}"),
-			event(7, "run.succeeded", `{"run":"r","state":"succeeded"}`), event(8, "run.running", `{"run":"s","state":"running"}`),
+			ended(7), event(8, "run.running", `{"run":"s","state":"running"}`),
 			event(9, "task.completed", "{}"), event(10, "approval.denied", "{}"), event(11, parley.EventAlert, `{"state":"on"}`),
 			event(12, parley.EventAlert, `{"state":"off"}`), event(13, parley.EventLoopOpened, "{}"),
 		},
@@ -141,23 +142,26 @@ func TestRemovedAgentsHaveNoFigures(t *testing.T) {
 	m := New()
 	m.Watch(fake{})
 	num := int64(0)
-	tell := func(kind parley.EventKind, agent, data string) {
+	tell := func(e hub.Followed) {
 		t.Helper()
 		num++
-		e := hub.Followed{Event: parley.Event{Num: num, Kind: kind, Agent: agent, Data: json.RawMessage(data)}}
+		e.Num = num
 		if err := m.Consume(t.Context(), steps.Batch{Events: []hub.Followed{e}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const ends, own = `{"run":"r","state":"succeeded"}`, `parley_runs_total{agent="arya",outcome="succeeded"} 1`
+	const own = `parley_runs_total{agent="arya",outcome="succeeded"} 1`
+	about := func(kind parley.EventKind) hub.Followed {
+		return hub.Followed{Event: parley.Event{Kind: kind, Agent: "arya"}}
+	}
 	for range 3 { // which is arya's run each time
-		tell(parley.EventAgentAdded, "arya", "")
-		tell("run.succeeded", "", ends)
+		tell(about(parley.EventAgentAdded))
+		tell(ended(0))
 		if got := scrape(t, m); !strings.Contains(got, own) {
 			t.Fatalf("there is no %s", own)
 		}
-		tell(parley.EventAgentRemoved, "arya", "")
-		tell("run.succeeded", "", ends) // what ends late
+		tell(about(parley.EventAgentRemoved))
+		tell(ended(0)) // what ends late
 		for _, name := range []string{"parley_runs_total", "parley_run_tokens_total", "parley_run_cost_dollars_total"} {
 			if strings.Contains(scrape(t, m), name+`{agent="arya"`) {
 				t.Errorf("%s has arya, who was removed", name)

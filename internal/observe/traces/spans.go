@@ -2,7 +2,6 @@ package traces
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -136,33 +135,13 @@ func (e *Exporter) parentOfAnswer(ctx context.Context, m parley.Message) (trace.
 }
 
 // runSpans returns the spans of the runs that end in a batch. It skips deleted runs.
-func (e *Exporter) runSpans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
+func (e *Exporter) runSpans(batch []hub.Followed) (spans []sdk.ReadOnlySpan) {
 	for _, one := range batch {
-		id, over := endedRun(one.Event)
-		if !over {
-			continue
+		if one.EndedRun != nil {
+			spans = append(spans, e.maker.runSpan(*one.EndedRun))
 		}
-		view, err := e.hub.Run(ctx, theHub, id)
-		if steps.IsMissing(err) {
-			continue // its conversation was deleted
-		}
-		if err != nil {
-			return nil, err
-		}
-		spans = append(spans, e.maker.runSpan(view.Run))
 	}
-	return spans, nil
-}
-
-func endedRun(e parley.Event) (id string, over bool) {
-	var data struct {
-		Run   string          `json:"run"`
-		State parley.RunState `json:"state"`
-	}
-	if !e.Kind.Within("run") || json.Unmarshal(e.Data, &data) != nil {
-		return "", false
-	}
-	return data.Run, data.State.Known() && !data.State.Live()
+	return spans
 }
 
 // runSpan returns the span of a run. Its parent is the newest of the deliveries that started the run.
