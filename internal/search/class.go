@@ -7,50 +7,51 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// class is what a character is to the tokenizer.
+// class says how the tokenizer treats a character.
 type class int
 
 const (
-	apart   class = iota // between words
-	letters              // letters and digits
-	dense                // of a script written without spaces, or with few
-	sign                 // an emoji or the like, a word by itself
-	compat               // no letter, but stands for some, as ™ does: apart from its neighbours
-	mark                 // belongs to the character before it
-	unseen               // does not count at all
+	separator      class = iota // between words
+	letters                     // a letter or digit
+	unspacedScript              // a character of a script written with few or no spaces
+	sign                        // an emoji or similar symbol: a word by itself
+	compat                      // a symbol that stands for letters, as ™ does: separate from its neighbours
+	mark                        // belongs to the character before it
+	ignorable                   // invisible: the tokenizer skips it
 )
 
-// joins says whether neighbours of this class can be of one word.
-func (c class) joins() bool { return c == apart || c == letters || c == dense }
+// joins reports whether neighbouring characters of this class stay in one segment.
+func (c class) joins() bool { return c == separator || c == letters || c == unspacedScript }
 
-// unspaced are the scripts whose texts are indexed in pairs of characters. Korean has spaces, but its
-// words change their ends.
-var unspaced = []*unicode.RangeTable{
+// unspacedScripts are the scripts whose texts are indexed in pairs of characters. Korean has spaces, but its words change
+// their endings.
+var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
+// classOf returns the class of a character.
 func classOf(r rune) class {
 	if r < utf8.RuneSelf {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
 			return letters
 		}
-		return apart
+		return separator
 	}
 	switch {
 	case plainHan(r):
-		return dense
+		return unspacedScript
 	case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
-		return unseen
-	case r == '\u0345': // the iota below, a mark that folding makes a letter
+		return ignorable
+	case r == '\u0345': // iota subscript, a mark that folding turns into a letter
 		return letters
-	case unicode.IsMark(r) || r == 'ﾞ' || r == 'ﾟ': // halfwidth ones are letters to Unicode
+	case unicode.IsMark(r) || r == 'ﾞ' || r == 'ﾟ': // Unicode says that halfwidth marks are letters
 		return mark
-	case r == 'ー' || r == 'ｰ': // of no script to Unicode
-		return dense
+	case r == 'ー' || r == 'ｰ': // Unicode assigns them to no script
+		return unspacedScript
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
-		if unicode.In(r, unspaced...) {
-			return dense
+		if unicode.In(r, unspacedScripts...) {
+			return unspacedScript
 		}
 		return letters
 	default:
@@ -58,12 +59,13 @@ func classOf(r rune) class {
 	}
 }
 
-// signs are the blocks that emoji are in. The lines and boxes of tables and trees are in others.
+// signs are the Unicode blocks that contain emoji. The lines and boxes of tables and trees are in other blocks.
 var signs = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x2300, 0x23FF, 1}, {0x2600, 0x27BF, 1}, {0x2B00, 0x2BFF, 1}},
 	R32: []unicode.Range32{{0x1F000, 0x1FAFF, 1}},
 }
 
+// symbolClass returns the class of a character that is no letter, number or mark.
 func symbolClass(r rune) class {
 	if unicode.Is(unicode.So, r) && unicode.Is(signs, r) {
 		return sign
@@ -71,21 +73,22 @@ func symbolClass(r rune) class {
 	var buf [utf8.UTFMax]byte
 	n := utf8.EncodeRune(buf[:], r)
 	if norm.NFKC.Properties(buf[:n]).Decomposition() == nil {
-		return apart
+		return separator
 	}
 	for _, d := range norm.NFKC.String(string(r)) {
 		if unicode.IsLetter(d) || unicode.IsNumber(d) {
 			return compat
 		}
 	}
-	return apart
+	return separator
 }
 
-// plainHan holds for the common Chinese characters: neither folding nor normalizing changes them.
+// plainHan reports whether a character is a common Chinese one: neither folding nor normalization changes it.
 func plainHan(r rune) bool { return 0x4E00 <= r && r <= 0x9FA5 }
 
-// inert says that folding leaves a text as it is, for what that is quick to see of.
-func inert(s string) bool {
+// unchangedByFolding reports whether a text has only characters that folding is known not to change. It spares most texts the
+// cost of folding; false means that folding may change the text.
+func unchangedByFolding(s string) bool {
 	for _, r := range s {
 		small := 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
 		if !small && !plainHan(r) {

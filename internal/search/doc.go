@@ -1,4 +1,3 @@
-// Package search turns texts into words, and what people type into queries. It is the one tokenizer of
-// both databases: they compare words and count nothing, so that they find the same; what is best among
-// the messages found, and what to show of it, is decided here as well. It does no I/O.
+// Package search splits texts into words, parses queries, ranks the messages found, and cuts snippets out of them. Both
+// databases index and compare only the words that this package makes, so both find the same messages. The package does no I/O.
 package search

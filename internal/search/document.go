@@ -9,9 +9,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// What an index keeps of one message. PostgreSQL knows 16,383 places in a text, 256 places of one word,
-// and a megabyte in all; the same bounds hold everywhere, so that the same is found everywhere. Past them
-// a word is still found, by itself.
+// The limits of what an index stores of one message. PostgreSQL stores at most 16,383 positions of a text, 256 positions of one
+// word, and one megabyte in all. The limits hold for both databases, so that both find the same. Beyond maxPlaces and maxRepeat a
+// word is still found, but not as part of a phrase.
 const (
 	maxPlaces = 16_000
 	maxRepeat = 255
@@ -24,7 +24,7 @@ type Field struct {
 	Text string
 }
 
-// Fields are what can be searched of a message: what its sender said, not the metadata around it.
+// Fields returns the parts of a message that can be searched: what its sender wrote, without metadata.
 func Fields(m parley.Message) []Field {
 	var fields []Field
 	add := func(name, text string) {
@@ -48,11 +48,12 @@ func eachString(raw json.RawMessage, fn func(string)) {
 		return
 	}
 	var value any
-	if json.Unmarshal(raw, &value) == nil { // what is stored was checked to be JSON
+	if json.Unmarshal(raw, &value) == nil { // stored payloads are valid JSON
 		walk(value, fn)
 	}
 }
 
+// walk calls fn with every string in a decoded JSON value, in a fixed order.
 func walk(value any, fn func(string)) {
 	switch v := value.(type) {
 	case string:
@@ -68,7 +69,7 @@ func walk(value any, fn func(string)) {
 	}
 }
 
-// NewDocument is a message in a conversation as the index keeps it.
+// NewDocument returns what the index stores of a message in a conversation. It leaves out the words beyond maxBytes.
 func NewDocument(m parley.Message, in parley.Conversation) parley.Document {
 	b := builder{doc: parley.Document{Message: m, To: m.Addressees(in)}, seen: map[string]int{}}
 	for i, f := range Fields(m) {
@@ -84,14 +85,14 @@ func NewDocument(m parley.Message, in parley.Conversation) parley.Document {
 	return b.doc
 }
 
-// builder keeps a document within its bounds.
+// builder builds a document and keeps it within the limits.
 type builder struct {
 	doc  parley.Document
-	seen map[string]int // how often; a loose word once
+	seen map[string]int // the occurrences of each word; a loose word counts once
 	size int
 }
 
-// add says whether there is room for more.
+// add adds a word. It returns false if the document is full.
 func (b *builder) add(t Token) bool {
 	n := b.seen[t.Word]
 	switch {

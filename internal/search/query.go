@@ -14,7 +14,7 @@ const (
 	maxTerms = 32
 )
 
-// Query is what somebody searches for. Names are as typed: who and what they stand for is for the hub.
+// Query is a parsed search. It holds names as typed; the hub resolves them to participants, conversations and tasks.
 type Query struct {
 	All, None []parley.Phrase
 
@@ -24,9 +24,8 @@ type Query struct {
 	Unanswered                bool
 }
 
-// Parse reads what somebody typed: words, "phrases", beginnings*, all of which must occur, -words that
-// must not, and the filters from: in: to: type: before: after: is:unanswered task: trace:. Other words
-// with a colon are words. E003 says what is wrong.
+// Parse parses a search. Words, "phrases" and beginnings* must all occur, and -words must not. The filters are from: in: to: type:
+// before: after: is:unanswered task: trace:. Any other text with a colon is searched as words. A wrong search returns E003.
 func Parse(text string) (q Query, err error) {
 	if len(text) > maxQuery {
 		return q, parley.Errorf(parley.BadInput, "the search has %d bytes, the limit is %d", len(text), maxQuery).
@@ -69,10 +68,10 @@ type term struct {
 	value       string
 }
 
-// filters are the names that mean something before a colon.
+// filters are the names of the filters, without the colon.
 var filters = []string{"from", "in", "to", "type", "before", "after", "is", "task", "trace"}
 
-// nextTerm takes the first term off a query, if there is one.
+// nextTerm splits the first term off a query. more is false if the query is empty.
 func nextTerm(text string) (t term, rest string, more bool) {
 	text = strings.TrimLeftFunc(text, unicode.IsSpace)
 	if text == "" {
@@ -101,7 +100,7 @@ func nextTerm(text string) (t term, rest string, more bool) {
 	return t, text[end:], true
 }
 
-// addWords adds what a term says. What has no letter in it says nothing.
+// addWords adds the words of a term. A term without letters, digits or emoji adds nothing.
 func (q *Query) addWords(t term) {
 	list := words(t.value)
 	if len(list) == 0 {
@@ -115,13 +114,14 @@ func (q *Query) addWords(t term) {
 	}
 }
 
-// isSingle holds for a single character of a script that is indexed in pairs. Behind other words it is the
-// beginning of a pair.
+// isSingle reports whether a word is one character of a script that is indexed in pairs. After other words, such a character begins
+// a pair.
 func isSingle(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
-	return classOf(r) == dense && nextCharacter(word, 0) == len(word)
+	return classOf(r) == unspacedScript && nextCharacter(word, 0) == len(word)
 }
 
+// addFilter sets a filter. It returns E003 if the filter is negated, empty, given twice or wrong.
 func (q *Query) addFilter(t term, given map[string]bool) (err error) {
 	switch {
 	case t.not:
@@ -159,7 +159,7 @@ func (q *Query) addFilter(t term, given map[string]bool) (err error) {
 	return err
 }
 
-// parseTime reads a day, which means its beginning in UTC, or a moment.
+// parseTime parses a day, which means its first moment in UTC, or a moment.
 func parseTime(t term) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if at, err := time.Parse(layout, t.value); err == nil {

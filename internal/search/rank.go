@@ -10,17 +10,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// How a message is weighed: each word that occurs counts, the more often and the shorter the message, up to
-// a limit; then how close together the words stand, whether they stand as typed, and how new it is.
+// The weights of a message. A message scores higher if it has the phrases more often and is shorter, up to a limit; if the phrases
+// are close together; if they occur as typed; and if it is newer.
 const (
 	saturation  = 1.2
 	usualLength = 100 // words
 	freshness   = 0.5
-	halfAge     = 30 * 24 * time.Hour // at which the newness counts half
+	halfAge     = 30 * 24 * time.Hour // the age at which freshness counts half
 )
 
-// Rank orders messages that were found, best first. Where there are no words to weigh, and among equals,
-// the newest is first.
+// Rank returns the messages in the order of their score, the best first. Without phrases, and among equal scores, the newest is
+// first.
 func Rank(phrases []parley.Phrase, list []parley.Message, now time.Time) []parley.Message {
 	type weighed struct {
 		parley.Message
@@ -73,7 +73,7 @@ func score(phrases []parley.Phrase, m parley.Message, now time.Time) float64 {
 	return total + closest + freshness*float64(halfAge)/float64(halfAge+age)
 }
 
-// wholePhrase is the query as one phrase.
+// wholePhrase returns the phrases of a query as one phrase.
 func wholePhrase(phrases []parley.Phrase) (whole parley.Phrase) {
 	for i, p := range phrases {
 		if i > 0 {
@@ -85,19 +85,21 @@ func wholePhrase(phrases []parley.Phrase) (whole parley.Phrase) {
 	return whole
 }
 
-// secondOfPair is the word between a pair of characters and what follows them: see Token.Last.
+// secondOfPair returns the second character of a pair, which precedes the words after the pair: see Token.Last. It returns nil if
+// the word is not a pair.
 func secondOfPair(word string) []string {
 	second := nextCharacter(word, 0)
-	if r, _ := utf8.DecodeRuneInString(word); classOf(r) != dense || second == len(word) {
+	if r, _ := utf8.DecodeRuneInString(word); classOf(r) != unspacedScript || second == len(word) {
 		return nil
 	}
 	return []string{word[second:]}
 }
 
-func tokensOf(text string, most int) []Token {
-	list := make([]Token, 0, min(most, len(text)/4+1))
+// tokensOf returns the first words of a text, at most limit.
+func tokensOf(text string, limit int) []Token {
+	list := make([]Token, 0, min(limit, len(text)/4+1))
 	for t := range Tokens(text) {
-		if len(list) >= most {
+		if len(list) >= limit {
 			break
 		}
 		list = append(list, t)
@@ -105,10 +107,10 @@ func tokensOf(text string, most int) []Token {
 	return list
 }
 
-// occurrence is where a phrase stands: from its first token to behind its last.
+// occurrence is the position of a phrase, as indexes of tokens: from is its first token, to the one after its last.
 type occurrence struct{ phrase, from, to int }
 
-// occurrences are all of them, in order.
+// occurrences returns all occurrences of the phrases, in the order of their first token.
 func occurrences(phrases []parley.Phrase, tokens []Token) (found []occurrence) {
 	for at := range tokens {
 		for i, p := range phrases {
@@ -120,7 +122,7 @@ func occurrences(phrases []parley.Phrase, tokens []Token) (found []occurrence) {
 	return found
 }
 
-// matchAt returns where a phrase that begins at a token ends, or 0.
+// matchAt returns the end of a phrase that begins at a token, or 0 if none begins there.
 func matchAt(p parley.Phrase, tokens []Token, at int) int {
 	last := len(p.Words) - 1
 	if last > 0 && tokens[at].Single {
@@ -143,8 +145,8 @@ func matchAt(p parley.Phrase, tokens []Token, at int) int {
 	return at
 }
 
-// closeness is 1 where all phrases follow each other at once, and less the further they are apart. It is 0
-// where one is missing.
+// closeness returns 1 if all phrases follow one another directly, and less the further apart they are. It returns 0 if a phrase is
+// missing, or if there is only one.
 func closeness(phrases []parley.Phrase, found []occurrence) float64 {
 	if len(phrases) < 2 {
 		return 0

@@ -12,7 +12,7 @@ const (
 	snippetLead  = 60 // of them before the first match
 )
 
-// NewSnippet picks the piece of a message in which most of the phrases occur, or else its beginning.
+// NewSnippet cuts out the part of a message that has the most phrases, or the beginning of the message if it has none.
 func NewSnippet(phrases []parley.Phrase, m parley.Message) parley.Snippet {
 	fields := Fields(m)
 	if len(fields) == 0 {
@@ -27,11 +27,11 @@ func NewSnippet(phrases []parley.Phrase, m parley.Message) parley.Snippet {
 	return cutOut(in, best)
 }
 
-// span is a match in a text, in bytes.
+// span is the position of a match in a text, in bytes.
 type span struct{ from, to, phrase int }
 
-// densest are the matches of the part of a text that has the most different phrases, and how many these
-// are.
+// densest finds the part of a text that has the most different phrases. It returns the matches in that part, and the number of
+// different phrases.
 func densest(phrases []parley.Phrase, text string) (best []span, most int) {
 	tokens := tokensOf(text, maxPlaces)
 	var all []span
@@ -41,11 +41,11 @@ func densest(phrases []parley.Phrase, text string) (best []span, most int) {
 	reach := snippetRunes - snippetLead
 	for i := range all {
 		end, different := i, map[int]bool{}
-		for end < len(all) && all[end].to-all[i].from <= reach { // bytes: never more characters
+		for end < len(all) && all[end].to-all[i].from <= reach { // counted in bytes, so never more characters than shown
 			different[all[end].phrase] = true
 			end++
 		}
-		end = max(end, i+1) // one match may be longer than what is shown
+		end = max(end, i+1) // one match may be longer than the snippet
 		if n := max(1, len(different)); n > most {
 			best, most = all[i:end], n
 		}
@@ -53,7 +53,7 @@ func densest(phrases []parley.Phrase, text string) (best []span, most int) {
 	return best, most
 }
 
-// cutOut makes a snippet of a field around its matches.
+// cutOut cuts a snippet around matches out of a field.
 func cutOut(f Field, matches []span) parley.Snippet {
 	from := 0
 	if len(matches) > 0 {
@@ -67,7 +67,7 @@ func cutOut(f Field, matches []span) parley.Snippet {
 			continue
 		}
 		mark := [2]int{utf8.RuneCountInString(f.Text[from:begin]), utf8.RuneCountInString(f.Text[from:end])}
-		if last := len(s.Marks) - 1; last >= 0 && mark[0] <= s.Marks[last][1] { // pairs overlap
+		if last := len(s.Marks) - 1; last >= 0 && mark[0] <= s.Marks[last][1] { // words of pairs overlap
 			s.Marks[last][1] = max(mark[1], s.Marks[last][1])
 		} else {
 			s.Marks = append(s.Marks, mark)
@@ -76,8 +76,8 @@ func cutOut(f Field, matches []span) parley.Snippet {
 	return s
 }
 
-// snippetStart is where a snippet begins whose first match is at a place: a little before it, and there with a
-// word, if words have spaces between them.
+// snippetStart returns the start of a snippet: a little before the first match, and at the beginning of a word if spaces separate
+// the words.
 func snippetStart(text string, match int) int {
 	from := match
 	for range snippetLead {
@@ -93,7 +93,7 @@ func snippetStart(text string, match int) int {
 	return from
 }
 
-// forward is the place a number of characters after another, or the end.
+// forward returns the position that many characters after another, or the end of the text.
 func forward(text string, from, runes int) int {
 	for ; runes > 0 && from < len(text); runes-- {
 		_, size := utf8.DecodeRuneInString(text[from:])

@@ -8,81 +8,81 @@ import (
 )
 
 const (
-	maxRunes = 64 // of one word; what is longer becomes several words in a row
-	maxMarks = 8  // on one character; what follows is not part of any word
+	maxRunes = 64 // of one word; a longer word becomes several
+	maxMarks = 8  // on one character; further marks are part of no word
 )
 
 // Token is one word of a text.
 type Token struct {
 	Word       string // folded as names are
-	Start, End int    // where it stands in the text, in bytes
-	// Single says that this is one of several characters written without spaces, by itself, beside the pairs
-	// it is in. It can be found and is part of no phrase.
+	Start, End int    // its position in the text, in bytes
+	// Single marks one character of an unspaced script that is also part of a pair. A search can find it by itself, but not as
+	// part of a phrase.
 	Single bool
-	// Last says that this is the last of them, by itself, in a place behind the pairs: a phrase can begin with
-	// it, as 章 3 is in 文章 3.
+	// Last marks the last character of such a script in a row, which follows the pairs. A phrase can begin with it: 文章 3 contains
+	// the phrase 章 3.
 	Last bool
 }
 
-// Tokens are the words of a text. Letters and digits that stand together are one word. Scripts written
-// without spaces give every pair of neighbouring characters, and each character; emoji are words.
-// So foo_bar.go is three words in a row, and a query for the whole, split alike, is their phrase.
+// Tokens returns the words of a text. Adjacent letters and digits make one word. A script written without spaces makes a word of
+// every pair of neighbouring characters, and of each character. Each emoji is a word. So foo_bar.go is three words, and a query for
+// foo_bar.go becomes the phrase of these three.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		s := &splitter{text: text, yield: yield}
-		start, current := 0, apart
+		start, current := 0, separator
 		for at, r := range text {
 			c := classOf(r)
-			if (c == mark || c == unseen) && current != apart || c == current && c.joins() {
+			if (c == mark || c == ignorable) && current != separator || c == current && c.joins() {
 				continue
 			}
 			if !s.segment(start, at, current) {
 				return
 			}
-			if start, current = at, c; c == mark || c == unseen {
-				current = apart
+			if start, current = at, c; c == mark || c == ignorable {
+				current = separator
 			}
 		}
 		s.segment(start, len(text), current)
 	}
 }
 
-// splitter emits the words of one text until nobody wants more. It looks at one segment at a time.
+// splitter passes the words of one text to yield, until yield returns false. It works on one segment at a time.
 type splitter struct {
 	text       string
 	yield      func(Token) bool
-	start, end int    // the segment
-	folded     string // the same folded
-	exact      bool   // folding has kept every character in its place
+	start, end int    // of the segment in the text
+	folded     string // the folded segment
+	exact      bool   // folding moved no character, so positions in folded are positions in the segment
 }
 
-// segment emits the words of a part of the text whose characters are of one class. It is folded, and what
-// came out is looked at again: one character may have become several, of other classes.
+// segment emits the words of a part of the text whose characters have one class. It folds the part and splits the result again,
+// because folding can turn one character into several of other classes. It returns false if yield wants no more words.
 func (s *splitter) segment(start, end int, c class) bool {
-	if c == apart {
+	if c == separator {
 		return true
 	}
 	raw := s.text[start:end]
 	plain := isASCII(raw)
 	s.start, s.end, s.folded = start, end, raw
-	if !inert(raw) {
+	if !unchangedByFolding(raw) {
 		s.folded = parley.Fold(raw)
 	}
 	s.exact = plain || s.folded == raw
 	if plain {
 		return s.chunks(0, len(raw))
 	}
-	from, current, marks := 0, apart, 0
+	from, current, marks := 0, separator, 0
 	for at, r := range s.folded {
 		c := classOf(r)
 		switch {
 		case c != mark:
 			marks = 0
-		case current != apart && marks < maxMarks:
+		case current != separator && marks < maxMarks:
 			marks++
 			continue
 		default:
-			c = apart
+			c = separator
 		}
 		if c == current && c.joins() {
 			continue
@@ -95,10 +95,10 @@ func (s *splitter) segment(start, end int, c class) bool {
 	return s.run(from, len(s.folded), current)
 }
 
-// run emits the words of characters that belong together.
+// run emits the words of adjacent folded characters of one class.
 func (s *splitter) run(from, to int, c class) bool {
 	switch c {
-	case dense:
+	case unspacedScript:
 		return s.pairs(from, to)
 	case letters, sign:
 		return s.chunks(from, to)
@@ -107,7 +107,7 @@ func (s *splitter) run(from, to int, c class) bool {
 	}
 }
 
-// token is a part of what was folded. Where that is not in its place, only the whole can be pointed at.
+// token returns a part of the folded segment as a word. If folding moved characters, its position is that of the whole segment.
 func (s *splitter) token(from, to int) Token {
 	t := Token{Word: s.folded[from:to], Start: s.start, End: s.end}
 	if s.exact {
@@ -116,7 +116,7 @@ func (s *splitter) token(from, to int) Token {
 	return t
 }
 
-// pairs emits every two neighbouring characters, each with its marks, and each of them by itself.
+// pairs emits every pair of neighbouring characters, and each character by itself. A character includes its marks.
 func (s *splitter) pairs(from, to int) bool {
 	run := s.folded[:to]
 	second := nextCharacter(run, from)
@@ -137,7 +137,7 @@ func (s *splitter) pairs(from, to int) bool {
 	return s.yield(last)
 }
 
-// chunks emits a word, in parts where it is too long.
+// chunks emits a word, in several parts if it is longer than maxRunes.
 func (s *splitter) chunks(from, to int) bool {
 	if to-from <= maxRunes {
 		return s.yield(s.token(from, to))
@@ -157,7 +157,7 @@ func (s *splitter) chunks(from, to int) bool {
 	return s.yield(s.token(from, to))
 }
 
-// nextCharacter is where the character at a place ends, with its marks.
+// nextCharacter returns the end of the character at a position, with its marks.
 func nextCharacter(s string, at int) int {
 	_, size := utf8.DecodeRuneInString(s[at:])
 	at += size
@@ -171,8 +171,8 @@ func nextCharacter(s string, at int) int {
 	return at
 }
 
-// words are those to look for where a text is to be found, which may go on: without single characters, and
-// without the last of a run at its end.
+// words returns the words that a message must contain for a text to be found in it. It leaves out single characters. It also leaves
+// out a Last word at the end, because in the message further characters may follow it.
 func words(text string) (list []string) {
 	last := false
 	for t := range Tokens(text) {
