@@ -193,7 +193,7 @@ func TestTheBoundsOfOneTokenAreTheDefaults(t *testing.T) {
 			t.Errorf("%s: docs/security.md says %s, the defaults are %v", cells[0], bound, defaults)
 		}
 	}
-	for _, key := range loadKeys {
+	for _, key := range usageKeys {
 		if !named[key.Name] {
 			t.Errorf("docs/security.md does not name %s", key.Name)
 		}

@@ -265,7 +265,7 @@ var hubKeys = []Key{
 	},
 }
 
-var keys = slices.Concat(hubKeys, loadKeys, observeKeys)
+var keys = slices.Concat(hubKeys, usageKeys, observeKeys)
 
 // Keys returns all settings, in the order in which they are shown.
 func Keys() []Key { return slices.Clone(keys) }

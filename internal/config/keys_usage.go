@@ -1,7 +1,7 @@
 package config
 
-// loadKeys limit how much of the hub one participant can use.
-var loadKeys = []Key{
+// usageKeys are the settings that limit how much of the hub one participant can use.
+var usageKeys = []Key{
 	{
 		Name: "rate.reads.per_second", Type: "number", Default: "100",
 		Doc:  "How many reads per second one agent may make; a search counts as ten reads. 0 means no limit.",
