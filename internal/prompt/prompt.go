@@ -31,12 +31,12 @@ func Build(c parley.RunContext) parley.Prompt {
 
 type builder struct {
 	parley.RunContext
-	voices quote.Voices
+	voices quote.Participants
 	out    strings.Builder
 }
 
-func voicesOf(c parley.RunContext) quote.Voices {
-	v := quote.Voices{Self: c.Agent.ID, Known: map[string]quote.Person{}}
+func voicesOf(c parley.RunContext) quote.Participants {
+	v := quote.Participants{Self: c.Agent.ID, Known: map[string]quote.Person{}}
 	for _, a := range slices.Concat(c.Senders, c.Members) {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}
@@ -120,7 +120,7 @@ func (b *builder) conversation() string {
 		lines.WriteString("topic:\n" + quote.Block(b.Conversation.Topic))
 	}
 	lines.WriteString("members:\n")
-	members := quote.Voices{Self: b.Agent.ID, Known: map[string]quote.Person{}}
+	members := quote.Participants{Self: b.Agent.ID, Known: map[string]quote.Person{}}
 	for _, a := range b.Members {
 		members.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind, Role: a.Role}
 		lines.WriteString("- " + members.Who(a.ID) + "\n")

@@ -16,14 +16,14 @@ type Person struct {
 	Role string
 }
 
-// Voices are the participants in messages, and the reader of the messages.
-type Voices struct {
+// Participants are the participants in messages, and the reader of the messages.
+type Participants struct {
 	Self  string // the id of the reader
 	Known map[string]Person
 }
 
 // Who names a participant: its unique id, and its name.
-func (v Voices) Who(id string) string {
+func (v Participants) Who(id string) string {
 	if id == v.Self {
 		return Word(id) + " (you)"
 	}
@@ -43,19 +43,19 @@ func (v Voices) Who(id string) string {
 }
 
 // Message returns a message in its envelope.
-func (v Voices) Message(m parley.Message) string { return v.Envelope(m, body(m, 0)) }
+func (v Participants) Message(m parley.Message) string { return v.Envelope(m, body(m, 0)) }
 
-// Short returns a message in an envelope of about most bytes. It says how much it left out in the middle.
-func (v Voices) Short(m parley.Message, most int) string {
+// Short returns a message in an envelope of about limit bytes. It says how much it left out in the middle.
+func (v Participants) Short(m parley.Message, limit int) string {
 	whole := v.Message(m)
-	if len(whole) <= most {
+	if len(whole) <= limit {
 		return whole
 	}
-	return v.Envelope(m, body(m, max(1, most-len(v.Envelope(m, "")))))
+	return v.Envelope(m, body(m, max(1, limit-len(v.Envelope(m, "")))))
 }
 
 // Envelope puts quoted lines into the envelope of a message.
-func (v Voices) Envelope(m parley.Message, quoted string) string {
+func (v Participants) Envelope(m parley.Message, quoted string) string {
 	var head strings.Builder
 	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), v.Who(m.From), Time(m.CreatedAt), Word(string(m.Type)))
 	if m.To != "" {
@@ -128,11 +128,11 @@ func artifacts(list []parley.Artifact) string {
 	return strings.Join(lines, "\n")
 }
 
-// Fit returns the newest messages that fit into most bytes, oldest first, and the number of older ones that do not fit.
-func (v Voices) Fit(messages []parley.Message, most int) (shown []string, left int) {
+// Fit returns the newest messages that fit into limit bytes, oldest first, and the number of older ones that do not fit.
+func (v Participants) Fit(messages []parley.Message, limit int) (shown []string, left int) {
 	for i, m := range slices.Backward(messages) {
 		text := v.Message(m)
-		if most -= len(text); most < 0 {
+		if limit -= len(text); limit < 0 {
 			left = i + 1
 			break
 		}

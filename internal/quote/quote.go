@@ -54,8 +54,8 @@ func isInvisible(r rune) bool {
 // Block returns a text as quoted lines. An empty text has no lines.
 func Block(s string) string { return block(Clean(s), 1) }
 
-// Short is Block with about most bytes. It says how much it left out in the middle.
-func Short(s string, most int) string { return shorten(Clean(s), 1, most) }
+// Short is Block with about limit bytes. It says how much it left out in the middle.
+func Short(s string, limit int) string { return shorten(Clean(s), 1, limit) }
 
 // block puts marks before each line of a clean text.
 func block(cleaned string, marks int) string {
@@ -101,30 +101,30 @@ func blockSize(cleaned string, marks int) int {
 }
 
 // shorten leaves out the middle of a clean text.
-func shorten(s string, marks, most int) string {
-	if blockSize(s, marks) <= most {
+func shorten(s string, marks, limit int) string {
+	if blockSize(s, marks) <= limit {
 		return block(s, marks)
 	}
-	first := head(s, marks, most/2)
-	last := tail(s[len(first):], marks, most/2)
+	first := head(s, marks, limit/2)
+	last := tail(s[len(first):], marks, limit/2)
 	return block(first, marks) + fmt.Sprintf("(%d bytes left out)\n", len(s)-len(first)-len(last)) + block(last, marks)
 }
 
-// head returns the longest beginning of a clean text whose block has at most most bytes.
-func head(s string, marks, most int) string {
+// head returns the longest beginning of a clean text whose block has at most limit bytes.
+func head(s string, marks, limit int) string {
 	for i, r := range s {
-		if most -= runeSize(r, marks); most < 0 {
+		if limit -= runeSize(r, marks); limit < 0 {
 			return s[:i]
 		}
 	}
 	return s
 }
 
-// tail returns the longest end of a clean text whose block has at most most bytes.
-func tail(s string, marks, most int) string {
+// tail returns the longest end of a clean text whose block has at most limit bytes.
+func tail(s string, marks, limit int) string {
 	for i := len(s); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:i])
-		if most -= runeSize(r, marks); most < 0 {
+		if limit -= runeSize(r, marks); limit < 0 {
 			return s[i:]
 		}
 		i -= size

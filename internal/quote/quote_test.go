@@ -49,20 +49,20 @@ func TestWordsAndLines(t *testing.T) {
 
 // TestShortIsShort: whatever is left out, the envelope is whole, and hardly larger than it may be.
 func TestShortIsShort(t *testing.T) {
-	v := quote.Voices{Self: "arya", Known: map[string]quote.Person{"user": {Name: "Ned", Kind: parley.KindHuman}}}
+	v := quote.Participants{Self: "arya", Known: map[string]quote.Person{"user": {Name: "Ned", Kind: parley.KindHuman}}}
 	rapid.Check(t, func(t *rapid.T) {
 		long := func(what string) string {
 			return strings.Repeat(rapid.SampledFrom([]string{"x", "é", "\n", "日本\n", "a line\n", "\r\n", "\u202e"}).Draw(t, what), rapid.IntRange(0, 2000).Draw(t, "times"))
 		}
 		m := parley.Message{ID: "m1", From: "user", Type: "chat", CreatedAt: time.Unix(0, 0), Content: parley.Content{Text: long("text"), Code: long("code")}, Payload: []byte(long("payload"))}
-		most := rapid.IntRange(0, 5000).Draw(t, "most")
-		whole, short := v.Message(m), v.Short(m, most)
-		if len(whole) <= most && short != whole {
-			t.Fatalf("%d bytes are cut to %d though %d have room", len(whole), len(short), most)
+		limit := rapid.IntRange(0, 5000).Draw(t, "most")
+		whole, short := v.Message(m), v.Short(m, limit)
+		if len(whole) <= limit && short != whole {
+			t.Fatalf("%d bytes are cut to %d though %d have room", len(whole), len(short), limit)
 		}
 		const notes = 300 // head, labels, and what says how much is left out
-		if len(short) > most+notes || len(short) > len(whole)+notes {
-			t.Fatalf("%d bytes are cut to %d, want at most %d", len(whole), len(short), most)
+		if len(short) > limit+notes || len(short) > len(whole)+notes {
+			t.Fatalf("%d bytes are cut to %d, want at most %d", len(whole), len(short), limit)
 		}
 		if !utf8.ValidString(short) || !strings.HasPrefix(short, "--- message m1 from user \"Ned\" (human), 1970") || !strings.HasSuffix(short, "--- end ---\n") {
 			t.Fatalf("%q", short)

@@ -43,14 +43,14 @@ func FuzzWording(f *testing.F) {
 		f.Add(seed, 0)
 		f.Add(seed, 40)
 	}
-	f.Fuzz(func(t *testing.T, foreign string, most int) {
+	f.Fuzz(func(t *testing.T, foreign string, limit int) {
 		foreign = strings.ToValidUTF8(foreign, "?") // as every text that is stored
 		w := parley.Own("Heading\n").Quote("hodor", foreign).Own("\nEnd of it.")
 		m, err := parley.Message{ID: "m1", From: parley.System, Type: parley.TypeResult}.Say(w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := quote.Voices{Self: "arya"}
+		v := quote.Participants{Self: "arya"}
 		whole := v.Message(m)
 		var own, quoted []string
 		for line := range strings.SplitSeq(strings.TrimSuffix(whole, "\n"), "\n") {
@@ -70,8 +70,8 @@ func FuzzWording(f *testing.F) {
 		if strings.Join(own, "\n") != strings.Join(want, "\n") {
 			t.Fatalf("outside of the marks stands %q", own)
 		}
-		if most > 0 && most < 1<<20 {
-			for line := range strings.SplitSeq(strings.TrimSuffix(v.Short(m, most), "\n"), "\n") {
+		if limit > 0 && limit < 1<<20 {
+			for line := range strings.SplitSeq(strings.TrimSuffix(v.Short(m, limit), "\n"), "\n") {
 				known := strings.HasPrefix(line, "|") || strings.HasSuffix(line, " bytes left out)") || line == want[0] || line == want[2] || line == "--- end ---"
 				if !known {
 					t.Fatalf("shortened, %q stands outside of the marks", line)

@@ -32,7 +32,7 @@ func decide(ctx context.Context, p Participant, args decideArgs) (string, error)
 	if err := require("id", args.ID); err != nil {
 		return "", err
 	}
-	if args.Approve == nil { // what was left out by mistake is neither yes nor no
+	if args.Approve == nil { // a missing argument means neither yes nor no
 		return "", require("approve", "")
 	}
 	a, err := p.Workspace.DecideApproval(ctx, args.ID, parley.Decision{Approve: *args.Approve, Note: args.Note})
@@ -47,7 +47,7 @@ func decide(ctx context.Context, p Participant, args decideArgs) (string, error)
 }
 
 func listApprovals(ctx context.Context, p Participant) (string, error) {
-	list, err := p.Workspace.Approvals(ctx, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: mostRows})
+	list, err := p.Workspace.Approvals(ctx, parley.ApprovalFilter{State: parley.ApprovalPending, Mine: true, Limit: maxRows})
 	if err != nil {
 		return "", err
 	}
@@ -56,11 +56,11 @@ func listApprovals(ctx context.Context, p Participant) (string, error) {
 	}
 	var out strings.Builder
 	for i, a := range list {
-		if out.Len() > mostBytes {
+		if out.Len() > maxBytes {
 			fmt.Fprintf(&out, "(%d more)\n", len(list)-i)
 			break
 		}
-		// Whole, however long: who decides must see all of it.
+		// The summary stays whole, however long: the approver must see all of it.
 		fmt.Fprintf(&out, "%s, a call of %s:\n%s", quote.Word(a.ShortName()), quote.Word(a.Agent), quote.Block(a.Summary))
 	}
 	return out.String(), nil

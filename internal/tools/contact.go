@@ -31,7 +31,8 @@ var contactAgent = Tool{
 	call: withArguments(contact),
 }
 
-// contactArgs are the arguments, with what the schema leaves out so as to stay small: the tool's own name, and agent for agentId.
+// contactArgs are the arguments. It accepts two that the schema leaves out to stay small: the name of the tool, and agent instead of
+// agentId.
 type contactArgs struct {
 	Tool           string     `json:"tool"`
 	Action         string     `json:"action"`
@@ -46,18 +47,17 @@ type contactArgs struct {
 	IdempotencyKey string     `json:"idempotency_key"`
 }
 
-const longestWait = int64(time.Hour / time.Second)
+const maxWait = int64(time.Hour / time.Second)
 
-// contact contacts another agent. Its result begins with the hub's own words. Each line that the other agent wrote has a
-// mark.
+// contact contacts another agent. The result begins with a text of the hub. A mark precedes each line that the other agent wrote.
 func contact(ctx context.Context, p Participant, args contactArgs) (string, error) {
 	c, err := args.contact()
 	if err != nil {
 		return "", err
 	}
-	told, err := p.Workspace.Contact(ctx, c)
-	text := quote.Wording(told.Wording())
-	for _, notice := range told.Notices {
+	contacted, err := p.Workspace.Contact(ctx, c)
+	text := quote.Wording(contacted.Wording())
+	for _, notice := range contacted.Notices {
 		text = strings.TrimSuffix(text, "\n") + "\nNote: " + oneLine(notice) + "\n"
 	}
 	return text, err
@@ -73,8 +73,8 @@ func (args contactArgs) contact() (c parley.Contact, err error) {
 			return c, err
 		}
 	}
-	if args.Wait < 0 || args.Wait > longestWait {
-		return c, parley.Errorf(parley.BadInput, "wait is %d", args.Wait).Suggest("use 1 to %d seconds, or leave it out", longestWait)
+	if args.Wait < 0 || args.Wait > maxWait {
+		return c, parley.Errorf(parley.BadInput, "wait is %d", args.Wait).Suggest("use 1 to %d seconds, or leave it out", maxWait)
 	}
 	c = parley.Contact{
 		Pattern: parley.Pattern(args.Action), Agent: target, Message: args.Message, Context: args.Context,

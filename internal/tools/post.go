@@ -51,7 +51,7 @@ var replyTo = Tool{
 	}),
 }
 
-// post posts a draft and says what became of it.
+// post posts a draft, and returns the message and its notices as text.
 func post(ctx context.Context, p Participant, d parley.Draft) (string, error) {
 	if err := require("content", d.Content.Text); err != nil {
 		return "", err

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/quote"
 )
 
-const mostRows = 100 // of a list
+const maxRows = 100 // of a list
 
 var queryWorkspace = Tool{
 	Name:        "query_workspace",
@@ -52,23 +52,23 @@ func query(ctx context.Context, p Participant, args queryArgs) (string, error) {
 }
 
 func listAgents(ctx context.Context, p Participant) (string, error) {
-	who, err := p.Workspace.Who(ctx)
+	present, err := p.Workspace.Who(ctx)
 	if err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	for _, a := range who[:min(len(who), mostRows)] {
+	for _, a := range present[:min(len(present), maxRows)] {
 		out.WriteString(presence(p, a))
 	}
-	if len(who) > mostRows {
-		fmt.Fprintf(&out, "(%d more)\n", len(who)-mostRows)
+	if len(present) > maxRows {
+		fmt.Fprintf(&out, "(%d more)\n", len(present)-maxRows)
 	}
 	return out.String(), nil
 }
 
-// presence is a line of what one participant is doing.
+// presence returns the line of one participant in the list of agents, with its status.
 func presence(p Participant, a parley.Presence) string {
-	v := quote.Voices{Self: p.ID, Known: map[string]quote.Person{a.ID: {Name: a.Name, Kind: a.Kind, Role: a.Role}}}
+	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{a.ID: {Name: a.Name, Kind: a.Kind, Role: a.Role}}}
 	status := quote.Word(a.Status)
 	if a.Reason != "" {
 		status += ", " + quote.Inline(a.Reason)
@@ -77,14 +77,14 @@ func presence(p Participant, a parley.Presence) string {
 }
 
 func whoami(ctx context.Context, p Participant) (string, error) {
-	who, err := p.Workspace.Named(ctx, p.ID)
+	self, err := p.Workspace.Named(ctx, p.ID)
 	if err != nil {
 		return "", err
 	}
-	if len(who) == 0 {
+	if len(self) == 0 {
 		return "", parley.Errorf(parley.NotPermitted, "%s takes part in this hub no more", quote.Word(p.ID))
 	}
-	a := who[0]
+	a := self[0]
 	text := fmt.Sprintf("You are %s, id %s, %s.\n", quote.Inline(a.Name), quote.Word(a.ID), quote.Word(string(a.Kind)))
 	if a.Role != "" {
 		text += "Your role: " + quote.Inline(a.Role) + "\n"
@@ -93,7 +93,7 @@ func whoami(ctx context.Context, p Participant) (string, error) {
 }
 
 func listChannels(ctx context.Context, p Participant) (string, error) {
-	list, err := p.Workspace.Conversations(ctx, parley.ListFilter{All: true, Limit: mostRows})
+	list, err := p.Workspace.Conversations(ctx, parley.ListFilter{All: true, Limit: maxRows})
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +126,7 @@ func search(ctx context.Context, p Participant, words string) (string, error) {
 	if err := require("query", words); err != nil {
 		return "", err
 	}
-	found, err := p.Workspace.Search(ctx, parley.SearchRequest{Query: words, Limit: fewMessages})
+	found, err := p.Workspace.Search(ctx, parley.SearchRequest{Query: words, Limit: defaultMessages})
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +137,7 @@ func search(ctx context.Context, p Participant, words string) (string, error) {
 	for i, hit := range found.Hits {
 		messages[i] = parley.Message{ID: hit.Message, From: hit.From, To: hit.To, Type: hit.Type, CreatedAt: hit.CreatedAt}
 	}
-	v, err := voices(ctx, p, messages)
+	v, err := participantsIn(ctx, p, messages)
 	if err != nil {
 		return "", err
 	}

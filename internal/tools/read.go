@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	fewMessages  = 20
-	mostMessages = 100
-	mostBytes    = 64 << 10 // of messages in one result
+	defaultMessages = 20
+	maxMessages     = 100
+	maxBytes        = 64 << 10 // of messages in one result
 )
 
 var readConversation = Tool{
@@ -42,11 +42,11 @@ func read(ctx context.Context, p Participant, args readArgs) (string, error) {
 	}
 	limit := args.Limit
 	if limit == 0 {
-		limit = fewMessages
+		limit = defaultMessages
 	}
-	if limit < 1 || limit > mostMessages || args.Before < 0 {
+	if limit < 1 || limit > maxMessages || args.Before < 0 {
 		return "", parley.Errorf(parley.BadInput, "limit is %d, before is %d", args.Limit, args.Before).
-			Suggest("use a limit of 1 to %d, and for before a number from an earlier call", mostMessages)
+			Suggest("use a limit of 1 to %d, and for before a number from an earlier call", maxMessages)
 	}
 	messages, err := p.Workspace.Read(ctx, args.Conversation, args.Before, limit)
 	if err != nil {
@@ -65,23 +65,23 @@ func read(ctx context.Context, p Participant, args readArgs) (string, error) {
 	return shown, nil
 }
 
-// quoteNewest quotes the newest of some messages, as many as one result may have, and says how many of the oldest
-// it has not. The newest is always there, shortened if it must be.
+// quoteNewest quotes as many of the newest messages as fit into one result, and returns how many of the oldest it left out. It always
+// quotes the newest, shortened if it is too long.
 func quoteNewest(ctx context.Context, p Participant, messages []parley.Message) (text string, left int, err error) {
-	v, err := voices(ctx, p, messages)
+	v, err := participantsIn(ctx, p, messages)
 	if err != nil {
 		return "", 0, err
 	}
-	shown, left := v.Fit(messages, mostBytes)
+	shown, left := v.Fit(messages, maxBytes)
 	if len(shown) == 0 {
 		left = len(messages) - 1
-		shown = []string{v.Short(messages[left], mostBytes)}
+		shown = []string{v.Short(messages[left], maxBytes)}
 	}
 	return strings.Join(shown, ""), left, nil
 }
 
-// voices are those who wrote messages, and to whom.
-func voices(ctx context.Context, p Participant, messages []parley.Message) (quote.Voices, error) {
+// participantsIn returns the senders and recipients of messages.
+func participantsIn(ctx context.Context, p Participant, messages []parley.Message) (quote.Participants, error) {
 	var ids []string
 	for _, m := range messages {
 		for _, id := range []string{m.From, m.To} {
@@ -90,9 +90,9 @@ func voices(ctx context.Context, p Participant, messages []parley.Message) (quot
 			}
 		}
 	}
-	v := quote.Voices{Self: p.ID, Known: map[string]quote.Person{}}
-	who, err := p.Workspace.Named(ctx, ids...)
-	for _, a := range who {
+	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{}}
+	named, err := p.Workspace.Named(ctx, ids...)
+	for _, a := range named {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}
 	return v, err
@@ -134,8 +134,9 @@ func inbox(ctx context.Context, p Participant, args inboxArgs) (string, error) {
 	return text + "You sleep until " + quote.Time(args.SleepUntil) + ", once this turn has ended.\n", nil
 }
 
+// peek counts the pending messages of the caller and quotes the first of them. It takes none.
 func peek(ctx context.Context, p Participant) (string, error) {
-	waiting, err := p.Workspace.Peek(ctx, fewMessages)
+	waiting, err := p.Workspace.Peek(ctx, defaultMessages)
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +145,7 @@ func peek(ctx context.Context, p Participant) (string, error) {
 		return count, nil
 	}
 	messages := slices.Clone(waiting.Messages)
-	slices.Reverse(messages) // the oldest are first in line, so what has no room are the newest
+	slices.Reverse(messages) // the agent gets the oldest first, so the newest are left out
 	shown, left, err := quoteNewest(ctx, p, messages)
 	if err != nil || left == 0 {
 		return count + shown, err

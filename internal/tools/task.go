@@ -82,7 +82,7 @@ func (args updateArgs) change() parley.TaskChange {
 }
 
 func listTasks(ctx context.Context, p Participant) (string, error) {
-	list, err := p.Workspace.Tasks(ctx, parley.TaskFilter{Limit: mostRows})
+	list, err := p.Workspace.Tasks(ctx, parley.TaskFilter{Limit: maxRows})
 	if err != nil {
 		return "", err
 	}
@@ -93,15 +93,15 @@ func listTasks(ctx context.Context, p Participant) (string, error) {
 	for _, t := range list {
 		out.WriteString("- " + taskLine(p, t) + "\n")
 	}
-	if len(list) == mostRows {
+	if len(list) == maxRows {
 		out.WriteString("(there may be older ones)\n")
 	}
 	return out.String(), nil
 }
 
-// taskLine is a task in one line.
+// taskLine returns a task as one line.
 func taskLine(p Participant, t parley.TaskView) string {
-	line := fmt.Sprintf("%s %s, from %s to %s: %s", quote.Word(t.ID), quote.Inline(t.Title), who(p, t.Requester), who(p, t.Assignee), quote.Word(string(t.Status)))
+	line := fmt.Sprintf("%s %s, from %s to %s: %s", quote.Word(t.ID), quote.Inline(t.Title), participantName(p, t.Requester), participantName(p, t.Assignee), quote.Word(string(t.Status)))
 	if t.Outcome != "" {
 		line += " (" + quote.Word(string(t.Outcome)) + ")"
 	}
@@ -117,15 +117,15 @@ func taskLine(p Participant, t parley.TaskView) string {
 	return line
 }
 
-// who names a participant by its id.
-func who(p Participant, id string) string {
+// participantName returns the id of a participant, or "you" for the caller.
+func participantName(p Participant, id string) string {
 	if id == p.ID {
 		return "you"
 	}
 	return quote.Word(id)
 }
 
-// idList are ids in a row.
+// idList joins ids with spaces.
 func idList(ids []string) string {
 	shown := make([]string, 0, len(ids))
 	for _, id := range ids {

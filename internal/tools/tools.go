@@ -1,6 +1,5 @@
-// Package tools is the hub as a model uses it: one table of tools, for every door that offers them. Their
-// definitions are fixed texts; nothing that a participant wrote gets into them. What they return quotes
-// participants as prompts do.
+// Package tools defines the tools by which models use the hub. The MCP server and the runs of the hub offer the same table. The
+// definitions are fixed texts and contain nothing that a participant wrote. The results quote participants as prompts do.
 package tools
 
 import (
@@ -16,13 +15,13 @@ import (
 	"github.com/parley-hub/parley/internal/quote"
 )
 
-// Participant is who uses a tool, and the hub as it may use it.
+// Participant is the caller of a tool, with its view of the hub.
 type Participant struct {
 	ID        string
 	Workspace parley.Workspace
 }
 
-// Tool is one tool, as a model is told of it.
+// Tool is one tool with the definition that a model reads.
 type Tool struct {
 	Name        string
 	Title       string
@@ -32,14 +31,14 @@ type Tool struct {
 	call func(context.Context, Participant, json.RawMessage) (string, error)
 }
 
-// All are the tools, in the order in which they are shown.
+// All returns the tools in the order in which models see them.
 func All() []Tool {
 	return []Tool{
 		contactAgent, sendChannelMessage, readConversation, checkInbox, replyTo, queryWorkspace, updateTask, decideApproval,
 	}
 }
 
-// Docs are the tools as a prompt names them.
+// Docs returns the names and descriptions of the tools, for a prompt.
 func Docs() []parley.ToolDoc {
 	var docs []parley.ToolDoc
 	for _, t := range All() {
@@ -48,8 +47,8 @@ func Docs() []parley.ToolDoc {
 	return docs
 }
 
-// Commands are for agents that are programs with a shell: there parley speaks for them, by the token of
-// their run.
+// Commands returns the commands that a prompt lists for agents that are programs with a shell. The program runs parley, which acts as
+// the agent by the token of its run.
 func Commands() []parley.ToolDoc {
 	return []parley.ToolDoc{
 		{Name: `parley chat --conv CHANNEL "text"`, Description: "Post to a channel; @name wakes whom it names."},
@@ -65,8 +64,9 @@ func Commands() []parley.ToolDoc {
 	}
 }
 
-// Call uses a tool. E003 if there is none of that name, or if its arguments are wrong; else what the hub says.
-// A call that waits for an approval has not failed: the text says that it waits. Failure makes a text of an error.
+// Call calls a tool and returns its result. It returns E003 if no tool has the name or the arguments are wrong, and otherwise the
+// errors of the hub. A call that needs an approval is no error: the result says that it waits. Failure turns an error into text for
+// the model.
 func Call(ctx context.Context, p Participant, name string, args json.RawMessage) (string, error) {
 	var names []string
 	for _, t := range All() {
@@ -83,8 +83,8 @@ func Call(ctx context.Context, p Participant, name string, args json.RawMessage)
 		Suggest("use %s", strings.Join(names, ", "))
 }
 
-// Failure is an error as a model sees it, on one line. Other participants may have written the reason: a reason that could be
-// read as a heading or a line of its own is put in quotation marks.
+// Failure returns an error as one line for a model. Another participant may have written the reason in it. Failure quotes a reason
+// that the model could take for a heading or a separate line.
 func Failure(err error) string {
 	e := parley.AsError(err)
 	text := e.Sentence()
@@ -99,8 +99,8 @@ func Failure(err error) string {
 
 func oneLine(text string) string { return strings.ReplaceAll(quote.Clean(text), "\n", " ") }
 
-// withArguments makes a call of a function with arguments of its own type. They are read strictly: a model that
-// thinks that it said something must not find out later that nobody listened.
+// withArguments returns a call that decodes its arguments into the type of a function. It refuses unknown arguments: otherwise a model
+// would not notice that one had no effect.
 func withArguments[A any](call func(context.Context, Participant, A) (string, error)) func(context.Context, Participant, json.RawMessage) (string, error) {
 	return func(ctx context.Context, p Participant, raw json.RawMessage) (string, error) {
 		var args A
@@ -115,7 +115,7 @@ func withArguments[A any](call func(context.Context, Participant, A) (string, er
 	}
 }
 
-// argumentError says what is wrong with arguments without the names of Go's types.
+// argumentError says what is wrong with arguments, without naming Go types.
 func argumentError(err error) string {
 	if errors.Is(err, jsonv2.ErrUnknownName) {
 		if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
@@ -128,7 +128,7 @@ func argumentError(err error) string {
 	return quote.Clean(err.Error())
 }
 
-// require says that an argument is missing, or nil.
+// require returns E003 if the value of an argument is empty.
 func require(name, value string) error {
 	if strings.TrimSpace(value) == "" {
 		return parley.Errorf(parley.BadInput, "%s is missing", name).Suggest("see the tool's schema")
