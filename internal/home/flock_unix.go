@@ -19,7 +19,7 @@ func lockFile(file *os.File, alone bool) error {
 	}
 	err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return errHeld
+		return errLocked
 	}
 	return err
 }

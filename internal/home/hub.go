@@ -71,8 +71,8 @@ func (d Dir) readAnnouncement() (h Hub) {
 
 // Running finds the hub that runs in this home. It ignores what a killed hub has left.
 func (d Dir) Running() (h Hub, running bool, err error) {
-	held, err := isLocked(d.runFile("hub.lock"))
-	if err != nil || !held {
+	locked, err := isLocked(d.runFile("hub.lock"))
+	if err != nil || !locked {
 		return Hub{}, false, err
 	}
 	return d.readAnnouncement(), true, nil

@@ -14,8 +14,8 @@ type Lock struct {
 	file *os.File
 }
 
-// errHeld says that another process has the lock.
-var errHeld = errors.New("locked by another process")
+// errLocked says that another process has the lock.
+var errLocked = errors.New("locked by another process")
 
 // A process that checks whether a hub runs has the lock for a moment. So may a child of a killed hub, until it executes
 // another program. Acquire therefore makes several attempts.
@@ -33,7 +33,7 @@ func (d Dir) Acquire() (*Lock, error) {
 		return nil, d.lockError(err)
 	}
 	for n := range abandonedLockAttempts {
-		if err = lockFile(file, true); !errors.Is(err, errHeld) || n >= lockAttempts && !hasEnded(d.readAnnouncement().PID) {
+		if err = lockFile(file, true); !errors.Is(err, errLocked) || n >= lockAttempts && !hasEnded(d.readAnnouncement().PID) {
 			break
 		}
 		time.Sleep(lockPause)
@@ -45,7 +45,7 @@ func (d Dir) Acquire() (*Lock, error) {
 		}
 	}
 	_ = file.Close()
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, errLocked) {
 		return nil, d.inUseError()
 	}
 	return nil, d.lockError(err)
@@ -70,9 +70,9 @@ func isLocked(path string) (bool, error) {
 		return false, err
 	}
 	err = lockFile(file, false)
-	held := errors.Is(err, errHeld)
-	if held {
+	locked := errors.Is(err, errLocked)
+	if locked {
 		err = nil
 	}
-	return held, errors.Join(err, file.Close())
+	return locked, errors.Join(err, file.Close())
 }

@@ -28,8 +28,8 @@ func (d Dir) Store() (string, error) {
 	return "sqlite", err
 }
 
-// KeepStore writes the name of the store durably into the home. The next start compares it with the configuration.
-func (l *Lock) KeepStore(name string) error {
+// SaveStoreName writes the name of the store durably into the home. The next start compares it with the configuration.
+func (l *Lock) SaveStoreName(name string) error {
 	if kept, err := os.ReadFile(l.dir.StoreFile()); err == nil && string(kept) == name+"\n" {
 		return nil // the file is up to date, and a full disk could not store it again
 	}

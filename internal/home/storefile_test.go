@@ -21,7 +21,7 @@ func TestAHomeKnowsItsStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("with a database", "sqlite")
-	if err := l.KeepStore("postgres parley on db:5432"); err != nil {
+	if err := l.SaveStoreName("postgres parley on db:5432"); err != nil {
 		t.Fatal(err)
 	}
 	is("once it was named", "postgres parley on db:5432")

@@ -18,18 +18,18 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// scripts is a directory tree of a layout with an agent codex in it, whose documents to claude are renamed into place.
-type scripts struct {
+// scriptTree is a directory tree of a layout with an agent codex. Its documents to claude are renamed into place.
+type scriptTree struct {
 	layout      parley.Layout
 	root, inbox string
 }
 
-func newScripts(t *testing.T, l parley.Layout) scripts {
+func newScriptTree(t *testing.T, l parley.Layout) scriptTree {
 	t.Helper()
 	inbox := map[parley.Layout]string{
 		parley.LayoutAgentOS: "channels/paper", parley.LayoutBlackboard: "claude/inbox", parley.LayoutInbox: "state/agents/claude/inbox",
 	}[l]
-	s := scripts{l, filepath.Join(t.TempDir(), string(l)), inbox}
+	s := scriptTree{l, filepath.Join(t.TempDir(), string(l)), inbox}
 	if err := os.MkdirAll(filepath.Join(s.root, inbox), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func newScripts(t *testing.T, l parley.Layout) scripts {
 
 // prepare writes a document under a temporary name, and returns what renames it into place. An old one was written an hour
 // ago, as one that somebody moves into the tree.
-func (s scripts) prepare(t *testing.T, n int, old bool) (appear func()) {
+func (s scriptTree) prepare(t *testing.T, n int, old bool) (appear func()) {
 	t.Helper()
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	words := fmt.Sprintf("document %d", n)
@@ -103,10 +103,10 @@ func TestBridgeAddReturnsAfterItsFirstLook(t *testing.T) {
 	}
 	claude := hub.Caller{Agent: "claude", Scopes: parley.AllScopes()}
 	c := dial(t, s)
-	paper, board, bus := newScripts(t, parley.LayoutAgentOS), newScripts(t, parley.LayoutBlackboard), newScripts(t, parley.LayoutInbox)
+	paper, board, bus := newScriptTree(t, parley.LayoutAgentOS), newScriptTree(t, parley.LayoutBlackboard), newScriptTree(t, parley.LayoutInbox)
 	var lost []string
 	for n := range addRounds {
-		tree := []scripts{paper, paper, board, bus}[n%4]
+		tree := []scriptTree{paper, paper, board, bus}[n%4]
 		appear := tree.prepare(t, n, n%4 == 1)
 		v, err := c.AddBridge(t.Context(), parley.NewBridge{Layout: tree.layout, Root: tree.root, Agents: []string{"codex"}})
 		if err != nil {
@@ -162,7 +162,7 @@ func postBridge(t *testing.T, s *Server, n parley.NewBridge) (v parley.BridgeVie
 func TestHTTPBridgeAddAnswersAfterItsFirstLook(t *testing.T) {
 	s := start(t, options(t, nil))
 	defer stop(t, s)
-	tree := newScripts(t, parley.LayoutAgentOS)
+	tree := newScriptTree(t, parley.LayoutAgentOS)
 	v := postBridge(t, s, parley.NewBridge{Layout: tree.layout, Root: tree.root, Agents: []string{"codex"}})
 	if v.State != parley.BridgeRunning || !v.Status.Looked || len(v.Notices) != 1 {
 		t.Errorf("after the first look: %+v", v)
@@ -184,7 +184,7 @@ func TestTheFirstLookOutlivesTheHub(t *testing.T) {
 	if _, err := s.hub.AddAgent(t.Context(), theOwner, parley.NewAgent{ID: "claude"}); err != nil {
 		t.Fatal(err)
 	}
-	tree := newScripts(t, parley.LayoutAgentOS)
+	tree := newScriptTree(t, parley.LayoutAgentOS)
 	tree.prepare(t, 1, false)() // history
 	postBridge(t, s, parley.NewBridge{Layout: tree.layout, Root: tree.root, Agents: []string{"codex"}})
 	stop(t, s)

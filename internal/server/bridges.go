@@ -12,35 +12,35 @@ import (
 	"github.com/parley-hub/parley/internal/service"
 )
 
-// startBridges begins to run the bridges of this hub. They end before everything else.
+// startBridges starts to run the bridges of this hub. Stop ends them before the hub, because they use it.
 func (s *Server) startBridges(ctx context.Context) error {
 	caller := hub.Caller{Agent: parley.Owner, Source: "file", Scopes: parley.AllScopes()}
-	door := s.hub.BridgeAt(caller)
+	bridgeHub := s.hub.BridgeAt(caller)
 	k := &bridgeRunner{
 		list:    func(ctx context.Context) ([]parley.BridgeView, error) { return s.hub.Bridges(ctx, caller) },
 		changed: s.hub.BridgesChanged,
 		run: func(ctx context.Context, id string) error {
-			return bridge.Run(ctx, bridge.Options{Hub: door, ID: id, Log: s.Log})
+			return bridge.Run(ctx, bridge.Options{Hub: bridgeHub, ID: id, Log: s.Log})
 		},
-		note: door.NoteBridge,
+		note: bridgeHub.NoteBridge,
 		log:  s.Log,
 	}
-	kept := service.New(k.keep)
-	kept.Start(context.WithoutCancel(ctx))
-	s.onStop(func() error { kept.Stop(); return nil })
+	runner := service.New(k.keep)
+	runner.Start(context.WithoutCancel(ctx))
+	s.onStop(func() error { runner.Stop(); return nil })
 	return nil
 }
 
 const (
-	shortestPause = time.Second // before a bridge that has failed is run again
-	longestPause  = time.Minute
-	listEvery     = time.Minute // for what another process of the hub has changed
+	minPause  = time.Second // before the first retry of a bridge that failed
+	maxPause  = time.Minute
+	listEvery = time.Minute // finds the changes of other processes of the hub
 )
 
-// bridgeRunner runs one bridge for each that is to be run here, and runs it again when it fails.
+// bridgeRunner runs the bridges that this process must run, and retries those that fail.
 type bridgeRunner struct {
 	list    func(context.Context) ([]parley.BridgeView, error)
-	changed func() <-chan struct{} // is asked before each list
+	changed func() <-chan struct{} // returns a channel that closes at the next change; called before each list
 	run     func(ctx context.Context, id string) error
 	note    func(ctx context.Context, id string, s parley.BridgeStatus) error
 	log     *slog.Logger
@@ -49,24 +49,25 @@ type bridgeRunner struct {
 	all     sync.WaitGroup
 }
 
-// runningBridge is a bridge that runs, as it was when it was started.
+// runningBridge is a running bridge with the settings that it was started with.
 type runningBridge struct {
 	parley.Bridge
 	cancel func()
-	ended  chan struct{} // closed once it has
+	ended  chan struct{} // closed when the bridge has ended
 }
 
-// isCurrent says whether it runs, and is the bridge that has its id now. Who speaks through it and the like it sees by itself.
+// isCurrent reports whether the bridge still runs, and is the one that has its id now. It ignores other settings, such as the
+// agents of the bridge: a running bridge reads their changes itself.
 func (r runningBridge) isCurrent(now parley.Bridge) bool {
 	select {
 	case <-r.ended:
-		return false // by itself: it was removed or paused, for a moment at least
+		return false // the bridge ended by itself: it was removed or paused, perhaps only for a moment
 	default:
 		return now.Root == r.Root && now.CreatedAt.Equal(r.CreatedAt)
 	}
 }
 
-// keep looks after bridges until ctx is done, and then ends them all.
+// keep runs the bridges until ctx is done, and then ends them all. It calls started after each list.
 func (k *bridgeRunner) keep(ctx context.Context, started func()) {
 	k.running = map[string]runningBridge{}
 	defer k.all.Wait()
@@ -89,7 +90,7 @@ func (k *bridgeRunner) keep(ctx context.Context, started func()) {
 	}
 }
 
-// adjust ends what is not to run any more, and starts what is to run.
+// adjust ends the running bridges that are no longer wanted, and starts the wanted ones that do not run.
 func (k *bridgeRunner) adjust(ctx context.Context, views []parley.BridgeView) {
 	wanted := map[string]parley.Bridge{}
 	for _, v := range views {
@@ -121,17 +122,17 @@ func (k *bridgeRunner) start(ctx context.Context, b parley.Bridge) runningBridge
 	return runningBridge{b, cancel, ended}
 }
 
-// runRepeatedly runs a bridge until ctx is done or it ends by itself, since it was removed or paused. After a failure it is run
-// again, each time a little later.
+// runRepeatedly runs a bridge until ctx is done, or until the bridge ends by itself because it was removed or paused. It retries a
+// bridge that fails, after a pause that doubles up to maxPause.
 func (k *bridgeRunner) runRepeatedly(ctx context.Context, id string) {
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		began := time.Now()
 		err := k.run(ctx, id)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > longestPause {
-			pause = shortestPause
+		if time.Since(began) > maxPause {
+			pause = minPause
 		}
 		k.log.Warn("a bridge has failed", "bridge", id, "error", err, "again_in", pause)
 		if err := k.note(ctx, id, parley.BridgeStatus{Trouble: parley.AsError(err).Message}); err != nil && ctx.Err() == nil {

@@ -15,41 +15,41 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// tree is a world of bridges: what there is, and what was done with it.
-type tree struct {
+// fakeBridges is a list of bridges that a test sets, with a record of what the runner did with them.
+type fakeBridges struct {
 	mu      sync.Mutex
 	bridges []parley.BridgeView
-	fails   int // how often running a bridge fails
+	fails   int // how many runs of a bridge fail
 	ends    bool
 	change  chan struct{}
 	did     []string
 	began   time.Time
 }
 
-func (w *tree) say(format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.did = append(w.did, fmt.Sprintf("%s ", time.Since(w.began))+fmt.Sprintf(format, args...))
+func (f *fakeBridges) say(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.did = append(f.did, fmt.Sprintf("%s ", time.Since(f.began))+fmt.Sprintf(format, args...))
 }
 
-// set replaces the bridges, and lets the keeper see it.
-func (w *tree) set(list ...parley.Bridge) {
-	w.mu.Lock()
-	w.bridges = nil
+// set replaces the bridges, and makes the runner see them.
+func (f *fakeBridges) set(list ...parley.Bridge) {
+	f.mu.Lock()
+	f.bridges = nil
 	for _, b := range list {
-		w.bridges = append(w.bridges, parley.BridgeView{Bridge: b})
+		f.bridges = append(f.bridges, parley.BridgeView{Bridge: b})
 	}
-	w.mu.Unlock()
-	w.change <- struct{}{}
+	f.mu.Unlock()
+	f.change <- struct{}{}
 	synctest.Wait()
 }
 
-func (w *tree) run(ctx context.Context, id string) error {
-	w.say("run %s", id)
-	w.mu.Lock()
-	failed, ended := w.fails > 0, w.ends
-	w.fails = max(w.fails-1, 0)
-	w.mu.Unlock()
+func (f *fakeBridges) run(ctx context.Context, id string) error {
+	f.say("run %s", id)
+	f.mu.Lock()
+	failed, ended := f.fails > 0, f.ends
+	f.fails = max(f.fails-1, 0)
+	f.mu.Unlock()
 	switch {
 	case failed:
 		return parley.Errorf(parley.Unavailable, "no room")
@@ -57,24 +57,24 @@ func (w *tree) run(ctx context.Context, id string) error {
 		return nil
 	}
 	<-ctx.Done()
-	w.say("end %s", id)
+	f.say("end %s", id)
 	return ctx.Err()
 }
 
-// keep runs a keeper for a test in a bubble; what it did is told after it was stopped.
-func (w *tree) keep(t *testing.T, during func()) []string {
+// keep runs a bridgeRunner during a test, and returns what it did after it was stopped.
+func (f *fakeBridges) keep(t *testing.T, during func()) []string {
 	t.Helper()
-	w.change, w.began = make(chan struct{}, 1), time.Now()
+	f.change, f.began = make(chan struct{}, 1), time.Now()
 	k := &bridgeRunner{
 		list: func(context.Context) ([]parley.BridgeView, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return slices.Clone(w.bridges), nil
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return slices.Clone(f.bridges), nil
 		},
-		changed: func() <-chan struct{} { return w.change },
-		run:     w.run,
+		changed: func() <-chan struct{} { return f.change },
+		run:     f.run,
 		note: func(_ context.Context, id string, s parley.BridgeStatus) error {
-			w.say("%s has trouble: %s", id, s.Trouble)
+			f.say("%s has trouble: %s", id, s.Trouble)
 			return nil
 		},
 		log: slog.New(slog.DiscardHandler),
@@ -89,21 +89,21 @@ func (w *tree) keep(t *testing.T, during func()) []string {
 	during()
 	stop()
 	<-ended
-	return w.did
+	return f.did
 }
 
 func TestBridgesRunWhereTheyAreToRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &tree{}
+		f := &fakeBridges{}
 		a, b := parley.Bridge{ID: "a"}, parley.Bridge{ID: "b", Outside: true}
 		paused := parley.Bridge{ID: "a", Paused: true}
 		more := parley.Bridge{ID: "a", Agents: []string{"arya"}}
 		another := parley.Bridge{ID: "a", CreatedAt: time.Now()}
-		did := w.keep(t, func() {
+		did := f.keep(t, func() {
 			for _, list := range [][]parley.Bridge{{a, b}, {a, b}, {paused, b}, {a}, {more}, {another}, {}} {
-				w.set(list...)
+				f.set(list...)
 			}
-			w.set(a)
+			f.set(a)
 		})
 		want := "0s run a, 0s end a, 0s run a, 0s end a, 0s run a, 0s end a, 0s run a, 0s end a"
 		if got := strings.Join(did, ", "); got != want {
@@ -114,9 +114,9 @@ func TestBridgesRunWhereTheyAreToRun(t *testing.T) {
 
 func TestABridgeThatFailsIsRunAgainEachTimeLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &tree{fails: 3}
-		did := w.keep(t, func() {
-			w.set(parley.Bridge{ID: "a"})
+		f := &fakeBridges{fails: 3}
+		did := f.keep(t, func() {
+			f.set(parley.Bridge{ID: "a"})
 			time.Sleep(10 * time.Second)
 		})
 		want := "0s run a, 0s a has trouble: no room, 1s run a, 1s a has trouble: no room, 3s run a, 3s a has trouble: no room, 7s run a, 10s end a"
@@ -128,10 +128,10 @@ func TestABridgeThatFailsIsRunAgainEachTimeLater(t *testing.T) {
 
 func TestAPauseEndsWithItsBridge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &tree{fails: 1}
-		did := w.keep(t, func() {
-			w.set(parley.Bridge{ID: "a"})
-			w.set() // while it pauses
+		f := &fakeBridges{fails: 1}
+		did := f.keep(t, func() {
+			f.set(parley.Bridge{ID: "a"})
+			f.set() // while it pauses
 			time.Sleep(5 * time.Second)
 		})
 		if got, want := strings.Join(did, ", "), "0s run a, 0s a has trouble: no room"; got != want {
@@ -140,12 +140,12 @@ func TestAPauseEndsWithItsBridge(t *testing.T) {
 	})
 }
 
-// It was paused or removed, and perhaps is not any more: that shows at the next look.
+// The bridge was paused or removed, and perhaps is not any more: the next list shows that.
 func TestABridgeThatEndsByItselfIsNotRunAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &tree{ends: true}
-		did := w.keep(t, func() {
-			w.set(parley.Bridge{ID: "a"})
+		f := &fakeBridges{ends: true}
+		did := f.keep(t, func() {
+			f.set(parley.Bridge{ID: "a"})
 			time.Sleep(3 * listEvery / 2)
 		})
 		if got, want := strings.Join(did, ", "), "0s run a, 1m0s run a"; got != want {
@@ -158,7 +158,7 @@ func TestABridgeThatEndsByItselfIsNotRunAgainAtOnce(t *testing.T) {
 func TestBridgesThatCannotBeListedGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		w := &tree{change: make(chan struct{}, 1), began: time.Now()}
+		f := &fakeBridges{change: make(chan struct{}, 1), began: time.Now()}
 		k := &bridgeRunner{
 			list: func(context.Context) ([]parley.BridgeView, error) {
 				if calls++; calls == 2 {
@@ -166,12 +166,12 @@ func TestBridgesThatCannotBeListedGoOn(t *testing.T) {
 				}
 				return []parley.BridgeView{{Bridge: parley.Bridge{ID: "a"}}}, nil
 			},
-			changed: func() <-chan struct{} { return nil }, run: w.run, log: slog.New(slog.DiscardHandler),
+			changed: func() <-chan struct{} { return nil }, run: f.run, log: slog.New(slog.DiscardHandler),
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 5*listEvery/2)
 		defer stop()
 		k.keep(ctx, func() {})
-		if got, want := strings.Join(w.did, ", "), "0s run a, 2m30s end a"; got != want || calls != 3 {
+		if got, want := strings.Join(f.did, ", "), "0s run a, 2m30s end a"; got != want || calls != 3 {
 			t.Errorf("got %s after %d lists\nwant %s", got, calls, want)
 		}
 	})

@@ -29,21 +29,21 @@ func (d dialled) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.ParseIP(d.from), Port: 1}
 }
 
-// crowd opens connections one after the other.
-type crowd struct {
+// connDialer opens connections one after the other.
+type connDialer struct {
 	t     *testing.T
 	conns *conns
 }
 
-// open opens a connection, and says which end the other one has.
-func (c crowd) open(from string) (admitted *conn, ok bool, other net.Conn) {
+// open opens a connection from an address, or by the local socket if it is empty. other is the client's end.
+func (c connDialer) open(from string) (admitted *conn, ok bool, other net.Conn) {
 	ours, theirs := net.Pipe()
 	c.t.Cleanup(func() { _ = ours.Close(); _ = theirs.Close() })
 	admitted, ok = c.conns.admit(dialled{theirs, from})
 	return admitted, ok, ours
 }
 
-func (c crowd) must(from string) *conn {
+func (c connDialer) must(from string) *conn {
 	c.t.Helper()
 	admitted, ok, _ := c.open(from)
 	if !ok {
@@ -52,14 +52,14 @@ func (c crowd) must(from string) *conn {
 	return admitted
 }
 
-func (c crowd) isOpen(which *conn) bool {
+func (c connDialer) isOpen(which *conn) bool {
 	c.conns.mu.Lock()
 	defer c.conns.mu.Unlock()
 	_, open := c.conns.open[which]
 	return open
 }
 
-func (c crowd) wantOpen(what string, want bool, which ...*conn) {
+func (c connDialer) wantOpen(what string, want bool, which ...*conn) {
 	c.t.Helper()
 	for i, one := range which {
 		if c.isOpen(one) != want {
@@ -71,15 +71,15 @@ func (c crowd) wantOpen(what string, want bool, which ...*conn) {
 func TestDescriptorsAreSharedOut(t *testing.T) {
 	for _, test := range []struct {
 		descriptors int
-		want        shares
+		want        connLimits
 	}{
-		{0, shares{4096, 2048, 256, 256, 512, 256, 192}},
-		{1 << 20, shares{4096, 2048, 256, 256, 512, 256, 192}},
-		{1024, shares{320, 240, 160, 160, 192, 96, 72}},
-		{256, shares{80, 60, 40, 40, 48, 24, 18}},
-		{64, shares{1, 1, 1, 1, 16, 8, 6}},
+		{0, connLimits{4096, 2048, 256, 256, 512, 256, 192}},
+		{1 << 20, connLimits{4096, 2048, 256, 256, 512, 256, 192}},
+		{1024, connLimits{320, 240, 160, 160, 192, 96, 72}},
+		{256, connLimits{80, 60, 40, 40, 48, 24, 18}},
+		{64, connLimits{1, 1, 1, 1, 16, 8, 6}},
 	} {
-		if got := sharesOf(test.descriptors, 4096, 2048); got != test.want {
+		if got := newConnLimits(test.descriptors, 4096, 2048); got != test.want {
 			t.Errorf("%d: got %+v, want %+v", test.descriptors, got, test.want)
 		}
 	}
@@ -87,14 +87,14 @@ func TestDescriptorsAreSharedOut(t *testing.T) {
 
 // TestStrangersKeepNobodyOut: the oldest connection without a credential is closed for a new one, and none that has one.
 func TestStrangersKeepNobodyOut(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 10, address: 8, anonymous: 3, participant: 8, socket: 2, agents: 1})}
+	c := connDialer{t, newConns(connLimits{total: 10, address: 8, anonymous: 3, participant: 8, socket: 2, agents: 1})}
 	friend := c.must("10.0.0.1")
 	friend.noteCaller("ned")
 	first, second, third := c.must("10.0.0.2"), c.must("10.0.0.3"), c.must("10.0.0.4")
 	newest := c.must("10.0.0.5")
 	c.wantOpen("the oldest stranger", false, first)
 	c.wantOpen("others", true, friend, second, third, newest)
-	second.use(1) // it asks for something
+	second.inUse(1) // it asks for something
 	c.must("10.0.0.6")
 	c.wantOpen("one that asks for nothing goes first", false, third)
 	c.wantOpen("others", true, friend, second, newest)
@@ -103,15 +103,15 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 // TestIdleConnectionsKeepNobodyOut: also those with a credential are closed, the one that was used longest ago first; those
 // by which something is asked are not.
 func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 4, address: 3, anonymous: 4, participant: 4, socket: 2, agents: 1})}
+	c := connDialer{t, newConns(connLimits{total: 4, address: 3, anonymous: 4, participant: 4, socket: 2, agents: 1})}
 	var hoard []*conn
 	for range 3 {
 		one := c.must("10.0.0.1")
 		one.noteCaller("ned")
 		hoard = append(hoard, one)
 	}
-	hoard[0].use(1)
-	hoard[0].use(-1) // it was used last
+	hoard[0].inUse(1)
+	hoard[0].inUse(-1) // it was used last
 	newest := c.must("10.0.0.1")
 	newest.noteCaller("ned")
 	c.wantOpen("used longest ago", false, hoard[1])
@@ -127,16 +127,16 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	if _, ok, _ := c.open("10.0.0.3"); ok {
 		t.Error("the hub took more than it may")
 	}
-	newest.use(-1)
+	newest.inUse(-1)
 	c.must("10.0.0.3")
 }
 
 // TestOneParticipantHasAPartOfTheConnections over TCP: its idle ones are closed first, and one more is refused if all are in use.
 func TestOneParticipantHasAPartOfTheConnections(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 10, address: 10, anonymous: 5, participant: 2, socket: 2, agents: 1})}
+	c := connDialer{t, newConns(connLimits{total: 10, address: 10, anonymous: 5, participant: 2, socket: 2, agents: 1})}
 	shown := func(who string) (*conn, bool) {
 		one := c.must("10.0.0.1")
-		one.use(1)
+		one.inUse(1)
 		return one, one.noteCaller(who)
 	}
 	first, _ := shown("mallory")
@@ -147,7 +147,7 @@ func TestOneParticipantHasAPartOfTheConnections(t *testing.T) {
 	if !first.noteCaller("mallory") {
 		t.Error("a further call on its own connection is refused")
 	}
-	second.use(-1)
+	second.inUse(-1)
 	if _, stays := shown("mallory"); !stays {
 		t.Error("it is refused although one of its connections is idle")
 	}
@@ -161,23 +161,23 @@ func TestOneParticipantHasAPartOfTheConnections(t *testing.T) {
 
 // TestTheSocketKeepsRoomForItsOwner: agents on the socket have a part of its connections, and TCP has none of them.
 func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 2, address: 2, anonymous: 2, socket: 4, agents: 2, agent: 2})}
+	c := connDialer{t, newConns(connLimits{total: 2, address: 2, anonymous: 2, socket: 4, agents: 2, agent: 2})}
 	for range 5 {
-		c.must("10.0.0.1").use(1)
+		c.must("10.0.0.1").inUse(1)
 	}
 	for _, who := range []string{"arya", "gendry"} {
 		agent := c.must("")
-		if !agent.identified(false, who) {
+		if !agent.setPeer(false, who) {
 			t.Fatal("an agent was refused")
 		}
 		agent.asks()
 	}
-	if third := c.must(""); third.identified(false, "ned") {
+	if third := c.must(""); third.setPeer(false, "ned") {
 		t.Error("agents got more than they may")
 	}
 	for range 2 {
 		owner := c.must("")
-		if !owner.identified(true, "") {
+		if !owner.setPeer(true, "") {
 			t.Error("the owner was refused")
 		}
 		owner.asks()
@@ -186,7 +186,7 @@ func TestTheSocketKeepsRoomForItsOwner(t *testing.T) {
 
 // asks begins a request with a good credential.
 func (c *conn) asks() {
-	c.use(1)
+	c.inUse(1)
 	if c.owner {
 		c.noteCaller(parley.Owner)
 		return
@@ -196,17 +196,17 @@ func (c *conn) asks() {
 
 // TestOneAgentKeepsNoOtherFromTheSocket, however many calls the processes of its runs have under way.
 func TestOneAgentKeepsNoOtherFromTheSocket(t *testing.T) {
-	c := crowd{t, newConns(sharesOf(0, 4096, 2048))}
+	c := connDialer{t, newConns(newConnLimits(0, 4096, 2048))}
 	var taken int
-	for range mostLocal {
+	for range maxLocal {
 		greedy := c.must("")
-		if !greedy.identified(false, "arya") {
+		if !greedy.setPeer(false, "arya") {
 			continue
 		}
 		greedy.asks()
 		taken++
 	}
-	if other := c.must(""); taken != c.conns.agent || !other.identified(false, "gendry") {
+	if other := c.must(""); taken != c.conns.agent || !other.setPeer(false, "gendry") {
 		t.Errorf("one agent has %d connections, and another one is refused", taken)
 	}
 }
@@ -215,16 +215,16 @@ func TestOneAgentKeepsNoOtherFromTheSocket(t *testing.T) {
 // for the page where people sign in are nobody's calls under way, so that nothing else bounds them.
 func TestRequestsWithoutACredentialKeepNobodyOut(t *testing.T) {
 	for _, from := range []string{"10.0.0.1", ""} {
-		c := crowd{t, newConns(shares{total: 4, address: 4, anonymous: 4, participant: 4, socket: 4, agents: 4, agent: 4})}
+		c := connDialer{t, newConns(connLimits{total: 4, address: 4, anonymous: 4, participant: 4, socket: 4, agents: 4, agent: 4})}
 		for range 4 {
 			one := c.must(from)
-			one.identified(false, "arya")
+			one.setPeer(false, "arya")
 			one.asks()
-			one.use(-1)
-			one.use(1) // POST /sign-in
+			one.inUse(-1)
+			one.inUse(1) // POST /sign-in
 		}
 		newest, ok, _ := c.open(from)
-		if !ok || from == "" && !newest.identified(false, "gendry") {
+		if !ok || from == "" && !newest.setPeer(false, "gendry") {
 			t.Errorf("from %q: a new connection is refused", from)
 		}
 	}
@@ -232,10 +232,10 @@ func TestRequestsWithoutACredentialKeepNobodyOut(t *testing.T) {
 
 // TestAClosedConnectionLeavesRoom, and closing it twice changes nothing.
 func TestAClosedConnectionLeavesRoom(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 1, address: 1, anonymous: 1, socket: 1, agents: 1})}
+	c := connDialer{t, newConns(connLimits{total: 1, address: 1, anonymous: 1, socket: 1, agents: 1})}
 	for range 5 {
 		one := c.must("10.0.0.1")
-		one.use(1)
+		one.inUse(1)
 		_ = one.Close()
 		_ = one.Close()
 	}
@@ -314,17 +314,17 @@ func stillOpen(ctx context.Context, c net.Conn) bool {
 	return open && !errors.Is(err, net.ErrClosed)
 }
 
-// TestTheSharesAreThoseOfTheDocumentation, and what is configured by default is what a hub has that configures nothing.
-func TestTheSharesAreThoseOfTheDocumentation(t *testing.T) {
+// TestTheLimitsAreThoseOfTheDocumentation, and what is configured by default is what a hub has that configures nothing.
+func TestTheLimitsAreThoseOfTheDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := sharesOf(256, 4096, 2048)
+	few := newConnLimits(256, 4096, 2048)
 	for _, row := range []string{
-		fmt.Sprintf("| connections without a credential | %d |", mostAnonymous),
-		fmt.Sprintf("| connections of one participant over TCP, other than the owner | %d |", mostOfParticipant),
-		fmt.Sprintf("| connections by the socket | %d, agents %d, one agent %d |", mostLocal, mostLocal/2, mostLocal*3/8),
+		fmt.Sprintf("| connections without a credential | %d |", maxAnonymous),
+		fmt.Sprintf("| connections of one participant over TCP, other than the owner | %d |", maxPerParticipant),
+		fmt.Sprintf("| connections by the socket | %d, agents %d, one agent %d |", maxLocal, maxLocal/2, maxLocal*3/8),
 		fmt.Sprintf("with 256 descriptors there are %d connections over TCP and %d by the socket", few.total, few.socket),
 	} {
 		if !strings.Contains(string(text), row) {

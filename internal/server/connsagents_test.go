@@ -12,11 +12,11 @@ import (
 )
 
 // takes has an agent open connections by the socket and ask by each, and counts those that were taken.
-func (c crowd) takes(agent string, n int) (taken []*conn) {
+func (c connDialer) takes(agent string, n int) (taken []*conn) {
 	c.t.Helper()
 	for range n {
 		one := c.must("")
-		if one.identified(false, agent) {
+		if one.setPeer(false, agent) {
 			one.asks()
 			taken = append(taken, one)
 		}
@@ -24,7 +24,7 @@ func (c crowd) takes(agent string, n int) (taken []*conn) {
 	return taken
 }
 
-func (c crowd) count(which []*conn) (n int) {
+func (c connDialer) count(which []*conn) (n int) {
 	for _, one := range which {
 		if c.isOpen(one) {
 			n++
@@ -36,15 +36,15 @@ func (c crowd) count(which []*conn) (n int) {
 // TestSeveralAgentsKeepNoOtherFromTheSocket: two agents have all places of agents, each with a call under way. The next
 // agents still get theirs, from the one that has the most.
 func TestSeveralAgentsKeepNoOtherFromTheSocket(t *testing.T) {
-	c := crowd{t, newConns(sharesOf(0, 4096, 2048))}
-	arya, gendry := c.takes("arya", mostLocal), c.takes("gendry", mostLocal)
+	c := connDialer{t, newConns(newConnLimits(0, 4096, 2048))}
+	arya, gendry := c.takes("arya", maxLocal), c.takes("gendry", maxLocal)
 	if a, g := c.count(arya), c.count(gendry); a != 128 || g != 128 {
 		t.Errorf("two agents that want everything have %d and %d places", a, g)
 	}
 	if ned := c.takes("ned", 3); c.count(ned) != 3 {
 		t.Errorf("a third agent has %d of 3 places", c.count(ned))
 	}
-	hound := c.takes("hound", mostLocal)
+	hound := c.takes("hound", maxLocal)
 	if all := c.count(arya) + c.count(gendry) + c.count(hound); all != c.conns.agents-3 {
 		t.Errorf("agents have %d places", all+3)
 	}
@@ -53,9 +53,9 @@ func TestSeveralAgentsKeepNoOtherFromTheSocket(t *testing.T) {
 			t.Errorf("%s has %d places", name, n)
 		}
 	}
-	for range mostLocal / 2 {
+	for range maxLocal / 2 {
 		owner := c.must("")
-		if !owner.identified(true, "") {
+		if !owner.setPeer(true, "") {
 			t.Fatal("the owner was refused")
 		}
 		owner.asks()
@@ -65,33 +65,33 @@ func TestSeveralAgentsKeepNoOtherFromTheSocket(t *testing.T) {
 // TestTokensOfAgentsKeepTheOwnerOnTheSocket: a process of the owner's that shows the token of an agent takes a place of
 // agents, not of the owner.
 func TestTokensOfAgentsKeepTheOwnerOnTheSocket(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 2, address: 2, anonymous: 2, socket: 6, agents: 2, agent: 2})}
+	c := connDialer{t, newConns(connLimits{total: 2, address: 2, anonymous: 2, socket: 6, agents: 2, agent: 2})}
 	for i := range 12 {
 		one := c.must("")
-		if !one.identified(true, "") {
+		if !one.setPeer(true, "") {
 			t.Fatal("a process of the owner's was refused")
 		}
-		one.use(1)
+		one.inUse(1)
 		if taken := one.noteCaller(fmt.Sprint("agent-", i)); taken != (i < 2) {
 			t.Errorf("agent %d: a place is %v", i, taken)
 		}
 	}
 	for range 4 {
 		owner := c.must("")
-		if !owner.identified(true, "") || !owner.noteCaller(parley.Owner) {
+		if !owner.setPeer(true, "") || !owner.noteCaller(parley.Owner) {
 			t.Fatal("the owner was refused")
 		}
-		owner.use(1)
+		owner.inUse(1)
 		owner.noteCaller(parley.Owner)
 	}
 }
 
 // TestAConnectionIsWhoseTokenItLastShowed, unless its process is an agent's.
 func TestAConnectionIsWhoseTokenItLastShowed(t *testing.T) {
-	c := crowd{t, newConns(shares{total: 2, address: 2, anonymous: 2, socket: 6, agents: 2, agent: 2})}
+	c := connDialer{t, newConns(connLimits{total: 2, address: 2, anonymous: 2, socket: 6, agents: 2, agent: 2})}
 	one, run := c.must(""), c.must("")
-	one.identified(true, "")
-	run.identified(false, "arya")
+	one.setPeer(true, "")
+	run.setPeer(false, "arya")
 	for _, who := range []string{"arya", "gendry", parley.Owner, "arya"} {
 		if !one.noteCaller(who) || !run.noteCaller(who) {
 			t.Errorf("%s was refused", who)

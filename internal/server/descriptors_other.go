@@ -2,5 +2,5 @@
 
 package server
 
-// descriptors is how many files and connections this process may have open; 0: nobody knows.
+// descriptors returns how many files and connections this process may open; 0 means unknown.
 func descriptors() int { return 0 }

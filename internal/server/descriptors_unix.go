@@ -4,8 +4,8 @@ package server
 
 import "golang.org/x/sys/unix"
 
-// descriptors is how many files and connections this process may have open; 0: nobody knows, or as many as it likes. Go
-// has raised the soft limit to the hard one before main began.
+// descriptors returns how many files and connections this process may open; 0 means unknown or unlimited. Go raised the soft limit
+// to the hard limit before main began.
 func descriptors() int {
 	var limit unix.Rlimit
 	const many = 1 << 30

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley/internal/httpapi"
 )
 
-// hosts are the names of the hub beside those of its machine.
+// hosts returns the names by which clients may call the hub, beside those of its machine.
 func (s *Server) hosts() []string {
 	if s.Config.PublicURL == "" {
 		return s.Config.Hosts
@@ -15,7 +15,7 @@ func (s *Server) hosts() []string {
 	return append(slices.Clone(s.Config.Hosts), s.Config.PublicURL)
 }
 
-// handler is everything that is answered over HTTP. Streams end when closing is closed.
+// handler returns the handler of all HTTP requests. It ends streams when closing is closed.
 func (s *Server) handler(closing <-chan struct{}) http.Handler {
 	return httpapi.New(s.hub, httpapi.Options{
 		Hosts:   s.hosts(),

@@ -20,7 +20,7 @@ const (
 	headerTime = 10 * time.Second
 	idleTime   = 2 * time.Minute
 	headerSize = 64 << 10
-	// stopTime is what calls that are under way get to end by themselves.
+	// stopTime is how long Stop waits for the calls that are under way.
 	stopTime = 5 * time.Second
 )
 
@@ -30,7 +30,7 @@ func (s *Server) serve(context.Context) error {
 	closing := make(chan struct{})
 	base, cancel := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler:                      counted(s.handler(closing)),
+		Handler:                      countRequests(s.handler(closing)),
 		ReadHeaderTimeout:            headerTime,
 		IdleTimeout:                  idleTime,
 		MaxHeaderBytes:               headerSize,
@@ -39,13 +39,13 @@ func (s *Server) serve(context.Context) error {
 		ConnContext:                  s.withPeer,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	shares := sharesOf(descriptors(), s.Config.Connections.Total, s.Config.Connections.Address)
-	s.Log.Debug("connections are bounded", "most", shares)
-	s.conns = newConns(shares)
-	for _, door := range s.listeners {
+	limits := newConnLimits(descriptors(), s.Config.Connections.Total, s.Config.Connections.Address)
+	s.Log.Debug("connections are bounded", "most", limits)
+	s.conns = newConns(limits)
+	for _, listener := range s.listeners {
 		go func() {
-			if err := server.Serve(guarded{door, s.conns}); !errors.Is(err, http.ErrServerClosed) {
-				s.failed <- fmt.Errorf("the door at %s has failed: %w", door.Addr(), err)
+			if err := server.Serve(countedListener{listener, s.conns}); !errors.Is(err, http.ErrServerClosed) {
+				s.failed <- fmt.Errorf("the door at %s has failed: %w", listener.Addr(), err)
 			}
 		}()
 	}
@@ -68,65 +68,67 @@ func (s *Server) serve(context.Context) error {
 
 type peerKey struct{}
 
-// localPeer is who is at the other end of the socket, or why that is not known.
+// localPeer is the process at the other end of a local socket, or the error that prevented its identification.
 type localPeer struct {
 	peer.Peer
 	err error
 }
 
-// withPeer looks at who has connected, while it is certain to be there.
+// withPeer adds the connection, and the process at its other end, to the context of its requests. It identifies the process now,
+// because the process may end before its first request is read.
 func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context {
-	if counted, ok := opened.(*conn); ok {
-		ctx = context.WithValue(ctx, connKey{}, counted)
+	if wrapped, ok := opened.(*conn); ok {
+		ctx = context.WithValue(ctx, connKey{}, wrapped)
 	}
 	conn := plainConn(opened)
 	if conn.LocalAddr().Network() != "unix" {
 		return ctx
 	}
-	who, err := s.peers.Identify(conn)
-	if err == nil && who.Owner() && s.Config.OwnerAuth == "token" {
+	process, err := s.peers.Identify(conn)
+	if err == nil && process.Owner() && s.Config.OwnerAuth == "token" {
 		err = parley.Errorf(parley.NotPermitted, "on this hub owners too need a token").
 			Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
 	}
-	if counted := connOf(ctx); counted != nil && !counted.identified(err == nil && who.Owner(), who.Agent) {
-		err = errNoPlace()
+	if wrapped := connOf(ctx); wrapped != nil && !wrapped.setPeer(err == nil && process.Owner(), process.Agent) {
+		err = errTooManyConnections()
 		defer refuse(conn)
 	}
-	return context.WithValue(ctx, peerKey{}, localPeer{who, err})
+	return context.WithValue(ctx, peerKey{}, localPeer{process, err})
 }
 
-// peer finds where a call comes from. It looks at each call, because a connection may outlive its run, and its client may have
-// begun a session since.
+// peer returns where a call comes from: TCP, or a process on the local socket. It checks the process at every call, because a
+// connection may outlive its run, and its client may have begun a session since. It returns the error of the identification, or
+// that of the check.
 func (s *Server) peer(ctx context.Context) (hub.Place, error) {
-	who, ok := ctx.Value(peerKey{}).(localPeer)
+	process, ok := ctx.Value(peerKey{}).(localPeer)
 	if !ok {
 		return hub.Place{TCP: true}, nil
 	}
 	at := hub.Place{Socket: true}
-	err := who.err
+	err := process.err
 	if err == nil {
-		err = s.peers.Still(who.Peer)
+		err = s.peers.Still(process.Peer)
 	}
 	if err != nil {
 		return at, err
 	}
-	if at.Agent, at.Run = who.Agent, who.Run; who.Owner() {
+	if at.Agent, at.Run = process.Agent, process.Run; process.Owner() {
 		at.Agent = parley.Owner
 	}
 	return at, nil
 }
 
-// attach makes the client at the other end of the socket, and everything that descends from it, the agent while its session
-// lasts. So a command that the client starts in its shell without a token is not the owner.
+// attach makes the process at the other end of the socket, and its descendants, act as the agent until leave is called. So a
+// command that the client starts in its shell without a token does not act as the owner.
 func (s *Server) attach(ctx context.Context, agent string) (leave func()) {
-	who, ok := ctx.Value(peerKey{}).(localPeer)
-	if !ok || who.PID == 0 || agent == parley.Owner {
+	process, ok := ctx.Value(peerKey{}).(localPeer)
+	if !ok || process.PID == 0 || agent == parley.Owner {
 		return func() {}
 	}
-	return s.peers.Attach(who.PID, agent, s.Config.Clients)
+	return s.peers.Attach(process.PID, agent, s.Config.Clients)
 }
 
-// Origin is where a browser on this machine finds the hub.
+// Origin returns the URL of the hub for a browser on this machine.
 func (s *Server) Origin() string {
 	host, port, err := net.SplitHostPort(s.about.Address)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
@@ -140,7 +142,7 @@ func listenTCP(ctx context.Context, addr string) (net.Listener, error) {
 	listener, err := listening.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, parley.Errorf(parley.Unavailable, "the address %s is in use by %s", addr, whoIsAt(ctx, addr)).
+		return nil, parley.Errorf(parley.Unavailable, "the address %s is in use by %s", addr, describeProgramAt(ctx, addr)).
 			Because(parley.Conflict).From(err).Suggest("choose another with --addr, or any that is free with --addr 127.0.0.1:0")
 	case err != nil:
 		return nil, parley.Errorf(parley.Unavailable, "the address %s cannot be used: %w", addr, err).Suggest("choose another with --addr")
@@ -148,8 +150,8 @@ func listenTCP(ctx context.Context, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// whoIsAt tells a hub from other programs.
-func whoIsAt(ctx context.Context, addr string) string {
+// describeProgramAt names the program that listens at an address: another hub with its version, or "another program".
+func describeProgramAt(ctx context.Context, addr string) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/healthz", http.NoBody)
@@ -167,8 +169,8 @@ func whoIsAt(ctx context.Context, addr string) string {
 	return "another program"
 }
 
-// isOpen says whether others than this machine can reach an address.
-func isOpen(address net.Addr) bool {
+// reachableByOthers reports whether other machines can reach an address.
+func reachableByOthers(address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && !tcp.IP.IsLoopback()
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// hubLoad is what one participant may have under way, as it is configured. There, 0 is no limit; in the hub it is the
-// default.
+// hubLoad converts the configured limits of one participant's calls to those of the hub. In the configuration, 0 means no limit; in
+// the hub, 0 means the default and a negative number means no limit.
 func hubLoad(c *config.Config) hub.Load {
 	calls, unlimited := c.Calls, -1
 	return hub.Load{

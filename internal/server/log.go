@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/observe"
 )
 
-// NewLog makes the log that is configured.
+// NewLog makes a logger with the configured level and format. A level that it does not know becomes info.
 func NewLog(c *config.Config, w io.Writer, terminal bool) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log.Level)); err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/natslink"
 )
 
-// startNATS joins the hub to NATS, where it is told to. A server that is away is waited for, and holds nothing up.
+// startNATS connects the hub to NATS, if a URL is configured. It does not wait for the NATS server: the link connects, and retries,
+// in the background.
 func (s *Server) startNATS(ctx context.Context) error {
 	c := s.Config.NATS
 	if c.URL == "" {
@@ -27,14 +28,14 @@ func (s *Server) startNATS(ctx context.Context) error {
 		Limit: natslink.Limit{Age: c.Age, Bytes: c.Bytes}, Body: s.Config.Limits.Body, Log: s.Log,
 	})
 	if err != nil {
-		return s.inConfig(err)
+		return s.prefixConfigPath(err)
 	}
 	link.Start(context.WithoutCancel(ctx))
 	s.onStop(func() error { link.Stop(); return nil })
 	return nil
 }
 
-// fromHome is a path that may be relative to the home.
+// fromHome resolves a path against the home. It leaves an empty path empty.
 func (s *Server) fromHome(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

@@ -8,15 +8,16 @@ import (
 	"github.com/parley-hub/parley/internal/notify"
 )
 
-// readNotify reads how people are told what waits for them.
+// readNotify parses the settings that say how the hub notifies people.
 func (s *Server) readNotify(context.Context) (err error) {
 	if s.notified, err = notify.Parse(s.Config.Notify); err != nil {
-		return s.inConfig(err)
+		return s.prefixConfigPath(err)
 	}
 	return nil
 }
 
-// startNotify begins to tell them. It can go on without the secrets it needs: what waits is sent once they are there.
+// startNotify starts to send notifications. A missing secret does not stop the hub: pending notifications are sent after a start
+// with the secret.
 func (s *Server) startNotify(ctx context.Context) error {
 	if err := s.notified.CheckSecrets(); err != nil {
 		s.Log.Warn("somebody cannot be notified", "error", err)
@@ -32,7 +33,7 @@ func (s *Server) startNotify(ctx context.Context) error {
 	return nil
 }
 
-// publicURL is where people reach the hub with a browser.
+// publicURL returns the URL by which people open the hub in a browser.
 func (s *Server) publicURL() string {
 	if s.Config.PublicURL != "" {
 		return s.Config.PublicURL
@@ -40,7 +41,8 @@ func (s *Server) publicURL() string {
 	return s.Origin()
 }
 
-// CheckNotify says what is wrong with the ways by which people are notified, and how many people have any.
+// CheckNotify returns the number of people with notification settings. It returns the error of a wrong setting, or of a secret that
+// is missing.
 func CheckNotify(c *config.Config) (people int, err error) {
 	settings, err := notify.Parse(c.Notify)
 	if err != nil {

@@ -16,24 +16,24 @@ import (
 	"github.com/parley-hub/parley/internal/service"
 )
 
-// observers is what sees how the hub does.
+// observers are the parts that watch the hub.
 type observers struct {
 	metrics  *metrics.Metrics
 	alerts   *alert.Watcher
-	messages httpapi.MessageLog // none, if it is switched off
+	messages httpapi.MessageLog // nil if it is switched off
 }
 
-// currentLog is the message log with everything in it that has happened before somebody reads it.
+// currentLog is the message log. Before each read, it waits until the log contains the events that have happened so far.
 type currentLog struct {
 	*msglog.Log
 	hub  *hub.Hub
-	name string // by which it follows
+	name string // of the log as a follower of the hub
 }
 
 // Tail implements httpapi.MessageLog.
-func (u currentLog) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
-	u.hub.AwaitFollower(ctx, u.name)
-	return u.Log.Tail(ctx, f, follow, tell)
+func (l currentLog) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
+	l.hub.AwaitFollower(ctx, l.name)
+	return l.Log.Tail(ctx, f, follow, tell)
 }
 
 func (s *Server) newObserved() observers {
@@ -57,15 +57,15 @@ func (o observers) Read(took time.Duration) {
 	o.alerts.Read(took)
 }
 
-// startObserving begins to follow what happens: for the message log, the metrics, the alerts and the traces.
+// startObserving starts to pass the events of the hub to the message log, the metrics, the alerts and the traces.
 func (s *Server) startObserving(ctx context.Context) error {
 	node, err := s.lock.Node()
 	if err != nil {
 		return err
 	}
-	name := "log/" + node // each process has a log of its own, with everything in it
+	name := "log/" + node // each process writes a complete log of its own
 	s.observed.metrics.Watch(s.hub)
-	tellers := []steps.Consumer{s.observed.metrics, s.observed.alerts}
+	consumers := []steps.Consumer{s.observed.metrics, s.observed.alerts}
 	if size := s.Config.Log.Messages.Size; size > 0 {
 		log, err := msglog.Open(msglog.Options{Dir: s.Home.Messages(), Size: size, Files: s.Config.Log.Messages.Files})
 		if err != nil {
@@ -73,14 +73,14 @@ func (s *Server) startObserving(ctx context.Context) error {
 		}
 		s.onStop(log.Close)
 		s.observed.messages = currentLog{log, s.hub, name}
-		tellers = append(tellers, log)
+		consumers = append(consumers, log)
 	}
-	s.background(ctx, s.hub.Follow(name, steps.NewFollower(s.hub, tellers...)))
+	s.background(ctx, s.hub.Follow(name, steps.NewFollower(s.hub, consumers...)))
 	s.background(ctx, s.observed.alerts.Watch(s.hub))
 	return s.startTraces(ctx, node)
 }
 
-// startTraces begins to export traces, if that is configured.
+// startTraces starts to export traces, if an endpoint is configured.
 func (s *Server) startTraces(ctx context.Context, node string) error {
 	endpoint := s.Config.Traces.Endpoint
 	if endpoint == "" {
@@ -98,7 +98,7 @@ func (s *Server) startTraces(ctx context.Context, node string) error {
 	return nil
 }
 
-// background runs a service until the stop.
+// background starts a service, which Stop stops.
 func (s *Server) background(ctx context.Context, run *service.Service) {
 	run.Start(context.WithoutCancel(ctx))
 	<-run.Started()

@@ -14,20 +14,20 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// offline works on what a hub has stored while that hub does not run. E002 with who runs if it does.
+// offline calls do with the store of a hub that does not run. If the hub runs, it returns E002 with its PID.
 func offline(ctx context.Context, o Options, do func(store) error) error {
 	s := &Server{Options: o}
 	if err := s.Home.Check(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.checkStore, s.mustBeStored, s.takeHome, s.openStore} {
+	for _, step := range []func(context.Context) error{s.checkStore, s.requireData, s.lockHome, s.openStore} {
 		if err := step(ctx); err != nil {
-			s.undoAfter(s.Stop)
+			s.undoFailedStart(s.Stop)
 			return err
 		}
 	}
 	if err := do(s.store); err != nil {
-		s.undoAfter(s.Stop)
+		s.undoFailedStart(s.Stop)
 		return err
 	}
 	return s.Stop()
@@ -42,25 +42,25 @@ func Backup(ctx context.Context, o Options, dir string) (made parley.Backup, err
 	return made, err
 }
 
-// Restored is what a restore has put in place.
+// Restored describes the backup that Restore has restored.
 type Restored struct {
-	Directory string `json:"directory"` // where the backup is
+	Directory string `json:"directory"` // of the backup
 	Seq       int64  `json:"seq"`
 	Messages  int64  `json:"messages"`
 	Artifacts int64  `json:"artifacts"`
 }
 
-// Restore puts a backup where a hub that does not run keeps its messages. It must be empty. What fails leaves
-// no home that was not there before.
+// Restore copies a backup into the store of a hub that does not run. The store must be empty. If Restore fails, it removes a home
+// that it created.
 func Restore(ctx context.Context, o Options, dir string) (Restored, error) {
 	s := &Server{Options: o}
-	if err := s.takeHome(ctx); err != nil {
-		s.undoAfter(s.abandon)
+	if err := s.lockHome(ctx); err != nil {
+		s.undoFailedStart(s.abandon)
 		return Restored{}, err
 	}
 	restored, err := s.restore(ctx, dir)
 	if err != nil {
-		s.undoAfter(s.abandon)
+		s.undoFailedStart(s.abandon)
 		return Restored{}, err
 	}
 	return restored, s.Stop()
@@ -76,7 +76,7 @@ func (s *Server) restore(ctx context.Context, dir string) (Restored, error) {
 	}
 	m, err := restore(ctx, dir, into)
 	if err == nil {
-		err = errors.Join(s.Home.AuditHead().Remove(), s.keepStore()) // the head is of what was here before
+		err = errors.Join(s.Home.AuditHead().Remove(), s.saveStoreName()) // the head belongs to the earlier content
 	}
 	if err != nil {
 		return Restored{}, err
@@ -84,16 +84,16 @@ func (s *Server) restore(ctx context.Context, dir string) (Restored, error) {
 	return Restored{dir, m.Seq, m.Messages, m.Artifacts}, nil
 }
 
-// Examined is what was found in a store that no hub uses.
+// Examined is the result of Examine.
 type Examined struct {
-	Newest              *time.Time // when the newest thing in it happened
-	DiskFree, DiskTotal int64      // 0: not known
+	Newest              *time.Time // the time of the newest event; nil: there is none
+	DiskFree, DiskTotal int64      // 0: unknown
 	Report              *parley.CheckReport
 	Audit               *parley.AuditReport
 }
 
-// Examine opens what a hub that does not run has stored, which looks at its structure, and verifies all of it
-// where that is asked for.
+// Examine opens the store of a hub that does not run, which checks its structure. If deep is set, it also verifies all content and
+// the audit log. It returns what it found so far with an error.
 func Examine(ctx context.Context, o Options, deep bool, progress func(parley.CheckReport)) (found Examined, err error) {
 	err = offline(ctx, o, func(db store) (err error) {
 		if disk, ok := db.(storage.Disk); ok {
@@ -113,6 +113,7 @@ func Examine(ctx context.Context, o Options, deep bool, progress func(parley.Che
 	return found, err
 }
 
+// newest returns the time of the newest event, or nil if the store has no events.
 func newest(ctx context.Context, db store) (at *time.Time, err error) {
 	err = db.View(ctx, func(tx storage.Tx) error {
 		_, last, err := tx.Log().Bounds()

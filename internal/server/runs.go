@@ -20,25 +20,25 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// runtimes are what runs agents, each by the name that agents have it under.
+// runtimes maps the name in an agent's profile to the runtime that runs the agent.
 type runtimes map[string]parley.Runtime
 
-// makeRuntimes makes those that are built in and those of the configuration.
+// makeRuntimes makes the built-in runtimes and those of the configuration.
 func (s *Server) makeRuntimes(context.Context) error {
 	presets, err := command.ParsePresets(s.Config.Runtimes)
 	if err != nil {
-		return s.inConfig(err)
+		return s.prefixConfigPath(err)
 	}
 	providers, err := llm.ParseProviders(s.Config.Providers)
 	if err != nil {
-		return s.inConfig(err)
+		return s.prefixConfigPath(err)
 	}
 	model, err := llm.New(providers, llm.Options{})
 	if err != nil {
 		return err
 	}
 	hook, err := webhook.New(webhook.Options{
-		Dir: s.Home.Agent, Allow: s.Config.Webhook.Allow, Answered: s.answered,
+		Dir: s.Home.Agent, Allow: s.Config.Webhook.Allow, Answered: s.awaitRunAnswer,
 		Failed: func(agent string, err error) {
 			s.Log.Warn("cannot reach the webhook of an agent", "agent", agent, "error", err)
 		},
@@ -59,17 +59,17 @@ func (s *Server) makeRuntimes(context.Context) error {
 	return nil
 }
 
-// ownDirectory is where this program is, for agents that call it by its name.
+// ownDirectory returns the directory of this program, which the hub adds to the PATH of agents that run parley.
 func ownDirectory() string {
 	self, err := os.Executable()
 	if err != nil {
-		return "" // then it must be in the PATH anyway
+		return "" // then agents find parley only if it is in the PATH already
 	}
 	return filepath.Dir(self)
 }
 
-// withoutKeys is an environment without the keys of providers and the secrets of notifiers, which no program gets. Those of the vendors
-// have well-known names, by which their own programs look for them: what these get, their presets say.
+// withoutKeys returns an environment without the keys of configured providers and without the other variables that are named,
+// which no program of an agent may read. It leaves the well-known variables of vendors: the presets say which program gets them.
 func withoutKeys(environ []string, providers map[string]llm.Provider, others []string) []string {
 	known := map[string]bool{}
 	for _, p := range llm.Builtin() {
@@ -85,26 +85,26 @@ func withoutKeys(environ []string, providers map[string]llm.Provider, others []s
 	})
 }
 
-// grace is what runs get to end.
+// grace returns how long runs may take to end at the stop.
 func (s *Server) grace() time.Duration {
 	switch {
 	case s.Grace != 0:
 		return s.Grace
 	case s.Config.Runs.Grace == 0:
-		return -1 // nothing
+		return -1 // no time
 	default:
 		return s.Config.Runs.Grace
 	}
 }
 
-// inConfig says in which file it is that something is wrong.
-func (s *Server) inConfig(err error) error {
+// prefixConfigPath puts the path of the configuration file before the message of an error.
+func (s *Server) prefixConfigPath(err error) error {
 	e := *parley.AsError(err)
 	e.Message = s.Home.Config() + ": " + e.Message
 	return &e
 }
 
-// forAgent is the runtime of an agent.
+// forAgent returns the runtime of an agent, or E001 if the configuration has none of that name.
 func (r runtimes) forAgent(a parley.Agent) (parley.Runtime, error) {
 	if runtime, ok := r[a.Runtime]; ok {
 		return runtime, nil
@@ -114,7 +114,7 @@ func (r runtimes) forAgent(a parley.Agent) (parley.Runtime, error) {
 		Suggest("%s", parley.DidYouMean(parley.Nearest(a.Runtime, names), "add it under runtimes in config.yaml and restart the hub, or use one of: "+strings.Join(names, ", ")))
 }
 
-// check says why an agent cannot be run.
+// check returns an error that says why the hub cannot run an agent, or nil.
 func (r runtimes) check(ctx context.Context, a parley.Agent) error {
 	runtime, err := r.forAgent(a)
 	if err != nil {
@@ -123,7 +123,8 @@ func (r runtimes) check(ctx context.Context, a parley.Agent) error {
 	return runtime.Check(ctx, a)
 }
 
-// startRuns turns what waits for agents into runs. They can call the hub by then, and until they have ended.
+// startRuns starts the dispatcher, which runs agents for their pending deliveries. It comes after serve, and stops before it, because
+// runs call the hub.
 func (s *Server) startRuns(ctx context.Context) error {
 	if err := command.ForgetEnviron(); err != nil {
 		s.Log.Warn("programs that agents run can read the environment of the hub", "error", err)
@@ -142,7 +143,7 @@ func (s *Server) startRuns(ctx context.Context) error {
 	return nil
 }
 
-// urlFor is where a run reaches the hub with a token of this kind.
+// urlFor returns the URL by which a run calls the hub with a token of this kind.
 func (s *Server) urlFor(k parley.TokenKind) string {
 	if k == parley.TokenRun {
 		return "unix://" + s.about.Socket
@@ -150,7 +151,8 @@ func (s *Server) urlFor(k parley.TokenKind) string {
 	return s.Origin()
 }
 
-// toolsOf is what an agent is told that it may use. A program has its own tools, and among them a shell.
+// toolsOf returns the tools that the prompt lists for an agent. A program has its own tools, among them a shell, so its prompt lists
+// commands.
 func toolsOf(a parley.Agent) []parley.ToolDoc {
 	switch a.Runtime {
 	case parley.RuntimeLLM:
@@ -162,11 +164,13 @@ func toolsOf(a parley.Agent) []parley.ToolDoc {
 	}
 }
 
-// answerPoll is for answers to some of several messages, or of one that others have to answer too.
+// answerPoll is how often awaitRunAnswer looks at all triggers. AwaitState waits for one of them only, and only until all of its
+// recipients have answered.
 const answerPoll = time.Second
 
-// answered waits until a run has answered one of its triggers.
-func (s *Server) answered(ctx context.Context, job parley.Job) error {
+// awaitRunAnswer waits until the agent of a run has answered one of the run's triggers. It returns the error of ctx, or that of a
+// trigger that cannot be read.
+func (s *Server) awaitRunAnswer(ctx context.Context, job parley.Job) error {
 	owner := hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 	newest := job.Triggers[len(job.Triggers)-1].ID
 	for {

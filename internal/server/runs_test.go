@@ -45,11 +45,11 @@ func tell(t *testing.T, s *Server, text string) string {
 	return receipt.Message.ID
 }
 
-// reached waits until a message has come as far as a rung.
-func reached(t *testing.T, s *Server, message string, rung parley.DeliveryState) parley.Delivery {
+// reached waits until the delivery of a message has reached a state.
+func reached(t *testing.T, s *Server, message string, state parley.DeliveryState) parley.Delivery {
 	t.Helper()
-	shown, err := s.hub.AwaitState(t.Context(), theOwner, message, rung, patience)
-	if err != nil || shown.Deliveries[0].State != rung {
+	shown, err := s.hub.AwaitState(t.Context(), theOwner, message, state, patience)
+	if err != nil || shown.Deliveries[0].State != state {
 		t.Fatalf("it is %s, because of %v: %v", shown.Deliveries[0].State, shown.Deliveries[0].Failure, err)
 	}
 	return shown.Deliveries[0]

@@ -1,5 +1,5 @@
-// Package server is the only wiring: it builds the home, the doors, the store, the hub, the runtimes and the
-// dispatcher, starts them in order and stops them in reverse.
+// Package server connects the parts of a hub: it builds the home, the listeners, the store, the hub, the runtimes and the
+// dispatcher, starts them in order and stops them in reverse. No other package connects them.
 package server
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/parley-hub/parley/internal/service"
 )
 
-// Options are what a server is made from.
+// Options are the settings of a server.
 type Options struct {
 	Home   home.Dir
 	Config *config.Config
 	Log    *slog.Logger
-	Grace  time.Duration // what runs get to end by themselves at the stop; 0: the usual, negative: nothing
+	Grace  time.Duration // how long runs may take to end at the stop; 0: the configured time, negative: no time
 }
 
 // Server is a running hub with its listeners.
 type Server struct {
 	Options
 	about     parley.HubStatus
-	fresh     bool // this start has made the home
+	fresh     bool // this start created the home
 	lock      *home.Lock
 	node      string
 	listeners []net.Listener
@@ -45,7 +45,7 @@ type Server struct {
 	notified  notify.Settings
 	observed  observers
 	failed    chan error
-	undo      []func() error // what stops what was started, in the order of starting
+	undo      []func() error // the functions that Stop calls, in the order of the start
 }
 
 // Run runs a hub until ctx is done or a listener fails. It calls started when the hub can be reached.
@@ -67,11 +67,11 @@ func Run(ctx context.Context, o Options, started func(*Server)) error {
 func Start(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{Options: o, failed: make(chan error, 2)}
 	for _, step := range []func(context.Context) error{
-		s.takeHome, s.checkStore, s.openListeners, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.startObserving, s.serve, s.startRuns, s.startNotify,
+		s.lockHome, s.checkStore, s.openListeners, s.readNotify, s.makeRuntimes, s.openStore, s.startHub, s.startObserving, s.serve, s.startRuns, s.startNotify,
 		s.startBridges, s.startNATS,
 	} {
 		if err := step(ctx); err != nil {
-			s.undoAfter(s.abandon)
+			s.undoFailedStart(s.abandon)
 			return nil, err
 		}
 	}
@@ -82,15 +82,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// undoAfter undoes the steps of a failed start. It returns only the reason of the failure; steps that cannot be undone are
-// logged.
-func (s *Server) undoAfter(undo func() error) {
+// undoFailedStart calls the function that undoes a failed start. It logs what cannot be undone, so that the caller returns only the
+// reason of the failure.
+func (s *Server) undoFailedStart(undo func() error) {
 	if err := undo(); err != nil {
 		s.Log.Warn("cannot remove everything that a failed start has made", "error", err)
 	}
 }
 
-// abandon undoes a start that has failed. A home that it has made goes too, unless a store was opened.
+// abandon undoes a start that failed. It also removes a home that the start created, unless a store was opened in it.
 func (s *Server) abandon() error {
 	if s.fresh && s.store == nil && s.lock != nil {
 		s.undo[0] = s.lock.Remove
@@ -98,7 +98,7 @@ func (s *Server) abandon() error {
 	return s.Stop()
 }
 
-// Stop undoes what was started, the newest first. Everything acknowledged is stored.
+// Stop stops the parts of the server in the reverse order of their start. Everything that the hub acknowledged is stored.
 func (s *Server) Stop() error {
 	var errs []error
 	for _, undo := range slices.Backward(s.undo) {
@@ -111,7 +111,9 @@ func (s *Server) Stop() error {
 // onStop adds a function that Stop calls.
 func (s *Server) onStop(undo func() error) { s.undo = append(s.undo, undo) }
 
-func (s *Server) takeHome(context.Context) error {
+// lockHome creates the home if it is missing, and locks it for this process. It returns E002 with the PID of another hub that has
+// locked it.
+func (s *Server) lockHome(context.Context) error {
 	s.fresh = errors.Is(s.Home.Check(), fs.ErrNotExist)
 	if err := s.Home.Make(); err != nil {
 		return err
@@ -137,7 +139,7 @@ func (s *Server) takeHome(context.Context) error {
 }
 
 func (s *Server) openStore(ctx context.Context) (err error) {
-	if s.store, s.about.Store, err = open(ctx, s.Home, s.Config.Store); err != nil {
+	if s.store, s.about.Store, err = openDatabase(ctx, s.Home, s.Config.Store); err != nil {
 		return err
 	}
 	s.onStop(s.store.Close)
@@ -152,7 +154,7 @@ func (s *Server) openListeners(ctx context.Context) error {
 		return err
 	}
 	s.onStop(ignoreClosed(tcp.Close))
-	if isOpen(tcp.Addr()) {
+	if reachableByOthers(tcp.Addr()) {
 		s.Log.Warn("other machines can reach this hub, and what they exchange with it is not encrypted: "+
 			"put a proxy that does TLS in front of it, or listen on 127.0.0.1", "addr", tcp.Addr())
 	}
@@ -167,7 +169,7 @@ func (s *Server) openListeners(ctx context.Context) error {
 }
 
 func (s *Server) startHub(ctx context.Context) (err error) {
-	if err := s.keepStore(); err != nil {
+	if err := s.saveStoreName(); err != nil {
 		return err
 	}
 	s.observed = s.newObserved()
@@ -175,17 +177,18 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 	if s.hub, err = hub.New(ctx, s.store, config); err != nil {
 		return err
 	}
-	s.adopt()
+	s.startReaper()
 	s.hub.Start(context.WithoutCancel(ctx))
 	s.onStop(func() error { s.hub.Stop(); return nil })
 	return nil
 }
 
-// sweepTime is how long a start waits for the end of processes of earlier runs.
+// sweepTime is how long a start waits until the processes of earlier runs have ended.
 const sweepTime = 10 * time.Second
 
-// adopt ends processes that earlier runs have left, and makes the hub the parent of processes that runs leave from now on.
-func (s *Server) adopt() {
+// startReaper ends the processes that earlier runs left behind. Then it makes the hub the parent of processes that later runs leave
+// behind, and starts to reap them.
+func (s *Server) startReaper() {
 	limited, done := context.WithTimeout(context.Background(), sweepTime)
 	defer done()
 	if err := s.peers.Sweep(limited); err != nil {
@@ -228,7 +231,7 @@ func (s *Server) hubConfig() hub.Config {
 		Asks:        hub.Asks(c.Ask),
 
 		CheckRuntime:   s.runtimes.check,
-		SetFilesAside:  s.Home.SetAgentAside,
+		SetFilesAside:  s.Home.MoveAgentDirAside,
 		UnknownClients: s.peers.UnknownClients,
 		Notified:       s.notified.Has,
 		Observer:       s.observed,

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// SignInLink is an address that signs the owner in, once.
+// SignInLink returns a URL that signs the owner in. It works once.
 func (s *Server) SignInLink(ctx context.Context) (string, error) {
 	owner := hub.Caller{Agent: parley.Owner, Source: "cli", Scopes: parley.AllScopes()}
 	secret, _, err := s.hub.NewLink(ctx, owner, parley.Owner)
@@ -18,5 +18,5 @@ func (s *Server) SignInLink(ctx context.Context) (string, error) {
 	return s.Origin() + "/sign-in?" + url.Values{"code": {secret}}.Encode(), nil
 }
 
-// About is what the server knows of itself.
+// About returns the version, addresses and process of this hub.
 func (s *Server) About() parley.HubStatus { return s.about }

@@ -11,15 +11,15 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// store is what a database must be able to do for a server.
+// store is the part of a database that a server uses.
 type store interface {
 	storage.Store
 	storage.Keeper
 	Close() error
 }
 
-// open opens the store that is configured, and says of which kind it is.
-func open(ctx context.Context, dir home.Dir, address string) (store, string, error) {
+// openDatabase opens the configured store, and returns its kind: sqlite or postgres.
+func openDatabase(ctx context.Context, dir home.Dir, address string) (store, string, error) {
 	if address == config.SQLite {
 		db, err := sqlite.Open(ctx, string(dir))
 		if err != nil {

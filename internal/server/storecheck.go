@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// storeName says what a store is, without its password.
+// storeName returns the name of a store for people: its address without the password.
 func storeName(address string) (string, error) {
 	if address == config.SQLite {
 		return address, nil
@@ -20,10 +20,10 @@ func storeName(address string) (string, error) {
 	return postgresStore + name, err
 }
 
-// postgresStore begins the names of those that are no SQLite database.
+// postgresStore is the prefix of the names of PostgreSQL databases.
 const postgresStore = "postgres "
 
-// checkStore refuses another store than the one that has the home's messages: they would seem to be lost.
+// checkStore refuses a store other than the one that holds the messages of the home: the messages would seem lost.
 func (s *Server) checkStore(context.Context) error {
 	kept, err := s.Home.Store()
 	if err != nil {
@@ -55,17 +55,17 @@ func wrongStore(dir home.Dir, kept, given string) *parley.Error {
 	}
 }
 
-// keepStore notes in the home which store has its messages.
-func (s *Server) keepStore() error {
+// saveStoreName writes into the home which store holds its messages.
+func (s *Server) saveStoreName() error {
 	name, err := storeName(s.Config.Store)
 	if err != nil {
 		return err
 	}
-	return s.lock.KeepStore(name)
+	return s.lock.SaveStoreName(name)
 }
 
-// mustBeStored refuses to go on where there is nothing yet: opening it would make it.
-func (s *Server) mustBeStored(ctx context.Context) (err error) {
+// requireData returns an error if the store does not exist yet, because opening it would create it.
+func (s *Server) requireData(ctx context.Context) (err error) {
 	var found bool
 	if s.Config.Store == config.SQLite {
 		found, err = sqlite.Stored(string(s.Home))

@@ -106,7 +106,7 @@ func TestLookingMakesNothing(t *testing.T) {
 		if after := files(t, o); len(after) != len(before) {
 			t.Errorf("there is %v, and was %v", after, before)
 		}
-		if err := (&Server{Options: o}).mustBeStored(t.Context()); parley.AsError(err).Reason != parley.NotFound {
+		if err := (&Server{Options: o}).requireData(t.Context()); parley.AsError(err).Reason != parley.NotFound {
 			t.Errorf("something is stored now: %v", err)
 		}
 	})

@@ -24,16 +24,16 @@ type Follower struct {
 }
 
 // NewFollower makes a follower of the events of a hub.
-func NewFollower(h Hub, tellers ...Consumer) *Follower {
-	return &Follower{reader: NewReader(h), consumers: tellers}
+func NewFollower(h Hub, consumers ...Consumer) *Follower {
+	return &Follower{reader: NewReader(h), consumers: consumers}
 }
 
 // Take implements hub.Follower.
 func (f *Follower) Take(ctx context.Context, batch []hub.Followed) error {
 	steps, err := f.reader.Steps(ctx, batch)
-	for _, t := range f.consumers {
+	for _, c := range f.consumers {
 		if err == nil {
-			err = t.Consume(ctx, Batch{batch, steps})
+			err = c.Consume(ctx, Batch{batch, steps})
 		}
 	}
 	return err
