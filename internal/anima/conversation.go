@@ -52,8 +52,8 @@ func newHubState(hub Hub) *hubState {
 }
 
 // agentID returns the id in the hub of a name in the database: that of the agent with this name, or a new one.
-func (k *hubState) agentID(name string) string {
-	if id, there := k.agents[parley.Fold(name)]; there {
+func (h *hubState) agentID(name string) string {
+	if id, there := h.agents[parley.Fold(name)]; there {
 		return id
 	}
 	return newAgentID(name)
@@ -110,13 +110,13 @@ func (r *reader) conversation(id string, at time.Time) *sourceConversation {
 	return made
 }
 
-func (o *sourceConversation) join(idOf func(string) string, name string, at time.Time) {
+func (c *sourceConversation) join(idOf func(string) string, name string, at time.Time) {
 	if name == "" {
 		return
 	}
 	id := idOf(name)
-	if _, in := o.members[id]; !in {
-		o.members[id] = at
+	if _, in := c.members[id]; !in {
+		c.members[id] = at
 	}
 }
 
@@ -182,19 +182,19 @@ func (r *reader) writeConversations(context.Context) error {
 // assignTarget decides which conversation of the hub a conversation becomes. It must not get more readers than it had.
 // With a name, it becomes a private channel. Without a name, it becomes the only DM or group of its members. Further
 // conversations of the same members become ephemeral if there are two members, and channels if there are more.
-func (k *hubState) assignTarget(o *sourceConversation) {
+func (h *hubState) assignTarget(o *sourceConversation) {
 	created := firstKnown(o.created)
 	ids := slices.Sorted(maps.Keys(o.members))
 	o.target = parley.Conversation{
 		ID: newID(created, "conversation", o.id), Kind: parley.Channel, Visibility: parley.Private, CreatedBy: parley.Owner,
 		CreatedAt: created, UpdatedAt: latest(created, o.updated),
 	}
-	o.exists = k.ids[o.target.ID]
+	o.exists = h.ids[o.target.ID]
 	set := parley.SetKey(ids)
-	other, taken := k.sets[set]
+	other, taken := h.sets[set]
 	switch unnamed := o.name == "" && len(ids) > 1; {
 	case o.exists:
-	case unnamed && taken && !k.added[set]:
+	case unnamed && taken && !h.added[set]:
 		o.target.ID, o.exists = other, true
 		o.notice = fmt.Sprintf("conversation %q was added to the conversation of %v in the hub", o.id, ids)
 	case unnamed && !taken:
@@ -202,11 +202,11 @@ func (k *hubState) assignTarget(o *sourceConversation) {
 		if len(ids) == 2 {
 			o.target.Kind = parley.DM
 		}
-		k.sets[set], k.added[set] = o.target.ID, true
+		h.sets[set], h.added[set] = o.target.ID, true
 	case unnamed && len(ids) == 2:
 		o.target.Kind, o.target.ArchivedAt = parley.Ephemeral, &o.target.UpdatedAt
 	default:
-		o.target.Name = k.freeName(cmp.Or(slug(o.name), slug("anima-"+o.id), "anima"), o.target.ID)
+		o.target.Name = h.freeName(cmp.Or(slug(o.name), slug("anima-"+o.id), "anima"), o.target.ID)
 		if o.target.Name != o.name {
 			o.target.Topic = o.name
 			o.notice = fmt.Sprintf("conversation %q is #%s in the hub", cmp.Or(o.name, o.id), o.target.Name)
@@ -215,10 +215,10 @@ func (k *hubState) assignTarget(o *sourceConversation) {
 }
 
 // freeName returns a name that no conversation has.
-func (k *hubState) freeName(name, id string) string {
-	if k.names[name] || parley.CheckChannelName(name) != nil {
+func (h *hubState) freeName(name, id string) string {
+	if h.names[name] || parley.CheckChannelName(name) != nil {
 		name = withSuffix(name, id)
 	}
-	k.names[name] = true
+	h.names[name] = true
 	return name
 }

@@ -93,7 +93,7 @@ func (r *reader) message(o *sourceConversation, row []any, words string, at time
 }
 
 // mentioned returns the members in a list of mentions, and reports whether the list has nothing else.
-func (o *sourceConversation) mentioned(idOf func(string) string, value any) (ids []string, whole bool) {
+func (c *sourceConversation) mentioned(idOf func(string) string, value any) (ids []string, whole bool) {
 	raw := textOf(value)
 	if raw == "" {
 		return nil, true
@@ -105,7 +105,7 @@ func (o *sourceConversation) mentioned(idOf func(string) string, value any) (ids
 	whole = true
 	for _, name := range names {
 		id := idOf(name)
-		_, in := o.members[id]
+		_, in := c.members[id]
 		switch {
 		case slices.Contains(ids, id):
 		case in && len(ids) < maxMentions:

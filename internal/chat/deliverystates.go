@@ -19,42 +19,42 @@ func newDeliveryStates() deliveryStates {
 }
 
 // applyEvent applies an event of a delivery.
-func (l *deliveryStates) applyEvent(e parley.Event) {
+func (d *deliveryStates) applyEvent(e parley.Event) {
 	state, ok := strings.CutPrefix(string(e.Kind), "delivery.")
 	if !ok || !parley.DeliveryState(state).Known() {
 		return
 	}
-	l.changes[e.Message]++
-	l.set(e.Message, e.Agent, parley.DeliveryState(state))
+	d.changes[e.Message]++
+	d.set(e.Message, e.Agent, parley.DeliveryState(state))
 }
 
 // load sets the deliveries of a message, as they were after a number of its events. It returns false if there were more
 // events since, because then the deliveries are outdated.
-func (l *deliveryStates) load(message string, list []parley.Delivery, after int) bool {
-	if l.changes[message] != after {
+func (d *deliveryStates) load(message string, list []parley.Delivery, after int) bool {
+	if d.changes[message] != after {
 		return false
 	}
-	for _, d := range list {
-		l.set(message, d.Recipient, d.State)
+	for _, delivery := range list {
+		d.set(message, delivery.Recipient, delivery.State)
 	}
 	return true
 }
 
-func (l *deliveryStates) set(message, recipient string, state parley.DeliveryState) {
-	if l.states[message] == nil {
-		l.states[message] = map[string]parley.DeliveryState{}
+func (d *deliveryStates) set(message, recipient string, state parley.DeliveryState) {
+	if d.states[message] == nil {
+		d.states[message] = map[string]parley.DeliveryState{}
 	}
-	l.states[message][recipient] = state
+	d.states[message][recipient] = state
 }
 
 // isSettled reports whether all deliveries of a message have reached their last state.
-func (l *deliveryStates) isSettled(message string) bool {
-	for _, state := range l.states[message] {
+func (d *deliveryStates) isSettled(message string) bool {
+	for _, state := range d.states[message] {
 		if !state.Settled() || state == parley.DeliveryAcked { // an answer may follow an ack
 			return false
 		}
 	}
-	return len(l.states[message]) > 0
+	return len(d.states[message]) > 0
 }
 
 // failedStates are the states of messages that did not reach a recipient.
@@ -68,8 +68,8 @@ var stateOrder = append([]parley.DeliveryState{
 }, failedStates...)
 
 // summary returns the states of a message in a few words, and reports whether a delivery failed.
-func (l *deliveryStates) summary(message string) (words string, bad bool) {
-	states := l.states[message]
+func (d *deliveryStates) summary(message string) (words string, bad bool) {
+	states := d.states[message]
 	if len(states) == 0 {
 		return string(parley.DeliveryAccepted), false // a message without recipients is stored
 	}

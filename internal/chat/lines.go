@@ -133,42 +133,42 @@ type lineChat struct {
 }
 
 // skipHistory skips earlier messages.
-func (l *lineChat) skipHistory(ctx context.Context) error {
-	list, err := l.room.Page(ctx, parley.Page{Limit: 1})
+func (c *lineChat) skipHistory(ctx context.Context) error {
+	list, err := c.room.Page(ctx, parley.Page{Limit: 1})
 	for _, m := range list {
-		l.after = m.Seq
+		c.after = m.Seq
 	}
 	return err
 }
 
-func (l *lineChat) post(ctx context.Context, text string) error {
+func (c *lineChat) post(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	draft := parley.Draft{Content: parley.Content{Text: text}, IdempotencyKey: uuid.NewString()}
 	return retryTemporary(ctx, func(ctx context.Context) error {
-		_, err := l.room.Post(ctx, draft)
+		_, err := c.room.Post(ctx, draft)
 		return err
 	})
 }
 
 // printNew prints new messages.
-func (l *lineChat) printNew(ctx context.Context) error {
+func (c *lineChat) printNew(ctx context.Context) error {
 	for {
-		list, err := l.room.Page(ctx, parley.Page{Forward: true, After: l.after, Limit: nextPage})
+		list, err := c.room.Page(ctx, parley.Page{Forward: true, After: c.after, Limit: nextPage})
 		if err != nil {
 			return err
 		}
 		for _, m := range list {
-			if err := l.print(l.out, m); err != nil {
+			if err := c.print(c.out, m); err != nil {
 				return err
 			}
-			l.after = m.Seq
+			c.after = m.Seq
 		}
 		if len(list) == 0 {
 			return nil
 		}
-		if err := l.room.MarkShown(ctx, list); err != nil {
+		if err := c.room.MarkShown(ctx, list); err != nil {
 			return err
 		}
 	}

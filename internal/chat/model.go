@@ -68,18 +68,18 @@ func New(ctx context.Context, room Room, state RoomState) *Model {
 // singleFlight keeps work from running twice at a time. If the work is requested meanwhile, it runs again afterwards.
 type singleFlight struct{ busy, again bool }
 
-func (o *singleFlight) start() bool {
-	if o.busy {
-		o.again = true
+func (s *singleFlight) start() bool {
+	if s.busy {
+		s.again = true
 		return false
 	}
-	o.busy = true
+	s.busy = true
 	return true
 }
 
-func (o *singleFlight) done() (again bool) {
-	again = o.again
-	*o = singleFlight{}
+func (s *singleFlight) done() (again bool) {
+	again = s.again
+	*s = singleFlight{}
 	return again
 }
 

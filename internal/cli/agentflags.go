@@ -85,25 +85,25 @@ type agentFlags struct {
 	runtime runtimeFlags
 }
 
-func (s *agentFlags) declare(a *app, cmd *cobra.Command) {
-	s.flags = cmd.Flags()
+func (f *agentFlags) declare(a *app, cmd *cobra.Command) {
+	f.flags = cmd.Flags()
 	for _, one := range agentSettings {
 		switch value := one.value.(type) {
 		case string:
-			s.flags.String(one.flag, value, one.help)
+			f.flags.String(one.flag, value, one.help)
 		case int:
 			if strings.HasPrefix(one.field, "budget.") {
-				s.flags.Var(limitFlag{countFlag{&value}}, one.flag, one.help)
+				f.flags.Var(limitFlag{countFlag{&value}}, one.flag, one.help)
 				continue
 			}
-			s.flags.Var(countFlag{&value}, one.flag, one.help)
+			f.flags.Var(countFlag{&value}, one.flag, one.help)
 		case float64:
-			s.flags.Var(amountFlag{&value}, one.flag, one.help)
+			f.flags.Var(amountFlag{&value}, one.flag, one.help)
 		case []string:
-			s.flags.StringArray(one.flag, value, one.help)
+			f.flags.StringArray(one.flag, value, one.help)
 		}
 	}
-	s.runtime.declare(cmd)
+	f.runtime.declare(cmd)
 	completeFlag(cmd, "manager", a.completeAgents)
 	completeFlag(cmd, "tier", completeWords("command", "pm", "worker"))
 	completeFlag(cmd, "mode", completeWords("autonomous", "supervised", "strict"))
@@ -112,35 +112,35 @@ func (s *agentFlags) declare(a *app, cmd *cobra.Command) {
 }
 
 // change returns the change that the given flags ask for.
-func (s *agentFlags) change(ctx context.Context, a *app) (client.AgentChange, error) {
+func (f *agentFlags) change(ctx context.Context, a *app) (client.AgentChange, error) {
 	change := client.AgentChange{}
-	err := s.runtime.apply(ctx, a, change)
+	err := f.runtime.apply(ctx, a, change)
 	for _, one := range agentSettings {
-		if s.flags.Changed(one.flag) {
-			one.apply(change, s.value(one))
+		if f.flags.Changed(one.flag) {
+			one.apply(change, f.value(one))
 		}
 	}
 	return change, err
 }
 
 // value returns the value of a flag. The getters fail only for flags of another type.
-func (s *agentFlags) value(one agentSetting) (value any) {
+func (f *agentFlags) value(one agentSetting) (value any) {
 	switch one.value.(type) {
 	case string:
-		value, _ = s.flags.GetString(one.flag)
+		value, _ = f.flags.GetString(one.flag)
 	case int:
-		value, _ = s.flags.GetInt(one.flag)
+		value, _ = f.flags.GetInt(one.flag)
 	case float64:
-		value, _ = s.flags.GetFloat64(one.flag)
+		value, _ = f.flags.GetFloat64(one.flag)
 	case []string:
-		value, _ = s.flags.GetStringArray(one.flag)
+		value, _ = f.flags.GetStringArray(one.flag)
 	}
 	return value
 }
 
 // newAgent returns an agent as the flags describe it. Runtime settings may imply the runtime.
-func (s *agentFlags) newAgent(ctx context.Context, a *app, id string) (n parley.NewAgent, err error) {
-	change, err := s.change(ctx, a)
+func (f *agentFlags) newAgent(ctx context.Context, a *app, id string) (n parley.NewAgent, err error) {
+	change, err := f.change(ctx, a)
 	if err != nil {
 		return n, err
 	}

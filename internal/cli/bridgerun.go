@@ -121,23 +121,23 @@ type importProgress struct {
 
 const progressInterval = 10 * time.Second
 
-func (i *importProgress) report(imported, waiting int64) {
+func (p *importProgress) report(imported, waiting int64) {
 	text := fmt.Sprintf("imported %d files, %d to go", imported, waiting)
 	switch {
-	case isTerminal(i.err):
-		_, _ = fmt.Fprint(i.err, "\r\x1b[K"+text)
-		if i.open = true; waiting == 0 {
-			i.endLine()
+	case isTerminal(p.err):
+		_, _ = fmt.Fprint(p.err, "\r\x1b[K"+text)
+		if p.open = true; waiting == 0 {
+			p.endLine()
 		}
-	case waiting == 0 || time.Since(i.last) >= progressInterval:
-		i.say("%s", text)
-		i.last = time.Now()
+	case waiting == 0 || time.Since(p.last) >= progressInterval:
+		p.say("%s", text)
+		p.last = time.Now()
 	}
 }
 
-func (i *importProgress) endLine() {
-	if i.open {
-		_, _ = fmt.Fprintln(i.err)
+func (p *importProgress) endLine() {
+	if p.open {
+		_, _ = fmt.Fprintln(p.err)
 	}
-	i.open = false
+	p.open = false
 }

@@ -11,9 +11,9 @@ import (
 
 // Follow reports the events of the conversation, and those of agents. If the conversation does not exist yet, it first
 // waits for it.
-func (r *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
-	if id, _ := r.conversation(); id == "" {
-		if err := r.awaitOpening(ctx, report); err != nil || ctx.Err() != nil {
+func (c *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
+	if id, _ := c.conversation(); id == "" {
+		if err := c.awaitOpening(ctx, report); err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -21,31 +21,31 @@ func (r *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
 	var agents sync.WaitGroup
 	defer func() { cancel(); agents.Wait() }()
 	agents.Go(func() {
-		for e, err := range r.client.Events(ctx, client.EventsOptions{Kinds: []string{"agent"}}) {
+		for e, err := range c.client.Events(ctx, client.EventsOptions{Kinds: []string{"agent"}}) {
 			if err == nil {
 				report(chat.Signal{Event: e})
 			}
 		}
 	})
-	id, _ := r.conversation()
-	return r.follow(ctx, client.EventsOptions{Conversation: id}, report, func(parley.Event) bool { return true })
+	id, _ := c.conversation()
+	return c.follow(ctx, client.EventsOptions{Conversation: id}, report, func(parley.Event) bool { return true })
 }
 
 // awaitOpening waits until the conversation of this room has been created.
-func (r *chatRoom) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
+func (c *chatRoom) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
 	opened := func(parley.Event) bool {
-		id, _ := r.conversation()
-		if id == "" && r.findDirect(ctx, false) == nil {
-			id, _ = r.conversation()
+		id, _ := c.conversation()
+		if id == "" && c.findDirect(ctx, false) == nil {
+			id, _ = c.conversation()
 		}
 		return id == ""
 	}
-	return r.follow(ctx, client.EventsOptions{Kinds: []string{string(parley.EventConversationCreated), "agent"}}, report, opened)
+	return c.follow(ctx, client.EventsOptions{Kinds: []string{string(parley.EventConversationCreated), "agent"}}, report, opened)
 }
 
 // follow reports the events of one stream as long as more returns true. It returns the last error of the stream.
-func (r *chatRoom) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
-	for e, err := range r.client.Events(ctx, o) {
+func (c *chatRoom) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
+	for e, err := range c.client.Events(ctx, o) {
 		switch last = err; {
 		case err != nil:
 			report(chat.Signal{Kind: chat.Disconnected, Err: err})

@@ -59,10 +59,10 @@ func openChatRoom(ctx context.Context, c *client.Client, conversation string, na
 }
 
 // findDirect searches the caller's conversations for the one of the caller and the others.
-func (r *chatRoom) findDirect(ctx context.Context, archived bool) error {
-	set := parley.SetKey(append(slices.Clone(r.others), r.me.ID))
+func (c *chatRoom) findDirect(ctx context.Context, archived bool) error {
+	set := parley.SetKey(append(slices.Clone(c.others), c.me.ID))
 	page := func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
-		return r.client.Conversations(ctx, client.Conversations{Archived: archived}, from)
+		return c.client.Conversations(ctx, client.Conversations{Archived: archived}, from)
 	}
 	for view, err := range client.All(ctx, page) {
 		if err != nil {
@@ -70,48 +70,48 @@ func (r *chatRoom) findDirect(ctx context.Context, archived bool) error {
 		}
 		direct := view.Kind == parley.DM || view.Kind == parley.Group && view.Name == ""
 		if direct && parley.SetKey(view.Members) == set {
-			r.setConversation(view.ID, true)
+			c.setConversation(view.ID, true)
 			return nil
 		}
 	}
 	return nil
 }
 
-func (r *chatRoom) setConversation(id string, joined bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.id, r.joined = id, joined
+func (c *chatRoom) setConversation(id string, joined bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.id, c.joined = id, joined
 }
 
-func (r *chatRoom) conversation() (id string, joined bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.id, r.joined
+func (c *chatRoom) conversation() (id string, joined bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.id, c.joined
 }
 
 // Describe returns the conversation and the presence of its members.
-func (r *chatRoom) Describe(ctx context.Context) (state chat.RoomState, err error) {
-	state.Me = r.me.ID
-	id, _ := r.conversation()
+func (c *chatRoom) Describe(ctx context.Context) (state chat.RoomState, err error) {
+	state.Me = c.me.ID
+	id, _ := c.conversation()
 	if id == "" {
-		if err := r.findDirect(ctx, false); err != nil {
+		if err := c.findDirect(ctx, false); err != nil {
 			return state, markAway(err)
 		}
-		id, _ = r.conversation()
+		id, _ = c.conversation()
 	}
-	members := append(slices.Clone(r.others), r.me.ID)
+	members := append(slices.Clone(c.others), c.me.ID)
 	if id != "" {
-		if state.Conversation, err = r.client.Conversation(ctx, id); err != nil {
+		if state.Conversation, err = c.client.Conversation(ctx, id); err != nil {
 			return state, markAway(err)
 		}
-		r.setConversation(id, state.Conversation.Joined)
+		c.setConversation(id, state.Conversation.Joined)
 		members = state.Conversation.Members
 	}
-	all, err := r.client.Who(ctx)
+	all, err := c.client.Who(ctx)
 	if err != nil {
 		return state, markAway(err)
 	}
-	all = slices.DeleteFunc(all, func(p parley.Presence) bool { return p.ID == r.me.ID || p.Kind == parley.KindSystem })
+	all = slices.DeleteFunc(all, func(p parley.Presence) bool { return p.ID == c.me.ID || p.Kind == parley.KindSystem })
 	for _, p := range all {
 		if slices.Contains(members, p.ID) {
 			state.Present = append(state.Present, p)
@@ -139,8 +139,8 @@ func roomTitle(state chat.RoomState) string {
 }
 
 // Page returns messages, oldest first.
-func (r *chatRoom) Page(ctx context.Context, page parley.Page) ([]parley.Message, error) {
-	id, _ := r.conversation()
+func (c *chatRoom) Page(ctx context.Context, page parley.Page) ([]parley.Message, error) {
+	id, _ := c.conversation()
 	if id == "" {
 		return nil, nil
 	}
@@ -148,31 +148,31 @@ func (r *chatRoom) Page(ctx context.Context, page parley.Page) ([]parley.Message
 	if page.Forward {
 		span.After = max(page.After, 1) // the event that made the conversation came before its messages
 	}
-	list, err := r.client.History(ctx, id, span)
+	list, err := c.client.History(ctx, id, span)
 	return list, markAway(err)
 }
 
 // Message returns a message and its deliveries.
-func (r *chatRoom) Message(ctx context.Context, id string) (parley.Shown, error) {
-	shown, err := r.client.Message(ctx, id)
+func (c *chatRoom) Message(ctx context.Context, id string) (parley.Shown, error) {
+	shown, err := c.client.Message(ctx, id)
 	return shown, markAway(err)
 }
 
 // Post stores a message, in this room unless the message replies to another one.
-func (r *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
-	id, _ := r.conversation()
+func (c *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
+	id, _ := c.conversation()
 	switch {
 	case draft.InReplyTo != "":
 	case id != "":
 		draft.Conversation = id
 	default:
-		draft.Direct = r.others
+		draft.Direct = c.others
 	}
-	receipt, err := r.client.Post(ctx, draft)
+	receipt, err := c.client.Post(ctx, draft)
 	if err == nil {
-		r.setConversation(receipt.Message.Conversation, true)
-		if r.printNotices != nil {
-			r.printNotices(receipt.Notices)
+		c.setConversation(receipt.Message.Conversation, true)
+		if c.printNotices != nil {
+			c.printNotices(receipt.Notices)
 		}
 	}
 	return receipt, markAway(err)
@@ -183,31 +183,31 @@ const maxMessagesPerCall = 500
 
 // MarkShown tells the hub which messages the caller was shown. For a person, the hub marks them as seen, and settles
 // those that need no action. For an agent, it takes and acknowledges them, and moves the read cursor.
-func (r *chatRoom) MarkShown(ctx context.Context, shown []parley.Message) error {
-	id, joined := r.conversation()
+func (c *chatRoom) MarkShown(ctx context.Context, shown []parley.Message) error {
+	id, joined := c.conversation()
 	if !joined || len(shown) == 0 {
 		return nil
 	}
-	if r.me.Kind == parley.KindHuman {
-		for ids := range slices.Chunk(r.fromOthers(shown), maxMessagesPerCall) {
-			if _, err := r.client.MarkShown(ctx, ids...); err != nil {
+	if c.me.Kind == parley.KindHuman {
+		for ids := range slices.Chunk(c.fromOthers(shown), maxMessagesPerCall) {
+			if _, err := c.client.MarkShown(ctx, ids...); err != nil {
 				return markAway(err)
 			}
 		}
 		return nil
 	}
-	if ids := r.fromOthers(shown[max(0, len(shown)-maxMessagesPerCall):]); len(ids) > 0 && r.me.Kind == parley.KindAgent {
-		if _, err := r.client.Take(ctx, parley.Take{Only: ids, Limit: len(ids), AtMostOnce: true}); err != nil {
+	if ids := c.fromOthers(shown[max(0, len(shown)-maxMessagesPerCall):]); len(ids) > 0 && c.me.Kind == parley.KindAgent {
+		if _, err := c.client.Take(ctx, parley.Take{Only: ids, Limit: len(ids), AtMostOnce: true}); err != nil {
 			return markAway(err)
 		}
 	}
-	return markAway(r.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
+	return markAway(c.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
 }
 
 // fromOthers returns the ids of the messages that others sent. Only these can be delivered to the caller.
-func (r *chatRoom) fromOthers(list []parley.Message) (ids []string) {
+func (c *chatRoom) fromOthers(list []parley.Message) (ids []string) {
 	for _, m := range list {
-		if m.From != r.me.ID {
+		if m.From != c.me.ID {
 			ids = append(ids, m.ID)
 		}
 	}
@@ -215,9 +215,9 @@ func (r *chatRoom) fromOthers(list []parley.Message) (ids []string) {
 }
 
 // SetTopic changes the topic of the conversation.
-func (r *chatRoom) SetTopic(ctx context.Context, topic string) error {
-	id, _ := r.conversation()
-	_, err := r.client.ChangeConversation(ctx, id, parley.ConversationChange{Topic: &topic})
+func (c *chatRoom) SetTopic(ctx context.Context, topic string) error {
+	id, _ := c.conversation()
+	_, err := c.client.ChangeConversation(ctx, id, parley.ConversationChange{Topic: &topic})
 	return markAway(err)
 }
 

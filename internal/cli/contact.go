@@ -159,23 +159,23 @@ type contactFlags struct {
 	files    []string
 }
 
-func (r *contactFlags) declare(a *app, cmd *cobra.Command) {
+func (f *contactFlags) declare(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&r.contact.Context, "context", "", "`text` that the recipient needs: it does not see your conversations")
-	flags.StringArrayVar(&r.files, "file", nil, "`file` to send with it; repeat for several")
-	flags.StringVar(&r.contact.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key happens once")
-	flags.StringVar(&r.deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
-	flags.Var(priorityFlag{&r.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.StringSliceVar(&r.contact.After, "after", nil, "begin after these `tasks` are completed; repeat for several")
+	flags.StringVar(&f.contact.Context, "context", "", "`text` that the recipient needs: it does not see your conversations")
+	flags.StringArrayVar(&f.files, "file", nil, "`file` to send with it; repeat for several")
+	flags.StringVar(&f.contact.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key happens once")
+	flags.StringVar(&f.deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
+	flags.Var(priorityFlag{&f.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.StringSliceVar(&f.contact.After, "after", nil, "begin after these `tasks` are completed; repeat for several")
 	completeFlag(cmd, "priority", completeWords("low", "normal", "high", "urgent"))
 	completeFlag(cmd, "after", a.completeTasks)
 	wait := "wait this long for the answer (default " + parley.AskWait.String() + ")"
-	if r.contact.Pattern == parley.PatternDelegate {
+	if f.contact.Pattern == parley.PatternDelegate {
 		wait = "wait this long for the result (without a duration: " + client.LongestContact.String() + ")"
 	}
-	flags.Var(durationFlag{&r.contact.Wait}, "wait", wait)
-	flags.Lookup("wait").NoOptDefVal = r.defaultWait().String()
-	for _, name := range hiddenFlags[r.contact.Pattern] {
+	flags.Var(durationFlag{&f.contact.Wait}, "wait", wait)
+	flags.Lookup("wait").NoOptDefVal = f.defaultWait().String()
+	for _, name := range hiddenFlags[f.contact.Pattern] {
 		flags.Lookup(name).Hidden = true
 	}
 }
@@ -188,29 +188,29 @@ var hiddenFlags = map[parley.Pattern][]string{
 }
 
 // defaultWait returns how long the command waits if --wait has no value.
-func (r *contactFlags) defaultWait() time.Duration {
-	if r.contact.Pattern == parley.PatternAsk {
+func (f *contactFlags) defaultWait() time.Duration {
+	if f.contact.Pattern == parley.PatternAsk {
 		return parley.AskWait
 	}
 	return client.LongestContact
 }
 
 // build completes the contact with its text, its times and its files. It first stores the files.
-func (r *contactFlags) build(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
+func (f *contactFlags) build(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, args []string) (err error) {
 	if err := requireNonEmpty(cmd, "after"); err != nil {
 		return err
 	}
-	if r.contact.Wait > client.LongestContact {
+	if f.contact.Wait > client.LongestContact {
 		return usagef(cmd, "--wait is at most %s", client.LongestContact)
 	}
-	if r.contact.Deadline, err = parseDeadline(cmd, r.deadline); err != nil {
+	if f.contact.Deadline, err = parseDeadline(cmd, f.deadline); err != nil {
 		return err
 	}
-	r.contact.Agent = args[0]
-	if r.contact.Message, err = a.textOrStdin(ctx, cmd, args[1:]); err != nil {
+	f.contact.Agent = args[0]
+	if f.contact.Message, err = a.textOrStdin(ctx, cmd, args[1:]); err != nil {
 		return err
 	}
-	r.contact.Artifacts, err = a.storeFiles(ctx, c, r.files)
+	f.contact.Artifacts, err = a.storeFiles(ctx, c, f.files)
 	return err
 }
 

@@ -24,26 +24,26 @@ type exportWriter struct {
 // maxLineKept is how much of a line is kept, in bytes. The last line of an export and lines about damage are shorter.
 const maxLineKept = 4 << 10
 
-func (l *exportWriter) Write(p []byte) (int, error) {
+func (w *exportWriter) Write(p []byte) (int, error) {
 	for piece := range bytes.Lines(p) {
-		if l.ended {
-			l.line, l.ended = l.line[:0], false
+		if w.ended {
+			w.line, w.ended = w.line[:0], false
 		}
-		l.line = append(l.line, piece[:min(len(piece), maxLineKept-len(l.line))]...)
+		w.line = append(w.line, piece[:min(len(piece), maxLineKept-len(w.line))]...)
 		if piece[len(piece)-1] == '\n' {
-			l.ended = true
-			l.noteDamage()
+			w.ended = true
+			w.noteDamage()
 		}
 	}
-	return l.w.Write(p)
+	return w.w.Write(p)
 }
 
 // noteDamage notes the damaged entry that a line names, a message by its number. The line is JSON, or Markdown, in
 // which the export quotes everything that participants wrote.
-func (l *exportWriter) noteDamage() {
-	if number, about := strings.CutPrefix(string(l.line), parley.DamagedLine); about {
+func (w *exportWriter) noteDamage() {
+	if number, about := strings.CutPrefix(string(w.line), parley.DamagedLine); about {
 		number, _, _ = strings.Cut(strings.TrimSpace(number), " ")
-		l.damaged = append(l.damaged, number)
+		w.damaged = append(w.damaged, number)
 		return
 	}
 	var line struct {
@@ -52,13 +52,13 @@ func (l *exportWriter) noteDamage() {
 		Damaged *parley.Damage  `json:"damaged"`
 	}
 	switch {
-	case !bytes.Contains(l.line, []byte(`"damage`)) || json.Unmarshal(l.line, &line) != nil:
+	case !bytes.Contains(w.line, []byte(`"damage`)) || json.Unmarshal(w.line, &line) != nil:
 	case line.Damaged != nil && line.Damaged.Seq == 0:
-		l.damaged, l.others = append(l.damaged, line.Damaged.What+" "+line.Damaged.ID), true
+		w.damaged, w.others = append(w.damaged, line.Damaged.What+" "+line.Damaged.ID), true
 	case line.Damaged != nil:
-		l.damaged = append(l.damaged, strconv.FormatInt(line.Damaged.Seq, 10))
+		w.damaged = append(w.damaged, strconv.FormatInt(line.Damaged.Seq, 10))
 	case line.Damage != nil:
-		l.damaged = append(l.damaged, strconv.FormatInt(line.Seq, 10))
+		w.damaged = append(w.damaged, strconv.FormatInt(line.Seq, 10))
 	}
 }
 
@@ -67,16 +67,16 @@ const maxDamageNamed = 20
 
 // damageError returns an error that lists the damaged entries: messages by their numbers, others by their ids. It
 // returns nil if there are none.
-func (l *exportWriter) damageError() error {
-	n := len(l.damaged)
+func (w *exportWriter) damageError() error {
+	n := len(w.damaged)
 	if n == 0 {
 		return nil
 	}
 	what := formatQuantity(int64(n), "message is", "messages are")
-	if l.others {
+	if w.others {
 		what = formatQuantity(int64(n), "entry is", "entries are")
 	}
-	numbers := slices.Clone(l.damaged[:min(n, maxDamageNamed)])
+	numbers := slices.Clone(w.damaged[:min(n, maxDamageNamed)])
 	if n > maxDamageNamed {
 		numbers = append(numbers, "and "+strconv.Itoa(n-maxDamageNamed)+" more")
 	}
@@ -85,11 +85,11 @@ func (l *exportWriter) damageError() error {
 }
 
 // readEnd parses the last line of an export of the whole hub. An export without it is incomplete.
-func (l *exportWriter) readEnd() (exportEnd, error) {
+func (w *exportWriter) readEnd() (exportEnd, error) {
 	var line struct {
 		End *exportEnd `json:"end"`
 	}
-	if json.Unmarshal(l.line, &line) != nil || line.End == nil {
+	if json.Unmarshal(w.line, &line) != nil || line.End == nil {
 		return exportEnd{}, parley.Errorf(parley.DependencyFailed, "the export ended too early").Suggest("repeat the export")
 	}
 	return *line.End, nil

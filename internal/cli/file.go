@@ -91,17 +91,17 @@ type plainWriter struct {
 	rest []byte // the line that has not ended yet
 }
 
-func (t *plainWriter) Write(p []byte) (int, error) {
-	t.rest = append(t.rest, p...)
-	end := bytes.LastIndexByte(t.rest, '\n') + 1
-	_, err := io.WriteString(t.w, plain.Text(string(t.rest[:end])))
-	t.rest = append(t.rest[:0], t.rest[end:]...)
+func (w *plainWriter) Write(p []byte) (int, error) {
+	w.rest = append(w.rest, p...)
+	end := bytes.LastIndexByte(w.rest, '\n') + 1
+	_, err := io.WriteString(w.w, plain.Text(string(w.rest[:end])))
+	w.rest = append(w.rest[:0], w.rest[end:]...)
 	return len(p), err
 }
 
 // Close writes the last line if it has no line end.
-func (t *plainWriter) Close() error {
-	_, err := io.WriteString(t.w, plain.Text(string(t.rest)))
+func (w *plainWriter) Close() error {
+	_, err := io.WriteString(w.w, plain.Text(string(w.rest)))
 	return err
 }
 

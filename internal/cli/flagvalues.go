@@ -17,21 +17,21 @@ import (
 // durationFlag is a flag for a duration, which may have days: 90s, 2h30m, 30d.
 type durationFlag struct{ d *time.Duration }
 
-func (s durationFlag) String() string {
-	if s.d == nil || *s.d == 0 {
+func (f durationFlag) String() string {
+	if f.d == nil || *f.d == 0 {
 		return ""
 	}
-	return s.d.String()
+	return f.d.String()
 }
 
-func (s durationFlag) Set(text string) (err error) {
-	if *s.d, err = parseDuration(text); err == nil && *s.d == 0 {
+func (f durationFlag) Set(text string) (err error) {
+	if *f.d, err = parseDuration(text); err == nil && *f.d == 0 {
 		return errors.New("write more than 0, or leave the flag out")
 	}
 	return err
 }
 
-func (s durationFlag) Type() string { return "duration" }
+func (f durationFlag) Type() string { return "duration" }
 
 var errDuration = errors.New("write a duration such as 90s, 2h30m or 30d")
 
@@ -70,56 +70,56 @@ func splitNames(lists ...string) (names []string) {
 // countFlag is a flag for a number of 1 or more.
 type countFlag struct{ n *int }
 
-func (n countFlag) String() string {
-	if n.n == nil {
+func (f countFlag) String() string {
+	if f.n == nil {
 		return "0"
 	}
-	return strconv.Itoa(*n.n)
+	return strconv.Itoa(*f.n)
 }
 
-func (n countFlag) Set(text string) error {
+func (f countFlag) Set(text string) error {
 	value, err := strconv.Atoi(text)
 	if err != nil || value < 1 {
 		return errors.New("write a whole number of 1 or more, such as 20")
 	}
-	*n.n = value
+	*f.n = value
 	return nil
 }
 
-func (n countFlag) Type() string { return "int" }
+func (f countFlag) Type() string { return "int" }
 
 // limitFlag is a flag for a limit; 0 is no limit.
 type limitFlag struct{ countFlag }
 
-func (m limitFlag) Set(text string) error {
+func (f limitFlag) Set(text string) error {
 	value, err := strconv.Atoi(text)
 	if err != nil || value < 0 {
 		return errors.New("write a whole number of 1 or more, or 0 for no limit")
 	}
-	*m.n = value
+	*f.n = value
 	return nil
 }
 
 // amountFlag is a flag for a number of 0 or more that may have a fraction, such as an amount of money.
 type amountFlag struct{ n *float64 }
 
-func (a amountFlag) String() string {
-	if a.n == nil {
+func (f amountFlag) String() string {
+	if f.n == nil {
 		return "0"
 	}
-	return strconv.FormatFloat(*a.n, 'g', -1, 64)
+	return strconv.FormatFloat(*f.n, 'g', -1, 64)
 }
 
-func (a amountFlag) Set(text string) error {
+func (f amountFlag) Set(text string) error {
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(value >= 0) || math.IsInf(value, 0) {
 		return errors.New("write a number such as 2.50, or 0 for no limit")
 	}
-	*a.n = value
+	*f.n = value
 	return nil
 }
 
-func (a amountFlag) Type() string { return "float64" }
+func (f amountFlag) Type() string { return "float64" }
 
 // expectedValues says what to write for each type of flag that the library parses itself.
 var expectedValues = map[string]string{
@@ -162,23 +162,23 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 // priorityFlag is a flag for a priority: a number or a word.
 type priorityFlag struct{ p *parley.Priority }
 
-func (u priorityFlag) String() string {
-	if u.p == nil || !u.p.Given() {
+func (f priorityFlag) String() string {
+	if f.p == nil || !f.p.Given() {
 		return ""
 	}
-	return u.p.String()
+	return f.p.String()
 }
 
-func (u priorityFlag) Set(text string) error {
+func (f priorityFlag) Set(text string) error {
 	p, err := parley.ParsePriority(text)
 	if err != nil {
 		return errors.New("use 0 to 10, or low, normal, high, urgent")
 	}
-	*u.p = p
+	*f.p = p
 	return nil
 }
 
-func (u priorityFlag) Type() string { return "priority" }
+func (f priorityFlag) Type() string { return "priority" }
 
 // optionalFlag is a flag for a value that may be missing.
 type optionalFlag[T any] struct {

@@ -14,25 +14,25 @@ type hubRetry struct {
 	printed  bool
 }
 
-func (a *app) newHubRetry(most time.Duration) *hubRetry {
-	return &hubRetry{app: a, deadline: time.Now().Add(most)}
+func (a *app) newHubRetry(limit time.Duration) *hubRetry {
+	return &hubRetry{app: a, deadline: time.Now().Add(limit)}
 }
 
 const retryPause = 300 * time.Millisecond
 
 // call repeats a call while the hub is unavailable and the deadline has not passed. It prints once that it retries.
-func (p *hubRetry) call(ctx context.Context, call func() error) error {
+func (h *hubRetry) call(ctx context.Context, call func() error) error {
 	for {
 		err := call()
-		if !isUnavailable(err) || !time.Now().Before(p.deadline) {
+		if !isUnavailable(err) || !time.Now().Before(h.deadline) {
 			return err
 		}
-		if !p.printed {
-			p.app.say("note: %s; retrying", parley.AsError(err).Message)
-			p.printed = true
+		if !h.printed {
+			h.app.say("note: %s; retrying", parley.AsError(err).Message)
+			h.printed = true
 		}
 		select {
-		case <-time.After(min(retryPause, time.Until(p.deadline))):
+		case <-time.After(min(retryPause, time.Until(h.deadline))):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

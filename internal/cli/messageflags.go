@@ -26,35 +26,35 @@ type messageFlags struct {
 	timeout  time.Duration // older scripts give the duration with this flag
 }
 
-func (l *messageFlags) declare(cmd *cobra.Command) {
+func (f *messageFlags) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(durationFlag{&l.wait}, "wait", "wait this long for the answer and print it (without a duration: "+defaultWait.String()+")")
+	flags.Var(durationFlag{&f.wait}, "wait", "wait this long for the answer and print it (without a duration: "+defaultWait.String()+")")
 	flags.Lookup("wait").NoOptDefVal = defaultWait.String()
-	flags.Var(durationFlag{&l.timeout}, "timeout", "with --wait: how long")
+	flags.Var(durationFlag{&f.timeout}, "timeout", "with --wait: how long")
 	flags.Lookup("timeout").Hidden = true
-	flags.StringVar(&l.kind, "type", "", "message `type`: chat, request, notification, …")
-	flags.Var(priorityFlag{&l.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.Var(durationFlag{&l.ttl}, "ttl", "how long the hub may deliver it, such as 10m")
-	flags.StringVar(&l.deadline, "deadline", "", "`time` when an answer is due, or a duration such as 2h")
-	flags.BoolVar(&l.draft.RequiresAck, "requires-ack", false, "the recipient must acknowledge it")
-	flags.StringArrayVar(&l.files, "file", nil, "`file` to send with it; repeat for several")
-	flags.StringVar(&l.payload, "payload", "", "`JSON` object to send as the payload")
-	flags.StringVar(&l.draft.IdempotencyKey, "key", "", "idempotency `key`: the hub stores a repeated message with this key once")
+	flags.StringVar(&f.kind, "type", "", "message `type`: chat, request, notification, …")
+	flags.Var(priorityFlag{&f.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
+	flags.Var(durationFlag{&f.ttl}, "ttl", "how long the hub may deliver it, such as 10m")
+	flags.StringVar(&f.deadline, "deadline", "", "`time` when an answer is due, or a duration such as 2h")
+	flags.BoolVar(&f.draft.RequiresAck, "requires-ack", false, "the recipient must acknowledge it")
+	flags.StringArrayVar(&f.files, "file", nil, "`file` to send with it; repeat for several")
+	flags.StringVar(&f.payload, "payload", "", "`JSON` object to send as the payload")
+	flags.StringVar(&f.draft.IdempotencyKey, "key", "", "idempotency `key`: the hub stores a repeated message with this key once")
 	completeFlag(cmd, "type", completeWords("chat", "request", "response", "notification", "command", "status", "result"))
 	completeFlag(cmd, "priority", completeWords("low", "normal", "high", "urgent"))
 }
 
 // textOnly reports whether the message has nothing but a text.
-func (l *messageFlags) textOnly() bool { return len(l.files) == 0 && l.payload == "" }
+func (f *messageFlags) textOnly() bool { return len(f.files) == 0 && f.payload == "" }
 
 // checkArgs requires a recipient and a text. A message with files or a payload needs no text, and a message to a
 // conversation needs no recipient.
-func (l *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversation bool) error {
+func (f *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversation bool) error {
 	least := 2
 	if toConversation {
 		least--
 	}
-	if !l.textOnly() {
+	if !f.textOnly() {
 		least--
 	}
 	if toConversation && len(args) == 0 && least > 0 {
@@ -67,28 +67,28 @@ func (l *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversati
 }
 
 // buildDraft completes the draft with its text, its times and its files. It first stores the files.
-func (l *messageFlags) buildDraft(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
+func (f *messageFlags) buildDraft(ctx context.Context, a *app, cmd *cobra.Command, c *client.Client, text []string) (err error) {
 	if cmd.Flags().Changed("timeout") {
-		if l.wait == 0 {
+		if f.wait == 0 {
 			return usagef(cmd, "--timeout needs --wait")
 		}
-		l.wait = l.timeout
+		f.wait = f.timeout
 	}
 	if len(text) > 0 {
-		if l.draft.Content.Text, err = a.readTextArg(ctx, text[0]); err != nil {
+		if f.draft.Content.Text, err = a.readTextArg(ctx, text[0]); err != nil {
 			return err
 		}
 	}
-	l.draft.Type, l.draft.TTL = parley.Type(l.kind), int64(l.ttl.Round(time.Second).Seconds())
-	if l.draft.Deadline, err = parseDeadline(cmd, l.deadline); err != nil {
+	f.draft.Type, f.draft.TTL = parley.Type(f.kind), int64(f.ttl.Round(time.Second).Seconds())
+	if f.draft.Deadline, err = parseDeadline(cmd, f.deadline); err != nil {
 		return err
 	}
-	if l.payload != "" {
-		if l.draft.Payload = json.RawMessage(l.payload); !json.Valid(l.draft.Payload) {
+	if f.payload != "" {
+		if f.draft.Payload = json.RawMessage(f.payload); !json.Valid(f.draft.Payload) {
 			return usagef(cmd, "--payload is not valid JSON")
 		}
 	}
-	l.draft.Content.Artifacts, err = a.storeFiles(ctx, c, l.files)
+	f.draft.Content.Artifacts, err = a.storeFiles(ctx, c, f.files)
 	return err
 }
 

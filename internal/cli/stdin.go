@@ -14,7 +14,7 @@ type contextReader struct {
 	r   io.Reader
 }
 
-func (t contextReader) Read(p []byte) (int, error) {
+func (r contextReader) Read(p []byte) (int, error) {
 	type result struct {
 		n   int
 		err error
@@ -22,13 +22,13 @@ func (t contextReader) Read(p []byte) (int, error) {
 	read := make(chan result, 1)
 	own := make([]byte, len(p)) // after the return, p belongs to the caller again
 	go func() {
-		n, err := t.r.Read(own)
+		n, err := r.r.Read(own)
 		read <- result{n, err}
 	}()
 	select {
 	case got := <-read:
 		return copy(p, own[:got.n]), got.err
-	case <-t.ctx.Done():
-		return 0, context.Cause(t.ctx)
+	case <-r.ctx.Done():
+		return 0, context.Cause(r.ctx)
 	}
 }

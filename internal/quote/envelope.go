@@ -23,41 +23,41 @@ type Participants struct {
 }
 
 // Who names a participant: its unique id, and its name.
-func (v Participants) Who(id string) string {
-	if id == v.Self {
+func (p Participants) Who(id string) string {
+	if id == p.Self {
 		return Word(id) + " (you)"
 	}
-	p, known := v.Known[id]
+	person, known := p.Known[id]
 	if !known {
 		return Word(id) + " (unknown)"
 	}
 	who := Word(id)
-	if p.Name != "" && p.Name != id {
-		who += " " + Inline(p.Name)
+	if person.Name != "" && person.Name != id {
+		who += " " + Inline(person.Name)
 	}
-	kind := Word(string(p.Kind))
-	if p.Role != "" {
-		kind += ", role " + Inline(p.Role)
+	kind := Word(string(person.Kind))
+	if person.Role != "" {
+		kind += ", role " + Inline(person.Role)
 	}
 	return who + " (" + kind + ")"
 }
 
 // Message returns a message in its envelope.
-func (v Participants) Message(m parley.Message) string { return v.Envelope(m, body(m, 0)) }
+func (p Participants) Message(m parley.Message) string { return p.Envelope(m, body(m, 0)) }
 
 // Short returns a message in an envelope of about limit bytes. It says how much it left out in the middle.
-func (v Participants) Short(m parley.Message, limit int) string {
-	whole := v.Message(m)
+func (p Participants) Short(m parley.Message, limit int) string {
+	whole := p.Message(m)
 	if len(whole) <= limit {
 		return whole
 	}
-	return v.Envelope(m, body(m, max(1, limit-len(v.Envelope(m, "")))))
+	return p.Envelope(m, body(m, max(1, limit-len(p.Envelope(m, "")))))
 }
 
 // Envelope puts quoted lines into the envelope of a message.
-func (v Participants) Envelope(m parley.Message, quoted string) string {
+func (p Participants) Envelope(m parley.Message, quoted string) string {
 	var head strings.Builder
-	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), v.Who(m.From), Time(m.CreatedAt), Word(string(m.Type)))
+	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), p.Who(m.From), Time(m.CreatedAt), Word(string(m.Type)))
 	if m.To != "" {
 		fmt.Fprintf(&head, ", to %s", Word(m.To))
 	}
@@ -129,9 +129,9 @@ func artifacts(list []parley.Artifact) string {
 }
 
 // Fit returns the newest messages that fit into limit bytes, oldest first, and the number of older ones that do not fit.
-func (v Participants) Fit(messages []parley.Message, limit int) (shown []string, left int) {
+func (p Participants) Fit(messages []parley.Message, limit int) (shown []string, left int) {
 	for i, m := range slices.Backward(messages) {
-		text := v.Message(m)
+		text := p.Message(m)
 		if limit -= len(text); limit < 0 {
 			left = i + 1
 			break

@@ -16,7 +16,7 @@ import (
 func (s *Server) startBridges(ctx context.Context) error {
 	caller := hub.Caller{Agent: parley.Owner, Source: "file", Scopes: parley.AllScopes()}
 	bridgeHub := s.hub.BridgeAt(caller)
-	k := &bridgeRunner{
+	bridges := &bridgeRunner{
 		list:    func(ctx context.Context) ([]parley.BridgeView, error) { return s.hub.Bridges(ctx, caller) },
 		changed: s.hub.BridgesChanged,
 		run: func(ctx context.Context, id string) error {
@@ -25,7 +25,7 @@ func (s *Server) startBridges(ctx context.Context) error {
 		note: bridgeHub.NoteBridge,
 		log:  s.Log,
 	}
-	runner := service.New(k.keep)
+	runner := service.New(bridges.keep)
 	runner.Start(context.WithoutCancel(ctx))
 	s.onStop(func() error { runner.Stop(); return nil })
 	return nil
@@ -68,17 +68,17 @@ func (r runningBridge) isCurrent(now parley.Bridge) bool {
 }
 
 // keep runs the bridges until ctx is done, and then ends them all. It calls started after each list.
-func (k *bridgeRunner) keep(ctx context.Context, started func()) {
-	k.running = map[string]runningBridge{}
-	defer k.all.Wait()
+func (r *bridgeRunner) keep(ctx context.Context, started func()) {
+	r.running = map[string]runningBridge{}
+	defer r.all.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for {
-		changed := k.changed()
-		if views, err := k.list(ctx); err == nil {
-			k.adjust(ctx, views)
+		changed := r.changed()
+		if views, err := r.list(ctx); err == nil {
+			r.adjust(ctx, views)
 		} else if ctx.Err() == nil {
-			k.log.Warn("the bridges could not be listed", "error", err)
+			r.log.Warn("the bridges could not be listed", "error", err)
 		}
 		started()
 		select {
@@ -91,52 +91,52 @@ func (k *bridgeRunner) keep(ctx context.Context, started func()) {
 }
 
 // adjust ends the running bridges that are no longer wanted, and starts the wanted ones that do not run.
-func (k *bridgeRunner) adjust(ctx context.Context, views []parley.BridgeView) {
+func (r *bridgeRunner) adjust(ctx context.Context, views []parley.BridgeView) {
 	wanted := map[string]parley.Bridge{}
 	for _, v := range views {
 		if !v.Outside && !v.Paused {
 			wanted[v.ID] = v.Bridge
 		}
 	}
-	for id, r := range k.running {
-		if now, ok := wanted[id]; !ok || !r.isCurrent(now) {
-			r.cancel()
-			<-r.ended
-			delete(k.running, id)
+	for id, running := range r.running {
+		if now, ok := wanted[id]; !ok || !running.isCurrent(now) {
+			running.cancel()
+			<-running.ended
+			delete(r.running, id)
 		}
 	}
 	for id, b := range wanted {
-		if _, ok := k.running[id]; !ok {
-			k.running[id] = k.start(ctx, b)
+		if _, ok := r.running[id]; !ok {
+			r.running[id] = r.start(ctx, b)
 		}
 	}
 }
 
-func (k *bridgeRunner) start(ctx context.Context, b parley.Bridge) runningBridge {
+func (r *bridgeRunner) start(ctx context.Context, b parley.Bridge) runningBridge {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	k.all.Go(func() {
+	r.all.Go(func() {
 		defer close(ended)
-		k.runRepeatedly(ctx, b.ID)
+		r.runRepeatedly(ctx, b.ID)
 	})
 	return runningBridge{b, cancel, ended}
 }
 
 // runRepeatedly runs a bridge until ctx is done, or until the bridge ends by itself because it was removed or paused. It retries a
 // bridge that fails, after a pause that doubles up to maxPause.
-func (k *bridgeRunner) runRepeatedly(ctx context.Context, id string) {
+func (r *bridgeRunner) runRepeatedly(ctx context.Context, id string) {
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		began := time.Now()
-		err := k.run(ctx, id)
+		err := r.run(ctx, id)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		if time.Since(began) > maxPause {
 			pause = minPause
 		}
-		k.log.Warn("a bridge has failed", "bridge", id, "error", err, "again_in", pause)
-		if err := k.note(ctx, id, parley.BridgeStatus{Trouble: parley.AsError(err).Message}); err != nil && ctx.Err() == nil {
-			k.log.Warn("a bridge's trouble could not be noted", "bridge", id, "error", err)
+		r.log.Warn("a bridge has failed", "bridge", id, "error", err, "again_in", pause)
+		if err := r.note(ctx, id, parley.BridgeStatus{Trouble: parley.AsError(err).Message}); err != nil && ctx.Err() == nil {
+			r.log.Warn("a bridge's trouble could not be noted", "bridge", id, "error", err)
 		}
 		select {
 		case <-ctx.Done():
