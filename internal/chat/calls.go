@@ -16,9 +16,9 @@ type (
 		list []parley.Message
 		err  error
 	}
-	roomMsg struct {
-		room RoomState
-		err  error
+	conversationMsg struct {
+		conversation ConversationState
+		err          error
 	}
 	postedMsg struct {
 		draft   parley.Draft
@@ -37,7 +37,7 @@ type (
 	topicMsg struct{ err error }
 )
 
-// runCall returns a command that makes a call. The room limits how long the call may take.
+// runCall returns a command that makes a call. The conversation limits how long the call may take.
 func (m *Model) runCall(do func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg { return do(m.ctx) }
 }
@@ -48,7 +48,7 @@ func (m *Model) pullNext() tea.Cmd {
 	}
 	next := m.timeline.next()
 	if !next.Forward { // the first page has all unread messages, up to a limit
-		next.Limit = min(max(next.Limit, m.room.Conversation.Unread), maxFirstPage)
+		next.Limit = min(max(next.Limit, m.conversation.View.Unread), maxFirstPage)
 	}
 	return m.loadPage(next)
 }
@@ -68,13 +68,13 @@ func (m *Model) loadPage(page parley.Page) tea.Cmd {
 	})
 }
 
-func (m *Model) refreshRoom() tea.Cmd {
-	if !m.look.start() {
+func (m *Model) refreshConversation() tea.Cmd {
+	if !m.refresh.start() {
 		return nil
 	}
 	return m.runCall(func(ctx context.Context) tea.Msg {
 		state, err := m.source.Describe(ctx)
-		return roomMsg{state, err}
+		return conversationMsg{state, err}
 	})
 }
 
@@ -100,8 +100,8 @@ func (m *Model) fetchMessage(id string) tea.Cmd {
 
 // markRead tells the hub which messages were shown, if the newest one is on the screen.
 func (m *Model) markRead() tea.Cmd {
-	newest, known := m.timeline.newest(), max(m.readUpTo, m.readTried, m.room.Conversation.ReadSeq)
-	if !m.room.Conversation.Joined || m.scroll > 0 || newest <= known || m.read.busy {
+	newest, known := m.timeline.newest(), max(m.readUpTo, m.readTried, m.conversation.View.ReadSeq)
+	if !m.conversation.View.Joined || m.scroll > 0 || newest <= known || m.read.busy {
 		return nil
 	}
 	m.read.start()

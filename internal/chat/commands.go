@@ -66,11 +66,11 @@ func help() string {
 }
 
 func (m *Model) membersText() string {
-	if len(m.room.Present) == 0 {
+	if len(m.conversation.Present) == 0 {
 		return "nobody else is here"
 	}
 	var lines []string
-	for _, p := range m.room.Present {
+	for _, p := range m.conversation.Present {
 		line := p.ID
 		if p.Name != "" && p.Name != p.ID {
 			line += " (" + p.Name + ")"
@@ -101,21 +101,21 @@ func participantStatus(p parley.Presence, now time.Time) string {
 
 func (m *Model) topicCommand(text string) tea.Cmd {
 	switch {
-	case m.room.Conversation.ID == "":
+	case m.conversation.View.ID == "":
 		m.showError(parley.Errorf(parley.BadInput, "the conversation does not exist before its first message").Suggest("send a message first"))
 		return nil
 	case text != "":
 		return m.setTopic(text)
-	case m.room.Conversation.Topic == "":
+	case m.conversation.View.Topic == "":
 		m.showNotice("there is no topic")
 	default:
-		m.showNotice("topic: " + m.room.Conversation.Topic)
+		m.showNotice("topic: " + m.conversation.View.Topic)
 	}
 	return nil
 }
 
 func (m *Model) replyCommand(text string) tea.Cmd {
-	to, found := m.timeline.lastOfOthers(m.room.Me)
+	to, found := m.timeline.lastOfOthers(m.conversation.Me)
 	switch {
 	case text == "":
 		m.showError(parley.Errorf(parley.BadInput, "the reply is empty").Suggest("type /reply and the text"))

@@ -65,7 +65,7 @@ func (m *Model) candidates(word string) (found []string) {
 		return nil
 	}
 	begun = parley.Fold(begun)
-	for _, p := range append(slices.Clone(m.room.Known), parley.Presence{ID: parley.All, Name: parley.All}) {
+	for _, p := range append(slices.Clone(m.conversation.Known), parley.Presence{ID: parley.All, Name: parley.All}) {
 		if strings.HasPrefix(p.ID, begun) || strings.HasPrefix(parley.Fold(p.Name), begun) {
 			found = append(found, "@"+p.ID)
 		}

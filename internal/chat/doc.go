@@ -6,5 +6,5 @@
 // the connection. Sent messages go through an outbox, which sends one message at a time, under an idempotency key that
 // stays the same until the hub accepts or refuses the message.
 //
-// The model and its view are values without I/O. Commands that call a Room do the I/O.
+// The model and its view are values without I/O. Commands that call a Conversation do the I/O.
 package chat

@@ -37,7 +37,7 @@ const (
 // drawMessage returns the rows of a message, from the cache if they are up to date.
 func (m *Model) drawMessage(message parley.Message, above previousMessage) []string {
 	delivery, style := "", m.style.faint
-	if message.From == m.room.Me {
+	if message.From == m.conversation.Me {
 		var bad bool
 		if delivery, bad = m.deliveries.summary(message.ID); bad {
 			style = m.style.bad

@@ -40,7 +40,7 @@ func TestEditing(t *testing.T) {
 		{"a", "alt+enter", "a\n|"},
 	} {
 		t.Run(fmt.Sprintf("%q %s", test.text, test.keys), func(t *testing.T) {
-			s := newStage(t, newRoom())
+			s := newTestChat(t, newConversation())
 			s.tell(tea.PasteMsg{Content: test.text})
 			s.press(strings.Fields(test.keys)...)
 			if got := s.input.before() + "|" + strings.Join(s.input.text[s.input.cursor:], ""); got != test.want {
@@ -54,11 +54,11 @@ func TestEditing(t *testing.T) {
 func TestTheScreenFits(t *testing.T) {
 	words := rapid.OneOf(rapid.String(), rapid.StringMatching(`([a-z日👩‍💻\x1b\t ]{1,30}\n?){0,12}`))
 	rapid.Check(t, func(rt *rapid.T) {
-		room := newRoom()
+		conversation := newConversation()
 		for range rapid.IntRange(0, 8).Draw(rt, "messages") {
-			room.put(rapid.SampledFrom([]string{"user", "arya"}).Draw(rt, "from"), words.Draw(rt, "text"))
+			conversation.put(rapid.SampledFrom([]string{"user", "arya"}).Draw(rt, "from"), words.Draw(rt, "text"))
 		}
-		s := newStage(t, room)
+		s := newTestChat(t, conversation)
 		width, height := rapid.IntRange(10, 120).Draw(rt, "width"), rapid.IntRange(9, 60).Draw(rt, "height")
 		s.tell(tea.WindowSizeMsg{Width: width, Height: height})
 		s.settle()

@@ -18,31 +18,31 @@ import (
 // start is when every test begins.
 var start = time.Date(2026, 3, 14, 9, 26, 0, 0, time.UTC)
 
-// fakeRoom is a conversation of user, arya and gendry in memory.
-type fakeRoom struct {
-	mu       sync.Mutex
-	state    RoomState
-	messages []parley.Message
-	states   map[string][]parley.Delivery
-	read     int64
-	away     bool
-	deaf     bool  // posts are stored, but their answers are lost
-	refusal  error // of posts
-	unread   error // refusal of what is read
-	signals  chan Signal
-	refused  chan error
+// fakeConversation is a conversation of user, arya and gendry in memory.
+type fakeConversation struct {
+	mu          sync.Mutex
+	state       ConversationState
+	messages    []parley.Message
+	states      map[string][]parley.Delivery
+	read        int64
+	unreachable bool
+	deaf        bool  // posts are stored, but their answers are lost
+	refusal     error // of posts
+	unread      error // refusal of what is read
+	signals     chan Signal
+	refused     chan error
 }
 
-func newRoom() *fakeRoom {
+func newConversation() *fakeConversation {
 	until := start.Add(time.Hour)
 	arya := parley.Presence{ID: "arya", Name: "Arya", Kind: parley.KindAgent, Status: parley.StatusIdle}
 	gendry := parley.Presence{
 		ID: "gendry", Name: "gendry", Kind: parley.KindAgent, Status: parley.StatusSleeping, SleepingUntil: &until,
 	}
-	return &fakeRoom{
-		state: RoomState{
+	return &fakeConversation{
+		state: ConversationState{
 			Me: "user", Title: "#forge", Present: []parley.Presence{arya, gendry}, Known: []parley.Presence{arya, gendry},
-			Conversation: parley.ConversationView{
+			View: parley.ConversationView{
 				Conversation: parley.Conversation{ID: "c1", Name: "forge", Kind: parley.Channel, Topic: "swords"}, Joined: true,
 			},
 		},
@@ -52,42 +52,42 @@ func newRoom() *fakeRoom {
 	}
 }
 
-var errAway = parley.Errorf(parley.Unavailable, "the hub is not running").From(ErrAway)
+var errUnreachable = parley.Errorf(parley.Unavailable, "the hub is not running").From(ErrUnreachable)
 
 // put stores a message.
-func (r *fakeRoom) put(from, text string) parley.Message {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.store(from, parley.Draft{Content: parley.Content{Text: text}})
+func (c *fakeConversation) put(from, text string) parley.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.store(from, parley.Draft{Content: parley.Content{Text: text}})
 }
 
-func (r *fakeRoom) store(from string, d parley.Draft) parley.Message {
-	n := len(r.messages) + 1
+func (c *fakeConversation) store(from string, d parley.Draft) parley.Message {
+	n := len(c.messages) + 1
 	m := parley.Message{
 		ID: fmt.Sprintf("m%d", n), Seq: int64(10 * n), Conversation: "c1", From: from, Type: parley.TypeChat,
 		CreatedAt: start.Add(time.Duration(n) * time.Minute), Content: d.Content, InReplyTo: d.InReplyTo,
 		IdempotencyKey: d.IdempotencyKey,
 	}
-	r.messages = append(r.messages, m)
+	c.messages = append(c.messages, m)
 	return m
 }
 
-func (r *fakeRoom) Describe(context.Context) (RoomState, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.away {
-		return RoomState{}, errAway
+func (c *fakeConversation) Describe(context.Context) (ConversationState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unreachable {
+		return ConversationState{}, errUnreachable
 	}
-	return r.state, nil
+	return c.state, nil
 }
 
-func (r *fakeRoom) Page(_ context.Context, p parley.Page) ([]parley.Message, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.away {
-		return nil, errAway
+func (c *fakeConversation) Page(_ context.Context, p parley.Page) ([]parley.Message, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unreachable {
+		return nil, errUnreachable
 	}
-	list := slices.DeleteFunc(slices.Clone(r.messages), func(m parley.Message) bool {
+	list := slices.DeleteFunc(slices.Clone(c.messages), func(m parley.Message) bool {
 		return p.Forward && m.Seq <= p.After || p.Before != 0 && m.Seq >= p.Before
 	})
 	if p.Forward {
@@ -96,66 +96,66 @@ func (r *fakeRoom) Page(_ context.Context, p parley.Page) ([]parley.Message, err
 	return list[max(0, len(list)-p.Limit):], nil
 }
 
-func (r *fakeRoom) Message(_ context.Context, id string) (parley.Shown, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.messages, func(m parley.Message) bool { return m.ID == id })
-	if r.away || i < 0 {
-		return parley.Shown{}, errAway
+func (c *fakeConversation) Message(_ context.Context, id string) (parley.Shown, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.messages, func(m parley.Message) bool { return m.ID == id })
+	if c.unreachable || i < 0 {
+		return parley.Shown{}, errUnreachable
 	}
-	return parley.Shown{Message: r.messages[i], Deliveries: slices.Clone(r.states[id])}, nil
+	return parley.Shown{Message: c.messages[i], Deliveries: slices.Clone(c.states[id])}, nil
 }
 
-func (r *fakeRoom) Post(_ context.Context, d parley.Draft) (parley.Receipt, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.away {
-		return parley.Receipt{}, errAway
+func (c *fakeConversation) Post(_ context.Context, d parley.Draft) (parley.Receipt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unreachable {
+		return parley.Receipt{}, errUnreachable
 	}
-	if r.refusal != nil {
-		return parley.Receipt{}, r.refusal
+	if c.refusal != nil {
+		return parley.Receipt{}, c.refusal
 	}
-	i := slices.IndexFunc(r.messages, func(m parley.Message) bool { return m.IdempotencyKey == d.IdempotencyKey })
+	i := slices.IndexFunc(c.messages, func(m parley.Message) bool { return m.IdempotencyKey == d.IdempotencyKey })
 	if i < 0 {
-		i = len(r.messages)
-		m := r.store("user", d)
-		for _, p := range r.state.Present {
-			r.states[m.ID] = append(r.states[m.ID], parley.Delivery{Message: m.ID, Recipient: p.ID, State: parley.DeliveryAccepted})
+		i = len(c.messages)
+		m := c.store("user", d)
+		for _, p := range c.state.Present {
+			c.states[m.ID] = append(c.states[m.ID], parley.Delivery{Message: m.ID, Recipient: p.ID, State: parley.DeliveryAccepted})
 		}
 	}
-	if r.deaf {
-		return parley.Receipt{}, errAway
+	if c.deaf {
+		return parley.Receipt{}, errUnreachable
 	}
-	m := r.messages[i]
-	return parley.Receipt{Message: m, Deliveries: slices.Clone(r.states[m.ID])}, nil
+	m := c.messages[i]
+	return parley.Receipt{Message: m, Deliveries: slices.Clone(c.states[m.ID])}, nil
 }
 
-func (r *fakeRoom) MarkShown(_ context.Context, list []parley.Message) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.away {
-		return errAway
+func (c *fakeConversation) MarkShown(_ context.Context, list []parley.Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unreachable {
+		return errUnreachable
 	}
-	if r.unread != nil {
-		return r.unread
+	if c.unread != nil {
+		return c.unread
 	}
-	r.read = max(r.read, list[len(list)-1].Seq)
+	c.read = max(c.read, list[len(list)-1].Seq)
 	return nil
 }
 
-func (r *fakeRoom) SetTopic(_ context.Context, topic string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state.Conversation.Topic = topic
+func (c *fakeConversation) SetTopic(_ context.Context, topic string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.View.Topic = topic
 	return nil
 }
 
-func (r *fakeRoom) Follow(ctx context.Context, report func(Signal)) error {
+func (c *fakeConversation) Follow(ctx context.Context, report func(Signal)) error {
 	for {
 		select {
-		case s := <-r.signals:
+		case s := <-c.signals:
 			report(s)
-		case err := <-r.refused:
+		case err := <-c.refused:
 			return err
 		case <-ctx.Done():
 			return nil
@@ -163,18 +163,18 @@ func (r *fakeRoom) Follow(ctx context.Context, report func(Signal)) error {
 	}
 }
 
-// stage runs a model by hand: what it asks for is done when the test says so.
-type stage struct {
+// testChat runs a model by hand: it makes the calls that the model wants when the test says so.
+type testChat struct {
 	*Model
-	t      testing.TB
-	room   *fakeRoom
-	todo   []tea.Cmd
-	timers []tea.Msg
-	left   bool
+	t            testing.TB
+	conversation *fakeConversation
+	todo         []tea.Cmd
+	timers       []tea.Msg
+	left         bool
 }
 
-func newStage(t testing.TB, room *fakeRoom) *stage {
-	s := &stage{Model: New(t.Context(), room, room.state), t: t, room: room}
+func newTestChat(t testing.TB, conversation *fakeConversation) *testChat {
+	s := &testChat{Model: New(t.Context(), conversation, conversation.state), t: t, conversation: conversation}
 	s.Model.now = func() time.Time { return start }
 	s.Model.later = func(_ time.Duration, msg tea.Msg) tea.Cmd {
 		s.timers = append(s.timers, msg)
@@ -185,44 +185,44 @@ func newStage(t testing.TB, room *fakeRoom) *stage {
 }
 
 // ask notes what the model wants done.
-func (s *stage) ask(cmd tea.Cmd) {
+func (c *testChat) ask(cmd tea.Cmd) {
 	if cmd != nil {
-		s.todo = append(s.todo, cmd)
+		c.todo = append(c.todo, cmd)
 	}
 }
 
 // tell hands the model a message.
-func (s *stage) tell(msg tea.Msg) {
+func (c *testChat) tell(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case tea.BatchMsg:
 		for _, cmd := range msg {
-			s.ask(cmd)
+			c.ask(cmd)
 		}
 	case tea.QuitMsg:
-		s.left = true
+		c.left = true
 	default:
-		_, cmd := s.Update(msg)
-		s.ask(cmd)
+		_, cmd := c.Update(msg)
+		c.ask(cmd)
 	}
 }
 
 // settle does all there is to do.
-func (s *stage) settle() {
-	for len(s.todo) > 0 {
-		cmd := s.todo[0]
-		s.todo = s.todo[1:]
-		s.tell(cmd())
+func (c *testChat) settle() {
+	for len(c.todo) > 0 {
+		cmd := c.todo[0]
+		c.todo = c.todo[1:]
+		c.tell(cmd())
 	}
 }
 
 // fire lets the time of every pause come.
-func (s *stage) fire() {
-	timers := s.timers
-	s.timers = nil
+func (c *testChat) fire() {
+	timers := c.timers
+	c.timers = nil
 	for _, msg := range timers {
-		s.tell(msg)
+		c.tell(msg)
 	}
-	s.settle()
+	c.settle()
 }
 
 var keys = map[string]tea.Key{
@@ -236,46 +236,46 @@ var keys = map[string]tea.Key{
 }
 
 // press presses keys by their names.
-func (s *stage) press(names ...string) {
-	s.t.Helper()
+func (c *testChat) press(names ...string) {
+	c.t.Helper()
 	for _, name := range names {
 		key, known := keys[name]
 		if !known {
-			s.t.Fatalf("there is no key %q", name)
+			c.t.Fatalf("there is no key %q", name)
 		}
-		s.tell(tea.KeyPressMsg(key))
+		c.tell(tea.KeyPressMsg(key))
 	}
 }
 
-func (s *stage) types(text string) {
+func (c *testChat) types(text string) {
 	for _, r := range text {
-		s.tell(tea.KeyPressMsg{Code: r, Text: string(r)})
+		c.tell(tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
 }
 
 // screen is what can be seen, without colours.
-func (s *stage) screen() string {
+func (c *testChat) screen() string {
 	var lines []string
-	for line := range strings.SplitSeq(ansi.Strip(s.View().Content), "\n") {
+	for line := range strings.SplitSeq(ansi.Strip(c.View().Content), "\n") {
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
 // sees fails the test unless all of the texts are on the screen.
-func (s *stage) sees(texts ...string) {
-	s.t.Helper()
+func (c *testChat) sees(texts ...string) {
+	c.t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(s.screen(), text) {
-			s.t.Fatalf("%q is not on the screen:\n%s", text, s.screen())
+		if !strings.Contains(c.screen(), text) {
+			c.t.Fatalf("%q is not on the screen:\n%s", text, c.screen())
 		}
 	}
 }
 
-func (s *stage) missing(text string) {
-	s.t.Helper()
-	if strings.Contains(s.screen(), text) {
-		s.t.Fatalf("%q is on the screen:\n%s", text, s.screen())
+func (c *testChat) missing(text string) {
+	c.t.Helper()
+	if strings.Contains(c.screen(), text) {
+		c.t.Fatalf("%q is on the screen:\n%s", text, c.screen())
 	}
 }
 
@@ -283,8 +283,8 @@ func happened(kind parley.EventKind) Signal {
 	return Signal{Event: parley.Event{Kind: kind, Conversation: "c1"}}
 }
 
-func (r *fakeRoom) setAway(away bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.away = away
+func (c *fakeConversation) setUnreachable(unreachable bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unreachable = unreachable
 }

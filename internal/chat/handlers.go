@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// handleSignal handles a signal of the room.
+// handleSignal handles a signal of the conversation.
 func (m *Model) handleSignal(s Signal) tea.Cmd {
 	switch s.Kind {
 	case Disconnected:
@@ -25,7 +25,7 @@ func (m *Model) handleSignal(s Signal) tea.Cmd {
 			m.showNotice("connected again")
 		}
 		m.pause = shortPause
-		return tea.Batch(m.pullNext(), m.refreshRoom(), m.send(), m.refreshDeliveries())
+		return tea.Batch(m.pullNext(), m.refreshConversation(), m.send(), m.refreshDeliveries())
 	default:
 		return m.handleEvent(s.Event)
 	}
@@ -38,14 +38,14 @@ func (m *Model) handleEvent(e parley.Event) tea.Cmd {
 		return m.pullNext()
 	case e.Kind == parley.EventMessageRedacted:
 		return m.fetchMessage(e.Message)
-	case e.Kind == parley.EventConversationDeleted && e.Conversation == m.room.Conversation.ID:
+	case e.Kind == parley.EventConversationDeleted && e.Conversation == m.conversation.View.ID:
 		m.showError(parley.Errorf(parley.BadInput, "this conversation was deleted").Suggest("leave with /quit"))
 		return nil
 	case group == "delivery":
 		m.deliveries.applyEvent(e)
 		return nil
 	case slices.Contains([]string{"agent", "member", "conversation"}, group):
-		return m.refreshRoom()
+		return m.refreshConversation()
 	default:
 		return nil
 	}
@@ -85,16 +85,16 @@ func (m *Model) handleOlderPage(msg pageMsg) tea.Cmd {
 	return m.refreshDeliveries()
 }
 
-func (m *Model) handleRoom(msg roomMsg) tea.Cmd {
-	again := m.look.done()
+func (m *Model) handleConversation(msg conversationMsg) tea.Cmd {
+	again := m.refresh.done()
 	opened := false
 	if msg.err == nil {
-		opened = m.room.Conversation.ID == "" && msg.room.Conversation.ID != ""
-		m.room = msg.room
+		opened = m.conversation.View.ID == "" && msg.conversation.View.ID != ""
+		m.conversation = msg.conversation
 	}
 	var work []tea.Cmd
 	if again {
-		work = append(work, m.refreshRoom())
+		work = append(work, m.refreshConversation())
 	}
 	if opened {
 		work = append(work, m.pullNext())
@@ -119,8 +119,8 @@ func (m *Model) handlePosted(msg postedMsg) tea.Cmd {
 	}
 	m.pause = shortPause
 	work = append(work, m.pullNext(), m.send())
-	if !m.room.Conversation.Joined {
-		work = append(work, m.refreshRoom()) // the first message joins or creates the conversation
+	if !m.conversation.View.Joined {
+		work = append(work, m.refreshConversation()) // the first message joins or creates the conversation
 	}
 	return tea.Batch(work...)
 }
@@ -152,7 +152,7 @@ func (m *Model) handleMessage(msg messageMsg) tea.Cmd {
 func (m *Model) refreshDeliveries() tea.Cmd {
 	var work []tea.Cmd
 	for _, message := range slices.Backward(m.timeline.messages) {
-		if message.From == m.room.Me && !m.deliveries.isSettled(message.ID) && len(work) < maxFetches {
+		if message.From == m.conversation.Me && !m.deliveries.isSettled(message.ID) && len(work) < maxFetches {
 			work = append(work, m.fetchMessage(message.ID))
 		}
 	}

@@ -23,8 +23,8 @@ func TestForgedResultsStayQuotationsInConversations(t *testing.T) {
 	if err := printUTC(&out, said); err != nil {
 		t.Fatal(err)
 	}
-	room := newRoom()
-	m := New(t.Context(), room, room.state)
+	conversation := newConversation()
+	m := New(t.Context(), conversation, conversation.state)
 	m.width = 60
 	drawn := ansi.Strip(strings.Join(m.draw(said, previousMessage{}, "", m.style.faint), "\n"))
 	for what, text := range map[string]string{"lines": out.String(), "the screen": drawn} {

@@ -60,36 +60,36 @@ func PrintJSON(out io.Writer, m parley.Message) error {
 
 // Lines posts each line that it reads, and prints new messages, until the input ends. Then it prints the messages that
 // have come by then.
-func Lines(ctx context.Context, room Room, in io.Reader, out io.Writer, print Print) error {
+func Lines(ctx context.Context, conversation Conversation, in io.Reader, out io.Writer, print Print) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := lineChat{room: room, out: out, print: print}
+	l := lineChat{conversation: conversation, out: out, print: print}
 	if err := l.skipHistory(ctx); err != nil {
 		return err
 	}
 	typed := make(chan string)
-	var unread error // why the input ended; set before the channel is closed
+	var inputErr error // why the input ended; set before the channel is closed
 	go func() {
 		defer close(typed)
-		unread = readLines(ctx, in, typed)
+		inputErr = readLines(ctx, in, typed)
 	}()
-	news := make(chan struct{}, 1)
-	refused := make(chan error, 1)
-	go func() { refused <- room.Follow(ctx, newsReporter(news)) }()
+	arrived := make(chan struct{}, 1)
+	followEnded := make(chan error, 1)
+	go func() { followEnded <- conversation.Follow(ctx, arrivalReporter(arrived)) }()
 	for {
 		select {
 		case line, more := <-typed:
 			if !more {
-				return errors.Join(unread, retryTemporary(ctx, l.printNew))
+				return errors.Join(inputErr, retryTemporary(ctx, l.printNew))
 			}
 			if err := l.post(ctx, line); err != nil {
 				return err
 			}
-		case <-news:
+		case <-arrived:
 			if err := retryTemporary(ctx, l.printNew); err != nil {
 				return err
 			}
-		case err := <-refused:
+		case err := <-followEnded:
 			return errors.Join(err, ctx.Err())
 		}
 	}
@@ -111,14 +111,14 @@ func readLines(ctx context.Context, in io.Reader, typed chan<- string) error {
 	return nil
 }
 
-// newsReporter returns a function that reports signals of new messages on a channel, once for any number of them.
-func newsReporter(news chan<- struct{}) func(Signal) {
+// arrivalReporter returns a function that reports signals of new messages on a channel, once for any number of them.
+func arrivalReporter(arrived chan<- struct{}) func(Signal) {
 	return func(s Signal) {
 		if s.Kind != Connected && s.Event.Kind != parley.EventMessagePosted {
 			return
 		}
 		select {
-		case news <- struct{}{}:
+		case arrived <- struct{}{}:
 		default:
 		}
 	}
@@ -126,15 +126,15 @@ func newsReporter(news chan<- struct{}) func(Signal) {
 
 // lineChat is a chat without a screen.
 type lineChat struct {
-	room  Room
-	out   io.Writer
-	print Print
-	after int64 // seq of the last printed message
+	conversation Conversation
+	out          io.Writer
+	print        Print
+	after        int64 // seq of the last printed message
 }
 
 // skipHistory skips earlier messages.
 func (c *lineChat) skipHistory(ctx context.Context) error {
-	list, err := c.room.Page(ctx, parley.Page{Limit: 1})
+	list, err := c.conversation.Page(ctx, parley.Page{Limit: 1})
 	for _, m := range list {
 		c.after = m.Seq
 	}
@@ -147,7 +147,7 @@ func (c *lineChat) post(ctx context.Context, text string) error {
 	}
 	draft := parley.Draft{Content: parley.Content{Text: text}, IdempotencyKey: uuid.NewString()}
 	return retryTemporary(ctx, func(ctx context.Context) error {
-		_, err := c.room.Post(ctx, draft)
+		_, err := c.conversation.Post(ctx, draft)
 		return err
 	})
 }
@@ -155,7 +155,7 @@ func (c *lineChat) post(ctx context.Context, text string) error {
 // printNew prints new messages.
 func (c *lineChat) printNew(ctx context.Context) error {
 	for {
-		list, err := c.room.Page(ctx, parley.Page{Forward: true, After: c.after, Limit: nextPage})
+		list, err := c.conversation.Page(ctx, parley.Page{Forward: true, After: c.after, Limit: nextPage})
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (c *lineChat) printNew(ctx context.Context) error {
 		if len(list) == 0 {
 			return nil
 		}
-		if err := c.room.MarkShown(ctx, list); err != nil {
+		if err := c.conversation.MarkShown(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -177,9 +177,9 @@ func (c *lineChat) printNew(ctx context.Context) error {
 // retryTemporary repeats a call while the hub is unavailable or busy.
 func retryTemporary(ctx context.Context, do func(context.Context) error) error {
 	pause := shortPause
-	for tries := 1; ; tries++ {
+	for attempts := 1; ; attempts++ {
 		err := do(ctx)
-		if err == nil || !isTemporary(err) || tries >= maxAttempts && !errors.Is(err, ErrAway) {
+		if err == nil || !isTemporary(err) || attempts >= maxAttempts && !errors.Is(err, ErrUnreachable) {
 			return err
 		}
 		select {

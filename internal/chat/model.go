@@ -13,22 +13,22 @@ import (
 // Model is a chat on a screen.
 type Model struct {
 	ctx    context.Context // of the program; its end cancels every call
-	source Room
+	source Conversation
 	now    func() time.Time
 	later  func(time.Duration, tea.Msg) tea.Cmd
 
-	room       RoomState
-	timeline   timeline
-	outbox     outbox
-	deliveries deliveryStates
-	notices    []notice
-	lost       bool  // the connection to the hub is lost
-	failure    error // why the chat ended
+	conversation ConversationState
+	timeline     timeline
+	outbox       outbox
+	deliveries   deliveryStates
+	notices      []notice
+	lost         bool  // the connection to the hub is lost
+	failure      error // why the chat ended
 
-	pull, look, older, read singleFlight
-	readUpTo, readTried     int64         // the seq that the hub has, and the last one that it accepted or refused
-	pause                   time.Duration // before the next attempt
-	retrying                bool          // the pause has begun
+	pull, refresh, older, read singleFlight
+	readUpTo, readTried        int64         // the seq that the hub has, and the last one that it accepted or refused
+	pause                      time.Duration // before the next attempt
+	retrying                   bool          // the pause has begun
 
 	input      editor
 	history    inputHistory
@@ -55,10 +55,10 @@ const (
 	maxFetches      = 20 // messages whose deliveries are loaded at once
 )
 
-// New returns a chat in a room with the given state.
-func New(ctx context.Context, room Room, state RoomState) *Model {
+// New returns a chat in a conversation with the given state.
+func New(ctx context.Context, conversation Conversation, state ConversationState) *Model {
 	return &Model{
-		ctx: ctx, source: room, room: state, now: time.Now,
+		ctx: ctx, source: conversation, conversation: state, now: time.Now,
 		later:      live.Delayer(ctx),
 		deliveries: newDeliveryStates(), style: newStyle(), cache: map[string]drawnMessage{},
 		width: 80, height: 24, pause: shortPause,
@@ -125,8 +125,8 @@ func (m *Model) handleResult(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case pageMsg:
 		return m.handlePage(msg)
-	case roomMsg:
-		return m.handleRoom(msg)
+	case conversationMsg:
+		return m.handleConversation(msg)
 	case postedMsg:
 		return m.handlePosted(msg)
 	case messageMsg:
@@ -143,7 +143,7 @@ func (m *Model) handleResult(msg tea.Msg) tea.Cmd {
 
 func (m *Model) handleTimer(what timer) tea.Cmd {
 	if what == timerRefresh {
-		return tea.Batch(m.refreshRoom(), m.later(refreshInterval, timerRefresh))
+		return tea.Batch(m.refreshConversation(), m.later(refreshInterval, timerRefresh))
 	}
 	m.retrying = false
 	return tea.Batch(m.pullNext(), m.send())

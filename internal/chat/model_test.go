@@ -38,22 +38,22 @@ func golden(t *testing.T, name, got string) {
 func TestScreens(t *testing.T) {
 	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 32}, {Width: 40, Height: 40}, {Width: 40, Height: 10}} {
 		t.Run(fmt.Sprint(size.Width, "x", size.Height), func(t *testing.T) {
-			room := newRoom()
-			room.messages = append(room.messages, parley.Message{
+			conversation := newConversation()
+			conversation.messages = append(conversation.messages, parley.Message{
 				ID: "m0", Seq: 1, From: "gendry", Type: parley.TypeNotification, CreatedAt: start.Add(-24 * time.Hour),
 				Content: parley.Content{Text: "the fire is lit", Artifacts: []parley.Artifact{{Name: "plan.txt", Size: 512, SHA256: strings.Repeat("ab", 32)}}},
 			})
-			first := room.put("arya", "needle needs an edge; could you have a look at it before the rain comes and everything rusts again?")
-			room.put("arya", "日本刀 is sharper 👩‍💻")
-			room.put("user", "On it. @gendry, can you take the left side? I have my hands full with the helmets of the whole watch")
-			room.messages = append(room.messages, parley.Message{
+			first := conversation.put("arya", "needle needs an edge; could you have a look at it before the rain comes and everything rusts again?")
+			conversation.put("arya", "日本刀 is sharper 👩‍💻")
+			conversation.put("user", "On it. @gendry, can you take the left side? I have my hands full with the helmets of the whole watch")
+			conversation.messages = append(conversation.messages, parley.Message{
 				ID: "m9", Seq: 90, From: "gendry", Type: parley.TypeChat, CreatedAt: start.Add(10 * time.Minute), InReplyTo: first.ID,
 				Content: parley.Content{Text: "Like so:", Code: "for range 1000 {\n\tstrike()\n}"},
 			})
-			room.states["m4"] = []parley.Delivery{
+			conversation.states["m4"] = []parley.Delivery{
 				{Message: "m4", Recipient: "arya", State: parley.DeliverySeen}, {Message: "m4", Recipient: "gendry", State: parley.DeliveryAnswered},
 			}
-			s := newStage(t, room)
+			s := newTestChat(t, conversation)
 			s.tell(size)
 			s.settle()
 			s.types("thanks, both!")
@@ -68,8 +68,8 @@ func TestScreens(t *testing.T) {
 }
 
 func TestTalking(t *testing.T) {
-	room := newRoom()
-	s := newStage(t, room)
+	conversation := newConversation()
+	s := newTestChat(t, conversation)
 	s.settle()
 	s.types("hello")
 	s.press("enter")
@@ -90,23 +90,23 @@ func TestTalking(t *testing.T) {
 	s.sees("  seen")
 	step("gendry", parley.DeliveryDead)
 	s.sees("1 seen, 1 dead")
-	room.put("arya", "hi yourself")
+	conversation.put("arya", "hi yourself")
 	s.tell(happened(parley.EventMessagePosted))
 	s.settle()
 	s.sees("hi yourself")
-	if room.read != 20 {
-		t.Errorf("read up to %d, want 20", room.read)
+	if conversation.read != 20 {
+		t.Errorf("read up to %d, want 20", conversation.read)
 	}
 }
 
 // TestAHeadingIsOfOneType: what follows a command of the same person is not headed as one.
 func TestAHeadingIsOfOneType(t *testing.T) {
-	room := newRoom()
-	room.put("arya", "pause")
-	room.messages[0].Type = parley.TypeCommand
-	room.put("arya", "hello there")
-	room.put("arya", "are you there?")
-	s := newStage(t, room)
+	conversation := newConversation()
+	conversation.put("arya", "pause")
+	conversation.messages[0].Type = parley.TypeCommand
+	conversation.put("arya", "hello there")
+	conversation.put("arya", "are you there?")
+	s := newTestChat(t, conversation)
 	s.settle()
 	s.sees("hello there", "are you there?")
 	if n := strings.Count(s.screen(), "\narya "); n != 2 {
@@ -115,50 +115,50 @@ func TestAHeadingIsOfOneType(t *testing.T) {
 }
 
 func TestConnectionLost(t *testing.T) {
-	room := newRoom()
-	s := newStage(t, room)
+	conversation := newConversation()
+	s := newTestChat(t, conversation)
 	s.settle()
-	room.away = true
+	conversation.unreachable = true
 	s.tell(Signal{Kind: Disconnected})
 	s.sees("connection lost")
 	s.types("are you there?")
 	s.press("enter")
 	s.settle()
 	s.types("half a thou")
-	room.put("arya", "I was away")
+	conversation.put("arya", "I was away")
 	s.fire()
 	s.sees("are you there?", "sending", "half a thou")
-	room.away = false
+	conversation.unreachable = false
 	s.tell(Signal{Kind: Connected})
 	s.settle()
 	s.sees("connected again", "I was away", "are you there?", "accepted", "half a thou")
 	s.missing("sending")
-	if len(room.messages) != 2 {
-		t.Errorf("%d messages are stored, want 2", len(room.messages))
+	if len(conversation.messages) != 2 {
+		t.Errorf("%d messages are stored, want 2", len(conversation.messages))
 	}
 }
 
 // TestLostAnswer stores a message and loses the hub's yes: it is neither repeated nor shown twice.
 func TestLostAnswer(t *testing.T) {
-	room := newRoom()
-	room.deaf = true
-	s := newStage(t, room)
+	conversation := newConversation()
+	conversation.deaf = true
+	s := newTestChat(t, conversation)
 	s.types("once")
 	s.press("enter")
 	s.settle()
-	room.deaf = false
+	conversation.deaf = false
 	s.tell(Signal{Kind: Connected})
 	s.settle()
 	s.fire()
-	if n := strings.Count(s.screen(), "once"); n != 1 || len(room.messages) != 1 {
-		t.Errorf("it is %d times on the screen and %d times stored:\n%s", n, len(room.messages), s.screen())
+	if n := strings.Count(s.screen(), "once"); n != 1 || len(conversation.messages) != 1 {
+		t.Errorf("it is %d times on the screen and %d times stored:\n%s", n, len(conversation.messages), s.screen())
 	}
 }
 
 func TestRefusedMessage(t *testing.T) {
-	room := newRoom()
-	room.refusal = parley.Errorf(parley.BadInput, "arya is busy").Suggest("try gendry")
-	s := newStage(t, room)
+	conversation := newConversation()
+	conversation.refusal = parley.Errorf(parley.BadInput, "arya is busy").Suggest("try gendry")
+	s := newTestChat(t, conversation)
 	s.types("hello")
 	s.press("enter")
 	s.settle()
@@ -166,7 +166,7 @@ func TestRefusedMessage(t *testing.T) {
 	s.missing("sending")
 	s.press("up")
 	s.sees("› hello")
-	room.refusal = parley.Errorf(parley.Unavailable, "the inbox is full")
+	conversation.refusal = parley.Errorf(parley.Unavailable, "the inbox is full")
 	s.press("enter")
 	s.settle()
 	for range maxAttempts - 1 {
@@ -193,9 +193,9 @@ func TestCommands(t *testing.T) {
 		{"//etc/hosts", []string{"  /etc/hosts"}},
 	} {
 		t.Run(test.typed, func(t *testing.T) {
-			room := newRoom()
-			room.put("arya", "anybody here?")
-			s := newStage(t, room)
+			conversation := newConversation()
+			conversation.put("arya", "anybody here?")
+			s := newTestChat(t, conversation)
 			s.settle()
 			s.types(test.typed)
 			s.press("enter")
@@ -208,12 +208,12 @@ func TestCommands(t *testing.T) {
 }
 
 func TestLeaving(t *testing.T) {
-	for _, leave := range []func(*stage){
-		func(s *stage) { s.press("ctrl+c") },
-		func(s *stage) { s.types("half"); s.press("ctrl+d") },
-		func(s *stage) { s.types("/quit"); s.press("enter") },
+	for _, leave := range []func(*testChat){
+		func(s *testChat) { s.press("ctrl+c") },
+		func(s *testChat) { s.types("half"); s.press("ctrl+d") },
+		func(s *testChat) { s.types("/quit"); s.press("enter") },
 	} {
-		s := newStage(t, newRoom())
+		s := newTestChat(t, newConversation())
 		leave(s)
 		s.settle()
 		if !s.left {
@@ -239,7 +239,7 @@ func TestCompletion(t *testing.T) {
 		{"/to", []string{"tab"}, "/topic "},
 		{"see /to", []string{"tab"}, "see /to"},
 	} {
-		s := newStage(t, newRoom())
+		s := newTestChat(t, newConversation())
 		s.types(test.typed)
 		s.press(test.tabs...)
 		if got := s.input.String(); got != test.want {
@@ -249,7 +249,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestRecall(t *testing.T) {
-	s := newStage(t, newRoom())
+	s := newTestChat(t, newConversation())
 	for _, text := range []string{"one", "two"} {
 		s.types(text)
 		s.press("enter")
@@ -266,25 +266,25 @@ func TestRecall(t *testing.T) {
 }
 
 func TestLookingBack(t *testing.T) {
-	room := newRoom()
+	conversation := newConversation()
 	for i := range 120 {
-		room.put("arya", fmt.Sprintf("<%d>", i))
+		conversation.put("arya", fmt.Sprintf("<%d>", i))
 	}
-	s := newStage(t, room)
+	s := newTestChat(t, conversation)
 	s.settle()
 	s.sees("<119>")
 	s.press("pgup")
 	s.missing("<119>")
 	s.sees("more lines below")
 	before := s.screen()
-	read := room.read
-	room.put("arya", "new")
+	read := conversation.read
+	conversation.put("arya", "new")
 	s.tell(happened(parley.EventMessagePosted))
 	s.settle()
 	if got, want := s.screen()[:200], before[:200]; got != want {
 		t.Errorf("what is looked at has moved:\n%s\n%s", got, want)
 	}
-	if room.read != read {
+	if conversation.read != read {
 		t.Error("what was not shown counts as read")
 	}
 	for range 30 {
@@ -295,16 +295,16 @@ func TestLookingBack(t *testing.T) {
 	s.press("ctrl+end")
 	s.settle()
 	s.sees("new")
-	if room.read != room.messages[120].Seq {
+	if conversation.read != conversation.messages[120].Seq {
 		t.Error("what was shown does not count as read")
 	}
 }
 
 func TestRefusedReadingIsSaidOnce(t *testing.T) {
-	room := newRoom()
-	room.put("arya", "one")
-	room.unread = parley.Errorf(parley.NotPermitted, "this may not be read")
-	s := newStage(t, room)
+	conversation := newConversation()
+	conversation.put("arya", "one")
+	conversation.unread = parley.Errorf(parley.NotPermitted, "this may not be read")
+	s := newTestChat(t, conversation)
 	s.settle()
 	s.sees("one", "this may not be read")
 	s.tell(timerRefresh)
@@ -312,44 +312,44 @@ func TestRefusedReadingIsSaidOnce(t *testing.T) {
 	if n := strings.Count(s.screen(), "this may not be read"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, s.screen())
 	}
-	room.unread = nil
-	room.put("arya", "two")
+	conversation.unread = nil
+	conversation.put("arya", "two")
 	s.tell(happened(parley.EventMessagePosted))
 	s.settle()
-	if room.read != room.messages[1].Seq {
-		t.Errorf("read up to %d after the refusal", room.read)
+	if conversation.read != conversation.messages[1].Seq {
+		t.Errorf("read up to %d after the refusal", conversation.read)
 	}
 }
 
 func TestReadingIsTriedAgainWhenTheHubIsBack(t *testing.T) {
-	room := newRoom()
-	room.put("arya", "one")
-	room.unread = errAway
-	s := newStage(t, room)
+	conversation := newConversation()
+	conversation.put("arya", "one")
+	conversation.unread = errUnreachable
+	s := newTestChat(t, conversation)
 	s.settle()
 	s.missing("the hub is not running")
-	room.unread = nil
+	conversation.unread = nil
 	s.tell(timerRefresh)
 	s.settle()
-	if room.read != room.messages[0].Seq {
-		t.Errorf("read up to %d", room.read)
+	if conversation.read != conversation.messages[0].Seq {
+		t.Errorf("read up to %d", conversation.read)
 	}
 }
 
 // TestHostileTextOnTheScreen puts escape sequences wherever others can write.
 func TestHostileTextOnTheScreen(t *testing.T) {
 	const hostile = "x\x1b]0;owned\a\x1b[2J\u202e\u009b31m\r\x00y"
-	room := newRoom()
-	room.state.Title, room.state.Conversation.Topic = hostile, hostile
-	room.state.Present[0] = parley.Presence{ID: hostile, Name: hostile, Status: hostile, Reason: hostile}
-	m := room.put(hostile, hostile)
-	room.messages[0].Type = parley.Type(hostile)
-	room.messages[0].Content.Code = hostile
-	room.messages[0].Content.Artifacts = []parley.Artifact{{Name: hostile, SHA256: hostile}, {Path: hostile}}
-	room.put("arya", "")
-	room.messages[1].Payload, room.messages[1].InReplyTo = []byte(hostile), m.ID
-	room.refusal = parley.Errorf(parley.BadInput, "%s", hostile).Suggest(hostile)
-	s := newStage(t, room)
+	conversation := newConversation()
+	conversation.state.Title, conversation.state.View.Topic = hostile, hostile
+	conversation.state.Present[0] = parley.Presence{ID: hostile, Name: hostile, Status: hostile, Reason: hostile}
+	m := conversation.put(hostile, hostile)
+	conversation.messages[0].Type = parley.Type(hostile)
+	conversation.messages[0].Content.Code = hostile
+	conversation.messages[0].Content.Artifacts = []parley.Artifact{{Name: hostile, SHA256: hostile}, {Path: hostile}}
+	conversation.put("arya", "")
+	conversation.messages[1].Payload, conversation.messages[1].InReplyTo = []byte(hostile), m.ID
+	conversation.refusal = parley.Errorf(parley.BadInput, "%s", hostile).Suggest(hostile)
+	s := newTestChat(t, conversation)
 	s.tell(tea.WindowSizeMsg{Width: 80, Height: 60})
 	s.tell(tea.PasteMsg{Content: hostile})
 	s.press("enter")
@@ -365,12 +365,12 @@ func TestHostileTextOnTheScreen(t *testing.T) {
 }
 
 func TestRedaction(t *testing.T) {
-	room := newRoom()
-	room.put("arya", "my password is hunter2")
-	s := newStage(t, room)
+	conversation := newConversation()
+	conversation.put("arya", "my password is hunter2")
+	s := newTestChat(t, conversation)
 	s.settle()
 	s.sees("hunter2")
-	room.messages[0] = room.messages[0].Redacted(start)
+	conversation.messages[0] = conversation.messages[0].Redacted(start)
 	s.tell(Signal{Event: parley.Event{Kind: parley.EventMessageRedacted, Message: "m1"}})
 	s.settle()
 	s.missing("hunter2")

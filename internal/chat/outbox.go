@@ -58,7 +58,7 @@ func (o *outbox) markAccepted(key, id string) {
 // markRefused notes that the hub has probably not stored a message. If that is final, it removes the message.
 func (o *outbox) markRefused(key string, err error) (final bool) {
 	o.sending = false
-	if errors.Is(err, ErrAway) {
+	if errors.Is(err, ErrUnreachable) {
 		return false
 	}
 	if o.attempts++; isTemporary(err) && o.attempts < maxAttempts {

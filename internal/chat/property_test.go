@@ -15,17 +15,17 @@ import (
 // comes and goes and sometimes stores what it cannot confirm.
 func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		room := newRoom()
+		conversation := newConversation()
 		for i := range rapid.IntRange(0, 130).Draw(rt, "before") {
-			room.put("arya", fmt.Sprint("old ", i))
+			conversation.put("arya", fmt.Sprint("old ", i))
 		}
-		s := newStage(t, room)
-		w := slowHub{stage: s}
+		s := newTestChat(t, conversation)
+		w := slowHub{testChat: s}
 		typed := 0
 		pick := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, name) }
 		rt.Repeat(map[string]func(*rapid.T){
 			"somebody writes": func(*rapid.T) {
-				room.put("arya", "hello")
+				conversation.put("arya", "hello")
 				w.queueNews(happened(parley.EventMessagePosted))
 			},
 			"user writes": func(*rapid.T) {
@@ -34,13 +34,13 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 				s.press("enter")
 			},
 			"the hub goes": func(*rapid.T) {
-				if !room.away {
+				if !conversation.unreachable {
 					w.queueNews(Signal{Kind: Disconnected})
-					room.away = true
+					conversation.unreachable = true
 				}
 			},
 			"the hub comes":    func(*rapid.T) { w.comeBack() },
-			"answers get lost": func(*rapid.T) { room.deaf = !room.deaf },
+			"answers get lost": func(*rapid.T) { conversation.deaf = !conversation.deaf },
 			"a call is made": func(*rapid.T) {
 				if len(s.todo) > 0 {
 					i := pick("call", len(s.todo))
@@ -65,23 +65,23 @@ func TestEveryMessageIsShownOnceInOrder(t *testing.T) {
 	})
 }
 
-// slowHub is a hub with its news and answers on their way to a stage.
+// slowHub is a hub with its news and answers on their way to a testChat.
 type slowHub struct {
-	*stage
+	*testChat
 	news    []Signal
 	answers []tea.Msg
 }
 
-// queueNews sends news, which a hub that is away cannot.
+// queueNews sends news, which an unreachable hub cannot.
 func (w *slowHub) queueNews(s Signal) {
-	if !w.room.away {
+	if !w.conversation.unreachable {
 		w.news = append(w.news, s)
 	}
 }
 
 func (w *slowHub) comeBack() {
-	if w.room.away {
-		w.room.away = false
+	if w.conversation.unreachable {
+		w.conversation.unreachable = false
 		w.queueNews(Signal{Kind: Connected})
 	}
 }
@@ -95,18 +95,18 @@ func (w *slowHub) deliverNews() {
 }
 
 // fireOnly ends the pauses without doing what follows.
-func (s *stage) fireOnly() {
-	timers := s.timers
-	s.timers = nil
+func (c *testChat) fireOnly() {
+	timers := c.timers
+	c.timers = nil
 	for _, msg := range timers {
-		s.tell(msg)
+		c.tell(msg)
 	}
 }
 
 // settleEverything lets everything come to rest, and looks back to the beginning.
 func (w *slowHub) settleEverything() {
 	w.comeBack()
-	w.room.deaf = false
+	w.conversation.deaf = false
 	for range maxAttempts {
 		for len(w.news) > 0 {
 			w.deliverNews()
@@ -125,11 +125,11 @@ func (w *slowHub) settleEverything() {
 }
 
 func (w *slowHub) assertAllShown(t *rapid.T, typed int) {
-	if len(w.timeline.messages) != len(w.room.messages) {
-		t.Fatalf("%d messages are shown, there are %d", len(w.timeline.messages), len(w.room.messages))
+	if len(w.timeline.messages) != len(w.conversation.messages) {
+		t.Fatalf("%d messages are shown, there are %d", len(w.timeline.messages), len(w.conversation.messages))
 	}
 	mine := 0
-	for i, m := range w.room.messages {
+	for i, m := range w.conversation.messages {
 		if w.timeline.messages[i].ID != m.ID {
 			t.Fatalf("message %d is %s, want %s", i, w.timeline.messages[i].ID, m.ID)
 		}
@@ -143,7 +143,7 @@ func (w *slowHub) assertAllShown(t *rapid.T, typed int) {
 	if mine != typed || len(w.outbox.messages) != 0 {
 		t.Fatalf("%d messages were typed, %d are stored, %d wait", typed, mine, len(w.outbox.messages))
 	}
-	if newest := w.timeline.newest(); len(w.rows()) > 0 && w.scroll == 0 && w.room.read != newest {
-		t.Fatalf("read up to %d, want %d", w.room.read, newest)
+	if newest := w.timeline.newest(); len(w.rows()) > 0 && w.scroll == 0 && w.conversation.read != newest {
+		t.Fatalf("read up to %d, want %d", w.conversation.read, newest)
 	}
 }

@@ -15,16 +15,16 @@ import (
 
 // Run shows a chat on a terminal until the user leaves or the hub refuses. If messages may not have been sent, it
 // returns an error that quotes them.
-func Run(ctx context.Context, room Room, in io.Reader, out io.Writer, environ []string) error {
-	state, err := room.Describe(ctx)
+func Run(ctx context.Context, conversation Conversation, in io.Reader, out io.Writer, environ []string) error {
+	state, err := conversation.Describe(ctx)
 	if err != nil {
 		return err
 	}
 	var model *Model
 	err = live.Run(ctx, live.Terminal{In: in, Out: out, Environ: environ, Alternative: "read and write lines instead: parley chat … | cat"},
-		func(ctx context.Context) tea.Model { model = New(ctx, room, state); return model },
+		func(ctx context.Context) tea.Model { model = New(ctx, conversation, state); return model },
 		func(ctx context.Context, tell func(tea.Msg)) error {
-			return room.Follow(ctx, func(s Signal) { tell(s) })
+			return conversation.Follow(ctx, func(s Signal) { tell(s) })
 		})
 	return cmp.Or(model.failure, err, unsentError(model.outbox.unsent()))
 }

@@ -13,12 +13,12 @@ import (
 )
 
 // runChat chats on a terminal of 80 by 24. What it returns tells how the chat ended.
-func runChat(t *testing.T, room Room, environ ...string) (*screentest.Terminal, <-chan error) {
+func runChat(t *testing.T, conversation Conversation, environ ...string) (*screentest.Terminal, <-chan error) {
 	t.Helper()
 	term, tty := screentest.Open(t, 80, 24)
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(t.Context(), room, tty, tty, append(environ, "TERM=xterm-256color"))
+		done <- Run(t.Context(), conversation, tty, tty, append(environ, "TERM=xterm-256color"))
 		_ = tty.Close()
 	}()
 	return term, done
@@ -26,16 +26,16 @@ func runChat(t *testing.T, room Room, environ ...string) (*screentest.Terminal, 
 
 func TestOnATerminal(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("github.com/parley-hub/parley/internal/screentest.(*Terminal).show"))
-	room := newRoom()
-	room.put("arya", "anybody here?")
-	term, done := runChat(t, room)
+	conversation := newConversation()
+	conversation.put("arya", "anybody here?")
+	term, done := runChat(t, conversation)
 	term.Await("#forge · swords", "arya idle", "anybody here?")
 	term.Type("me, @ar\t")
 	term.Await("› me, @arya")
 	term.Type("\r")
 	term.Await("  me, @arya", "accepted")
-	room.put("arya", "good")
-	room.signals <- happened(parley.EventMessagePosted)
+	conversation.put("arya", "good")
+	conversation.signals <- happened(parley.EventMessagePosted)
 	term.Await("  good")
 	term.Type("\x03")
 	if err := <-done; err != nil {
@@ -48,9 +48,9 @@ func TestColours(t *testing.T) {
 		environ []string
 		want    bool
 	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}} {
-		room := newRoom()
-		room.put("arya", "anybody here?")
-		term, done := runChat(t, room, test.environ...)
+		conversation := newConversation()
+		conversation.put("arya", "anybody here?")
+		term, done := runChat(t, conversation, test.environ...)
 		term.Await("anybody here?")
 		if got := term.Coloured(); got != test.want {
 			t.Errorf("with %q there are colours: %v", test.environ, got)
@@ -63,10 +63,10 @@ func TestColours(t *testing.T) {
 }
 
 func TestLeavingWithSomethingUnsent(t *testing.T) {
-	room := newRoom()
-	term, done := runChat(t, room)
+	conversation := newConversation()
+	term, done := runChat(t, conversation)
 	term.Await("#forge")
-	room.setAway(true)
+	conversation.setUnreachable(true)
 	term.Type("do not lose me\r")
 	term.Await("sending")
 	term.Type("\x04")
@@ -76,20 +76,20 @@ func TestLeavingWithSomethingUnsent(t *testing.T) {
 }
 
 func TestTheHubShowsOneTheDoor(t *testing.T) {
-	room := newRoom()
+	conversation := newConversation()
 	refused := parley.Errorf(parley.NotPermitted, "the token was revoked").Because(parley.Unauthenticated)
-	term, done := runChat(t, room)
+	term, done := runChat(t, conversation)
 	term.Await("#forge")
-	room.refused <- refused
+	conversation.refused <- refused
 	if err := <-done; !errors.Is(err, refused) {
 		t.Errorf("ends with %v, want %v", err, refused)
 	}
 }
 
-func TestNoRoomNoScreen(t *testing.T) {
-	room := newRoom()
-	room.away = true
-	if err := Run(t.Context(), room, os.Stdin, os.Stdout, nil); !errors.Is(err, ErrAway) {
-		t.Errorf("ends with %v, want %v", err, ErrAway)
+func TestNoConversationNoScreen(t *testing.T) {
+	conversation := newConversation()
+	conversation.unreachable = true
+	if err := Run(t.Context(), conversation, os.Stdin, os.Stdout, nil); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("ends with %v, want %v", err, ErrUnreachable)
 	}
 }

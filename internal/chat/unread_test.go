@@ -6,16 +6,16 @@ import (
 
 // What is unread is on the first page, so that a chat never marks as seen what it has not loaded.
 func TestTheFirstPageHasAllThatIsUnread(t *testing.T) {
-	room := newRoom()
+	conversation := newConversation()
 	for range 120 {
-		room.put("arya", "hello")
+		conversation.put("arya", "hello")
 	}
-	state, err := room.Describe(t.Context())
+	state, err := conversation.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	state.Conversation.Unread = 120
-	m := New(t.Context(), room, state)
+	state.View.Unread = 120
+	m := New(t.Context(), conversation, state)
 	page, ok := m.pullNext()().(pageMsg)
 	if !ok || len(page.list) != 120 {
 		t.Errorf("the first page has %d messages", len(page.list))

@@ -38,7 +38,7 @@ func (m *Model) View() tea.View {
 	view := tea.NewView(strings.Join(lines, "\n"))
 	view.AltScreen = true
 	view.Cursor = cursor
-	view.WindowTitle = "parley " + plain.Line(m.room.Title)
+	view.WindowTitle = "parley " + plain.Line(m.conversation.Title)
 	return view
 }
 
@@ -51,8 +51,8 @@ func (m *Model) hintLine() string {
 
 // header returns the top lines: the title and the members.
 func (m *Model) header() []string {
-	title := m.style.title.Render(plain.Line(m.room.Title))
-	if topic := plain.Line(m.room.Conversation.Topic); topic != "" {
+	title := m.style.title.Render(plain.Line(m.conversation.Title))
+	if topic := plain.Line(m.conversation.View.Topic); topic != "" {
 		title += m.style.faint.Render(" · " + topic)
 	}
 	lines := []string{m.fit(title)}
@@ -64,7 +64,7 @@ func (m *Model) header() []string {
 
 func (m *Model) presenceLine() string {
 	var parts []string
-	for _, p := range m.room.Present {
+	for _, p := range m.conversation.Present {
 		parts = append(parts, m.style.dot(p)+" "+plain.Line(p.ID)+m.style.faint.Render(" "+plain.Line(participantStatus(p, m.now()))))
 	}
 	if len(parts) == 0 {
@@ -150,7 +150,7 @@ func (m *Model) rows() []string {
 	}
 	flush(m.timeline.newest())
 	for _, l := range m.outbox.messages {
-		message := parley.Message{From: m.room.Me, CreatedAt: l.at, Content: l.draft.Content, InReplyTo: l.draft.InReplyTo, Type: parley.TypeChat}
+		message := parley.Message{From: m.conversation.Me, CreatedAt: l.at, Content: l.draft.Content, InReplyTo: l.draft.InReplyTo, Type: parley.TypeChat}
 		rows = append(rows, m.draw(message, above, "sending", m.style.faint)...)
 		above = previousMessage{message: message}
 	}

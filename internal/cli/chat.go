@@ -90,15 +90,15 @@ func splitChatArgs(args []string, dash int, toConversation bool) (names, text []
 
 // runChat runs a live chat: on a screen, or line by line.
 func (a *app) runChat(ctx context.Context, c *client.Client, conv string, names []string) error {
-	room, err := openChatRoom(ctx, c, conv, names)
+	conversation, err := openChatConversation(ctx, c, conv, names)
 	if err != nil {
 		return a.suggestNewConv(ctx, c, err, conv)
 	}
 	screen := a.output == formatTable && isTerminal(a.out) && isTerminal(a.in) && os.Getenv("TERM") != "dumb"
 	if screen {
-		return chat.Run(ctx, room, a.in, a.out, os.Environ())
+		return chat.Run(ctx, conversation, a.in, a.out, os.Environ())
 	}
-	room.printNotices = a.printNotices
+	conversation.printNotices = a.printNotices
 	print := chat.PrintLine("15:04", time.Local)
 	switch {
 	case a.output != formatTable:
@@ -106,5 +106,5 @@ func (a *app) runChat(ctx context.Context, c *client.Client, conv string, names 
 	case !isTerminal(a.out):
 		print = chat.PrintLine(time.RFC3339, time.UTC)
 	}
-	return chat.Lines(ctx, room, a.in, a.out, print)
+	return chat.Lines(ctx, conversation, a.in, a.out, print)
 }

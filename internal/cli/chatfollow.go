@@ -11,8 +11,8 @@ import (
 
 // Follow reports the events of the conversation, and those of agents. If the conversation does not exist yet, it first
 // waits for it.
-func (c *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
-	if id, _ := c.conversation(); id == "" {
+func (c *chatConversation) Follow(ctx context.Context, report func(chat.Signal)) error {
+	if id, _ := c.current(); id == "" {
 		if err := c.awaitOpening(ctx, report); err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -27,16 +27,16 @@ func (c *chatRoom) Follow(ctx context.Context, report func(chat.Signal)) error {
 			}
 		}
 	})
-	id, _ := c.conversation()
+	id, _ := c.current()
 	return c.follow(ctx, client.EventsOptions{Conversation: id}, report, func(parley.Event) bool { return true })
 }
 
-// awaitOpening waits until the conversation of this room has been created.
-func (c *chatRoom) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
+// awaitOpening waits until the conversation has been created.
+func (c *chatConversation) awaitOpening(ctx context.Context, report func(chat.Signal)) error {
 	opened := func(parley.Event) bool {
-		id, _ := c.conversation()
+		id, _ := c.current()
 		if id == "" && c.findDirect(ctx, false) == nil {
-			id, _ = c.conversation()
+			id, _ = c.current()
 		}
 		return id == ""
 	}
@@ -44,7 +44,7 @@ func (c *chatRoom) awaitOpening(ctx context.Context, report func(chat.Signal)) e
 }
 
 // follow reports the events of one stream as long as more returns true. It returns the last error of the stream.
-func (c *chatRoom) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
+func (c *chatConversation) follow(ctx context.Context, o client.EventsOptions, report func(chat.Signal), more func(parley.Event) bool) (last error) {
 	for e, err := range c.client.Events(ctx, o) {
 		switch last = err; {
 		case err != nil:

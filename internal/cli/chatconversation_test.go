@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/chat"
 )
 
-func TestWhoIsAway(t *testing.T) {
+func TestAHubIsUnreachable(t *testing.T) {
 	cause := errors.New("connection refused")
 	for _, test := range []struct {
 		err  error
@@ -22,9 +22,9 @@ func TestWhoIsAway(t *testing.T) {
 		{parley.Errorf(parley.Unavailable, "the inbox is full"), false}, // the hub says so
 		{parley.Errorf(parley.NotPermitted, "the hub belongs to another user").From(cause), false},
 	} {
-		got := markAway(test.err)
-		if errors.Is(got, chat.ErrAway) != test.want || parley.CodeOf(got) != parley.CodeOf(test.err) {
-			t.Errorf("away(%v) = %v", test.err, got)
+		got := markUnreachable(test.err)
+		if errors.Is(got, chat.ErrUnreachable) != test.want || parley.CodeOf(got) != parley.CodeOf(test.err) {
+			t.Errorf("markUnreachable(%v) = %v", test.err, got)
 		}
 	}
 }
@@ -36,8 +36,8 @@ func TestAChatSaysWhatItHasShownAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	r := &chatRoom{client: c, me: parley.Agent{ID: "user", Kind: parley.KindHuman}, id: "conversation", joined: true}
-	if err := r.MarkShown(t.Context(), []parley.Message{{ID: "m1", From: "arya"}, {ID: "m2", From: "user"}, {ID: "m3", From: "arya"}}); err != nil {
+	shown := &chatConversation{client: c, me: parley.Agent{ID: "user", Kind: parley.KindHuman}, id: "conversation", joined: true}
+	if err := shown.MarkShown(t.Context(), []parley.Message{{ID: "m1", From: "arya"}, {ID: "m2", From: "user"}, {ID: "m3", From: "arya"}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(hub.asked) != 1 || hub.last() != `POST /v1/inbox/shown {"messages":["m1","m3"]}` { // and its cursor passes nothing else

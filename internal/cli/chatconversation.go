@@ -13,9 +13,9 @@ import (
 	"github.com/parley-hub/parley/internal/chat"
 )
 
-// chatRoom is a conversation of the hub for package chat: a named conversation, or the one of the caller and others,
+// chatConversation is a conversation of the hub for package chat: a named conversation, or the one of the caller and others,
 // which may not exist before its first message.
-type chatRoom struct {
+type chatConversation struct {
 	client *client.Client
 	me     parley.Agent
 	others []string // ids of the other members, if the conversation has no name
@@ -28,17 +28,17 @@ type chatRoom struct {
 	joined bool
 }
 
-// openChatRoom finds a conversation by its name, or the one of the caller and the named agents.
-func openChatRoom(ctx context.Context, c *client.Client, conversation string, names []string) (*chatRoom, error) {
+// openChatConversation finds a conversation by its name, or the one of the caller and the named agents.
+func openChatConversation(ctx context.Context, c *client.Client, conversation string, names []string) (*chatConversation, error) {
 	who, err := c.Whoami(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &chatRoom{client: c, me: who.Agent}
+	opened := &chatConversation{client: c, me: who.Agent}
 	if conversation != "" {
 		view, err := c.Conversation(ctx, conversation)
-		r.setConversation(view.ID, view.Joined)
-		return r, err
+		opened.setConversation(view.ID, view.Joined)
+		return opened, err
 	}
 	for i, name := range names {
 		agent, err := c.Agent(ctx, name)
@@ -48,18 +48,18 @@ func openChatRoom(ctx context.Context, c *client.Client, conversation string, na
 		if err != nil {
 			return nil, err
 		}
-		r.others = append(r.others, agent.ID)
+		opened.others = append(opened.others, agent.ID)
 	}
 	for _, archived := range []bool{false, true} {
-		if err := r.findDirect(ctx, archived); err != nil {
+		if err := opened.findDirect(ctx, archived); err != nil {
 			return nil, err
 		}
 	}
-	return r, nil
+	return opened, nil
 }
 
 // findDirect searches the caller's conversations for the one of the caller and the others.
-func (c *chatRoom) findDirect(ctx context.Context, archived bool) error {
+func (c *chatConversation) findDirect(ctx context.Context, archived bool) error {
 	set := parley.SetKey(append(slices.Clone(c.others), c.me.ID))
 	page := func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
 		return c.client.Conversations(ctx, client.Conversations{Archived: archived}, from)
@@ -77,39 +77,40 @@ func (c *chatRoom) findDirect(ctx context.Context, archived bool) error {
 	return nil
 }
 
-func (c *chatRoom) setConversation(id string, joined bool) {
+func (c *chatConversation) setConversation(id string, joined bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.id, c.joined = id, joined
 }
 
-func (c *chatRoom) conversation() (id string, joined bool) {
+// current returns the id of the conversation, or "" before its first message, and whether the caller has joined it.
+func (c *chatConversation) current() (id string, joined bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.id, c.joined
 }
 
 // Describe returns the conversation and the presence of its members.
-func (c *chatRoom) Describe(ctx context.Context) (state chat.RoomState, err error) {
+func (c *chatConversation) Describe(ctx context.Context) (state chat.ConversationState, err error) {
 	state.Me = c.me.ID
-	id, _ := c.conversation()
+	id, _ := c.current()
 	if id == "" {
 		if err := c.findDirect(ctx, false); err != nil {
-			return state, markAway(err)
+			return state, markUnreachable(err)
 		}
-		id, _ = c.conversation()
+		id, _ = c.current()
 	}
 	members := append(slices.Clone(c.others), c.me.ID)
 	if id != "" {
-		if state.Conversation, err = c.client.Conversation(ctx, id); err != nil {
-			return state, markAway(err)
+		if state.View, err = c.client.Conversation(ctx, id); err != nil {
+			return state, markUnreachable(err)
 		}
-		c.setConversation(id, state.Conversation.Joined)
-		members = state.Conversation.Members
+		c.setConversation(id, state.View.Joined)
+		members = state.View.Members
 	}
 	all, err := c.client.Who(ctx)
 	if err != nil {
-		return state, markAway(err)
+		return state, markUnreachable(err)
 	}
 	all = slices.DeleteFunc(all, func(p parley.Presence) bool { return p.ID == c.me.ID || p.Kind == parley.KindSystem })
 	for _, p := range all {
@@ -117,16 +118,16 @@ func (c *chatRoom) Describe(ctx context.Context) (state chat.RoomState, err erro
 			state.Present = append(state.Present, p)
 		}
 	}
-	state.Title, state.Known = roomTitle(state), state.Present
-	if state.Conversation.ReadableByAll() {
+	state.Title, state.Known = chatTitle(state), state.Present
+	if state.View.ReadableByAll() {
 		state.Known = all
 	}
 	return state, nil
 }
 
-// roomTitle returns the name of the conversation, or the names of its other members.
-func roomTitle(state chat.RoomState) string {
-	if c := state.Conversation; c.Name != "" && c.DisplayName != "" {
+// chatTitle returns the name of the conversation, or the names of its other members.
+func chatTitle(state chat.ConversationState) string {
+	if c := state.View; c.Name != "" && c.DisplayName != "" {
 		return c.Title() + " (" + c.DisplayName + ")"
 	} else if c.Name != "" {
 		return c.Title()
@@ -135,12 +136,12 @@ func roomTitle(state chat.RoomState) string {
 	for _, p := range state.Present {
 		names = append(names, p.ID)
 	}
-	return cmp.Or(strings.Join(names, ", "), state.Conversation.Title())
+	return cmp.Or(strings.Join(names, ", "), state.View.Title())
 }
 
 // Page returns messages, oldest first.
-func (c *chatRoom) Page(ctx context.Context, page parley.Page) ([]parley.Message, error) {
-	id, _ := c.conversation()
+func (c *chatConversation) Page(ctx context.Context, page parley.Page) ([]parley.Message, error) {
+	id, _ := c.current()
 	if id == "" {
 		return nil, nil
 	}
@@ -149,18 +150,18 @@ func (c *chatRoom) Page(ctx context.Context, page parley.Page) ([]parley.Message
 		span.After = max(page.After, 1) // the event that made the conversation came before its messages
 	}
 	list, err := c.client.History(ctx, id, span)
-	return list, markAway(err)
+	return list, markUnreachable(err)
 }
 
 // Message returns a message and its deliveries.
-func (c *chatRoom) Message(ctx context.Context, id string) (parley.Shown, error) {
+func (c *chatConversation) Message(ctx context.Context, id string) (parley.Shown, error) {
 	shown, err := c.client.Message(ctx, id)
-	return shown, markAway(err)
+	return shown, markUnreachable(err)
 }
 
-// Post stores a message, in this room unless the message replies to another one.
-func (c *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
-	id, _ := c.conversation()
+// Post stores a message, in this conversation unless the message replies to another one.
+func (c *chatConversation) Post(ctx context.Context, draft parley.Draft) (parley.Receipt, error) {
+	id, _ := c.current()
 	switch {
 	case draft.InReplyTo != "":
 	case id != "":
@@ -175,7 +176,7 @@ func (c *chatRoom) Post(ctx context.Context, draft parley.Draft) (parley.Receipt
 			c.printNotices(receipt.Notices)
 		}
 	}
-	return receipt, markAway(err)
+	return receipt, markUnreachable(err)
 }
 
 // maxMessagesPerCall is how many messages one call can name.
@@ -183,29 +184,29 @@ const maxMessagesPerCall = 500
 
 // MarkShown tells the hub which messages the caller was shown. For a person, the hub marks them as seen, and settles
 // those that need no action. For an agent, it takes and acknowledges them, and moves the read cursor.
-func (c *chatRoom) MarkShown(ctx context.Context, shown []parley.Message) error {
-	id, joined := c.conversation()
+func (c *chatConversation) MarkShown(ctx context.Context, shown []parley.Message) error {
+	id, joined := c.current()
 	if !joined || len(shown) == 0 {
 		return nil
 	}
 	if c.me.Kind == parley.KindHuman {
 		for ids := range slices.Chunk(c.fromOthers(shown), maxMessagesPerCall) {
 			if _, err := c.client.MarkShown(ctx, ids...); err != nil {
-				return markAway(err)
+				return markUnreachable(err)
 			}
 		}
 		return nil
 	}
 	if ids := c.fromOthers(shown[max(0, len(shown)-maxMessagesPerCall):]); len(ids) > 0 && c.me.Kind == parley.KindAgent {
 		if _, err := c.client.Take(ctx, parley.Take{Only: ids, Limit: len(ids), AtMostOnce: true}); err != nil {
-			return markAway(err)
+			return markUnreachable(err)
 		}
 	}
-	return markAway(c.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
+	return markUnreachable(c.client.MarkRead(ctx, id, shown[len(shown)-1].Seq))
 }
 
 // fromOthers returns the ids of the messages that others sent. Only these can be delivered to the caller.
-func (c *chatRoom) fromOthers(list []parley.Message) (ids []string) {
+func (c *chatConversation) fromOthers(list []parley.Message) (ids []string) {
 	for _, m := range list {
 		if m.From != c.me.ID {
 			ids = append(ids, m.ID)
@@ -215,19 +216,19 @@ func (c *chatRoom) fromOthers(list []parley.Message) (ids []string) {
 }
 
 // SetTopic changes the topic of the conversation.
-func (c *chatRoom) SetTopic(ctx context.Context, topic string) error {
-	id, _ := c.conversation()
+func (c *chatConversation) SetTopic(ctx context.Context, topic string) error {
+	id, _ := c.current()
 	_, err := c.client.ChangeConversation(ctx, id, parley.ConversationChange{Topic: &topic})
-	return markAway(err)
+	return markUnreachable(err)
 }
 
-// markAway adds chat.ErrAway to the errors of a hub that did not answer at all. An error that the hub sent has no
+// markUnreachable adds chat.ErrUnreachable to the errors of a hub that did not answer at all. An error that the hub sent has no
 // cause.
-func markAway(err error) error {
+func markUnreachable(err error) error {
 	e := parley.AsError(err)
 	if e == nil || e.Code != parley.Unavailable && e.Code != parley.TimedOut || errors.Unwrap(e) == nil {
 		return err
 	}
 	marked := *e
-	return marked.From(errors.Join(chat.ErrAway, err))
+	return marked.From(errors.Join(chat.ErrUnreachable, err))
 }
