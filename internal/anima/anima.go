@@ -1,4 +1,4 @@
-// Package anima reads the conversation store of Anima (S2), a SQLite database, and writes its content as the lines of
+// Package anima reads the conversation store of the Anima format, a SQLite database, and writes its content as the lines of
 // an export. It derives ids from what they identify, so that a repeated import adds only what is new. The database may
 // have a draft of the schema: the package fills in missing columns, ignores unknown ones, and never writes to the file.
 package anima
@@ -95,9 +95,9 @@ func (r *reader) writeHeader(context.Context) error {
 }
 
 func (r *reader) notices() (list []string) {
-	for _, room := range r.order {
-		if room.notice != "" {
-			list = append(list, room.notice)
+	for _, conversation := range r.order {
+		if conversation.notice != "" {
+			list = append(list, conversation.notice)
 		}
 	}
 	if r.empty > 0 {

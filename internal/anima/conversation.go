@@ -66,8 +66,8 @@ func (r *reader) readConversations(ctx context.Context) error {
 	}
 	err := r.each(ctx, conversationTable, func(row []any) error {
 		created := parseTime(row[2], time.Time{})
-		room := r.conversation(textOf(row[0]), created)
-		room.name, room.created, room.updated = textOf(row[1]), created, parseTime(row[3], created)
+		conversation := r.conversation(textOf(row[0]), created)
+		conversation.name, conversation.created, conversation.updated = textOf(row[1]), created, parseTime(row[3], created)
 		return nil
 	})
 	if err == nil {
@@ -79,10 +79,10 @@ func (r *reader) readConversations(ctx context.Context) error {
 	if err == nil {
 		err = r.each(ctx, messageTable, func(row []any) error {
 			at := parseTime(row[5], time.Time{})
-			room := r.conversation(textOf(row[0]), at)
-			room.created = firstKnown(room.created, at)
-			room.join(r.hub.agentID, textOf(row[1]), at)
-			room.updated = latest(room.updated, at)
+			conversation := r.conversation(textOf(row[0]), at)
+			conversation.created = firstKnown(conversation.created, at)
+			conversation.join(r.hub.agentID, textOf(row[1]), at)
+			conversation.updated = latest(conversation.updated, at)
 			return nil
 		})
 	}
@@ -130,9 +130,9 @@ func latest(a, b time.Time) time.Time {
 // writeAgents writes all members. The import does not change an agent that the hub already has.
 func (r *reader) writeAgents(context.Context) error {
 	since := map[string]time.Time{}
-	for _, room := range r.order {
-		for id, at := range room.members {
-			if at = firstKnown(at, room.created); since[id].IsZero() || at.Before(since[id]) {
+	for _, conversation := range r.order {
+		for id, at := range conversation.members {
+			if at = firstKnown(at, conversation.created); since[id].IsZero() || at.Before(since[id]) {
 				since[id] = at
 			}
 		}
@@ -162,15 +162,15 @@ func firstKnown(times ...time.Time) time.Time {
 }
 
 func (r *reader) writeConversations(context.Context) error {
-	for _, room := range r.order {
-		r.hub.assignTarget(room)
-		if room.exists {
+	for _, conversation := range r.order {
+		r.hub.assignTarget(conversation)
+		if conversation.exists {
 			continue
 		}
 		r.end.Conversations++
-		c := exportConversation{Conversation: room.target, Members: []exportMember{}}
-		for _, id := range slices.Sorted(maps.Keys(room.members)) {
-			c.Members = append(c.Members, exportMember{id, firstKnown(room.members[id], room.target.CreatedAt)})
+		c := exportConversation{Conversation: conversation.target, Members: []exportMember{}}
+		for _, id := range slices.Sorted(maps.Keys(conversation.members)) {
+			c.Members = append(c.Members, exportMember{id, firstKnown(conversation.members[id], conversation.target.CreatedAt)})
 		}
 		if err := r.out.Encode(exportLine{Conversation: &c}); err != nil {
 			return err

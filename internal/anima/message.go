@@ -47,10 +47,10 @@ func (r *reader) writeMessages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		room := r.conversations[textOf(row[0])]
-		at := firstKnown(parseTime(row[5], time.Time{}), before, room.created)
+		conversation := r.conversations[textOf(row[0])]
+		at := firstKnown(parseTime(row[5], time.Time{}), before, conversation.created)
 		before = at
-		m, err := r.message(room, row, words, at)
+		m, err := r.message(conversation, row, words, at)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ Keys: the arrows select an agent, Enter shows its details, p pauses or resumes i
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "print the view once")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-		source := &topSource{client: c, places: newConversationTitles(c), spent: map[string]spending{}}
+		source := &topSource{client: c, titles: newConversationTitles(c), spent: map[string]spending{}}
 		if a.output == formatTable && !once && isTerminal(a.in) && isTerminal(a.out) && os.Getenv("TERM") != "dumb" {
 			return top.Run(ctx, source, a.in, a.out, os.Environ())
 		}
@@ -50,7 +50,7 @@ type topSource struct {
 	client *client.Client
 
 	mu         sync.Mutex // one load at a time
-	places     conversationTitles
+	titles     conversationTitles
 	spent      map[string]spending
 	stuck      []parley.TaskView
 	stuckKnown bool // stuck is up to date
@@ -74,7 +74,7 @@ const (
 func (s *topSource) Load(ctx context.Context) (top.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := top.Snapshot{At: time.Now(), Hub: s.client.Place(), Agents: []top.Agent{}, Places: map[string]string{}}
+	p := top.Snapshot{At: time.Now(), Hub: s.client.Place(), Agents: []top.Agent{}, Titles: map[string]string{}}
 	var err error
 	if p.Status, err = s.client.Status(ctx); err != nil {
 		return p, err
@@ -89,7 +89,7 @@ func (s *topSource) Load(ctx context.Context) (top.Snapshot, error) {
 	}
 	p.Runs = live.Items
 	for _, run := range p.Runs {
-		p.Places[run.Conversation] = s.places.title(ctx, run.Conversation)
+		p.Titles[run.Conversation] = s.titles.title(ctx, run.Conversation)
 	}
 	if p.Stuck, err = s.stuckTasks(ctx); err != nil {
 		return p, err

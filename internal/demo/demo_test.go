@@ -23,48 +23,48 @@ func TestEverybodyKnowsTheRules(t *testing.T) {
 	}
 }
 
-// company is a hub that notes who was added.
-type company struct {
+// fakeHub is a hub that notes the agents and channels that were added.
+type fakeHub struct {
 	agents   []string
 	channels map[string][]string
 }
 
-func (c *company) AddAgent(_ context.Context, n parley.NewAgent) (parley.Agent, error) {
-	if n.Manager != "" && n.Manager != parley.Owner && !slices.Contains(c.agents, n.Manager) {
+func (h *fakeHub) AddAgent(_ context.Context, n parley.NewAgent) (parley.Agent, error) {
+	if n.Manager != "" && n.Manager != parley.Owner && !slices.Contains(h.agents, n.Manager) {
 		return parley.Agent{}, parley.Errorf(parley.BadInput, "%s has a manager who is not there yet", n.ID)
 	}
-	c.agents = append(c.agents, n.ID)
+	h.agents = append(h.agents, n.ID)
 	return parley.Agent{}, nil
 }
 
-func (c *company) CreateConversation(_ context.Context, n parley.NewConversation) (parley.ConversationView, error) {
-	c.channels[n.Name] = n.With
+func (h *fakeHub) CreateConversation(_ context.Context, n parley.NewConversation) (parley.ConversationView, error) {
+	h.channels[n.Name] = n.With
 	return parley.ConversationView{}, nil
 }
 
 func TestEverybodyIsInBothChannels(t *testing.T) {
-	c := &company{channels: map[string][]string{}}
-	if err := SetUp(t.Context(), c); err != nil {
+	h := &fakeHub{channels: map[string][]string{}}
+	if err := SetUp(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.agents) != 6 || len(c.channels) != 2 {
-		t.Fatalf("there are %v in %v", c.agents, c.channels)
+	if len(h.agents) != 6 || len(h.channels) != 2 {
+		t.Fatalf("there are %v in %v", h.agents, h.channels)
 	}
-	for name, members := range c.channels {
-		if !slices.Equal(members, c.agents) {
+	for name, members := range h.channels {
+		if !slices.Equal(members, h.agents) {
 			t.Errorf("#%s has %v", name, members)
 		}
 	}
 }
 
-// room is a workspace in which every conversation has the same name.
-type room struct {
+// fakeWorkspace is a workspace in which every conversation has the same name.
+type fakeWorkspace struct {
 	parley.Workspace
 	name string
 }
 
-func (r room) Conversations(context.Context, parley.ListFilter) ([]parley.ConversationView, error) {
-	return []parley.ConversationView{{Conversation: parley.Conversation{ID: "c", Name: r.name}}}, nil
+func (w fakeWorkspace) Conversations(context.Context, parley.ListFilter) ([]parley.ConversationView, error) {
+	return []parley.ConversationView{{Conversation: parley.Conversation{ID: "c", Name: w.name}}}, nil
 }
 
 func TestWhatEverybodySays(t *testing.T) {
@@ -88,7 +88,7 @@ func TestWhatEverybodySays(t *testing.T) {
 				}
 			}
 			result, err := script.New().Run(t.Context(), parley.Job{
-				Run: parley.Run{Attempt: 2}, Agent: agent, Workspace: room{name: tt.channel},
+				Run: parley.Run{Attempt: 2}, Agent: agent, Workspace: fakeWorkspace{name: tt.channel},
 				Triggers: []parley.Message{{From: "user", Conversation: "c", Content: parley.Content{Text: tt.text}}},
 				Begin:    func(context.Context, parley.Process) error { return nil },
 				Say:      func(string) {},
@@ -105,7 +105,7 @@ func TestEverybodyIsPolite(t *testing.T) {
 	for _, n := range Agents() {
 		for _, text := range []string{"hello", "help", "status", "gibberish"} {
 			result, err := script.New().Run(t.Context(), parley.Job{
-				Run: parley.Run{Attempt: 1}, Agent: asAgent(n), Workspace: room{},
+				Run: parley.Run{Attempt: 1}, Agent: asAgent(n), Workspace: fakeWorkspace{},
 				Triggers: []parley.Message{{From: "user", Content: parley.Content{Text: text}}},
 				Begin:    func(context.Context, parley.Process) error { return nil },
 			})

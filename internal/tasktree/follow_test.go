@@ -16,8 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/screentest"
 )
 
-// hub is a hub that a test makes up.
-type hub struct {
+// fakeHub is a hub with the state that a test sets.
+type fakeHub struct {
 	mu       sync.Mutex
 	snapshot Snapshot
 	away     error
@@ -25,21 +25,21 @@ type hub struct {
 	refusal  chan error
 }
 
-func newHub(tasks ...parley.TaskView) *hub {
-	return &hub{
+func newFakeHub(tasks ...parley.TaskView) *fakeHub {
+	return &fakeHub{
 		snapshot: Snapshot{At: moment, Names: names, Tasks: tasks}, changed: make(chan struct{}), refusal: make(chan error),
 	}
 }
 
-// report changes the hub and tells whoever follows it.
-func (h *hub) report(change func()) {
+// report changes the hub and reports that to its followers.
+func (h *fakeHub) report(change func()) {
 	h.mu.Lock()
 	change()
 	h.mu.Unlock()
 	h.changed <- struct{}{}
 }
 
-func (h *hub) Load(context.Context) (Snapshot, error) {
+func (h *fakeHub) Load(context.Context) (Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.snapshot
@@ -47,7 +47,7 @@ func (h *hub) Load(context.Context) (Snapshot, error) {
 	return p, h.away
 }
 
-func (h *hub) Follow(ctx context.Context, report func()) error {
+func (h *fakeHub) Follow(ctx context.Context, report func()) error {
 	for {
 		select {
 		case <-h.changed:
@@ -66,8 +66,8 @@ type ended struct {
 	err      error
 }
 
-// watch shows a hub on a terminal. What it returns tells how that ended.
-func watch(t *testing.T, h *hub, columns, rows int) (*screentest.Terminal, <-chan ended) {
+// watch shows a hub on a terminal. The channel returns how that ended.
+func watch(t *testing.T, h *fakeHub, columns, rows int) (*screentest.Terminal, <-chan ended) {
 	t.Helper()
 	term, tty := screentest.Open(t, columns, rows)
 	done := make(chan ended, 1)
@@ -79,8 +79,8 @@ func watch(t *testing.T, h *hub, columns, rows int) (*screentest.Terminal, <-cha
 	return term, done
 }
 
-func report() *hub {
-	return newHub(
+func report() *fakeHub {
+	return newFakeHub(
 		view("task-100", "", "Prepare Q4 report", "coordinator", parley.TaskActive),
 		view("task-101", "task-100", "Draft blog post", "writer", parley.TaskActive),
 	)
@@ -123,7 +123,7 @@ func TestLeavingATree(t *testing.T) {
 }
 
 func TestATreeThatIsHigherThanTheScreen(t *testing.T) {
-	h := newHub(view("task-1", "", "All of it", "coordinator", parley.TaskActive))
+	h := newFakeHub(view("task-1", "", "All of it", "coordinator", parley.TaskActive))
 	for i := range 20 {
 		h.snapshot.Tasks = append(h.snapshot.Tasks, view(fmt.Sprintf("task-%d", i+2), "task-1", "A part", "writer", parley.TaskActive))
 	}
@@ -157,7 +157,7 @@ func TestAWatchThatIsRefused(t *testing.T) {
 }
 
 // tell runs Tell; what it writes comes line by line.
-func tell(ctx context.Context, h *hub) (lines <-chan string, done <-chan error) {
+func tell(ctx context.Context, h *fakeHub) (lines <-chan string, done <-chan error) {
 	out, over := make(chan string), make(chan error, 1)
 	go func() {
 		over <- PrintChanges(ctx, h, Options{Zone: time.UTC}, func(fresh []Line) error {
@@ -195,7 +195,7 @@ func TestChangesAreTold(t *testing.T) {
 	}
 }
 
-// A hub that was away when the last change was to be looked at is looked at again, though it reports nothing more.
+// If the hub was unreachable when the view loaded the last change, the view loads again, although the hub reports nothing more.
 func TestALookThatFailedIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := report()

@@ -25,7 +25,7 @@ type model struct {
 	lost     error // why the hub cannot be reached
 	failure  error // why the view has ended
 
-	looking, again bool // a load is running, and another one is requested
+	loading, again bool // a load is running, and another one is requested
 	soon           bool // a load is due in a moment
 
 	top           int // the first line that is shown
@@ -89,11 +89,11 @@ func (m *model) refreshSoon() tea.Cmd {
 
 // refresh loads a snapshot. Only one load runs at a time.
 func (m *model) refresh() tea.Cmd {
-	if m.looking {
+	if m.loading {
 		m.again = true
 		return nil
 	}
-	m.looking = true
+	m.loading = true
 	return func() tea.Msg {
 		snapshot, err := m.source.Load(m.ctx)
 		return snapshotMsg{snapshot, err}
@@ -101,7 +101,7 @@ func (m *model) refresh() tea.Cmd {
 }
 
 func (m *model) handleSnapshot(msg snapshotMsg) tea.Cmd {
-	m.looking = false
+	m.loading = false
 	if m.lost = msg.err; msg.err == nil {
 		m.snapshot = msg.snapshot
 		if msg.snapshot.Ended() {

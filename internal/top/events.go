@@ -44,7 +44,7 @@ func (m *Model) handleEvent(e parley.Event) tea.Cmd {
 }
 
 func (m *Model) addRecentEvent(e parley.Event, bad bool, text string) {
-	m.recentEvents = append(m.recentEvents, newsLine{e.At, text, bad})
+	m.recentEvents = append(m.recentEvents, timedLine{e.At, text, bad})
 	m.recentEvents = m.recentEvents[max(0, len(m.recentEvents)-maxRecentEvents):]
 }
 

@@ -12,8 +12,8 @@ import (
 
 var moment = time.Date(2030, 1, 2, 10, 0, 0, 0, time.Local)
 
-// hub is a hub that a test makes up.
-type hub struct {
+// fakeHub is a hub with the state that a test sets.
+type fakeHub struct {
 	mu       sync.Mutex
 	snapshot Snapshot
 	detail   Detail
@@ -25,8 +25,8 @@ type hub struct {
 	refusal  chan error
 }
 
-func newHub() *hub {
-	h := &hub{paused: []string{"gendry"}, events: make(chan parley.Event), refusal: make(chan error)}
+func newFakeHub() *fakeHub {
+	h := &fakeHub{paused: []string{"gendry"}, events: make(chan parley.Event), refusal: make(chan error)}
 	seen := moment.Add(-3 * time.Minute)
 	work := []parley.Work{{Run: "r1", State: parley.RunRunning, Since: moment.Add(-75 * time.Second), Conversation: "c1", Channel: "project-alpha"}}
 	asleep := moment.Add(2 * time.Hour)
@@ -47,7 +47,7 @@ func newHub() *hub {
 		Stuck: []parley.TaskView{{Task: parley.Task{
 			ID: "task-7", Title: "Sharpen it", Assignee: "gendry", Status: parley.TaskActive, Progress: &parley.TaskProgress{Blockers: []string{"no stone"}},
 		}}},
-		Places: map[string]string{"c1": "#project-alpha"},
+		Titles: map[string]string{"c1": "#project-alpha"},
 	}
 	started := moment.Add(-time.Hour)
 	ended := started.Add(2500 * time.Millisecond)
@@ -70,13 +70,13 @@ func newHub() *hub {
 }
 
 // with changes the hub.
-func (h *hub) with(change func()) {
+func (h *fakeHub) with(change func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change()
 }
 
-func (h *hub) Load(context.Context) (Snapshot, error) {
+func (h *fakeHub) Load(context.Context) (Snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.snapshot
@@ -84,7 +84,7 @@ func (h *hub) Load(context.Context) (Snapshot, error) {
 	return p, h.away
 }
 
-func (h *hub) Detail(_ context.Context, agent string) (Detail, error) {
+func (h *fakeHub) Detail(_ context.Context, agent string) (Detail, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	d := h.detail
@@ -95,7 +95,7 @@ func (h *hub) Detail(_ context.Context, agent string) (Detail, error) {
 	return d, h.away
 }
 
-func (h *hub) Command(_ context.Context, agent string, c parley.Command) error {
+func (h *fakeHub) Command(_ context.Context, agent string, c parley.Command) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.commands = append(h.commands, string(c.Action)+" "+agent)
@@ -106,7 +106,7 @@ func (h *hub) Command(_ context.Context, agent string, c parley.Command) error {
 	return h.refused
 }
 
-func (h *hub) Follow(ctx context.Context, report func(parley.Event)) error {
+func (h *fakeHub) Follow(ctx context.Context, report func(parley.Event)) error {
 	for {
 		select {
 		case e := <-h.events:

@@ -11,7 +11,7 @@ import (
 
 // press handles a key.
 func (m *Model) press(key string) tea.Cmd {
-	m.notice = newsLine{}
+	m.notice = timedLine{}
 	switch key {
 	case "q", "ctrl+c", "ctrl+d":
 		return tea.Quit

@@ -19,7 +19,7 @@ func listed(m *Model) (ids []string) {
 }
 
 func TestSorting(t *testing.T) {
-	m := newModel(t, newHub())
+	m := newModel(t, newFakeHub())
 	for _, want := range []string{
 		"arya gendry hodor user", // by status: people last
 		"arya gendry hodor user", // by name
@@ -36,7 +36,7 @@ func TestSorting(t *testing.T) {
 }
 
 func TestTheSelectionStaysWithItsAgent(t *testing.T) {
-	m := newModel(t, newHub())
+	m := newModel(t, newFakeHub())
 	do(m, key("down"))
 	if chosen, _ := m.selectedAgent(); chosen.ID != "gendry" {
 		t.Fatalf("%s is selected", chosen.ID)
@@ -56,7 +56,7 @@ func TestTheSelectionStaysWithItsAgent(t *testing.T) {
 }
 
 func TestPausingAndResuming(t *testing.T) {
-	h := newHub()
+	h := newFakeHub()
 	m := newModel(t, h)
 	do(m, key("p"))
 	if got := screen(m); !strings.Contains(got, "arya is paused") {
@@ -77,7 +77,7 @@ func TestPausingAndResuming(t *testing.T) {
 }
 
 func TestDetailsAreOpenedAndLeft(t *testing.T) {
-	m := newModel(t, newHub())
+	m := newModel(t, newFakeHub())
 	do(m, key("enter"))
 	if got := screen(m); !strings.Contains(got, "AryaBot") || !strings.Contains(got, "last hour 14 runs of 30") {
 		t.Errorf("it shows\n%s", got)
@@ -94,7 +94,7 @@ func TestDetailsAreOpenedAndLeft(t *testing.T) {
 }
 
 func TestWhatHappensAtOnceIsLookedAtOnce(t *testing.T) {
-	m := newModel(t, newHub())
+	m := newModel(t, newFakeHub())
 	waits := do(m, happened(parley.EventRun(parley.RunRunning), "arya", nil))
 	waits = append(waits, do(m, happened(parley.EventRun(parley.RunSucceeded), "arya", nil))...)
 	if !slices.Equal(waits, []tea.Msg{timerSoon}) {

@@ -23,12 +23,12 @@ type Model struct {
 	runs         rate
 	ended        int64             // runs that have ended since the start of the view
 	progress     map[string]string // last line of progress by run
-	recentEvents []newsLine
-	lost         error    // why the hub cannot be reached
-	failure      error    // why the view has ended
-	notice       newsLine // the result of the last key
+	recentEvents []timedLine
+	lost         error     // why the hub cannot be reached
+	failure      error     // why the view has ended
+	notice       timedLine // the result of the last key
 
-	looking, again bool // a load is running, and another one is requested
+	loading, again bool // a load is running, and another one is requested
 	soon           bool // a load is due in a moment
 
 	order    order
@@ -39,8 +39,8 @@ type Model struct {
 	style         style
 }
 
-// newsLine is a recent event.
-type newsLine struct {
+// timedLine is a line of text with its time: a recent event, or the result of a key.
+type timedLine struct {
 	at   time.Time
 	text string
 	bad  bool
@@ -123,7 +123,7 @@ func (m *Model) handleResult(msg tea.Msg) tea.Cmd {
 			m.showError(msg.err)
 			return nil
 		}
-		m.notice = newsLine{text: msg.done}
+		m.notice = timedLine{text: msg.done}
 		return m.refresh()
 	}
 	return nil
@@ -139,19 +139,19 @@ func (m *Model) handleTimer(what timer) tea.Cmd {
 
 // refresh loads a snapshot. Only one load runs at a time.
 func (m *Model) refresh() tea.Cmd {
-	if m.looking {
+	if m.loading {
 		m.again = true
 		return nil
 	}
-	m.looking = true
-	look := func() tea.Msg {
+	m.loading = true
+	load := func() tea.Msg {
 		snapshot, err := m.source.Load(m.ctx)
 		return snapshotMsg{snapshot, err}
 	}
 	if m.detail == nil {
-		return look
+		return load
 	}
-	return tea.Batch(look, m.loadDetail(m.detail.View.ID))
+	return tea.Batch(load, m.loadDetail(m.detail.View.ID))
 }
 
 // loadDetail loads the details of one agent.
@@ -163,7 +163,7 @@ func (m *Model) loadDetail(agent string) tea.Cmd {
 }
 
 func (m *Model) handleSnapshot(msg snapshotMsg) tea.Cmd {
-	m.looking = false
+	m.loading = false
 	if m.lost = msg.err; msg.err == nil {
 		m.setSnapshot(msg.snapshot)
 	}
@@ -204,5 +204,5 @@ func (m *Model) showError(err error) {
 	if e.Suggestion != "" {
 		text += " (" + e.Suggestion + ")"
 	}
-	m.notice = newsLine{text: text, bad: true}
+	m.notice = timedLine{text: text, bad: true}
 }

@@ -45,7 +45,7 @@ func Print(w io.Writer, p Snapshot) error {
 		fmt.Fprintln(&text, stuckText(task))
 	}
 	for _, r := range p.Runs {
-		fmt.Fprintln(&text, plain.Line(fmt.Sprintf("%s  %s  %s  %s  %s", r.ShortName(), r.Agent, r.State, formatDuration(p.At.Sub(r.CreatedAt)), p.Places[r.Conversation])))
+		fmt.Fprintln(&text, plain.Line(fmt.Sprintf("%s  %s  %s  %s  %s", r.ShortName(), r.Agent, r.State, formatDuration(p.At.Sub(r.CreatedAt)), p.Titles[r.Conversation])))
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

@@ -15,7 +15,7 @@ import (
 func durationOf(seconds int) time.Duration { return time.Duration(seconds) * time.Second }
 
 // runTop shows a hub on a terminal. What it returns tells how that ended.
-func runTop(t *testing.T, h *hub, columns, rows int) (*screentest.Terminal, <-chan error) {
+func runTop(t *testing.T, h *fakeHub, columns, rows int) (*screentest.Terminal, <-chan error) {
 	t.Helper()
 	term, tty := screentest.Open(t, columns, rows)
 	done := make(chan error, 1)
@@ -28,7 +28,7 @@ func runTop(t *testing.T, h *hub, columns, rows int) (*screentest.Terminal, <-ch
 
 func TestOnATerminal(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction("github.com/parley-hub/parley/internal/screentest.(*Terminal).show"))
-	h := newHub()
+	h := newFakeHub()
 	term, done := runTop(t, h, 100, 24)
 	term.Await("parley top", "AGENT", "arya", "#project-alpha", "q quits")
 	h.events <- happened(parley.EventRunProgress, "arya", map[string]string{"run": "r1", "text": "Comparing the numbers"})
@@ -51,7 +51,7 @@ func TestOnATerminal(t *testing.T) {
 }
 
 func TestTheHubRefuses(t *testing.T) {
-	h := newHub()
+	h := newFakeHub()
 	refused := parley.Errorf(parley.NotPermitted, "the token was revoked").Because(parley.Unauthenticated)
 	term, done := runTop(t, h, 80, 24)
 	term.Await("arya")
@@ -62,7 +62,7 @@ func TestTheHubRefuses(t *testing.T) {
 }
 
 func TestNoHubNoScreen(t *testing.T) {
-	h := newHub()
+	h := newFakeHub()
 	h.away = errors.New("away")
 	if err := Run(t.Context(), h, os.Stdin, os.Stdout, nil); !errors.Is(err, h.away) {
 		t.Errorf("ends with %v, want %v", err, h.away)

@@ -27,7 +27,7 @@ type Snapshot struct {
 	Agents []Agent           `json:"agents"`
 	Runs   []parley.Run      `json:"runs"`            // live runs, newest first
 	Stuck  []parley.TaskView `json:"stuck,omitempty"` // tasks that cannot go on without help
-	Places map[string]string `json:"-"`               // titles of the conversations of runs, by id
+	Titles map[string]string `json:"-"`               // titles of the conversations of runs, by id
 }
 
 // Agent is a participant with what it has used.

@@ -56,13 +56,13 @@ func (m *Model) header() []string {
 }
 
 // sectionRows is the number of rows of each section of the screen, without its heading.
-type sectionRows struct{ agents, stuck, runs, news int }
+type sectionRows struct{ agents, stuck, runs, events int }
 
 // sections distributes the rows. Agents get the rows that the other sections leave, but at least a third.
 func (m *Model) sections() sectionRows {
 	left := m.height - len(m.header()) - 2 // the heading of the table, the footer of the screen
-	p := sectionRows{stuck: min(len(m.snapshot.Stuck), left/4), runs: min(len(m.snapshot.Runs), left/3), news: min(len(m.recentEvents), left/4)}
-	for _, rows := range []*int{&p.stuck, &p.runs, &p.news} {
+	p := sectionRows{stuck: min(len(m.snapshot.Stuck), left/4), runs: min(len(m.snapshot.Runs), left/3), events: min(len(m.recentEvents), left/4)}
+	for _, rows := range []*int{&p.stuck, &p.runs, &p.events} {
 		if *rows > 0 {
 			left-- // its heading
 		}
@@ -87,9 +87,9 @@ func (m *Model) body() []string {
 			lines = append(lines, m.drawRun(run))
 		}
 	}
-	if p.news > 0 {
+	if p.events > 0 {
 		lines = append(lines, m.ruleLine("recent events"))
-		for _, one := range m.recentEvents[len(m.recentEvents)-p.news:] {
+		for _, one := range m.recentEvents[len(m.recentEvents)-p.events:] {
 			lines = append(lines, m.drawLine(one))
 		}
 	}
@@ -103,12 +103,12 @@ func (m *Model) drawAgents(rows int) []string {
 	at := m.position()
 	first := max(min(at-rows/2, len(m.snapshot.Agents)-rows), 0)
 	for i := first; i < min(first+rows, len(m.snapshot.Agents)); i++ {
-		text, look := m.fit(drawn[i+1]), m.style.of(m.snapshot.Agents[i].Status)
+		text, style := m.fit(drawn[i+1]), m.style.of(m.snapshot.Agents[i].Status)
 		if i == at {
 			text += strings.Repeat(" ", max(m.width-ansi.StringWidth(text), 0))
-			look = m.style.chosen
+			style = m.style.chosen
 		}
-		lines = append(lines, look.Render(text))
+		lines = append(lines, style.Render(text))
 	}
 	return lines
 }
@@ -118,17 +118,17 @@ func stuckText(t parley.TaskView) string {
 	return plain.Line(fmt.Sprintf("%s %s %q blocked: %s", t.ID, t.Assignee, t.Title, strings.Join(t.Progress.Blockers, ", ")))
 }
 
-// drawRun draws a live run: its agent, its place, its duration and its progress.
+// drawRun draws a live run: its agent, its conversation, its duration and its progress.
 func (m *Model) drawRun(r parley.Run) string {
 	text := fmt.Sprintf("%s %s %s %s", r.ShortName(), r.Agent, formatDuration(m.now().Sub(r.CreatedAt)), r.State)
-	if place := m.snapshot.Places[r.Conversation]; place != "" {
-		text += " " + place
+	if title := m.snapshot.Titles[r.Conversation]; title != "" {
+		text += " " + title
 	}
 	says := m.style.faint.Render(plain.Line(m.progress[r.ID]))
 	return m.fit(plain.Line(text) + "  " + says)
 }
 
-func (m *Model) drawLine(l newsLine) string {
+func (m *Model) drawLine(l timedLine) string {
 	text := plain.Line(l.text)
 	if l.bad {
 		text = m.style.bad.Render(text)

@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write what is kept in files anew")
 
 // newModel is a view whose clock stands still and whose waits are over when a test says so.
-func newModel(t testing.TB, h *hub) *Model {
+func newModel(t testing.TB, h *fakeHub) *Model {
 	first, _ := h.Load(t.Context())
 	m := New(t.Context(), h, first)
 	m.now = func() time.Time { return moment }
@@ -91,7 +91,7 @@ func screen(m *Model) string {
 
 // eventful is a view in which something has happened.
 func eventful(t testing.TB) *Model {
-	m := newModel(t, newHub())
+	m := newModel(t, newFakeHub())
 	m.messages.add(moment.Add(4*time.Second), 150)
 	do(m,
 		happened(parley.EventRunProgress, "arya", map[string]any{"run": "r1", "text": "Reading the report\nComparing the numbers of 2029"}),
@@ -121,7 +121,7 @@ func TestScreens(t *testing.T) {
 }
 
 func TestPrint(t *testing.T) {
-	h := newHub()
+	h := newFakeHub()
 	h.snapshot.Status.Alerts = []parley.Alert{{Message: "the disk is nearly full"}}
 	var b strings.Builder
 	if err := Print(&b, h.snapshot); err != nil {
@@ -149,7 +149,7 @@ func kept(t *testing.T, file, got string) {
 // TestNothingIsWiderThanTheScreen tries all sizes and hostile names.
 func TestNothingIsWiderThanTheScreen(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHub()
+		h := newFakeHub()
 		for range rapid.IntRange(0, 30).Draw(rt, "agents") {
 			h.snapshot.Agents = append(h.snapshot.Agents, Agent{Presence: parley.Presence{
 				ID: rapid.String().Draw(rt, "id"), Kind: parley.KindAgent, Status: parley.StatusIdle, Reason: rapid.String().Draw(rt, "reason"),
@@ -178,7 +178,7 @@ func TestNothingIsWiderThanTheScreen(t *testing.T) {
 }
 
 func TestALostHubIsShownAndComesBack(t *testing.T) {
-	h := newHub()
+	h := newFakeHub()
 	m := newModel(t, h)
 	h.away = errors.New("away")
 	do(m, timerRefresh)

@@ -17,8 +17,8 @@ func Mermaid(t parley.Traced) string {
 	d.b.WriteString("sequenceDiagram\n")
 	for _, m := range t.Items {
 		d.name(m.From)
-		for _, way := range m.Deliveries {
-			d.name(way.Recipient)
+		for _, delivery := range m.Deliveries {
+			d.name(delivery.Recipient)
 		}
 	}
 	if t.Cut && len(t.Items) > 0 {
@@ -51,16 +51,16 @@ func (d *diagram) name(id string) {
 }
 
 func (d *diagram) message(m parley.Shown) {
-	says := label(string(m.Type) + " " + shortenText(m.Content.Text))
+	text := label(string(m.Type) + " " + shortenText(m.Content.Text))
 	if len(m.Deliveries) == 0 {
 		d.note(m.From, string(m.Type)+" "+shortenText(m.Content.Text))
 	}
 	if m.Ask != nil {
 		d.note(m.From, AskText(*m.Ask))
 	}
-	for _, way := range m.Deliveries {
-		fmt.Fprintf(&d.b, "    %s%s%s: %s\n", d.names[m.From], arrow(m, way), d.names[way.Recipient], says)
-		d.note(way.Recipient, DeliveryText(way))
+	for _, delivery := range m.Deliveries {
+		fmt.Fprintf(&d.b, "    %s%s%s: %s\n", d.names[m.From], arrow(m, delivery), d.names[delivery.Recipient], text)
+		d.note(delivery.Recipient, DeliveryText(delivery))
 	}
 }
 

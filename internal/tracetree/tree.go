@@ -45,7 +45,7 @@ func (n *node) draw(lines []string, first, rest string) []string {
 // below the delivery that woke it. Everything else is at the top. A node is always below an older one, so there is no
 // cycle.
 func buildTree(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
-	messages, ways := map[string]*node{}, map[string]*node{}
+	messages, deliveryNodes := map[string]*node{}, map[string]*node{}
 	posters := map[string]*node{}
 	runs := byTrigger(t)
 	draw := func(r parley.RunView) *node {
@@ -70,16 +70,16 @@ func buildTree(t parley.Traced, say func(parley.Shown) string) (tops []*node) {
 		}
 		messages[m.ID] = n
 		for _, d := range m.Deliveries {
-			way := &node{line: d.Recipient + "  " + DeliveryText(d)}
-			n.below = append(n.below, way)
-			ways[m.ID+" "+d.Recipient] = way
+			delivery := &node{line: d.Recipient + "  " + DeliveryText(d)}
+			n.below = append(n.below, delivery)
+			deliveryNodes[m.ID+" "+d.Recipient] = delivery
 		}
 		for _, r := range runs[m.ID] {
-			on := ways[m.ID+" "+r.Agent]
-			if on == nil {
-				on = n
+			parent := deliveryNodes[m.ID+" "+r.Agent]
+			if parent == nil {
+				parent = n
 			}
-			on.below = append(on.below, draw(r))
+			parent.below = append(parent.below, draw(r))
 		}
 	}
 	return tops
