@@ -72,11 +72,11 @@ func (s agentSetting) apply(change client.AgentChange, value any) {
 // isSetIn reports whether a change already has the field.
 func (s agentSetting) isSetIn(change client.AgentChange) bool {
 	outer, inner, within := strings.Cut(s.jsonField(), ".")
-	value, there := change[outer]
+	value, found := change[outer]
 	if fields, ok := value.(map[string]any); ok && within {
-		_, there = fields[inner]
+		_, found = fields[inner]
 	}
-	return there
+	return found
 }
 
 // agentFlags are the flags of one command line that set properties of an agent.

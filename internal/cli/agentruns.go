@@ -38,7 +38,7 @@ func (a *app) agentRuns() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		where := newConversationTitles(c)
+		titles := newConversationTitles(c)
 		return printListWith(a, runs, column[parley.Run]{"failure", runFailure},
 			column[parley.Run]{"run", parley.Run.ShortName},
 			column[parley.Run]{"agent", func(r parley.Run) string { return r.Agent }},
@@ -47,7 +47,7 @@ func (a *app) agentRuns() *cobra.Command {
 			column[parley.Run]{"took", runDuration},
 			column[parley.Run]{"tokens", runTokens},
 			column[parley.Run]{"cost", runCost},
-			column[parley.Run]{"where", func(r parley.Run) string { return where.title(ctx, r.Conversation) }},
+			column[parley.Run]{"where", func(r parley.Run) string { return titles.title(ctx, r.Conversation) }},
 		)
 	})
 	return cmd
@@ -132,14 +132,14 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 		Output string `json:"output,omitempty"`
 	}{v, output.String()}
 	return a.printValue(whole, func() {
-		where, called := newConversationTitles(c), newMessageNames(c)
+		titles, names := newConversationTitles(c), newMessageNames(c)
 		a.printFields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
-			"where", where.title(ctx, v.Conversation), "conversation", v.Conversation,
+			"where", titles.title(ctx, v.Conversation), "conversation", v.Conversation,
 			"woken by", triggersText(ctx, c, v.Triggers), "trace", v.TraceID,
 			"attempt", strconv.Itoa(v.Attempt), "began", a.formatTime(v.CreatedAt), "started", a.formatOptionalTime(v.StartedAt),
 			"ended", a.formatOptionalTime(v.EndedAt), "took", runDuration(v.Run), "deadline", a.formatTime(v.Deadline), "session", v.Session,
 			"tokens", runTokens(v.Run), "cost", runCost(v.Run), "failure", runFailure(v.Run), "cancelled", v.Cancel,
-			"answer", called.names(ctx, v.Answer), "posted", called.names(ctx, v.Posts...))
+			"answer", names.of(ctx, v.Answer), "posted", names.of(ctx, v.Posts...))
 		if output.Len() > 0 {
 			a.printWords("")
 			a.printText(output.String())
@@ -168,9 +168,9 @@ type messageNames struct {
 
 func newMessageNames(c *client.Client) messageNames { return messageNames{c, map[string]string{}} }
 
-// names returns the short names of messages. It returns the id of a message that the caller may not read, or that was
+// of returns the short names of messages. It returns the id of a message that the caller may not read, or that was
 // removed.
-func (n messageNames) names(ctx context.Context, ids ...string) string {
+func (n messageNames) of(ctx context.Context, ids ...string) string {
 	var names []string
 	for _, id := range ids {
 		if n.known[id] == "" {

@@ -12,7 +12,7 @@ const (
 )
 
 func TestApprovals(t *testing.T) {
-	play(t, "GET /v1/approvals", []session{
+	runSessions(t, "GET /v1/approvals", []session{
 		{
 			name: "pending ones", args: []string{"approval", "list"}, answer: `{"items":[` + pendingApproval + `]}`, asks: "GET /v1/approvals?state=pending",
 			out: `APPROVAL    AGENT   CALL                                                  SINCE                 STATE    DECIDER  NOTE
@@ -35,7 +35,7 @@ a3        intern  send_channel_message pat "hello"  2030-01-02T10:00:00Z  pendin
 `,
 		},
 	})
-	play(t, "GET /v1/approvals/a1", []session{
+	runSessions(t, "GET /v1/approvals/a1", []session{
 		{
 			name: "the request as it is", args: []string{"approval", "show", "a1"}, answer: pendingApproval, asks: "GET /v1/approvals/a1",
 			out: `InternBot wants to contact SeniorAnalystBot:
@@ -67,7 +67,7 @@ error       E002: it is offline
 `,
 		},
 	})
-	play(t, "POST /v1/approvals/a2/decide", []session{
+	runSessions(t, "POST /v1/approvals/a2/decide", []session{
 		{
 			name: "yes", args: []string{"approval", "approve", "a2"}, answer: decidedApproval, asks: `POST /v1/approvals/a2/decide {"approve":true}`,
 			out: "approved  intern  a2\n", err: "note: the call was approved, but failed: E002: it is offline\n",

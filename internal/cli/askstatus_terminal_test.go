@@ -10,7 +10,7 @@ import (
 
 // TestAskShowsStatusesOnATerminal: the asker sees the statuses of the answerer while it waits.
 func TestAskShowsStatusesOnATerminal(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	rules := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

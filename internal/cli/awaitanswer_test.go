@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// restarting is a hub that goes away when somebody waits, and is back after so many calls.
-func restarting(t *testing.T, back int) {
+// serveRestartingHub serves a hub that refuses the first calls that wait, as a hub that restarts does, and answers after them.
+func serveRestartingHub(t *testing.T, refused int) {
 	t.Helper()
 	answers := http.NewServeMux()
 	answers.HandleFunc("GET /v1/whoami", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"agent":{"id":"user"}}`) })
@@ -28,7 +27,7 @@ func restarting(t *testing.T, back int) {
 	} {
 		calls := 0
 		answers.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			if calls++; calls <= back {
+			if calls++; calls <= refused {
 				w.Header().Set("Content-Type", "application/problem+json")
 				w.WriteHeader(http.StatusServiceUnavailable)
 				_, _ = fmt.Fprint(w, `{"code":"E002","detail":"the hub is stopping"}`)
@@ -37,10 +36,7 @@ func restarting(t *testing.T, back int) {
 			_, _ = fmt.Fprint(w, answer)
 		})
 	}
-	server := httptest.NewServer(answers)
-	t.Cleanup(server.Close)
-	t.Setenv("PARLEY_URL", server.URL)
-	t.Setenv("PARLEY_TOKEN", "parley_x")
+	serveHub(t, answers)
 }
 
 func TestAWaitOutlivesAHub(t *testing.T) {
@@ -61,7 +57,7 @@ func TestAWaitOutlivesAHub(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			restarting(t, test.back)
+			serveRestartingHub(t, test.back)
 			var stdout, stderr strings.Builder
 			code := Run(strings.Fields(test.args), strings.NewReader(""), &stdout, &stderr)
 			if code != test.code {
@@ -76,23 +72,16 @@ func TestAWaitOutlivesAHub(t *testing.T) {
 	}
 }
 
-// standing is a hub at which a message to arya has come so far, and arya is as a presence says.
-func standing(t *testing.T, delivery, presence string) {
+// serveDeliveryState serves a hub with a message to arya whose delivery has this state. presence is the presence of arya.
+func serveDeliveryState(t *testing.T, delivery, presence string) {
 	t.Helper()
-	hub := http.NewServeMux()
-	for path, answer := range map[string]string{
+	newFakeHub(t, map[string]string{
 		"POST /v1/messages":   `{"message":{"id":"m1"},"deliveries":[{"message":"m1","recipient":"arya","state":"accepted","waking":true}]}`,
 		"GET /v1/messages/m1": `{"id":"m1","deliveries":[` + delivery + `]}`,
 		"GET /v1/messages/m2": `{"id":"m2","from":"arya","content":{"text":"here I am"}}`,
 		"GET /v1/runs/over":   `{"id":"over","state":"succeeded"}`,
 		"GET /v1/who":         `{"items":[` + presence + `]}`,
-	} {
-		hub.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, answer) })
-	}
-	server := httptest.NewServer(hub)
-	t.Cleanup(server.Close)
-	t.Setenv("PARLEY_URL", server.URL)
-	t.Setenv("PARLEY_TOKEN", "parley_x")
+	})
 }
 
 func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
@@ -126,7 +115,7 @@ func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			standing(t, test.delivery, test.presence)
+			serveDeliveryState(t, test.delivery, test.presence)
 			var stdout, stderr strings.Builder
 			code := Run(strings.Fields("send arya hello? --wait --timeout 20ms"), strings.NewReader(""), &stdout, &stderr)
 			if code != test.code {

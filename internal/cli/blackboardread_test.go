@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// crowded is a hub in whose one inbox there are more documents than are shown at once.
-func crowded(t *testing.T, documents int) {
+// serveFullInbox serves a hub whose only inbox has this many documents.
+func serveFullInbox(t *testing.T, documents int) {
 	t.Helper()
 	answer := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 	mux := http.NewServeMux()
@@ -32,14 +31,11 @@ func crowded(t *testing.T, documents int) {
 		}
 		answer(w, page)
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	t.Setenv("PARLEY_URL", server.URL)
-	t.Setenv("PARLEY_TOKEN", "parley_test")
+	serveHub(t, mux)
 }
 
 func TestDocumentBehindManyOthersIsRead(t *testing.T) {
-	crowded(t, 2*maxDocuments+1)
+	serveFullInbox(t, 2*maxDocuments+1)
 	const last = "00000000-0000-7000-8000-000000001001"
 	var out, errs strings.Builder
 	if code := Run([]string{"blackboard", "read", "worker-1/inbox/" + last + ".json"}, strings.NewReader(""), &out, &errs); code != 0 || !strings.Contains(out.String(), last) {

@@ -64,7 +64,7 @@ func (a *app) writeToBoard(ctx context.Context, at boardPath, document []byte) e
 		return err
 	}
 	a.printNotices(arrival.Warnings)
-	if err := checkPlace(at, arrival); err != nil {
+	if err := checkDocumentPath(at, arrival); err != nil {
 		return err
 	}
 	c, err := a.newClientAs(ctx, arrival.From)
@@ -92,8 +92,8 @@ func (a *app) writeToBoard(ctx context.Context, at boardPath, document []byte) e
 	return a.printAccepted(ctx, c, receipt)
 }
 
-// checkPlace refuses a document that does not match its path, or that has expired.
-func checkPlace(at boardPath, arrival parley.Arrival) error {
+// checkDocumentPath refuses a document that does not match its path, or that has expired.
+func checkDocumentPath(at boardPath, arrival parley.Arrival) error {
 	to, _ := dialect.AgentID(dialect.ClawOS, at.agent)
 	switch {
 	case arrival.To == parley.All:

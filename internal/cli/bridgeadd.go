@@ -78,15 +78,15 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 		return parley.Errorf(parley.BadInput, "no agent is named that may send through the bridge").
 			Suggest("%s", suggestAgents(withoutHubAgents(ctx, c, candidateAgents(n.Layout, n.Root))))
 	}
-	before, _ := c.Agents(ctx)                 // on an error, fewer notes are printed
-	there := candidateAgents(n.Layout, n.Root) // the first scan may create inboxes
+	before, _ := c.Agents(ctx)                  // on an error, fewer notes are printed
+	inTree := candidateAgents(n.Layout, n.Root) // the first scan may create inboxes
 	v, err := c.AddBridge(ctx, n)
 	if err != nil && v.ID == "" {
 		return err
 	}
 	a.printNotices(v.Notices)
 	if !v.Outside {
-		for _, id := range missingAgents(there, v.Agents, before) {
+		for _, id := range missingAgents(inTree, v.Agents, before) {
 			a.say("%s does not live in %s yet: the tree has no inbox, no presence file and no message of this agent", id, v.Root)
 		}
 	}

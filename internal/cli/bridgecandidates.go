@@ -57,7 +57,7 @@ func presenceAgents(tree fs.FS) (agents []string) {
 	return agents
 }
 
-// channelSenders returns the agents that the names of message files in channels have.
+// channelSenders returns the senders of the message files in channels. The name of each file contains its sender.
 func channelSenders(tree fs.FS) (agents []string) {
 	for _, channel := range dirEntries(tree, "channels", fs.DirEntry.IsDir) {
 		for _, name := range dirEntries(tree, path.Join("channels", channel), isFile) {
@@ -71,9 +71,8 @@ func channelSenders(tree fs.FS) (agents []string) {
 
 func isFile(e fs.DirEntry) bool { return e.Type().IsRegular() }
 
-// dirEntries returns the names in a directory for which which returns true. It reads only the first entries of a very
-// large directory.
-func dirEntries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []string) {
+// dirEntries returns the names in a directory that match. It reads only the first entries of a very large directory.
+func dirEntries(tree fs.FS, dir string, matches func(fs.DirEntry) bool) (names []string) {
 	file, err := tree.Open(dir)
 	if err != nil {
 		return nil
@@ -85,29 +84,29 @@ func dirEntries(tree fs.FS, dir string, which func(fs.DirEntry) bool) (names []s
 	}
 	found, _ := listed.ReadDir(maxEntries)
 	for _, e := range found {
-		if which(e) {
+		if matches(e) {
 			names = append(names, e.Name())
 		}
 	}
 	return names
 }
 
-// withoutHubAgents returns the names that are not agents of the hub itself. A tree has presence files and messages of
-// those too.
+// withoutHubAgents removes the names of agents that the hub has and that live in no tree. A tree has presence files and messages of
+// these agents too.
 func withoutHubAgents(ctx context.Context, c *client.Client, names []string) []string {
 	agents, _ := c.Agents(ctx) // on an error, all names are suggested
 	return slices.DeleteFunc(names, func(name string) bool {
-		return slices.ContainsFunc(agents, func(one parley.Agent) bool {
-			return one.ID == name && one.RemovedAt == nil && one.Runtime != parley.RuntimeBridge
+		return slices.ContainsFunc(agents, func(a parley.Agent) bool {
+			return a.ID == name && a.RemovedAt == nil && a.Runtime != parley.RuntimeBridge
 		})
 	})
 }
 
 // missingAgents returns the names of agents that live in trees, according to the hub, but of which this tree has
 // nothing: no inbox, no presence file, no message. They live in another tree, or the name is a mistake.
-func missingAgents(there, names []string, agents []parley.Agent) (missing []string) {
+func missingAgents(inTree, names []string, agents []parley.Agent) (missing []string) {
 	for _, a := range agents {
-		if a.RemovedAt == nil && a.Runtime == parley.RuntimeBridge && slices.Contains(names, a.ID) && !slices.Contains(there, a.ID) {
+		if a.RemovedAt == nil && a.Runtime == parley.RuntimeBridge && slices.Contains(names, a.ID) && !slices.Contains(inTree, a.ID) {
 			missing = append(missing, a.ID)
 		}
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -42,37 +41,4 @@ func formatDollars(amount float64) string {
 		return fmt.Sprintf("$%.4f", amount)
 	}
 	return fmt.Sprintf("$%.2f", amount)
-}
-
-// healthText returns the health that an agent reported.
-func healthText(h *parley.Health) string {
-	if h == nil {
-		return ""
-	}
-	words := h.Health
-	if h.UptimeMS > 0 {
-		words += ", up " + formatDuration(time.Duration(h.UptimeMS)*time.Millisecond)
-	}
-	return words + ", " + formatAgo(h.At)
-}
-
-func formatAgo(t time.Time) string { return formatDuration(max(time.Since(t), 0)) + " ago" }
-
-// haltText says by whom, when and why an agent was stopped or paused. It returns nothing if it was not.
-func (a *app) haltText(stopped, paused *parley.Halt) string {
-	what, halt := "stopped", stopped
-	if halt == nil {
-		what, halt = "paused", paused
-	}
-	if halt == nil {
-		return ""
-	}
-	text := what + " by " + halt.By + " at " + a.formatTime(halt.At)
-	if halt.Until != nil && what == "paused" {
-		text += " until " + a.formatFutureTime(*halt.Until)
-	}
-	if halt.Reason != "" {
-		text += ": " + halt.Reason
-	}
-	return text
 }

@@ -11,28 +11,28 @@ import (
 	"github.com/parley-hub/parley/internal/screentest"
 )
 
-// household is a home of its own with a hub that runs. The test program acts as parley.
-type household struct {
+// testHub is a hub with a home of its own. The test program acts as parley.
+type testHub struct {
 	t    *testing.T
 	home string
 }
 
-func newHousehold(t *testing.T) household {
+func newTestHub(t *testing.T) testHub {
 	t.Helper()
-	h := household{t: t, home: filepath.Join(t.TempDir(), "home")}
+	h := testHub{t: t, home: filepath.Join(t.TempDir(), "home")}
 	h.up()
 	t.Cleanup(func() { _ = h.command("down").Run() })
 	return h
 }
 
-func (h household) command(args ...string) *exec.Cmd {
+func (h testHub) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], append([]string{"--home", h.home}, args...)...)
 	cmd.Env = append(cmd.Environ(), "ACT_AS_PARLEY=1", "PARLEY_RUNS_GRACE=10ms", "GORACE=atexit_sleep_ms=0", "TERM=xterm-256color", "PARLEY_URL=", "PARLEY_TOKEN=", "NO_COLOR=")
 	return cmd
 }
 
 // run runs a command and returns what it prints.
-func (h household) run(args ...string) string {
+func (h testHub) run(args ...string) string {
 	h.t.Helper()
 	out, err := h.command(args...).CombinedOutput()
 	if err != nil {
@@ -41,10 +41,10 @@ func (h household) run(args ...string) string {
 	return string(out)
 }
 
-func (h household) up() { h.t.Helper(); h.run("up", "--detach", "--addr", "127.0.0.1:0") }
+func (h testHub) up() { h.t.Helper(); h.run("up", "--detach", "--addr", "127.0.0.1:0") }
 
 // stored are the texts in a direct conversation of the owner.
-func (h household) stored() (texts []string) {
+func (h testHub) stored() (texts []string) {
 	h.t.Helper()
 	options, err := client.Find(h.home)
 	if err != nil {
@@ -72,7 +72,7 @@ func (h household) stored() (texts []string) {
 
 // TestChatOnATerminal chats with the real program from both sides, through a restart of the hub.
 func TestChatOnATerminal(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	h.run("agent", "add", "arya")
 	program := h.command("chat", "arya")
 	user := screentest.Start(t, program, 80, 24)
@@ -122,7 +122,7 @@ func TestChatOnATerminal(t *testing.T) {
 }
 
 func TestChatInLines(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	h.run("agent", "add", "arya")
 	cmd := h.command("chat", "arya")
 	cmd.Stdin = strings.NewReader("one\ntwo\n")

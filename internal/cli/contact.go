@@ -88,7 +88,7 @@ func (a *app) contactCommand(pattern parley.Pattern, cmd *cobra.Command) *cobra.
 // makeContact makes a contact. If the contact waits, it first prints the id of the contact, and prints once that the hub is
 // unavailable.
 func (a *app) makeContact(ctx context.Context, c *client.Client, contact parley.Contact) (parley.Contacted, error) {
-	stop, away, printed := func() {}, false, false
+	stop, unreachable, printed := func() {}, false, false
 	defer func() { stop() }()
 	waits := contact.Wait > 0 || contact.Pattern == parley.PatternAsk
 	question, since := "", int64(0)
@@ -106,12 +106,12 @@ func (a *app) makeContact(ctx context.Context, c *client.Client, contact parley.
 			wait()
 		},
 		Away: func(err error) {
-			if !away {
+			if !unreachable {
 				stop()
 				a.say("note: %s; retrying", parley.AsError(err).Message)
 				wait()
 			}
-			away = true
+			unreachable = true
 		},
 	}
 	if waits {

@@ -12,7 +12,7 @@ const (
 )
 
 func TestContacts(t *testing.T) {
-	play(t, "POST /v1/contact", []session{
+	runSessions(t, "POST /v1/contact", []session{
 		{
 			name: "an answer", args: []string{"ask", "data", "What was Q4 revenue?", "--context", "For the CEO", "--key", "k1"}, answer: answeredAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"What was Q4 revenue?","context":"For the CEO","idempotency_key":"k1"}`,

@@ -69,11 +69,11 @@ func (a *app) deadLetterCommand(
 				}
 				args = append(args, recipient)
 			}
-			moved, err := do(c, ctx, args[0], args[1])
+			changed, err := do(c, ctx, args[0], args[1])
 			if err != nil {
 				return err
 			}
-			return a.printDone(moved, string(moved.State), moved.Recipient, moved.ShortName())
+			return a.printDone(changed, string(changed.State), changed.Recipient, changed.ShortName())
 		}),
 	}
 }

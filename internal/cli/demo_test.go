@@ -13,8 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/home"
 )
 
-// onStage is a stage that knows its one conversation.
-func onStage(a *app) *demoShow {
+// newTestShow returns a show that knows its only conversation.
+func newTestShow(a *app) *demoShow {
 	return &demoShow{
 		watcher:      watcher{app: a, titles: map[string]string{"c": "#daily-standup"}},
 		names:        map[string]string{"databot": "DataBot"},
@@ -30,19 +30,19 @@ func TestTheDemoIsColouredOnATerminalAlone(t *testing.T) {
 		Content: parley.Content{Text: "Idle\x1b[2J at\nthe moment."}, Payload: []byte(`{"not":"shown"}`),
 	}
 	a, person := terminal(t)
-	onStage(a).print(t.Context(), m)
+	newTestShow(a).print(t.Context(), m)
 	if got := readUntil(t, person, "moment.\r\n\r\n"); !strings.HasPrefix(got, "#daily-standup  \x1b[1;36mDataBot\x1b[0m  09:01:00\r\n  Idle") || strings.Contains(got, "\x1b[2J") {
 		t.Errorf("the terminal shows %q", got)
 	}
 	var out strings.Builder
-	onStage(&app{out: &out}).print(t.Context(), m)
+	newTestShow(&app{out: &out}).print(t.Context(), m)
 	if got := out.String(); !strings.HasPrefix(got, "#daily-standup  DataBot  09:01:00\n  Idle") || strings.ContainsAny(got, "\x1b{") {
 		t.Errorf("a pipe gets %q", got)
 	}
 }
 
 func TestAnActEndsWithTheLastLine(t *testing.T) {
-	s := onStage(&app{})
+	s := newTestShow(&app{})
 	for i, said := range []struct {
 		from, where, text string
 		ends              bool

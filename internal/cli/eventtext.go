@@ -20,9 +20,9 @@ type runEventData struct {
 	Failure      *parley.Error `json:"failure"`
 }
 
-func parseRunEvent(e parley.Event) (news runEventData) {
-	_ = json.Unmarshal(e.Data, &news) // unknown data gives an empty value
-	return news
+func parseRunEvent(e parley.Event) (data runEventData) {
+	_ = json.Unmarshal(e.Data, &data) // unknown data gives an empty value
+	return data
 }
 
 // isMinor reports whether a kind of event says little to a person that other events do not.
@@ -61,30 +61,30 @@ func eventInWords(title func(conversation string) string, e parley.Event) (strin
 }
 
 func runInWords(e parley.Event, step string, title func(string) string) string {
-	news := parseRunEvent(e)
+	data := parseRunEvent(e)
 	if e.Kind == parley.EventRunProgress {
-		return e.Agent + ": " + news.Text
+		return e.Agent + ": " + data.Text
 	}
-	words := e.Agent + " " + parley.Run{ID: news.Run, Number: news.Number}.ShortName()
-	if news.Conversation != "" {
-		words += " in " + title(news.Conversation)
+	words := e.Agent + " " + parley.Run{ID: data.Run, Number: data.Number}.ShortName()
+	if data.Conversation != "" {
+		words += " in " + title(data.Conversation)
 	}
-	if news.Failure != nil {
-		words += ": " + news.Failure.Error()
+	if data.Failure != nil {
+		words += ": " + data.Failure.Error()
 	}
-	if step == string(parley.RunCancelled) && news.Cancel != "" {
-		words += ": " + news.Cancel
+	if step == string(parley.RunCancelled) && data.Cancel != "" {
+		words += ": " + data.Cancel
 	}
 	return words
 }
 
 func deliveryInWords(e parley.Event, state parley.DeliveryState) string {
-	var news struct {
+	var data struct {
 		Seq     int64         `json:"seq"`
 		Failure *parley.Error `json:"failure"`
 	}
-	_ = json.Unmarshal(e.Data, &news)
-	message := parley.Message{ID: e.Message, Seq: news.Seq}.ShortName()
+	_ = json.Unmarshal(e.Data, &data)
+	message := parley.Message{ID: e.Message, Seq: data.Seq}.ShortName()
 	words := e.Agent + " has " + string(state) + " " + message
 	switch {
 	case state == parley.DeliveryAccepted:
@@ -96,8 +96,8 @@ func deliveryInWords(e parley.Event, state parley.DeliveryState) string {
 	default:
 		return words // an earlier failure does not matter now
 	}
-	if news.Failure != nil {
-		words += ": " + news.Failure.Error()
+	if data.Failure != nil {
+		words += ": " + data.Failure.Error()
 	}
 	return words
 }

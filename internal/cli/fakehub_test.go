@@ -9,7 +9,16 @@ import (
 	"testing"
 )
 
-// fakeHub answers as a test says, and remembers what it was asked.
+// serveHub serves a handler as the hub of the commands that the test runs.
+func serveHub(t *testing.T, handler http.Handler) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	t.Setenv("PARLEY_URL", server.URL)
+	t.Setenv("PARLEY_TOKEN", "parley_test")
+}
+
+// fakeHub returns the answers of a test, and notes each request.
 type fakeHub struct {
 	answers map[string]string // by method and path; one that begins with a number has that status
 
@@ -20,10 +29,7 @@ type fakeHub struct {
 func newFakeHub(t *testing.T, answers map[string]string) *fakeHub {
 	t.Helper()
 	h := &fakeHub{answers: answers}
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	t.Setenv("PARLEY_URL", server.URL)
-	t.Setenv("PARLEY_TOKEN", "parley_test")
+	serveHub(t, h)
 	return h
 }
 
@@ -50,7 +56,7 @@ func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// last is what the hub was asked last.
+// last returns the last request, or "" before the first.
 func (h *fakeHub) last() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,18 +66,18 @@ func (h *fakeHub) last() string {
 	return h.asked[len(h.asked)-1]
 }
 
-// session is one command line: what the hub answers, and what comes of it.
+// session is one command line with the answer of the hub, and the expected result.
 type session struct {
 	name, answer string
 	args         []string
 	stdin        string
-	asks         string // what the hub must have been asked last
+	asks         string // the last request that the hub must have received
 	code         int
 	out, err     string
 }
 
-// play runs sessions against a hub that has one answer for each.
-func play(t *testing.T, route string, sessions []session) {
+// runSessions runs each session against a hub that has one answer.
+func runSessions(t *testing.T, route string, sessions []session) {
 	t.Helper()
 	for _, s := range sessions {
 		t.Run(s.name, func(t *testing.T) {

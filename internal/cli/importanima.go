@@ -72,7 +72,7 @@ func allConversations(ctx context.Context, c *client.Client) ([]parley.Conversat
 
 // importAnima reads the database and sends its content to the hub at the same time. skipped says why messages were not
 // imported.
-func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hub anima.Hub) (report parley.ImportReport, left []string, err error) {
+func (a *app) importAnima(ctx context.Context, c *client.Client, file string, hub anima.Hub) (report parley.ImportReport, skipped []string, err error) {
 	type exported struct {
 		anima.Exported
 		err error

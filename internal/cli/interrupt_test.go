@@ -11,7 +11,7 @@ import (
 
 // TestCtrlCEndsReading: who is asked to type something can leave at once.
 func TestCtrlCEndsReading(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	h.run("agent", "add", "arya")
 	for args, shown := range map[string]string{
 		"send arya -":       "type the message; end it with Ctrl-D",
@@ -35,7 +35,7 @@ func TestCtrlCEndsReading(t *testing.T) {
 
 // TestCtrlCLeavesWork: who does not wait any longer is told that the work goes on.
 func TestCtrlCLeavesWork(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	h.run("agent", "add", "arya")
 	program := h.command("delegate", "arya", "a long tale", "--wait")
 	person := screentest.Start(t, program, 80, 24)

@@ -61,7 +61,7 @@ text of messages. Owners only.`,
 
 const defaultLogLines = 50
 
-func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.LogLine) error {
+func (a *app) listLog(ctx context.Context, names messageNames, lines []parley.LogLine) error {
 	return printList(a, lines,
 		column[parley.LogLine]{"time", func(l parley.LogLine) string { return a.formatTime(l.Timestamp) }},
 		column[parley.LogLine]{"status", func(l parley.LogLine) string { return l.Status }},
@@ -69,7 +69,7 @@ func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.L
 		column[parley.LogLine]{"to", func(l parley.LogLine) string { return l.To }},
 		column[parley.LogLine]{"type", func(l parley.LogLine) string { return string(l.Type) }},
 		column[parley.LogLine]{"after", latencyText},
-		column[parley.LogLine]{"message", func(l parley.LogLine) string { return called.names(ctx, l.MsgID) }},
+		column[parley.LogLine]{"message", func(l parley.LogLine) string { return names.of(ctx, l.MsgID) }},
 		column[parley.LogLine]{"trace", func(l parley.LogLine) string { return l.TraceID }},
 	)
 }
@@ -77,13 +77,13 @@ func (a *app) listLog(ctx context.Context, called messageNames, lines []parley.L
 func latencyText(l parley.LogLine) string { return strconv.FormatInt(l.LatencyMS, 10) + "ms" }
 
 // followLog prints log lines as they come.
-func (a *app) followLog(ctx context.Context, called messageNames, lines func(func(parley.LogLine, error) bool)) error {
+func (a *app) followLog(ctx context.Context, names messageNames, lines func(func(parley.LogLine, error) bool)) error {
 	for l, err := range lines {
 		if err != nil {
 			return err
 		}
 		if a.output == formatTable {
-			a.printWords(a.formatTime(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), latencyText(l), called.names(ctx, l.MsgID), l.TraceID)
+			a.printWords(a.formatTime(l.Timestamp), l.Status, l.From+" → "+l.To, string(l.Type), latencyText(l), names.of(ctx, l.MsgID), l.TraceID)
 			continue
 		}
 		raw, err := json.Marshal(l)

@@ -3,7 +3,7 @@ package cli
 import "testing"
 
 func TestRules(t *testing.T) {
-	play(t, "PUT /v1/permissions", []session{
+	runSessions(t, "PUT /v1/permissions", []session{
 		{
 			name: "allowed", args: []string{"permit", "allow", "intern", "*", "--requires-approval", "--human"},
 			answer: `{"agent":"intern","target":"*","effect":"allow","requires_approval":true,"requires_human":true}`,
@@ -21,11 +21,11 @@ func TestRules(t *testing.T) {
 			out:    "allowed with approval by a person  intern → ceo\n",
 		},
 	})
-	play(t, "DELETE /v1/permissions", []session{{
+	runSessions(t, "DELETE /v1/permissions", []session{{
 		name: "removed", args: []string{"permit", "remove", "intern", "ceo", "--only", "deny"},
 		asks: `DELETE /v1/permissions?agent=intern&effect=deny&target=ceo`, out: "removed  intern → ceo\n",
 	}})
-	play(t, "GET /v1/permissions", []session{{
+	runSessions(t, "GET /v1/permissions", []session{{
 		name: "listed", args: []string{"permit", "list", "intern"}, asks: "GET /v1/permissions?agent=intern",
 		answer: `{"items":[{"agent":"intern","target":"analyst","effect":"allow","requires_approval":true,"created_by":"user","created_at":"2030-01-02T10:00:00Z"}]}`,
 		out:    "AGENT   TARGET   RULE                 BY    SINCE\nintern  analyst  allow with approval  user  2030-01-02T10:00:00Z\n",
@@ -34,7 +34,7 @@ func TestRules(t *testing.T) {
 
 func TestARuleIsExplained(t *testing.T) {
 	const checks = `"checks":[{"rule":"manager and direct reports","result":"passed on"},{"rule":"the rule for ceo","result":"%"}]`
-	play(t, "GET /v1/permissions/check", []session{
+	runSessions(t, "GET /v1/permissions/check", []session{
 		{
 			name: "denied", args: []string{"permit", "check", "intern", "ceo"}, asks: "GET /v1/permissions/check?from=intern&to=ceo", code: exitDenied,
 			answer: `{"allowed":false,"rule":"intern may not contact ceo",` + checks + `,"error":{"code":"E001","message":"no","suggestion":"ask boss"}}`,

@@ -16,7 +16,7 @@ const shownTask = `{
 }`
 
 func TestATaskIsShown(t *testing.T) {
-	play(t, "GET /v1/tasks/task-101", []session{{
+	runSessions(t, "GET /v1/tasks/task-101", []session{{
 		name: "with everything", args: []string{"task", "show", "task-101"}, answer: shownTask, asks: "GET /v1/tasks/task-101",
 		out: `task                task-101
 title               Draft blog post
@@ -58,7 +58,7 @@ written by writer:
 
 func TestTasksAreListed(t *testing.T) {
 	page := `{"items":[` + shownTask + `,{"id":"task-9","title":"Idle","assignee":"data","requester":"user","status":"queued","priority":"normal","elapsed":5}]}`
-	play(t, "GET /v1/tasks", []session{
+	runSessions(t, "GET /v1/tasks", []session{
 		{
 			name: "open ones", args: []string{"task", "list"}, answer: page, asks: "GET /v1/tasks?limit=51&open=true",
 			out: `TASK      TITLE            ASSIGNEE  STATUS  REQUESTER    PARENT    DUE                   TOOK   COST   ABOUT
@@ -87,7 +87,7 @@ const changedTask = `{"id":"task-101","status":"completed","assignee":"writer"}`
 
 func TestTasksAreChanged(t *testing.T) {
 	done := "completed  task-101  writer\n"
-	play(t, "PATCH /v1/tasks/task-101", []session{
+	runSessions(t, "PATCH /v1/tasks/task-101", []session{
 		{
 			name: "progress", args: []string{"task", "progress", "task-101", "Half of it", "--fraction", "0.5", "--current", "1", "--total", "2", "--confidence", "1", "--blocked", "no key"},
 			answer: changedTask, out: done,
@@ -127,18 +127,18 @@ func TestTasksAreChanged(t *testing.T) {
 			asks: `PATCH /v1/tasks/task-101 {"status":"failed","reason":"The archive is gone"}`,
 		},
 	})
-	play(t, "POST /v1/tasks/task-101/cancel", []session{{
+	runSessions(t, "POST /v1/tasks/task-101/cancel", []session{{
 		name: "cancelled", args: []string{"task", "cancel", "task-101", "--reason", "it is off"}, answer: changedTask, out: done,
 		asks: `POST /v1/tasks/task-101/cancel {"reason":"it is off"}`,
 	}})
-	play(t, "POST /v1/tasks/task-101/retry", []session{{
+	runSessions(t, "POST /v1/tasks/task-101/retry", []session{{
 		name: "tried again", args: []string{"task", "retry", "task-101"}, answer: changedTask, out: done, asks: `POST /v1/tasks/task-101/retry`,
 	}})
-	play(t, "POST /v1/tasks/task-101/reassign", []session{{
+	runSessions(t, "POST /v1/tasks/task-101/reassign", []session{{
 		name: "given to another", args: []string{"task", "reassign", "task-101", "data"}, answer: changedTask, out: done,
 		asks: `POST /v1/tasks/task-101/reassign {"assignee":"data"}`,
 	}})
-	play(t, "POST /v1/tasks", []session{{
+	runSessions(t, "POST /v1/tasks", []session{{
 		name: "for nobody", args: []string{"task", "new", "Prepare it", "--assignee", ""}, code: exitUsage,
 		err: "parley: --assignee is empty (see parley task new --help)\n",
 	}, {

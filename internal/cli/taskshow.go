@@ -33,12 +33,12 @@ func (a *app) taskShow() *cobra.Command {
 }
 
 func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView) {
-	where, called := newConversationTitles(c), newMessageNames(c)
+	titles, names := newConversationTitles(c), newMessageNames(c)
 	place := func(conversation string) string {
 		if conversation == "" {
 			return ""
 		}
-		return where.title(ctx, conversation)
+		return titles.title(ctx, conversation)
 	}
 	fields := []string{
 		"task", v.ID, "title", v.Title, "status", taskStatus(v), "assignee", v.Assignee, "requester", v.Requester,
@@ -48,10 +48,10 @@ func (a *app) showTask(ctx context.Context, c *client.Client, v parley.TaskView)
 	}
 	fields = append(fields, a.progressFields(v.Progress)...)
 	fields = append(fields,
-		"where", place(v.Conversation), "message", called.names(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
+		"where", place(v.Conversation), "message", names.of(ctx, v.Message), "source", v.Source, "trace", v.TraceID,
 		"attempt", strconv.Itoa(v.Attempt), "requested", a.formatTime(v.CreatedAt), "started", a.formatOptionalTime(v.StartedAt), "ended", a.formatOptionalTime(v.EndedAt),
 		"took", formatDuration(v.Elapsed), "tokens", usageTokens(v.Usage), "cost", usageCost(v.Usage),
-		"result goes to", place(v.CallbackTo), "callback", called.names(ctx, v.Callback))
+		"result goes to", place(v.CallbackTo), "callback", names.of(ctx, v.Callback))
 	if v.Error != nil {
 		fields = append(fields, "error", v.Error.Error())
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // newTask asks for work and returns the id of the task.
-func (h household) newTask(args ...string) string {
+func (h testHub) newTask(args ...string) string {
 	h.t.Helper()
 	return regexp.MustCompile(`task-\d+`).FindString(h.run(append([]string{"task", "new"}, args...)...))
 }
 
 // TestTaskTreeOnATerminal watches work with the real program, through a restart of the hub, to its end.
 func TestTaskTreeOnATerminal(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	h.run("agent", "add", "coordinator", "--name", "CoordinatorBot")
 	h.run("agent", "add", "writer", "--name", "WriterBot")
 	root := h.newTask("Prepare Q4 report", "--assignee", "coordinator")
@@ -45,7 +45,7 @@ func TestTaskTreeOnATerminal(t *testing.T) {
 
 // TestLeavingTaskTrees: whatever is open is shown, and stays on the screen for who leaves.
 func TestLeavingTaskTrees(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	program := h.command("task", "tree", "--watch")
 	screen := screentest.Start(t, program, 90, 12)
 	screen.Await("no open tasks")

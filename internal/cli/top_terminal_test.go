@@ -11,7 +11,7 @@ import (
 
 // TestTopOnATerminal looks at the real program while an agent works, through a restart of the hub.
 func TestTopOnATerminal(t *testing.T) {
-	h := newHousehold(t)
+	h := newTestHub(t)
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
 	if err := os.WriteFile(rules, []byte("- else:\n    - progress: {message: sharpening}\n    - delay: 10m\n"), 0o600); err != nil {
 		t.Fatal(err)

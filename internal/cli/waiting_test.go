@@ -7,19 +7,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// The outcomes that every command which waits may have, and the exit code of each: the same for all.
+// waitingCodes maps each outcome of a command that waits to its exit code, which is the same for all these commands.
 var waitingCodes = map[string]int{
 	"answered": exitDone, "failed": exitError, "timed out": exitTimedOut, "denied": exitDenied, "held": exitDone, "hub gone": exitTimedOut,
 }
 
-// waitingCommands are the commands that wait, each against a hub that answers as the outcome wants it.
+// waitingCommands maps each command that waits to the handlers of a hub, one for each outcome.
 var waitingCommands = map[string]map[string]func(w http.ResponseWriter, r *http.Request){
 	"ask data hello? --wait=50ms": contactAnswers(`"outcome":"waiting","message":"m1"`,
 		`{"code":"E005","detail":"Error: DataBot failed to respond: it broke","contacted":{"message":"m1"}}`,
@@ -132,7 +131,7 @@ func outcomeAnswers(kind string) map[string]func(http.ResponseWriter, *http.Requ
 
 var (
 	reaching sync.Mutex
-	onReach  func() // told when a command has begun to wait
+	onReach  func() // called when a command has begun to wait
 )
 
 func reached(w http.ResponseWriter) {
@@ -145,18 +144,15 @@ func reached(w http.ResponseWriter) {
 	}
 }
 
-// serveFor is a hub that gives one outcome.
-func serveFor(t *testing.T, answer func(http.ResponseWriter, *http.Request)) {
+// serveOutcome serves a hub that answers every call that waits with one handler.
+func serveOutcome(t *testing.T, answer func(http.ResponseWriter, *http.Request)) {
 	t.Helper()
 	hub := http.NewServeMux()
 	hub.HandleFunc("/", answer)
 	hub.HandleFunc("GET /v1/who", func(w http.ResponseWriter, _ *http.Request) {
 		jsonOf(w, http.StatusOK, "application/json", `{"items":[]}`)
 	})
-	server := httptest.NewServer(hub)
-	t.Cleanup(server.Close)
-	t.Setenv("PARLEY_URL", server.URL)
-	t.Setenv("PARLEY_TOKEN", "parley_x")
+	serveHub(t, hub)
 }
 
 // TestExitCodesOfEveryCommandThatWaits: exit 5 means that time ran out, and nothing else does.
@@ -164,7 +160,7 @@ func TestExitCodesOfEveryCommandThatWaits(t *testing.T) {
 	for line, answers := range waitingCommands {
 		for outcome, want := range waitingCodes {
 			t.Run(line+"/"+outcome, func(t *testing.T) {
-				serveFor(t, answers[outcome])
+				serveOutcome(t, answers[outcome])
 				var stdout, stderr strings.Builder
 				code := Run(strings.Fields(line), strings.NewReader(""), &stdout, &stderr)
 				said := stdout.String() + stderr.String()
@@ -189,7 +185,7 @@ func TestExitCodesOfEveryCommandThatWaits(t *testing.T) {
 func TestInterruptedWaitsEndWith130(t *testing.T) {
 	for line, answers := range waitingCommands {
 		t.Run(line, func(t *testing.T) {
-			serveFor(t, answers["interrupted"])
+			serveOutcome(t, answers["interrupted"])
 			cmd := program(strings.Fields(strings.ReplaceAll(line, "50ms", "5m"))...)
 			pipe, err := cmd.StderrPipe()
 			if err != nil {

@@ -24,13 +24,13 @@ func (a *app) whoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			where := newConversationTitles(c)
+			titles := newConversationTitles(c)
 			return printList(a, present,
 				column[parley.Presence]{"id", func(p parley.Presence) string { return p.ID }},
 				column[parley.Presence]{"name", func(p parley.Presence) string { return p.Name }},
 				column[parley.Presence]{"kind", func(p parley.Presence) string { return kindText(p.Kind, p.Access) }},
 				column[parley.Presence]{"status", func(p parley.Presence) string { return a.statusText(p.Status, statusReason(p), p.SleepingUntil) }},
-				column[parley.Presence]{"works on", func(p parley.Presence) string { return where.workText(ctx, p.Work) }},
+				column[parley.Presence]{"works on", func(p parley.Presence) string { return titles.workText(ctx, p.Work) }},
 				column[parley.Presence]{"awaits", func(p parley.Presence) string { return top.AwaitedText(p.Awaiting) }},
 				column[parley.Presence]{"runtime", func(p parley.Presence) string { return p.Runtime }},
 				column[parley.Presence]{"inbox", inboxText},
@@ -73,27 +73,6 @@ func (a *app) whoamiCommand() *cobra.Command {
 			return a.printValue(me, func() {
 				a.printFields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindText(me.Agent.Kind, me.Agent.Access), "by", me.By,
 					"scopes", scopeText(me.Scopes), "token", me.Token, "expires", a.formatOptionalTime(me.ExpiresAt))
-			})
-		}),
-	}
-}
-
-func (a *app) signInCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "sign-in [PERSON]",
-		Short: "Print a link that signs a browser in once",
-		Example: `  parley sign-in
-  parley sign-in sam`,
-		Args:              argCount(0, 1),
-		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
-		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			link, err := c.NewLink(ctx, strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			return a.printValue(link, func() {
-				a.printWords(link.URL)
-				a.say("the link works once, until %s", a.formatTime(link.ExpiresAt))
 			})
 		}),
 	}

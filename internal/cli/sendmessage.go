@@ -10,11 +10,11 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// channelNote is what send-message posts.
-type channelNote struct{ agent, channel, to, text string }
+// channelPost is a message that send-message posts.
+type channelPost struct{ agent, channel, to, text string }
 
 func (a *app) sendMessageCommand() *cobra.Command {
-	var n channelNote
+	var p channelPost
 	cmd := &cobra.Command{
 		Use:   "send-message",
 		Short: "Post a message in a channel as an agent, like the script send-message",
@@ -29,10 +29,10 @@ If you run the program through a link named send-message or send-message.py, it 
 		ValidArgsFunction: completeNothing,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&n.agent, "agent", "", "`agent` that posts the message")
-	flags.StringVar(&n.channel, "channel", "", "`channel` in which to post it")
-	flags.StringVar(&n.to, "to", "", "recipient: an `agent`, or all")
-	flags.StringVar(&n.text, "text", "", "`text` of the message, or - for standard input")
+	flags.StringVar(&p.agent, "agent", "", "`agent` that posts the message")
+	flags.StringVar(&p.channel, "channel", "", "`channel` in which to post it")
+	flags.StringVar(&p.to, "to", "", "recipient: an `agent`, or all")
+	flags.StringVar(&p.text, "text", "", "`text` of the message, or - for standard input")
 	completeFlag(cmd, "agent", a.completeAgents)
 	completeFlag(cmd, "to", a.completeAgents)
 	completeFlag(cmd, "channel", a.completeConvs)
@@ -41,7 +41,7 @@ If you run the program through a link named send-message or send-message.py, it 
 		if err := requireFlags(cmd, "agent", "channel", "to", "text"); err != nil {
 			return err
 		}
-		return a.postNote(cmd.Context(), n)
+		return a.postToChannel(cmd.Context(), p)
 	}
 	return cmd
 }
@@ -56,18 +56,18 @@ func requireFlags(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-func (a *app) postNote(ctx context.Context, n channelNote) error {
-	text, err := a.readTextArg(ctx, n.text)
+func (a *app) postToChannel(ctx context.Context, p channelPost) error {
+	text, err := a.readTextArg(ctx, p.text)
 	if err != nil {
 		return err
 	}
-	c, err := a.newClientAs(ctx, a.canonicalAgent(n.agent))
+	c, err := a.newClientAs(ctx, a.canonicalAgent(p.agent))
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	receipt, err := a.postDraft(ctx, c, parley.Draft{
-		Conversation: channelRef(n.channel), Make: true, To: a.canonicalAgent(n.to), Content: parley.Content{Text: text},
+		Conversation: channelRef(p.channel), Make: true, To: a.canonicalAgent(p.to), Content: parley.Content{Text: text},
 	})
 	if err != nil {
 		return err

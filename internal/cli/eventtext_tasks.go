@@ -11,23 +11,23 @@ import (
 
 // taskInWords describes an event about a task.
 func taskInWords(e parley.Event, step string) string {
-	var news struct {
+	var data struct {
 		Task     string               `json:"task"`
 		Title    string               `json:"title"`
 		Progress *parley.TaskProgress `json:"progress"`
 		Error    *parley.Error        `json:"error"`
 	}
-	_ = json.Unmarshal(e.Data, &news)
-	words := news.Task + ` "` + news.Title + `" (` + e.Agent + ")"
+	_ = json.Unmarshal(e.Data, &data)
+	words := data.Task + ` "` + data.Title + `" (` + e.Agent + ")"
 	switch {
-	case e.Kind == parley.EventTaskProgress && news.Progress != nil:
-		far := tasktree.ProgressText(*news.Progress)
-		if blockers := news.Progress.Blockers; len(blockers) > 0 {
-			far = "blocked: " + strings.Join(blockers, ", ")
+	case e.Kind == parley.EventTaskProgress && data.Progress != nil:
+		text := tasktree.ProgressText(*data.Progress)
+		if blockers := data.Progress.Blockers; len(blockers) > 0 {
+			text = "blocked: " + strings.Join(blockers, ", ")
 		}
-		return words + ": " + far
-	case news.Error != nil:
-		return words + " is " + step + ": " + news.Error.Error()
+		return words + ": " + text
+	case data.Error != nil:
+		return words + " is " + step + ": " + data.Error.Error()
 	default:
 		return words + " is " + step
 	}
@@ -35,7 +35,7 @@ func taskInWords(e parley.Event, step string) string {
 
 // approvalInWords describes an event about an approval.
 func approvalInWords(e parley.Event, step string) string {
-	var news struct {
+	var data struct {
 		Approval string        `json:"approval"`
 		Number   int64         `json:"number"`
 		Target   string        `json:"target"`
@@ -44,15 +44,15 @@ func approvalInWords(e parley.Event, step string) string {
 		By       string        `json:"decided_by"`
 		Failure  *parley.Error `json:"failure"`
 	}
-	_ = json.Unmarshal(e.Data, &news)
-	words := strings.TrimSpace(e.Agent+": "+news.Tool+" "+news.Target) + " is " + step
+	_ = json.Unmarshal(e.Data, &data)
+	words := strings.TrimSpace(e.Agent+": "+data.Tool+" "+data.Target) + " is " + step
 	switch {
 	case step == string(parley.ApprovalPending):
-		words += ", " + cmp.Or(news.Decider, "an owner") + " decides"
-	case news.Failure != nil:
-		words += ": " + news.Failure.Error()
-	case news.By != "":
-		words += " by " + news.By
+		words += ", " + cmp.Or(data.Decider, "an owner") + " decides"
+	case data.Failure != nil:
+		words += ": " + data.Failure.Error()
+	case data.By != "":
+		words += " by " + data.By
 	}
-	return words + " (" + parley.Approval{ID: news.Approval, Number: news.Number}.ShortName() + ")"
+	return words + " (" + parley.Approval{ID: data.Approval, Number: data.Number}.ShortName() + ")"
 }
