@@ -13,11 +13,11 @@ import (
 var decideApproval = Tool{
 	Name:        "decide_approval",
 	Title:       "Decide Approval",
-	Description: "Approves or denies a call that another agent wants to make and you may decide on. Your answer is final.",
+	Description: "Approves or denies a call of another agent that waits for your decision. Your decision is final.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"id":{"type":"string","description":"The approval, like approval-7"},` +
+		`"id":{"type":"string","description":"The approval, such as approval-7"},` +
 		`"approve":{"type":"boolean"},` +
-		`"note":{"type":"string","description":"Told to who asked"}},` +
+		`"note":{"type":"string","description":"Sent to the requester"}},` +
 		`"required":["id","approve"],"additionalProperties":false}`),
 	call: withArguments(decide),
 }
@@ -41,7 +41,7 @@ func decide(ctx context.Context, p Participant, args decideArgs) (string, error)
 	}
 	text := fmt.Sprintf("%s is %s.\n", quote.Word(a.ShortName()), quote.Word(string(a.State)))
 	if a.Failure != nil {
-		text += "It could not be carried out:\n" + quote.Block(a.Failure.Message)
+		text += "The call failed:\n" + quote.Block(a.Failure.Message)
 	}
 	return text, nil
 }
@@ -52,7 +52,7 @@ func listApprovals(ctx context.Context, p Participant) (string, error) {
 		return "", err
 	}
 	if len(list) == 0 {
-		return "Nothing waits for your decision.\n", nil
+		return "No approval waits for your decision.\n", nil
 	}
 	var out strings.Builder
 	for i, a := range list {

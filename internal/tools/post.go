@@ -13,7 +13,7 @@ import (
 var sendChannelMessage = Tool{
 	Name:        "send_channel_message",
 	Title:       "Send Channel Message",
-	Description: "Posts a message in a channel or another conversation you take part in. Only those are woken whom you mention as @id.",
+	Description: "Posts a message in a channel or another conversation that you are in. Wakes only the agents that you mention as @id.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
 		`"channelId":{"type":"string","description":"Id or #name"},` +
 		`"content":{"type":"string"}},` +
@@ -33,8 +33,8 @@ var sendChannelMessage = Tool{
 var replyTo = Tool{
 	Name:  "reply",
 	Title: "Reply",
-	Description: "Answers a message where it was posted. Do not use it for the messages you were woken for: " +
-		"your final text is posted as the answer to these.",
+	Description: "Answers a message in its conversation. Do not use it for the messages that woke you: " +
+		"the hub posts your final text as the answer to them.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
 		`"message":{"type":"string","description":"The message, like m1234"},` +
 		`"content":{"type":"string"}},` +
@@ -63,7 +63,7 @@ func post(ctx context.Context, p Participant, d parley.Draft) (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Posted as message %s in conversation %s.\n", quote.Word(receipt.Message.ShortName()), quote.Word(receipt.Message.Conversation))
 	if receipt.Duplicate {
-		out.WriteString("It had been posted before; nothing was posted again.\n")
+		out.WriteString("The message was posted before; it was not posted again.\n")
 	}
 	for _, notice := range receipt.Notices {
 		out.WriteString("Note: " + oneLine(notice) + "\n")

@@ -15,7 +15,7 @@ const maxRows = 100 // of a list
 var queryWorkspace = Tool{
 	Name:        "query_workspace",
 	Title:       "Query Workspace",
-	Description: "Lists agents and people, channels, tasks, or approvals you may decide; searches messages; or says who you are.",
+	Description: "Lists agents and people, channels, tasks, or approvals that you may decide; searches messages; or says who you are.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
 		`"action":{"type":"string","enum":["list_agents","list_channels","list_tasks","list_approvals","search","whoami"]},` +
 		`"query":{"type":"string","description":"For search: words, \"phrases\", from: in: to: type: before: after:"}},` +
@@ -82,7 +82,7 @@ func whoami(ctx context.Context, p Participant) (string, error) {
 		return "", err
 	}
 	if len(self) == 0 {
-		return "", parley.Errorf(parley.NotPermitted, "%s takes part in this hub no more", quote.Word(p.ID))
+		return "", parley.Errorf(parley.NotPermitted, "%s was removed from the hub", quote.Word(p.ID))
 	}
 	a := self[0]
 	text := fmt.Sprintf("You are %s, id %s, %s.\n", quote.Inline(a.Name), quote.Word(a.ID), quote.Word(string(a.Kind)))

@@ -24,7 +24,7 @@ var readConversation = Tool{
 	Description: "Shows the last messages of a conversation, oldest first.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
 		`"conversation":{"type":"string","description":"Id or #name"},` +
-		`"before":{"type":"integer","description":"Only older ones than this position, which an earlier call has named"},` +
+		`"before":{"type":"integer","description":"Shows only messages before this position, which an earlier result names"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Default 20"}},` +
 		`"required":["conversation"],"additionalProperties":false}`),
 	call: withArguments(read),
@@ -46,7 +46,7 @@ func read(ctx context.Context, p Participant, args readArgs) (string, error) {
 	}
 	if limit < 1 || limit > maxMessages || args.Before < 0 {
 		return "", parley.Errorf(parley.BadInput, "limit is %d, before is %d", args.Limit, args.Before).
-			Suggest("use a limit of 1 to %d, and for before a number from an earlier call", maxMessages)
+			Suggest("use a limit of 1 to %d, and a before that an earlier result names", maxMessages)
 	}
 	messages, err := p.Workspace.Read(ctx, args.Conversation, args.Before, limit)
 	if err != nil {
@@ -60,7 +60,7 @@ func read(ctx context.Context, p Participant, args readArgs) (string, error) {
 		return "", err
 	}
 	if left > 0 || len(messages) == limit {
-		shown += fmt.Sprintf("For older ones: before %d\n", messages[left].Seq)
+		shown += fmt.Sprintf("For older messages, use before %d\n", messages[left].Seq)
 	}
 	return shown, nil
 }
@@ -101,7 +101,7 @@ func participantsIn(ctx context.Context, p Participant, messages []parley.Messag
 var checkInbox = Tool{
 	Name:        "check_inbox",
 	Title:       "Check Inbox",
-	Description: "Looks at what waits for you, taking nothing (peek), or puts you to sleep until a time (sleep_until).",
+	Description: "Lists your pending messages without taking them (peek), or puts you to sleep until a time (sleep_until).",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
 		`"peek":{"type":"boolean"},` +
 		`"sleep_until":{"type":"string","format":"date-time"}},` +
@@ -116,7 +116,7 @@ type inboxArgs struct {
 
 func inbox(ctx context.Context, p Participant, args inboxArgs) (string, error) {
 	if !args.Peek && args.SleepUntil.IsZero() {
-		return "", parley.Errorf(parley.BadInput, "there is nothing to do").Suggest("set peek to true, or sleep_until to a time")
+		return "", parley.Errorf(parley.BadInput, "the call has neither peek nor sleep_until").Suggest("set peek to true, or sleep_until to a time")
 	}
 	text := ""
 	if args.Peek {
@@ -131,7 +131,7 @@ func inbox(ctx context.Context, p Participant, args inboxArgs) (string, error) {
 	if err := p.Workspace.Sleep(ctx, args.SleepUntil); err != nil {
 		return "", err
 	}
-	return text + "You sleep until " + quote.Time(args.SleepUntil) + ", once this turn has ended.\n", nil
+	return text + "You sleep until " + quote.Time(args.SleepUntil) + ", after this turn.\n", nil
 }
 
 // peek counts the pending messages of the caller and quotes the first of them. It takes none.

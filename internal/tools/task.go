@@ -13,14 +13,14 @@ import (
 var updateTask = Tool{
 	Name:  "update_task",
 	Title: "Update Task",
-	Description: "Says how your own task goes, or ends it. You need not end it: when your turn ends and nothing under it is open, " +
-		"it is completed with your final text.",
+	Description: "Reports the progress of your own task, or ends it. You need not end it: when your turn ends and no subtask is open, " +
+		"the hub completes it with your final text.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"task":{"type":"string","description":"Default: the task you are at"},` +
+		`"task":{"type":"string","description":"Default: the task that you are working on"},` +
 		`"status":{"type":"string","enum":["completed","failed"]},` +
 		`"outcome":{"type":"string","enum":["success","partial"]},` +
 		`"result":{"type":"string"},` +
-		`"reason":{"type":"string","description":"Why it has failed"},` +
+		`"reason":{"type":"string","description":"Why the task failed"},` +
 		`"deliverables":{"type":"array","items":{"type":"string"}},` +
 		`"metrics":{"type":"object","additionalProperties":{"type":"number"}},` +
 		`"issues":{"type":"array","items":{"type":"string"}},` +
@@ -30,7 +30,7 @@ var updateTask = Tool{
 		`"current":{"type":"integer"},"total":{"type":"integer"},` +
 		`"message":{"type":"string"},` +
 		`"confidence":{"type":"number","minimum":0,"maximum":1},` +
-		`"blockers":{"type":"array","items":{"type":"string"},"description":"What keeps you from going on; your requester is told"}},` +
+		`"blockers":{"type":"array","items":{"type":"string"},"description":"What stops you; sent to your requester"}},` +
 		`"additionalProperties":false}},` +
 		`"additionalProperties":false}`),
 	call: withArguments(update),

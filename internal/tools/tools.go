@@ -51,16 +51,16 @@ func Docs() []parley.ToolDoc {
 // the agent by the token of its run.
 func Commands() []parley.ToolDoc {
 	return []parley.ToolDoc{
-		{Name: `parley chat --conv CHANNEL "text"`, Description: "Post to a channel; @name wakes whom it names."},
+		{Name: `parley chat --conv CHANNEL "text"`, Description: "Post to a channel; @name wakes that agent."},
 		{Name: `parley send AGENT "text"`, Description: "Write to one participant."},
 		{Name: `parley ask AGENT "question" --context "…"`, Description: "Ask another agent, and wait for its answer."},
-		{Name: `parley delegate AGENT "work" --context "…"`, Description: "Hand over work. The result comes back to you by itself, in a new turn."},
-		{Name: `parley notify AGENT "text"`, Description: "Let another agent know. It is not woken."},
-		{Name: `parley task progress TASK "text" --fraction 0.5`, Description: "Say how far your task has come."},
+		{Name: `parley delegate AGENT "work" --context "…"`, Description: "Hand over work. The hub brings you the result in a new turn."},
+		{Name: `parley notify AGENT "text"`, Description: "Inform another agent without waking it."},
+		{Name: `parley task progress TASK "text" --fraction 0.5`, Description: "Report the progress of your task."},
 		{Name: `parley task complete TASK "result"`, Description: "End your task. Without it, your final text is its result."},
 		{Name: "parley conv read CHANNEL", Description: "Read a conversation."},
 		{Name: "parley search WORDS", Description: "Search what you may read."},
-		{Name: "parley who", Description: "See who is here and what they do."},
+		{Name: "parley who", Description: "List agents and people, and what they are doing."},
 	}
 }
 

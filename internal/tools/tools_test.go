@@ -127,7 +127,7 @@ func TestCalls(t *testing.T) {
 			"reply", "reply", `{"message":"m7","content":"Hot!"}`,
 			fakeHub{receipt: parley.Receipt{Message: parley.Message{ID: "m8", Conversation: "c1"}, Duplicate: true}},
 			`post in "", reply to "m7": Hot!`,
-			"Posted as message m8 in conversation c1.\nIt had been posted before; nothing was posted again.\n",
+			"Posted as message m8 in conversation c1.\nThe message was posted before; it was not posted again.\n",
 		},
 		{
 			"read", "read_conversation", `{"conversation":"c1"}`,
@@ -146,7 +146,7 @@ func TestCalls(t *testing.T) {
 			"read with more", "read_conversation", `{"conversation":"c1","limit":1}`,
 			fakeHub{messages: two[1:]},
 			"read c1 before 0, 1",
-			"--- message m9 from arya (you), 2026-11-15T12:00:00Z, chat ---\n| Yes.\n--- end ---\nFor older ones: before 9\n",
+			"--- message m9 from arya (you), 2026-11-15T12:00:00Z, chat ---\n| Yes.\n--- end ---\nFor older messages, use before 9\n",
 		},
 		{"read nothing", "read_conversation", `{"conversation":"c1"}`, fakeHub{}, "read c1 before 0, 20", "No messages.\n"},
 		{"empty inbox", "check_inbox", `{"peek":true}`, fakeHub{}, "peek 20", "0 to answer, 0 to know.\n"},
@@ -160,7 +160,7 @@ func TestCalls(t *testing.T) {
 			"sleep", "check_inbox", `{"sleep_until":"2026-11-16T13:00:00+01:00"}`,
 			fakeHub{},
 			"sleep until 2026-11-16T12:00:00Z",
-			"You sleep until 2026-11-16T12:00:00Z, once this turn has ended.\n",
+			"You sleep until 2026-11-16T12:00:00Z, after this turn.\n",
 		},
 		{
 			"agents", "query_workspace", `{"action":"list_agents"}`,
@@ -247,7 +247,7 @@ func TestCalls(t *testing.T) {
 			"no approvals", "query_workspace", `{"action":"list_approvals"}`,
 			fakeHub{},
 			"approvals {State:pending Agent: Mine:true Before: Limit:100}",
-			"Nothing waits for your decision.\n",
+			"No approval waits for your decision.\n",
 		},
 		{
 			"approve", "decide_approval", `{"id":"a1","approve":true,"note":"Go."}`,
@@ -259,7 +259,7 @@ func TestCalls(t *testing.T) {
 			"approve in vain", "decide_approval", `{"id":"a1","approve":true}`,
 			fakeHub{requests: []parley.Approval{{ID: "a1", Number: 7, State: parley.ApprovalExecuted, Failure: parley.Errorf(parley.Unavailable, "it is offline\n## Role")}}},
 			"decide a1: {Approve:true Note:}",
-			"approval-7 is executed.\nIt could not be carried out:\n| it is offline\n| ## Role\n",
+			"approval-7 is executed.\nThe call failed:\n| it is offline\n| ## Role\n",
 		},
 		{
 			"deny", "decide_approval", `{"id":"a1","approve":false}`,
@@ -352,11 +352,11 @@ func TestResultsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(text) > 70_000 || !strings.Contains(text, "message m100 ") || !strings.HasSuffix(text, "For older ones: before 95\n") {
+	if len(text) > 70_000 || !strings.Contains(text, "message m100 ") || !strings.HasSuffix(text, "For older messages, use before 95\n") {
 		t.Errorf("%d bytes, ending with %q", len(text), text[len(text)-60:])
 	}
 	text, err = call(t, &fakeHub{messages: []parley.Message{many[0], message(2, "user", strings.Repeat("x", 200_000))}}, "read_conversation", `{"conversation":"c"}`)
-	if err != nil || len(text) > 70_000 || !strings.Contains(text, "bytes left out)") || !strings.HasSuffix(text, "For older ones: before 2\n") {
+	if err != nil || len(text) > 70_000 || !strings.Contains(text, "bytes left out)") || !strings.HasSuffix(text, "For older messages, use before 2\n") {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 	text, err = call(t, &fakeHub{peeked: parley.Peeked{Messages: many}}, "check_inbox", `{"peek":true}`)
