@@ -125,12 +125,12 @@ func isSingle(word string) bool {
 func (q *Query) addFilter(t term, given map[string]bool) (err error) {
 	switch {
 	case t.not:
-		return parley.Errorf(parley.BadInput, "%s: cannot be turned round with -", t.filter).Suggest("exclude words, not filters")
+		return parley.Errorf(parley.BadInput, "the filter %s: cannot be excluded with -", t.filter).Suggest("exclude words, not filters")
 	case t.value == "":
-		return parley.Errorf(parley.BadInput, "%s: says nothing", t.filter).
-			Suggest("write the value right behind the colon, as in from:arya")
+		return parley.Errorf(parley.BadInput, "the filter %s: has no value", t.filter).
+			Suggest("write the value directly after the colon, as in from:arya")
 	case given[t.filter]:
-		return parley.Errorf(parley.BadInput, "%s: is given twice", t.filter).Suggest("give it once")
+		return parley.Errorf(parley.BadInput, "the filter %s: is given twice", t.filter).Suggest("give the filter once")
 	}
 	switch t.filter {
 	case "from":
@@ -153,7 +153,7 @@ func (q *Query) addFilter(t term, given map[string]bool) (err error) {
 		q.After, err = parseTime(t)
 	case "is":
 		if q.Unanswered = strings.EqualFold(t.value, "unanswered"); !q.Unanswered {
-			return parley.Errorf(parley.BadInput, "is:%.80s is not known", t.value).Suggest("use is:unanswered")
+			return parley.Errorf(parley.BadInput, "the filter is:%.80s is unknown", t.value).Suggest("use is:unanswered")
 		}
 	}
 	return err
@@ -166,6 +166,6 @@ func parseTime(t term) (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, parley.Errorf(parley.BadInput, "%s:%.80s is no date", t.filter, t.value).
+	return time.Time{}, parley.Errorf(parley.BadInput, "the filter %s:%.80s is not a date", t.filter, t.value).
 		Suggest("write a day as %s:2026-01-31, or a moment as %s:2026-01-31T15:04:05Z", t.filter, t.filter)
 }
