@@ -78,7 +78,7 @@ func (r *bridgeRunner) keep(ctx context.Context, started func()) {
 		if views, err := r.list(ctx); err == nil {
 			r.adjust(ctx, views)
 		} else if ctx.Err() == nil {
-			r.log.Warn("the bridges could not be listed", "error", err)
+			r.log.Warn("cannot list the bridges; the running ones continue", "error", err, "retry_in", listEvery)
 		}
 		started()
 		select {
@@ -134,9 +134,9 @@ func (r *bridgeRunner) runRepeatedly(ctx context.Context, id string) {
 		if time.Since(began) > maxPause {
 			pause = minPause
 		}
-		r.log.Warn("a bridge has failed", "bridge", id, "error", err, "again_in", pause)
+		r.log.Warn("a bridge failed; the hub restarts it", "bridge", id, "error", err, "retry_in", pause)
 		if err := r.note(ctx, id, parley.BridgeStatus{Trouble: parley.AsError(err).Message}); err != nil && ctx.Err() == nil {
-			r.log.Warn("a bridge's trouble could not be noted", "bridge", id, "error", err)
+			r.log.Warn("cannot save why a bridge failed; parley bridge show does not show it", "bridge", id, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -291,8 +291,8 @@ func closeAll(victims []*conn) {
 	}
 }
 
-const tooManyAnswer = `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"this hub has as many connections as it takes",` +
-	`"code":"E002","recoverable":true,"suggestion":"close some, or try again in a moment","retry_after":1}` + "\n"
+const tooManyAnswer = `{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"the hub has reached its connection limit",` +
+	`"code":"E002","recoverable":true,"suggestion":"close some connections, or try again in a moment","retry_after":1}` + "\n"
 
 // refuse answers a connection with 503 and closes it: the hub has too many.
 func refuse(c net.Conn) {
@@ -335,8 +335,8 @@ func noteCredential(ctx context.Context, who string) error {
 
 // errTooManyConnections says that all agents together, or one participant, reached a connection limit.
 func errTooManyConnections() error {
-	return parley.Errorf(parley.Unavailable, "agents, or this one, have as many connections as the hub takes").
-		Retryable(time.Second).Suggest("close some, or try again in a moment")
+	return parley.Errorf(parley.Unavailable, "this participant, or all agents together, have reached the connection limit").
+		Retryable(time.Second).Suggest("close some connections, or try again in a moment")
 }
 
 // plainConn returns the connection that a listener accepted, without its counters.

@@ -40,12 +40,12 @@ func (s *Server) serve(context.Context) error {
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	limits := newConnLimits(descriptors(), s.Config.Connections.Total, s.Config.Connections.Address)
-	s.Log.Debug("connections are bounded", "most", limits)
+	s.Log.Debug("the hub limits its connections", "limits", limits)
 	s.conns = newConns(limits)
 	for _, listener := range s.listeners {
 		go func() {
 			if err := server.Serve(countedListener{listener, s.conns}); !errors.Is(err, http.ErrServerClosed) {
-				s.failed <- fmt.Errorf("the door at %s has failed: %w", listener.Addr(), err)
+				s.failed <- fmt.Errorf("cannot serve HTTP at %s: %w", listener.Addr(), err)
 			}
 		}()
 	}
@@ -56,7 +56,7 @@ func (s *Server) serve(context.Context) error {
 		err := server.Shutdown(limited)
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) {
-			s.Log.Warn("calls that did not end were cut off")
+			s.Log.Warn("some calls did not end in time; the hub closes their connections", "waited", stopTime)
 			err = server.Close()
 		}
 		return err
@@ -86,7 +86,7 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 	}
 	process, err := s.peers.Identify(conn)
 	if err == nil && process.Owner() && s.Config.OwnerAuth == "token" {
-		err = parley.Errorf(parley.NotPermitted, "on this hub owners too need a token").
+		err = parley.Errorf(parley.NotPermitted, "this hub requires a token of the owner too").
 			Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
 	}
 	if wrapped := connOf(ctx); wrapped != nil && !wrapped.setPeer(err == nil && process.Owner(), process.Agent) {
@@ -143,9 +143,9 @@ func listenTCP(ctx context.Context, addr string) (net.Listener, error) {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, parley.Errorf(parley.Unavailable, "the address %s is in use by %s", addr, describeProgramAt(ctx, addr)).
-			Because(parley.Conflict).From(err).Suggest("choose another with --addr, or any that is free with --addr 127.0.0.1:0")
+			Because(parley.Conflict).From(err).Suggest("choose another address with --addr, or let the system choose a free port with --addr 127.0.0.1:0")
 	case err != nil:
-		return nil, parley.Errorf(parley.Unavailable, "the address %s cannot be used: %w", addr, err).Suggest("choose another with --addr")
+		return nil, parley.Errorf(parley.Unavailable, "cannot listen at the address %s: %w", addr, err).Suggest("choose another address with --addr")
 	}
 	return listener, nil
 }

@@ -20,7 +20,7 @@ func (s *Server) readNotify(context.Context) (err error) {
 // with the secret.
 func (s *Server) startNotify(ctx context.Context) error {
 	if err := s.notified.CheckSecrets(); err != nil {
-		s.Log.Warn("somebody cannot be notified", "error", err)
+		s.Log.Warn("cannot notify a person; the notifications stay pending", "error", err)
 	}
 	sender, err := notify.New(s.hub, notify.Options{
 		Settings: s.notified, PublicURL: s.publicURL(), Allow: s.Config.Webhook.Allow, Environ: os.Environ(), Log: s.Log,

@@ -127,10 +127,10 @@ func (r runtimes) check(ctx context.Context, a parley.Agent) error {
 // runs call the hub.
 func (s *Server) startRuns(ctx context.Context) error {
 	if err := command.ForgetEnviron(); err != nil {
-		s.Log.Warn("programs that agents run can read the environment of the hub", "error", err)
+		s.Log.Warn("cannot hide the environment of the hub from the programs of agents; they can read its secrets", "error", err)
 	}
 	if err := command.KeepFiles(); err != nil {
-		s.Log.Warn("programs that agents run may have files open that the hub was given", "error", err)
+		s.Log.Warn("cannot close inherited files to the programs of agents; they may read files that were open when the hub started", "error", err)
 	}
 	runs := dispatch.New(s.hub, dispatch.Options{
 		Node: s.node, Total: s.Config.Runs.Total, Deadline: s.Config.Runs.Deadline, Grace: s.grace(), URL: s.urlFor,

@@ -155,8 +155,8 @@ func (s *Server) openListeners(ctx context.Context) error {
 	}
 	s.onStop(ignoreClosed(tcp.Close))
 	if reachableByOthers(tcp.Addr()) {
-		s.Log.Warn("other machines can reach this hub, and what they exchange with it is not encrypted: "+
-			"put a proxy that does TLS in front of it, or listen on 127.0.0.1", "addr", tcp.Addr())
+		s.Log.Warn("other machines can reach this hub, and the connections are not encrypted: "+
+			"put a TLS proxy in front of the hub, or listen on 127.0.0.1", "addr", tcp.Addr())
 	}
 	socket, err := s.lock.Listen()
 	if err != nil {
@@ -192,10 +192,10 @@ func (s *Server) startReaper() {
 	limited, done := context.WithTimeout(context.Background(), sweepTime)
 	defer done()
 	if err := s.peers.Sweep(limited); err != nil {
-		s.Log.Warn("processes of runs from before the start may still be running", "error", err)
+		s.Log.Warn("cannot end all processes of earlier runs; some may still be running", "error", err)
 	}
 	if err := peer.Adopt(); err != nil {
-		s.Log.Warn("processes that detach themselves from a run will be taken for the owner's", "error", err)
+		s.Log.Warn("cannot adopt the processes that leave a run; the hub takes them for the owner's", "error", err)
 		return
 	}
 	reaper := service.New(peer.NewReaper(s.peers).Run)
