@@ -24,7 +24,7 @@ var agentSettings = []agentSetting{
 	{"name", "", "display `name`, one word (default: the id)", ""},
 	{"role", "", "`name` of its role, such as writer", ""},
 	{"description", "", "`text` that says what it does", ""},
-	{"skill", "skills", "`name` of a skill; repeat for several", []string(nil)},
+	{"skill", "skills", "`name` of a skill; repeat the flag for several", []string(nil)},
 	{"guardrails", "", "`text` that says what it must not do", ""},
 	{"tier", "", "`tier`: command, pm or worker", ""},
 	{"manager", "", "`agent` to which it reports", ""},
@@ -43,7 +43,7 @@ var agentSettings = []agentSetting{
 	{"runs-per-hour", "budget.runs_per_hour", "highest `number` of runs in an hour; 0: no limit", 0},
 	{"tokens-per-day", "budget.tokens_per_day", "highest `number` of tokens in a day; 0: no limit", 0},
 	{"cost-per-day", "budget.cost_per_day", "highest cost in a day, as an `amount` in dollars; 0: no limit", 0.0},
-	{"protocol", "protocols", "`name` of a protocol that it speaks; repeat for several", []string(nil)},
+	{"protocol", "protocols", "`name` of a protocol that the agent speaks; repeat the flag for several", []string(nil)},
 }
 
 // jsonField returns the name of the JSON field.

@@ -40,7 +40,7 @@ func (a *app) bridgeList() *cobra.Command {
 				column[parley.BridgeView]{"rejected", func(v parley.BridgeView) string { return strconv.FormatInt(v.Status.Rejected, 10) }},
 				column[parley.BridgeView]{"agents", func(v parley.BridgeView) string { return strings.Join(v.Agents, ",") }},
 				column[parley.BridgeView]{"root", func(v parley.BridgeView) string { return v.Root }},
-				column[parley.BridgeView]{"trouble", func(v parley.BridgeView) string { return v.Status.Trouble }},
+				column[parley.BridgeView]{"problem", func(v parley.BridgeView) string { return v.Status.Trouble }},
 			)
 		}),
 	}

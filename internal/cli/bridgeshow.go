@@ -39,8 +39,8 @@ func (a *app) showBridge(v shownBridge) {
 		runs = "outside: " + a.commandLine("bridge", "run", v.ID)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	a.printFields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "trouble", v.Status.Trouble,
-		"do this", a.bridgeRemedy(v.BridgeView), "runs", runs,
+	a.printFields("id", v.ID, "layout", string(v.Layout), "root", v.Root, "state", bridgeState(v.BridgeView), "problem", v.Status.Trouble,
+		"fix", a.bridgeRemedy(v.BridgeView), "runs", runs,
 		"agents", strings.Join(v.Agents, ", "), "channels", strings.Join(v.Channels, ", "), "queue agent", v.QueueAgent,
 		"replay since", a.formatOptionalTime(v.ReplaySince), "last scan", a.formatOptionalTime(v.Status.ScannedAt),
 		"imported", number(v.Status.Imported), "pending", number(v.Status.Waiting), "exported", number(v.Status.Exported),

@@ -162,11 +162,11 @@ type contactFlags struct {
 func (f *contactFlags) declare(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.contact.Context, "context", "", "`text` that the recipient needs: it does not see your conversations")
-	flags.StringArrayVar(&f.files, "file", nil, "`file` to send with it; repeat for several")
-	flags.StringVar(&f.contact.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key happens once")
-	flags.StringVar(&f.deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
+	flags.StringArrayVar(&f.files, "file", nil, "`file` to send with the message; repeat the flag for several")
+	flags.StringVar(&f.contact.IdempotencyKey, "key", "", "idempotency `key`: the hub makes one contact of all calls with this key")
+	flags.StringVar(&f.deadline, "deadline", "", "`time` by which the answer or result is due, or a duration such as 2h")
 	flags.Var(priorityFlag{&f.contact.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.StringSliceVar(&f.contact.After, "after", nil, "begin after these `tasks` are completed; repeat for several")
+	flags.StringSliceVar(&f.contact.After, "after", nil, "`tasks` that must be completed before this one begins; repeat the flag for several")
 	completeFlag(cmd, "priority", completeWords("low", "normal", "high", "urgent"))
 	completeFlag(cmd, "after", a.completeTasks)
 	wait := "wait this long for the answer (default " + parley.AskWait.String() + ")"

@@ -27,7 +27,7 @@ type finding struct {
 	Check   string  `json:"check"`
 	Verdict verdict `json:"verdict"`
 	Message string  `json:"message"`
-	Fix     string  `json:"mend,omitempty"`
+	Fix     string  `json:"fix,omitempty"`
 }
 
 // doctor checks a home and the hub in it.

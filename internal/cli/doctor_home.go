@@ -101,12 +101,12 @@ const clockSlack = 5 * time.Second
 // checkClock compares the clock with the newest stored data.
 func (d *doctor) checkClock(newest *time.Time) {
 	now := time.Now()
-	mend := "set the clock, and synchronize it with NTP"
+	fix := "set the clock, and synchronize it with NTP"
 	switch {
 	case now.Before(oldestClock):
-		d.addFinding("clock", verdictFail, "the clock says %s, which is long ago", now.UTC().Format(time.RFC3339)).Fix = mend
+		d.addFinding("clock", verdictFail, "the clock says %s, which is long ago", now.UTC().Format(time.RFC3339)).Fix = fix
 	case newest != nil && newest.After(now.Add(clockSlack)):
-		d.addFinding("clock", verdictWarn, "the clock says %s, but the newest stored data is from %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Fix = mend
+		d.addFinding("clock", verdictWarn, "the clock says %s, but the newest stored data is from %s", now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)).Fix = fix
 	default:
 		d.addFinding("clock", verdictOK, "the clock says %s", now.UTC().Format(time.RFC3339))
 	}

@@ -53,7 +53,7 @@ func (a *app) inboxNack() *cobra.Command {
 			return a.printSettled(c.Nack(ctx, args[0], why, args[1:]...))
 		}),
 	}
-	cmd.Flags().StringVar(&failure, "failure", string(parley.FailureBusy), "`kind` of failure: lost, busy, server, nostart or final")
+	cmd.Flags().StringVar(&failure, "failure", string(parley.FailureBusy), "`kind` of failure: lost (the session ended), busy, server or nostart (the hub retries these), final (no retry)")
 	cmd.Flags().StringVar(&why.Reason, "reason", "", "`text` that says what went wrong")
 	cmd.Flags().Var(durationFlag{&why.After}, "after", "how long to wait before the next attempt, such as 30s")
 	completeFlag(cmd, "failure", completeWords("lost", "busy", "server", "nostart", "final"))

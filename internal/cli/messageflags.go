@@ -37,7 +37,7 @@ func (f *messageFlags) declare(cmd *cobra.Command) {
 	flags.Var(durationFlag{&f.ttl}, "ttl", "how long the hub may deliver it, such as 10m")
 	flags.StringVar(&f.deadline, "deadline", "", "`time` when an answer is due, or a duration such as 2h")
 	flags.BoolVar(&f.draft.RequiresAck, "requires-ack", false, "the recipient must acknowledge it")
-	flags.StringArrayVar(&f.files, "file", nil, "`file` to send with it; repeat for several")
+	flags.StringArrayVar(&f.files, "file", nil, "`file` to send with the message; repeat the flag for several")
 	flags.StringVar(&f.payload, "payload", "", "`JSON` object to send as the payload")
 	flags.StringVar(&f.draft.IdempotencyKey, "key", "", "idempotency `key`: the hub stores a repeated message with this key once")
 	completeFlag(cmd, "type", completeWords("chat", "request", "response", "notification", "command", "status", "result"))

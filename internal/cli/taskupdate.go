@@ -30,7 +30,7 @@ without --blocked says that the task continues.`,
 	flags.Var(optionalFlag[int64]{&p.Current, parseCount}, "current", "`number` of completed parts")
 	flags.Var(optionalFlag[int64]{&p.Total, parseCount}, "total", "`number` of parts in total")
 	flags.Var(optionalFlag[float64]{&p.Confidence, parseShare}, "confidence", "your confidence, a `number` from 0 to 1")
-	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`text` that says what blocks the task; repeat for several")
+	flags.StringArrayVar(&p.Blockers, "blocked", nil, "`text` that says what blocks the task; repeat the flag for several")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		if p.Message, err = a.optionalText(ctx, cmd, args[1:]); err != nil {
 			return err
@@ -68,10 +68,10 @@ func (a *app) taskComplete() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&partial, "partial", false, "the result is partial")
-	flags.StringArrayVar(&r.Deliverables, "deliverable", nil, "`name` of a deliverable; repeat for several")
-	flags.StringArrayVar(&metrics, "metric", nil, "measured value as `name=number`, such as pages=12; repeat for several")
-	flags.StringArrayVar(&r.Issues, "issue", nil, "`text` that describes a problem of the result; repeat for several")
-	flags.StringArrayVar(&r.NextSteps, "next", nil, "`text` that describes a next step; repeat for several")
+	flags.StringArrayVar(&r.Deliverables, "deliverable", nil, "`name` of a deliverable; repeat the flag for several")
+	flags.StringArrayVar(&metrics, "metric", nil, "measured value as `name=number`, such as pages=12; repeat the flag for several")
+	flags.StringArrayVar(&r.Issues, "issue", nil, "`text` that describes a problem of the result; repeat the flag for several")
+	flags.StringArrayVar(&r.NextSteps, "next", nil, "`text` that describes a next step; repeat the flag for several")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) (err error) {
 		change := parley.TaskChange{Status: parley.TaskCompleted, Result: &r}
 		if partial {
@@ -105,7 +105,7 @@ func (a *app) taskFail() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "fail TASK REASON",
 		Short:             "Fail your task, and say why",
-		Example:           "  parley task fail task-101 \"The archive is gone\"",
+		Example:           "  parley task fail task-101 \"The archive is missing\"",
 		Args:              argCount(2, 2),
 		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}

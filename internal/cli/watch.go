@@ -29,7 +29,7 @@ event. As JSON, every event is one line. A table leaves out events that say litt
 		Args: noArgs,
 	}
 	cmd.Flags().StringVar(&o.Conversation, "conv", "", "show only events in this `conversation`")
-	cmd.Flags().StringSliceVar(&o.Kinds, "kinds", nil, "show only events of these `kinds`, or of kinds that begin so: message, delivery.seen")
+	cmd.Flags().StringSliceVar(&o.Kinds, "kinds", nil, "show only events of these `kinds`, or whose kind begins with one of them, such as message or delivery.seen")
 	cmd.Flags().Int64Var(&o.After, "after", 0, "also show events since the event with this `number`")
 	cmd.Flags().Var(countFlag{&limit}, "limit", "end after this `number` of events")
 	completeFlag(cmd, "conv", a.completeConvs)
