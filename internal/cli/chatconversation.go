@@ -30,11 +30,11 @@ type chatConversation struct {
 
 // openChatConversation finds a conversation by its name, or the one of the caller and the named agents.
 func openChatConversation(ctx context.Context, c *client.Client, conversation string, names []string) (*chatConversation, error) {
-	who, err := c.Whoami(ctx)
+	self, err := c.Whoami(ctx)
 	if err != nil {
 		return nil, err
 	}
-	opened := &chatConversation{client: c, me: who.Agent}
+	opened := &chatConversation{client: c, me: self.Agent}
 	if conversation != "" {
 		view, err := c.Conversation(ctx, conversation)
 		opened.setConversation(view.ID, view.Joined)

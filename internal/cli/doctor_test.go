@@ -109,7 +109,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	database := filepath.Join(dir, "parley.db")
 	for _, test := range []struct {
 		name, check string
-		spoil, mend func() error
+		spoil, fix  func() error
 	}{
 		{"an open home", "home", func() error { return os.Chmod(dir, 0o755) }, func() error { return os.Chmod(dir, 0o700) }},
 		{"an open file", "files", func() error { return os.Chmod(database, 0o644) }, func() error { return os.Chmod(database, 0o600) }},
@@ -140,7 +140,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		if code != exitError || found[test.check].Verdict != verdictFail || found[test.check].Fix == "" {
 			t.Errorf("%s: exit %d, %+v", test.name, code, found)
 		}
-		if err := test.mend(); err != nil {
+		if err := test.fix(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,15 +29,15 @@ know, without a runtime. If a text is too long for a message, the message has it
 			if err != nil {
 				return err
 			}
-			report, left, err := a.importAnima(ctx, c, args[0], hub)
+			report, skipped, err := a.importAnima(ctx, c, args[0], hub)
 			if err != nil {
 				return err
 			}
-			if err := a.showImported(report); err != nil || len(left) == 0 {
+			if err := a.showImported(report); err != nil || len(skipped) == 0 {
 				return err
 			}
-			a.printNotices(left)
-			return parley.Errorf(parley.BadInput, "could not import %s; the hub imported all others", formatQuantity(int64(len(left)), "message", "messages")).
+			a.printNotices(skipped)
+			return parley.Errorf(parley.BadInput, "could not import %s; the hub imported all others", formatQuantity(int64(len(skipped)), "message", "messages")).
 				Suggest("raise limits.artifact of the hub, and repeat the import")
 		}),
 	}

@@ -44,11 +44,11 @@ Otherwise the hub delivers them again when the lease ends.`,
 	cmd.MarkFlagsMutuallyExclusive("peek", "wait")
 	cmd.MarkFlagsMutuallyExclusive("peek", "lease")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
-		who, err := c.Whoami(ctx)
+		self, err := c.Whoami(ctx)
 		if err != nil {
 			return err
 		}
-		person := who.Agent.Kind == parley.KindHuman
+		person := self.Agent.Kind == parley.KindHuman
 		switch {
 		case person && (peek || take.Wait == 0 && take.Lease == 0 && !take.AtMostOnce):
 			return a.readInbox(ctx, c, take.Limit, peek)

@@ -6,12 +6,12 @@ import (
 )
 
 // lastItems reads a list to its end and returns its last items.
-func lastItems[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
+func lastItems[T any](all iter.Seq2[T, error], limit int) (things []T, err error) {
 	for thing, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		if len(things) == most {
+		if len(things) == limit {
 			things = slices.Delete(things, 0, 1)
 		}
 		things = append(things, thing)
@@ -20,12 +20,12 @@ func lastItems[T any](all iter.Seq2[T, error], most int) (things []T, err error)
 }
 
 // collectItems reads a list to its end, or until it has so many items.
-func collectItems[T any](all iter.Seq2[T, error], most int) (things []T, err error) {
+func collectItems[T any](all iter.Seq2[T, error], limit int) (things []T, err error) {
 	for thing, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		if things = append(things, thing); len(things) == most {
+		if things = append(things, thing); len(things) == limit {
 			break
 		}
 	}

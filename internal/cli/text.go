@@ -15,4 +15,4 @@ func oneLine(text string) string { return strings.Join(strings.Fields(plain.Line
 func displayWidth(text string) int { return ansi.StringWidth(text) }
 
 // truncate shortens a text to a number of columns.
-func truncate(text string, most int) string { return ansi.Truncate(text, most, "…") }
+func truncate(text string, width int) string { return ansi.Truncate(text, width, "…") }

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) waitCommand() *cobra.Command {
-	most := defaultWait
+	limit := defaultWait
 	cmd := &cobra.Command{
 		Use:   "wait ID",
 		Short: "Wait for a message's answer, an ask, a task or an approval",
@@ -26,23 +26,23 @@ The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, 
 		Args:              afterWait(argCount(1, 1)),
 		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}
-	cmd.Flags().Var(durationFlag{&most}, "wait", "how long to wait")
+	cmd.Flags().Var(durationFlag{&limit}, "wait", "how long to wait")
 	cmd.Flags().Lookup("wait").NoOptDefVal = defaultWait.String()
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-		now, err := a.awaitOutcome(ctx, c, args[0], most)
+		now, err := a.awaitOutcome(ctx, c, args[0], limit)
 		if err != nil {
 			return err
 		}
-		return a.printOutcome(now, most)
+		return a.printOutcome(now, limit)
 	})
 	return cmd
 }
 
 // awaitOutcome waits with as many calls as it needs, and through a restart of the hub. If the first call cannot reach
 // the hub, it returns at once.
-func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, most time.Duration) (now parley.Awaited, err error) {
+func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, limit time.Duration) (now parley.Awaited, err error) {
 	defer a.showWaiting(ctx, "waiting for "+id)()
-	p := a.newHubRetry(most)
+	p := a.newHubRetry(limit)
 	if now, err = c.Wait(ctx, id, 0); err != nil || now.Done {
 		return now, err
 	}
@@ -52,7 +52,7 @@ func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, mos
 			return err
 		})
 		if isUnavailable(err) {
-			return now, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and there is no outcome within %s", most).
+			return now, parley.Errorf(parley.TimedOut, "the connection to the hub was lost, and there is no outcome within %s", limit).
 				Suggest("wait again once the hub is back: %s", a.commandLine("wait", id)).From(err)
 		}
 		if err != nil {
@@ -63,10 +63,10 @@ func (a *app) awaitOutcome(ctx context.Context, c *client.Client, id string, mos
 }
 
 // printOutcome prints the outcome, and returns a failure as an error.
-func (a *app) printOutcome(now parley.Awaited, most time.Duration) error {
+func (a *app) printOutcome(now parley.Awaited, limit time.Duration) error {
 	switch {
 	case !now.Done:
-		return parley.Errorf(parley.TimedOut, "there is no outcome within %s; the %s is %s", most, now.Kind, now.State).
+		return parley.Errorf(parley.TimedOut, "there is no outcome within %s; the %s is %s", limit, now.Kind, now.State).
 			Suggest("wait longer: %s", a.commandLine("wait", cmp.Or(now.Name, now.ID), "--wait=10m"))
 	case now.Error != nil:
 		return now.Error

@@ -32,13 +32,13 @@ func oneOf(words ...string) func(string) (string, error) {
 	}
 }
 
-func upTo(most int) func(string) (int, error) { return number(1, most) }
+func upTo(highest int) func(string) (int, error) { return number(1, highest) }
 
-func number(least, most int) func(string) (int, error) {
+func number(lowest, highest int) func(string) (int, error) {
 	return func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("%q is not a number from %d to %d", text, least, most)
+		if err != nil || n < lowest || n > highest {
+			return 0, fmt.Errorf("%q is not a number from %d to %d", text, lowest, highest)
 		}
 		return n, nil
 	}
@@ -52,11 +52,11 @@ func perSecond(text string) (float64, error) {
 	return n, nil
 }
 
-func sizeWithin[T int | int64](least, most T) func(string) (T, error) {
+func sizeWithin[T int | int64](lowest, highest T) func(string) (T, error) {
 	return func(text string) (T, error) {
 		n, err := ParseSize(text)
-		if err == nil && (n < int64(least) || n > int64(most)) {
-			err = fmt.Errorf("%q is not a size from %d to %d bytes", text, least, most)
+		if err == nil && (n < int64(lowest) || n > int64(highest)) {
+			err = fmt.Errorf("%q is not a size from %d to %d bytes", text, lowest, highest)
 		}
 		return T(n), err
 	}
@@ -73,11 +73,11 @@ func durationOrOff(text string) (time.Duration, error) {
 	return d, err
 }
 
-func durationWithin(least, most time.Duration) func(string) (time.Duration, error) {
+func durationWithin(lowest, highest time.Duration) func(string) (time.Duration, error) {
 	return func(text string) (time.Duration, error) {
 		d, err := ParseDuration(text)
-		if err == nil && (d < least || d > most) {
-			err = fmt.Errorf("%q is not a duration from %v to %v", text, least, most)
+		if err == nil && (d < lowest || d > highest) {
+			err = fmt.Errorf("%q is not a duration from %v to %v", text, lowest, highest)
 		}
 		return d, err
 	}

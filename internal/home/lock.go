@@ -25,8 +25,8 @@ const (
 	lockPause             = 5 * time.Millisecond
 )
 
-// Acquire takes the lock of a home that exists. The process keeps it until Release or its end. E002 (Conflict) with the
-// other process if that has the lock.
+// Acquire takes the lock of an existing home. The process keeps it until Release or until the process ends. If another process
+// has the lock, Acquire returns E002 (Conflict), which names that process.
 func (d Dir) Acquire() (*Lock, error) {
 	file, err := os.OpenFile(d.runFile("hub.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

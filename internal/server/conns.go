@@ -190,16 +190,16 @@ func (c *conn) setPeer(owner bool, agent string) bool {
 // noteCaller notes that a request showed a valid credential of a participant. It returns false if the connection must close. Over
 // TCP a connection belongs to the agent whose credential it showed last. On the local socket, a process of the owner may show the
 // token of an agent: the connection then belongs to that agent.
-func (c *conn) noteCaller(who string) bool {
+func (c *conn) noteCaller(id string) bool {
 	c.all.mu.Lock()
 	c.authenticated, c.callAuthenticated = true, true
-	owner := who == parley.Owner
-	stays := c.byProcess || c.owner == owner && (owner || c.agent == who)
+	owner := id == parley.Owner
+	stays := c.byProcess || c.owner == owner && (owner || c.agent == id)
 	if c.address != "" {
-		stays = owner || c.agent == who
+		stays = owner || c.agent == id
 	}
 	c.all.mu.Unlock()
-	return stays || c.assign(owner, who)
+	return stays || c.assign(owner, id)
 }
 
 // assign gives a connection to the owner or to an agent, and closes the connections that must make room for it. It returns false
@@ -324,9 +324,9 @@ func countRequests(h http.Handler) http.Handler {
 
 // noteCredential notes that a request showed a valid credential of a participant. If that participant has too many connections, it
 // returns E002, and the connection closes after the response.
-func noteCredential(ctx context.Context, who string) error {
+func noteCredential(ctx context.Context, id string) error {
 	c := connOf(ctx)
-	if c == nil || c.noteCaller(who) {
+	if c == nil || c.noteCaller(id) {
 		return nil
 	}
 	c.header.Set("Connection", "close")

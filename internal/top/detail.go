@@ -64,13 +64,13 @@ func haltText(v parley.AgentView) string {
 	return strings.TrimSuffix(what+" by "+halt.By+": "+halt.Reason, ": ")
 }
 
-func spentText(s *parley.Spent, most int) string {
+func spentText(s *parley.Spent, limit int) string {
 	if s == nil {
 		return ""
 	}
 	text := fmt.Sprintf("%d runs", s.Runs)
-	if most > 0 {
-		text += fmt.Sprintf(" of %d", most)
+	if limit > 0 {
+		text += fmt.Sprintf(" of %d", limit)
 	}
 	if used := formatShort(s.InputTokens + s.OutputTokens); used != "" {
 		text += ", " + used + " tokens"
