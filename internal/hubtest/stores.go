@@ -92,7 +92,7 @@ var emptyFile = sync.OnceValues(func() ([]byte, error) {
 })
 
 // migrated is a database with all tables and no rows.
-var migrated = &pgtest.Template{Make: func(url string) error {
+var migrated = &pgtest.Template{Reuse: true, Make: func(url string) error {
 	db, err := postgres.Open(ctx, url)
 	if err != nil {
 		return err

@@ -147,6 +147,46 @@ func TestDatabasesOfTestsAreApartAndGoneAfterwards(t *testing.T) {
 	}
 }
 
+// TestReusedDatabasesAreLikeNewOnes: a later test gets the rows of the template back, whatever an earlier one has done.
+func TestReusedDatabasesAreLikeNewOnes(t *testing.T) {
+	made := &Template{Reuse: true, Make: func(url string) error {
+		return run(t, url, "CREATE TABLE made (n int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, word text); CREATE TABLE part (n int REFERENCES made);"+
+			"INSERT INTO made (word) VALUES (E'a\tb'), (NULL)")
+	}}
+	t.Cleanup(made.Drop)
+	const asMade = "SELECT 1 / (SELECT count(*) = 2 AND bool_or(word = E'a\tb') FROM made)::int / (NOT EXISTS (TABLE part))::int"
+	used := map[string]int{}
+	for name, change := range map[string]string{
+		"nothing":    "SELECT 1",
+		"rows":       "INSERT INTO made (word) VALUES ('c'); INSERT INTO part VALUES (3); UPDATE made SET word = 'x'",
+		"no rows":    "DELETE FROM made",
+		"an index":   "CREATE INDEX ON made (word)",
+		"a column":   "ALTER TABLE made DROP COLUMN word",
+		"a table":    "DROP TABLE part",
+		"a lock":     "BEGIN; DELETE FROM made",
+		"a sequence": "SELECT setval('made_n_seq', 1000)",
+		"a trigger":  "ALTER TABLE made DISABLE TRIGGER ALL",
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := made.Copy(t)
+			used[address]++
+			if err := run(t, address, asMade+"; INSERT INTO made (word) VALUES ('d'); SELECT 1 / (max(n) = 3)::int FROM made"); err != nil {
+				t.Error(err)
+			}
+			conn, err := pgx.Connect(t.Context(), address) // which the test leaves open
+			if err == nil {
+				_, err = conn.PgConn().Exec(t.Context(), change).ReadAll()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if n := len(used); n != 4 && n != 5 { // four of the changes are of the tables: such a database is dropped
+		t.Errorf("%d databases were made: %v", n, used)
+	}
+}
+
 func run(t *testing.T, address, statement string) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)

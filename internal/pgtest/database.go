@@ -28,31 +28,83 @@ func URL(t testing.TB) string {
 // Template is a database that is made once and copied for each test, which is faster.
 type Template struct {
 	Make func(url string) error
+	// Reuse gives the copies of ended tests to later tests, with the rows of the template. That takes a tenth of the time of a new
+	// copy. Planner statistics stay from test to test.
+	Reuse bool
 
 	once sync.Once
 	name string
+	rows *contents
 	err  error
+
+	mu    sync.Mutex
+	spare []string // copies that no test uses
 }
 
-// Copy is the address of a copy of the template, which is dropped when the test has ended.
+// Copy is the address of a copy of the template, which the test has for itself.
 func (m *Template) Copy(t testing.TB) string {
 	t.Helper()
 	s := shared(t)
-	m.once.Do(func() {
-		if m.name, m.err = s.create("template1"); m.err == nil {
-			m.err = m.Make(s.url(m.name))
-		}
-	})
+	m.once.Do(func() { m.err = m.make(s) })
 	if m.err != nil {
 		t.Fatal(m.err)
 	}
-	return database(t, m.name)
+	if !m.Reuse {
+		return database(t, m.name)
+	}
+	name := m.takeSpare()
+	if name == "" {
+		var err error
+		if name, err = s.create(m.name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := m.giveBack(s, name); err != nil {
+			t.Errorf("dropping the test's database: %v", err)
+		}
+	})
+	return s.url(name)
 }
 
-// Drop removes the template itself. It is for the end of TestMain, where no test runs any more.
+func (m *Template) make(s *server) (err error) {
+	if m.name, err = s.create("template1"); err != nil {
+		return err
+	}
+	if err := m.Make(s.url(m.name)); err != nil || !m.Reuse {
+		return err
+	}
+	m.rows, err = readContents(s.url(m.name))
+	return err
+}
+
+func (m *Template) takeSpare() (name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.spare); n > 0 {
+		name, m.spare = m.spare[n-1], m.spare[:n-1]
+	}
+	return name
+}
+
+// giveBack keeps a copy for a later test. It drops a copy that it cannot make equal to the template again.
+func (m *Template) giveBack(s *server, name string) error {
+	if m.rows.restore(s.url(name)) != nil {
+		return s.drop(name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spare = append(m.spare, name)
+	return nil
+}
+
+// Drop removes the template itself and its copies. It is for the end of TestMain, where no test runs any more.
 func (m *Template) Drop() {
-	if m.name != "" {
-		_ = theServer.drop(m.name)
+	if m.name == "" {
+		return
+	}
+	for _, name := range append(m.spare, m.name) {
+		_ = theServer.drop(name)
 	}
 }
 
