@@ -1,3 +1,4 @@
+// Package contact holds ask, delegate and notify, and waiting for an answer.
 package contact
 
 import (
@@ -12,6 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/holding"
 	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/post"
 	"github.com/parley-hub/parley/internal/hub/runs"
@@ -19,6 +21,17 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/waits"
 )
+
+// Service has the use cases of this package.
+type Service struct {
+	*unit.Core
+	names *names.Service
+}
+
+// New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
+func New(core *unit.Core, names *names.Service) *Service {
+	return &Service{Core: core, names: names}
+}
 
 // Contact asks another participant, delegates to it, or notifies it. It returns *parley.Held if the call needs an approval
 // first.

@@ -1,8 +1,14 @@
 package local
 
-import (
-	"sync"
-)
+import "sync"
+
+// Signal puts a signal into a channel with a buffer of one, unless one is there already.
+func Signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
 
 // Watches wake the callers that wait for a change to a subject: a message, a wait, a task, an approval, a conversation, or
 // the inbox of an agent. A subject is named by its id.

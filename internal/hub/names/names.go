@@ -1,3 +1,4 @@
+// Package names holds short names and pieces of ids: what a name stands for, and what could have been meant by a wrong one.
 package names
 
 import (
@@ -8,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/approvals"
@@ -18,7 +17,19 @@ import (
 	"github.com/parley-hub/parley/internal/hub/runs"
 	"github.com/parley-hub/parley/internal/hub/tasks"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/storage"
 )
+
+// Service is the use cases of this package.
+type Service struct {
+	*unit.Core
+	access *access.Service
+}
+
+// New makes the use cases from the core of a hub and from the use cases of other packages.
+func New(core *unit.Core, access *access.Service) *Service {
+	return &Service{Core: core, access: access}
+}
 
 // maxCandidates is how many matches of an ambiguous piece of an id the error names.
 const maxCandidates = 4

@@ -1,24 +1,38 @@
+// Package post holds posting a message, from top to bottom: envelope, rules, recipients, what the message does to tasks and
+// commands, and its answer.
 package post
 
 import (
 	"context"
 	"time"
 
-	"github.com/parley-hub/parley/internal/storage"
-
-	"github.com/parley-hub/parley/internal/hub/runs"
-
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/artifacts"
 	"github.com/parley-hub/parley/internal/hub/holding"
 	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/reports"
+	"github.com/parley-hub/parley/internal/hub/runs"
 	"github.com/parley-hub/parley/internal/hub/trees"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
+	"github.com/parley-hub/parley/internal/storage"
 )
+
+// Service has the use cases of this package.
+type Service struct {
+	*unit.Core
+	access *access.Service
+	names  *names.Service
+}
+
+// New makes the use cases from the core of a hub and from the use cases of other packages.
+func New(core *unit.Core, access *access.Service, names *names.Service) *Service {
+	return &Service{Core: core, access: access, names: names}
+}
 
 // Post stores a message with its deliveries. When it returns, the message is on disk.
 func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Draft) (parley.Receipt, error) {

@@ -1,3 +1,5 @@
+// Package presence holds what agents do now: present or away, working or waiting, paused, asleep or stopped, within their
+// budgets; and the state summaries.
 package presence
 
 import (
@@ -12,6 +14,16 @@ import (
 	"github.com/parley-hub/parley/internal/hub/tasks"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
+
+// Service is the use cases of this package.
+type Service struct {
+	*unit.Core
+}
+
+// New makes the use cases on the core of a hub.
+func New(core *unit.Core) *Service {
+	return &Service{Core: core}
+}
 
 // FindPresence returns the presence of a participant as the caller may see it. work is what it is doing; waits is false if it is known to
 // wait for nothing.

@@ -1,6 +1,9 @@
+// Package unit holds one use case in one transaction: the caller, which never changes, the changes made so far, and what follows
+// them. Core is what all use cases of a hub share. The table of operations says who may do what.
 package unit
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -176,3 +179,53 @@ func (c *Changes) Retask(agents ...string) { c.Retasked = append(c.Retasked, age
 
 // HaltUntil sets times at which the hub looks at halted agents again.
 func (c *Changes) HaltUntil(at ...time.Time) { c.Halts = append(c.Halts, at...) }
+
+// Hooks connect the packages of the hub with every use case, so that the changing code need not know what follows its
+// change. hub.New sets all of them. The functions of a list run in its order.
+type Hooks struct {
+	// Before a use case: Admit checks the credential, Limit checks the caller's rate, Count counts the call while it runs, and
+	// Recovered makes sure that the hub is ready to change anything.
+	Admit     func(Caller, Op) error
+	Limit     func(context.Context, Caller) error
+	Count     func(context.Context, Caller, Op) (Underway, error)
+	Recovered func(context.Context) error
+
+	// Heard notes that a participant called.
+	Heard func(*Unit, Caller)
+
+	// Refused notes that the hub refused a use case. Hint suggests what an unknown name may have meant.
+	Refused func(Caller, error)
+	Hint    func(*Unit, Caller, Unknown) (string, error)
+
+	// Within the update: DeliveryMoved runs after each step of a delivery, DeliveryFailed after a delivery ended in a failure
+	// that its sender is told of, and BeforeCommit before the update ends.
+	DeliveryMoved  []func(u *Unit, before, after parley.Delivery) error
+	DeliveryFailed []func(u *Unit, d parley.Delivery, cause *parley.Error) error
+	BeforeCommit   []func(*Unit) error
+
+	AfterCommit []func(*Changes)
+
+	// Calls are the tools whose calls may need an approval.
+	Calls map[string]ApprovableCall
+}
+
+// Circle names the participants that see an event, beside owners and the hub itself, who see every event.
+type Circle struct {
+	Everybody bool
+	Readers   string // the participants that may read this conversation
+	Only      string // of the readers, only this participant
+	Also      string // this participant too
+	Task      string // the participants that may see this task
+	Approval  string // the agent whose call this is, and its approvers
+}
+
+// Unsettles reports whether a participant may see less after an event than before it: the event's participant, or any
+// participant if the event names none.
+func Unsettles(e parley.Event) bool {
+	switch e.Kind {
+	case parley.EventMemberLeft, parley.EventAgentChanged, parley.EventAgentRemoved, parley.EventConversationDeleted:
+		return true
+	default:
+		return false
+	}
+}

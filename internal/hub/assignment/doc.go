@@ -1,2 +1,0 @@
-// Package assignment holds giving tasks to agents: new ones, again, or to another agent.
-package assignment

@@ -1,2 +1,0 @@
-// Package contact holds ask, delegate and notify, and waiting for an answer.
-package contact

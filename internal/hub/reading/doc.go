@@ -1,2 +1,0 @@
-// Package reading holds reading messages: history, context, threads, traces and search.
-package reading

@@ -1,0 +1,109 @@
+// Package work holds what a task, an ask, a run or an approval does to others when it moves: callbacks, dependants, waiters,
+// withdrawn approvals, freed callers.
+package work
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/messages"
+	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/unit"
+)
+
+// Service is the use cases of this package.
+type Service struct {
+	*unit.Core
+}
+
+// New makes the use cases from the core of a hub.
+func New(core *unit.Core) *Service {
+	return &Service{Core: core}
+}
+
+// PurposeMoved updates what a delivery is for after its state has changed: the ask is over, the task has begun, or the task has failed.
+// For an agent that acknowledges by fetching, the ask stays open.
+func PurposeMoved(u *unit.Unit, before, after parley.Delivery) error {
+	if !after.Waking {
+		return nil
+	}
+	over := after.State.Settled() || after.State == parley.DeliveryDead
+	fetched := u.Fetching && after.State == parley.DeliveryAcked
+	switch {
+	case after.Purpose == parley.PurposeAsk && over && !fetched:
+		return askEnded(u, after)
+	case after.Purpose == parley.PurposeError || after.Purpose == parley.PurposeAsk:
+		return nil
+	case over && after.State != parley.DeliveryAcked && after.State != parley.DeliveryAnswered:
+		return taskDeliveryEnded(u, after)
+	case after.Purpose == parley.PurposeTask && before.SeenAt == nil && after.SeenAt != nil:
+		return taskSeen(u, after)
+	default:
+		return nil
+	}
+}
+
+// GiveBack handles a delivery that its holder could not finish: the hub retries it after a pause, or ends it.
+func GiveBack(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, wait time.Duration) error {
+	return GiveBackAfter(u, d, f, cause, max(wait, f.Pause(d.Attempt+1)))
+}
+
+// GiveBackAfter is GiveBack with exactly this pause.
+func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, pause time.Duration) error {
+	recipient, err := u.Agents().Find(d.Recipient)
+	if err != nil {
+		return err
+	}
+	attempts := d.Attempt + 1
+	if over, err := EndUnwanted(u, d, recipient); err != nil || over {
+		return err
+	}
+	switch {
+	case d.Purpose == parley.PurposeAsk && recipient.Stopped != nil:
+		return deliveries.End(u, d, parley.DeliveryFailed, deliveries.Failed(d.Recipient, parley.Trouble{Failure: parley.FailureStopped, Reason: runs.WhyStopped}))
+	case f == parley.FailureStopped:
+		return deliveries.Move(u, d, parley.DeliveryAccepted, nil)
+	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
+		return deliveries.End(u, d, parley.DeliveryFailed, cause)
+	case recipient.Kind == parley.KindAgent && attempts >= recipient.Attempts:
+		why := cause.Message
+		if attempts > 1 {
+			why += fmt.Sprintf(" (%d attempts)", attempts)
+		}
+		return Die(u, d, parley.Errorf(cause.Code, "%s", why))
+	}
+	until := parley.Tick(0)
+	if pause > 0 {
+		now, err := u.Queue().Now()
+		if err != nil {
+			return err
+		}
+		until = now.After(pause)
+	}
+	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = attempts, cause, until })
+}
+
+// EndUnwanted ends a returned delivery whose recipient was removed, or whose work is no longer wanted. It returns true if it has ended the
+// delivery.
+func EndUnwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, error) {
+	if recipient.RemovedAt != nil {
+		return true, deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
+	}
+	return endIfOutdated(u, d)
+}
+
+// Die makes a delivery a dead letter and notifies people.
+func Die(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
+	if err := deliveries.End(u, d, parley.DeliveryDead, cause.Suggest("an owner can retry or drop it: parley dead list")); err != nil {
+		return err
+	}
+	return messages.TellDead(u, *d)
+}
+
+// Expire ends a delivery that its recipient has not taken in time.
+func Expire(u *unit.Unit, d *parley.Delivery) error {
+	return deliveries.End(u, d, parley.DeliveryExpired, parley.Errorf(parley.TimedOut, "this expired before %s took it", d.Recipient).
+		Suggest("send it again with a longer ttl, or none"))
+}
