@@ -21,8 +21,8 @@ import (
 
 const module = "github.com/parley-hub/parley"
 
-// mayImport says, for each room, which others it may use. A room not listed has no business here
-// yet: whoever adds one adds its line, and docs/architecture.md.
+// mayImport lists the packages, and which other packages of this module each may import. A new package needs a line here and
+// one in docs/architecture.md.
 var mayImport = map[string][]string{
 	"":                                      {},
 	"cmd/parley":                            {"internal/cli"},
@@ -105,13 +105,13 @@ var domainLibraries = []string{"golang.org/x/text/cases", "golang.org/x/text/uni
 
 func TestImportsPointOneWay(t *testing.T) {
 	for _, pkg := range packages(t) {
-		room := strings.TrimPrefix(strings.TrimPrefix(pkg.ImportPath, module), "/")
-		allowed, known := mayImport[room]
-		if room == "internal/hub" || strings.HasPrefix(room, "internal/hub/") {
+		name := strings.TrimPrefix(strings.TrimPrefix(pkg.ImportPath, module), "/")
+		allowed, known := mayImport[name]
+		if name == "internal/hub" || strings.HasPrefix(name, "internal/hub/") {
 			continue // see TestThePackagesOfTheHubPointOneWay
 		}
 		if !known {
-			t.Errorf("%s is not in the list of rooms", room)
+			t.Errorf("%s is not in the list of packages", name)
 			continue
 		}
 		for _, imported := range pkg.Imports {
@@ -123,45 +123,45 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestTheArchitecturePageListsTheRooms compares the table of rooms in docs/architecture.md with mayImport, both ways.
-func TestTheArchitecturePageListsTheRooms(t *testing.T) {
+// TestTheArchitecturePageListsThePackages compares the first table in docs/architecture.md with mayImport, both ways.
+func TestTheArchitecturePageListsThePackages(t *testing.T) {
 	text, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]*\\|[^|]*\\| ([^|]*) \\|$").FindAllStringSubmatch(string(text), -1) {
-		room := strings.TrimPrefix(row[1], ".")
-		if shown[room] {
+		name := strings.TrimPrefix(row[1], ".")
+		if shown[name] {
 			t.Errorf("docs/architecture.md has two rows for %s", row[1])
 		}
-		shown[room] = true
-		allowed, known := mayImport[room]
+		shown[name] = true
+		allowed, known := mayImport[name]
 		if !known {
-			t.Errorf("docs/architecture.md has a row for %s, which is no room", row[1])
+			t.Errorf("docs/architecture.md has a row for %s, which is not a package", row[1])
 		}
 		if want := mayUse(allowed); row[2] != want {
 			t.Errorf("docs/architecture.md says that %s may use %s\nwant %s", row[1], row[2], want)
 		}
 	}
-	for room := range mayImport {
-		if !shown[room] {
-			t.Errorf("docs/architecture.md has no row for %s", room)
+	for name := range mayImport {
+		if !shown[name] {
+			t.Errorf("docs/architecture.md has no row for %s", name)
 		}
 	}
 }
 
-// mayUse is how the architecture page lists rooms.
-func mayUse(rooms []string) string {
-	if len(rooms) == 0 {
+// mayUse returns the cell of the architecture page that lists some packages.
+func mayUse(packages []string) string {
+	if len(packages) == 0 {
 		return "nothing"
 	}
 	var names []string
-	for _, room := range slices.Sorted(slices.Values(rooms)) {
-		if room == "" {
+	for _, name := range slices.Sorted(slices.Values(packages)) {
+		if name == "" {
 			names = append(names, "the domain")
 		} else {
-			names = append(names, "`"+room+"`")
+			names = append(names, "`"+name+"`")
 		}
 	}
 	return strings.Join(names, ", ")
