@@ -62,7 +62,7 @@ func (r ApprovalRequest) Text() string { return r.Wording().Text }
 
 // Wording returns the request with the parts that the agent wrote.
 func (r ApprovalRequest) Wording() Wording {
-	w := Wording{}.Name(r.ID, visible(r.Agent)).Own(" wants to ").Join(Deed(r.ID, r.Wants)).Own(":\nAction: ").
+	w := Wording{}.Name(r.ID, visible(r.Agent)).Own(" wants to ").Join(DescribeCall(r.ID, r.Wants)).Own(":\nAction: ").
 		Name(r.ID, visible(r.Action)).Own("\n")
 	for _, p := range r.Parts {
 		if p.Text != "" {
@@ -75,8 +75,8 @@ func (r ApprovalRequest) Wording() Wording {
 // callVerb matches the verb of a held call. The text after it is a name that the caller may have chosen.
 var callVerb = regexp.MustCompile(`^(?:contact(?:ing)? |post(?:ing)? in |read(?:ing)? (?:the thread of )?(?:message )?|look(?:ing)? at |\S+ |)`)
 
-// Deed returns the wording of what a call does: "contact SeniorAnalystBot", "reading #forge".
-func Deed(by, text string) Wording {
+// DescribeCall returns the wording of what a call does: "contact SeniorAnalystBot", "reading #forge".
+func DescribeCall(by, text string) Wording {
 	text = visible(text)
 	verb := callVerb.FindString(text)
 	return Own(verb).Name(by, text[len(verb):])

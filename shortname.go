@@ -119,14 +119,14 @@ func ParseRef(noun Noun, text string) (Ref, bool) {
 type IDPiece string
 
 const (
-	shortestPiece = 6  // the fewest digits that may stand for an id
-	idDigits      = 32 // the digits of a whole id
+	minPieceDigits = 6  // the fewest digits that may stand for an id
+	idDigits       = 32 // the digits of a whole id
 )
 
 // ParseIDPiece reads a beginning or an end of an id: at least six of its digits, in any case, with its dashes or without.
 func ParseIDPiece(text string) (IDPiece, bool) {
 	digits := strings.ToLower(strings.ReplaceAll(text, "-", ""))
-	if len(digits) < shortestPiece || len(digits) > idDigits || strings.Trim(digits, "0123456789abcdef") != "" {
+	if len(digits) < minPieceDigits || len(digits) > idDigits || strings.Trim(digits, "0123456789abcdef") != "" {
 		return "", false
 	}
 	return IDPiece(digits), true

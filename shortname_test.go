@@ -83,7 +83,7 @@ func TestReferencesAreIDsShortNamesNumbersAndPieces(t *testing.T) {
 func TestPiecesAreBeginningsAndEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		digits := strings.ReplaceAll(someID, "-", "")
-		n := rapid.IntRange(shortestPiece, len(digits)).Draw(t, "n")
+		n := rapid.IntRange(minPieceDigits, len(digits)).Draw(t, "n")
 		begin, ok := ParseIDPiece(strings.ToUpper(digits[:n]))
 		if !ok || !begin.Begins(someID) || begin.Ends(someID) != (n == len(digits)) {
 			t.Fatalf("%s is no beginning of %s", begin, someID)
@@ -135,7 +135,7 @@ func FuzzParseRef(f *testing.F) {
 			if ref.ID != "" && (!IsUUID(ref.ID) || ref.Number != 0 || ref.Piece != "") {
 				t.Errorf("%q refers to %+v", text, ref)
 			}
-			if ref.ID == "" && ref.Number <= 0 && len(ref.Piece) < shortestPiece {
+			if ref.ID == "" && ref.Number <= 0 && len(ref.Piece) < minPieceDigits {
 				t.Errorf("%q refers to %+v", text, ref)
 			}
 		}

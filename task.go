@@ -87,9 +87,9 @@ type TaskProgress struct {
 	Message    string   `json:"message,omitempty" doc:"The progress in a sentence."`
 	Confidence *float64 `json:"confidence,omitempty" doc:"How sure the assignee is, from 0 to 1."`
 	// Blockers are what blocks the task. If there are any, the hub tells the requester.
-	Blockers []string  `json:"blockers,omitempty" doc:"What blocks the task."`
-	At       time.Time `json:"at" doc:"When the assignee reported it."`
-	Untold   bool      `json:"untold,omitempty" doc:"The requester lives in a directory tree and has too many unread reports. The hub writes this one when there is room."`
+	Blockers   []string  `json:"blockers,omitempty" doc:"What blocks the task."`
+	At         time.Time `json:"at" doc:"When the assignee reported it."`
+	Unreported bool      `json:"untold,omitempty" doc:"The requester lives in a directory tree and has too many unread reports. The hub writes this one when there is room."`
 }
 
 // Blocked reports whether a task cannot continue without help.

@@ -50,9 +50,9 @@ func TraceKey(id string) string {
 // MessageSpan returns the OpenTelemetry id of the span of a message.
 func MessageSpan(id string) [8]byte { return spanBytes("message", id) }
 
-// RungSpan returns the OpenTelemetry id of the span in which a delivery reaches a state. attempt distinguishes several such
+// StateSpan returns the OpenTelemetry id of the span in which a delivery reaches a state. attempt distinguishes several such
 // spans of one delivery: it is the run that was woken, or a count.
-func RungSpan(message, recipient string, state DeliveryState, attempt string) [8]byte {
+func StateSpan(message, recipient string, state DeliveryState, attempt string) [8]byte {
 	return spanBytes("rung", message, recipient, string(state), attempt)
 }
 

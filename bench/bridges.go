@@ -192,7 +192,7 @@ func (b *bridgedTree) write(n int) error {
 	}); err != nil {
 		return err
 	}
-	for end := time.Now().Add(longestWait); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
+	for end := time.Now().Add(maxWait); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
 		if files, _ := filepath.Glob(filepath.Join(inbox, "*.json")); len(files) > 0 {
 			return nil
 		}
@@ -209,7 +209,7 @@ func (b *bridgedTree) read(ctx context.Context, from, count int) error {
 		}
 	}
 	for left := count; left > 0; {
-		batch, err := b.hub.Take(ctx, hub.Caller{Agent: agent}, parley.Take{Limit: left, Wait: longestWait, AtMostOnce: true})
+		batch, err := b.hub.Take(ctx, hub.Caller{Agent: agent}, parley.Take{Limit: left, Wait: maxWait, AtMostOnce: true})
 		if err != nil || len(batch.Deliveries) == 0 {
 			return fmt.Errorf("%d files were not taken: %w", left, err)
 		}

@@ -68,7 +68,7 @@ func against(what string, times []time.Duration, baseline time.Duration) result 
 // contact contacts agents in turn, one at a time, and waits for each.
 func (c *company) contact(ctx context.Context, length time.Duration, how parley.Pattern) ([]time.Duration, error) {
 	return timed(length, func(n int) error {
-		told, err := c.hub.Contact(ctx, c.owner, parley.Contact{Pattern: how, Agent: agentName(n % runners), Message: body, Wait: longestWait})
+		told, err := c.hub.Contact(ctx, c.owner, parley.Contact{Pattern: how, Agent: agentName(n % runners), Message: body, Wait: maxWait})
 		if err == nil && told.Outcome != parley.ContactAnswered {
 			err = fmt.Errorf("a contact is %s: %s", told.Outcome, told.Text)
 		}
@@ -93,7 +93,7 @@ func (c *company) subtasks(ctx context.Context) (time.Duration, error) {
 		if err != nil || len(view.WaitsOn.Subtasks) == 0 {
 			return time.Since(began), err
 		}
-		if time.Since(began) > longestWait {
+		if time.Since(began) > maxWait {
 			return 0, fmt.Errorf("%d of %d subtasks are open", len(view.WaitsOn.Subtasks), subtasks)
 		}
 		time.Sleep(50 * time.Millisecond) // to look at so many is work too

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	runners     = 64
-	idleAgents  = 10_000
-	agentBytes  = 2 << 10
-	runAnswers  = "- else:\n    - reply: done\n"
-	longestWait = time.Minute
-	reader      = "reader" // whom nobody runs
+	runners    = 64
+	idleAgents = 10_000
+	agentBytes = 2 << 10
+	runAnswers = "- else:\n    - reply: done\n"
+	maxWait    = time.Minute
+	reader     = "reader" // whom nobody runs
 )
 
 // measureRuns measures how long it takes from a mention to the stored answer of an agent that follows a script,
@@ -184,7 +184,7 @@ func (c *company) mention(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	shown, err := c.hub.AwaitState(ctx, c.owner, receipt.Message.ID, parley.DeliveryAnswered, longestWait)
+	shown, err := c.hub.AwaitState(ctx, c.owner, receipt.Message.ID, parley.DeliveryAnswered, maxWait)
 	if err == nil && shown.Deliveries[0].State != parley.DeliveryAnswered {
 		err = fmt.Errorf("a mention is %s", shown.Deliveries[0].State)
 	}

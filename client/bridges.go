@@ -42,7 +42,7 @@ func (c *Client) AddBridge(ctx context.Context, b parley.NewBridge) (parley.Brid
 // AwaitBridge returns a bridge once its first look at its tree is over, or earlier when something keeps it from looking, or the
 // time is up.
 func (c *Client) AwaitBridge(ctx context.Context, id string, wait time.Duration) (parley.BridgeView, error) {
-	wait = min(wait, LongestWait)
+	wait = min(wait, MaxWait)
 	r := request{method: http.MethodGet, query: query("wait", seconds(wait))}
 	return callWith[parley.BridgeView](ctx, c, r, nil, wait, "bridges", id)
 }
@@ -113,9 +113,9 @@ func (c *Client) Beat(ctx context.Context, id string, beats []parley.Beat) error
 	})
 }
 
-// Departures returns what is to be written into the tree, or what was. It waits at most LongestWait for something.
+// Departures returns what is to be written into the tree, or what was. It waits at most MaxWait for something.
 func (c *Client) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
-	wait := min(q.Wait, LongestWait)
+	wait := min(q.Wait, MaxWait)
 	r := request{method: http.MethodGet, query: query(
 		"channels", strings.Join(q.Channels, ","), "written", flag(q.Written), "after", q.After, "limit", count(q.Limit),
 		"wait", seconds(wait),

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// LongestContact is how long a contact may wait for its answer or result.
-const LongestContact = 10 * time.Minute
+// MaxContactWait is how long a contact may wait for its answer or result.
+const MaxContactWait = 10 * time.Minute
 
 // ContactOptions are callbacks for the caller of a contact that waits. Either function may be nil.
 type ContactOptions struct {
@@ -69,7 +69,7 @@ func (call *contacting) patience() time.Duration {
 	if call.contact.Pattern == parley.PatternAsk && call.contact.Wait == 0 {
 		return parley.AskWait
 	}
-	return min(call.contact.Wait, LongestContact)
+	return min(call.contact.Wait, MaxContactWait)
 }
 
 // awayPause is how long to wait before a call is made again.
@@ -120,7 +120,7 @@ type contactLine struct {
 	parley.Contacted
 	Waiting *parley.Contacted `json:"waiting"`
 	Wait    float64           `json:"wait"`
-	Told    *parley.Contacted `json:"contacted"`
+	Done    *parley.Contacted `json:"contacted"`
 	Problem *problem          `json:"problem"`
 }
 
@@ -129,7 +129,7 @@ func (call *contacting) once(ctx context.Context) (told parley.Contacted, err er
 	in := struct {
 		parley.Contact
 		Wait float64 `json:"wait,omitempty"`
-	}{call.contact, min(call.contact.Wait, LongestContact).Seconds()}
+	}{call.contact, min(call.contact.Wait, MaxContactWait).Seconds()}
 	if call.made.Message != "" && in.Wait > 0 { // of a call that is made again only the rest
 		in.Wait = max(time.Until(call.until), time.Millisecond).Seconds()
 	}
@@ -154,8 +154,8 @@ func (call *contacting) read(body io.Reader) (parley.Contacted, error) {
 			return parley.Contacted{}, call.unreadable(err)
 		case line.Waiting != nil:
 			call.stored(*line.Waiting, line.Wait)
-		case line.Told != nil:
-			return *line.Told, nil
+		case line.Done != nil:
+			return *line.Done, nil
 		case line.Problem != nil:
 			return parley.Contacted{}, line.Problem.about(line.Problem.error())
 		default:
@@ -171,7 +171,7 @@ func (call *contacting) stored(made parley.Contacted, wait float64) {
 		return
 	}
 	if call.contact.Wait == 0 {
-		call.until = time.Now().Add(min(time.Duration(wait*float64(time.Second)), LongestContact))
+		call.until = time.Now().Add(min(time.Duration(wait*float64(time.Second)), MaxContactWait))
 	}
 	if call.Made != nil {
 		call.Made(made)
@@ -192,9 +192,9 @@ func (c *Client) unreadable(err error) error {
 // to say.
 func contactTime(contact parley.Contact) time.Duration {
 	if contact.Pattern == parley.PatternAsk && contact.Wait == 0 {
-		return LongestContact
+		return MaxContactWait
 	}
-	return min(contact.Wait, LongestContact)
+	return min(contact.Wait, MaxContactWait)
 }
 
 // unanswered is the error of a contact that was made.

@@ -37,7 +37,7 @@ func Example() {
 	if err != nil {
 		panic(err) // a code, a sentence, and what to do next
 	}
-	now, err := c.Wait(ctx, sent.Message.ID, client.LongestWait)
+	now, err := c.Wait(ctx, sent.Message.ID, client.MaxWait)
 	if err != nil {
 		panic(err)
 	}
@@ -84,7 +84,7 @@ func ExampleNew_token() {
 	// Output: arya [read send]
 }
 
-// Post sends a message. AwaitRung waits until the recipient has answered it.
+// Post sends a message. AwaitState waits until the recipient has answered it.
 func ExampleClient_Post() {
 	hub := startHub()
 	defer hub.Stop()
@@ -98,7 +98,7 @@ func ExampleClient_Post() {
 	if err != nil {
 		panic(err)
 	}
-	shown, err := c.AwaitRung(ctx, sent.Message.ID, parley.DeliveryAnswered, client.LongestWait)
+	shown, err := c.AwaitState(ctx, sent.Message.ID, parley.DeliveryAnswered, client.MaxWait)
 	if err != nil {
 		panic(err)
 	}
@@ -185,7 +185,7 @@ func ExampleClient_Take() {
 		panic(err)
 	}
 
-	taken, err := arya.Take(ctx, parley.Take{Wait: client.LongestWait})
+	taken, err := arya.Take(ctx, parley.Take{Wait: client.MaxWait})
 	if err != nil {
 		panic(err)
 	}
@@ -276,7 +276,7 @@ func ExampleClient_Contact_delegate() {
 	if err != nil {
 		panic(err)
 	}
-	now, err := arya.Wait(ctx, made.Task, client.LongestWait)
+	now, err := arya.Wait(ctx, made.Task, client.MaxWait)
 	if err != nil {
 		panic(err)
 	}

@@ -31,13 +31,13 @@ func (c *Client) MarkShown(ctx context.Context, messages ...string) ([]parley.De
 }
 
 // Take takes what is in the caller's inbox, under a lease that must be acknowledged, extended or given
-// back. It waits at most LongestWait for something.
+// back. It waits at most MaxWait for something.
 func (c *Client) Take(ctx context.Context, t parley.Take) (parley.Taken, error) {
 	in := struct {
 		parley.Take
 		Wait  float64 `json:"wait,omitempty"`
 		Lease float64 `json:"lease,omitempty"`
-	}{t, min(t.Wait, LongestWait).Seconds(), t.Lease.Seconds()}
+	}{t, min(t.Wait, MaxWait).Seconds(), t.Lease.Seconds()}
 	out, err := callWith[struct {
 		parley.Taken
 		LeaseSeconds float64 `json:"lease_seconds"`

@@ -50,14 +50,14 @@ func (c *Client) Message(ctx context.Context, id string) (parley.Shown, error) {
 	return fetch[parley.Shown](ctx, c, nil, "messages", id)
 }
 
-// LongestWait is how long one call may wait.
-const LongestWait = 50 * time.Second
+// MaxWait is how long one call may wait.
+const MaxWait = 50 * time.Second
 
-// AwaitRung returns a message once every waking delivery of it has reached a rung (delivered, seen or
-// answered) or ended, or when the time is up, which is no error. It waits at most LongestWait.
-func (c *Client) AwaitRung(ctx context.Context, id string, rung parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
-	wait = min(wait, LongestWait)
-	r := request{method: http.MethodGet, query: query("for", string(rung), "wait", seconds(wait))}
+// AwaitState returns a message once every waking delivery of it has reached a state (delivered, seen or
+// answered) or ended, or when the time is up, which is no error. It waits at most MaxWait.
+func (c *Client) AwaitState(ctx context.Context, id string, state parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
+	wait = min(wait, MaxWait)
+	r := request{method: http.MethodGet, query: query("for", string(state), "wait", seconds(wait))}
 	return callWith[parley.Shown](ctx, c, r, nil, wait, "messages", id)
 }
 

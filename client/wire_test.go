@@ -210,7 +210,7 @@ func TestWire(t *testing.T) {
 		},
 		{
 			"await a rung no longer than one call may", func(ctx context.Context, c *Client) (any, error) {
-				return c.AwaitRung(ctx, "m", parley.DeliverySeen, time.Hour)
+				return c.AwaitState(ctx, "m", parley.DeliverySeen, time.Hour)
 			},
 			"GET /v1/messages/m?for=seen&wait=50", "", `{"id":"m"}`,
 			parley.Shown{Message: parley.Message{ID: "m"}},

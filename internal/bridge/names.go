@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	longestName = 200  // of a file, so that an ending still fits
-	longestLine = 1000 // of a log
-	timeFormat  = "2006-01-02T15:04:05.000Z"
+	maxNameLength = 200  // of a file, so that an ending still fits
+	maxLineLength = 1000 // of a log
+	timeFormat    = "2006-01-02T15:04:05.000Z"
 )
 
 // isPlain reports whether a name can be shown and stored as it is.
 func isPlain(name string) bool {
-	return len(name) <= longestName && utf8.ValidString(name) && !strings.ContainsFunc(name, hidden)
+	return len(name) <= maxNameLength && utf8.ValidString(name) && !strings.ContainsFunc(name, hidden)
 }
 
 // hidden reports whether a character would change how a line looks.
@@ -49,8 +49,8 @@ func safeName(name string) string {
 func oneLine(s string) string {
 	s = strings.Map(shownAs, strings.ToValidUTF8(s, "?"))
 	s = strings.TrimSpace(s)
-	if len(s) > longestLine {
-		s = strings.ToValidUTF8(s[:longestLine], "") + "…"
+	if len(s) > maxLineLength {
+		s = strings.ToValidUTF8(s[:maxLineLength], "") + "…"
 	}
 	return s
 }

@@ -92,7 +92,7 @@ func (w waiter) collectAnswers(ctx context.Context, r parley.Receipt) (answeredM
 	got := answeredMessage{Receipt: r, Answers: []parley.Message{}}
 	for more := true; more; {
 		left := max(time.Until(w.deadline), 0)
-		shown, err := w.client.AwaitRung(ctx, r.Message.ID, parley.DeliveryAnswered, min(left, answerPoll))
+		shown, err := w.client.AwaitState(ctx, r.Message.ID, parley.DeliveryAnswered, min(left, answerPoll))
 		if err != nil {
 			return got, err
 		}

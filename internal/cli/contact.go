@@ -171,7 +171,7 @@ func (f *contactFlags) declare(a *app, cmd *cobra.Command) {
 	completeFlag(cmd, "after", a.completeTasks)
 	wait := "wait this long for the answer (default " + parley.AskWait.String() + ")"
 	if f.contact.Pattern == parley.PatternDelegate {
-		wait = "wait this long for the result (without a duration: " + client.LongestContact.String() + ")"
+		wait = "wait this long for the result (without a duration: " + client.MaxContactWait.String() + ")"
 	}
 	flags.Var(durationFlag{&f.contact.Wait}, "wait", wait)
 	flags.Lookup("wait").NoOptDefVal = f.defaultWait().String()
@@ -192,7 +192,7 @@ func (f *contactFlags) defaultWait() time.Duration {
 	if f.contact.Pattern == parley.PatternAsk {
 		return parley.AskWait
 	}
-	return client.LongestContact
+	return client.MaxContactWait
 }
 
 // build completes the contact with its text, its times and its files. It first stores the files.
@@ -200,8 +200,8 @@ func (f *contactFlags) build(ctx context.Context, a *app, cmd *cobra.Command, c 
 	if err := requireNonEmpty(cmd, "after"); err != nil {
 		return err
 	}
-	if f.contact.Wait > client.LongestContact {
-		return usagef(cmd, "--wait is at most %s", client.LongestContact)
+	if f.contact.Wait > client.MaxContactWait {
+		return usagef(cmd, "--wait is at most %s", client.MaxContactWait)
 	}
 	if f.contact.Deadline, err = parseDeadline(cmd, f.deadline); err != nil {
 		return err

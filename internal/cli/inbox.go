@@ -37,7 +37,7 @@ Otherwise the hub delivers them again when the lease ends.`,
 	flags.BoolVar(&peek, "peek", false, "look at the messages without taking them")
 	flags.BoolVar(&take.AtMostOnce, "at-most-once", false, "acknowledge the messages at once: the hub never delivers them again")
 	flags.Var(durationFlag{&take.Wait}, "wait", "wait this long for a message")
-	flags.Lookup("wait").NoOptDefVal = client.LongestWait.String()
+	flags.Lookup("wait").NoOptDefVal = client.MaxWait.String()
 	flags.Var(countFlag{&take.Limit}, "limit", "take at most this `number` of messages (default 20)")
 	flags.Var(durationFlag{&take.Lease}, "lease", "how long the lease lasts (default 60s)")
 	cmd.MarkFlagsMutuallyExclusive("peek", "at-most-once")

@@ -78,11 +78,11 @@ func (u useCase) measure(t *testing.T, k kind) costs {
 
 // measureSteps returns the median costs of a step. It runs in a bubble of testing/synctest: no timer of the hub expires, and
 // synctest.Wait returns when the hub's services have nothing left to do.
-func measureSteps(t *testing.T, k kind, prepare func(*world) step) (median costs) {
+func measureSteps(t *testing.T, k kind, prepare func(*measuredHub) step) (median costs) {
 	t.Helper()
 	place := k.place(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, k, place)
+		w := newMeasuredHub(t, k, place)
 		t.Cleanup(w.close)
 		do := prepare(w)
 		var all [len(columns)][]int64
@@ -104,7 +104,7 @@ func measureSteps(t *testing.T, k kind, prepare func(*world) step) (median costs
 }
 
 // measure returns what one step costs.
-func (w *world) measure(s step) costs {
+func (w *measuredHub) measure(s step) costs {
 	if s.before != nil {
 		s.before()
 	}
@@ -122,8 +122,8 @@ func (w *world) measure(s step) costs {
 	return after
 }
 
-// costs returns what everything has cost since the world was made.
-func (w *world) costs() costs {
+// costs returns what everything has cost since the measuredHub was made.
+func (w *measuredHub) costs() costs {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	c := w.meter.Cost()

@@ -13,10 +13,10 @@ import (
 // useCase is something that a hub does often.
 type useCase struct {
 	name string
-	// prepare sets a new world up and returns a step, which is measured several times.
-	prepare func(w *world) step
+	// prepare sets a new measuredHub up and returns a step, which is measured several times.
+	prepare func(w *measuredHub) step
 	// without is the same with something left out. Only the difference is shown, which is what that part costs. Optional.
-	without func(w *world) step
+	without func(w *measuredHub) step
 }
 
 // step is one occurrence of a use case. Only the cost of do is measured; before and after are optional.
@@ -53,7 +53,7 @@ var (
 const worker = "codex"
 
 // addAgent adds an agent. With a runtime the hub runs it; without one it polls its inbox.
-func (w *world) addAgent(id, runtime string) {
+func (w *measuredHub) addAgent(id, runtime string) {
 	w.t.Helper()
 	must[parley.Agent](w)(w.AddAgent(ctx, owner, parley.NewAgent{
 		ID: id, Profile: parley.Profile{Runtime: runtime, InboxOverflow: parley.OverflowUnbounded},
@@ -61,7 +61,7 @@ func (w *world) addAgent(id, runtime string) {
 }
 
 // post posts the body into a conversation and requires so many deliveries.
-func (w *world) post(from hub.Caller, d parley.Draft, deliveries int) parley.Message {
+func (w *measuredHub) post(from hub.Caller, d parley.Draft, deliveries int) parley.Message {
 	w.t.Helper()
 	d.Content.Text += body
 	receipt := must[parley.Receipt](w)(w.Post(ctx, from, d))
@@ -72,7 +72,7 @@ func (w *world) post(from hub.Caller, d parley.Draft, deliveries int) parley.Mes
 }
 
 // dm opens a DM of the two agents that poll.
-func (w *world) dm() parley.Draft {
+func (w *measuredHub) dm() parley.Draft {
 	w.t.Helper()
 	w.addAgent(sender.Agent, "")
 	w.addAgent(receiver.Agent, "")
@@ -80,13 +80,13 @@ func (w *world) dm() parley.Draft {
 	return parley.Draft{Conversation: m.Conversation}
 }
 
-func postToOne(w *world) step {
+func postToOne(w *measuredHub) step {
 	dm := w.dm()
 	return step{do: func() { w.post(sender, dm, 1) }}
 }
 
 // tenAgents adds ten agents.
-func (w *world) tenAgents() (ids []string) {
+func (w *measuredHub) tenAgents() (ids []string) {
 	w.t.Helper()
 	for n := range 10 {
 		ids = append(ids, fmt.Sprintf("agent-%d", n))
@@ -95,12 +95,12 @@ func (w *world) tenAgents() (ids []string) {
 	return ids
 }
 
-func postToTen(w *world) step {
+func postToTen(w *measuredHub) step {
 	group := w.post(owner, parley.Draft{Direct: w.tenAgents()}, 10).Conversation
 	return step{do: func() { w.post(owner, parley.Draft{Conversation: group}, 10) }}
 }
 
-func postInChannel(w *world) step {
+func postInChannel(w *measuredHub) step {
 	w.addAgent(sender.Agent, "")
 	w.addAgent(receiver.Agent, "")
 	made := must[parley.ConversationView](w)(w.CreateConversation(ctx, owner, parley.NewConversation{
@@ -111,7 +111,7 @@ func postInChannel(w *world) step {
 }
 
 // take takes all that is ready for the receiver and requires so many deliveries.
-func (w *world) take(n int) parley.Taken {
+func (w *measuredHub) take(n int) parley.Taken {
 	w.t.Helper()
 	taken := must[parley.Taken](w)(w.Take(ctx, receiver, parley.Take{Limit: n + 1}))
 	if len(taken.Deliveries) != n {
@@ -120,7 +120,7 @@ func (w *world) take(n int) parley.Taken {
 	return taken
 }
 
-func (w *world) ack(taken parley.Taken) {
+func (w *measuredHub) ack(taken parley.Taken) {
 	w.t.Helper()
 	var ids []string
 	for _, d := range taken.Deliveries {
@@ -130,7 +130,7 @@ func (w *world) ack(taken parley.Taken) {
 }
 
 // fill returns what posts so many messages to the receiver, whose inbox is empty at first.
-func (w *world) fill(n int) func() {
+func (w *measuredHub) fill(n int) func() {
 	w.t.Helper()
 	dm := w.dm()
 	w.ack(w.take(1))
@@ -141,8 +141,8 @@ func (w *world) fill(n int) func() {
 	}
 }
 
-func takeMessages(n int) func(*world) step {
-	return func(w *world) step {
+func takeMessages(n int) func(*measuredHub) step {
+	return func(w *measuredHub) step {
 		var taken parley.Taken
 		return step{
 			before: w.fill(n),
@@ -152,8 +152,8 @@ func takeMessages(n int) func(*world) step {
 	}
 }
 
-func ackMessages(n int) func(*world) step {
-	return func(w *world) step {
+func ackMessages(n int) func(*measuredHub) step {
+	return func(w *measuredHub) step {
 		var taken parley.Taken
 		fill := w.fill(n)
 		return step{
@@ -167,7 +167,7 @@ func ackMessages(n int) func(*world) step {
 }
 
 // nextRun is the next run of the worker, which there must be.
-func (w *world) nextRun() *hub.Assignment {
+func (w *measuredHub) nextRun() *hub.Assignment {
 	w.t.Helper()
 	run := must[*hub.Assignment](w)(w.NextRun(ctx, worker, hub.RunOptions{Node: "node"}))
 	if run == nil {
@@ -176,13 +176,13 @@ func (w *world) nextRun() *hub.Assignment {
 	return run
 }
 
-func (w *world) startRun(run *hub.Assignment) {
+func (w *measuredHub) startRun(run *hub.Assignment) {
 	w.t.Helper()
 	must[parley.RunContext](w)(w.RunContext(ctx, run.Run.ID))
 	w.ok(w.BeginRun(ctx, run.Run.ID, parley.Process{}))
 }
 
-func (w *world) endRun(run *hub.Assignment) {
+func (w *measuredHub) endRun(run *hub.Assignment) {
 	w.t.Helper()
 	ended := must[parley.Run](w)(w.FinishRun(ctx, run.Run.ID, parley.Result{Text: body}, nil))
 	if ended.State != parley.RunSucceeded || ended.Answer == "" {
@@ -191,7 +191,7 @@ func (w *world) endRun(run *hub.Assignment) {
 }
 
 // mention adds the worker and returns what mentions it in a channel.
-func (w *world) mention() func() {
+func (w *measuredHub) mention() func() {
 	w.t.Helper()
 	w.addAgent(worker, parley.RuntimeScript)
 	made := must[parley.ConversationView](w)(w.CreateConversation(ctx, owner, parley.NewConversation{Name: "open", With: []string{worker}}))
@@ -200,7 +200,7 @@ func (w *world) mention() func() {
 	}
 }
 
-func nextRun(w *world) step {
+func nextRun(w *measuredHub) step {
 	var run *hub.Assignment
 	return step{
 		before: w.mention(),
@@ -212,7 +212,7 @@ func nextRun(w *world) step {
 	}
 }
 
-func runStart(w *world) step {
+func runStart(w *measuredHub) step {
 	var run *hub.Assignment
 	mention := w.mention()
 	return step{
@@ -225,7 +225,7 @@ func runStart(w *world) step {
 	}
 }
 
-func runEnd(w *world) step {
+func runEnd(w *measuredHub) step {
 	var run *hub.Assignment
 	mention := w.mention()
 	return step{
@@ -239,7 +239,7 @@ func runEnd(w *world) step {
 }
 
 // ask is the whole of an ask: the worker answers before the hub begins to wait, so that the order is always the same.
-func ask(w *world) step {
+func ask(w *measuredHub) step {
 	w.addAgent(worker, parley.RuntimeScript)
 	answer := func(parley.Contacted, time.Duration) {
 		run := w.nextRun()
@@ -254,12 +254,12 @@ func ask(w *world) step {
 	}}
 }
 
-func (w *world) delegate() {
+func (w *measuredHub) delegate() {
 	w.t.Helper()
 	must[parley.Contacted](w)(w.Contact(ctx, sender, parley.Contact{Pattern: parley.PatternDelegate, Agent: worker, Message: body}))
 }
 
-func delegate(w *world) step {
+func delegate(w *measuredHub) step {
 	w.addAgent(sender.Agent, "")
 	w.addAgent(worker, parley.RuntimeScript)
 	return step{
@@ -272,7 +272,7 @@ func delegate(w *world) step {
 	}
 }
 
-func callback(w *world) step {
+func callback(w *measuredHub) step {
 	var run *hub.Assignment
 	w.addAgent(sender.Agent, "")
 	w.addAgent(worker, parley.RuntimeScript)
@@ -293,7 +293,7 @@ func callback(w *world) step {
 	}
 }
 
-func history(w *world) step {
+func history(w *measuredHub) step {
 	const page = 50
 	dm := w.dm()
 	for range 2 * page {
@@ -308,7 +308,7 @@ func history(w *world) step {
 }
 
 // postWhileServing posts to one while the hub's services run, and waits until they have done their part.
-func postWhileServing(w *world) step {
+func postWhileServing(w *measuredHub) step {
 	dm := w.dm()
 	w.Start(ctx)
 	return step{do: func() {
@@ -318,7 +318,7 @@ func postWhileServing(w *world) step {
 }
 
 // postToSubscriber is postWhileServing with a subscriber of the events.
-func postToSubscriber(w *world) step {
+func postToSubscriber(w *measuredHub) step {
 	posting := postWhileServing(w)
 	newest := must[int64](w)(w.LastEvent(ctx, owner))
 	follows, err := w.Subscribe(ctx, owner, newest, parley.EventFilter{})

@@ -33,15 +33,15 @@ func readClawOS(doc object) contents {
 	return v
 }
 
-// longestTTL is what the hub allows, in seconds; what lives longer is as good as what lives for ever.
-const longestTTL = 10 * 365 * 24 * 3600
+// maxTTL is what the hub allows, in seconds; what lives longer is as good as what lives for ever.
+const maxTTL = 10 * 365 * 24 * 3600
 
 func expiry(at time.Time, ttl json.RawMessage) *time.Time {
 	var length *float64
 	if json.Unmarshal(ttl, &length) != nil || length == nil {
 		return nil
 	}
-	over := at.Add(time.Duration(min(*length, longestTTL) * float64(time.Second)))
+	over := at.Add(time.Duration(min(*length, maxTTL) * float64(time.Second)))
 	if !schema.IsWritable(over) {
 		return nil
 	}

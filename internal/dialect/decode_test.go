@@ -128,7 +128,7 @@ func TestIDsOfS3NeverMeet(t *testing.T) {
 		if raw != parley.All && parley.CheckKnownID(id) != nil { // an agent may have had its id before there were short names
 			t.Fatalf("%s: %s is no id", raw, id)
 		}
-		if len(raw) <= longestID-shortDigest-2 && NativeName(Routing, id) != raw {
+		if len(raw) <= maxIDLength-shortDigest-2 && NativeName(Routing, id) != raw {
 			t.Fatalf("%s: %s comes back as %s", raw, id, NativeName(Routing, id))
 		}
 		other := rapid.OneOf(ids, rapid.Just(id)).Draw(t, "other")

@@ -13,7 +13,7 @@ import (
 var oldNames = map[string]string{"claude-1": "claude", "codex-1": "codex", "gemini-1": "gemini"}
 
 const (
-	longestID   = 64
+	maxIDLength = 64
 	shortDigest = 8  // hexadecimal digits after a name that is kept whole
 	longDigest  = 16 // after one that had to be cut
 )
@@ -38,10 +38,10 @@ func AgentID(d Dialect, raw string) (id, warning string) {
 
 // mappedID returns the id for a name that is no valid id.
 func mappedID(raw string) string {
-	if id := "x" + raw + "-" + digest(raw, shortDigest); len(id) <= longestID {
+	if id := "x" + raw + "-" + digest(raw, shortDigest); len(id) <= maxIDLength {
 		return id
 	}
-	return "x" + raw[:longestID-longDigest-2] + "-" + digest(raw, longDigest)
+	return "x" + raw[:maxIDLength-longDigest-2] + "-" + digest(raw, longDigest)
 }
 
 func digest(text string, digits int) string {

@@ -94,13 +94,13 @@ func (l *activeRun) settle(result parley.Result, why *parley.RunError) {
 }
 
 const (
-	firstPause   = 50 * time.Millisecond
-	longestPause = 5 * time.Second
+	firstPause = 50 * time.Millisecond
+	maxPause   = 5 * time.Second
 )
 
 // reportUntilStored repeats a report until the hub has stored it, the run has ended otherwise, or the hub is stopping.
 func (l *activeRun) reportUntilStored(tell func(context.Context) error) error {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := tell(context.WithoutCancel(l.dispatcher.runs))
 		if err == nil || !mayRetry(err) {
 			return err

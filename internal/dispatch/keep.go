@@ -10,8 +10,8 @@ import (
 const (
 	keepEvery = 20 * time.Second
 	leaseTime = 60 * time.Second // what the hub gives
-	// askMost is how often it is asked at most whether somebody wants a run to end.
-	askMost = time.Second
+	// minAskInterval is how often it is asked at most whether somebody wants a run to end.
+	minAskInterval = time.Second
 )
 
 // keep extends the leases of the run until ctx is done, and ends the run when somebody wants that, or when it is
@@ -25,7 +25,7 @@ func (l *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-l.checkNow:
-			next.Reset(max(0, askMost-time.Since(asked)))
+			next.Reset(max(0, minAskInterval-time.Since(asked)))
 			continue
 		case <-next.C:
 		}
@@ -43,7 +43,7 @@ func (l *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 			end(errLost)
 		case ctx.Err() == nil:
 			l.options.Log.Warn("the lease of a run could not be extended", "run", l.Run.ID, "error", err)
-			next.Reset(askMost)
+			next.Reset(minAskInterval)
 		}
 	}
 }

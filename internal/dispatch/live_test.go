@@ -245,7 +245,7 @@ func TestACancelledRunEndsWithinASecond(t *testing.T) {
 				h.cancel["run-1"] = "cancelled by user"
 				h.mu.Unlock()
 				h.ring("arya")
-				time.Sleep(askMost)
+				time.Sleep(minAskInterval)
 				synctest.Wait()
 				h.wantTold(t, "run-1 failed, final: cancelled by user")
 			})

@@ -11,11 +11,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// longestContact is how long a contact may wait for its answer or result.
-const longestContact = 10 * time.Minute
+// maxContactWait is how long a contact may wait for its answer or result.
+const maxContactWait = 10 * time.Minute
 
 // contactTime is what an operation has that makes a contact.
-const contactTime = longestContact + defaultTime
+const contactTime = maxContactWait + defaultTime
 
 type madeContact struct {
 	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body. The hub does not repeat a contact if the caller used the key within 24 hours."`
@@ -92,9 +92,9 @@ func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Cont
 	if made.Agent, err = parley.ContactTarget(in.Body.Tool, in.Body.AgentID, made.Agent); err != nil {
 		return parley.Contacted{}, err
 	}
-	if made.Wait = seconds(in.Body.Wait); made.Wait < 0 || made.Wait > longestContact {
+	if made.Wait = seconds(in.Body.Wait); made.Wait < 0 || made.Wait > maxContactWait {
 		return parley.Contacted{}, parley.Errorf(parley.BadInput, "the wait is %g seconds", in.Body.Wait).
-			Suggest("wait 0 to %g; what comes later comes as a message", longestContact.Seconds())
+			Suggest("wait 0 to %g; what comes later comes as a message", maxContactWait.Seconds())
 	}
 	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
 		return parley.Contacted{}, err

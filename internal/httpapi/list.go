@@ -22,7 +22,7 @@ type pageInput struct {
 
 const (
 	usualPage = 50
-	mostPage  = 1000
+	maxPage   = 1000
 )
 
 // size is how many to ask for.
@@ -30,7 +30,7 @@ func (p pageInput) size() int {
 	if p.Limit <= 0 {
 		return usualPage
 	}
-	return min(p.Limit, mostPage)
+	return min(p.Limit, maxPage)
 }
 
 // after is the number to go on after.

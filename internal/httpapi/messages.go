@@ -61,8 +61,8 @@ func showMessage(ctx context.Context, c call, in *messageInput) (parley.Shown, e
 // checkWait is how long a call may wait.
 func checkWait(n float64) (time.Duration, error) {
 	wait := seconds(n)
-	if wait < 0 || wait > longestWait {
-		return 0, parley.Errorf(parley.BadInput, "the wait is %g seconds", n).Suggest("wait 0 to %g, and ask again", longestWait.Seconds())
+	if wait < 0 || wait > maxWait {
+		return 0, parley.Errorf(parley.BadInput, "the wait is %g seconds", n).Suggest("wait 0 to %g, and ask again", maxWait.Seconds())
 	}
 	return wait, nil
 }

@@ -17,8 +17,8 @@ type MessageLog interface {
 }
 
 const (
-	usualLines = 50
-	mostLines  = 10_000
+	usualLines  = 50
+	maxLogLines = 10_000
 )
 
 type readLog struct {
@@ -58,8 +58,8 @@ func (c call) logFilter(ctx context.Context, in *readLog) (f parley.LogFilter, e
 	if in.Limit == 0 {
 		f.Limit = usualLines
 	}
-	if f.Limit < 0 || f.Limit > mostLines {
-		return f, parley.Errorf(parley.BadInput, "the limit is %d", in.Limit).Suggest("use 1 to %d", mostLines)
+	if f.Limit < 0 || f.Limit > maxLogLines {
+		return f, parley.Errorf(parley.BadInput, "the limit is %d", in.Limit).Suggest("use 1 to %d", maxLogLines)
 	}
 	if in.Since != "" {
 		if f.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {

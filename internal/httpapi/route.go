@@ -17,8 +17,8 @@ const (
 	importBody     = 64 << 30
 	arrivalsAtOnce = 4 << 20
 	defaultTime    = 30 * time.Second
-	longestWait    = 50 * time.Second
-	waitTime       = longestWait + defaultTime
+	maxWait        = 50 * time.Second
+	waitTime       = maxWait + defaultTime
 	bodyTime       = 30 * time.Second // to send a request's JSON
 	fileTime       = time.Hour        // to send or fetch an artifact
 	longTime       = 24 * time.Hour

@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// awaitRungInBackground starts to wait for a rung, and returns what it gets.
-func (w *fixture) awaitRungInBackground(who, message string, rung parley.DeliveryState) func() parley.Shown {
+// awaitStateInBackground starts to wait for a rung, and returns what it gets.
+func (w *fixture) awaitStateInBackground(who, message string, rung parley.DeliveryState) func() parley.Shown {
 	done := make(chan parley.Shown, 1)
 	failed := make(chan error, 1)
 	go func() {
@@ -24,13 +24,13 @@ func (w *fixture) awaitRungInBackground(who, message string, rung parley.Deliver
 	}
 }
 
-func TestAwaitRung(t *testing.T) {
+func TestAwaitState(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	sent := w.SendDM("user", "arya", "hello").Message
-	delivered := w.awaitRungInBackground("user", sent.ID, parley.DeliveryDelivered)
-	seen := w.awaitRungInBackground("arya", sent.ID, parley.DeliverySeen)
-	answered := w.awaitRungInBackground("user", sent.ID, parley.DeliveryAnswered)
+	delivered := w.awaitStateInBackground("user", sent.ID, parley.DeliveryDelivered)
+	seen := w.awaitStateInBackground("arya", sent.ID, parley.DeliverySeen)
+	answered := w.awaitStateInBackground("user", sent.ID, parley.DeliveryAnswered)
 	taken := resultOf[parley.Taken](w)(w.Take(ctx, as("arya"), parley.Take{}))
 	same(t, "delivered", delivered().Deliveries[0].State, parley.DeliveryDelivered)
 	_, err := w.See(ctx, as("arya"), taken.Lease, "run-1")
@@ -55,7 +55,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	open := w.SendDM("user", "gendry", "hello").Message
 	shown = resultOf[parley.Shown](w)(w.AwaitState(ctx, user, open.ID, parley.DeliverySeen, time.Millisecond))
 	same(t, "when the time is up", shown.Deliveries[0].State, parley.DeliveryAccepted)
-	removed := w.awaitRungInBackground("user", open.ID, parley.DeliveryAnswered)
+	removed := w.awaitStateInBackground("user", open.ID, parley.DeliveryAnswered)
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
 	same(t, "what has failed", removed().Deliveries[0].State, parley.DeliveryFailed)
 	given, cancel := context.WithCancel(ctx)

@@ -22,8 +22,8 @@ func TestTheBoundsAreThoseOfTheDocumentation(t *testing.T) {
 		fmt.Sprintf("| one take, one look into the inbox | %d MiB |", inbox.MaxTakeBytes>>20),
 		fmt.Sprintf("| one trace, thread or search | %d MiB |", unit.ReadBytes>>20),
 		fmt.Sprintf("| what one call reads from the database | %d MiB |", unit.ViewBytes>>20),
-		fmt.Sprintf("| channels and groups that one participant has made, not archived | %d |", access.MostConversations),
-		fmt.Sprintf("| tokens, sessions and sign-in links of one person | %d |", access.MostCredentials),
+		fmt.Sprintf("| channels and groups that one participant has made, not archived | %d |", access.MaxConversations),
+		fmt.Sprintf("| tokens, sessions and sign-in links of one person | %d |", access.MaxCredentials),
 		fmt.Sprintf("| open approvals of one agent | %d |", approvals.MaxPending),
 	} {
 		documented(t, row)

@@ -64,7 +64,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 	w.AddScriptAgents("b")
 	defer w.openSessions("ana", "bea")()
 	sent := w.SendDM("ana", "bea", "well?").Message
-	answered := w.awaitRungInBackground("ana", sent.ID, parley.DeliveryAnswered)
+	answered := w.awaitStateInBackground("ana", sent.ID, parley.DeliveryAnswered)
 	for len(w.waitsOf("ana")) == 0 {
 	}
 	same(t, "heard", w.beginAsk(as("bea"), "ana", "what?").resultText(), "E005 Error: Waiting for ana"+circular+"ana → bea → ana. Use 'delegate' for async processing.")

@@ -86,7 +86,7 @@ func TestReportsWaitWhileManyLieUnread(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureSeen, out[1:]...)
 	same(t, "told once", len(w.departuresOf("tree")), 0)
 	v := resultOf[parley.TaskView](w)(w.Task(ctx, user, task.ID))
-	same(t, "nothing is left to tell", v.Progress.Untold, false)
+	same(t, "nothing is left to tell", v.Progress.Unreported, false)
 	w.AssertConsistent()
 }
 

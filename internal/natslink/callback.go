@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// longestSubject is how long a subject may be that a request names.
-const longestSubject = 256
+// maxSubjectLength is how long a subject may be that a request names.
+const maxSubjectLength = 256
 
 // copyResponses also publishes responses to the subject that their requests name in callback. The copies are in no stream; a
 // subscriber gets them at least once.
@@ -82,5 +82,5 @@ func (o *outbox) isCallbackSubject(subject string) bool {
 	words := strings.Split(rest, ".")
 	reserved := slices.Contains([]string{"conv", "inbox", "send"}, words[0])
 	odd := strings.ContainsFunc(rest, func(r rune) bool { return r == '*' || r == '>' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	return ours && len(subject) <= longestSubject && !reserved && !odd && !slices.Contains(words, "")
+	return ours && len(subject) <= maxSubjectLength && !reserved && !odd && !slices.Contains(words, "")
 }

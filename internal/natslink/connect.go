@@ -45,7 +45,7 @@ func (l *Link) settings() ([]nats.Option, error) {
 
 // reconnectDelay returns the delay before the next attempt. It doubles each time that all servers failed.
 func reconnectDelay(tries int) time.Duration {
-	return min(firstDelay<<min(max(tries-1, 0), 10), longestDelay)
+	return min(firstDelay<<min(max(tries-1, 0), 10), maxDelay)
 }
 
 func (k Keys) settings() (list []nats.Option, err error) {

@@ -61,7 +61,7 @@ const (
 	defaultWindow = 2 * time.Minute
 	serverTimeout = 10 * time.Second // for the server to answer
 	firstDelay    = 500 * time.Millisecond
-	longestDelay  = 10 * time.Second // pauses between tries to connect double up to it
+	maxDelay      = 10 * time.Second // pauses between tries to connect double up to it
 )
 
 // New connects, or keeps trying in the background while the server is unreachable. E003 if the settings cannot be used.

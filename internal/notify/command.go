@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	mostStderr  = 500
+	maxStderr   = 500
 	pipeTimeout = time.Second // after the program has ended, while a child still holds its output open
 )
 
@@ -28,7 +28,7 @@ func (p commandWay) name() string { return hashedName("command", p.argv...) }
 
 func (p commandWay) send(ctx context.Context, l notification) (string, error) {
 	cmd := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...) //nolint:gosec // the owner has set it in config.yaml
-	complaint := &limitedBuffer{most: mostStderr}
+	complaint := &limitedBuffer{max: maxStderr}
 	cmd.Env, cmd.Stdin, cmd.Stderr, cmd.WaitDelay = p.env, strings.NewReader(l.fullText()+"\n"), complaint, pipeTimeout
 	if cmd.Env == nil {
 		cmd.Env = []string{} // nil would mean the environment of the hub
@@ -49,10 +49,10 @@ func (p commandWay) send(ctx context.Context, l notification) (string, error) {
 // limitedBuffer keeps the first bytes that are written to it and discards the rest.
 type limitedBuffer struct {
 	bytes.Buffer
-	most int
+	max int
 }
 
 func (l *limitedBuffer) Write(b []byte) (int, error) {
-	l.Buffer.Write(b[:min(len(b), l.most-l.Len())])
+	l.Buffer.Write(b[:min(len(b), l.max-l.Len())])
 	return len(b), nil
 }

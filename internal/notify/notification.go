@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// mostText is how many bytes of a text all receivers accept.
-const mostText = 3500
+// maxTextLength is how many bytes of a text all receivers accept.
+const maxTextLength = 3500
 
 // buttonsText ends the text of a request for approval. Notifications have buttons or a link instead.
 const buttonsText = "[Approve] [Deny]"
@@ -26,7 +26,7 @@ type notification struct {
 }
 
 func newNotification(due hub.DueNotice) notification {
-	text, partial := clip(plain.Text(strings.TrimSpace(strings.TrimSuffix(due.Text, buttonsText))), mostText)
+	text, partial := clip(plain.Text(strings.TrimSpace(strings.TrimSuffix(due.Text, buttonsText))), maxTextLength)
 	title, _ := clip(plain.Line(due.Title), 200)
 	return notification{notice: due.Notice, about: due.About, title: title, text: text, truncated: partial}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const mostAnswer = 1 << 20
+const maxAnswer = 1 << 20
 
 // post sends JSON and returns the status and the body of the response. prepare may add headers to the request. No error
 // repeats the URL, which may contain a secret.
@@ -33,7 +33,7 @@ func post(ctx context.Context, client *http.Client, to string, body []byte, prep
 		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err = io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	return response.StatusCode, answer, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const mostSecret = 4 << 10
+const maxSecret = 4 << 10
 
 // Secret is the place of a secret: a file that only the hub's user may read, or an environment variable of the hub. The
 // package reads the secret each time it needs it, so a new secret applies at once.
@@ -44,7 +44,7 @@ func (s Secret) read() (secret string, err error) {
 	}
 	secret = strings.TrimSpace(secret)
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
-	if secret == "" || len(secret) > mostSecret || strings.ContainsFunc(secret, odd) {
+	if secret == "" || len(secret) > maxSecret || strings.ContainsFunc(secret, odd) {
 		return "", parley.Errorf(parley.BadInput, "%s has no secret of a notifier", where).Suggest("it must hold the secret alone, on one line")
 	}
 	return secret, nil
@@ -67,7 +67,7 @@ func readPrivate(path string) (string, error) {
 		return "", parley.Errorf(parley.BadInput, "others may read %s (mode %04o), which has a secret of a notifier", path, info.Mode().Perm()).
 			Suggest("chmod 600 %s, and think about a new secret", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
 		return "", unreadable(path, err)
 	}

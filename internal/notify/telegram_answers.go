@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	pollSeconds  = 50
-	pollTimeout  = pollSeconds*time.Second + 20*time.Second
-	firstPause   = 5 * time.Second
-	longestPause = 5 * time.Minute
+	pollSeconds = 50
+	pollTimeout = pollSeconds*time.Second + 20*time.Second
+	firstPause  = 5 * time.Second
+	maxPause    = 5 * time.Minute
 )
 
 // update is one event of a bot. The hub asks only for pressed buttons.
@@ -48,7 +48,7 @@ func (b *bot) receiveAnswers(ctx context.Context) {
 				b.service.o.Log.Warn("cannot poll Telegram for answers, will retry", "error", err)
 			}
 			sleep(ctx, pause)
-			pause = min(2*pause, longestPause)
+			pause = min(2*pause, maxPause)
 			continue
 		}
 		pause = firstPause

@@ -63,7 +63,7 @@ func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) 
 		return pid, true
 	}
 	p, err := look(pid)
-	for range longestLine {
+	for range maxAncestry {
 		if err != nil || p.parent <= 1 || p.parent == os.Getpid() {
 			break
 		}

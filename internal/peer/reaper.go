@@ -70,11 +70,11 @@ func (r *Reaper) look() (again bool) {
 	return len(now) > 0
 }
 
-const mostLooks = 100 // while stopping, if a process does not end
+const maxLooks = 100 // while stopping, if a process does not end
 
 // end kills all leftovers when the hub stops, including those that their end leaves behind.
 func (r *Reaper) end() {
-	for range mostLooks {
+	for range maxLooks {
 		none, live := true, r.registry.live()
 		for pid, s := range processes() {
 			if r.isLeftover(pid, s, live) && r.kill(pid, live) {

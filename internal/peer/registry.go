@@ -148,7 +148,7 @@ func (r *Registry) UnknownClients() (agents []string) {
 }
 
 const (
-	longestLine  = 1000 // no real ancestry is longer
+	maxAncestry  = 1000 // no real ancestry is longer
 	walkAttempts = 5
 )
 
@@ -192,7 +192,7 @@ func (r *Registry) walk(pid int) (o Origin, err error) {
 	if err != nil {
 		return o, err
 	}
-	for range longestLine {
+	for range maxAncestry {
 		known, ok := r.claimOf(pid, p.started)
 		if ok && o.Agent == "" {
 			o.Agent = known.agent

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// mostIssues are listed of one document or payload; how many more there are is counted.
-const mostIssues = 64
+// maxIssues are listed of one document or payload; how many more there are is counted.
+const maxIssues = 64
 
 // unlimited has the dialects for which every issue is listed. Their format requires that and bounds the size of a document.
 var unlimited = map[string]bool{"routing": true}
@@ -48,8 +48,8 @@ func collect(e *jsonschema.ValidationError, prefix string) (found []issue) {
 // firstSentences returns the first issues as sentences, and a count of the others.
 func firstSentences(found []issue) []string {
 	list := sentences(found)
-	if more := len(list) - mostIssues; more > 0 {
-		list = append(list[:mostIssues], fmt.Sprintf("and %d more", more))
+	if more := len(list) - maxIssues; more > 0 {
+		list = append(list[:maxIssues], fmt.Sprintf("and %d more", more))
 	}
 	return list
 }

@@ -153,7 +153,7 @@ func TestNumbersBeyondReason(t *testing.T) {
 func TestManyIssuesAreCounted(t *testing.T) {
 	list := strings.Repeat("1,", 999) + "1"
 	got := CheckPayload("status-update", []byte(`{"status":"blocked","blockers":[`+list+`]}`))
-	if len(got) != mostIssues+1 || got[mostIssues] != "and 936 more" {
+	if len(got) != maxIssues+1 || got[maxIssues] != "and 936 more" {
 		t.Errorf("%d issues, the last %q", len(got), got[len(got)-1])
 	}
 	got = CheckDocument("routing", []byte(`{"version":"1.0.0","msg_id":"msg_00000001","from":"a","to":"b","timestamp":"2026-01-01T00:00:00Z","sequence":1,`+

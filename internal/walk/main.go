@@ -19,15 +19,15 @@ const (
 	warmUp      = 3 // calls before the first that counts: until then the hub and its connections prepare things
 	repetitions = 7
 	pause       = 100 * time.Millisecond // for what the hub does after a call
-	longestWait = 20 * time.Second
+	maxWait     = 20 * time.Second
 )
 
 // walk is one of the calls whose way is measured.
 type walk struct {
 	name  string
 	still bool // nothing runs in the background, neither the hub's services nor a dispatcher
-	// prepare sets the world up and returns the call. The call returns when the message has come to its end.
-	prepare func(context.Context, *world) (call func(n int) error, err error)
+	// prepare sets the walkedHub up and returns the call. The call returns when the message has come to its end.
+	prepare func(context.Context, *walkedHub) (call func(n int) error, err error)
 }
 
 var walks = []walk{
@@ -68,7 +68,7 @@ func run(ctx context.Context) error {
 
 // measure returns the functions that one call runs.
 func (w walk) measure(ctx context.Context) (functions set, err error) {
-	made, err := newWorld(ctx, w.still)
+	made, err := newWalkedHub(ctx, w.still)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (children) result(ctx context.Context, job parley.Job, answer string, ended
 	return parley.Result{Text: fmt.Sprintf("%s answers %s", job.Agent.ID, job.Triggers[0].ID)}, err
 }
 
-const longestChild = 20 * time.Millisecond
+const maxChildLife = 20 * time.Millisecond
 
 // child is the client: it reads its prompt, and answers, dies, fails, hangs, leaves a process behind, or mentions another
 // agent.
@@ -80,7 +80,7 @@ func child() error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(rand.N(longestChild))
+	time.Sleep(rand.N(maxChildLife))
 	switch chance := rand.IntN(100); {
 	case chance < 4:
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -35,8 +35,8 @@ func drain(ctx context.Context, home string, printed io.Reader) error {
 	return errors.Join(checkRows(ctx, path, disagreements), checkRows(ctx, path, leftovers))
 }
 
-// mostPasses is more than it takes: the first ends the leases, the second the pauses after them.
-const mostPasses = 5
+// maxPasses is more than it takes: the first ends the leases, the second the pauses after them.
+const maxPasses = 5
 
 func drainAll(ctx context.Context, h *hub.Hub, db *sqlite.DB, l *ledger) error {
 	left := map[key]bool{}
@@ -54,7 +54,7 @@ func drainAll(ctx context.Context, h *hub.Hub, db *sqlite.DB, l *ledger) error {
 		return err
 	}
 	db.DriveLeases(func() int64 { return int64(now) })
-	for range mostPasses {
+	for range maxPasses {
 		now = now.After(24 * time.Hour)
 		if err := h.SweepDeliveries(ctx); err != nil {
 			return err

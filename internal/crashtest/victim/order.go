@@ -61,7 +61,7 @@ type orderly struct {
 
 func (t *orderly) turn(ctx context.Context, n int) error {
 	taken, err := t.hub.Take(ctx, t.caller, parley.Take{
-		Limit: 1 + n%takeMost, Wait: 20 * time.Millisecond, Seen: n%2 == 0, Lease: 12 * time.Hour,
+		Limit: 1 + n%maxTaken, Wait: 20 * time.Millisecond, Seen: n%2 == 0, Lease: 12 * time.Hour,
 	})
 	if err != nil || len(taken.Deliveries) == 0 {
 		return err

@@ -17,7 +17,7 @@ import (
 
 const (
 	takersEach = 2 // for each agent
-	takeMost   = 4
+	maxTaken   = 4
 	hurry      = 100 // how much faster leases and pauses pass than time
 	sweepEvery = 5 * time.Millisecond
 )
@@ -86,7 +86,7 @@ type taker struct {
 func (t taker) turn(ctx context.Context, n int) error {
 	how := (n + t.worker) % 8
 	taken, err := t.hub.Take(ctx, t.caller, parley.Take{
-		Limit: 1 + n%takeMost, Wait: 20 * time.Millisecond, Lease: 12 * time.Hour,
+		Limit: 1 + n%maxTaken, Wait: 20 * time.Millisecond, Lease: 12 * time.Hour,
 		Urgent: n%3 == 0, Seen: n%2 == 0, AtMostOnce: how == 0,
 	})
 	if err != nil || len(taken.Deliveries) == 0 {

@@ -76,7 +76,7 @@ func checkSettled(ctx context.Context, db *sqlite.DB, l *ledger) error {
 	if err == nil && found != len(l.settled) {
 		err = fmt.Errorf("%d deliveries were settled, %d of them are there", len(l.settled), found)
 	}
-	if most := l.lives * agents * takersEach * takeMost; err == nil && unsaid > most {
+	if most := l.lives * agents * takersEach * maxTaken; err == nil && unsaid > most {
 		err = fmt.Errorf("%d deliveries are settled and nobody said so, that can be %d at most", unsaid, most)
 	}
 	return err

@@ -29,12 +29,12 @@ func Admits(s *Service, caller unit.Caller, do unit.Op) error {
 type Service struct {
 	*unit.Core
 
-	rate      *limiter
-	load      *load
-	Strangers *Strangers
-	reads     *ownerReads
-	heads     *headSaver
-	refusals  *refusals
+	rate           *limiter
+	load           *load
+	UnknownCallers *UnknownCallers
+	reads          *ownerReads
+	heads          *headSaver
+	refusals       *refusals
 }
 
 // New returns the use cases of this package on the core of a hub.
@@ -42,7 +42,7 @@ func New(core *unit.Core) *Service {
 	s := &Service{Core: core}
 	s.rate = newLimiter(core.Config.Rate)
 	s.load = newLoad(core.Config.Load)
-	s.Strangers = newStrangers()
+	s.UnknownCallers = newUnknownCallers()
 	s.reads = newReadings()
 	s.heads = newHeads(core.Store, core.Config.AuditHead, core.Config.Log)
 	s.refusals = newRefusals(s, s.heads)

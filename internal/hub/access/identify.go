@@ -33,7 +33,7 @@ func (s *Service) Identify(ctx context.Context, secret string) (unit.Caller, err
 func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (caller unit.Caller, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
-		return caller, s.Strangers.Refuse(s.Config.Log, ErrNotKnown())
+		return caller, s.UnknownCallers.Refuse(s.Config.Log, ErrNotKnown())
 	}
 	var t parley.Token
 	err = s.Store.View(ctx, func(tx storage.Tx) error {
@@ -48,7 +48,7 @@ func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (call
 	})
 	if err != nil {
 		s.auditMisuse(at, t, err)
-		return unit.Caller{}, s.Strangers.Refuse(s.Config.Log, s.Explain(ctx, unit.Caller{}, err))
+		return unit.Caller{}, s.UnknownCallers.Refuse(s.Config.Log, s.Explain(ctx, unit.Caller{}, err))
 	}
 	return caller, nil
 }
@@ -192,17 +192,19 @@ func ErrExpired() error {
 		Suggest("ask an owner of this hub for a new one")
 }
 
-// Strangers counts refused calls without a good token, and logs them at most once a minute, so that many calls do not fill
+// UnknownCallers counts refused calls without a good token, and logs them at most once a minute, so that many calls do not fill
 // the log.
-type Strangers struct {
+type UnknownCallers struct {
 	sometimes rate.Sometimes
 	calls     atomic.Int64 // not yet logged
 }
 
-func newStrangers() *Strangers { return &Strangers{sometimes: rate.Sometimes{Interval: time.Minute}} }
+func newUnknownCallers() *UnknownCallers {
+	return &UnknownCallers{sometimes: rate.Sometimes{Interval: time.Minute}}
+}
 
 // Refuse counts and returns the error of a call without a good token. It returns any other error unchanged.
-func (s *Strangers) Refuse(log *slog.Logger, err error) error {
+func (s *UnknownCallers) Refuse(log *slog.Logger, err error) error {
 	if e := parley.AsError(err); e.Reason == parley.Unauthenticated {
 		s.calls.Add(1)
 		s.sometimes.Do(func() {

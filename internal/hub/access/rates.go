@@ -54,12 +54,12 @@ func (l *limiter) takeSome(agent string, now time.Time, n int) (wait time.Durati
 	return wait
 }
 
-// mostBuckets is how many buckets the limiter keeps before it forgets full ones.
-const mostBuckets = 4096
+// maxBuckets is how many buckets the limiter keeps before it forgets full ones.
+const maxBuckets = 4096
 
 // forgetFull forgets full buckets, because a new bucket is full too. The caller holds l.mu.
 func (l *limiter) forgetFull(now time.Time) {
-	if len(l.buckets) < mostBuckets {
+	if len(l.buckets) < maxBuckets {
 		return
 	}
 	for agent, bucket := range l.buckets {
@@ -95,8 +95,8 @@ func (l *limiter) exceeded(agent string, wait time.Duration) error {
 
 // Limits of what one participant can create, so that a program in a loop does not fill the hub. Owners have no limits.
 const (
-	MostConversations = 2000 // channels and groups of one creator that are not archived
-	MostCredentials   = 100  // usable tokens, sessions and sign-in links of one participant
+	MaxConversations = 2000 // channels and groups of one creator that are not archived
+	MaxCredentials   = 100  // usable tokens, sessions and sign-in links of one participant
 )
 
 // MayCreate returns E002 if the caller has too many conversations. Direct and ephemeral conversations do not count: each
@@ -106,7 +106,7 @@ func MayCreate(u *unit.Unit, kind parley.ConversationKind) error {
 		return nil
 	}
 	made, err := u.Conversations().Made(u.Me.ID)
-	if err == nil && made >= MostConversations {
+	if err == nil && made >= MaxConversations {
 		err = parley.Errorf(parley.Unavailable, "%s has made %d conversations, which is the most it may have", u.Me.ID, made).
 			Suggest("archive those that are not used any more: parley conv archive")
 	}
@@ -119,7 +119,7 @@ func checkCredentialQuota(u *unit.Unit, holder string) error {
 		return nil
 	}
 	good, err := u.Tokens().Good(holder, u.Now)
-	if err == nil && good >= MostCredentials {
+	if err == nil && good >= MaxCredentials {
 		err = parley.Errorf(parley.Unavailable, "%s has %d credentials, which is the most it may have", holder, good).
 			Suggest("revoke those that are not used any more: parley token list, parley token revoke")
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	refusalPause  = time.Minute // the time in which the same refusal is written once
-	refusalsKnown = 1024        // how many different refusals are remembered for that
-	refusalsQueue = 256         // how many refusals may wait to be written
-	longestReason = 500         // how many bytes of a sentence, which may quote the caller, are written
+	refusalPause    = time.Minute // the time in which the same refusal is written once
+	refusalsKnown   = 1024        // how many different refusals are remembered for that
+	refusalsQueue   = 256         // how many refusals may wait to be written
+	maxReasonLength = 500         // how many bytes of a sentence, which may quote the caller, are written
 )
 
 // refusals writes refused calls to the audit log, in the background. Of the same refusal it writes one a minute, and it
@@ -64,8 +64,8 @@ func (r *refusals) note(caller unit.Caller, subject string, err error) {
 		return
 	}
 	now, sentence := r.hub.Now(), e.Message
-	if len(sentence) > longestReason {
-		sentence = strings.ToValidUTF8(sentence[:longestReason], "") + "…"
+	if len(sentence) > maxReasonLength {
+		sentence = strings.ToValidUTF8(sentence[:maxReasonLength], "") + "…"
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

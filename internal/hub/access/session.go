@@ -50,7 +50,7 @@ func (s *Service) NewLink(ctx context.Context, caller unit.Caller, person string
 func (s *Service) SignIn(ctx context.Context, secret string) (made parley.MadeToken, err error) {
 	link, err := findLink(ctx, s.Core, secret)
 	if err != nil {
-		return made, s.Strangers.Refuse(s.Config.Log, err)
+		return made, s.UnknownCallers.Refuse(s.Config.Log, err)
 	}
 	made.Page = parley.NewSecret()
 	made.Secret = parley.SessionSecret(made.Page)
@@ -64,7 +64,7 @@ func (s *Service) SignIn(ctx context.Context, secret string) (made parley.MadeTo
 		return err
 	})
 	if err != nil {
-		return parley.MadeToken{}, s.Strangers.Refuse(s.Config.Log, err)
+		return parley.MadeToken{}, s.UnknownCallers.Refuse(s.Config.Log, err)
 	}
 	return made, nil
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	shortestToken = time.Second
-	longestToken  = 10 * 365 * 24 * time.Hour
+	minTokenLife = time.Second
+	maxTokenLife = 10 * 365 * 24 * time.Hour
 	// tokensKept is how long lists include an ended token.
 	tokensKept = 30 * 24 * time.Hour
 	tokenPage  = 100
@@ -55,7 +55,7 @@ func (s *Service) NewToken(ctx context.Context, caller unit.Caller, n parley.New
 
 // checkNewToken returns the scopes of a new token, or E003 if the request is not valid.
 func checkNewToken(n parley.NewToken) (parley.Scopes, error) {
-	if n.For != 0 && (n.For < shortestToken || n.For > longestToken) {
+	if n.For != 0 && (n.For < minTokenLife || n.For > maxTokenLife) {
 		return nil, parley.Errorf(parley.BadInput, "a token cannot last %s", n.For).Suggest("let it last 1s to 10 years, or until it is revoked")
 	}
 	if err := parley.CheckLabel(n.Label); err != nil {

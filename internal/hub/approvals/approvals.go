@@ -27,8 +27,8 @@ func SaveRow(tx storage.Tx, a parley.Approval) error {
 	return tx.Approvals().Put(a)
 }
 
-// LongestReminderPause is the longest time between two reminders.
-const LongestReminderPause = 24 * time.Hour
+// MaxReminderPause is the longest time between two reminders.
+const MaxReminderPause = 24 * time.Hour
 
 // MaxPending is how many approvals one participant may wait for.
 const MaxPending = 256

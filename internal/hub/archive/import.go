@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	longestLine = 32 << 20 // bytes of one line
-	batchLines  = 200      // lines in one update
-	batchBytes  = 4 << 20  // and of these at most so many bytes, or one
+	maxLineLength = 32 << 20 // bytes of one line
+	batchLines    = 200      // lines in one update
+	batchBytes    = 4 << 20  // and of these at most so many bytes, or one
 )
 
 // importer reads an export and adds its lines to the hub, in batches. A line whose content exists already is skipped.
@@ -222,8 +222,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		if text = append(text, part...); len(text) > longestLine {
-			return nil, parley.Errorf(parley.BadInput, "the line has more than %d bytes", longestLine).Because(parley.TooLarge).
+		if text = append(text, part...); len(text) > maxLineLength {
+			return nil, parley.Errorf(parley.BadInput, "the line has more than %d bytes", maxLineLength).Because(parley.TooLarge).
 				Suggest("give what parley export has written")
 		}
 		switch {

@@ -125,8 +125,8 @@ func shortenedError(e *parley.Error) *parley.Error {
 	if e.Validation != nil {
 		issues := *e.Validation
 		issues.MsgID = unit.Storable(issues.MsgID)
-		if more := len(issues.Issues) - trees.MostTold; more > 0 {
-			issues.Issues = append(slices.Clone(issues.Issues[:trees.MostTold]), fmt.Sprintf("and %d more", more))
+		if more := len(issues.Issues) - trees.MaxReportedIssues; more > 0 {
+			issues.Issues = append(slices.Clone(issues.Issues[:trees.MaxReportedIssues]), fmt.Sprintf("and %d more", more))
 		}
 		short.Validation = &issues
 	}

@@ -28,7 +28,7 @@ func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Conta
 	}
 	n, err := tasks.DependsOn(u, c.After, o.Work.Lenient)
 	if err == nil {
-		err = tasks.MustNotCircle(u, parent, n)
+		err = tasks.MustNotFormCycle(u, parent, n)
 	}
 	if err != nil {
 		return t, err

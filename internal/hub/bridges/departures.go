@@ -15,8 +15,8 @@ import (
 
 const (
 	defaultDepartures = 100
-	mostDepartures    = 500
-	longestWait       = 50 * time.Second // that is waited for
+	maxDepartures     = 500
+	maxWait           = 50 * time.Second // that is waited for
 )
 
 // Departures returns what the bridge must write into its tree, or with q.Written the files that were written and that nobody
@@ -37,7 +37,7 @@ func checkDepartures(q *parley.DepartureQuery) (after int64, err error) {
 	if q.Wait < 0 {
 		return 0, parley.Errorf(parley.BadInput, "the wait is %s", q.Wait).Suggest("wait 0s or longer")
 	}
-	q.Limit, q.Wait = unit.Clamp(q.Limit, defaultDepartures, mostDepartures), min(q.Wait, longestWait)
+	q.Limit, q.Wait = unit.Clamp(q.Limit, defaultDepartures, maxDepartures), min(q.Wait, maxWait)
 	if q.After == "" {
 		return 0, nil
 	}
@@ -130,7 +130,7 @@ func writtenDepartures(ctx context.Context, core *unit.Core, caller unit.Caller,
 
 // Report applies reports on departures. A departure in a later state stays as it is.
 func (b bridgeAPI) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
-	for part := range slices.Chunk(reports, mostDepartures) {
+	for part := range slices.Chunk(reports, maxDepartures) {
 		err := b.hub.Write(ctx, b.caller, unit.OpReportDepartures, func(u *unit.Unit) error {
 			bridge, err := trees.Bridge(u, id)
 			for _, r := range part {

@@ -14,7 +14,7 @@ import (
 
 // Asks lists asks that the caller made or received, the newest first. Owners see all asks.
 func (s *Service) Asks(ctx context.Context, caller unit.Caller, f parley.AskFilter) (views []parley.AskView, err error) {
-	f.Limit = unit.Clamp(f.Limit, tasks.TasksShown, tasks.MostTasks)
+	f.Limit = unit.Clamp(f.Limit, tasks.TasksShown, tasks.MaxTasks)
 	err = s.View(ctx, caller, unit.OpListAsks, func(u *unit.Unit) error {
 		if err := policy.MustRead(u, unit.Origin{Caller: caller}, ""); err != nil {
 			return err

@@ -149,8 +149,8 @@ func checkPattern(c parley.Contact) error {
 		return bad("only delegate can wait for other tasks", "leave after out, or delegate")
 	case c.Pattern == parley.PatternNotify && (c.Deadline != nil || c.Wait != 0):
 		return bad("nobody answers a notification", "leave deadline and wait out, or ask")
-	case c.Wait < 0 || c.Wait > unit.LongestWait:
-		return parley.Errorf(parley.BadInput, "the wait is %s", c.Wait).Suggest("wait 0s to %s", unit.LongestWait)
+	case c.Wait < 0 || c.Wait > unit.MaxWait:
+		return parley.Errorf(parley.BadInput, "the wait is %s", c.Wait).Suggest("wait 0s to %s", unit.MaxWait)
 	default:
 		return nil
 	}

@@ -19,14 +19,14 @@ import (
 //
 // It returns parley.ErrNotFound if the caller sees no such conversation, and a conflict if it sees several.
 func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
-	if len(ref) > LongestRef {
+	if len(ref) > MaxRefLength {
 		return parley.Conversation{}, parley.ErrNotFound
 	}
 	parsed := parley.ParseConversationRef(ref)
 	if parsed.Members != nil {
 		return findByMembers(u, parsed)
 	}
-	if len(parsed.Name) > longestName {
+	if len(parsed.Name) > maxNameLength {
 		return parley.Conversation{}, parley.ErrNotFound
 	}
 	key := strings.ToLower(parsed.Name)
@@ -63,10 +63,10 @@ func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 }
 
 // Longer references name no conversation. They are refused before case folding, which can make them eighteen times as long.
-// A list of all members of the largest group is shorter than LongestRef. A display name is shorter than longestName.
+// A list of all members of the largest group is shorter than MaxRefLength. A display name is shorter than maxNameLength.
 const (
-	LongestRef  = 32 << 10
-	longestName = 1 << 10
+	MaxRefLength  = 32 << 10
+	maxNameLength = 1 << 10
 )
 
 // findByDisplayName returns the conversation with a display name that the caller is a member of, or else the one that it may read.

@@ -84,7 +84,7 @@ func (s *Service) DecideByLink(ctx context.Context, secret string, d parley.Deci
 func (s *Service) findLink(ctx context.Context, secret string) (t parley.Token, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
-		return t, s.access.Strangers.Refuse(s.Config.Log, errBadLink())
+		return t, s.access.UnknownCallers.Refuse(s.Config.Log, errBadLink())
 	}
 	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		t, err = access.GoodToken(tx, hash, s.Now())
@@ -94,7 +94,7 @@ func (s *Service) findLink(ctx context.Context, secret string) (t parley.Token, 
 		return err
 	})
 	if err != nil {
-		return parley.Token{}, s.access.Strangers.Refuse(s.Config.Log, s.Explain(ctx, unit.Caller{}, err))
+		return parley.Token{}, s.access.UnknownCallers.Refuse(s.Config.Log, s.Explain(ctx, unit.Caller{}, err))
 	}
 	return t, nil
 }

@@ -229,7 +229,7 @@ func taskToRead(u *unit.Unit, caller unit.Caller, id string) (parley.Task, error
 
 // Tasks lists tasks that the caller may see, the newest first.
 func (s *Service) Tasks(ctx context.Context, caller unit.Caller, f parley.TaskFilter) (views []parley.TaskView, err error) {
-	f.Limit, f.Before = unit.Clamp(f.Limit, tasks.TasksShown, tasks.MostTasks), tasks.TaskKey(f.Before)
+	f.Limit, f.Before = unit.Clamp(f.Limit, tasks.TasksShown, tasks.MaxTasks), tasks.TaskKey(f.Before)
 	for _, status := range f.Status {
 		if !status.Known() {
 			return nil, parley.Errorf(parley.BadInput, "%q is not a state of a task", unit.Clipped(string(status))).

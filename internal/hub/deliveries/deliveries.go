@@ -145,14 +145,14 @@ func Removed(a parley.Agent) *parley.Error {
 // DefaultLease is how long a lease lasts if the caller does not say.
 const DefaultLease = time.Minute
 
-// LongestLease is the longest lease.
-const LongestLease = 12 * time.Hour
+// MaxLease is the longest lease.
+const MaxLease = 12 * time.Hour
 
 // DefaultTake is how many deliveries a call takes if the caller does not say.
 const DefaultTake = 20
 
-// MostTaken is how many deliveries a call takes at most.
-const MostTaken = 500
+// MaxTaken is how many deliveries a call takes at most.
+const MaxTaken = 500
 
 // DueBatch is how many due deliveries one update handles.
 const DueBatch = 100

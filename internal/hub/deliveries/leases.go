@@ -20,8 +20,8 @@ func NotHeld(d parley.Delivery) error {
 // Each calls do with each of the caller's deliveries of some messages. It returns E003 if a delivery has another lease than
 // the one given.
 func Each(u *unit.Unit, lease string, messages []string, do func(*parley.Delivery) error) (list []parley.Delivery, err error) {
-	if len(messages) == 0 || len(messages) > MostTaken {
-		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", MostTaken)
+	if len(messages) == 0 || len(messages) > MaxTaken {
+		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", MaxTaken)
 	}
 	if list, err = findOwn(u, messages); err != nil {
 		return nil, err

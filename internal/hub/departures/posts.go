@@ -90,7 +90,7 @@ func (d *Search) skipPost(m parley.Message) error {
 	if m.To == "" || m.To == parley.All {
 		return nil
 	}
-	told, err := trees.ToldIn(d.Unit, d.Bridge, m.ID, m.To)
+	told, err := trees.ReportedIn(d.Unit, d.Bridge, m.ID, m.To)
 	if told {
 		d.needsWrite()
 	}

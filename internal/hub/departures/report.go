@@ -140,7 +140,7 @@ func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 		d := &list[i]
 		_, lives := residents[d.Recipient]
 		if err == nil && !lives {
-			lives, err = trees.ToldIn(u, b, d.Message, d.Recipient)
+			lives, err = trees.ReportedIn(u, b, d.Message, d.Recipient)
 		}
 		switch {
 		case err != nil:

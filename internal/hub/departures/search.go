@@ -240,7 +240,7 @@ func (d *Search) listDelivery(delivery parley.Delivery) error {
 	if known && row.State != parley.DepartureFailed {
 		return d.followFile(row, delivery)
 	}
-	if told, err := trees.ToldElsewhere(d.Unit, delivery); err != nil || told {
+	if told, err := trees.ReportedElsewhere(d.Unit, delivery); err != nil || told {
 		return err
 	}
 	m, err := d.Messages().Get(delivery.Message)

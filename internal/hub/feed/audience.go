@@ -12,24 +12,24 @@ import (
 )
 
 // audienceOf returns who may see an event, as a rule that does not depend on the store.
-func audienceOf(e parley.Event) unit.Circle {
+func audienceOf(e parley.Event) unit.EventAudience {
 	switch {
 	case e.Kind == parley.EventCursorMoved:
-		return unit.Circle{Readers: e.Conversation, Only: e.Agent}
+		return unit.EventAudience{Readers: e.Conversation, Only: e.Agent}
 	case e.Kind == parley.EventMemberLeft:
-		return unit.Circle{Readers: e.Conversation, Also: e.Agent} // the removed member gets the event too, though it can no longer read the conversation
+		return unit.EventAudience{Readers: e.Conversation, Also: e.Agent} // the removed member gets the event too, though it can no longer read the conversation
 	case e.Kind.Within("run"), e.Kind == parley.EventPermission:
-		return unit.Circle{Also: e.Agent}
+		return unit.EventAudience{Also: e.Agent}
 	case e.Kind.Within("task"), e.Kind.Within("approval"):
 		return audienceOfWork(e)
 	case e.Conversation != "":
-		return unit.Circle{Readers: e.Conversation}
+		return unit.EventAudience{Readers: e.Conversation}
 	case e.Kind.Within("agent"):
-		return unit.Circle{Everybody: true} // everybody may see the agents and what they do
+		return unit.EventAudience{Everybody: true} // everybody may see the agents and what they do
 	case e.Kind.Within("token"):
-		return unit.Circle{Also: e.Agent}
+		return unit.EventAudience{Also: e.Agent}
 	default:
-		return unit.Circle{}
+		return unit.EventAudience{}
 	}
 }
 
@@ -115,20 +115,20 @@ func readersOf(tx storage.Tx, id string) (recipients, error) {
 
 // audienceOfWork returns who may see an event about a task or an approval. The event's data names it. If the data names
 // nothing, only owners see the event.
-func audienceOfWork(e parley.Event) unit.Circle {
+func audienceOfWork(e parley.Event) unit.EventAudience {
 	var about struct{ Task, Approval string }
 	if json.Unmarshal(e.Data, &about) != nil {
-		return unit.Circle{}
+		return unit.EventAudience{}
 	}
 	if e.Kind.Within("task") {
-		return unit.Circle{Task: about.Task}
+		return unit.EventAudience{Task: about.Task}
 	}
-	return unit.Circle{Approval: about.Approval}
+	return unit.EventAudience{Approval: about.Approval}
 }
 
 // participantsOf returns the participants of a task or an approval, without owners. It returns nobody if the approval was
 // deleted.
-func participantsOf(tx storage.Tx, c unit.Circle) ([]string, error) {
+func participantsOf(tx storage.Tx, c unit.EventAudience) ([]string, error) {
 	if c.Task != "" {
 		return participantsOfTask(tx, c.Task)
 	}

@@ -49,7 +49,7 @@ func FollowerLags(s *Service, newest int64) map[string]int64 { return s.follower
 // AfterCommit returns the function that wakes streams and followers after a commit.
 func AfterCommit(s *Service) func(*unit.Changes) {
 	return func(c *unit.Changes) {
-		s.stream.dropUnreadable(c.Unsettling)
+		s.stream.dropUnreadable(c.VisibilityReduced)
 		s.stream.wakeUp()
 		s.followers.wakeAll()
 	}

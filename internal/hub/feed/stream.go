@@ -158,7 +158,7 @@ func (st *stream) route(n routedEvent) {
 			st.enqueueAll(st.open[agent], n.Event)
 		}
 	}
-	if unit.Unsettles(*n.Event) {
+	if unit.ReducesVisibility(*n.Event) {
 		st.resetSubscribers(*n.Event)
 	}
 }

@@ -231,7 +231,7 @@ func passApproval(u *unit.Unit, id string) error {
 // RemindDeciders asks for an approval again. The next reminder is due when the request is twice as old, at most a day later.
 func RemindDeciders(u *unit.Unit, a *parley.Approval) error {
 	waited := u.Now.Sub(a.CreatedAt)
-	a.RemindAt = unit.After(u.Now, min(max(waited, time.Minute), approvals.LongestReminderPause))
+	a.RemindAt = unit.After(u.Now, min(max(waited, time.Minute), approvals.MaxReminderPause))
 	if err := approvals.SaveRow(u.Tx, *a); err != nil {
 		return err
 	}

@@ -62,8 +62,8 @@ func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, wh
 
 // Extend makes a lease last for length from now (0: 60 s), and returns the deliveries that it still holds.
 func (s *Service) Extend(ctx context.Context, caller unit.Caller, lease string, length time.Duration) (list []parley.Delivery, err error) {
-	if unit.SetDefault(&length, deliveries.DefaultLease); length < time.Second || length > deliveries.LongestLease {
-		return nil, parley.Errorf(parley.BadInput, "the lease is %s", length).Suggest("ask for 1s to %s", deliveries.LongestLease)
+	if unit.SetDefault(&length, deliveries.DefaultLease); length < time.Second || length > deliveries.MaxLease {
+		return nil, parley.Errorf(parley.BadInput, "the lease is %s", length).Suggest("ask for 1s to %s", deliveries.MaxLease)
 	}
 	err = s.Update(ctx, caller, unit.OpExtend, func(u *unit.Unit) error {
 		if list, err = deliveries.Leased(u, lease); err != nil {

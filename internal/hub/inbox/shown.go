@@ -21,8 +21,8 @@ func (s *Service) MarkShown(ctx context.Context, caller unit.Caller, messages ..
 		return nil, err
 	}
 	err = s.Update(ctx, caller, unit.OpMarkShown, func(u *unit.Unit) error {
-		if len(messages) == 0 || len(messages) > deliveries.MostTaken {
-			return parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", deliveries.MostTaken)
+		if len(messages) == 0 || len(messages) > deliveries.MaxTaken {
+			return parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", deliveries.MaxTaken)
 		}
 		list, err = markShown(u, messages)
 		return err

@@ -24,12 +24,12 @@ func checkTake(t parley.Take) (parley.Take, error) {
 	unit.SetDefault(&t.Limit, deliveries.DefaultTake)
 	unit.SetDefault(&t.Lease, deliveries.DefaultLease)
 	switch {
-	case t.Limit < 0 || t.Limit > deliveries.MostTaken:
-		return t, parley.Errorf(parley.BadInput, "the limit is %d", t.Limit).Suggest("take 1 to %d", deliveries.MostTaken)
-	case len(t.Only) > deliveries.MostTaken:
-		return t, parley.Errorf(parley.BadInput, "%d messages are named", len(t.Only)).Suggest("name 1 to %d", deliveries.MostTaken)
-	case t.Lease < time.Second || t.Lease > deliveries.LongestLease:
-		return t, parley.Errorf(parley.BadInput, "the lease is %s", t.Lease).Suggest("ask for 1s to %s", deliveries.LongestLease)
+	case t.Limit < 0 || t.Limit > deliveries.MaxTaken:
+		return t, parley.Errorf(parley.BadInput, "the limit is %d", t.Limit).Suggest("take 1 to %d", deliveries.MaxTaken)
+	case len(t.Only) > deliveries.MaxTaken:
+		return t, parley.Errorf(parley.BadInput, "%d messages are named", len(t.Only)).Suggest("name 1 to %d", deliveries.MaxTaken)
+	case t.Lease < time.Second || t.Lease > deliveries.MaxLease:
+		return t, parley.Errorf(parley.BadInput, "the lease is %s", t.Lease).Suggest("ask for 1s to %s", deliveries.MaxLease)
 	case t.Wait < 0:
 		return t, parley.Errorf(parley.BadInput, "the wait is %s", t.Wait).Suggest("wait 0s or longer")
 	}

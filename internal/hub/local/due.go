@@ -44,7 +44,7 @@ const summaryEvery = 15 * time.Minute
 // Summaries are the agents whose state changed since the last state summary. The other agents need no summary.
 type Summaries struct {
 	mu      sync.Mutex
-	stirred map[string]bool
+	changed map[string]bool
 	last    time.Time
 }
 
@@ -55,11 +55,11 @@ func (o *Summaries) Note(agents []string) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.stirred == nil {
-		o.stirred = map[string]bool{}
+	if o.changed == nil {
+		o.changed = map[string]bool{}
 	}
 	for _, id := range agents {
-		o.stirred[id] = true
+		o.changed[id] = true
 	}
 }
 
@@ -70,8 +70,8 @@ func (o *Summaries) Take(now time.Time) []string {
 	if now.Sub(o.last) < summaryEvery {
 		return nil
 	}
-	agents := slices.Sorted(maps.Keys(o.stirred))
-	o.stirred, o.last = nil, now
+	agents := slices.Sorted(maps.Keys(o.changed))
+	o.changed, o.last = nil, now
 	return agents
 }
 
@@ -123,18 +123,20 @@ func (t *Turns) Move(agent string, n int) {
 	t.taken[agent] += n
 }
 
-// Rung collects for the dispatcher the agents with a delivery to take or a run to end.
-type Rung struct {
+// DueAgents collects for the dispatcher the agents with a delivery to take or a run to end.
+type DueAgents struct {
 	mu     sync.Mutex
 	agents map[string]struct{}
 	Sign   chan struct{}
 }
 
-// NewRung returns an empty set.
-func NewRung() *Rung { return &Rung{agents: map[string]struct{}{}, Sign: make(chan struct{}, 1)} }
+// NewDueAgents returns an empty set.
+func NewDueAgents() *DueAgents {
+	return &DueAgents{agents: map[string]struct{}{}, Sign: make(chan struct{}, 1)}
+}
 
 // Note adds agents, and signals the dispatcher.
-func (r *Rung) Note(agents []string) {
+func (r *DueAgents) Note(agents []string) {
 	if len(agents) == 0 {
 		return
 	}
@@ -147,7 +149,7 @@ func (r *Rung) Note(agents []string) {
 }
 
 // Take returns the agents in the order of their ids, and forgets them.
-func (r *Rung) Take() []string {
+func (r *DueAgents) Take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	agents := slices.Sorted(maps.Keys(r.agents))

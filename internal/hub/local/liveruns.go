@@ -8,11 +8,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// MostOutput is how many bytes of a run's output the hub keeps: the last ones.
-const MostOutput = 256 << 10
+// MaxOutput is how many bytes of a run's output the hub keeps: the last ones.
+const MaxOutput = 256 << 10
 
-// MostSaid is how many bytes of a run's progress text one event holds: the last ones.
-const MostSaid = 2 << 10
+// MaxProgressText is how many bytes of a run's progress text one event holds: the last ones.
+const MaxProgressText = 2 << 10
 
 // LiveRuns are the context, output and progress of the runs that live in this process. No other process knows them.
 type LiveRuns struct {
@@ -76,7 +76,7 @@ func (l *LiveRuns) Context(run string) (from, upTo int64) {
 
 // Output returns the last output of a run, or nil.
 func (l *LiveRuns) Output(run string) (output []byte) {
-	l.Change(run, func(one *LiveRun) { output = append(output, Tail(one.Output, MostOutput)...) })
+	l.Change(run, func(one *LiveRun) { output = append(output, Tail(one.Output, MaxOutput)...) })
 	return output
 }
 

@@ -245,8 +245,8 @@ func KeyUsedError(key string) error {
 		Because(parley.Conflict).Suggest("use another key")
 }
 
-// longestDeadline bounds deadlines, so that each can be written down.
-const longestDeadline = 10 * 365 * 24 * time.Hour
+// maxDeadline bounds deadlines, so that each can be written down.
+const maxDeadline = 10 * 365 * 24 * time.Hour
 
 // Deadline returns when the answer to a draft is due: as given or, if the sender requires an ack, by its priority. nil if there is no
 // deadline.
@@ -263,7 +263,7 @@ func Deadline(u *unit.Unit, d parley.Draft) (*time.Time, error) {
 		return nil, parley.Errorf(parley.BadInput, "the deadline %s has passed", due.Format(time.RFC3339)).
 			Suggest("give a time that is ahead, or none")
 	}
-	if due.After(u.Now.Add(longestDeadline)) {
+	if due.After(u.Now.Add(maxDeadline)) {
 		return nil, parley.Errorf(parley.BadInput, "the deadline %s is too far ahead", due.Format(time.RFC3339)).
 			Suggest("give a time within ten years, or none")
 	}

@@ -14,7 +14,7 @@ import (
 
 // FindHint returns a hint for an unknown name: similar names, or how to list all. It returns nothing if no hint would help.
 func FindHint(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, error) {
-	if len(missing.Name) > conversations.LongestRef {
+	if len(missing.Name) > conversations.MaxRefLength {
 		return "", nil
 	}
 	switch missing.Noun {

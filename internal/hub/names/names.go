@@ -61,7 +61,7 @@ func (s *Service) countPiece(ctx context.Context, caller unit.Caller, ref parley
 
 // FindMessages replaces the names of several messages by their ids. See FindID.
 func (s *Service) FindMessages(ctx context.Context, caller unit.Caller, do unit.Op, names []string) ([]string, error) {
-	if !slices.ContainsFunc(names, func(name string) bool { return !parley.IsUUID(name) }) || len(names) > deliveries.MostTaken {
+	if !slices.ContainsFunc(names, func(name string) bool { return !parley.IsUUID(name) }) || len(names) > deliveries.MaxTaken {
 		return names, nil
 	}
 	ids := slices.Clone(names)

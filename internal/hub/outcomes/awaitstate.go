@@ -13,7 +13,7 @@ import (
 
 // AwaitState waits until all waking deliveries of a message, or all deliveries if none wakes, have ended or reached a state:
 // delivered, seen or answered. Then it shows the message. If the time is up, it shows the message as it is. A run or an agent's
-// session that waits for an answer is blocked meanwhile; AwaitRung returns E005 if that would form a cycle.
+// session that waits for an answer is blocked meanwhile; AwaitState returns E005 if that would form a cycle.
 func (s *Service) AwaitState(ctx context.Context, caller unit.Caller, message string, state parley.DeliveryState, wait time.Duration) (parley.Shown, error) {
 	states := []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered}
 	if !slices.Contains(states, state) {

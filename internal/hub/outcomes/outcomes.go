@@ -116,7 +116,7 @@ func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o aw
 // findAwaitable finds the task, the message or the approval with an id.
 func (s *Service) findAwaitable(ctx context.Context, caller unit.Caller, id string) (o awaitable, err error) {
 	kinds := []func(context.Context, unit.Caller, string) (awaitable, error){s.awaitableTask, s.awaitableMessage, s.awaitableApproval}
-	if len(id) < unit.ShortestNumberedPiece && strings.Trim(id, "0123456789") == "" {
+	if len(id) < unit.MinPieceDigits && strings.Trim(id, "0123456789") == "" {
 		kinds = kinds[:1] // a short number can only be a task
 	}
 	for _, find := range kinds {

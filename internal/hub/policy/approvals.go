@@ -110,11 +110,11 @@ func wokeCaller(u *unit.Unit, o unit.Origin, conversation string) (bool, error) 
 		r, err := u.Runs().Get(o.Caller.Run)
 		return err == nil && r.Conversation == conversation, unit.IgnoreNotFound(err)
 	}
-	held, err := u.Queue().Held(u.Me.ID, 0, mostTakenSeen)
+	held, err := u.Queue().Held(u.Me.ID, 0, maxTakenSeen)
 	return slices.ContainsFunc(held, func(d parley.Delivery) bool {
 		return d.Conversation == conversation && d.Lease != ""
 	}), err
 }
 
-// mostTakenSeen is how many taken deliveries woke checks.
-const mostTakenSeen = 200
+// maxTakenSeen is how many taken deliveries woke checks.
+const maxTakenSeen = 200

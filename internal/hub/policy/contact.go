@@ -5,8 +5,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// mostNamed is how many agents a suggestion names.
-const mostNamed = 5
+// maxNamed is how many agents a suggestion names.
+const maxNamed = 5
 
 // Rules returns the verdict on the caller contacting a target, without regard to the caller's mode. Owners and the hub
 // itself may contact everybody.
@@ -43,7 +43,7 @@ func viaNames(u *unit.Unit, tier parley.Tier) (names []string, err error) {
 		case a.Tier != tier || a.RemovedAt != nil || a.ID == u.Me.ID:
 		case a.ID == u.Me.Manager:
 			return []string{a.Name}, err
-		case len(names) < mostNamed:
+		case len(names) < maxNamed:
 			names = append(names, a.Name)
 		}
 	}

@@ -208,7 +208,7 @@ func countAsCallback(u *unit.Unit, t *parley.Task, m parley.Message, tree *parle
 	if err != nil {
 		return err
 	}
-	reads := u.Finder == to.ID
+	reads := u.DocumentReader == to.ID
 	if !reads && m.Conversation == t.CallbackTo && tree.Layout == parley.LayoutAgentOS {
 		_, reads, err = trees.LivesIn(u, *tree, to.ID)
 	}

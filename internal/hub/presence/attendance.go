@@ -76,7 +76,7 @@ func NotePresenceOf(u *unit.Unit, a parley.Agent, live int) error {
 		Reason string `json:"reason,omitempty"`
 		Note   string `json:"note,omitempty"`
 	}{status.Status, status.Reason, haltReason(u, a)})
-	u.Stir(a.ID)
+	u.NoteChangedAgent(a.ID)
 	u.Note(parley.Event{Kind: parley.EventAgentPresence, Agent: a.ID, Data: data})
 	return err
 }

@@ -69,5 +69,5 @@ func MayAnswer(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 	return why, why == "" && err == nil, err
 }
 
-// LongestSleep bounds how long an agent can sleep, so that a mistyped date does not put it to sleep for ever.
-const LongestSleep = 366 * 24 * time.Hour
+// MaxSleep bounds how long an agent can sleep, so that a mistyped date does not put it to sleep for ever.
+const MaxSleep = 366 * 24 * time.Hour

@@ -32,7 +32,7 @@ func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (
 	if err != nil || to.Runtime != parley.RuntimeBridge || to.RemovedAt != nil {
 		return false, err
 	}
-	if to.ID == t.Assignee || to.ID == u.Finder {
+	if to.ID == t.Assignee || to.ID == u.DocumentReader {
 		return true, nil
 	}
 	payload, err := newReport(*t.Progress).payload()
@@ -41,7 +41,7 @@ func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (
 	}
 	if before != nil {
 		last, err := newReport(*before).payload()
-		if err != nil || bytes.Equal(last, payload) && !before.Untold {
+		if err != nil || bytes.Equal(last, payload) && !before.Unreported {
 			return true, err // the report says nothing new
 		}
 	}
@@ -120,11 +120,11 @@ func postponeReport(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error)
 		most *= 2 // a blocked task is reported sooner
 	}
 	full := inbox.Quiet >= most
-	if full == t.Progress.Untold {
+	if full == t.Progress.Unreported {
 		return full, nil
 	}
 	after, progress := *t, *t.Progress
-	progress.Untold = full
+	progress.Unreported = full
 	after.Progress = &progress
 	return full, tasks.KeepTask(u, t, after)
 }
@@ -142,7 +142,7 @@ func ReportRead(u *unit.Unit, recipient string) error {
 	}
 	for i := range tasks {
 		t := &tasks[i]
-		if t.Progress == nil || !t.Progress.Untold {
+		if t.Progress == nil || !t.Progress.Unreported {
 			continue
 		}
 		if _, err := ReportProgress(u, t, t.Progress); err != nil {

@@ -15,7 +15,7 @@ import (
 func (s *Service) Sleep(ctx context.Context, caller unit.Caller, name string, until time.Time) (parley.Agent, error) {
 	until = until.UTC().Truncate(time.Millisecond)
 	return setSleep(ctx, s.Core, caller, unit.OpSleep, name, func(u *unit.Unit) (*time.Time, error) {
-		if !until.After(u.Now) || until.After(u.Now.Add(presence.LongestSleep)) {
+		if !until.After(u.Now) || until.After(u.Now.Add(presence.MaxSleep)) {
 			return nil, parley.Errorf(parley.BadInput, "%s is not a valid time to sleep until", until.Format(time.RFC3339)).
 				Suggest("give a time in the future, within a year")
 		}

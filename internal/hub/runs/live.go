@@ -14,7 +14,7 @@ const progressPause = time.Second
 // RunSays adds progress text of a live run. The hub writes an event about it at most once a second.
 func (s *Service) RunSays(run, text string) {
 	s.Live.Change(run, func(one *local.LiveRun) {
-		one.Said = local.Tail(one.Said+text, local.MostSaid)
+		one.Said = local.Tail(one.Said+text, local.MaxProgressText)
 		local.Signal(s.Live.Wake)
 	})
 }
@@ -22,8 +22,8 @@ func (s *Service) RunSays(run, text string) {
 // RunLogs keeps the last output of a live run.
 func (s *Service) RunLogs(run string, output []byte) {
 	s.Live.Change(run, func(one *local.LiveRun) {
-		if one.Output = append(one.Output, output...); len(one.Output) > 2*local.MostOutput {
-			one.Output = append([]byte(nil), local.Tail(one.Output, local.MostOutput)...)
+		if one.Output = append(one.Output, output...); len(one.Output) > 2*local.MaxOutput {
+			one.Output = append([]byte(nil), local.Tail(one.Output, local.MaxOutput)...)
 		}
 	})
 }

@@ -135,7 +135,7 @@ func SeeQuiet(u *unit.Unit, r parley.Run, from, upTo int64) error {
 	if upTo == 0 {
 		return nil
 	}
-	list, err := u.Deliveries().Between(r.Conversation, r.Agent, from-1, upTo, deliveries.MostTaken)
+	list, err := u.Deliveries().Between(r.Conversation, r.Agent, from-1, upTo, deliveries.MaxTaken)
 	for i := range list {
 		if err == nil && list[i].Ready() && !list[i].Waking {
 			err = deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = r.ID })

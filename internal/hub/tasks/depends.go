@@ -69,9 +69,9 @@ func neededTask(u *unit.Unit, ref string) (*parley.Task, error) {
 	return &t, err
 }
 
-// MustNotCircle returns E003 if a new task would depend on a task that waits for it. A task waits for the tasks it depends
+// MustNotFormCycle returns E003 if a new task would depend on a task that waits for it. A task waits for the tasks it depends
 // on, and for all tasks under it.
-func MustNotCircle(u *unit.Unit, parent *parley.Task, n needs) error {
+func MustNotFormCycle(u *unit.Unit, parent *parley.Task, n needs) error {
 	above := map[string]bool{}
 	for t := parent; t != nil; {
 		above[t.ID] = true

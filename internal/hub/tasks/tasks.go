@@ -130,8 +130,8 @@ func SeesTask(u *unit.Unit, t parley.Task) (bool, error) {
 const (
 	// TasksShown is how many tasks a list has if the caller does not say.
 	TasksShown = 100
-	// MostTasks is how many tasks a list has at most.
-	MostTasks = 1000
+	// MaxTasks is how many tasks a list has at most.
+	MaxTasks = 1000
 )
 
 // Resolve replaces the name of a participant by its id. The participant may have been removed. An empty name stays empty.

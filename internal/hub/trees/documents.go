@@ -20,13 +20,13 @@ func FolderOf(file string) string {
 	return path.Base(dir)
 }
 
-// longestKept is how many bytes a path or a name in a dialect has at most.
-const longestKept = 1 << 10
+// maxKeptLength is how many bytes a path or a name in a dialect has at most.
+const maxKeptLength = 1 << 10
 
 // Keepable reports whether every store can keep some texts.
 func Keepable(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool {
-		return len(text) > longestKept || !utf8.ValidString(text) || strings.Contains(text, "\x00")
+		return len(text) > maxKeptLength || !utf8.ValidString(text) || strings.Contains(text, "\x00")
 	})
 }
 
@@ -42,13 +42,13 @@ type DocumentNote struct {
 // TypeIncident is the message type for an error in the Multi-Agent OS format.
 const TypeIncident parley.Type = "incident"
 
-// MostTold is how many issues of a document the hub tells its sender. The file beside the refused document lists all of
+// MaxReportedIssues is how many issues of a document the hub tells its sender. The file beside the refused document lists all of
 // them.
-const MostTold = 20
+const MaxReportedIssues = 20
 
-// ToldIn reports whether the hub writes a message for an agent into a channel of a tree although the agent's mail goes
+// ReportedIn reports whether the hub writes a message for an agent into a channel of a tree although the agent's mail goes
 // elsewhere. That is so for the outcome of a task that was requested in the tree.
-func ToldIn(u *unit.Unit, b parley.Bridge, message, agent string) (bool, error) {
+func ReportedIn(u *unit.Unit, b parley.Bridge, message, agent string) (bool, error) {
 	if b.Layout != parley.LayoutAgentOS || !b.Speaks(agent) {
 		return false, nil
 	}
@@ -64,12 +64,12 @@ func ToldIn(u *unit.Unit, b parley.Bridge, message, agent string) (bool, error) 
 	return err == nil, unit.IgnoreNotFound(err)
 }
 
-// ToldElsewhere reports whether such a message is written, or will be, into any tree of its recipient.
-func ToldElsewhere(u *unit.Unit, d parley.Delivery) (told bool, err error) {
+// ReportedElsewhere reports whether such a message is written, or will be, into any tree of its recipient.
+func ReportedElsewhere(u *unit.Unit, d parley.Delivery) (told bool, err error) {
 	trees, err := Homes(u, d.Recipient)
 	for _, b := range trees {
 		if err == nil && !told {
-			told, err = ToldIn(u, b, d.Message, d.Recipient)
+			told, err = ReportedIn(u, b, d.Message, d.Recipient)
 		}
 		if err == nil && told {
 			told, err = MayCome(u, b, d.Message, d.Seq)

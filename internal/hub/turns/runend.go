@@ -174,7 +174,7 @@ func keepOutput(u *unit.Unit, run string, output []byte) error {
 	if len(output) == 0 {
 		return nil
 	}
-	return runs.KeepOutput(u.Tx, run, local.Tail(output, local.MostOutput))
+	return runs.KeepOutput(u.Tx, run, local.Tail(output, local.MaxOutput))
 }
 
 // validUsage returns the usage that a runtime reports, with 0 in place of impossible values.

@@ -163,14 +163,14 @@ func (noObserver) Read(time.Duration) {}
 // MaxWith is how many other participants a conversation may be created with.
 const MaxWith = 256
 
-// MostAsks is more than the number of asks that one agent can have open.
-const MostAsks = 10_000
+// MaxAsks is more than the number of asks that one agent can have open.
+const MaxAsks = 10_000
 
-// LongestWait is the longest time that a call may wait, so that a mistake in a request ends at some time.
-const LongestWait = 24 * time.Hour
+// MaxWait is the longest time that a call may wait, so that a mistake in a request ends at some time.
+const MaxWait = 24 * time.Hour
 
-// ShortestNumberedPiece is how many characters a piece of an id has at least if all of them are digits.
-const ShortestNumberedPiece = 6
+// MinPieceDigits is how many characters a piece of an id has at least if all of them are digits.
+const MinPieceDigits = 6
 
 // KeyMemory is how long the hub remembers a sender's idempotency key.
 const KeyMemory = 24 * time.Hour

@@ -27,7 +27,7 @@ type Core struct {
 	Turns        *local.Turns
 	Watches      *local.Watches
 	Attendance   *local.Attendance
-	WokenAgents  *local.Rung
+	WokenAgents  *local.DueAgents
 	Live         *local.LiveRuns
 	BridgeStates *local.BridgeStates
 	Halts        local.Halts
@@ -40,7 +40,7 @@ func NewCore(store storage.Store, config Config) *Core {
 	c := &Core{
 		Store: store, Config: config, Clock: config.Clock, Index: index.NewIndexer(store, config.Log),
 		Bells: local.NewBells(), Turns: local.NewTurns(), Watches: local.NewWatches(), Attendance: local.NewAttendance(),
-		WokenAgents: local.NewRung(), Live: local.NewLiveRuns(), BridgeStates: local.NewBridgeStates(),
+		WokenAgents: local.NewDueAgents(), Live: local.NewLiveRuns(), BridgeStates: local.NewBridgeStates(),
 	}
 	c.Started = c.Now()
 	return c
@@ -55,7 +55,7 @@ func (c *Core) AfterCommit(changes *Changes) {
 	c.Bells.Ring(changes.Woken...)
 	c.WokenAgents.Note(changes.Woken)
 	c.Watches.Tell(slices.Concat(changes.Touched, changes.Woken))
-	c.Summaries.Note(changes.Stirred)
+	c.Summaries.Note(changes.ChangedAgents)
 	c.Halts.Expect(changes.Halts)
 	for _, line := range changes.Warnings {
 		c.Config.Log.Warn(line)

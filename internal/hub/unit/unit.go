@@ -22,27 +22,27 @@ type Unit struct {
 	Bridged bool           // the use case comes over a bridge, from a file without a credential
 	Tree    *parley.Bridge // the bridge, while a document of its tree is stored
 	// Reporting is the message by which an assignee reports the progress of its task, while that message is stored.
-	Reporting *parley.Message
-	Finder    string // the participant that reads the current report on a task in its own inbox, as a document
+	Reporting      *parley.Message
+	DocumentReader string // the participant that reads the current report on a task in its own inbox, as a document
 
 	*Changes
 }
 
 // Changes are what one transaction did so far, in the name of any participant, and what to do once it is committed.
 type Changes struct {
-	endsAs     string // the participant named by a refusal or a summary at the end of the update
-	Events     []parley.Event
-	Woken      []string    // agents with a delivery to take
-	Touched    []string    // ids of changed messages, waits, tasks, approvals and conversations
-	Warnings   []string    // for the log
-	Stirred    []string    // agents whose state changed
-	Retasked   []string    // agents whose tasks changed
-	Halts      []time.Time // times at which work is due for halted agents
-	Audited    bool        // the audit log has new entries
-	NoticesDue bool        // a person must be notified outside of the hub
-	Fetching   bool        // the deliveries are acknowledged because they were taken, at most once
+	endsAs        string // the participant named by a refusal or a summary at the end of the update
+	Events        []parley.Event
+	Woken         []string    // agents with a delivery to take
+	Touched       []string    // ids of changed messages, waits, tasks, approvals and conversations
+	Warnings      []string    // for the log
+	ChangedAgents []string    // agents whose state changed
+	Retasked      []string    // agents whose tasks changed
+	Halts         []time.Time // times at which work is due for halted agents
+	Audited       bool        // the audit log has new entries
+	NoticesDue    bool        // a person must be notified outside of the hub
+	Fetching      bool        // the deliveries are acknowledged because they were taken, at most once
 
-	Unsettling []parley.Event // events after which a participant may see less
+	VisibilityReduced []parley.Event // events after which a participant may see less
 
 	Joined []parley.Bridge // cache of all bridges; nil until read
 
@@ -89,7 +89,7 @@ func (u *Unit) ReportedBy(m *parley.Message) *Unit {
 // FoundBy returns the same unit while an agent reads a report on a task in its own inbox, as a document.
 func (u *Unit) FoundBy(agent string) *Unit {
 	as := *u
-	as.Finder = agent
+	as.DocumentReader = agent
 	return &as
 }
 
@@ -149,8 +149,8 @@ func (u *Unit) EndAs(a parley.Agent) { u.endsAs = a.ID }
 func (u *Unit) Note(e parley.Event) {
 	e.At, e.By = u.Now, u.Me.ID
 	u.Events = append(u.Events, e)
-	if Unsettles(e) {
-		u.Unsettling = append(u.Unsettling, e)
+	if ReducesVisibility(e) {
+		u.VisibilityReduced = append(u.VisibilityReduced, e)
 	}
 }
 
@@ -170,8 +170,8 @@ func (c *Changes) Touch(ids ...string) { c.Touched = append(c.Touched, ids...) }
 // Warn writes a line to the log, once the update is committed.
 func (c *Changes) Warn(line string) { c.Warnings = append(c.Warnings, line) }
 
-// Stir marks the state of an agent as changed, so that the next state summary includes it.
-func (c *Changes) Stir(agent string) { c.Stirred = append(c.Stirred, agent) }
+// NoteChangedAgent marks the state of an agent as changed, so that the next state summary includes it.
+func (c *Changes) NoteChangedAgent(agent string) { c.ChangedAgents = append(c.ChangedAgents, agent) }
 
 // Retask marks agents whose tasks changed, so that the hub updates the task summaries of these agents before the update
 // ends.
@@ -209,8 +209,8 @@ type Hooks struct {
 	Calls map[string]ApprovableCall
 }
 
-// Circle names the participants that see an event, beside owners and the hub itself, who see every event.
-type Circle struct {
+// EventAudience names the participants that see an event, beside owners and the hub itself, who see every event.
+type EventAudience struct {
 	Everybody bool
 	Readers   string // the participants that may read this conversation
 	Only      string // of the readers, only this participant
@@ -219,9 +219,9 @@ type Circle struct {
 	Approval  string // the agent whose call this is, and its approvers
 }
 
-// Unsettles reports whether a participant may see less after an event than before it: the event's participant, or any
+// ReducesVisibility reports whether a participant may see less after an event than before it: the event's participant, or any
 // participant if the event names none.
-func Unsettles(e parley.Event) bool {
+func ReducesVisibility(e parley.Event) bool {
 	switch e.Kind {
 	case parley.EventMemberLeft, parley.EventAgentChanged, parley.EventAgentRemoved, parley.EventConversationDeleted:
 		return true

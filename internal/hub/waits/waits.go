@@ -51,11 +51,11 @@ func KeepWait(u *unit.Unit, w *parley.Wait, after parley.Wait) error {
 
 // OpenAsks returns the asks that an agent has not answered yet.
 func OpenAsks(u *unit.Unit, to string) ([]parley.Delivery, error) {
-	list, err := u.Queue().Ready(storage.Queue{Recipient: to, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: unit.MostAsks})
+	list, err := u.Queue().Ready(storage.Queue{Recipient: to, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: unit.MaxAsks})
 	if err != nil {
 		return nil, err
 	}
-	held, err := u.Queue().Held(to, 0, unit.MostAsks)
+	held, err := u.Queue().Held(to, 0, unit.MaxAsks)
 	for _, d := range held {
 		if d.Purpose == parley.PurposeAsk {
 			list = append(list, d)

@@ -89,8 +89,8 @@ func inTurn(m parley.Message, list []parley.Delivery) []parley.Delivery {
 	return woken
 }
 
-// longestWait is how long others wait for an agent whose delivery will be retried.
-const longestWait = time.Minute
+// maxRetryWait is how long others wait for an agent whose delivery will be retried.
+const maxRetryWait = time.Minute
 
 // willAnswer reports whether the recipient works on a message, or will soon without further help. After its answer it works until its
 // run ends. A recipient that cannot start soon is passed over, and so is an agent that polls and has not fetched the message.
@@ -103,7 +103,7 @@ func willAnswer(u *unit.Unit, d parley.Delivery) (bool, error) {
 		return true, nil
 	}
 	now, err := u.Queue().Now()
-	if err != nil || d.Until > now.After(longestWait) {
+	if err != nil || d.Until > now.After(maxRetryWait) {
 		return false, err
 	}
 	recipient, err := u.Agents().Find(d.Recipient)

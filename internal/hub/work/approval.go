@@ -286,7 +286,7 @@ func Withdraw(u *unit.Unit, list []parley.Approval) error {
 // DescribeDoing returns a sentence with a held call as its object: Approval denied for contacting SeniorAnalystBot.
 func DescribeDoing(u *unit.Unit, about string, a parley.Approval) (parley.Wording, error) {
 	w, err := approvals.DescribeCall(u, a)
-	return parley.Own(about).Join(parley.Deed(a.Agent, w.Doing)).Own("."), err
+	return parley.Own(about).Join(parley.DescribeCall(a.Agent, w.Doing)).Own("."), err
 }
 
 // DecidedError is the error for a second decision on an approval.

@@ -90,7 +90,7 @@ func keepProgress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
 	blocked, before := t.Blocked(), t.Progress
 	after := *t
 	after.Progress = mergeProgress(before, p)
-	after.Progress.At, after.Progress.Untold = u.Now, before != nil && before.Untold
+	after.Progress.At, after.Progress.Unreported = u.Now, before != nil && before.Unreported
 	if err := tasks.KeepTask(u, t, after); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func mergeProgress(before *parley.TaskProgress, p parley.TaskProgress) *parley.T
 // tellBlocked tells the requester of a task that the task is blocked. It wakes people and polling agents only.
 func tellBlocked(u *unit.Unit, t parley.Task) error {
 	to, err := u.Agents().Find(t.Requester)
-	if err != nil || to.RemovedAt != nil || to.ID == t.Assignee || to.ID == u.Finder {
+	if err != nil || to.RemovedAt != nil || to.ID == t.Assignee || to.ID == u.DocumentReader {
 		return err
 	}
 	assignee, err := u.Agents().Find(t.Assignee)

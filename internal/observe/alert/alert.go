@@ -59,7 +59,7 @@ type Watcher struct {
 type rate struct {
 	machine
 	window
-	most     float64 // largest share that is allowed
+	maxShare float64 // largest share that is allowed
 	least    int64   // fewest measurements over the limit that count
 	newAlert func(counts) parley.Alert
 }
@@ -85,7 +85,7 @@ func New(limits Limits, log *slog.Logger) *Watcher {
 
 func (w *Watcher) addRate(t *tally, looks int, most float64, says func(counts) parley.Alert) {
 	w.rates = append(w.rates, &rate{
-		machine: machine{Hold: w.limits.Hold}, window: window{tally: t, looks: looks}, most: most, least: 2, newAlert: says,
+		machine: machine{Hold: w.limits.Hold}, window: window{tally: t, looks: looks}, maxShare: most, least: 2, newAlert: says,
 	})
 }
 
@@ -179,9 +179,9 @@ func (w *Watcher) check(ctx context.Context) error {
 
 func (r *rate) judge(c counts) verdict {
 	switch {
-	case c.all < minSample || c.share() <= r.most*fineShare:
+	case c.all < minSample || c.share() <= r.maxShare*fineShare:
 		return fine
-	case c.share() > r.most && c.over >= r.least:
+	case c.share() > r.maxShare && c.over >= r.least:
 		return bad
 	default:
 		return between

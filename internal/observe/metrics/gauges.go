@@ -112,7 +112,7 @@ func (c gaugeWriter) inboxes(f hub.Figures) {
 		inbox := f.Inboxes[a.ID]
 		switch {
 		case a.Kind != parley.KindAgent:
-		case shown == mostAgents:
+		case shown == maxAgents:
 			rest.Waking += inbox.Waking
 			rest.Evicted += inbox.Evicted
 		default:
@@ -124,7 +124,7 @@ func (c gaugeWriter) inboxes(f hub.Figures) {
 			c.counter(evictionCount, float64(inbox.Evicted), a.ID)
 		}
 	}
-	if shown == mostAgents {
+	if shown == maxAgents {
 		c.gauge(inboxDepth, float64(rest.Waking), otherAgents)
 		c.counter(evictionCount, float64(rest.Evicted), otherAgents)
 	}

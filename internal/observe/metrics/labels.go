@@ -2,9 +2,9 @@ package metrics
 
 import "sync"
 
-// mostAgents is how many agents have series of their own. The figures of further agents are added up.
+// maxAgents is how many agents have series of their own. The figures of further agents are added up.
 const (
-	mostAgents  = 1000
+	maxAgents   = 1000
 	otherAgents = "other agents" // no id has a space
 )
 
@@ -39,7 +39,7 @@ func (n *agentLabels) label(agent string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.known[agent] {
-		if len(n.known) == mostAgents || n.removed[agent] {
+		if len(n.known) == maxAgents || n.removed[agent] {
 			return otherAgents
 		}
 		n.known[agent] = true

@@ -168,7 +168,7 @@ func TestRemovedAgentsHaveNoFigures(t *testing.T) {
 			}
 		}
 	}
-	for i := range 3 * mostAgents {
+	for i := range 3 * maxAgents {
 		m.run(parley.Run{Agent: fmt.Sprint(i)})
 		m.forget(fmt.Sprint(i))
 	}
@@ -181,10 +181,10 @@ func TestRemovedAgentsHaveNoFigures(t *testing.T) {
 func TestAgentsAreBounded(t *testing.T) {
 	n := newAgentLabels()
 	labels := map[string]bool{}
-	for i := range 3 * mostAgents {
+	for i := range 3 * maxAgents {
 		labels[n.label(fmt.Sprint(i))] = true
 	}
-	if len(labels) != mostAgents+1 || n.label("0") != "0" || !labels[otherAgents] {
+	if len(labels) != maxAgents+1 || n.label("0") != "0" || !labels[otherAgents] {
 		t.Errorf("there are %d labels", len(labels))
 	}
 }

@@ -49,7 +49,7 @@ func (m spanMaker) stateSpan(s steps.Step) sdk.ReadOnlySpan {
 	}
 	return m.newSpan(tracetest.SpanStub{
 		Name: name, SpanKind: trace.SpanKindInternal, StartTime: s.PreviousAt, EndTime: s.At,
-		SpanContext: spanContext(s.Message.TraceID, parley.RungSpan(s.Message.ID, s.Recipient, s.State, s.Attempt)),
+		SpanContext: spanContext(s.Message.TraceID, parley.StateSpan(s.Message.ID, s.Recipient, s.State, s.Attempt)),
 		Parent:      spanContext(s.Message.TraceID, parley.MessageSpan(s.Message.ID)),
 		Attributes:  append(messageAttributes(s.Message), attribute.String("parley.recipient", s.Recipient), attribute.Bool("parley.waking", s.Waking)),
 		Status:      status(s.Failure, s.Status() == steps.Failed || s.Requeued),
@@ -152,7 +152,7 @@ func (m spanMaker) runSpan(r parley.Run) sdk.ReadOnlySpan {
 	}
 	var parent trace.SpanContext
 	if n := len(r.Triggers); n > 0 {
-		parent = spanContext(r.TraceID, parley.RungSpan(r.Triggers[n-1], r.Agent, parley.DeliveryDelivered, r.ID))
+		parent = spanContext(r.TraceID, parley.StateSpan(r.Triggers[n-1], r.Agent, parley.DeliveryDelivered, r.ID))
 	}
 	return m.newSpan(tracetest.SpanStub{
 		Name: "run", SpanKind: trace.SpanKindConsumer, StartTime: r.CreatedAt, EndTime: end,

@@ -176,14 +176,14 @@ func TestSpans(t *testing.T) {
 	}
 	var before uint64
 	for _, state := range []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered} {
-		rung := r.span(t, parley.RungSpan(asked.ID, "arya", state, run.ID), trace)
+		rung := r.span(t, parley.StateSpan(asked.ID, "arya", state, run.ID), trace)
 		child(rung, parley.MessageSpan(asked.ID))
 		if rung.Name != string(state) || rung.EndTimeUnixNano < rung.StartTimeUnixNano || rung.StartTimeUnixNano < before {
 			t.Errorf("the rung %s is %v", state, rung)
 		}
 		before = rung.EndTimeUnixNano
 	}
-	child(r.span(t, parley.RunSpan(run.ID), trace), parley.RungSpan(asked.ID, "arya", parley.DeliveryDelivered, run.ID))
+	child(r.span(t, parley.RunSpan(run.ID), trace), parley.StateSpan(asked.ID, "arya", parley.DeliveryDelivered, run.ID))
 	child(r.span(t, parley.MessageSpan(told.ID), trace), parley.RunSpan(run.ID))
 	child(r.span(t, parley.MessageSpan(answer.ID), trace), parley.RunSpan(run.ID))
 	if strings.Contains(r.raw.String(), canary) {
@@ -201,7 +201,7 @@ func TestRungsOfOneMoment(t *testing.T) {
 	asked, _, _, run := w.converse("at-once", hub.RunPlan{Instant: true})
 	r.awaitSpan(parley.RunSpan(run.ID))
 	for _, state := range []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered} {
-		r.span(t, parley.RungSpan(asked.ID, "arya", state, run.ID), "at-once")
+		r.span(t, parley.StateSpan(asked.ID, "arya", state, run.ID), "at-once")
 	}
 }
 

@@ -69,15 +69,15 @@ func (a *attempt) read(p *process) {
 	p.readStream(p.stderr, a, a.keepTail)
 }
 
-const longestTail = 8 << 10
+const maxTail = 8 << 10
 
 // keepTail keeps the end of the output that is not the answer. If the program asks a person a question, keepTail ends the run,
 // because nobody can answer.
 func (a *attempt) keepTail(line string) {
 	a.mu.Lock()
 	a.tail += line + "\n"
-	if len(a.tail) > longestTail {
-		a.tail = strings.ToValidUTF8(a.tail[len(a.tail)-longestTail:], "")
+	if len(a.tail) > maxTail {
+		a.tail = strings.ToValidUTF8(a.tail[len(a.tail)-maxTail:], "")
 	}
 	a.mu.Unlock()
 	for _, question := range a.questions {

@@ -80,11 +80,11 @@ func withBin(environ []string, dir string) []string {
 	return append(environ, "PATH="+strings.Join(append(dirs, dir), string(filepath.ListSeparator)))
 }
 
-const shortestSecret = 8
+const minSecretLength = 8
 
 // isSecret guesses from the name of a variable whether its value must not appear in logs.
 func isSecret(name, value string) bool {
-	return len(value) >= shortestSecret && slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"},
+	return len(value) >= minSecretLength && slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"},
 		func(part string) bool { return strings.Contains(strings.ToUpper(name), part) })
 }
 

@@ -82,7 +82,7 @@ func failed(c Cause, detail string) *parley.RunError {
 	return &parley.RunError{Trouble: parley.Trouble{Failure: c.Failure, Reason: reason}, Hint: c.Hint}
 }
 
-const longestDetail = 500
+const maxDetail = 500
 
 // stackLine matches a line of a stack trace of Node.js.
 var stackLine = regexp.MustCompile(`(?m)^\s+at .*\n?`)
@@ -90,8 +90,8 @@ var stackLine = regexp.MustCompile(`(?m)^\s+at .*\n?`)
 // clip returns the end of a text, which usually has the cause of a failure, without stack traces.
 func clip(text string) string {
 	text = strings.TrimSpace(stackLine.ReplaceAllString(text, ""))
-	if len(text) > longestDetail {
-		text = strings.ToValidUTF8("…"+text[len(text)-longestDetail:], "")
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8("…"+text[len(text)-maxDetail:], "")
 	}
 	return text
 }

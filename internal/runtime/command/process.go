@@ -125,7 +125,7 @@ func (p *process) readStream(stream *os.File, a *attempt, each func(line string)
 		})
 		switch {
 		case errors.Is(err, bufio.ErrTooLong):
-			a.stopForOutput(fmt.Sprintf("a line of more than %d MiB", longestLine>>20))
+			a.stopForOutput(fmt.Sprintf("a line of more than %d MiB", maxLine>>20))
 		case errors.Is(err, errOutputLimit):
 			a.stopForOutput(fmt.Sprintf("more than %d bytes", a.options.OutputLimit))
 		}
@@ -149,7 +149,7 @@ func (c countedReader) Read(b []byte) (int, error) {
 // readLines passes each line to a function, as valid UTF-8. The last line may lack a newline.
 func readLines(r io.Reader, each func(line string)) error {
 	scanner := bufio.NewScanner(r)
-	scanner.Buffer(make([]byte, 0, 64<<10), longestLine)
+	scanner.Buffer(make([]byte, 0, 64<<10), maxLine)
 	for scanner.Scan() {
 		each(strings.ToValidUTF8(scanner.Text(), "\uFFFD"))
 	}

@@ -36,7 +36,7 @@ type Options struct {
 const (
 	defaultGrace  = 10 * time.Second
 	defaultOutput = 8 << 20
-	longestLine   = 4 << 20
+	maxLine       = 4 << 20
 )
 
 func (o Options) withDefaults() Options {

@@ -20,8 +20,8 @@ type settings struct {
 
 // The bounds of a deadline, as they are for all runs in config.yaml.
 const (
-	shortestRun = time.Second
-	longestRun  = 7 * 24 * time.Hour
+	minRunTime = time.Second
+	maxRunTime = 7 * 24 * time.Hour
 )
 
 // Deadline is how long the runs of an agent may last by its runtime_config, or 0.
@@ -39,7 +39,7 @@ func (s settings) limit() (time.Duration, error) {
 		return 0, nil
 	}
 	limit, err := time.ParseDuration(s.Deadline)
-	if err != nil || limit < shortestRun || limit > longestRun {
+	if err != nil || limit < minRunTime || limit > maxRunTime {
 		return 0, fmt.Errorf("deadline %q is not a time like 10m, of 1s to 168h", s.Deadline)
 	}
 	return limit, nil

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	mostRounds   = 32 // turns with tools in one run
-	mostAttempts = 4  // of one turn
-	firstPause   = time.Second
-	mostPause    = 30 * time.Second // an API that wants more than that is left to the dispatcher
+	maxRounds   = 32 // turns with tools in one run
+	maxAttempts = 4  // of one turn
+	firstPause  = time.Second
+	maxPause    = 30 * time.Second // an API that wants more than that is left to the dispatcher
 )
 
 // exchange is the state of one run.
@@ -32,7 +32,7 @@ type exchange struct {
 
 // converse requests turns and calls tools until the model has answered.
 func (x *exchange) converse(ctx context.Context) (string, error) {
-	for round := 1; round <= mostRounds; round++ {
+	for round := 1; round <= maxRounds; round++ {
 		t, err := x.nextTurn(ctx)
 		if err != nil {
 			return "", err
@@ -50,7 +50,7 @@ func (x *exchange) converse(ctx context.Context) (string, error) {
 		}
 		x.dialogue.addResults(outcomes)
 	}
-	return "", finalError(fmt.Sprintf("the model has used tools %d times in a row and not come to an answer", mostRounds),
+	return "", finalError(fmt.Sprintf("the model has used tools %d times in a row and not come to an answer", maxRounds),
 		"see the output of the run, and tell the agent in its IDENTITY.md when to stop")
 }
 
@@ -110,7 +110,7 @@ func (x *exchange) nextTurn(ctx context.Context) (turn, error) {
 		why := x.runError(err)
 		x.log("attempt %d: %v\n", try, why)
 		wait := x.retryDelay(try, why.After)
-		if why.Failure == parley.FailureFinal || try == mostAttempts || wait > mostPause || !x.hasTime(ctx, wait) {
+		if why.Failure == parley.FailureFinal || try == maxAttempts || wait > maxPause || !x.hasTime(ctx, wait) {
 			return t, why
 		}
 		if err := x.pause(ctx, wait); err != nil {

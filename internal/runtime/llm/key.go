@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostKey    = 4 << 10
+	maxKey     = 4 << 10
 	redactedAs = "[key]"
 )
 
@@ -55,7 +55,7 @@ func readKey(path string) (string, error) {
 		return "", parley.Errorf(parley.BadInput, "others may read the key file %s (mode %04o)", path, info.Mode().Perm()).
 			Suggest("chmod 600 %s, and think about a new key", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostKey+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxKey+1))
 	if err != nil {
 		return "", parley.Errorf(parley.BadInput, "the key file %s cannot be read: %w", path, err)
 	}
@@ -65,7 +65,7 @@ func readKey(path string) (string, error) {
 // checkKey refuses what is no key. Its text is in no error.
 func checkKey(key, where string) error {
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
-	if key == "" || len(key) > mostKey || strings.ContainsFunc(key, odd) {
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, odd) {
 		return parley.Errorf(parley.BadInput, "what %s has is no key", where).Suggest("it must hold the key alone, on one line")
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 
 var errCutOff = errors.New("the answer breaks off")
 
-const mostReason = 500 // characters of what an API says
+const maxReason = 500 // characters of what an API says
 
 // refusal is the error response of an API.
 type refusal struct {
@@ -166,8 +166,8 @@ func (r refusal) title() string {
 // cleanText returns a text of an API on one line, shortened, and without the key.
 func (x *exchange) cleanText(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(redact(text, x.key), "\uFFFD")), " ")
-	if runes := []rune(text); len(runes) > mostReason {
-		text = string(runes[:mostReason]) + "…"
+	if runes := []rune(text); len(runes) > maxReason {
+		text = string(runes[:maxReason]) + "…"
 	}
 	return text
 }

@@ -20,8 +20,8 @@ type settings struct {
 
 const (
 	defaultMaxTokens = 8192 // where the API demands a number
-	mostMaxTokens    = 1 << 20
-	mostModel        = 256 // bytes of a model's name
+	maxTokensLimit   = 1 << 20
+	maxModelLength   = 256 // bytes of a model's name
 )
 
 // settingsOf reads an agent's runtime_config. E003 with what to write.
@@ -42,9 +42,9 @@ func (r *Runtime) settingsOf(a parley.Agent) (s settings, p Provider, err error)
 	case !known:
 		return s, p, wrong("there is no provider %q", s.Provider).
 			Suggest("use %s, or add it under providers in config.yaml", strings.Join(slices.Sorted(maps.Keys(r.providers)), ", "))
-	case s.Model == "" || len(s.Model) > mostModel:
+	case s.Model == "" || len(s.Model) > maxModelLength:
 		return s, p, wrong("model is missing or too long")
-	case s.MaxTokens < 0 || s.MaxTokens > mostMaxTokens:
+	case s.MaxTokens < 0 || s.MaxTokens > maxTokensLimit:
 		return s, p, wrong("max_tokens is %d", s.MaxTokens)
 	case s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 2):
 		return s, p, wrong("temperature is not between 0 and 2")

@@ -12,7 +12,7 @@ const (
 	connectWithin = 15 * time.Second
 	// headersWithin is long, because a local server may have to load the model first.
 	headersWithin = 5 * time.Minute
-	mostResponse  = 32 << 20 // bytes of one answer
+	maxResponse   = 32 << 20 // bytes of one answer
 )
 
 var (
@@ -45,7 +45,7 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = response.Body.Close()
 		return nil, errRedirect
 	}
-	response.Body = &bounded{ReadCloser: response.Body, left: mostResponse}
+	response.Body = &bounded{ReadCloser: response.Body, left: maxResponse}
 	return response, nil
 }
 

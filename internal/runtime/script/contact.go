@@ -64,7 +64,7 @@ func (p *stepParser) detail(s *contact, field value) (err error) {
 	case "after":
 		s.after, err = p.templates(field)
 	case "wait":
-		s.wait, err = field.duration(mostDelay)
+		s.wait, err = field.duration(maxDelay)
 	case "otherwise":
 		s.otherwise, err = p.otherwise(field)
 	case "save":

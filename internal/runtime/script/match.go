@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-const mostAttempts = 100
+const maxAttempts = 100
 
 // match is what must hold of a message. What is not given holds.
 type match struct {
@@ -69,7 +69,7 @@ func (m *match) set(name string, field value) error {
 		m.task = &has
 		return err
 	default:
-		attempt, err := field.count(mostAttempts)
+		attempt, err := field.count(maxAttempts)
 		m.attempt = attempt
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	mostDelay = time.Hour
-	mostSleep = 30 * 24 * time.Hour
+	maxDelay = time.Hour
+	maxSleep = 30 * 24 * time.Hour
 )
 
 // player is one run.
@@ -138,7 +138,7 @@ type reply struct{ text template }
 // do adds a reply. What comes after more than a message can hold is not kept: the hub would cut it off.
 func (s reply) do(ctx context.Context, p *player) error {
 	text, err := p.fill(ctx, s.text)
-	if err == nil && p.repliedBytes <= mostText && !slices.Contains(p.replies, text) {
+	if err == nil && p.repliedBytes <= maxText && !slices.Contains(p.replies, text) {
 		p.replies = append(p.replies, text)
 		p.repliedBytes += len(text)
 	}

@@ -3,9 +3,9 @@ package script
 import "github.com/parley-hub/parley"
 
 const (
-	mostBytes = 64 << 10 // of the rules' text
-	mostRules = 1000
-	mostSteps = 100 // of one rule, those within steps too
+	maxBytes = 64 << 10 // of the rules' text
+	maxRules = 1000
+	maxSteps = 100 // of one rule, those within steps too
 )
 
 // rules are what an agent follows. The first that matches counts.
@@ -18,8 +18,8 @@ type rule struct {
 
 // parseRules reads a list of rules: match and do, or else.
 func parseRules(text string) (rules, error) {
-	if len(text) > mostBytes {
-		return nil, parley.Errorf(parley.BadInput, "the rules have %d bytes, the limit is %d", len(text), mostBytes).
+	if len(text) > maxBytes {
+		return nil, parley.Errorf(parley.BadInput, "the rules have %d bytes, the limit is %d", len(text), maxBytes).
 			Because(parley.TooLarge).Suggest("make them shorter, or make two agents of it")
 	}
 	document, err := parseYAML(text)
@@ -30,8 +30,8 @@ func parseRules(text string) (rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 || len(list) > mostRules {
-		return nil, document.wrong("there are %d rules", len(list)).Suggest("use 1 to %d", mostRules)
+	if len(list) == 0 || len(list) > maxRules {
+		return nil, document.wrong("there are %d rules", len(list)).Suggest("use 1 to %d", maxRules)
 	}
 	var parsed rules
 	size := 0
@@ -41,8 +41,8 @@ func parseRules(text string) (rules, error) {
 		if err != nil {
 			return nil, err
 		}
-		if size += r.match.size; size > mostOfPatterns {
-			return nil, one.wrong("the regular expressions of all rules have more than %d steps", mostOfPatterns).
+		if size += r.match.size; size > maxStepsOfPatterns {
+			return nil, one.wrong("the regular expressions of all rules have more than %d steps", maxStepsOfPatterns).
 				Suggest("repeat less in them, or use contains")
 		}
 		parsed = append(parsed, r)

@@ -87,9 +87,9 @@ func TestRulesThatAreWrong(t *testing.T) {
 		"- <<: {else: []}":                                                                  `a rule has no "<<"`,
 		"\t- else: []":                                                                      "line 1",
 		"- else:\n  - reply: 'x":                                                            "line 2",
-		"- else:\n" + strings.Repeat("  - delay: 1s\n", mostSteps+1):                        "more than 100 steps",
-		strings.Repeat("- match: {from: x}\n  do: []\n", mostRules+1):                       "there are 1001 rules",
-		"- else: []" + strings.Repeat(" ", mostBytes):                                       "the limit is 65536",
+		"- else:\n" + strings.Repeat("  - delay: 1s\n", maxSteps+1):                         "more than 100 steps",
+		strings.Repeat("- match: {from: x}\n  do: []\n", maxRules+1):                        "there are 1001 rules",
+		"- else: []" + strings.Repeat(" ", maxBytes):                                        "the limit is 65536",
 	} {
 		err := New().Check(t.Context(), agentWith(rules))
 		if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || e.Suggestion == "" || !strings.Contains(e.Error(), says) {
@@ -112,7 +112,7 @@ func TestNestingCostsNothing(t *testing.T) {
 
 func TestStepsWithinStepsCount(t *testing.T) {
 	nested := "- else:\n  - ask:\n      agent: a\n      message: b\n      otherwise:\n"
-	for steps, fine := range map[int]bool{mostSteps - 1: true, mostSteps: false} {
+	for steps, fine := range map[int]bool{maxSteps - 1: true, maxSteps: false} {
 		err := New().Check(t.Context(), agentWith(nested+strings.Repeat("      - delay: 1s\n", steps)))
 		if (err == nil) != fine {
 			t.Errorf("with %d steps within: %v", steps, err)
@@ -253,7 +253,7 @@ func TestATextDoesNotGrowWithoutEnd(t *testing.T) {
 // Row "Bombs": many replies to many messages are no more than a message and the one that was too much.
 func TestRepliesDoNotGrowWithoutEnd(t *testing.T) {
 	var steps strings.Builder
-	for i := range mostSteps {
+	for i := range maxSteps {
 		fmt.Fprintf(&steps, "    - reply: '%d {{.Text}}'\n", i)
 	}
 	job := jobWith("- else:\n"+steps.String(), strings.Repeat("x", 100_000))
@@ -261,7 +261,7 @@ func TestRepliesDoNotGrowWithoutEnd(t *testing.T) {
 		job.Triggers = append(job.Triggers, job.Triggers[0])
 	}
 	result, err := New().Run(t.Context(), job)
-	if err != nil || len(result.Text) < mostText || len(result.Text) > 2*mostText {
+	if err != nil || len(result.Text) < maxText || len(result.Text) > 2*maxText {
 		t.Errorf("the answer has %d bytes: %v", len(result.Text), err)
 	}
 }
@@ -272,7 +272,7 @@ func TestRegularExpressionsThatExplodeAreRefused(t *testing.T) {
 	for name, rules := range map[string]string{
 		"one that repeats":     rule(strings.Repeat("x?.{0,900}", 20) + "y"),
 		"one in another":       rule("((a{0,30}){0,30}){0,30}"),
-		"a long one":           rule(strings.Repeat("x?", longestPattern)),
+		"a long one":           rule(strings.Repeat("x?", maxPatternLength)),
 		"many that are no two": strings.Repeat(rule("x?.{0,900}y"), 20),
 	} {
 		if _, err := parseRules(rules); parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "regular expression") {

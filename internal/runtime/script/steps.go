@@ -36,8 +36,8 @@ func (p *stepParser) steps(v value) ([]step, error) {
 	}
 	var steps []step
 	for _, one := range list {
-		if p.count++; p.count > mostSteps {
-			return nil, one.wrong("a rule has more than %d steps", mostSteps)
+		if p.count++; p.count > maxSteps {
+			return nil, one.wrong("a rule has more than %d steps", maxSteps)
 		}
 		one.name = "a step"
 		s, err := p.step(one)
@@ -72,7 +72,7 @@ func (p *stepParser) step(v value) (step, error) {
 		until, err := field.moment()
 		return sleep(until), err
 	case "delay":
-		d, err := field.duration(mostDelay)
+		d, err := field.duration(maxDelay)
 		return delay(d), err
 	case "fail":
 		return p.fail(field)
@@ -168,9 +168,9 @@ func (v value) moment() (moment, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return moment{at: at}, nil
 	}
-	d, err := v.duration(mostSleep)
+	d, err := v.duration(maxSleep)
 	if err != nil {
-		return moment{}, v.wrong("%s must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", v.name, mostSleep)
+		return moment{}, v.wrong("%s must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", v.name, maxSleep)
 	}
 	return moment{after: d}, nil
 }

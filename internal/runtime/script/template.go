@@ -47,8 +47,8 @@ func (p *stepParser) known() string {
 	return "{{." + strings.Join(names, "}}, {{.") + "}}"
 }
 
-// mostText bounds what a text becomes: no message is longer.
-const mostText = 256 << 10
+// maxText bounds what a text becomes: no message is longer.
+const maxText = 256 << 10
 
 // fill puts what the names stand for into the text.
 func (t template) fill(values func(name string) (string, error)) (string, error) {
@@ -61,8 +61,8 @@ func (t template) fill(values func(name string) (string, error)) (string, error)
 				return "", err
 			}
 		}
-		if b.Len()+len(text) > mostText {
-			return "", parley.Errorf(parley.BadInput, "a text becomes longer than %d bytes", mostText).
+		if b.Len()+len(text) > maxText {
+			return "", parley.Errorf(parley.BadInput, "a text becomes longer than %d bytes", maxText).
 				Because(parley.TooLarge).Suggest("use {{.Text}} less often")
 		}
 		b.WriteString(text)

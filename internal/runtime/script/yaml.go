@@ -42,8 +42,8 @@ func parseYAML(text string) (value, error) {
 	return value{"the rules", parsed.Docs[0].Body}, nil
 }
 
-// mostNested is how many brackets may be open, and how many dashes may begin a line.
-const mostNested = 32
+// maxNesting is how many brackets may be open, and how many dashes may begin a line.
+const maxNesting = 32
 
 // checkNesting refuses what is nested without need: the parser's time grows with the square of it.
 func checkNesting(tokens token.Tokens) error {
@@ -60,8 +60,8 @@ func checkNesting(tokens token.Tokens) error {
 		case token.SequenceEntryType:
 			dashes++
 		}
-		if open > mostNested || dashes > mostNested {
-			return wrongAt(line, "more than %d lists stand in each other", mostNested)
+		if open > maxNesting || dashes > maxNesting {
+			return wrongAt(line, "more than %d lists stand in each other", maxNesting)
 		}
 	}
 	return nil

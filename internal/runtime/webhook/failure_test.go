@@ -37,7 +37,7 @@ func TestFailuresNameNoAddress(t *testing.T) {
 }
 
 func TestCallsThatFailAreInTheLogOnly(t *testing.T) {
-	s := newScene(t, unreachable(t))
+	s := newFixture(t, unreachable(t))
 	r := newRuntime(t, s.dir)
 	r.guard.resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "udp", Addr: &net.UDPAddr{IP: net.IPv4(10, 9, 9, 9), Port: 53}, Err: syscall.ENETUNREACH}

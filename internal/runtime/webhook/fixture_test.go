@@ -24,8 +24,8 @@ type call struct {
 	Reply                    struct{ URL, Token string }
 }
 
-// scene is a runtime with an agent whose webhook is a handler of the test.
-type scene struct {
+// fixture is a runtime with an agent whose webhook is a handler of the test.
+type fixture struct {
 	*Runtime
 	t      *testing.T
 	server *httptest.Server
@@ -34,9 +34,9 @@ type scene struct {
 	waited chan struct{} // closed to say that the agent has answered by the API
 }
 
-func newScene(t *testing.T, handler http.HandlerFunc) *scene {
+func newFixture(t *testing.T, handler http.HandlerFunc) *fixture {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), server: httptest.NewServer(handler), waited: make(chan struct{})}
+	s := &fixture{t: t, dir: t.TempDir(), server: httptest.NewServer(handler), waited: make(chan struct{})}
 	t.Cleanup(s.server.Close)
 	s.Runtime = newRuntime(t, s.dir, s.server.Listener.Addr().String())
 	s.options.Answered = func(ctx context.Context, _ parley.Job) error {
@@ -65,7 +65,7 @@ func agentAt(url string) parley.Agent {
 	return parley.Agent{ID: "hook", Profile: parley.Profile{Runtime: parley.RuntimeWebhook, RuntimeConfig: config}}
 }
 
-func (s *scene) job(url string) parley.Job {
+func (s *fixture) job(url string) parley.Job {
 	return parley.Job{
 		Run:      parley.Run{ID: "run-1", Conversation: "conv-1", Attempt: 1, Deadline: time.Now().Add(time.Hour)},
 		Agent:    agentAt(url),
@@ -78,12 +78,12 @@ func (s *scene) job(url string) parley.Job {
 	}
 }
 
-func (s *scene) run() (parley.Result, error) {
+func (s *fixture) run() (parley.Result, error) {
 	s.t.Helper()
 	return s.Run(s.t.Context(), s.job(s.server.URL))
 }
 
-func (s *scene) secretText() string {
+func (s *fixture) secretText() string {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "hook", secretName))
 	if err != nil {

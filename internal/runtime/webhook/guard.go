@@ -16,7 +16,7 @@ import (
 
 const (
 	connectTimeout = 10 * time.Second
-	mostRedirects  = 3
+	maxRedirects   = 3
 )
 
 // guard keeps webhooks from reaching private addresses. It checks the address of each connection, so neither a changed DNS
@@ -91,7 +91,7 @@ func (g *guard) client() *http.Client {
 // redirect follows to where the same request can be made, as it was signed.
 func (g *guard) redirect(request *http.Request, before []*http.Request) error {
 	last := before[len(before)-1]
-	if request.Method != http.MethodPost || len(before) > mostRedirects || last.URL.Scheme == "https" && request.URL.Scheme != "https" {
+	if request.Method != http.MethodPost || len(before) > maxRedirects || last.URL.Scheme == "https" && request.URL.Scheme != "https" {
 		return http.ErrUseLastResponse
 	}
 	return g.checkURL(request.URL)

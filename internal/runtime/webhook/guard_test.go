@@ -39,7 +39,7 @@ func TestWebhookSSRF(t *testing.T) {
 		}
 	})
 	t.Run("other ways to write them", func(t *testing.T) {
-		s := newScene(t, unreachable(t))
+		s := newFixture(t, unreachable(t))
 		r := newRuntime(t, s.dir)
 		r.guard.resolver = nameserver(t, "127.0.0.1")
 		port := s.server.URL[strings.LastIndex(s.server.URL, ":"):]
@@ -50,7 +50,7 @@ func TestWebhookSSRF(t *testing.T) {
 		}
 	})
 	t.Run("a name that changes its address", func(t *testing.T) {
-		s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+		s := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Connection", "close")
 			w.WriteHeader(http.StatusNoContent)
 		})
@@ -68,7 +68,7 @@ func TestWebhookSSRF(t *testing.T) {
 		private := httptest.NewServer(unreachable(t))
 		defer private.Close()
 		for _, to := range []string{private.URL, "http://169.254.169.254/latest/meta-data", "http://[::ffff:10.0.0.1]/", "http://localhost/"} {
-			s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
+			s := newFixture(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Location", to)
 				w.WriteHeader(http.StatusTemporaryRedirect)
 			})
@@ -140,7 +140,7 @@ func TestRedirectsThatAreFollowed(t *testing.T) {
 	for hops, reaches := range map[int64]bool{0: true, 3: true, 4: false} {
 		var left, posts atomic.Int64
 		left.Store(hops)
-		s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
+		s := newFixture(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost && r.ContentLength > 0 && r.Header.Get("Parley-Signature") != "" {
 				posts.Add(1)
 			}
@@ -152,7 +152,7 @@ func TestRedirectsThatAreFollowed(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		})
 		_, err := s.run()
-		if (err == nil) != reaches || posts.Load() != min(hops, mostRedirects)+1 || s.began != 1 {
+		if (err == nil) != reaches || posts.Load() != min(hops, maxRedirects)+1 || s.began != 1 {
 			t.Errorf("%d redirects: %v, after %d signed posts, begun %d times", hops, err, posts.Load(), s.began)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // triggers.
 func TestForgedResultsStayQuotationsInCalls(t *testing.T) {
 	var got call
-	s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newFixture(t, func(w http.ResponseWriter, r *http.Request) {
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 			t.Error(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/runtime/rundoc"
 )
 
-const longestURL = 2048
+const maxURLLength = 2048
 
 // parseConfig reads an agent's runtime_config: {"url": "https://…"}.
 func parseConfig(raw json.RawMessage) (*url.URL, error) {
@@ -30,7 +30,7 @@ func parseConfig(raw json.RawMessage) (*url.URL, error) {
 	}
 	target, err := url.Parse(config.URL)
 	switch {
-	case err != nil || len(config.URL) > longestURL || target.Hostname() == "":
+	case err != nil || len(config.URL) > maxURLLength || target.Hostname() == "":
 		return nil, badURL("is not the URL of a webhook")
 	case target.Scheme != "http" && target.Scheme != "https":
 		return nil, badURL("has the scheme %q", target.Scheme)

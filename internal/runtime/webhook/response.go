@@ -17,8 +17,8 @@ import (
 
 const (
 	largestResponse = 1 << 20
-	longestPause    = time.Hour // that a Retry-After can ask for
-	longestQuote    = 300       // runes of a response in a failure
+	maxPause        = time.Hour // that a Retry-After can ask for
+	maxQuote        = 300       // runes of a response in a failure
 )
 
 // readResponse makes the result of a run out of a response.
@@ -105,7 +105,7 @@ func retryAfter(header string) (time.Duration, bool) {
 	} else if at, err := http.ParseTime(header); err == nil {
 		pause, ok = time.Until(at), true
 	}
-	return min(max(pause, 0), longestPause), ok
+	return min(max(pause, 0), maxPause), ok
 }
 
 func failed(kind parley.Failure, after time.Duration, format string, args ...any) *parley.RunError {
@@ -127,8 +127,8 @@ func postable(text string) string {
 // shorten is the first part of a text of others, on one line.
 func shorten(text string) string {
 	text = strings.Join(strings.Fields(postable(text)), " ")
-	if runes := []rune(text); len(runes) > longestQuote {
-		return string(runes[:longestQuote]) + "…"
+	if runes := []rune(text); len(runes) > maxQuote {
+		return string(runes[:maxQuote]) + "…"
 	}
 	return text
 }

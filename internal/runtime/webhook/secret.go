@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	secretName  = "webhook.secret"
-	secretBytes = 32
-	shortest    = 16 // characters of a secret that somebody else has put there
-	longest     = 1 << 10
+	secretName      = "webhook.secret"
+	secretBytes     = 32
+	minSecretLength = 16 // characters of a secret that somebody else has put there
+	maxSecretSize   = 1 << 10
 )
 
 // secret is what an agent's calls are signed with. It is made where there is none.
@@ -40,7 +40,7 @@ func readSecret(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > longest {
+	if !info.Mode().IsRegular() || info.Size() > maxSecretSize {
 		return nil, parley.Errorf(parley.BadInput, "%s is no file with a secret", path).Suggest("remove it: a new one is made")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
@@ -52,8 +52,8 @@ func readSecret(path string) ([]byte, error) {
 		return nil, err
 	}
 	secret := strings.TrimSpace(string(text))
-	if len(secret) < shortest {
-		return nil, parley.Errorf(parley.BadInput, "%s has no secret of at least %d characters", path, shortest).
+	if len(secret) < minSecretLength {
+		return nil, parley.Errorf(parley.BadInput, "%s has no secret of at least %d characters", path, minSecretLength).
 			Suggest("remove it: a new one is made")
 	}
 	return []byte(secret), nil

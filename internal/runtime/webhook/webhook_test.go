@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestACallIsSignedAndAnswered(t *testing.T) {
 	var got call
 	var header http.Header
-	s := newScene(t, nil)
+	s := newFixture(t, nil)
 	s.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		header = r.Header
@@ -73,7 +73,7 @@ func TestTheReceiverOfTheManual(t *testing.T) {
 		t.Error("docs/runtimes/webhook.md does not show the receiver of receiver_test.go")
 	}
 
-	s := newScene(t, nil)
+	s := newFixture(t, nil)
 	secret, err := s.secret("hook")
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestResponses(t *testing.T) {
 		"timed out over there": {408, nil, "", "", parley.FailureServer, 0, "408"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+			s := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
 				for key, value := range tt.header {
 					w.Header().Set(key, value)
 				}
@@ -156,7 +156,7 @@ func TestRetryAfterADate(t *testing.T) {
 
 // TestABombStaysPacked shows that nothing is decompressed: neither asked for, nor when it comes all the same.
 func TestABombStaysPacked(t *testing.T) {
-	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("Content-Encoding", "gzip")
 		pack := gzip.NewWriter(w)
@@ -174,7 +174,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestAnAnswerMayComeLater(t *testing.T) {
 	accepted := make(chan struct{})
-	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		close(accepted)
 	})
@@ -200,7 +200,7 @@ func TestAnAnswerMayComeLater(t *testing.T) {
 
 func TestARunEndsWithItsContext(t *testing.T) {
 	reached, release := make(chan struct{}), make(chan struct{})
-	s := newScene(t, func(http.ResponseWriter, *http.Request) {
+	s := newFixture(t, func(http.ResponseWriter, *http.Request) {
 		close(reached)
 		<-release
 	})
@@ -218,7 +218,7 @@ func TestARunEndsWithItsContext(t *testing.T) {
 
 func TestARunThatMayNotBeginEnds(t *testing.T) {
 	release := make(chan struct{})
-	s := newScene(t, func(_ http.ResponseWriter, r *http.Request) { <-release })
+	s := newFixture(t, func(_ http.ResponseWriter, r *http.Request) { <-release })
 	defer close(release)
 	why := errors.New("it is not live any more")
 	job := s.job(s.server.URL)
@@ -230,7 +230,7 @@ func TestARunThatMayNotBeginEnds(t *testing.T) {
 
 func TestNobodyThereIsWorthAnotherTry(t *testing.T) {
 	gone := httptest.NewServer(nil)
-	s := newScene(t, nil)
+	s := newFixture(t, nil)
 	s.Runtime = newRuntime(t, s.dir, gone.Listener.Addr().String())
 	gone.Close()
 	_, err := s.Run(t.Context(), s.job(gone.URL+"/?key=canary"))

@@ -88,7 +88,7 @@ func TestNoOutcomeIsReportedBeforeTheCommit(t *testing.T) {
 		}
 		go release()
 		synctest.Wait()
-		if f.Told() > 0 {
+		if f.CountOutcomes() > 0 {
 			f.Error("somebody was told before the commit")
 		}
 		close(gate)

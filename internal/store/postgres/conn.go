@@ -40,9 +40,9 @@ type conn struct {
 	failed  error // what ended the transaction; until ROLLBACK nothing goes on
 
 	// For the connection that writes.
-	writer []byte // what it is called in commits
-	batch  int64  // the number of its transaction
-	doubt  int64  // the batch whose COMMIT was sent and not answered
+	writer      []byte // what it is called in commits
+	batch       int64  // the number of its transaction
+	unconfirmed int64  // the batch whose COMMIT was sent and not answered
 }
 
 type statement struct {
@@ -214,7 +214,7 @@ func (c *conn) commit() error {
 	}
 	if _, err := c.exec("COMMIT", nil); err != nil {
 		if c.pg != nil && c.pg.IsClosed() {
-			c.doubt = c.batch
+			c.unconfirmed = c.batch
 		}
 		return err
 	}
@@ -242,7 +242,7 @@ func (c *conn) firstPending() string {
 // settle says whether the batch in doubt was stored. It takes the lock to read, which it gets when the
 // server has done with the transaction that held it.
 func (c *conn) settle() (committed bool, err error) {
-	if c.doubt == 0 {
+	if c.unconfirmed == 0 {
 		return false, nil
 	}
 	defer func() { _ = c.rollback() }() // nothing was written
@@ -263,8 +263,8 @@ func (c *conn) settle() (committed bool, err error) {
 	if err := found.Err(); err != nil {
 		return false, err
 	}
-	committed = last == c.doubt
-	c.doubt = 0
+	committed = last == c.unconfirmed
+	c.unconfirmed = 0
 	return committed, nil
 }
 

@@ -16,10 +16,10 @@ type Fixture[T any] struct {
 	Conn *Conn // the connection that writes
 	WG   sync.WaitGroup
 
-	target Target[T]
-	mu     sync.Mutex
-	told   map[string]error // by label, once it was told
-	runs   map[string]int   // how often its function ran
+	target   Target[T]
+	mu       sync.Mutex
+	outcomes map[string]error // by label, once it was told
+	runs     map[string]int   // how often its function ran
 }
 
 // Target is the writer under test.
@@ -34,7 +34,7 @@ type Target[T any] struct {
 
 // New returns a fixture for a writer on a connection.
 func New[T any](t *testing.T, conn *Conn, target Target[T]) *Fixture[T] {
-	return &Fixture[T]{T: t, Conn: conn, target: target, told: map[string]error{}, runs: map[string]int{}}
+	return &Fixture[T]{T: t, Conn: conn, target: target, outcomes: map[string]error{}, runs: map[string]int{}}
 }
 
 // Submit hands an update over and does not wait for it. The update stores its label and goes on with more.
@@ -48,7 +48,7 @@ func (f *Fixture[T]) SubmitWith(ctx context.Context, label string, more ...func(
 		err := f.target.Update(ctx, f.writing(label, more...))
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.told[label] = err
+		f.outcomes[label] = err
 	})
 	synctest.Wait() // it is in the queue, or waits for room in it, before the next one comes
 }
@@ -102,18 +102,18 @@ func (f *Fixture[T]) With(label string, more ...func(T) error) func() {
 	return func() { f.Submit(label, more...) }
 }
 
-// Told returns how many updates were told their outcome.
-func (f *Fixture[T]) Told() int {
+// CountOutcomes returns how many updates were told their outcome.
+func (f *Fixture[T]) CountOutcomes() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.told)
+	return len(f.outcomes)
 }
 
 // Expect notes that a label is stored that no update of the fixture has written.
 func (f *Fixture[T]) Expect(label string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told[label] = nil
+	f.outcomes[label] = nil
 }
 
 // Outcome returns what an update was told. The test ends if it was told nothing.
@@ -121,7 +121,7 @@ func (f *Fixture[T]) Outcome(label string) error {
 	f.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err, ok := f.told[label]
+	err, ok := f.outcomes[label]
 	if !ok {
 		f.Fatalf("%s was told nothing", label)
 	}
@@ -171,7 +171,7 @@ func (f *Fixture[T]) Verify(stored []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var want []string
-	for label, err := range f.told {
+	for label, err := range f.outcomes {
 		if err == nil {
 			want = append(want, label)
 		}

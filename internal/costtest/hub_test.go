@@ -67,8 +67,8 @@ func (c *clock) Now() time.Time {
 	return time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(c.seconds.Load()) * time.Second)
 }
 
-// world is a hub on an empty database.
-type world struct {
+// measuredHub is a hub on an empty database.
+type measuredHub struct {
 	*hub.Hub
 	t     *testing.T
 	clock *clock
@@ -77,13 +77,13 @@ type world struct {
 	db    database
 }
 
-func newWorld(t *testing.T, k kind, place string) *world {
+func newMeasuredHub(t *testing.T, k kind, place string) *measuredHub {
 	t.Helper()
 	db, err := k.open(place)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, clock: &clock{}, meter: &store.Meter{}, db: db, store: &oneAtATime{Store: db}}
+	w := &measuredHub{t: t, clock: &clock{}, meter: &store.Meter{}, db: db, store: &oneAtATime{Store: db}}
 	db.Measure(w.meter)
 	unlimited := hub.Rate{PerSecond: -1}
 	w.Hub, err = hub.New(ctx, w.store, hub.Config{
@@ -95,14 +95,14 @@ func newWorld(t *testing.T, k kind, place string) *world {
 	return w
 }
 
-func (w *world) close() {
+func (w *measuredHub) close() {
 	w.t.Helper()
 	w.Stop()
 	w.ok(w.db.Close())
 }
 
 // ok ends the test if there is an error.
-func (w *world) ok(err error) {
+func (w *measuredHub) ok(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatalf("unexpected error: %v", err)
@@ -110,7 +110,7 @@ func (w *world) ok(err error) {
 }
 
 // must returns a function that returns a result and ends the test if there is an error.
-func must[T any](w *world) func(T, error) T {
+func must[T any](w *measuredHub) func(T, error) T {
 	return func(result T, err error) T {
 		w.t.Helper()
 		w.ok(err)

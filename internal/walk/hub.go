@@ -38,16 +38,16 @@ const rules = "- else:\n    - reply: Heard.\n"
 
 var owner = hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 
-// world is a hub on an empty database.
-type world struct {
+// walkedHub is a hub on an empty database.
+type walkedHub struct {
 	*hub.Hub
 	dir     string
 	handler http.Handler
 	ends    []func()
 }
 
-func newWorld(ctx context.Context, still bool) (w *world, err error) {
-	w = &world{}
+func newWalkedHub(ctx context.Context, still bool) (w *walkedHub, err error) {
+	w = &walkedHub{}
 	if w.dir, err = os.MkdirTemp("", "parley-walk-"); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func newWorld(ctx context.Context, still bool) (w *world, err error) {
 }
 
 // serve starts the services of the hub, and a dispatcher.
-func (w *world) serve(ctx context.Context, log *slog.Logger) {
+func (w *walkedHub) serve(ctx context.Context, log *slog.Logger) {
 	w.Start(ctx)
 	scripts := script.New()
 	runs := dispatch.New(w.Hub, dispatch.Options{
@@ -84,17 +84,17 @@ func (w *world) serve(ctx context.Context, log *slog.Logger) {
 	w.later(runs.Stop)
 }
 
-// later has the end of the world call a function, the last first.
-func (w *world) later(end func()) { w.ends = append(w.ends, end) }
+// later has the end of the walkedHub call a function, the last first.
+func (w *walkedHub) later(end func()) { w.ends = append(w.ends, end) }
 
-func (w *world) close() {
+func (w *walkedHub) close() {
 	for i := range w.ends {
 		w.ends[len(w.ends)-1-i]()
 	}
 }
 
 // addAgents adds two agents that poll and one that follows rules.
-func (w *world) addAgents(ctx context.Context) error {
+func (w *walkedHub) addAgents(ctx context.Context) error {
 	config, err := json.Marshal(map[string]string{"rules": rules})
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (w *world) addAgents(ctx context.Context) error {
 }
 
 // plainMessage posts into a DM of two agents that poll. The call ends with the response.
-func plainMessage(ctx context.Context, w *world) (func(n int) error, error) {
+func plainMessage(ctx context.Context, w *walkedHub) (func(n int) error, error) {
 	opened, err := w.Post(ctx, hub.Caller{Agent: sender, Scopes: parley.AllScopes()}, parley.Draft{Direct: []string{receiver}, Content: parley.Content{Text: "Hello."}})
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func plainMessage(ctx context.Context, w *world) (func(n int) error, error) {
 }
 
 // mention mentions the worker in a channel. The call ends when a subscriber has the event of its answer.
-func mention(ctx context.Context, w *world) (func(n int) error, error) {
+func mention(ctx context.Context, w *walkedHub) (func(n int) error, error) {
 	room, err := w.CreateConversation(ctx, owner, parley.NewConversation{Name: "room", With: []string{worker}})
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func mention(ctx context.Context, w *world) (func(n int) error, error) {
 	}
 	w.later(events.Close)
 	return func(n int) error {
-		ctx, cancel := context.WithTimeout(ctx, longestWait)
+		ctx, cancel := context.WithTimeout(ctx, maxWait)
 		defer cancel()
 		if _, err := w.Post(ctx, owner, parley.Draft{
 			Conversation: room.ID, Content: parley.Content{Text: fmt.Sprintf("@%s the build number %d is green.", worker, n)},
@@ -175,7 +175,7 @@ func mention(ctx context.Context, w *world) (func(n int) error, error) {
 }
 
 // fileToFile bridges a tree of inboxes and puts a task for the worker there. The call ends when the result is a file.
-func fileToFile(ctx context.Context, w *world) (func(n int) error, error) {
+func fileToFile(ctx context.Context, w *walkedHub) (func(n int) error, error) {
 	root := filepath.Join(w.dir, "tree")
 	inboxes := filepath.Join(root, "state", "agents")
 	for _, agent := range []string{worker, resident} {
@@ -224,7 +224,7 @@ func document(n int) []byte {
 
 // awaitResult waits until a result is in an inbox, and empties the inbox.
 func awaitResult(inbox string) error {
-	for end := time.Now().Add(longestWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(maxWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		files, err := filepath.Glob(filepath.Join(inbox, "*.json"))
 		if err != nil {
 			return err
