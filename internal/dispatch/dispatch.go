@@ -1,5 +1,5 @@
-// Package dispatch makes runs of what waits for agents: it starts a runtime for each run the hub hands out,
-// keeps its leases while it lives, and tells the hub how it ended.
+// Package dispatch runs agents that have pending messages. It starts a runtime for each run that the hub hands out, extends the
+// leases of the run while the run lives, and reports its end to the hub.
 //
 // One loop starts runs. Only the loop knows which agents have pending work and how many runs are live. It asks the hub for
 // the runs of several agents at once, so that the store can write them together. Each run has a goroutine that does the run,
@@ -18,44 +18,61 @@ import (
 	"github.com/parley-hub/parley/internal/service"
 )
 
-// Hub is what a dispatcher needs of the hub.
+// Hub is the part of the hub that a dispatcher uses. A method also returns the error of the store if the store fails.
 type Hub interface {
-	Work
-	Course
+	RunSource
+	LiveRuns
 	Recovery
 }
 
-// Work has the calls that hand out runs.
-type Work interface {
+// RunSource has the calls that hand out runs.
+type RunSource interface {
 	// AgentsToCheck returns a channel that receives when the state of an agent has changed, and a function that returns these
 	// agents since its last call. The end of a run is such a change.
 	AgentsToCheck() (agents func() []string, wait <-chan struct{})
-	// Waiting returns the agents with pending deliveries, including those that another process stored.
+	// Waiting returns the agents with pending deliveries, including deliveries that another process stored.
 	Waiting(ctx context.Context) ([]string, error)
-	// NextRun hands out the next run of an agent, or nil if there is none to start now.
+	// NextRun hands out the next run of an agent. It returns nil if no run can start now.
 	NextRun(ctx context.Context, agent string, o hub.RunOptions) (*hub.Assignment, error)
 }
 
-// Course has the calls about a live run. They return E003 with the reason Conflict if the run has ended.
-type Course interface {
+// LiveRuns has the calls about a live run. run is the id of the run.
+type LiveRuns interface {
+	// RunContext returns the content of the prompt of a run, except the identity files and the tools. It returns E003 with the
+	// reason Conflict if the hub has no such run.
 	RunContext(ctx context.Context, run string) (parley.RunContext, error)
+	// BeginRun marks the triggers of a run as seen, and stores the process that has started. The dispatcher calls it again if the
+	// runtime restarts its client. It returns E003 with the reason Conflict if the run has ended.
 	BeginRun(ctx context.Context, run string, p parley.Process) error
+	// KeepRun extends the leases of a run. It returns the reason for which the run must end, or "" if nobody has cancelled the
+	// run. It returns E003 with the reason Conflict if the run has ended.
 	KeepRun(ctx context.Context, run string) (cancel string, err error)
+	// FinishRun posts the answer of a run and ends the run. It returns the run unchanged if the run has ended before, and E003
+	// with the reason Conflict if the hub has no such run.
 	FinishRun(ctx context.Context, run string, r parley.Result, output []byte) (parley.Run, error)
+	// FailRun ends a run that has failed. The hub decides which messages it retries. FailRun returns the run unchanged if the run
+	// has ended before, and E003 with the reason Conflict if the hub has no such run.
 	FailRun(ctx context.Context, run string, why *parley.RunError, r parley.Result, output []byte) (parley.Run, error)
+	// RunSays shows progress text to the participants that follow the events of a run. It ignores a run that has ended.
 	RunSays(run, text string)
+	// RunLogs adds output to the log of a run. It ignores a run that has ended.
 	RunLogs(run string, output []byte)
+	// At returns the operations of the hub as one caller may use them.
 	At(caller hub.Caller) parley.Workspace
 }
 
 // Recovery has the calls about runs of an earlier process.
 type Recovery interface {
+	// LostRuns returns the runs that an earlier process with this name has left: runs that still count as live, and lost runs
+	// whose process may still be alive.
 	LostRuns(ctx context.Context, node string) ([]parley.Run, error)
+	// RecoverRun ends a lost run and makes its messages pending again. The caller has ended the process of the run. RecoverRun
+	// does nothing if the hub has no such run.
 	RecoverRun(ctx context.Context, run string) error
 }
 
-// pollEvery is how often the loop asks for changes without a signal: work that another process stored, and work that has
-// become due.
+// pollEvery is how often the loop asks for agents with pending work. The hub sends no signal for work that another process has
+// stored, or for work that has become due.
 const pollEvery = 2 * time.Second
 
 // Dispatcher starts runs until it is stopped.
@@ -65,14 +82,14 @@ type Dispatcher struct {
 	loop    *service.Service
 
 	queue    queue
-	changed  map[string]bool // agents whose asks were not looked at since something has happened to them
-	requests requestCount    // how many requests for runs are on their way
+	changed  map[string]bool // agents that have changed since the loop last requested one of their runs
+	requests requestCount    // how many requests for runs are under way
 	replies  chan runReply
-	live     map[*activeRun]bool // runs that have not been reported as ended
-	plain    int                 // of them, those that answer no ask: there is a bound on these
-	ended    chan *activeRun     // those that have
+	live     map[*activeRun]bool // runs that have not reported their end
+	counted  int                 // live runs that count against Options.Total: all except the answers to asks
+	ended    chan *activeRun     // runs that report their end
 
-	runs   context.Context // of all runs
+	runs   context.Context // the context of all runs
 	cancel context.CancelCauseFunc
 }
 
@@ -123,7 +140,7 @@ func (d *Dispatcher) run(ctx context.Context, started func()) {
 
 // serve starts runs until ctx is done.
 func (d *Dispatcher) serve(ctx context.Context) {
-	rung, bell := d.hub.AgentsToCheck()
+	changedAgents, signal := d.hub.AgentsToCheck()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	d.poll(ctx)
@@ -133,22 +150,22 @@ func (d *Dispatcher) serve(ctx context.Context) {
 		case <-ctx.Done():
 		case a := <-d.replies:
 			d.handleReply(a)
-		case <-bell:
-			d.noteChanged(rung())
-		case l := <-d.ended:
-			d.removeRun(l) // if something has waited for its end, the hub has rung
+		case <-signal:
+			d.noteChanged(changedAgents())
+		case r := <-d.ended:
+			d.removeRun(r) // if its agent has more pending work, the hub also sends a signal
 		case <-poll.C:
 			d.poll(ctx)
 		}
 	}
 }
 
-// noteChanged handles agents whose state has changed: there may be a run to start, or one to cancel.
+// noteChanged handles agents whose state has changed: the loop may start a run of them, or must cancel one.
 func (d *Dispatcher) noteChanged(agents []string) {
 	d.add(agents)
-	for l := range d.live {
-		if slices.Contains(agents, l.Agent.ID) {
-			l.checkSoon()
+	for r := range d.live {
+		if slices.Contains(agents, r.Agent.ID) {
+			r.checkSoon()
 		}
 	}
 }
@@ -172,7 +189,7 @@ func (d *Dispatcher) add(agents []string) {
 // requestRuns requests as many runs as there are free slots, one for each agent in turn. If no slot is free, it requests only
 // runs that answer asks, because the runs that hold the slots may wait for these answers.
 func (d *Dispatcher) requestRuns(ctx context.Context) {
-	for d.requests.total() < maxRequests && d.hasRoom() {
+	for d.requests.total() < maxRequests && d.hasFreeSlot() {
 		agent, ok := d.queue.next()
 		if !ok {
 			return
@@ -191,7 +208,7 @@ func (d *Dispatcher) requestRuns(ctx context.Context) {
 	}
 }
 
-func (d *Dispatcher) hasRoom() bool { return d.requests.any+d.plain < d.options.Total }
+func (d *Dispatcher) hasFreeSlot() bool { return d.requests.any+d.counted < d.options.Total }
 
 func (d *Dispatcher) request(ctx context.Context, agent string, asksOnly bool) {
 	go func() {
@@ -201,12 +218,12 @@ func (d *Dispatcher) request(ctx context.Context, agent string, asksOnly bool) {
 }
 
 func (d *Dispatcher) handleReply(a runReply) {
-	more := a.run != nil // after one there may be another
+	more := a.run != nil // after a run, the agent may have another one
 	if a.asksOnly {
 		d.requests.asks--
 	} else {
 		d.requests.any--
-		d.queue.answered(a.agent, more)
+		d.queue.replied(a.agent, more)
 	}
 	if more {
 		d.changed[a.agent] = true
@@ -215,26 +232,26 @@ func (d *Dispatcher) handleReply(a runReply) {
 	case a.run != nil:
 		d.start(a.run)
 	case a.err != nil && !errors.Is(a.err, context.Canceled):
-		d.options.Log.Warn("cannot start a run; retrying soon", "agent", a.agent, "error", a.err) // the next poll tries again
+		d.options.Log.Warn("cannot start a run; retrying soon", "agent", a.agent, "error", a.err) // the next poll retries
 	}
 }
 
 func (d *Dispatcher) start(a *hub.Assignment) {
-	l := newActiveRun(d, a)
-	d.live[l] = true
+	r := newActiveRun(d, a)
+	d.live[r] = true
 	if !a.Run.Ask {
-		d.plain++
+		d.counted++
 	}
 	go func() {
-		defer func() { d.ended <- l }()
-		l.run()
+		defer func() { d.ended <- r }()
+		r.run()
 	}()
 }
 
-func (d *Dispatcher) removeRun(l *activeRun) {
-	delete(d.live, l)
-	if !l.Run.Ask {
-		d.plain--
+func (d *Dispatcher) removeRun(r *activeRun) {
+	delete(d.live, r)
+	if !r.Run.Ask {
+		d.counted--
 	}
 }
 
@@ -246,8 +263,8 @@ func (d *Dispatcher) drain() {
 		select {
 		case a := <-d.replies:
 			d.handleReply(a)
-		case l := <-d.ended:
-			d.removeRun(l)
+		case r := <-d.ended:
+			d.removeRun(r)
 		case <-grace.C:
 			d.cancel(errStopping)
 		}

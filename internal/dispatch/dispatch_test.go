@@ -21,18 +21,18 @@ func TestARingStartsARun(t *testing.T) {
 		begin(t, h, options(h, fakeRuntime{}))
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, "run-1 begun with 0", `run-1 says "hello"`)
+		h.wantCalls(t, "run-1 begun with 0", `run-1 says "hello"`)
 	})
 }
 
 func TestWhatWasThereBeforeTheStartIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
-		h.quietly("arya", "hello")
+		h.addWork("arya", "hello")
 		begin(t, h, options(h, fakeRuntime{}))
 		synctest.Wait()
-		if h.made != 1 {
-			t.Errorf("%d runs were made", h.made)
+		if h.started != 1 {
+			t.Errorf("%d runs were made", h.started)
 		}
 	})
 }
@@ -42,14 +42,14 @@ func TestWhatNobodyRangForIsFound(t *testing.T) {
 		h := newFakeHub()
 		begin(t, h, options(h, fakeRuntime{}))
 		synctest.Wait()
-		h.quietly("arya", "hello")
+		h.addWork("arya", "hello")
 		time.Sleep(pollEvery)
 		synctest.Wait()
-		h.wantTold(t, "run-1 begun with 0", `run-1 says "hello"`)
+		h.wantCalls(t, "run-1 begun with 0", `run-1 says "hello"`)
 	})
 }
 
-// gate lets runs end one by one, and notes who has begun.
+// gate lets runs end one by one, and records the agents whose runs have begun.
 type gate struct {
 	begun chan string
 	open  chan struct{}
@@ -67,8 +67,8 @@ func (g gate) run(ctx context.Context, job parley.Job) (parley.Result, error) {
 	}
 }
 
-// whoBegan is who has begun since it was last asked.
-func (g gate) whoBegan() (agents []string) {
+// startedAgents returns the agents whose runs have begun since the last call, sorted.
+func (g gate) startedAgents() (agents []string) {
 	for len(g.begun) > 0 {
 		agents = append(agents, <-g.begun)
 	}
@@ -86,13 +86,13 @@ func TestTheTotalIsABound(t *testing.T) {
 			h.post(fmt.Sprint("agent-", n), "a", "b")
 		}
 		synctest.Wait()
-		if began := g.whoBegan(); len(began) != 3 {
+		if began := g.startedAgents(); len(began) != 3 {
 			t.Errorf("%q began", began)
 		}
 		for range 7 {
 			g.open <- struct{}{}
 			synctest.Wait()
-			if began := g.whoBegan(); len(began) != 1 {
+			if began := g.startedAgents(); len(began) != 1 {
 				t.Errorf("after the end of one, %q began", began)
 			}
 		}
@@ -100,7 +100,7 @@ func TestTheTotalIsABound(t *testing.T) {
 	})
 }
 
-// Whoever waits for an answer may be what takes up all the room: asks begin all the same.
+// The runs that hold all slots may wait for answers, so runs that answer asks begin without a free slot.
 func TestAsksNeedNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, g := newFakeHub(), newGate()
@@ -109,16 +109,16 @@ func TestAsksNeedNoRoom(t *testing.T) {
 		begin(t, h, o)
 		h.post("arya", "work", "more work")
 		synctest.Wait()
-		h.post("bran", slices.Repeat([]string{anAsk}, 2*maxRequests)...)
+		h.post("bran", slices.Repeat([]string{askWork}, 2*maxRequests)...)
 		h.post("cersei", "work")
 		synctest.Wait()
 		want := append([]string{"arya"}, slices.Repeat([]string{"bran"}, 2*maxRequests)...)
-		if began := g.whoBegan(); !slices.Equal(began, want) {
+		if began := g.startedAgents(); !slices.Equal(began, want) {
 			t.Errorf("%q began", began)
 		}
 		close(g.open)
 		synctest.Wait()
-		if began := g.whoBegan(); !slices.Equal(began, []string{"arya", "cersei"}) {
+		if began := g.startedAgents(); !slices.Equal(began, []string{"arya", "cersei"}) {
 			t.Errorf("with room, %q began", began)
 		}
 	})
@@ -138,7 +138,7 @@ func TestAgentsTakeTurns(t *testing.T) {
 		synctest.Wait()
 		var order []string
 		for range 5 {
-			order = append(order, g.whoBegan()...)
+			order = append(order, g.startedAgents()...)
 			g.open <- struct{}{}
 			synctest.Wait()
 		}
@@ -164,12 +164,12 @@ func TestAStopGivesAWhileAndPutsTheRestBack(t *testing.T) {
 		h.post("slow", "b")
 		synctest.Wait()
 		began := time.Now()
-		h.quietly("quick", "c") // too late
+		h.addWork("quick", "c") // too late
 		d.Stop()
 		if took := time.Since(began); took != defaultGrace {
 			t.Errorf("the stop took %s", took)
 		}
-		h.wantTold(t, "run-1 begun with 0", `run-1 says "done"`, "run-2 failed, stopped: the hub is stopping")
+		h.wantCalls(t, "run-1 begun with 0", `run-1 says "done"`, "run-2 failed, stopped: the hub is stopping")
 	})
 }
 
@@ -177,11 +177,11 @@ func TestAStartPutsBackWhatWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		h.lost = []parley.Run{{ID: "run-a"}, {ID: "run-b"}}
-		h.quietly("arya", "hello")
+		h.addWork("arya", "hello")
 		d := New(h, options(h, fakeRuntime{}))
 		d.Start(t.Context())
 		synctest.Wait()
-		h.wantTold(t, "lost runs of here", "run-a killed", "run-b killed", "run-a recovered", "run-b recovered",
+		h.wantCalls(t, "lost runs of here", "run-a killed", "run-b killed", "run-a recovered", "run-b recovered",
 			"run-1 begun with 0", `run-1 says "hello"`)
 		d.Stop()
 	})

@@ -13,7 +13,7 @@ import (
 var (
 	errStopping = errors.New("the hub is stopping")
 	errDeadline = errors.New("the deadline of the run has passed")
-	errEnded    = errors.New("the run is not this process's any more")
+	errEnded    = errors.New("the run has ended in the hub, or belongs to another process")
 	errLost     = errors.New("the hub could not extend the lease of the run")
 )
 
@@ -31,7 +31,7 @@ func runError(f parley.Failure, err error) *parley.RunError {
 }
 
 // failureOf returns why a run failed: the reason for which it was ended, or its runtime's error. It returns nil if err is nil.
-func (l *activeRun) failureOf(ctx context.Context, err error) *parley.RunError {
+func (r *activeRun) failureOf(ctx context.Context, err error) *parley.RunError {
 	if err == nil {
 		return nil
 	}
@@ -39,57 +39,57 @@ func (l *activeRun) failureOf(ctx context.Context, err error) *parley.RunError {
 	case errors.Is(cause, errStopping), errors.Is(cause, errEnded), errors.Is(cause, errLost):
 		return runError(parley.FailureStopped, cause)
 	case errors.Is(cause, errDeadline):
-		return l.deadlineError(err)
+		return r.deadlineError(err)
 	case cause != nil:
 		return runError(parley.FailureFinal, cause)
 	}
-	if said, ok := errors.AsType[*parley.RunError](err); ok {
-		return said
+	if reported, ok := errors.AsType[*parley.RunError](err); ok {
+		return reported
 	}
 	return runError(parley.FailureFinal, err)
 }
 
 // deadlineError returns the error of a run that its deadline has ended. It includes the runtime's own error, which says
 // whether a retry may help.
-func (l *activeRun) deadlineError(err error) *parley.RunError {
+func (r *activeRun) deadlineError(err error) *parley.RunError {
 	why := &parley.RunError{
 		Trouble: parley.Trouble{
 			Failure: parley.FailureFinal,
-			Reason:  fmt.Sprintf("it did not end within %s", l.Run.Deadline.Sub(l.Run.CreatedAt).Round(time.Second)),
+			Reason:  fmt.Sprintf("it did not end within %s", r.Run.Deadline.Sub(r.Run.CreatedAt).Round(time.Second)),
 		},
 		Hint: "give it less to do at once, or raise the deadline: runs.deadline in config.yaml, or that of its runtime_config",
 	}
-	said, ok := errors.AsType[*parley.RunError](err)
-	if !ok || said.Failure == parley.FailureStopped {
+	reported, ok := errors.AsType[*parley.RunError](err)
+	if !ok || reported.Failure == parley.FailureStopped {
 		return why
 	}
-	why.Failure, why.After = said.Failure, said.After
-	why.Reason += ": " + said.Reason
-	if said.Hint != "" {
-		why.Hint = said.Hint
+	why.Failure, why.After = reported.Failure, reported.After
+	why.Reason += ": " + reported.Reason
+	if reported.Hint != "" {
+		why.Hint = reported.Hint
 	}
 	return why
 }
 
-// settle reports the end of the run to the hub. If there are several reasons, the hub decides which one counts.
-func (l *activeRun) settle(result parley.Result, why *parley.RunError) {
+// settle reports the end of the run to the hub. If somebody cancelled the run meanwhile, the hub decides which reason counts.
+func (r *activeRun) settle(result parley.Result, why *parley.RunError) {
 	if why != nil && why.Failure != parley.FailureStopped {
-		l.options.Log.Warn("a run has failed", "agent", l.Agent.ID, "run", l.Run.ID, "failure", why.Failure, "reason", l.hide(why.Reason))
+		r.options.Log.Warn("a run has failed", "agent", r.Agent.ID, "run", r.Run.ID, "failure", why.Failure, "reason", r.hide(why.Reason))
 	}
-	result.Text = l.hide(result.Text)
+	result.Text = r.hide(result.Text)
 	if why != nil {
-		why.Reason, why.Hint = l.hide(why.Reason), l.hide(why.Hint)
+		why.Reason, why.Hint = r.hide(why.Reason), r.hide(why.Hint)
 	}
-	err := l.reportUntilStored(func(ctx context.Context) (err error) {
+	err := r.reportUntilStored(func(ctx context.Context) (err error) {
 		if why == nil {
-			_, err = l.hub.FinishRun(ctx, l.Run.ID, result, nil)
+			_, err = r.hub.FinishRun(ctx, r.Run.ID, result, nil)
 		} else {
-			_, err = l.hub.FailRun(ctx, l.Run.ID, why, result, nil)
+			_, err = r.hub.FailRun(ctx, r.Run.ID, why, result, nil)
 		}
 		return err
 	})
 	if err != nil && !hasEnded(err) {
-		l.options.Log.Error("the end of a run could not be stored; what it had will be tried again", "run", l.Run.ID, "error", err)
+		r.options.Log.Error("cannot store the end of a run; the hub retries its messages when its lease ends", "run", r.Run.ID, "error", err)
 	}
 }
 
@@ -99,15 +99,15 @@ const (
 )
 
 // reportUntilStored repeats a report until the hub has stored it, the run has ended otherwise, or the hub is stopping.
-func (l *activeRun) reportUntilStored(tell func(context.Context) error) error {
+func (r *activeRun) reportUntilStored(report func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		err := tell(context.WithoutCancel(l.dispatcher.runs))
+		err := report(context.WithoutCancel(r.dispatcher.runs))
 		if err == nil || !mayRetry(err) {
 			return err
 		}
-		l.options.Log.Warn("the end of a run could not be stored yet", "run", l.Run.ID, "error", err)
+		r.options.Log.Warn("cannot store the end of a run yet; retrying", "run", r.Run.ID, "error", err, "retry_in", pause)
 		select {
-		case <-l.dispatcher.runs.Done():
+		case <-r.dispatcher.runs.Done():
 			return err
 		case <-time.After(pause):
 		}

@@ -15,69 +15,70 @@ import (
 
 var _ Hub = (*hub.Hub)(nil)
 
-// fakeHub hands out runs, one for each thing that waits, and notes what it is told.
+// fakeHub hands out a run for each text that is pending, and records the calls that change it.
 type fakeHub struct {
-	bell chan struct{}
+	signal chan struct{}
 
 	mu        sync.Mutex
-	rung      []string
-	waiting   map[string][]string // agent → what is to be done
+	changed   []string
+	pending   map[string][]string // agent → texts of its messages
 	live      map[string]bool
-	made      int
-	told      []string // everything in its order
+	started   int      // the number of runs so far
+	calls     []string // every call that changes the hub, in order
 	kept      []time.Time
 	cancel    map[string]string
 	lost      []parley.Run
 	keepErr   error
 	beginErr  error
-	finishErr []error // of the next calls
+	finishErr []error // the errors of the next calls of FinishRun
 	resumed   bool
 }
 
 func newFakeHub() *fakeHub {
 	return &fakeHub{
-		bell: make(chan struct{}, 1), waiting: map[string][]string{}, live: map[string]bool{}, cancel: map[string]string{},
+		signal: make(chan struct{}, 1), pending: map[string][]string{}, live: map[string]bool{}, cancel: map[string]string{},
 	}
 }
 
-// anAsk is something to be done for somebody who waits.
-const anAsk = "an ask"
+// askWork is the text of an ask, whose caller waits for the answer.
+const askWork = "an ask"
 
-// quietly adds something to be done, as another process does.
-func (h *fakeHub) quietly(agent string, work ...string) {
+// addWork adds texts without a signal, as another process does.
+func (h *fakeHub) addWork(agent string, work ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.waiting[agent] = append(h.waiting[agent], work...)
+	h.pending[agent] = append(h.pending[agent], work...)
 }
 
+// post adds texts and signals the change.
 func (h *fakeHub) post(agent string, work ...string) {
-	h.quietly(agent, work...)
-	h.ring(agent)
+	h.addWork(agent, work...)
+	h.signalChange(agent)
 }
 
-func (h *fakeHub) ring(agent string) {
+func (h *fakeHub) signalChange(agent string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.rung = append(h.rung, agent)
+	h.changed = append(h.changed, agent)
 	select {
-	case h.bell <- struct{}{}:
+	case h.signal <- struct{}{}:
 	default:
 	}
 }
 
-func (h *fakeHub) tell(format string, args ...any) {
+func (h *fakeHub) record(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told = append(h.told, fmt.Sprintf(format, args...))
+	h.calls = append(h.calls, fmt.Sprintf(format, args...))
 }
 
-// wantTold compares what the hub was told, from the first line that is wanted on.
-func (h *fakeHub) wantTold(t *testing.T, want ...string) {
+// wantCalls compares the recorded calls.
+func (h *fakeHub) wantCalls(t *testing.T, want ...string) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Equal(h.told, want) {
-		t.Errorf("the hub was told\n%q, want\n%q", h.told, want)
+	if !slices.Equal(h.calls, want) {
+		t.Errorf("the calls were\n%q, want\n%q", h.calls, want)
 	}
 }
 
@@ -85,16 +86,16 @@ func (h *fakeHub) AgentsToCheck() (agents func() []string, wait <-chan struct{})
 	return func() []string {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		rung := h.rung
-		h.rung = nil
-		return rung
-	}, h.bell
+		changed := h.changed
+		h.changed = nil
+		return changed
+	}, h.signal
 }
 
 func (h *fakeHub) Waiting(context.Context) (agents []string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for agent, work := range h.waiting {
+	for agent, work := range h.pending {
 		if len(work) > 0 {
 			agents = append(agents, agent)
 		}
@@ -106,19 +107,19 @@ func (h *fakeHub) Waiting(context.Context) (agents []string, err error) {
 func (h *fakeHub) NextRun(_ context.Context, agent string, o hub.RunOptions) (*hub.Assignment, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	work := h.waiting[agent]
-	if len(work) == 0 || o.AsksOnly && work[0] != anAsk {
+	work := h.pending[agent]
+	if len(work) == 0 || o.AsksOnly && work[0] != askWork {
 		return nil, nil
 	}
-	h.waiting[agent] = work[1:]
-	h.made++
+	h.pending[agent] = work[1:]
+	h.started++
 	a := parley.Agent{ID: agent, Profile: parley.Profile{Runtime: "fake"}}
 	plan, now := o.Plan(a), time.Now()
 	run := parley.Run{
-		ID: fmt.Sprintf("run-%d", h.made), Agent: agent, Node: o.Node, State: parley.RunStarting,
+		ID: fmt.Sprintf("run-%d", h.started), Agent: agent, Node: o.Node, State: parley.RunStarting,
 		CreatedAt: now, Deadline: now.Add(plan.Deadline),
 	}
-	if work[0] == anAsk {
+	if work[0] == askWork {
 		run.Depth = 1
 	}
 	if plan.Instant {
@@ -139,7 +140,7 @@ func (h *fakeHub) BeginRun(_ context.Context, run string, p parley.Process) erro
 	if h.beginErr != nil {
 		return h.beginErr
 	}
-	h.tell("%s begun with %d", run, p.PID)
+	h.record("%s begun with %d", run, p.PID)
 	return nil
 }
 
@@ -163,7 +164,7 @@ func (h *fakeHub) end(run, format string, args ...any) (parley.Run, error) {
 		return parley.Run{}, parley.Errorf(parley.BadInput, "it is over").Because(parley.Conflict)
 	}
 	delete(h.live, run)
-	h.told = append(h.told, run+" "+fmt.Sprintf(format, args...))
+	h.calls = append(h.calls, run+" "+fmt.Sprintf(format, args...))
 	return parley.Run{}, nil
 }
 
@@ -184,40 +185,40 @@ func (h *fakeHub) FailRun(_ context.Context, run string, why *parley.RunError, r
 	return h.end(run, "failed, %s: %v%s", why.Failure, why, r.Text)
 }
 
-func (h *fakeHub) RunSays(run, text string) { h.tell("%s said %q", run, text) }
+func (h *fakeHub) RunSays(run, text string) { h.record("%s said %q", run, text) }
 
-func (h *fakeHub) RunLogs(run string, output []byte) { h.tell("%s wrote %q", run, output) }
+func (h *fakeHub) RunLogs(run string, output []byte) { h.record("%s wrote %q", run, output) }
 
 func (h *fakeHub) At(c hub.Caller) parley.Workspace { return nil }
 
 func (h *fakeHub) LostRuns(_ context.Context, node string) ([]parley.Run, error) {
-	h.tell("lost runs of %s", node)
+	h.record("lost runs of %s", node)
 	return h.lost, nil
 }
 
 func (h *fakeHub) RecoverRun(_ context.Context, run string) error {
-	h.tell("%s recovered", run)
+	h.record("%s recovered", run)
 	return nil
 }
 
-// fakeProcesses notes what is said of processes among what the hub is told.
+// fakeProcesses records its calls among those of the hub.
 type fakeProcesses struct{ hub *fakeHub }
 
 func (p fakeProcesses) Add(pid int, agent, _ string) (remove func()) {
-	p.hub.tell("process %d is %s", pid, agent)
-	return func() { p.hub.tell("process %d is nobody", pid) }
+	p.hub.record("process %d is %s", pid, agent)
+	return func() { p.hub.record("process %d is nobody", pid) }
 }
 
 func (p fakeProcesses) Started(pid int) (int64, error) { return int64(pid), nil }
 
 func (p fakeProcesses) Kill(_ context.Context, runs []parley.Run) error {
 	for _, run := range runs {
-		p.hub.tell("%s killed", run.ID)
+		p.hub.record("%s killed", run.ID)
 	}
 	return nil
 }
 
-// fakeRuntime does what it is told. Without anything it says at once what it was told to do.
+// fakeRuntime runs do. Without do, it answers with the text of its first trigger.
 type fakeRuntime struct {
 	check error
 	do    func(ctx context.Context, job parley.Job) (parley.Result, error)
@@ -232,17 +233,17 @@ func (r fakeRuntime) Run(ctx context.Context, job parley.Job) (parley.Result, er
 	return r.do(ctx, job)
 }
 
-// swift is a runtime whose runs start at once, and whose agents say how long they last.
-type swift struct {
+// instantRuntime is a runtime whose runs start at once, and whose agents set a deadline.
+type instantRuntime struct {
 	fakeRuntime
 	deadline time.Duration
 }
 
-func (swift) Instant() bool { return true }
+func (instantRuntime) Instant() bool { return true }
 
-func (s swift) Deadline(parley.Agent) time.Duration { return s.deadline }
+func (s instantRuntime) Deadline(parley.Agent) time.Duration { return s.deadline }
 
-// untilEnded is a run that goes on until it is ended from outside.
+// untilEnded runs until its context is done.
 func untilEnded(ctx context.Context, _ parley.Job) (parley.Result, error) {
 	<-ctx.Done()
 	return parley.Result{}, ctx.Err()
@@ -263,7 +264,7 @@ func options(h *fakeHub, r parley.Runtime) Options {
 	}
 }
 
-// begin starts a dispatcher that is stopped with the test, and forgets what the start told the hub.
+// begin starts a dispatcher, which stops with the test, and forgets the calls of its start.
 func begin(t *testing.T, h *fakeHub, o Options) *Dispatcher {
 	t.Helper()
 	d := New(h, o)
@@ -271,6 +272,6 @@ func begin(t *testing.T, h *fakeHub, o Options) *Dispatcher {
 	t.Cleanup(d.Stop)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.told = nil
+	h.calls = nil
 	return d
 }

@@ -9,14 +9,14 @@ import (
 
 const (
 	keepEvery = 20 * time.Second
-	leaseTime = 60 * time.Second // what the hub gives
-	// minAskInterval is how often it is asked at most whether somebody wants a run to end.
+	leaseTime = 60 * time.Second // how long the leases last that KeepRun gives
+	// minAskInterval is the shortest time between two calls of KeepRun for a run.
 	minAskInterval = time.Second
 )
 
-// keep extends the leases of the run until ctx is done, and ends the run when somebody wants that, or when it is
-// not this process's any more.
-func (l *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
+// keep extends the leases of the run until ctx is done. It ends the run if a participant has cancelled it, if it has ended in the
+// hub, or if the leases could not be extended for longer than leaseTime.
+func (r *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 	kept := time.Now()
 	next := time.NewTimer(keepEvery)
 	defer next.Stop()
@@ -24,12 +24,12 @@ func (l *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.checkNow:
+		case <-r.checkNow:
 			next.Reset(max(0, minAskInterval-time.Since(asked)))
 			continue
 		case <-next.C:
 		}
-		why, err := l.hub.KeepRun(ctx, l.Run.ID)
+		why, err := r.hub.KeepRun(ctx, r.Run.ID)
 		asked = time.Now()
 		next.Reset(keepEvery)
 		switch {
@@ -42,16 +42,16 @@ func (l *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 		case time.Since(kept) > leaseTime:
 			end(errLost)
 		case ctx.Err() == nil:
-			l.options.Log.Warn("the lease of a run could not be extended", "run", l.Run.ID, "error", err)
+			r.options.Log.Warn("cannot extend the lease of a run; retrying soon", "run", r.Run.ID, "error", err)
 			next.Reset(minAskInterval)
 		}
 	}
 }
 
 // checkSoon makes the run check soon whether a participant has cancelled it.
-func (l *activeRun) checkSoon() {
+func (r *activeRun) checkSoon() {
 	select {
-	case l.checkNow <- struct{}{}:
+	case r.checkNow <- struct{}{}:
 	default:
 	}
 }

@@ -16,10 +16,10 @@ type activeRun struct {
 	*hub.Assignment
 	dispatcher *Dispatcher
 	options    Options
-	hub        Course
-	checkNow   chan struct{} // somebody may want it to end
+	hub        LiveRuns
+	checkNow   chan struct{} // signals that a participant may have cancelled the run
 	begun      atomic.Bool
-	unregister func() // the process it is at
+	unregister func() // removes the process of the run from Options.Processes
 }
 
 func newActiveRun(d *Dispatcher, a *hub.Assignment) *activeRun {
@@ -30,97 +30,98 @@ func newActiveRun(d *Dispatcher, a *hub.Assignment) *activeRun {
 }
 
 // run does the run from its start to its end. It keeps the leases until the hub has stored the end.
-func (l *activeRun) run() {
-	ctx, cancel := context.WithCancelCause(l.dispatcher.runs)
+func (r *activeRun) run() {
+	ctx, cancel := context.WithCancelCause(r.dispatcher.runs)
 	defer cancel(nil)
-	keeping, kept := context.WithCancel(context.WithoutCancel(ctx))
-	defer kept()
-	go l.keep(keeping, cancel)
+	keepContext, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopKeeping()
+	go r.keep(keepContext, cancel)
 
-	limited, done := context.WithDeadlineCause(ctx, l.Run.Deadline, errDeadline)
+	limited, done := context.WithDeadlineCause(ctx, r.Run.Deadline, errDeadline)
 	defer done()
-	result, err := l.perform(limited)
-	l.unregister()
-	l.settle(result, l.failureOf(limited, err))
+	result, err := r.perform(limited)
+	r.unregister()
+	r.settle(result, r.failureOf(limited, err))
 }
 
-// perform has the runtime do the run. Whatever goes wrong in one ends the run, not the hub.
-func (l *activeRun) perform(ctx context.Context) (result parley.Result, err error) {
+// perform lets the runtime do the run. A panic of the runtime fails the run and does not end the hub.
+func (r *activeRun) perform(ctx context.Context) (result parley.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.options.Log.Error("a runtime has panicked", "run", l.Run.ID, "runtime", l.Agent.Runtime, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the runtime %s has panicked: %v", l.Agent.Runtime, p)
+			r.options.Log.Error("a runtime has panicked; its run fails", "run", r.Run.ID, "runtime", r.Agent.Runtime, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the runtime %s has panicked: %v", r.Agent.Runtime, p)
 		}
 	}()
-	runtime, err := l.options.Runtime(l.Agent)
+	runtime, err := r.options.Runtime(r.Agent)
 	if err == nil {
-		err = runtime.Check(ctx, l.Agent)
+		err = runtime.Check(ctx, r.Agent)
 	}
 	if err != nil {
 		return result, startError(err)
 	}
-	job := l.job()
+	job := r.job()
 	if !isInstant(runtime) {
-		err = l.prompt(ctx, &job)
+		err = r.addPrompt(ctx, &job)
 	}
 	if err != nil {
 		return result, startError(err)
 	}
-	if result, err = runtime.Run(ctx, job); err == nil && !l.begun.Load() {
-		err = l.begin(ctx, parley.Process{})
+	if result, err = runtime.Run(ctx, job); err == nil && !r.begun.Load() {
+		err = r.begin(ctx, parley.Process{})
 	}
 	return result, err
 }
 
-// job is the run without what it is told.
-func (l *activeRun) job() parley.Job {
+// job returns the job of the run, without its prompt and tools.
+func (r *activeRun) job() parley.Job {
 	return parley.Job{
-		Run: l.Run, Agent: l.Agent, Triggers: l.Messages, Token: l.Token,
-		URL: l.options.URL(l.Kind), Dir: l.options.Dir(l.Agent.ID),
-		Workspace: l.hub.At(l.Caller()),
-		Begin:     l.begin,
-		Say:       func(text string) { l.hub.RunSays(l.Run.ID, l.hide(text)) },
-		Log:       func(output []byte) { l.hub.RunLogs(l.Run.ID, []byte(l.hide(string(output)))) },
+		Run: r.Run, Agent: r.Agent, Triggers: r.Messages, Token: r.Token,
+		URL: r.options.URL(r.Kind), Dir: r.options.Dir(r.Agent.ID),
+		Workspace: r.hub.At(r.Caller()),
+		Begin:     r.begin,
+		Say:       func(text string) { r.hub.RunSays(r.Run.ID, r.hide(text)) },
+		Log:       func(output []byte) { r.hub.RunLogs(r.Run.ID, []byte(r.hide(string(output)))) },
 	}
 }
 
-// prompt adds what the run is told.
-func (l *activeRun) prompt(ctx context.Context, job *parley.Job) error {
-	known, err := l.hub.RunContext(ctx, l.Run.ID)
+// addPrompt adds the prompt and the tools to the job of the run.
+func (r *activeRun) addPrompt(ctx context.Context, job *parley.Job) error {
+	runContext, err := r.hub.RunContext(ctx, r.Run.ID)
 	if err == nil {
-		known.Files, err = l.options.Files(job.Dir)
+		runContext.Files, err = r.options.Files(job.Dir)
 	}
 	if err != nil {
 		return err
 	}
-	known.Tools = l.options.Tools(l.Agent)
-	job.Tools, job.Prompt = known.Tools, l.options.Prompt(known)
-	job.Fresh = func() parley.Prompt { return l.options.Prompt(known.Fresh()) }
+	runContext.Tools = r.options.Tools(r.Agent)
+	job.Tools, job.Prompt = runContext.Tools, r.options.Prompt(runContext)
+	job.Fresh = func() parley.Prompt { return r.options.Prompt(runContext.Fresh()) }
 	return nil
 }
 
-// hide takes the secret of the run's token out of what a runtime says. Whoever reads it could act for the agent.
-func (l *activeRun) hide(text string) string {
-	if l.Token == "" {
+// hide removes the token of the run from the output of a runtime. A reader of the output could act as the agent with the token.
+func (r *activeRun) hide(text string) string {
+	if r.Token == "" {
 		return text
 	}
-	return strings.ReplaceAll(text, l.Token, "[hidden]")
+	return strings.ReplaceAll(text, r.Token, "[hidden]")
 }
 
-// begin makes the process known before the hub, so that it cannot call as a stranger.
-func (l *activeRun) begin(ctx context.Context, p parley.Process) (err error) {
+// begin registers the process of the run, and then reports the begin to the hub. The process is registered first, so that the hub
+// knows its agent at its first call.
+func (r *activeRun) begin(ctx context.Context, p parley.Process) (err error) {
 	if p.PID != 0 {
-		l.unregister() // one that it began with before: its number may be another's by now
-		l.unregister = l.options.Processes.Add(p.PID, l.Agent.ID, l.Run.ID)
-		if p.Started, err = l.options.Processes.Started(p.PID); err != nil {
+		r.unregister() // the process of an earlier begin has ended, and another process may have got its number
+		r.unregister = r.options.Processes.Add(p.PID, r.Agent.ID, r.Run.ID)
+		if p.Started, err = r.options.Processes.Started(p.PID); err != nil {
 			return startError(fmt.Errorf("its process has ended at once: %w", err))
 		}
 	}
-	if l.begun.Store(true); l.Run.State == parley.RunRunning && p.PID == 0 {
-		return nil // the hub has known since it made the run
+	if r.begun.Store(true); r.Run.State == parley.RunRunning && p.PID == 0 {
+		return nil // the hub began the run when it made it
 	}
-	if err := l.hub.BeginRun(ctx, l.Run.ID, p); err != nil {
-		return startError(err) // nobody has seen anything yet
+	if err := r.hub.BeginRun(ctx, r.Run.ID, p); err != nil {
+		return startError(err) // no recipient has seen a message yet, so the hub may retry
 	}
 	return nil
 }

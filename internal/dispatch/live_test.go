@@ -25,12 +25,12 @@ func TestARunIsGivenWhatItNeeds(t *testing.T) {
 		begin(t, h, o)
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, "process 42 is arya", "run-1 begun with 42", `run-1 said "so"`, `run-1 wrote "far"`, "process 42 is nobody",
+		h.wantCalls(t, "process 42 is arya", "run-1 begun with 42", `run-1 said "so"`, `run-1 wrote "far"`, "process 42 is nobody",
 			`run-1 says "{[{agents/arya }] [{reply }] false run-1}agents/aryahub of a run15hello[{reply }]"`)
 	})
 }
 
-// Row "Secrets in logs": what a runtime lets the run's own token into is kept without it.
+// Row "Secrets in logs": the dispatcher removes the run's token from all output of a runtime.
 func TestSecretsInLogsOfARun(t *testing.T) {
 	const secret = "secret of run-1"
 	for name, err := range map[string]error{
@@ -53,21 +53,21 @@ func TestSecretsInLogsOfARun(t *testing.T) {
 				synctest.Wait()
 				h.mu.Lock()
 				defer h.mu.Unlock()
-				for _, told := range h.told {
-					if strings.Contains(told, secret) {
-						t.Errorf("it is in %q", told)
+				for _, call := range h.calls {
+					if strings.Contains(call, secret) {
+						t.Errorf("it is in %q", call)
 					}
 				}
-				if len(h.told) < 3 {
-					t.Errorf("the hub was told only %q", h.told)
+				if len(h.calls) < 3 {
+					t.Errorf("the calls were only %q", h.calls)
 				}
 			})
 		})
 	}
 }
 
-// Row "Agent as owner": the number of a process that a run has begun with, before another one, is not left to
-// whoever has it next.
+// Row "Agent as owner": when a run begins with a second process, the dispatcher removes the number of the first one, because
+// another process may get that number.
 func TestAgentAsAnotherByTheNumberOfAProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
@@ -77,7 +77,7 @@ func TestAgentAsAnotherByTheNumberOfAProcess(t *testing.T) {
 		}}))
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, "process 42 is arya", "run-1 begun with 42", "process 42 is nobody", "process 43 is arya", "run-1 begun with 43",
+		h.wantCalls(t, "process 42 is arya", "run-1 begun with 42", "process 42 is nobody", "process 43 is arya", "run-1 begun with 43",
 			"process 43 is nobody", `run-1 says ""`)
 	})
 }
@@ -90,21 +90,21 @@ func TestARunThatHasNotBegunHasBegunAtItsEnd(t *testing.T) {
 		}}))
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, "run-1 begun with 0", `run-1 says "at once"`)
+		h.wantCalls(t, "run-1 begun with 0", `run-1 says "at once"`)
 	})
 }
 
 func TestARunThatStartsAtOnceIsToldNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
-		o := options(h, swift{fakeRuntime: fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
+		o := options(h, instantRuntime{fakeRuntime: fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
 			return parley.Result{Text: fmt.Sprint(job.Prompt, job.Triggers[0].Content.Text)}, job.Begin(ctx, parley.Process{})
 		}}})
 		o.Prompt = nil
 		begin(t, h, o)
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, `run-1 says "{ }hello"`)
+		h.wantCalls(t, `run-1 says "{ }hello"`)
 	})
 }
 
@@ -113,7 +113,7 @@ func TestAnAgentsOwnDeadlineCounts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newFakeHub()
 			began, ended := time.Now(), make(chan time.Duration, 1)
-			begin(t, h, options(h, swift{fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
+			begin(t, h, options(h, instantRuntime{fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
 				<-ctx.Done()
 				ended <- time.Since(began)
 				return parley.Result{}, ctx.Err()
@@ -136,7 +136,7 @@ func TestAClientThatIsStartedAnew(t *testing.T) {
 		}}))
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, "process 42 is arya", "run-1 begun with 42", "process 42 is nobody",
+		h.wantCalls(t, "process 42 is arya", "run-1 begun with 42", "process 42 is nobody",
 			"process 43 is arya", "run-1 begun with 43", "process 43 is nobody",
 			`run-1 says "[{agents/arya }] [{reply }] true[{agents/arya }] [{reply }] false"`)
 	})
@@ -179,13 +179,13 @@ func TestHowARunFails(t *testing.T) {
 				h.post("arya", "hello")
 				time.Sleep(defaultDeadline)
 				synctest.Wait()
-				h.wantTold(t, test.want)
+				h.wantCalls(t, test.want)
 			})
 		})
 	}
 }
 
-// What cannot be written down now is tried again.
+// The hub retries a run whose begin could not be stored.
 func TestARunWhoseBeginIsNotStoredHasNotStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
@@ -195,7 +195,7 @@ func TestARunWhoseBeginIsNotStoredHasNotStarted(t *testing.T) {
 		}}))
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, "run-1 failed, nostart: the disk is full (make room)")
+		h.wantCalls(t, "run-1 failed, nostart: the disk is full (make room)")
 	})
 }
 
@@ -209,7 +209,7 @@ func TestAnUnknownRuntimeIsAFailedRun(t *testing.T) {
 		begin(t, h, o)
 		h.post("arya", "hello")
 		synctest.Wait()
-		h.wantTold(t, "run-1 failed, nostart: no runtime fake (use claude)")
+		h.wantCalls(t, "run-1 failed, nostart: no runtime fake (use claude)")
 	})
 }
 
@@ -224,7 +224,7 @@ func TestLeasesAreKeptWhileARunLives(t *testing.T) {
 		h.post("arya", "hello")
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
-		h.wantTold(t, "run-1 begun with 0", `run-1 says ""`)
+		h.wantCalls(t, "run-1 begun with 0", `run-1 says ""`)
 		for last := began; len(h.kept) > 0; last, h.kept = h.kept[0], h.kept[1:] {
 			if h.kept[0].Sub(last) > leaseTime/2 {
 				t.Errorf("the lease was kept after %s", h.kept[0].Sub(last))
@@ -244,10 +244,10 @@ func TestACancelledRunEndsWithinASecond(t *testing.T) {
 				h.mu.Lock()
 				h.cancel["run-1"] = "cancelled by user"
 				h.mu.Unlock()
-				h.ring("arya")
+				h.signalChange("arya")
 				time.Sleep(minAskInterval)
 				synctest.Wait()
-				h.wantTold(t, "run-1 failed, final: cancelled by user")
+				h.wantCalls(t, "run-1 failed, final: cancelled by user")
 			})
 		})
 	}
@@ -271,7 +271,7 @@ func TestARunThatIsOverElsewhereEnds(t *testing.T) {
 			t.Errorf("it ended because of %v", cause)
 		}
 		synctest.Wait()
-		h.wantTold(t)
+		h.wantCalls(t)
 	})
 }
 
@@ -283,10 +283,10 @@ func TestARunWhoseLeaseCannotBeKeptEnds(t *testing.T) {
 		h.post("arya", "hello")
 		time.Sleep(leaseTime - time.Second)
 		synctest.Wait()
-		h.wantTold(t)
+		h.wantCalls(t)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		h.wantTold(t, "run-1 failed, stopped: "+errLost.Error())
+		h.wantCalls(t, "run-1 failed, stopped: "+errLost.Error())
 	})
 }
 
@@ -301,7 +301,7 @@ func TestAnEndIsToldUntilItIsStored(t *testing.T) {
 		h.post("arya", "hello")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		h.wantTold(t, "run-1 begun with 0", `run-1 says "hello"`)
+		h.wantCalls(t, "run-1 begun with 0", `run-1 says "hello"`)
 		if len(h.kept) == 0 {
 			t.Error("meanwhile the lease was not kept")
 		}
@@ -322,6 +322,6 @@ func TestAStopDoesNotWaitForTheDisk(t *testing.T) {
 		if took := time.Since(began); took > defaultGrace {
 			t.Errorf("the stop took %s", took)
 		}
-		h.wantTold(t, "run-1 begun with 0")
+		h.wantCalls(t, "run-1 begun with 0")
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// drained is the order in which a queue hands out what is in it.
+// drained takes all agents out of a queue, and returns them in order.
 func drained(q *queue) (agents []string) {
 	for {
 		agent, ok := q.next()
@@ -13,7 +13,7 @@ func drained(q *queue) (agents []string) {
 			return agents
 		}
 		agents = append(agents, agent)
-		q.answered(agent, false)
+		q.replied(agent, false)
 	}
 }
 
@@ -24,33 +24,33 @@ func TestAQueueHoldsEachAgentOnce(t *testing.T) {
 	if got, want := drained(&q), []string{"arya", "bran", "cersei"}; !slices.Equal(got, want) {
 		t.Errorf("they are %q, want %q", got, want)
 	}
-	if len(q.in) > 0 {
-		t.Errorf("it remembers %v", q.in)
+	if len(q.states) > 0 {
+		t.Errorf("it remembers %v", q.states)
 	}
 }
 
 func TestWhoIsAskedForIsNotAskedForAgain(t *testing.T) {
 	for name, test := range map[string]struct {
-		rung, more bool
-		want       []string
+		changed, more bool
+		want          []string
 	}{
-		"nothing more":         {false, false, []string{"bran"}},
-		"more":                 {false, true, []string{"bran", "arya"}},
-		"rung in between":      {true, false, []string{"bran", "arya"}},
-		"rung, and more of it": {true, true, []string{"bran", "arya"}},
+		"nothing more":            {false, false, []string{"bran"}},
+		"more":                    {false, true, []string{"bran", "arya"}},
+		"changed in between":      {true, false, []string{"bran", "arya"}},
+		"changed, and more of it": {true, true, []string{"bran", "arya"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newQueue()
 			q.add("arya", "bran")
 			agent, _ := q.next()
-			if test.rung {
+			if test.changed {
 				q.add(agent)
 				q.add(agent)
 			}
 			if slices.Contains(q.order, agent) {
 				t.Error("it waits while it is asked for")
 			}
-			q.answered(agent, test.more)
+			q.replied(agent, test.more)
 			if got := drained(&q); !slices.Equal(got, test.want) {
 				t.Errorf("then come %q, want %q", got, test.want)
 			}

@@ -13,7 +13,7 @@ const killTime = 10 * time.Second
 func (d *Dispatcher) recover(ctx context.Context) {
 	lost, err := d.hub.LostRuns(ctx, d.options.Node)
 	if err != nil {
-		d.options.Log.Warn("the runs of before the start could not be found", "error", err)
+		d.options.Log.Warn("cannot find the runs of before the start; the hub retries their messages when their leases end", "error", err)
 		return
 	}
 	if len(lost) == 0 {
@@ -26,8 +26,8 @@ func (d *Dispatcher) recover(ctx context.Context) {
 	}
 	for _, run := range lost {
 		if err := d.hub.RecoverRun(ctx, run.ID); err != nil {
-			d.options.Log.Warn("a run from before the start could not be put back", "run", run.ID, "error", err)
+			d.options.Log.Warn("cannot recover a run from before the start; the hub retries its messages when its lease ends", "run", run.ID, "error", err)
 		}
 	}
-	d.options.Log.Info("runs from before the start were put back", "runs", len(lost))
+	d.options.Log.Info("the hub has recovered the runs from before the start; it retries their messages", "runs", len(lost))
 }
