@@ -16,25 +16,26 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// about looks at once which commit is measured, and returns what says the rest when the measurements are done.
-func about(ctx context.Context, server *lazyServer, o options) func() (report, error) {
+// beginReport notes the time and the commit before the measurements. It returns a function that completes the report after them.
+func beginReport(ctx context.Context, server *lazyServer, o options) func() (report, error) {
 	r := report{MeasuredAt: time.Now().UTC().Truncate(time.Second)}
-	var failed error
-	r.Commit, r.Changed, failed = commit(ctx)
+	var commitErr error
+	r.Commit, r.Changed, commitErr = commit(ctx)
 	return func() (report, error) {
 		var err error
 		r.Machine, err = thisMachine(ctx, server)
 		r.Settings = settings{
 			Rounds: o.rounds, Length: o.length.String(), History: o.history, Conversations: conversationsFor(o.history),
 			Words: wordsEach, Vocabulary: vocabulary, Body: len(body), Posters: posters, Partners: partners,
-			Subscribers: audience, EventRate: eventRate, EventReaders: perRoom, ScriptedAgents: runners, IdleAgents: idleAgents,
+			Subscribers: subscriberCount, EventRate: eventRate, EventReaders: membersEach, ScriptedAgents: scriptAgents, IdleAgents: idleAgents,
 			BridgeAgents: busAgents,
 		}
-		return r, errors.Join(failed, err)
+		return r, errors.Join(commitErr, err)
 	}
 }
 
-// commit is the commit that is measured, and whether files differ from it. The page and its results may: a run writes them.
+// commit returns the id of the measured commit, and whether any file differs from it. The page and its results do not count: a
+// run writes them.
 func commit(ctx context.Context) (id string, changed bool, err error) {
 	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -58,7 +59,7 @@ func thisMachine(ctx context.Context, server *lazyServer) (m machine, err error)
 	return m, err
 }
 
-// processor is the name of the processor, where Linux says it.
+// processor returns the name of the processor, or "unknown" on systems other than Linux.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -84,7 +85,7 @@ func sqliteVersion() (version string, err error) {
 	return version, errors.Join(err, conn.Close())
 }
 
-// version is the version of the server.
+// version returns the version of the server.
 func (s *lazyServer) version(ctx context.Context) (version string, err error) {
 	url, err := s.create(ctx)
 	if err != nil {

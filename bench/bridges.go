@@ -15,18 +15,19 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// The targets of the Routing Protocol, whose layout is `inbox`.
+// The targets of the Routing Protocol, whose layout is `inbox`, and the sizes of the measurements.
 const (
 	targetWrite    = 50 * time.Millisecond
 	targetRead     = 100 * time.Millisecond
 	targetScan     = 200 * time.Millisecond
 	targetValidate = 10 * time.Millisecond
-	scanned        = 100
-	piledUp        = 20_000 // files in one folder
+	scannedFiles   = 100
+	manyFiles      = 20_000 // files in one folder
 	busAgents      = 20
 )
 
-// measureBridges compares what goes through a bridged tree of inboxes with the targets of the Routing Protocol, for twenty agents.
+// measureBridges compares the times of messages through a bridged tree of inboxes with the targets of the Routing Protocol, for
+// twenty agents.
 func measureBridges(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
 	b, err := openBridge(ctx)
 	if err != nil {
@@ -44,7 +45,7 @@ func measureBridges(ctx context.Context, rounds int, length time.Duration) (resu
 	var scans []time.Duration
 	for n := range rounds {
 		began := time.Now()
-		if err := b.read(ctx, n*scanned, scanned); err != nil {
+		if err := b.read(ctx, n*scannedFiles, scannedFiles); err != nil {
 			return nil, err
 		}
 		scans = append(scans, time.Since(began))
@@ -58,67 +59,67 @@ func measureBridges(ctx context.Context, rounds int, length time.Duration) (resu
 	if err != nil {
 		return nil, err
 	}
-	steady, err := measurePile(ctx)
+	folder, err := measureManyFiles(ctx)
 	return []result{
-		steady,
+		folder,
 		target("a message of the hub becomes a file, p99, against the protocol's target", written, targetWrite),
 		target("an agent has taken the message of a file, p99, against the protocol's target", read, targetRead),
-		target(fmt.Sprintf("an agent has taken the messages of %d files, against the protocol's target", scanned), scans, targetScan),
+		target(fmt.Sprintf("an agent has taken the messages of %d files, against the protocol's target", scannedFiles), scans, targetScan),
 		target("a document is checked against its schema, p99, against the protocol's target", validated, targetValidate),
 	}, err
 }
 
-func target(what string, times []time.Duration, most time.Duration) result {
+func target(what string, times []time.Duration, limit time.Duration) result {
 	p50 := middle(times)
 	p99 := times[len(times)*99/100]
 	return atMost(1, result{
-		What: what, Ratio: float64(p99) / float64(most), Baseline: most.String(),
+		What: what, Ratio: float64(p99) / float64(limit), Baseline: limit.String(),
 		Parley: fmt.Sprintf("%s (p50 %s)", p99.Round(10*time.Microsecond), p50.Round(10*time.Microsecond)),
 	})
 }
 
-// measurePile imports a folder with very many files, and compares the second half with the first.
-func measurePile(ctx context.Context) (r result, err error) {
+// measureManyFiles imports a folder with very many files, and compares the time of the second half with that of the first.
+func measureManyFiles(ctx context.Context) (r result, err error) {
 	b, err := newTree(ctx)
 	if err != nil {
 		return r, err
 	}
-	for n := range piledUp {
+	for n := range manyFiles {
 		if err := b.put(agentName(0), n); err != nil {
 			return r, errors.Join(err, b.close())
 		}
 	}
-	pile := &counted{BridgeHub: b.hub.BridgeAt(b.owner), done: make(chan struct{})}
-	b.run(ctx, pile)
+	timer := &arrivalTimer{BridgeHub: b.hub.BridgeAt(b.owner), done: make(chan struct{})}
+	b.run(ctx, timer)
 	began := time.Now()
-	<-pile.done
-	first, second := pile.half.Sub(began), pile.end.Sub(pile.half)
+	<-timer.done
+	first, second := timer.half.Sub(began), timer.end.Sub(timer.half)
 	return atMost(1.5, result{
-		What: fmt.Sprintf("%d files in one folder arrive: the second half, against the first", piledUp), Ratio: float64(second) / float64(first),
-		Parley:   fmt.Sprintf("%s (%.0f/s in all)", second.Round(time.Millisecond), piledUp/pile.end.Sub(began).Seconds()),
+		What: fmt.Sprintf("%d files in one folder arrive: the second half, against the first", manyFiles), Ratio: float64(second) / float64(first),
+		Parley:   fmt.Sprintf("%s (%.0f/s in all)", second.Round(time.Millisecond), manyFiles/timer.end.Sub(began).Seconds()),
 		Baseline: first.Round(time.Millisecond).String(),
 	}), b.close()
 }
 
-// counted is a hub that notes when half of the files, and when all have arrived.
-type counted struct {
+// arrivalTimer is a hub that notes the times at which half of the files and all files have arrived.
+type arrivalTimer struct {
 	parley.BridgeHub
-	came      int
+	arrived   int
 	half, end time.Time
 	done      chan struct{}
 }
 
-func (c *counted) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
+func (c *arrivalTimer) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
 	done, err := c.BridgeHub.Arrive(ctx, id, list)
-	before := c.came
-	for _, one := range done {
-		if one.Error == nil {
-			c.came++
+	before := c.arrived
+	for _, a := range done {
+		if a.Error == nil {
+			c.arrived++
 		}
 	}
-	if now := time.Now(); before < piledUp/2 && c.came >= piledUp/2 {
+	if now := time.Now(); before < manyFiles/2 && c.arrived >= manyFiles/2 {
 		c.half = now
-	} else if before < piledUp && c.came >= piledUp {
+	} else if before < manyFiles && c.arrived >= manyFiles {
 		c.end = now
 		close(c.done)
 	}
@@ -160,11 +161,11 @@ func openBridge(ctx context.Context) (*bridgedTree, error) {
 }
 
 // run runs the bridge until the tree is closed.
-func (b *bridgedTree) run(ctx context.Context, at parley.BridgeHub) {
+func (b *bridgedTree) run(ctx context.Context, via parley.BridgeHub) {
 	running, cancel := context.WithCancel(ctx)
 	ended, closeTree := make(chan error, 1), b.close
 	go func() {
-		ended <- bridge.Run(running, bridge.Options{Hub: at, ID: b.id, Log: slog.New(slog.DiscardHandler)})
+		ended <- bridge.Run(running, bridge.Options{Hub: via, ID: b.id, Log: slog.New(slog.DiscardHandler)})
 	}()
 	b.close = func() error {
 		cancel()
@@ -200,7 +201,7 @@ func (b *bridgedTree) write(n int) error {
 	return errors.New("the file has not come")
 }
 
-// read writes files for an agent of the hub and waits until it has taken all.
+// read writes files for an agent of the hub and waits until the agent has taken all their messages.
 func (b *bridgedTree) read(ctx context.Context, from, count int) error {
 	agent := agentName(0)
 	for n := range count {
@@ -208,12 +209,12 @@ func (b *bridgedTree) read(ctx context.Context, from, count int) error {
 			return err
 		}
 	}
-	for left := count; left > 0; {
-		batch, err := b.hub.Take(ctx, hub.Caller{Agent: agent}, parley.Take{Limit: left, Wait: maxWait, AtMostOnce: true})
+	for remaining := count; remaining > 0; {
+		batch, err := b.hub.Take(ctx, hub.Caller{Agent: agent}, parley.Take{Limit: remaining, Wait: maxWait, AtMostOnce: true})
 		if err != nil || len(batch.Deliveries) == 0 {
-			return fmt.Errorf("%d files were not taken: %w", left, err)
+			return fmt.Errorf("%d files were not taken: %w", remaining, err)
 		}
-		left -= len(batch.Deliveries)
+		remaining -= len(batch.Deliveries)
 	}
 	return nil
 }
@@ -231,7 +232,7 @@ func (b *bridgedTree) put(agent string, n int) error {
 	return os.Rename(name+".tmp", name+".json")
 }
 
-// document is a message of the Routing Protocol.
+// document returns the nth message, as a document of the Routing Protocol.
 func (b *bridgedTree) document(n int) []byte {
 	return fmt.Appendf(nil, `{"version":"1.0.0","msg_id":"msg_%08x","from":"script","to":%q,"timestamp":%q,"sequence":%d,"type":"task-delegation",`+
 		`"payload":{"task":%q,"context":{"files":["/src/auth/jwt.ts"],"dependencies":[]}}}`,

@@ -15,16 +15,16 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// busScript is a bus of files in the shell.
+// busScript is a shell script that sends and receives messages as files.
 //
 //go:embed bus.sh
 var busScript string
 
-// onTheBus is how many messages the shell sends and receives in a round; the hub as many as it can.
-const onTheBus = 60
+// shellMessages is the number of messages that the shell sends and receives in a round. The hub handles as many as it can.
+const shellMessages = 60
 
-// measureBus compares sending and receiving through a hub, which is durable, with the Routing Protocol's files, handled in the shell,
-// which is not, among few agents and many: one sender and one receiver at a time.
+// measureBus compares sending and receiving through a hub with sending and receiving the Routing Protocol's files in the shell,
+// among few agents and among many. The hub stores messages durably, the shell does not. One agent sends or receives at a time.
 func measureBus(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
 	for _, agents := range []int{20, 200, 1000} {
 		var sent, received, shellSent, shellReceived []float64
@@ -53,7 +53,7 @@ func faster(what string, perSecond, baseline float64) result {
 	})
 }
 
-// hubBus measures a hub: how many messages a second are sent, and then taken and acknowledged.
+// hubBus returns how many messages a second agents send through a hub, and how many they then take and acknowledge.
 func hubBus(ctx context.Context, agents int, length time.Duration) (sent, received float64, err error) {
 	h, done, err := onSQLite().hub(ctx, agents)
 	if err != nil {
@@ -91,7 +91,7 @@ func perSecond(times []time.Duration) float64 {
 	return float64(len(times)) / sum.Seconds()
 }
 
-// shellBus measures the shell's.
+// shellBus returns how many messages a second the shell script sends, and how many it then receives.
 func shellBus(ctx context.Context, agents int) (sent, received float64, err error) {
 	dir, err := os.MkdirTemp("", "parley-bench-")
 	if err != nil {
@@ -99,13 +99,13 @@ func shellBus(ctx context.Context, agents int) (sent, received float64, err erro
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	run := func(verb string) (float64, error) {
-		command := exec.CommandContext(ctx, "bash", "-s", dir, verb, strconv.Itoa(onTheBus), strconv.Itoa(agents))
+		command := exec.CommandContext(ctx, "bash", "-s", dir, verb, strconv.Itoa(shellMessages), strconv.Itoa(agents))
 		command.Stdin = strings.NewReader(busScript)
 		began := time.Now()
-		if said, err := command.CombinedOutput(); err != nil {
-			return 0, fmt.Errorf("the shell's bus: %w: %s", err, said)
+		if output, err := command.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("the shell's bus: %w: %s", err, output)
 		}
-		return onTheBus / time.Since(began).Seconds(), nil
+		return shellMessages / time.Since(began).Seconds(), nil
 	}
 	if sent, err = run("send"); err != nil {
 		return 0, 0, err

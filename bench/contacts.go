@@ -10,26 +10,25 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// subtasks is how many one parent has.
+// subtasks is the number of subtasks of one parent.
 const subtasks = 1_000
 
-// measureContacts measures how long an ask and a delegation take through agents that follow a script, and many tasks
-// under one.
+// measureContacts measures how long an ask, a delegation, and many subtasks of one parent take. The agents follow scripts.
 func measureContacts(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
-	company, err := newCompany(ctx, onSQLite(), runners)
+	scripted, err := newScriptedHub(ctx, onSQLite(), scriptAgents)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, company.close()) }()
+	defer func() { err = errors.Join(err, scripted.close()) }()
 	var asked, delegated, posted []time.Duration
 	for range rounds {
 		for _, m := range []struct {
 			into *[]time.Duration
 			do   func() ([]time.Duration, error)
 		}{
-			{&asked, func() ([]time.Duration, error) { return company.contact(ctx, length, parley.PatternAsk) }},
-			{&posted, func() ([]time.Duration, error) { return company.postTwice(ctx, length/2) }},
-			{&delegated, func() ([]time.Duration, error) { return company.contact(ctx, length, parley.PatternDelegate) }},
+			{&asked, func() ([]time.Duration, error) { return scripted.contact(ctx, length, parley.PatternAsk) }},
+			{&posted, func() ([]time.Duration, error) { return scripted.postTwice(ctx, length/2) }},
+			{&delegated, func() ([]time.Duration, error) { return scripted.contact(ctx, length, parley.PatternDelegate) }},
 		} {
 			times, err := m.do()
 			if err != nil {
@@ -38,16 +37,16 @@ func measureContacts(ctx context.Context, rounds int, length time.Duration) (res
 			*m.into = append(*m.into, times...)
 		}
 	}
-	many, err := company.subtasks(ctx)
+	total, err := scripted.subtasks(ctx)
 	slices.Sort(posted)
-	two, one := posted[len(posted)/2], middle(delegated)
-	each := many / subtasks
+	twoPosts, oneDelegation := posted[len(posted)/2], middle(delegated)
+	each := total / subtasks
 	return []result{
-		atMost(3, against("ask and inline answer through a script agent, p50, against two posts", asked, two)),
-		atMost(5, against("delegation until its callback is stored, p50, against two posts", delegated, two)),
+		atMost(3, against("ask and inline answer through a script agent, p50, against two posts", asked, twoPosts)),
+		atMost(5, against("delegation until its callback is stored, p50, against two posts", delegated, twoPosts)),
 		atMost(1, result{
-			What: "each of 1,000 subtasks under one parent, against one delegation alone", Ratio: float64(each) / float64(one),
-			Parley: fmt.Sprintf("%s (%.0f/s)", each.Round(10*time.Microsecond), float64(subtasks)/many.Seconds()), Baseline: one.Round(10 * time.Microsecond).String(),
+			What: "each of 1,000 subtasks under one parent, against one delegation alone", Ratio: float64(each) / float64(oneDelegation),
+			Parley: fmt.Sprintf("%s (%.0f/s)", each.Round(10*time.Microsecond), float64(subtasks)/total.Seconds()), Baseline: oneDelegation.Round(10 * time.Microsecond).String(),
 		}),
 	}, err
 }
@@ -65,26 +64,26 @@ func against(what string, times []time.Duration, baseline time.Duration) result 
 	}
 }
 
-// contact contacts agents in turn, one at a time, and waits for each.
-func (c *company) contact(ctx context.Context, length time.Duration, how parley.Pattern) ([]time.Duration, error) {
+// contact makes contacts with the agents in turn, one at a time. It waits for each answer or result.
+func (c *scriptedHub) contact(ctx context.Context, length time.Duration, pattern parley.Pattern) ([]time.Duration, error) {
 	return timed(length, func(n int) error {
-		told, err := c.hub.Contact(ctx, c.owner, parley.Contact{Pattern: how, Agent: agentName(n % runners), Message: body, Wait: maxWait})
-		if err == nil && told.Outcome != parley.ContactAnswered {
-			err = fmt.Errorf("a contact is %s: %s", told.Outcome, told.Text)
+		contacted, err := c.hub.Contact(ctx, c.owner, parley.Contact{Pattern: pattern, Agent: agentName(n % scriptAgents), Message: body, Wait: maxWait})
+		if err == nil && contacted.Outcome != parley.ContactAnswered {
+			err = fmt.Errorf("a contact is %s: %s", contacted.Outcome, contacted.Text)
 		}
 		return err
 	})
 }
 
-// subtasks makes many tasks under one, for all agents in turn, and waits until all are completed.
-func (c *company) subtasks(ctx context.Context) (time.Duration, error) {
+// subtasks makes many subtasks of one parent, for all agents in turn, and waits until all are completed.
+func (c *scriptedHub) subtasks(ctx context.Context) (time.Duration, error) {
 	parent, err := c.hub.NewTask(ctx, c.owner, parley.NewTask{Text: "many things"})
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
 	for n := range subtasks {
-		if _, err := c.hub.NewTask(ctx, c.owner, parley.NewTask{Text: body, Parent: parent.ID, Assignee: agentName(n % runners)}); err != nil {
+		if _, err := c.hub.NewTask(ctx, c.owner, parley.NewTask{Text: body, Parent: parent.ID, Assignee: agentName(n % scriptAgents)}); err != nil {
 			return 0, err
 		}
 	}
@@ -96,6 +95,6 @@ func (c *company) subtasks(ctx context.Context) (time.Duration, error) {
 		if time.Since(began) > maxWait {
 			return 0, fmt.Errorf("%d of %d subtasks are open", len(view.WaitsOn.Subtasks), subtasks)
 		}
-		time.Sleep(50 * time.Millisecond) // to look at so many is work too
+		time.Sleep(50 * time.Millisecond) // reading so many tasks takes time too
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-const taken = 20
+const batchSize = 20
 
-// measureTakes compares taking and acknowledging a batch where little is pending with where much is,
-// and where there are few agents with where there are many.
+// measureTakes compares the times of taking and acknowledging a batch: with many pending deliveries and with few, and on a hub of
+// many agents and on a hub of few.
 func measureTakes(ctx context.Context, rounds int, length time.Duration, open opener) ([]result, error) {
-	compare := func(what string, most float64, small, large crowd) (result, error) {
-		few, closeFew, err := takers(ctx, open, small)
+	compare := func(what string, goal float64, small, large inboxLoad) (result, error) {
+		few, closeFew, err := newTaker(ctx, open, small)
 		if err != nil {
 			return result{}, err
 		}
-		many, closeMany, err := takers(ctx, open, large)
+		many, closeMany, err := newTaker(ctx, open, large)
 		if err != nil {
 			return result{}, err
 		}
@@ -37,24 +37,24 @@ func measureTakes(ctx context.Context, rounds int, length time.Duration, open op
 			a, b = append(a, x), append(b, y)
 		}
 		p, q := median(a), median(b)
-		return atMost(most, result{
-			What:   fmt.Sprintf("%s: take and ack %d, p50, %s", open.name, taken, what),
+		return atMost(goal, result{
+			What:   fmt.Sprintf("%s: take and ack %d, p50, %s", open.name, batchSize, what),
 			Parley: p.Round(time.Microsecond).String(), Baseline: q.Round(time.Microsecond).String(), Ratio: float64(p) / float64(q),
 		}), errors.Join(closeFew(), closeMany())
 	}
-	pending, err := compare("with 16,000 pending, against 100", 1.3, crowd{agents: 2, pending: 100}, crowd{agents: 2, pending: 16_000})
+	pending, err := compare("with 16,000 pending, against 100", 1.3, inboxLoad{agents: 2, pending: 100}, inboxLoad{agents: 2, pending: 16_000})
 	if err != nil {
 		return nil, err
 	}
-	agents, err := compare("with 10,000 agents, against 100", 1.2, crowd{agents: 100, pending: 100}, crowd{agents: 10_000, pending: 100})
+	agents, err := compare("with 10,000 agents, against 100", 1.2, inboxLoad{agents: 100, pending: 100}, inboxLoad{agents: 10_000, pending: 100})
 	return []result{pending, agents}, err
 }
 
-// crowd is the number of agents, and the number of pending deliveries of the agent that takes.
-type crowd struct{ agents, pending int }
+// inboxLoad holds the number of agents, and the number of pending deliveries of the agent that takes.
+type inboxLoad struct{ agents, pending int }
 
-// takers returns what measures one agent that takes and acknowledges, for a time.
-func takers(ctx context.Context, open opener, c crowd) (measure func(time.Duration) (time.Duration, error), done func() error, err error) {
+// newTaker opens a hub. It returns a function that has one agent take and acknowledge batches for a time, and returns the median.
+func newTaker(ctx context.Context, open opener, c inboxLoad) (measure func(time.Duration) (time.Duration, error), done func() error, err error) {
 	h, done, err := open.hub(ctx, c.agents)
 	if err != nil {
 		return nil, nil, err
@@ -66,14 +66,14 @@ func takers(ctx context.Context, open opener, c crowd) (measure func(time.Durati
 		})
 		return err
 	}
-	// The others have something in their inboxes too.
-	if err := together(c.agents-2, func(n int) error { return post(n + 2) }); err != nil {
+	// The other agents have a pending delivery each.
+	if err := inParallel(c.agents-2, func(n int) error { return post(n + 2) }); err != nil {
 		return nil, nil, err
 	}
-	if err := together(c.pending, func(int) error { return post(0) }); err != nil {
+	if err := inParallel(c.pending, func(int) error { return post(0) }); err != nil {
 		return nil, nil, err
 	}
-	if err := indexed(ctx, h, agentName(1)); err != nil { // or the indexer would be measured too
+	if err := indexed(ctx, h, agentName(1)); err != nil { // otherwise the measurement would include the indexer
 		return nil, nil, err
 	}
 	return func(length time.Duration) (time.Duration, error) {
@@ -84,7 +84,7 @@ func takers(ctx context.Context, open opener, c crowd) (measure func(time.Durati
 				return 0, err
 			}
 			times = append(times, time.Since(began))
-			if err := together(taken, func(int) error { return post(0) }); err != nil { // as much as before
+			if err := inParallel(batchSize, func(int) error { return post(0) }); err != nil { // keep the number of pending deliveries
 				return 0, err
 			}
 		}
@@ -93,7 +93,7 @@ func takers(ctx context.Context, open opener, c crowd) (measure func(time.Durati
 }
 
 func takeAndAck(ctx context.Context, h *hub.Hub, me hub.Caller) error {
-	batch, err := h.Take(ctx, me, parley.Take{Limit: taken})
+	batch, err := h.Take(ctx, me, parley.Take{Limit: batchSize})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func takeAndAck(ctx context.Context, h *hub.Hub, me hub.Caller) error {
 	for i, d := range batch.Deliveries {
 		ids[i] = d.Message
 	}
-	if len(ids) != taken {
+	if len(ids) != batchSize {
 		return fmt.Errorf("%d were taken", len(ids))
 	}
 	_, err = h.Ack(ctx, me, batch.Lease, ids...)

@@ -21,21 +21,21 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// servesEvents makes this program the hub whose event streams are measured. The hub runs in a process of its own, so that its
-// resources are measured separately from those of the readers.
-const servesEvents = "PARLEY_BENCH_EVENTS"
+// eventHubVariable is an environment variable. It makes this program the hub whose event streams are measured. The hub runs in a
+// process of its own, so that its resources are measured separately from those of the readers.
+const eventHubVariable = "PARLEY_BENCH_EVENTS"
 
 const (
-	rooms    = 100
-	perRoom  = 10
-	audience = rooms * perRoom
+	conversationCount = 100
+	membersEach       = 10
+	subscriberCount   = conversationCount * membersEach
 )
 
 // eventHub is a hub in another process, with private conversations of ten members each.
 type eventHub struct {
-	Address string
-	Tokens  []string // of the members, room by room
-	Rooms   []string
+	Address       string
+	Tokens        []string // of the members, conversation by conversation
+	Conversations []string
 
 	process *exec.Cmd
 	stdin   io.Closer
@@ -47,7 +47,7 @@ func startEventHub(ctx context.Context) (*eventHub, error) {
 		return nil, err
 	}
 	h := &eventHub{process: exec.CommandContext(ctx, program)}
-	h.process.Env = append(os.Environ(), servesEvents+"=1")
+	h.process.Env = append(os.Environ(), eventHubVariable+"=1")
 	h.process.Stderr = os.Stderr
 	stdout, err := h.process.StdoutPipe()
 	if err != nil {
@@ -64,7 +64,7 @@ func startEventHub(ctx context.Context) (*eventHub, error) {
 
 func (h *eventHub) stop() error { return errors.Join(h.stdin.Close(), h.process.Wait()) }
 
-// used is the processor time the hub has used, and the memory it has in use.
+// used returns the processor time that the hub has used, and the memory that it has in use.
 func (h *eventHub) used() (cpu time.Duration, resident int64, err error) {
 	dir := "/proc/" + strconv.Itoa(h.process.Process.Pid)
 	stat, err := os.ReadFile(dir + "/stat")
@@ -73,7 +73,7 @@ func (h *eventHub) used() (cpu time.Duration, resident int64, err error) {
 	}
 	const ticksPerSecond = 100
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	for _, field := range fields[11:13] { // in user and in system mode
+	for _, field := range fields[11:13] { // time in user mode and in system mode
 		ticks, err := strconv.Atoi(field)
 		if err != nil {
 			return 0, 0, err
@@ -84,7 +84,7 @@ func (h *eventHub) used() (cpu time.Duration, resident int64, err error) {
 	return cpu, pages * int64(os.Getpagesize()), err
 }
 
-// serveEventHub is what the other process does until its standard input ends.
+// serveEventHub runs the hub in the other process until the standard input ends. It prints the hub's address and tokens first.
 func serveEventHub(ctx context.Context) error {
 	db, done, err := onSQLite().open(ctx)
 	if err != nil {
@@ -95,19 +95,19 @@ func serveEventHub(ctx context.Context) error {
 		return err
 	}
 	h.Start(ctx)
-	told := &eventHub{Tokens: make([]string, audience), Rooms: make([]string, rooms)}
-	if err := told.people(ctx, h); err != nil {
+	self := &eventHub{Tokens: make([]string, subscriberCount), Conversations: make([]string, conversationCount)}
+	if err := self.addMembers(ctx, h); err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	told.Address = listener.Addr().String()
+	self.Address = listener.Addr().String()
 	closing := make(chan struct{})
 	server := &http.Server{Handler: httpapi.New(h, httpapi.Options{Closing: closing}), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
-	if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(self); err != nil {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin))
@@ -117,34 +117,34 @@ func serveEventHub(ctx context.Context) error {
 	return done()
 }
 
-// people adds the members of all conversations.
-func (h *eventHub) people(ctx context.Context, in *hub.Hub) error {
+// addMembers adds all conversations with their members.
+func (h *eventHub) addMembers(ctx context.Context, inner *hub.Hub) error {
 	owner := hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
-	errs := make([]error, rooms)
+	errs := make([]error, conversationCount)
 	var group sync.WaitGroup
-	for room := range rooms {
-		group.Go(func() { errs[room] = h.furnish(ctx, in, owner, room) })
+	for conv := range conversationCount {
+		group.Go(func() { errs[conv] = h.createConversation(ctx, inner, owner, conv) })
 	}
 	group.Wait()
 	return errors.Join(errs...)
 }
 
-func (h *eventHub) furnish(ctx context.Context, in *hub.Hub, owner hub.Caller, room int) error {
+func (h *eventHub) createConversation(ctx context.Context, inner *hub.Hub, owner hub.Caller, conv int) error {
 	var members []string
-	for n := room * perRoom; n < (room+1)*perRoom; n++ {
-		if _, err := in.AddAgent(ctx, owner, parley.NewAgent{ID: agentName(n)}); err != nil {
+	for n := conv * membersEach; n < (conv+1)*membersEach; n++ {
+		if _, err := inner.AddAgent(ctx, owner, parley.NewAgent{ID: agentName(n)}); err != nil {
 			return err
 		}
-		made, err := in.NewToken(ctx, owner, parley.NewToken{Agent: agentName(n)})
+		made, err := inner.NewToken(ctx, owner, parley.NewToken{Agent: agentName(n)})
 		if err != nil {
 			return err
 		}
 		h.Tokens[n] = made.Secret
 		members = append(members, agentName(n))
 	}
-	view, err := in.CreateConversation(ctx, hub.Caller{Agent: members[0]}, parley.NewConversation{
-		Name: "room-" + strconv.Itoa(room), Private: true, With: members[1:],
+	view, err := inner.CreateConversation(ctx, hub.Caller{Agent: members[0]}, parley.NewConversation{
+		Name: "room-" + strconv.Itoa(conv), Private: true, With: members[1:],
 	})
-	h.Rooms[room] = view.ID
+	h.Conversations[conv] = view.ID
 	return err
 }

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	eventRate  = 1000 // messages a second
-	idleFor    = 16 * time.Second
-	aimedDelay = 25 * time.Millisecond
-	aimedCPU   = 0.01 // of a core
-	aimedBytes = 60 << 10
+	eventRate = 1000 // messages a second
+	idleFor   = 16 * time.Second
+	goalDelay = 25 * time.Millisecond
+	goalCPU   = 0.01 // of a core
+	goalBytes = 60 << 10
 )
 
-// measureEvents opens a thousand streams, lets them be idle, and then posts what each time ten of them get.
+// measureEvents opens a thousand streams, leaves them idle for a while, and then posts messages that reach ten streams each.
 func measureEvents(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
 	h, err := startEventHub(ctx)
 	if err != nil {
@@ -47,15 +47,15 @@ func measureEvents(ctx context.Context, rounds int, length time.Duration) (resul
 	if err != nil {
 		return nil, err
 	}
-	each := (resident - before) / audience
+	each := (resident - before) / subscriberCount
 	results = []result{
 		atMost(1, result{
-			What: "processor time of 1,000 idle subscribers, against 1 % of a core", Ratio: cpu / aimedCPU,
-			Parley: fmt.Sprintf("%.2f %%", 100*cpu), Baseline: fmt.Sprintf("%.0f %%", 100*aimedCPU),
+			What: "processor time of 1,000 idle subscribers, against 1 % of a core", Ratio: cpu / goalCPU,
+			Parley: fmt.Sprintf("%.2f %%", 100*cpu), Baseline: fmt.Sprintf("%.0f %%", 100*goalCPU),
 		}),
 		atMost(1, result{
-			What: "resident memory of an idle subscriber, against 60 KiB", Ratio: float64(each) / aimedBytes,
-			Parley: fmt.Sprintf("%d KiB", each>>10), Baseline: fmt.Sprintf("%d KiB", aimedBytes>>10),
+			What: "resident memory of an idle subscriber, against 60 KiB", Ratio: float64(each) / goalBytes,
+			Parley: fmt.Sprintf("%d KiB", each>>10), Baseline: fmt.Sprintf("%d KiB", goalBytes>>10),
 		}),
 	}
 	delays, rate, err := streams.post(time.Duration(rounds) * length)
@@ -65,13 +65,13 @@ func measureEvents(ctx context.Context, rounds int, length time.Duration) (resul
 	p50, p99 := delays[len(delays)/2], delays[len(delays)*99/100]
 	return append(results, atMost(1, result{
 		What:     fmt.Sprintf("post to event over HTTP, %.0f messages/s, 1,000 subscribers, each event to ten: p99, against 25 ms", rate),
-		Ratio:    float64(p99) / float64(aimedDelay),
+		Ratio:    float64(p99) / float64(goalDelay),
 		Parley:   fmt.Sprintf("p50 %s, p99 %s", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
-		Baseline: aimedDelay.String(),
+		Baseline: goalDelay.String(),
 	})), nil
 }
 
-// idle measures a hub whose subscribers get nothing but heartbeats.
+// idle measures the hub while its subscribers get only heartbeats.
 func (h *eventHub) idle() (cpu float64, resident int64, err error) {
 	began, _, err := h.used()
 	if err != nil {
@@ -87,11 +87,11 @@ type streams struct {
 	hub   *eventHub
 	conns []net.Conn
 	group sync.WaitGroup
-	sent  [rooms]posted
+	sent  [conversationCount]posted
 
-	mu     sync.Mutex
-	delays []time.Duration
-	got    atomic.Int64
+	mu       sync.Mutex
+	delays   []time.Duration
+	received atomic.Int64
 }
 
 // posted holds the times at which the messages of a conversation were posted, in order.
@@ -118,7 +118,7 @@ func openStreams(h *eventHub) (*streams, error) {
 				return s, err
 			}
 		}
-		s.group.Go(func() { s.read(lines, &s.sent[n/perRoom]) })
+		s.group.Go(func() { s.read(lines, &s.sent[n/membersEach]) })
 	}
 	return s, nil
 }
@@ -149,34 +149,34 @@ func (s *streams) read(lines *bufio.Reader, sent *posted) {
 		s.mu.Lock()
 		s.delays = append(s.delays, delay)
 		s.mu.Unlock()
-		s.got.Add(1)
+		s.received.Add(1)
 	}
 }
 
 // post posts to every conversation in turn for a while, and returns how long each event took to arrive.
 func (s *streams) post(length time.Duration) (delays []time.Duration, rate float64, err error) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: rooms}}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conversationCount}}
 	defer client.CloseIdleConnections()
-	errs, count := make([]error, rooms), atomic.Int64{}
+	errs, count := make([]error, conversationCount), atomic.Int64{}
 	var group sync.WaitGroup
 	began := time.Now()
-	for room := range rooms {
+	for conv := range conversationCount {
 		group.Go(func() {
-			time.Sleep(time.Duration(room) * time.Second / eventRate)
-			again := time.NewTicker(rooms * time.Second / eventRate)
-			defer again.Stop()
-			for time.Since(began) < length && errs[room] == nil {
-				errs[room] = s.say(client, room)
+			time.Sleep(time.Duration(conv) * time.Second / eventRate)
+			ticker := time.NewTicker(conversationCount * time.Second / eventRate)
+			defer ticker.Stop()
+			for time.Since(began) < length && errs[conv] == nil {
+				errs[conv] = s.postIn(client, conv)
 				count.Add(1)
-				<-again.C
+				<-ticker.C
 			}
 		})
 	}
 	group.Wait()
 	rate = float64(count.Load()) / time.Since(began).Seconds()
-	for s.got.Load() < count.Load()*perRoom && errors.Join(errs...) == nil {
+	for s.received.Load() < count.Load()*membersEach && errors.Join(errs...) == nil {
 		if time.Since(began) > length+time.Minute {
-			return nil, 0, fmt.Errorf("of %d events only %d have arrived", count.Load()*perRoom, s.got.Load())
+			return nil, 0, fmt.Errorf("of %d events only %d have arrived", count.Load()*membersEach, s.received.Load())
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -186,8 +186,8 @@ func (s *streams) post(length time.Duration) (delays []time.Duration, rate float
 	return s.delays, rate, errors.Join(errs...)
 }
 
-func (s *streams) say(client *http.Client, room int) error {
-	draft, err := json.Marshal(parley.Draft{Conversation: s.hub.Rooms[room], Content: parley.Content{Text: body}})
+func (s *streams) postIn(client *http.Client, conv int) error {
+	draft, err := json.Marshal(parley.Draft{Conversation: s.hub.Conversations[conv], Content: parley.Content{Text: body}})
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,8 @@ func (s *streams) say(client *http.Client, room int) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+s.hub.Tokens[room*perRoom])
-	sent := &s.sent[room]
+	req.Header.Set("Authorization", "Bearer "+s.hub.Tokens[conv*membersEach])
+	sent := &s.sent[conv]
 	sent.mu.Lock()
 	sent.at = append(sent.at, time.Now())
 	sent.mu.Unlock()
@@ -206,9 +206,9 @@ func (s *streams) say(client *http.Client, room int) error {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(res.Body)
+	text, err := io.ReadAll(res.Body)
 	if err == nil && res.StatusCode != http.StatusCreated {
-		err = fmt.Errorf("a post was answered by %s: %s", res.Status, answer)
+		err = fmt.Errorf("a post was answered by %s: %s", res.Status, text)
 	}
 	return err
 }

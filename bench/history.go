@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	lastOnes     = 20
-	fewMessages  = 1_000 // in the small history
-	leastInARoom = 2 * lastOnes
+	pageSize        = 20
+	smallSize       = 1_000 // in the small history
+	minMessagesEach = 2 * pageSize
 )
 
 // measureHistory compares fetching the last messages of a conversation through the hub with the
@@ -29,7 +29,7 @@ func measureHistory(ctx context.Context, rounds int, length time.Duration, large
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	small, err := newLibrary(ctx, sqliteShelf(filepath.Join(dir, "small")), fewMessages, conversationsFor(fewMessages))
+	small, err := newLibrary(ctx, sqliteLibrary(filepath.Join(dir, "small")), smallSize, conversationsFor(smallSize))
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func measureHistory(ctx context.Context, rounds int, length time.Duration, large
 		fetches[2*i], fetches[2*i+1] = l.fetch(ctx), query
 	}
 	for range rounds {
-		for i, do := range fetches {
-			took, err := latency(length, do)
+		for i, fetch := range fetches {
+			took, err := latency(length, fetch)
 			if err != nil {
 				return nil, err
 			}
@@ -54,8 +54,8 @@ func measureHistory(ctx context.Context, rounds int, length time.Duration, large
 		}
 	}
 	a, b, c, d := median(times[0]), median(times[1]), median(times[2]), median(times[3])
-	what := fmt.Sprintf("last %d of a conversation among %d messages, p50, against ", lastOnes, large.size)
-	among := fmt.Sprintf("among %d", fewMessages)
+	what := fmt.Sprintf("last %d of a conversation among %d messages, p50, against ", pageSize, large.size)
+	among := fmt.Sprintf("among %d", smallSize)
 	return []result{
 		atMost(1.5, result{What: what + "the bare query", Parley: a.String(), Baseline: b.String(), Ratio: float64(a) / float64(b)}),
 		atMost(1.5, result{What: what + among, Parley: a.String(), Baseline: c.String(), Ratio: float64(a) / float64(c)}),
@@ -66,21 +66,21 @@ func measureHistory(ctx context.Context, rounds int, length time.Duration, large
 	}, nil
 }
 
-// conversationsFor is how many conversations a library has: many, but each with more messages than are fetched at once.
-func conversationsFor(size int) int { return max(min(manyRooms, size/leastInARoom), 1) }
+// conversationsFor returns the number of conversations of a library. Each conversation has more messages than one page.
+func conversationsFor(size int) int { return max(min(maxConversations, size/minMessagesEach), 1) }
 
 // fetch fetches the last messages of some conversation through the hub.
 func (l *library) fetch(ctx context.Context) poster {
 	return func(int, int) error {
-		list, err := l.hub.History(ctx, hub.Caller{Agent: agentID(0)}, l.conversations[rand.IntN(len(l.conversations))], parley.Page{Limit: lastOnes})
-		if err == nil && len(list) != lastOnes {
+		list, err := l.hub.History(ctx, hub.Caller{Agent: agentID(0)}, l.conversations[rand.IntN(len(l.conversations))], parley.Page{Limit: pageSize})
+		if err == nil && len(list) != pageSize {
 			err = fmt.Errorf("got %d messages", len(list))
 		}
 		return err
 	}
 }
 
-// bareQuery fetches the same from the database alone.
+// bareQuery fetches the same rows by a query on the database, without a hub.
 func (l *library) bareQuery() (poster, func() error, error) {
 	conn, err := openBare(filepath.Join(l.home, "parley.db"))
 	if err != nil {
@@ -97,7 +97,7 @@ const bareHistory = `SELECT seq, id, conv, sender, recipient, reply_to, type, pr
 	deadline, requires_ack, hops, source, trace, task, mentions, text, code, artifacts, payload, metadata, key, checksum
 	FROM messages WHERE conv = ? ORDER BY seq DESC LIMIT 20`
 
-// bareMessage is what the rows hold, as the database has it.
+// bareMessage holds the columns of one row.
 type bareMessage struct {
 	numbers [10]int64
 	texts   [12]string
@@ -137,7 +137,7 @@ func queryLast(last *sqlite.Stmt, conv int64) error {
 		}
 		list = append(list, m)
 	}
-	if len(list) != lastOnes {
+	if len(list) != pageSize {
 		return fmt.Errorf("got %d messages", len(list))
 	}
 	return nil

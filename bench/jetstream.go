@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// measureJetStream compares durable posts with what a message broker needs to keep the same bodies as
-// durably: JetStream, with a sync for each message, in the same process.
+// measureJetStream compares durable posts with publishing the same bodies to JetStream, a message broker. JetStream runs in the
+// same process and syncs each message to disk.
 func measureJetStream(ctx context.Context, rounds int, length time.Duration) ([]result, error) {
 	h, closeHub, err := onSQLite().hub(ctx, posters)
 	if err != nil {
@@ -29,7 +29,7 @@ func measureJetStream(ctx context.Context, rounds int, length time.Duration) ([]
 	}
 	var results []result
 	for _, publishers := range []int{8, posters} {
-		var ours, theirs []float64
+		var parleyRates, brokerRates []float64
 		for range rounds {
 			a, err := throughput(length, publishers, post)
 			if err != nil {
@@ -39,9 +39,9 @@ func measureJetStream(ctx context.Context, rounds int, length time.Duration) ([]
 			if err != nil {
 				return nil, err
 			}
-			ours, theirs = append(ours, a), append(theirs, b)
+			parleyRates, brokerRates = append(parleyRates, a), append(brokerRates, b)
 		}
-		a, b := median(ours), median(theirs)
+		a, b := median(parleyRates), median(brokerRates)
 		results = append(results, atLeast(1.5, result{
 			What: fmt.Sprintf("durable posts, %d posters, against JetStream with sync always", publishers), Ratio: a / b,
 			Parley: fmt.Sprintf("%.0f/s", a), Baseline: fmt.Sprintf("%.0f/s", b),

@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	vocabulary    = 20_000
-	wordsEach     = 80
-	rareMessages  = 20    // so many messages have a rare word
-	manyRooms     = 1_000 // conversations of a large library
-	firstAt       = 1_700_000_000_000
-	yearInMillis  = 365 * 24 * 3600 * 1000
-	firstAgentRow = 3 // the rows before are the owner's and the hub's own
+	vocabulary       = 20_000
+	wordsEach        = 80
+	rareMessages     = 20    // number of messages with a rare word
+	maxConversations = 1_000 // conversations of a large library
+	firstAt          = 1_700_000_000_000
+	yearInMillis     = 365 * 24 * 3600 * 1000
+	firstAgentRow    = 3 // the rows before are the owner's and the hub's own
 )
 
-// library is a hub with a history: private conversations of one agent, filled evenly with indexed messages.
+// library is a hub with a history. One agent has private conversations, which are filled evenly with indexed messages.
 type library struct {
 	name          string // of the database
 	home          string // of SQLite; else ""
@@ -43,8 +43,8 @@ type library struct {
 	close         func() error
 }
 
-// shelf is a database that a library is made in.
-type shelf struct {
+// libraryDatabase is a database in which a library is made.
+type libraryDatabase struct {
 	name string
 	home string
 	open func(ctx context.Context) (*hub.Hub, func() error, error)
@@ -52,7 +52,7 @@ type shelf struct {
 }
 
 // newLibrary fills a database with messages and waits until all of them are indexed.
-func newLibrary(ctx context.Context, s shelf, size, conversations int) (l *library, err error) {
+func newLibrary(ctx context.Context, s libraryDatabase, size, conversations int) (l *library, err error) {
 	h, done, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -85,9 +85,9 @@ func newLibrary(ctx context.Context, s shelf, size, conversations int) (l *libra
 	return l, indexed(ctx, h, receipt.Message.From)
 }
 
-// sqliteShelf is a new home.
-func sqliteShelf(home string) shelf {
-	return shelf{
+// sqliteLibrary returns the database of a new home.
+func sqliteLibrary(home string) libraryDatabase {
+	return libraryDatabase{
 		name: "SQLite", home: home,
 		open: func(ctx context.Context) (*hub.Hub, func() error, error) { return newHub(ctx, home, false) },
 		fill: func(_ context.Context, l library) error {
@@ -100,10 +100,10 @@ func sqliteShelf(home string) shelf {
 	}
 }
 
-// postgresShelf is a new database of a server.
-func postgresShelf(server *lazyServer) shelf {
+// postgresLibrary returns a new database of a server.
+func postgresLibrary(server *lazyServer) libraryDatabase {
 	var url string
-	return shelf{
+	return libraryDatabase{
 		name: "PostgreSQL",
 		open: func(ctx context.Context) (*hub.Hub, func() error, error) {
 			var err error
@@ -114,7 +114,7 @@ func postgresShelf(server *lazyServer) shelf {
 			if err != nil {
 				return nil, nil, err
 			}
-			return opener{"PostgreSQL", func(context.Context) (database, func() error, error) { return db, db.Close, nil }}.idle(ctx, posters)
+			return opener{"PostgreSQL", func(context.Context) (database, func() error, error) { return db, db.Close, nil }}.unstarted(ctx, posters)
 		},
 		fill: func(ctx context.Context, l library) error {
 			conn, err := pgx.Connect(ctx, url)
@@ -126,14 +126,14 @@ func postgresShelf(server *lazyServer) shelf {
 	}
 }
 
-// sharedLibrary is the large library on SQLite. The measurements that need one share it, because to index it takes minutes.
+// sharedLibrary is the large library on SQLite. Several measurements share it, because indexing it takes minutes.
 type sharedLibrary struct {
 	size    int
 	dir     string
 	library *library
 }
 
-// open makes the library when it is needed first.
+// open returns the library. The first call makes it.
 func (s *sharedLibrary) open(ctx context.Context) (l *library, err error) {
 	if s.library != nil {
 		return s.library, nil
@@ -141,12 +141,12 @@ func (s *sharedLibrary) open(ctx context.Context) (l *library, err error) {
 	if s.dir, err = os.MkdirTemp("", "parley-bench-"); err != nil {
 		return nil, err
 	}
-	s.library, err = newLibrary(ctx, sqliteShelf(filepath.Join(s.dir, "large")), s.size, conversationsFor(s.size))
+	s.library, err = newLibrary(ctx, sqliteLibrary(filepath.Join(s.dir, "large")), s.size, conversationsFor(s.size))
 	return s.library, err
 }
 
-// closed is the home of the library, without a hub in it. The library cannot be opened again.
-func (s *sharedLibrary) closed(ctx context.Context) (home string, err error) {
+// closedHome closes the library and returns its home, so that another process can open it. This object cannot open it again.
+func (s *sharedLibrary) closedHome(ctx context.Context) (home string, err error) {
 	l, err := s.open(ctx)
 	if err != nil {
 		return "", err
@@ -168,8 +168,8 @@ func (s *sharedLibrary) remove() error {
 	return err
 }
 
-// indexed waits until the last message of an agent is indexed, and with it all before: a search waits a
-// moment for that, and says if it was not long enough.
+// indexed waits until the last message of an agent and all messages before it are indexed. A search waits a moment for that, and
+// reports when it was not long enough.
 func indexed(ctx context.Context, h *hub.Hub, agent string) error {
 	for {
 		found, err := h.Search(ctx, hub.Caller{Agent: agent}, parley.SearchRequest{Query: "last"})
@@ -179,7 +179,7 @@ func indexed(ctx context.Context, h *hub.Hub, agent string) error {
 	}
 }
 
-// fillTexts inserts the messages of a library. Every tenth was delivered to somebody.
+// fillTexts inserts the messages of a library. Every tenth message has a delivery.
 func fillTexts(conn *sqlite.Conn, l library) (err error) {
 	defer sqlitex.Save(conn)(&err)
 	message, err := conn.Prepare(`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
@@ -206,7 +206,7 @@ func fillTexts(conn *sqlite.Conn, l library) (err error) {
 	return sqlitex.ExecuteTransient(conn, "UPDATE counters SET seq = ?", &sqlitex.ExecOptions{Args: []any{l.size}})
 }
 
-// copyTexts is fillTexts for PostgreSQL.
+// copyTexts does on PostgreSQL what fillTexts does on SQLite.
 func copyTexts(ctx context.Context, conn *pgx.Conn, l library) error {
 	next, stop := iter.Pull(l.rows())
 	defer stop()
@@ -243,7 +243,7 @@ type textRow struct {
 	checksum              []byte
 }
 
-// rows are the messages of a library, spread over its conversations, its senders and a year.
+// rows yields the messages of a library, spread over its conversations, its senders and a year.
 func (l library) rows() iter.Seq[textRow] {
 	return func(yield func(textRow) bool) {
 		common := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 4, vocabulary-1)
@@ -251,7 +251,7 @@ func (l library) rows() iter.Seq[textRow] {
 		for i := int64(1); i <= int64(l.size); i++ {
 			row := textRow{
 				seq: i, at: firstAt + yearInMillis*i/int64(l.size), conv: 1 + i%int64(len(l.conversations)), sender: firstAgentRow + i%posters,
-				text: someText(common, i%rareEvery == rareEvery/2),
+				text: libraryText(common, i%rareEvery == rareEvery/2),
 			}
 			binary.BigEndian.PutUint64(row.id[8:], uint64(i))
 			row.checksum = l.seal(row)
@@ -262,7 +262,7 @@ func (l library) rows() iter.Seq[textRow] {
 	}
 }
 
-// seal is the checksum by which the hub knows that the row is undamaged. The hub serves no other.
+// seal returns the checksum of a row. The hub compares it with the row, and serves no row with another checksum.
 func (l library) seal(row textRow) []byte {
 	m := parley.Message{
 		ID: row.id.String(), Seq: row.seq, TraceID: row.id.String(), Conversation: l.conversations[row.conv-1],
@@ -276,7 +276,7 @@ func (l library) seal(row textRow) []byte {
 	return sum
 }
 
-func someText(common *rand.Zipf, rare bool) string {
+func libraryText(common *rand.Zipf, rare bool) string {
 	var b strings.Builder
 	for range wordsEach {
 		b.WriteString(word(int(common.Uint64())) + " ")
@@ -287,7 +287,7 @@ func someText(common *rand.Zipf, rare bool) string {
 	return b.String()
 }
 
-// word is one of the vocabulary: its number in syllables.
+// word returns the nth word of the vocabulary: the number n written in syllables.
 func word(n int) string {
 	const vowels, consonants = "aeiou", "bdfgklmnprst"
 	var b strings.Builder

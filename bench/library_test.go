@@ -8,10 +8,11 @@ import (
 	"github.com/parley-hub/parley/internal/pgtest"
 )
 
-// TestHistoryAndSearchAreMeasured: the hub serves no message without its checksum, so a library must have them.
+// TestHistoryAndSearchAreMeasured runs both measurements on small libraries. The hub serves no message without a valid checksum,
+// so the test fails if a library has wrong ones.
 func TestHistoryAndSearchAreMeasured(t *testing.T) {
 	const size = 2_000
-	large, err := newLibrary(t.Context(), sqliteShelf(filepath.Join(t.TempDir(), "large")), size, conversationsFor(size))
+	large, err := newLibrary(t.Context(), sqliteLibrary(filepath.Join(t.TempDir(), "large")), size, conversationsFor(size))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,14 +25,14 @@ func TestHistoryAndSearchAreMeasured(t *testing.T) {
 		t.Errorf("%d results of searches: %v", len(results), err)
 	}
 	server := &lazyServer{cluster: pgtest.Private(t, pgtest.Options{})}
-	if results, err = measureNewSearch(t.Context(), time.Millisecond, postgresShelf(server), size); err != nil || len(results) != len(searches) {
+	if results, err = measureNewSearch(t.Context(), time.Millisecond, postgresLibrary(server), size); err != nil || len(results) != len(searches) {
 		t.Errorf("%d results of searches on PostgreSQL: %v", len(results), err)
 	}
 }
 
-// TestTheSharedLibraryIsMadeOnce: history, search and the start of a large hub use one home.
+// TestTheSharedLibraryIsMadeOnce checks that the measurements of history, of search and of the start of a large hub use one home.
 func TestTheSharedLibraryIsMadeOnce(t *testing.T) {
-	shared := &sharedLibrary{size: fewMessages}
+	shared := &sharedLibrary{size: smallSize}
 	first, err := shared.open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func TestTheSharedLibraryIsMadeOnce(t *testing.T) {
 	if err != nil || first != second {
 		t.Errorf("the library was made twice: %v", err)
 	}
-	home, err := shared.closed(t.Context())
+	home, err := shared.closedHome(t.Context())
 	if err != nil || home != first.home {
 		t.Errorf("the home is %q, want %q: %v", home, first.home, err)
 	}

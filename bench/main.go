@@ -1,6 +1,6 @@
-// Command bench measures the hot paths against bare baselines in the same run. A run of everything writes
-// docs/benchmarks.md and the results it is made from, docs/benchmarks.json. A run of a part prints its tables and
-// writes nothing: figures of one run compare with each other; those of two runs or two machines do not.
+// Command bench measures the hot paths against bare baselines in the same run. A run of all parts writes docs/benchmarks.md and
+// docs/benchmarks.json, the results from which the page is rendered. A run of some parts prints their tables and writes nothing:
+// only the figures of one run can be compared, not those of two runs or two machines.
 package main
 
 import (
@@ -24,7 +24,7 @@ type options struct {
 	out     string
 }
 
-// part is a measurement: the section of the page it belongs to, the name by which it can be measured alone, and how.
+// part is a measurement: the section of the page to which it belongs, the name that selects it, and the function that measures.
 type part struct {
 	section, name string
 	measure       func() ([]result, error)
@@ -46,21 +46,21 @@ func main() {
 }
 
 func start(ctx context.Context, o options, render bool) error {
-	if os.Getenv(servesEvents) != "" {
+	if os.Getenv(eventHubVariable) != "" {
 		return serveEventHub(ctx)
 	}
 	if render {
 		return renderAgain(o.out)
 	}
 	server, large := &lazyServer{}, &sharedLibrary{size: o.history}
-	facts := about(ctx, server, o)
-	err := run(o, facts, parts(ctx, o, server, large))
+	finishReport := beginReport(ctx, server, o)
+	err := run(o, finishReport, parts(ctx, o, server, large))
 	server.stop()
 	return errors.Join(err, large.remove())
 }
 
-// run measures the parts and prints them. It writes the page only when nothing was left out and nothing failed.
-func run(o options, facts func() (report, error), list []part) error {
+// run measures the selected parts and prints their tables. It writes the page only if it has measured all parts without an error.
+func run(o options, finishReport func() (report, error), list []part) error {
 	began, measured := time.Now(), map[string][]result{}
 	for _, p := range list {
 		if !strings.Contains(p.name, o.only) {
@@ -90,7 +90,7 @@ func run(o options, facts func() (report, error), list []part) error {
 	if o.only != "" {
 		return nil
 	}
-	r, err := facts()
+	r, err := finishReport()
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func run(o options, facts func() (report, error), list []part) error {
 	return r.write(o.out)
 }
 
-// parts are all measurements, in the order in which they are made.
+// parts returns all measurements, in the order in which run makes them.
 func parts(ctx context.Context, o options, server *lazyServer, large *sharedLibrary) []part {
 	rounds, length := o.rounds, o.length
 	return []part{
@@ -128,18 +128,20 @@ func parts(ctx context.Context, o options, server *lazyServer, large *sharedLibr
 			}
 			return measureSearch(ctx, length, l)
 		}},
-		{search, "postgres search", func() ([]result, error) { return measureNewSearch(ctx, length, postgresShelf(server), o.history) }},
+		{search, "postgres search", func() ([]result, error) { return measureNewSearch(ctx, length, postgresLibrary(server), o.history) }},
 		{theProgram, "first call", func() ([]result, error) { return measureFirstCall(ctx) }},
 		{theProgram, "program", func() ([]result, error) { return measureProgram(ctx, large) }},
 	}
 }
 
-// atLeast and atMost make a line whose ratio has a lower or upper bound.
+// atLeast sets the goal of a result: the smallest ratio that meets it.
 func atLeast(goal float64, r result) result {
 	r.Goal, r.Met = fmt.Sprintf("≥ %.2g ×", goal), r.Ratio >= goal
 	return r
 }
 
+// atMost sets the goal of a result: the largest ratio that meets it.
+// atMost sets the goal of a result: the largest ratio that meets it.
 func atMost(goal float64, r result) result {
 	r.Goal, r.Met = fmt.Sprintf("≤ %.2g ×", goal), r.Ratio <= goal
 	return r

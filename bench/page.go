@@ -47,10 +47,10 @@ type section struct {
 	Results []result `json:"results"`
 }
 
-// report is everything the page says that is not prose. It is of one run.
+// report holds everything on the page that is not prose. All of it comes from one run.
 type report struct {
 	Commit     string    `json:"commit,omitempty"`
-	Changed    bool      `json:"changed,omitempty"` // the files measured were not those of the commit
+	Changed    bool      `json:"changed,omitempty"` // the measured files differed from the commit
 	MeasuredAt time.Time `json:"measured_at,omitzero"`
 	Took       string    `json:"took,omitempty"`
 	Machine    machine   `json:"machine,omitzero"`
@@ -69,7 +69,7 @@ type machine struct {
 	NATS       string `json:"nats"`
 }
 
-// settings are how much was measured. The page states them as they were in the run.
+// settings holds the sizes of the measurements. The page states the settings of its run.
 type settings struct {
 	Rounds         int    `json:"rounds"`
 	Length         string `json:"length"`
@@ -91,7 +91,7 @@ type settings struct {
 //go:embed benchmarks.md.tmpl
 var pageTemplate string
 
-// Table is the section in Markdown. Goals that were missed are in bold.
+// Table returns the section as a Markdown table. A missed goal is bold.
 func (s section) Table() string {
 	var b strings.Builder
 	b.WriteString("| What | Parley | Baseline | Ratio | Goal | Met |\n|---|---|---|---|---|---|\n")
@@ -105,11 +105,11 @@ func (s section) Table() string {
 	return b.String()
 }
 
-// Missed is how many goals were missed.
+// Missed returns the number of missed goals.
 func (r report) Missed() (n int) {
 	for _, s := range r.Sections {
-		for _, one := range s.Results {
-			if !one.Met {
+		for _, r := range s.Results {
+			if !r.Met {
 				n++
 			}
 		}
@@ -117,7 +117,7 @@ func (r report) Missed() (n int) {
 	return n
 }
 
-// Lines is how many results there are.
+// Lines returns the number of results.
 func (r report) Lines() (n int) {
 	for _, s := range r.Sections {
 		n += len(s.Results)
@@ -154,7 +154,7 @@ func (r report) page() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// write replaces the page and its results in a directory. Neither changes unless both could be written.
+// write replaces the page and its results in a directory. If it cannot write one of the two files, it changes neither.
 func (r report) write(dir string) error {
 	page, err := r.page()
 	if err != nil {
@@ -172,8 +172,8 @@ func replaceFiles(dir string, texts map[string][]byte) (err error) {
 	staged := map[string]string{}
 	defer func() {
 		for temporary := range staged {
-			if gone := os.Remove(temporary); !errors.Is(gone, fs.ErrNotExist) {
-				err = errors.Join(err, gone)
+			if removeErr := os.Remove(temporary); !errors.Is(removeErr, fs.ErrNotExist) {
+				err = errors.Join(err, removeErr)
 			}
 		}
 	}()
@@ -206,7 +206,7 @@ func readReport(dir string) (r report, err error) {
 	return r, decoder.Decode(&r)
 }
 
-// renderAgain writes the page anew from its results: after a change of the prose.
+// renderAgain writes the page again from the stored results. Use it after a change of the prose.
 func renderAgain(dir string) error {
 	r, err := readReport(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// madeUp is a report with one line in every section. One goal is missed.
+// madeUp returns a report with one line in every section. One goal is missed.
 func madeUp() report {
 	r := report{
 		Commit: "0123456789ab", MeasuredAt: time.Date(2026, 11, 18, 9, 30, 0, 0, time.UTC), Took: "12m3s",
@@ -70,7 +70,7 @@ func TestAPageWithoutASectionIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheProseOfThePageHasNoFigures: every figure comes from the run.
+// TestTheProseOfThePageHasNoFigures checks that every figure of the page comes from the results of a run.
 func TestTheProseOfThePageHasNoFigures(t *testing.T) {
 	prose := regexp.MustCompile(`(?s)\{\{.*?\}\}`).ReplaceAllString(pageTemplate, "")
 	prose = regexp.MustCompile(`p50|p99|that 99 of 100`).ReplaceAllString(prose, "")
@@ -81,7 +81,8 @@ func TestTheProseOfThePageHasNoFigures(t *testing.T) {
 	}
 }
 
-// TestTheBenchmarkPageIsWhatItsResultsSay fails on every figure that no run has measured.
+// TestTheBenchmarkPageIsWhatItsResultsSay renders the results again and compares them with the page. It fails if somebody has
+// changed a figure by hand.
 func TestTheBenchmarkPageIsWhatItsResultsSay(t *testing.T) {
 	r, err := readReport(filepath.Join("..", "docs"))
 	if err != nil {
@@ -154,7 +155,7 @@ func TestARunThatIsNotWholeWritesNothing(t *testing.T) {
 	}
 }
 
-// TestPageAndResultsChangeTogether: where one of the two cannot be replaced, neither is.
+// TestPageAndResultsChangeTogether checks that neither file changes if one of the two cannot be replaced.
 func TestPageAndResultsChangeTogether(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, pageFile), 0o700); err != nil {
@@ -209,7 +210,7 @@ func known() (report, error) {
 	return r, nil
 }
 
-// madeUpParts are all parts, without measuring; the last one may fail.
+// madeUpParts returns all parts with functions that measure nothing. The last part returns the given error.
 func madeUpParts(fails error) []part {
 	list := parts(context.Background(), options{}, nil, nil)
 	for i := range list {

@@ -13,8 +13,8 @@ import (
 	"github.com/parley-hub/parley/internal/store/postgres"
 )
 
-// measurePostgres compares durable posts on PostgreSQL with a bare loop that writes the same rows under
-// the same lock, in the same groups.
+// measurePostgres compares durable posts on PostgreSQL with a bare loop. The loop writes the same rows under the same lock, and
+// commits them in groups too.
 func measurePostgres(ctx context.Context, rounds int, length time.Duration, server *lazyServer) ([]result, error) {
 	h, closeHub, err := onPostgres(server).hub(ctx, posters)
 	if err != nil {
@@ -28,7 +28,7 @@ func measurePostgres(ctx context.Context, rounds int, length time.Duration, serv
 	if err != nil {
 		return nil, err
 	}
-	var ours, theirs []float64
+	var parleyRates, bareRates []float64
 	for range rounds {
 		a, err := throughput(length, posters, post)
 		if err != nil {
@@ -38,16 +38,16 @@ func measurePostgres(ctx context.Context, rounds int, length time.Duration, serv
 		if err != nil {
 			return nil, err
 		}
-		ours, theirs = append(ours, a), append(theirs, b)
+		parleyRates, bareRates = append(parleyRates, a), append(bareRates, b)
 	}
-	a, b := median(ours), median(theirs)
+	a, b := median(parleyRates), median(bareRates)
 	return []result{atLeast(0.7, result{
 		What: "durable posts, 64 posters, PostgreSQL, against a bare loop with the same rows and lock, grouped alike", Ratio: a / b,
 		Parley: fmt.Sprintf("%.0f/s", a), Baseline: fmt.Sprintf("%.0f/s", b),
 	})}, errors.Join(closeHub(), closeBare())
 }
 
-// The rows of one post.
+// postgresRows are the statements that write the rows of one post.
 var postgresRows = []string{
 	`INSERT INTO messages (seq, id, conv, sender, type, priority, created_at, requires_ack, hops, source, text, checksum)
 		VALUES ($1, $2, $3, $4, 'chat', 5, $5, 0, 1, 'api', $6, $7)`,
@@ -60,7 +60,7 @@ var postgresRows = []string{
 		ON CONFLICT (agent) DO UPDATE SET waking = inboxes.waking + 1 RETURNING waking`,
 }
 
-// barePostgres is the loop: each statement in its turn, nothing read or checked.
+// barePostgres posts by the bare loop, which executes the statements in turn. It reads and checks nothing.
 func barePostgres(ctx context.Context, server *lazyServer) (poster, func() error, error) {
 	url, err := server.create(ctx)
 	if err != nil {
@@ -101,8 +101,8 @@ func prepareBare(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	made := opener{"PostgreSQL", func(context.Context) (database, func() error, error) { return db, db.Close, nil }}
-	h, done, err := made.hub(ctx, posters)
+	o := opener{"PostgreSQL", func(context.Context) (database, func() error, error) { return db, db.Close, nil }}
+	h, done, err := o.hub(ctx, posters)
 	if err != nil {
 		return err
 	}

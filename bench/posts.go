@@ -31,61 +31,61 @@ var body = strings.Repeat("All work and no play. ", 24)[:512]
 // poster posts once and returns when the message is durable.
 type poster func(worker, n int) error
 
-// measurePosts compares durable posts through the hub with a loop that writes the same rows to the
-// same schema in groups, and one poster alone with bare commits: of the same rows, and of a single one.
+// measurePosts compares durable posts through the hub with a bare loop, which writes the same rows to the same schema in groups.
+// It also compares a single poster with two bare commits: one of the same rows, and one of a single row.
 func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]result, error) {
 	dir, err := os.MkdirTemp("", "parley-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	whole, closeHub, err := hubPoster(ctx, filepath.Join(dir, "hub"))
+	hubPost, closeHub, err := hubPoster(ctx, filepath.Join(dir, "hub"))
 	if err != nil {
 		return nil, err
 	}
-	alone, closeAlone, err := hubPoster(ctx, filepath.Join(dir, "alone"))
+	aloneHubPost, closeAloneHub, err := hubPoster(ctx, filepath.Join(dir, "alone"))
 	if err != nil {
 		return nil, err
 	}
-	bare, closeBare, err := barePoster(ctx, filepath.Join(dir, "bare"), true)
+	groupedPost, closeGrouped, err := barePoster(ctx, filepath.Join(dir, "bare"), true)
 	if err != nil {
 		return nil, err
 	}
-	same, closeSame, err := barePoster(ctx, filepath.Join(dir, "same"), false)
+	singlePost, closeSingle, err := barePoster(ctx, filepath.Join(dir, "same"), false)
 	if err != nil {
 		return nil, err
 	}
-	single, closeSingle, err := bareCommit(filepath.Join(dir, "single.db"))
+	oneRowCommit, closeOneRow, err := bareCommit(filepath.Join(dir, "single.db"))
 	if err != nil {
 		return nil, err
 	}
-	var many, manyBare []float64
-	var one, oneSame, oneRow []time.Duration
+	var hubRates, groupedRates []float64
+	var hubTimes, singleTimes, oneRowTimes []time.Duration
 	for range rounds {
-		a, err := throughput(length, posters, whole)
+		a, err := throughput(length, posters, hubPost)
 		if err != nil {
 			return nil, err
 		}
-		b, err := throughput(length, posters, bare)
+		b, err := throughput(length, posters, groupedPost)
 		if err != nil {
 			return nil, err
 		}
-		c, err := latency(length, alone)
+		c, err := latency(length, aloneHubPost)
 		if err != nil {
 			return nil, err
 		}
-		d, err := latency(length, same)
+		d, err := latency(length, singlePost)
 		if err != nil {
 			return nil, err
 		}
-		e, err := latency(length, single)
+		e, err := latency(length, oneRowCommit)
 		if err != nil {
 			return nil, err
 		}
-		many, manyBare = append(many, a), append(manyBare, b)
-		one, oneSame, oneRow = append(one, c), append(oneSame, d), append(oneRow, e)
+		hubRates, groupedRates = append(hubRates, a), append(groupedRates, b)
+		hubTimes, singleTimes, oneRowTimes = append(hubTimes, c), append(singleTimes, d), append(oneRowTimes, e)
 	}
-	a, b, c, d, e := median(many), median(manyBare), median(one), median(oneSame), median(oneRow)
+	a, b, c, d, e := median(hubRates), median(groupedRates), median(hubTimes), median(singleTimes), median(oneRowTimes)
 	return []result{
 		atLeast(0.7, result{
 			What: "durable posts, 64 posters, against a bare loop that group-commits the same rows", Ratio: a / b,
@@ -99,7 +99,7 @@ func measurePosts(ctx context.Context, rounds int, length time.Duration) ([]resu
 			What: "the same against one bare commit of a single row", Ratio: float64(c) / float64(e),
 			Parley: c.Round(time.Microsecond).String(), Baseline: e.Round(time.Microsecond).String(),
 		}),
-	}, errors.Join(closeHub(), closeAlone(), closeBare(), closeSame(), closeSingle())
+	}, errors.Join(closeHub(), closeAloneHub(), closeGrouped(), closeSingle(), closeOneRow())
 }
 
 func throughput(length time.Duration, workers int, post poster) (perSecond float64, err error) {
@@ -169,13 +169,13 @@ func newHub(ctx context.Context, dir string, start bool) (*hub.Hub, func() error
 	}, nil
 }
 
-// hubPoster posts to a hub that runs.
+// hubPoster posts to a new, started hub.
 func hubPoster(ctx context.Context, home string) (poster, func() error, error) {
-	return postTo(ctx, home, true)
+	return newHubPoster(ctx, home, true)
 }
 
-// postTo opens the DMs first, so that what is measured is posting.
-func postTo(ctx context.Context, home string, start bool) (poster, func() error, error) {
+// newHubPoster posts to a new hub, which is started or not.
+func newHubPoster(ctx context.Context, home string, start bool) (poster, func() error, error) {
 	h, done, err := newHub(ctx, home, start)
 	if err != nil {
 		return nil, nil, err
@@ -184,7 +184,7 @@ func postTo(ctx context.Context, home string, start bool) (poster, func() error,
 	return post, done, err
 }
 
-// dmPoster opens the DMs first, so that what is measured is posting.
+// dmPoster posts to DMs. It opens the DMs first, so that the measurement includes only the posts.
 func dmPoster(ctx context.Context, h *hub.Hub) (poster, error) {
 	var dms [posters][partners]string
 	for w := range posters {
@@ -244,7 +244,7 @@ func barePoster(ctx context.Context, home string, grouped bool) (poster, func() 
 	}, nil
 }
 
-// openBare opens a file as the store does, without anything around it.
+// openBare opens a database with the settings of the store, but without the store.
 func openBare(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	if err != nil {
@@ -274,7 +274,7 @@ type bareLoop struct {
 	conversations int64
 }
 
-// The rows of one post.
+// bareSQL holds the statements of one post: begin, commit, and one statement for each row.
 var bareSQL = []string{
 	"BEGIN IMMEDIATE",
 	"COMMIT",
@@ -304,20 +304,20 @@ func (l *bareLoop) prepare() error {
 		}})
 }
 
-// exec runs one of the statements.
+// exec runs the ith statement.
 func (l *bareLoop) exec(i int, args ...any) error {
 	stmt := l.statements[i]
 	if err := stmt.Reset(); err != nil {
 		return err
 	}
-	for at, arg := range args {
+	for column, arg := range args {
 		switch arg := arg.(type) {
 		case int64:
-			stmt.BindInt64(at+1, arg)
+			stmt.BindInt64(column+1, arg)
 		case string:
-			stmt.BindText(at+1, arg)
+			stmt.BindText(column+1, arg)
 		case []byte:
-			stmt.BindBytes(at+1, arg)
+			stmt.BindBytes(column+1, arg)
 		}
 	}
 	_, err := stmt.Step()
@@ -333,7 +333,7 @@ func (l *bareLoop) run() {
 	}
 }
 
-// batches are the rows that wait, in groups.
+// batches yields the queued rows in groups.
 func batches(queue <-chan bareRow) iter.Seq[[]bareRow] {
 	return func(yield func([]bareRow) bool) {
 		var batch []bareRow
@@ -342,11 +342,11 @@ func batches(queue <-chan bareRow) iter.Seq[[]bareRow] {
 		fill:
 			for len(batch) < 256 {
 				select {
-				case more, ok := <-queue:
+				case row, ok := <-queue:
 					if !ok {
 						break fill
 					}
-					batch = append(batch, more)
+					batch = append(batch, row)
 				default:
 					break fill
 				}
@@ -380,7 +380,7 @@ func (l *bareLoop) write(batch []bareRow) error {
 	return l.exec(1)
 }
 
-// bareCommit is one insert of the same body in a transaction of its own.
+// bareCommit inserts the same body as one row, in a transaction of its own.
 func bareCommit(path string) (poster, func() error, error) {
 	conn, err := openBare(path)
 	if err != nil {

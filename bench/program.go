@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	sends  = 60
-	starts = 7
+	sendRounds  = 60
+	startRounds = 7
 )
 
-// measureProgram measures the program as a shell runs it: sending a message, and starting a hub that has
-// stored much.
+// measureProgram measures the built program: sending a message from a shell, and starting a hub with many stored messages.
 func measureProgram(ctx context.Context, large *sharedLibrary) ([]result, error) {
 	dir, err := os.MkdirTemp("", "parley-bench-")
 	if err != nil {
@@ -33,7 +32,7 @@ func measureProgram(ctx context.Context, large *sharedLibrary) ([]result, error)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := large.closed(ctx)
+	stored, err := large.closedHome(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +40,10 @@ func measureProgram(ctx context.Context, large *sharedLibrary) ([]result, error)
 	return []result{send, up}, err
 }
 
-// program is the built program and where its homes are.
+// program holds the path of the built program and the directory of its homes.
 type program struct{ path, dir string }
 
-// run runs the program in a home, which is one of its own unless its path is given, and says how long that took.
+// run runs the program and returns how long that took. The home is a path, or the name of a home in the program's directory.
 func (p program) run(ctx context.Context, home string, args ...string) (time.Duration, error) {
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	if !filepath.IsAbs(home) {
@@ -65,8 +64,8 @@ func (p program) measureSend(ctx context.Context) (result, error) {
 			return result{}, err
 		}
 	}
-	var whole, start []time.Duration
-	for range sends {
+	var sendTimes, versionTimes []time.Duration
+	for range sendRounds {
 		a, err := p.run(ctx, "small", "send", "arya", "quick question")
 		if err != nil {
 			return result{}, err
@@ -75,10 +74,10 @@ func (p program) measureSend(ctx context.Context) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		whole, start = append(whole, a), append(start, b)
+		sendTimes, versionTimes = append(sendTimes, a), append(versionTimes, b)
 	}
 	_, err := p.run(ctx, "small", "down")
-	a, b := median(whole), median(start)
+	a, b := median(sendTimes), median(versionTimes)
 	return result{
 		What: "`parley send` from a shell, p50, against `parley version`", Ratio: float64(a) / float64(b),
 		Parley: a.Round(100 * time.Microsecond).String(), Baseline: b.Round(100 * time.Microsecond).String(),
@@ -87,8 +86,8 @@ func (p program) measureSend(ctx context.Context) (result, error) {
 }
 
 func (p program) measureUp(ctx context.Context, stored string, size int) (result, error) {
-	var whole, empty []time.Duration
-	for range starts {
+	var fullTimes, emptyTimes []time.Duration
+	for range startRounds {
 		a, err := p.run(ctx, stored, "up", "--detach")
 		if err != nil {
 			return result{}, err
@@ -98,13 +97,13 @@ func (p program) measureUp(ctx context.Context, stored string, size int) (result
 			return result{}, err
 		}
 		_, err = p.run(ctx, stored, "down")
-		_, also := p.run(ctx, "empty", "down")
-		if err := errors.Join(err, also); err != nil {
+		_, emptyErr := p.run(ctx, "empty", "down")
+		if err := errors.Join(err, emptyErr); err != nil {
 			return result{}, err
 		}
-		whole, empty = append(whole, a), append(empty, b)
+		fullTimes, emptyTimes = append(fullTimes, a), append(emptyTimes, b)
 	}
-	a, b := median(whole), median(empty)
+	a, b := median(fullTimes), median(emptyTimes)
 	return result{
 		What: fmt.Sprintf("`parley up` to ready, %d messages stored, p50, against an empty home", size), Ratio: float64(a) / float64(b),
 		Parley: a.Round(time.Millisecond).String(), Baseline: b.Round(time.Millisecond).String(),

@@ -21,34 +21,34 @@ import (
 )
 
 const (
-	runners    = 64
-	idleAgents = 10_000
-	agentBytes = 2 << 10
-	runAnswers = "- else:\n    - reply: done\n"
-	maxWait    = time.Minute
-	reader     = "reader" // whom nobody runs
+	scriptAgents = 64
+	idleAgents   = 10_000
+	agentBytes   = 2 << 10
+	scriptRules  = "- else:\n    - reply: done\n"
+	maxWait      = time.Minute
+	readerAgent  = "reader" // the hub does not run this agent
 )
 
-// measureRuns measures how long it takes from a mention to the stored answer of an agent that follows a script,
-// how many such runs there are in a second, and what agents cost that nobody wakes.
+// measureRuns measures how long a script agent takes from a mention to its stored answer, how many such runs the hub makes in a
+// second, and what idle agents cost.
 func measureRuns(ctx context.Context, rounds int, length time.Duration) (results []result, err error) {
-	company, err := newCompany(ctx, onSQLite(), runners)
+	scripted, err := newScriptedHub(ctx, onSQLite(), scriptAgents)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, company.close()) }()
+	defer func() { err = errors.Join(err, scripted.close()) }()
 	var asked, posted []time.Duration
 	var rate []float64
 	for range rounds {
-		a, err := company.ask(ctx, length)
+		a, err := scripted.mentionInTurn(ctx, length)
 		if err != nil {
 			return nil, err
 		}
-		p, err := company.postTwice(ctx, length/2)
+		p, err := scripted.postTwice(ctx, length/2)
 		if err != nil {
 			return nil, err
 		}
-		r, err := throughput(length, runners, func(worker, _ int) error { return company.mention(ctx, worker) })
+		r, err := throughput(length, scriptAgents, func(worker, _ int) error { return scripted.mention(ctx, worker) })
 		if err != nil {
 			return nil, err
 		}
@@ -56,25 +56,25 @@ func measureRuns(ctx context.Context, rounds int, length time.Duration) (results
 	}
 	slices.Sort(asked)
 	slices.Sort(posted)
-	p50, p99, two := asked[len(asked)/2], asked[len(asked)*99/100], posted[len(posted)/2]
-	one := float64(time.Second) / float64(p50)
+	p50, p99, twoPosts := asked[len(asked)/2], asked[len(asked)*99/100], posted[len(posted)/2]
+	oneByOne := float64(time.Second) / float64(p50)
 	idle, err := measureIdle(ctx, time.Duration(rounds)*length)
 	return append([]result{
 		atMost(5, result{
-			What: "mention to stored answer through a script agent, p50, against two posts", Ratio: float64(p50) / float64(two),
+			What: "mention to stored answer through a script agent, p50, against two posts", Ratio: float64(p50) / float64(twoPosts),
 			Parley:   fmt.Sprintf("%s (p99 %s)", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
-			Baseline: two.Round(10 * time.Microsecond).String(),
+			Baseline: twoPosts.Round(10 * time.Microsecond).String(),
 		}),
 		atLeast(1, result{
-			What: "runs of 64 script agents, against one after the other", Ratio: median(rate) / one,
-			Parley: fmt.Sprintf("%.0f/s", median(rate)), Baseline: fmt.Sprintf("%.0f/s", one),
+			What: "runs of 64 script agents, against one after the other", Ratio: median(rate) / oneByOne,
+			Parley: fmt.Sprintf("%.0f/s", median(rate)), Baseline: fmt.Sprintf("%.0f/s", oneByOne),
 		}),
 	}, idle...), err
 }
 
 // measureIdle compares a hub of many agents that follow scripts with an empty one.
 func measureIdle(ctx context.Context, length time.Duration) (results []result, err error) {
-	empty, err := newCompany(ctx, onSQLite(), 0)
+	empty, err := newScriptedHub(ctx, onSQLite(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +82,12 @@ func measureIdle(ctx context.Context, length time.Duration) (results []result, e
 	if err := empty.close(); err != nil {
 		return nil, err
 	}
-	full, err := newCompany(ctx, onSQLite(), idleAgents)
+	full, err := newScriptedHub(ctx, onSQLite(), idleAgents)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, full.close()) }()
-	if err := full.mention(ctx, 0); err != nil { // so that everything is known that is needed to start one
+	if err := full.mention(ctx, 0); err != nil { // the first run sets up everything that runs share
 		return nil, err
 	}
 	each := float64(heap()-without) / idleAgents
@@ -96,8 +96,8 @@ func measureIdle(ctx context.Context, length time.Duration) (results []result, e
 	cpu := (processorTime() - began).Seconds() / length.Seconds()
 	return []result{
 		atMost(1, result{
-			What: "processor time of 10,000 idle agents, against 1 % of a core", Ratio: cpu / aimedCPU,
-			Parley: fmt.Sprintf("%.2f %%", 100*cpu), Baseline: fmt.Sprintf("%.0f %%", 100*aimedCPU),
+			What: "processor time of 10,000 idle agents, against 1 % of a core", Ratio: cpu / goalCPU,
+			Parley: fmt.Sprintf("%.2f %%", 100*cpu), Baseline: fmt.Sprintf("%.0f %%", 100*goalCPU),
 		}),
 		atMost(1, result{
 			What: "memory of an idle agent, against 2 KiB", Ratio: each / agentBytes,
@@ -108,7 +108,7 @@ func measureIdle(ctx context.Context, length time.Duration) (results []result, e
 
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what the first has only found
+	runtime.GC() // removes the objects that the first collection has found
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
@@ -122,24 +122,24 @@ func processorTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// company is a hub with agents that follow a script, each in a channel with the owner.
-type company struct {
+// scriptedHub is a hub with agents that follow a script. Each agent has a channel with the owner.
+type scriptedHub struct {
 	hub   *hub.Hub
 	owner hub.Caller
 	close func() error
 }
 
-func newCompany(ctx context.Context, open opener, agents int) (*company, error) {
+func newScriptedHub(ctx context.Context, open opener, agents int) (*scriptedHub, error) {
 	h, done, err := open.hub(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	config, err := json.Marshal(map[string]string{"rules": runAnswers})
+	config, err := json.Marshal(map[string]string{"rules": scriptRules})
 	if err != nil {
 		return nil, err
 	}
-	c := &company{hub: h, owner: hub.Caller{Agent: parley.Owner}}
-	if err := together(agents, func(n int) error {
+	c := &scriptedHub{hub: h, owner: hub.Caller{Agent: parley.Owner}}
+	if err := inParallel(agents, func(n int) error {
 		_, err := h.AddAgent(ctx, c.owner, parley.NewAgent{ID: agentName(n), Profile: parley.Profile{
 			Runtime: parley.RuntimeScript, RuntimeConfig: config, InboxOverflow: parley.OverflowUnbounded,
 		}})
@@ -147,14 +147,14 @@ func newCompany(ctx context.Context, open opener, agents int) (*company, error) 
 	}); err != nil {
 		return nil, err
 	}
-	if _, err := h.AddAgent(ctx, c.owner, parley.NewAgent{ID: reader, Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded}}); err != nil {
+	if _, err := h.AddAgent(ctx, c.owner, parley.NewAgent{ID: readerAgent, Profile: parley.Profile{InboxOverflow: parley.OverflowUnbounded}}); err != nil {
 		return nil, err
 	}
-	rooms := []string{reader}
-	for n := range min(agents, runners) {
-		rooms = append(rooms, agentName(n))
+	members := []string{readerAgent}
+	for n := range min(agents, scriptAgents) {
+		members = append(members, agentName(n))
 	}
-	for _, name := range rooms {
+	for _, name := range members {
 		if _, err := h.CreateConversation(ctx, c.owner, parley.NewConversation{Name: name, With: []string{name}}); err != nil {
 			return nil, err
 		}
@@ -176,8 +176,8 @@ func newCompany(ctx context.Context, open opener, agents int) (*company, error) 
 	return c, nil
 }
 
-// mention mentions an agent in its channel and waits until its answer is stored.
-func (c *company) mention(ctx context.Context, n int) error {
+// mention mentions an agent in its channel and waits until the hub has stored its answer.
+func (c *scriptedHub) mention(ctx context.Context, n int) error {
 	receipt, err := c.hub.Post(ctx, c.owner, parley.Draft{
 		Conversation: agentName(n), Content: parley.Content{Text: "@" + agentName(n) + " " + body},
 	})
@@ -191,17 +191,17 @@ func (c *company) mention(ctx context.Context, n int) error {
 	return err
 }
 
-// ask mentions agents in turn, one at a time.
-func (c *company) ask(ctx context.Context, length time.Duration) ([]time.Duration, error) {
-	return timed(length, func(n int) error { return c.mention(ctx, n%runners) })
+// mentionInTurn mentions the agents in turn, one at a time, and returns the time of each.
+func (c *scriptedHub) mentionInTurn(ctx context.Context, length time.Duration) ([]time.Duration, error) {
+	return timed(length, func(n int) error { return c.mention(ctx, n%scriptAgents) })
 }
 
 // postTwice posts two messages that wake nobody. The recipient is an agent that the hub does not run.
-func (c *company) postTwice(ctx context.Context, length time.Duration) ([]time.Duration, error) {
+func (c *scriptedHub) postTwice(ctx context.Context, length time.Duration) ([]time.Duration, error) {
 	return timed(length, func(int) error {
 		for range 2 {
 			_, err := c.hub.Post(ctx, c.owner, parley.Draft{
-				Conversation: reader, To: reader, Type: parley.TypeNotification, Content: parley.Content{Text: body},
+				Conversation: readerAgent, To: readerAgent, Type: parley.TypeNotification, Content: parley.Content{Text: body},
 			})
 			if err != nil {
 				return err

@@ -44,8 +44,8 @@ func measureSearch(ctx context.Context, length time.Duration, l *library) ([]res
 	return results, nil
 }
 
-// measureNewSearch makes a library for its searches alone.
-func measureNewSearch(ctx context.Context, length time.Duration, s shelf, size int) (results []result, err error) {
+// measureNewSearch makes a library and times searches in it.
+func measureNewSearch(ctx context.Context, length time.Duration, s libraryDatabase, size int) (results []result, err error) {
 	l, err := newLibrary(ctx, s, size, conversationsFor(size))
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func measureIndexedPosts(ctx context.Context, rounds int, length time.Duration) 
 	var perSecond [2][]float64
 	for round := range rounds {
 		for i, start := range []bool{true, false} {
-			post, done, err := postTo(ctx, filepath.Join(dir, fmt.Sprintf("posts-%d-%t", round, start)), start)
+			post, done, err := newHubPoster(ctx, filepath.Join(dir, fmt.Sprintf("posts-%d-%t", round, start)), start)
 			if err != nil {
 				return nil, err
 			}

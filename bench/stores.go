@@ -46,7 +46,7 @@ func onSQLite() opener {
 	}}
 }
 
-// lazyServer is a private PostgreSQL server that syncs to disk, started when it is needed.
+// lazyServer is a private PostgreSQL server that syncs to disk. The first use starts it.
 type lazyServer struct {
 	cluster   *pgtest.Cluster
 	databases int
@@ -91,17 +91,17 @@ func onPostgres(server *lazyServer) opener {
 
 func agentName(n int) string { return fmt.Sprintf("agent-%d", n) }
 
-// hub opens a hub with so many agents, whose inboxes have no bound, and starts it.
+// hub opens a hub with the given number of agents and starts it. The inboxes of the agents have no bound.
 func (o opener) hub(ctx context.Context, agents int) (*hub.Hub, func() error, error) {
-	h, done, err := o.idle(ctx, agents)
+	h, done, err := o.unstarted(ctx, agents)
 	if err == nil {
 		h.Start(ctx)
 	}
 	return h, done, err
 }
 
-// idle opens a hub that is not started.
-func (o opener) idle(ctx context.Context, agents int) (*hub.Hub, func() error, error) {
+// unstarted opens a hub as hub does, but does not start it.
+func (o opener) unstarted(ctx context.Context, agents int) (*hub.Hub, func() error, error) {
 	db, done, err := o.open(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -116,12 +116,12 @@ func (o opener) idle(ctx context.Context, agents int) (*hub.Hub, func() error, e
 		})
 		return err
 	}
-	for n := range min(agents, posters) { // in their order, on which the baselines rely
+	for n := range min(agents, posters) { // in order, because the baselines rely on the numbers of the agents' rows
 		if err := add(n); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := together(agents-posters, func(n int) error { return add(posters + n) }); err != nil {
+	if err := inParallel(agents-posters, func(n int) error { return add(posters + n) }); err != nil {
 		return nil, nil, err
 	}
 	return h, func() error {
@@ -130,8 +130,8 @@ func (o opener) idle(ctx context.Context, agents int) (*hub.Hub, func() error, e
 	}, nil
 }
 
-// together does something n times, several at once, so that the store commits them together.
-func together(n int, do func(n int) error) error {
+// inParallel makes n calls, many at once, so that the store commits their updates in groups.
+func inParallel(n int, do func(n int) error) error {
 	var (
 		next  atomic.Int64
 		group sync.WaitGroup

@@ -30,21 +30,21 @@ func measureHTTP(ctx context.Context, rounds int, length time.Duration) ([]resul
 	if err != nil {
 		return nil, err
 	}
-	within, err := dmPoster(ctx, h)
+	inProcess, err := dmPoster(ctx, h)
 	if err != nil {
 		return nil, err
 	}
-	over, closeDoor, err := httpPoster(ctx, h)
+	overHTTP, closeServer, err := httpPoster(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	var a, b []float64
 	for range rounds {
-		x, err := throughput(length, posters, over)
+		x, err := throughput(length, posters, overHTTP)
 		if err != nil {
 			return nil, err
 		}
-		y, err := throughput(length, posters, within)
+		y, err := throughput(length, posters, inProcess)
 		if err != nil {
 			return nil, err
 		}
@@ -53,22 +53,22 @@ func measureHTTP(ctx context.Context, rounds int, length time.Duration) ([]resul
 	return []result{atLeast(0.5, result{
 		What: "posts over HTTP, 64 clients, against the same posts in process", Ratio: median(a) / median(b),
 		Parley: fmt.Sprintf("%.0f/s", median(a)), Baseline: fmt.Sprintf("%.0f/s", median(b)),
-	})}, errors.Join(closeDoor(), closeHub())
+	})}, errors.Join(closeServer(), closeHub())
 }
 
-// everything is the set of scopes of a caller that makes tokens.
-var everything = hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
+// ownerWithAllScopes is a caller that can make tokens.
+var ownerWithAllScopes = hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 
-// httpPoster posts over HTTP, each worker with a token and connections of its own.
+// httpPoster posts over HTTP. Each worker has a token and connections of its own.
 func httpPoster(ctx context.Context, h *hub.Hub) (poster, func() error, error) {
-	url, stop, err := openDoor(h)
+	url, stop, err := serveHTTP(h)
 	if err != nil {
 		return nil, nil, err
 	}
 	var clients [posters]*client.Client
 	var dms [posters][partners]string
 	for w := range posters {
-		made, err := h.NewToken(ctx, everything, parley.NewToken{Agent: agentID(w)})
+		made, err := h.NewToken(ctx, ownerWithAllScopes, parley.NewToken{Agent: agentID(w)})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -91,8 +91,8 @@ func httpPoster(ctx context.Context, h *hub.Hub) (poster, func() error, error) {
 	}, stop, nil
 }
 
-// openDoor serves a hub over HTTP on this machine.
-func openDoor(h *hub.Hub) (url string, stop func() error, err error) {
+// serveHTTP serves the HTTP API of a hub on this machine.
+func serveHTTP(h *hub.Hub) (url string, stop func() error, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -113,7 +113,7 @@ func openDoor(h *hub.Hub) (url string, stop func() error, err error) {
 
 const firstCalls = 25 // restarts for each measurement of a first call
 
-// measureFirstCall compares the first call with a token after a start, with many agents and with few.
+// measureFirstCall measures the first call with a token after a start. It compares a hub of many agents with a hub of few.
 func measureFirstCall(ctx context.Context) ([]result, error) {
 	dir, err := os.MkdirTemp("", "parley-bench-")
 	if err != nil {
@@ -124,7 +124,7 @@ func measureFirstCall(ctx context.Context) ([]result, error) {
 	var times [2][]time.Duration
 	var secrets [2]string
 	for i, agents := range []int{few, many} {
-		if secrets[i], err = populate(ctx, filepath.Join(dir, strconv.Itoa(i)), agents); err != nil {
+		if secrets[i], err = addAgentsWithTokens(ctx, filepath.Join(dir, strconv.Itoa(i)), agents); err != nil {
 			return nil, err
 		}
 	}
@@ -144,8 +144,8 @@ func measureFirstCall(ctx context.Context) ([]result, error) {
 	})}, nil
 }
 
-// populate makes agents with a token each, and returns the last one's.
-func populate(ctx context.Context, dir string, agents int) (secret string, err error) {
+// addAgentsWithTokens adds agents with a token each, and returns the token of the last agent.
+func addAgentsWithTokens(ctx context.Context, dir string, agents int) (secret string, err error) {
 	db, err := home.Open(ctx, dir)
 	if err != nil {
 		return "", err
@@ -154,11 +154,11 @@ func populate(ctx context.Context, dir string, agents int) (secret string, err e
 	if err != nil {
 		return "", err
 	}
-	err = together(agents, func(n int) error {
-		if _, err := h.AddAgent(ctx, everything, parley.NewAgent{ID: agentName(n)}); err != nil {
+	err = inParallel(agents, func(n int) error {
+		if _, err := h.AddAgent(ctx, ownerWithAllScopes, parley.NewAgent{ID: agentName(n)}); err != nil {
 			return err
 		}
-		made, err := h.NewToken(ctx, everything, parley.NewToken{Agent: agentName(n)})
+		made, err := h.NewToken(ctx, ownerWithAllScopes, parley.NewToken{Agent: agentName(n)})
 		if n == agents-1 {
 			secret = made.Secret
 		}
@@ -176,7 +176,7 @@ func firstCall(ctx context.Context, dir, secret string) (took time.Duration, err
 	if err != nil {
 		return 0, err
 	}
-	url, stop, err := openDoor(h)
+	url, stop, err := serveHTTP(h)
 	if err != nil {
 		return 0, err
 	}
