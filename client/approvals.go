@@ -16,9 +16,9 @@ type ApprovalsOptions struct {
 }
 
 // Approvals returns a page of approvals, the newest first.
-func (c *Client) Approvals(ctx context.Context, which ApprovalsOptions, from From) (Page[parley.Approval], error) {
+func (c *Client) Approvals(ctx context.Context, o ApprovalsOptions, page PageRequest) (Page[parley.Approval], error) {
 	q := query(
-		"state", string(which.State), "agent", which.Agent, "mine", flag(which.Mine), "cursor", from.Cursor, "limit", count(from.Limit),
+		"state", string(o.State), "agent", o.Agent, "mine", flag(o.Mine), "cursor", page.Cursor, "limit", count(page.Limit),
 	)
 	return fetch[Page[parley.Approval]](ctx, c, q, "approvals")
 }

@@ -11,8 +11,8 @@ import (
 
 // PutArtifact stores a body, which a message may then refer to by its digest.
 func (c *Client) PutArtifact(ctx context.Context, body io.Reader) (parley.Artifact, error) {
-	r := request{method: http.MethodPost, stream: body, kind: "application/octet-stream"}
-	return long[parley.Artifact](ctx, c, r, "artifacts")
+	r := request{method: http.MethodPost, stream: body, contentType: "application/octet-stream"}
+	return callWithoutLimit[parley.Artifact](ctx, c, r, "artifacts")
 }
 
 // OpenArtifact returns a stored body. Reading it fails at its end if it is not what its digest says.

@@ -12,6 +12,6 @@ type AsksOptions struct {
 }
 
 // Asks returns a page of asks, the newest first.
-func (c *Client) Asks(ctx context.Context, which AsksOptions, from From) (Page[parley.AskView], error) {
-	return fetch[Page[parley.AskView]](ctx, c, query("open", flag(which.Open), "cursor", from.Cursor, "limit", count(from.Limit)), "asks")
+func (c *Client) Asks(ctx context.Context, o AsksOptions, page PageRequest) (Page[parley.AskView], error) {
+	return fetch[Page[parley.AskView]](ctx, c, query("open", flag(o.Open), "cursor", page.Cursor, "limit", count(page.Limit)), "asks")
 }

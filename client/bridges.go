@@ -20,7 +20,7 @@ func (c *Client) Bridges(ctx context.Context) ([]parley.BridgeView, error) {
 }
 
 // FirstLook is how long AddBridge waits for a bridge to look at its tree.
-const FirstLook = 30 * time.Second
+const AddBridgeWait = 30 * time.Second
 
 // AddBridge joins a directory tree to the hub, and waits until the bridge has looked at it: every file that appears later is
 // delivered. After FirstLook, or when something keeps the bridge from looking, it returns all the same: the state says so. With
@@ -31,7 +31,7 @@ func (c *Client) AddBridge(ctx context.Context, b parley.NewBridge) (parley.Brid
 	if err != nil || added.State != parley.BridgeLooking {
 		return added, err
 	}
-	view, err := c.AwaitBridge(ctx, added.ID, FirstLook)
+	view, err := c.AwaitBridge(ctx, added.ID, AddBridgeWait)
 	if err != nil {
 		return added, err
 	}

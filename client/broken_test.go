@@ -269,7 +269,7 @@ func TestAHubThatHangs(t *testing.T) {
 		}
 		began := time.Now()
 		_, err = c.Take(t.Context(), parley.Take{Wait: 20 * time.Second})
-		if parley.CodeOf(err) != parley.TimedOut || time.Since(began) != patience+20*time.Second {
+		if parley.CodeOf(err) != parley.TimedOut || time.Since(began) != answerTime+20*time.Second {
 			t.Errorf("after %s the error is %v", time.Since(began), err)
 		}
 		c.Close()

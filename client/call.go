@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	patience  = 30 * time.Second // for an answer, beside what the call itself waits
-	maxAnswer = 64 << 20         // bytes of one JSON answer
+	answerTime = 30 * time.Second // for an answer, beside what the call itself waits
+	maxAnswer  = 64 << 20         // bytes of one JSON answer
 )
 
 // request is one call.
 type request struct {
-	method string
-	path   string
-	query  url.Values
-	key    string    // idempotency key
-	accept string    // media type of the answer, where it is not JSON
-	body   []byte    // JSON
-	stream io.Reader // instead of a body, of the kind named
-	kind   string
+	method      string
+	path        string
+	query       url.Values
+	key         string    // idempotency key
+	accept      string    // media type of the answer, where it is not JSON
+	body        []byte    // JSON
+	stream      io.Reader // instead of a body, of the kind named
+	contentType string
 }
 
 // at builds a path from names, each of which is one step of it whatever it contains.
-func at(steps ...string) (string, error) {
+func pathOf(steps ...string) (string, error) {
 	var path strings.Builder
 	path.WriteString("/v1")
 	for _, step := range steps {
@@ -69,7 +69,7 @@ func (c *Client) do(ctx context.Context, method string, in any, steps ...string)
 func (c *Client) exchange(
 	ctx context.Context, r request, in any, wait time.Duration, read func(io.Reader) error, steps ...string,
 ) (err error) {
-	if r.path, err = at(steps...); err != nil {
+	if r.path, err = pathOf(steps...); err != nil {
 		return err
 	}
 	if in != nil {
@@ -77,14 +77,14 @@ func (c *Client) exchange(
 			return err
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, patience+max(wait, 0))
+	limited, cancel := context.WithTimeout(ctx, answerTime+max(wait, 0))
 	defer cancel()
 	body, err := c.send(limited, r)
 	if err == nil {
 		defer func() { _ = body.Close() }()
 		err = read(body)
 	}
-	return c.ended(ctx, limited, err)
+	return c.callError(ctx, limited, err)
 }
 
 func encode(in any) ([]byte, error) {
@@ -99,35 +99,35 @@ func encode(in any) ([]byte, error) {
 // send sends a request and returns the body of the answer to one that was carried out; every other answer
 // is an error, and so is *parley.Held.
 func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
-	asked, err := c.ask(ctx, r)
+	httpRequest, err := c.newRequest(ctx, r)
 	if err != nil {
 		return nil, parley.Errorf(parley.BadInput, "%q cannot be asked for", r.path).Suggest("check the names in it").From(err)
 	}
-	response, err := c.http.Do(asked)
+	response, err := c.http.Do(httpRequest)
 	if err != nil {
-		return nil, c.unreachable(err)
+		return nil, c.connectionError(err)
 	}
 	if response.StatusCode/100 == 2 && response.StatusCode != http.StatusAccepted {
 		return response.Body, nil
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusAccepted {
-		return nil, c.held(response)
+		return nil, c.heldError(response)
 	}
 	return nil, c.refusal(response)
 }
 
 // ask writes a request as HTTP has it, with who calls.
-func (c *Client) ask(ctx context.Context, r request) (*http.Request, error) {
+func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}
-	body, kind := r.stream, r.kind
+	body, kind := r.stream, r.contentType
 	if r.body != nil {
 		body, kind = bytes.NewReader(r.body), "application/json"
 	}
-	asked, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	httpRequest, err := http.NewRequestWithContext(ctx, r.method, target, body)
 	if err != nil {
 		return nil, err
 	}
@@ -140,36 +140,36 @@ func (c *Client) ask(ctx context.Context, r request) (*http.Request, error) {
 		"Parley-As": c.options.As, "Parley-Source": c.options.Source, "Traceparent": c.options.TraceParent,
 	} {
 		if value != "" {
-			asked.Header.Set(name, value)
+			httpRequest.Header.Set(name, value)
 		}
 	}
-	return asked, nil
+	return httpRequest, nil
 }
 
 func (c *Client) decode(body io.Reader, out any) error {
 	raw, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return c.unreachable(err)
+		return c.connectionError(err)
 	case len(raw) > maxAnswer:
-		return c.strange("an answer of more than %d MiB", maxAnswer>>20)
+		return c.notAHub("an answer of more than %d MiB", maxAnswer>>20)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return c.strange("an answer that is not what was asked for").From(err)
+		return c.notAHub("an answer that is not what was asked for").From(err)
 	}
 	return nil
 }
 
 // ended says why a call came to nothing: the caller has given up, the hub took too long, or the error
 // itself.
-func (c *Client) ended(ctx, limited context.Context, err error) error {
+func (c *Client) callError(ctx, limited context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return parley.Errorf(parley.TimedOut, "the hub at %s did not answer in time", c.Place()).
+		return parley.Errorf(parley.TimedOut, "the hub at %s did not answer in time", c.Address()).
 			Suggest("see what it is doing: parley status").From(err)
 	default:
 		return err

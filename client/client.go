@@ -93,18 +93,18 @@ func (o Options) overTCP() *http.Client {
 		return o.HTTP
 	}
 	dialer := &net.Dialer{Timeout: dialTime}
-	return stay(&http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true})
+	return withoutRedirects(&http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true})
 }
 
 func (o Options) overSocket() *http.Client {
 	dialer := &net.Dialer{Timeout: dialTime}
-	return stay(&http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return withoutRedirects(&http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dialer.DialContext(ctx, "unix", o.Socket)
 	}})
 }
 
 // stay makes a client that stays with the hub it was given: a redirect would carry the token elsewhere.
-func stay(transport *http.Transport) *http.Client {
+func withoutRedirects(transport *http.Transport) *http.Client {
 	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = idleConns, idleTime
 	transport.TLSHandshakeTimeout = dialTime
 	transport.DisableCompression = true
@@ -118,7 +118,7 @@ func stay(transport *http.Transport) *http.Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Place is where the hub is, for a person to read.
-func (c *Client) Place() string {
+func (c *Client) Address() string {
 	if c.options.Socket != "" {
 		return c.options.Socket
 	}

@@ -20,9 +20,9 @@ const MaxContactWait = 10 * time.Minute
 type ContactOptions struct {
 	// Made is called when the hub has stored the request: with its message, and with its task. It is called once, before the
 	// answer comes.
-	Made func(parley.Contacted)
+	OnStored func(parley.Contacted)
 	// Away is called each time the hub cannot be reached, before the call is repeated.
-	Away func(error)
+	OnUnreachable func(error)
 }
 
 // Contact turns to another participant: it asks, delegates or notifies. An ask waits for its answer; one that
@@ -42,30 +42,30 @@ func (c *Client) ContactWith(ctx context.Context, contact parley.Contact, o Cont
 			return parley.Contacted{}, notUTF8(text)
 		}
 	}
-	call := contacting{Client: c, ContactOptions: o, contact: contact, key: contact.IdempotencyKey}
+	call := contactCall{Client: c, ContactOptions: o, contact: contact, key: contact.IdempotencyKey}
 	if call.key == "" {
 		call.key = parley.CallKey(rand.Text())
 	}
-	call.until = time.Now().Add(call.patience())
-	told, err := call.once(ctx)
-	if unheard(err) {
-		return told, err // the hub was not there from the start
+	call.deadline = time.Now().Add(call.waitTime())
+	contacted, err := call.attempt(ctx)
+	if neverSent(err) {
+		return contacted, err // the hub was not there from the start
 	}
-	return call.again(ctx, told, err)
+	return call.repeat(ctx, contacted, err)
 }
 
 // contacting is one contact, which may take several calls.
-type contacting struct {
+type contactCall struct {
 	*Client
 	ContactOptions
-	contact parley.Contact
-	key     string
-	made    parley.Contacted // what the hub has stored, if that is known
-	until   time.Time        // when the wait ends
+	contact  parley.Contact
+	key      string
+	stored   parley.Contacted // what the hub has stored, if that is known
+	deadline time.Time        // when the wait ends
 }
 
 // patience is how long a contact waits. For an ask without a wait of its own, the hub says so once it has stored the ask.
-func (call *contacting) patience() time.Duration {
+func (call *contactCall) waitTime() time.Duration {
 	if call.contact.Pattern == parley.PatternAsk && call.contact.Wait == 0 {
 		return parley.AskWait
 	}
@@ -73,46 +73,46 @@ func (call *contacting) patience() time.Duration {
 }
 
 // awayPause is how long to wait before a call is made again.
-const awayPause = 300 * time.Millisecond
+const repeatPause = 300 * time.Millisecond
 
 // again repeats a call while the hub is away, until the time is up.
-func (call *contacting) again(ctx context.Context, told parley.Contacted, err error) (parley.Contacted, error) {
-	for Away(err) {
-		left := time.Until(call.until)
+func (call *contactCall) repeat(ctx context.Context, contacted parley.Contacted, err error) (parley.Contacted, error) {
+	for Unreachable(err) {
+		left := time.Until(call.deadline)
 		if left <= 0 {
-			return call.made, call.gone(err)
+			return call.stored, call.timeUpError(err)
 		}
-		if call.Away != nil {
-			call.Away(err)
+		if call.OnUnreachable != nil {
+			call.OnUnreachable(err)
 		}
 		select {
-		case <-time.After(min(awayPause, left)):
+		case <-time.After(min(repeatPause, left)):
 		case <-ctx.Done():
-			return call.made, context.Cause(ctx)
+			return call.stored, context.Cause(ctx)
 		}
-		told, err = call.once(ctx)
+		contacted, err = call.attempt(ctx)
 	}
-	if err != nil && told.Message == "" {
-		told = call.made // so that the caller knows what goes on without it
+	if err != nil && contacted.Message == "" {
+		contacted = call.stored // so that the caller knows what goes on without it
 	}
-	if told.Message == call.made.Message && told.Notices == nil { // the repeated call stored nothing
-		told.Notices, told.UnknownMentions = call.made.Notices, call.made.UnknownMentions
+	if contacted.Message == call.stored.Message && contacted.Notices == nil { // the repeated call stored nothing
+		contacted.Notices, contacted.UnknownMentions = call.stored.Notices, call.stored.UnknownMentions
 	}
-	told.Duplicate = told.Duplicate && call.contact.IdempotencyKey != "" // by a key of the client it is still the one call
-	return told, err
+	contacted.Duplicate = contacted.Duplicate && call.contact.IdempotencyKey != "" // by a key of the client it is still the one call
+	return contacted, err
 }
 
 // gone is the error of a call during which the hub stayed away until the wait was over.
-func (call *contacting) gone(err error) error {
-	if call.patience() == 0 {
+func (call *contactCall) timeUpError(err error) error {
+	if call.waitTime() == 0 {
 		return err
 	}
-	if call.made.Message == "" {
+	if call.stored.Message == "" {
 		return parley.Errorf(parley.TimedOut, "the hub went away before it confirmed the request").
 			Suggest("check whether the request was carried out before you repeat it").From(err)
 	}
 	return parley.Errorf(parley.TimedOut, "the hub went away; it has accepted the request").
-		Suggest("wait for it once the hub is back: parley wait %s", call.made.ShortName()).From(err)
+		Suggest("wait for it once the hub is back: parley wait %s", call.stored.ShortName()).From(err)
 }
 
 // contactLine is a line of an answer, or the whole answer to a call that did not wait.
@@ -125,39 +125,39 @@ type contactLine struct {
 }
 
 // once makes the call.
-func (call *contacting) once(ctx context.Context) (told parley.Contacted, err error) {
+func (call *contactCall) attempt(ctx context.Context) (contacted parley.Contacted, err error) {
 	in := struct {
 		parley.Contact
 		Wait float64 `json:"wait,omitempty"`
 	}{call.contact, min(call.contact.Wait, MaxContactWait).Seconds()}
-	if call.made.Message != "" && in.Wait > 0 { // of a call that is made again only the rest
-		in.Wait = max(time.Until(call.until), time.Millisecond).Seconds()
+	if call.stored.Message != "" && in.Wait > 0 { // of a call that is made again only the rest
+		in.Wait = max(time.Until(call.deadline), time.Millisecond).Seconds()
 	}
 	r := request{method: http.MethodPost, key: call.key, accept: "application/jsonl"}
-	err = call.exchange(ctx, r, in, contactTime(call.contact), func(body io.Reader) (err error) {
-		told, err = call.read(body)
+	err = call.exchange(ctx, r, in, callTime(call.contact), func(body io.Reader) (err error) {
+		contacted, err = call.read(body)
 		return err
 	}, "contact")
-	if late, ok := errors.AsType[*unanswered](err); ok {
+	if late, ok := errors.AsType[*contactError](err); ok {
 		return late.contacted, late.error
 	}
-	return told, err
+	return contacted, err
 }
 
 // read reads an answer line by line, to the last.
-func (call *contacting) read(body io.Reader) (parley.Contacted, error) {
+func (call *contactCall) read(body io.Reader) (parley.Contacted, error) {
 	lines := json.NewDecoder(io.LimitReader(body, maxAnswer))
 	for {
 		var line contactLine
 		switch err := lines.Decode(&line); {
 		case err != nil:
-			return parley.Contacted{}, call.unreadable(err)
+			return parley.Contacted{}, call.decodeError(err)
 		case line.Waiting != nil:
-			call.stored(*line.Waiting, line.Wait)
+			call.noteStored(*line.Waiting, line.Wait)
 		case line.Done != nil:
 			return *line.Done, nil
 		case line.Problem != nil:
-			return parley.Contacted{}, line.Problem.about(line.Problem.error())
+			return parley.Contacted{}, line.Problem.withContact(line.Problem.asError())
 		default:
 			return line.Contacted, nil
 		}
@@ -165,32 +165,32 @@ func (call *contacting) read(body io.Reader) (parley.Contacted, error) {
 }
 
 // stored notes what the hub has stored, and until when it waits.
-func (call *contacting) stored(made parley.Contacted, wait float64) {
-	first := call.made.Message == ""
-	if call.made = made; !first {
+func (call *contactCall) noteStored(stored parley.Contacted, wait float64) {
+	first := call.stored.Message == ""
+	if call.stored = stored; !first {
 		return
 	}
 	if call.contact.Wait == 0 {
-		call.until = time.Now().Add(min(time.Duration(wait*float64(time.Second)), MaxContactWait))
+		call.deadline = time.Now().Add(min(time.Duration(wait*float64(time.Second)), MaxContactWait))
 	}
-	if call.Made != nil {
-		call.Made(made)
+	if call.OnStored != nil {
+		call.OnStored(stored)
 	}
 }
 
 // unreadable is what is wrong with an answer that cannot be read: the connection broke off, or no hub has written it.
-func (c *Client) unreadable(err error) error {
+func (c *Client) decodeError(err error) error {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
 	if syntax || kind {
-		return c.strange("an answer that is not what was asked for").From(err)
+		return c.notAHub("an answer that is not what was asked for").From(err)
 	}
-	return c.unreachable(err)
+	return c.connectionError(err)
 }
 
 // contactTime is how long the answer to a contact may take. How long an ask waits that says nothing is the hub's
 // to say.
-func contactTime(contact parley.Contact) time.Duration {
+func callTime(contact parley.Contact) time.Duration {
 	if contact.Pattern == parley.PatternAsk && contact.Wait == 0 {
 		return MaxContactWait
 	}
@@ -198,9 +198,9 @@ func contactTime(contact parley.Contact) time.Duration {
 }
 
 // unanswered is the error of a contact that was made.
-type unanswered struct {
+type contactError struct {
 	error
 	contacted parley.Contacted
 }
 
-func (u *unanswered) Unwrap() error { return u.error }
+func (u *contactError) Unwrap() error { return u.error }

@@ -57,8 +57,8 @@ func TestAContactOutlivesItsConnection(t *testing.T) {
 				var made []string
 				away := 0
 				told, err := over(t, contactHub(&calls, answers...)).ContactWith(t.Context(), ask, ContactOptions{
-					Made: func(c parley.Contacted) { made = append(made, c.Message) },
-					Away: func(error) { away++ },
+					OnStored:      func(c parley.Contacted) { made = append(made, c.Message) },
+					OnUnreachable: func(error) { away++ },
 				})
 				if err != nil || told.Text != "Response from Arya: yes" || told.Duplicate {
 					t.Errorf("it comes to %+v, %v", told, err)
@@ -113,7 +113,7 @@ func TestAContactIsNotRepeatedForEver(t *testing.T) {
 func TestWireOfContacts(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	half := 0.5
-	page := From{Cursor: "c1", Limit: 5}
+	page := PageRequest{Cursor: "c1", Limit: 5}
 	checkWire(t, []wired{
 		{
 			"ask", func(ctx context.Context, c *Client) (any, error) {
@@ -267,7 +267,7 @@ func TestHeldCallsAreNoFailures(t *testing.T) {
 			return err
 		},
 		"search": func() error {
-			_, err := c.Search(t.Context(), "x", From{})
+			_, err := c.Search(t.Context(), "x", PageRequest{})
 			return err
 		},
 		"nothing to answer": func() error { return c.Join(t.Context(), "forge") },

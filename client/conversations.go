@@ -7,17 +7,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Conversations selects conversations for a list. The zero value selects those the caller takes part in.
-type Conversations struct {
+// ConversationsOptions selects conversations for a list. The zero value selects those the caller takes part in.
+type ConversationsOptions struct {
 	All       bool // also those the caller only may read
 	Archived  bool
 	Ephemeral bool // also ephemeral ones
 }
 
 // Conversations returns a page of conversations, those with the newest messages first.
-func (c *Client) Conversations(ctx context.Context, which Conversations, from From) (Page[parley.ConversationView], error) {
-	q := from.query()
-	for name, set := range map[string]bool{"all": which.All, "archived": which.Archived, "ephemeral": which.Ephemeral} {
+func (c *Client) Conversations(ctx context.Context, o ConversationsOptions, page PageRequest) (Page[parley.ConversationView], error) {
+	q := page.query()
+	for name, set := range map[string]bool{"all": o.All, "archived": o.Archived, "ephemeral": o.Ephemeral} {
 		if set {
 			q.Set(name, flag(set))
 		}
@@ -67,13 +67,13 @@ func (c *Client) RemoveMember(ctx context.Context, ref, agent string) error {
 
 // Span selects a piece of a history: what is before a seq, the newest of it, or what is after one, the
 // oldest of it. The zero value is the newest messages.
-type Span struct {
+type HistoryOptions struct {
 	Before, After int64
 	Limit         int
 }
 
 // History returns a piece of a conversation's messages, the oldest first.
-func (c *Client) History(ctx context.Context, ref string, s Span) ([]parley.Message, error) {
+func (c *Client) History(ctx context.Context, ref string, s HistoryOptions) ([]parley.Message, error) {
 	q := query("before", count(s.Before), "after", count(s.After), "limit", count(s.Limit))
 	page, err := fetch[Page[parley.Message]](ctx, c, q, "conversations", ref, "messages")
 	return page.Items, err

@@ -8,8 +8,8 @@ import (
 )
 
 // DeadLetters returns a page of the deliveries that ran out of attempts. Owners only, as all here.
-func (c *Client) DeadLetters(ctx context.Context, from From) (Page[parley.Delivery], error) {
-	return fetch[Page[parley.Delivery]](ctx, c, from.query(), "dead")
+func (c *Client) DeadLetters(ctx context.Context, page PageRequest) (Page[parley.Delivery], error) {
+	return fetch[Page[parley.Delivery]](ctx, c, page.query(), "dead")
 }
 
 // RetryDead gives a dead letter all its attempts again.

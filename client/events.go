@@ -33,7 +33,7 @@ type EventsOptions struct {
 
 const (
 	maxEvent   = 8 << 20          // bytes of one event
-	silence    = 50 * time.Second // three heartbeats
+	maxSilence = 50 * time.Second // three heartbeats
 	shortPause = 200 * time.Millisecond
 	longPause  = 10 * time.Second
 )
@@ -46,7 +46,7 @@ func (c *Client) Events(ctx context.Context, o EventsOptions) iter.Seq2[parley.E
 		s := stream{client: c, options: o, last: o.After, pause: shortPause, yield: yield}
 		for ctx.Err() == nil {
 			err := s.connect(ctx)
-			if s.left || ctx.Err() != nil || !yield(parley.Event{}, err) || !mayPass(err) {
+			if s.stopped || ctx.Err() != nil || !yield(parley.Event{}, err) || !isTemporary(err) {
 				return
 			}
 			// Not all come back at the same moment.
@@ -59,7 +59,7 @@ func (c *Client) Events(ctx context.Context, o EventsOptions) iter.Seq2[parley.E
 	}
 }
 
-func mayPass(err error) bool {
+func isTemporary(err error) bool {
 	code := parley.CodeOf(err)
 	return code == parley.Unavailable || code == parley.TimedOut || code == parley.Internal
 }
@@ -71,7 +71,7 @@ type stream struct {
 	last    int64 // the number to go on after
 	pause   time.Duration
 	yield   func(parley.Event, error) bool
-	left    bool // nobody wants more
+	stopped bool // nobody wants more
 }
 
 // connect reads one connection to its end, and says why it has ended.
@@ -87,44 +87,44 @@ func (s *stream) connect(ctx context.Context) error {
 	}
 	body, err := s.client.open(ctx, request{method: http.MethodGet, query: q}, "events")
 	if err != nil {
-		return s.lost(err)
+		return s.connectionLost(err)
 	}
 	defer func() { _ = body.Close() }()
-	watch := time.AfterFunc(silence, cancel)
+	watch := time.AfterFunc(maxSilence, cancel)
 	defer watch.Stop()
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxEvent)
-	var b block
+	var b eventBlock
 	for lines.Scan() {
-		watch.Reset(silence)
+		watch.Reset(maxSilence)
 		if b.add(lines.Text()) {
 			continue
 		}
-		if err := s.dispatch(b); err != nil || s.left {
+		if err := s.dispatch(b); err != nil || s.stopped {
 			return err
 		}
-		b = block{}
+		b = eventBlock{}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return s.client.strange("an event has more than %d bytes", maxEvent)
+		return s.client.notAHub("an event has more than %d bytes", maxEvent)
 	}
-	return s.lost(errors.Join(lines.Err(), io.ErrUnexpectedEOF))
+	return s.connectionLost(errors.Join(lines.Err(), io.ErrUnexpectedEOF))
 }
 
 // lost is why there is no connection.
-func (s *stream) lost(err error) error {
+func (s *stream) connectionLost(err error) error {
 	if e, ok := errors.AsType[*parley.Error](err); ok {
 		return e
 	}
-	return s.client.unreachable(err)
+	return s.client.connectionError(err)
 }
 
 // dispatch passes on what a block says.
-func (s *stream) dispatch(b block) error {
+func (s *stream) dispatch(b eventBlock) error {
 	var e parley.Event
 	if b.data != "" { // else it is a heartbeat
 		if err := json.Unmarshal([]byte(b.data), &e); err != nil {
-			return s.client.strange("an event that is none").From(err)
+			return s.client.notAHub("an event that is none").From(err)
 		}
 	}
 	switch kind := parley.EventKind(b.kind); kind {
@@ -138,15 +138,15 @@ func (s *stream) dispatch(b block) error {
 			s.last = num
 		}
 	}
-	s.left = b.data != "" && !s.yield(e, nil)
+	s.stopped = b.data != "" && !s.yield(e, nil)
 	return nil
 }
 
 // block is the lines of one event.
-type block struct{ id, kind, data string }
+type eventBlock struct{ id, kind, data string }
 
 // add takes in a line. It is false for the empty one that ends a block.
-func (b *block) add(line string) bool {
+func (b *eventBlock) add(line string) bool {
 	name, value, _ := strings.Cut(line, ":")
 	value = strings.TrimPrefix(value, " ")
 	switch name {

@@ -135,7 +135,7 @@ func ExampleClient_Post_conversation() {
 		fmt.Println("woken:", delivery.Recipient)
 	}
 
-	history, err := c.History(ctx, "#forge", client.Span{})
+	history, err := c.History(ctx, "#forge", client.HistoryOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -312,7 +312,7 @@ func ExampleClient_Decide() {
 	}
 	fmt.Println(held.Approval.State)
 
-	waiting, err := owner.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending, Mine: true}, client.From{})
+	waiting, err := owner.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending, Mine: true}, client.PageRequest{})
 	if err != nil {
 		panic(err)
 	}
@@ -398,13 +398,13 @@ func Example_errors() {
 }
 
 // Away tells apart a hub that cannot be reached from one that refuses a call.
-func ExampleAway() {
+func ExampleUnreachable() {
 	hub := startHub()
 	c := hub.Owner()
 	hub.Stop()
 
 	_, err := c.Status(ctx)
-	fmt.Println(client.Away(err))
+	fmt.Println(client.Unreachable(err))
 	fmt.Println(err)
 	// Output:
 	// true
@@ -463,9 +463,9 @@ func ExampleClient_Search() {
 		}
 	}
 
-	found, err := c.Search(ctx, "steel from:user", client.From{})
+	found, err := c.Search(ctx, "steel from:user", client.PageRequest{})
 	for err == nil && found.Behind { // the hub has not indexed the caller's last message yet
-		found, err = c.Search(ctx, "steel from:user", client.From{})
+		found, err = c.Search(ctx, "steel from:user", client.PageRequest{})
 	}
 	if err != nil {
 		panic(err)
@@ -490,7 +490,7 @@ func ExampleAll() {
 		}
 	}
 
-	open := func(ctx context.Context, from client.From) (client.Page[parley.TaskView], error) {
+	open := func(ctx context.Context, from client.PageRequest) (client.Page[parley.TaskView], error) {
 		return c.Tasks(ctx, client.TasksOptions{Assignee: "gendry", Open: true}, from)
 	}
 	for task, err := range client.All(ctx, open) {

@@ -23,5 +23,5 @@ const jsonLines = "application/x-ndjson"
 
 // Import stores what ExportAll wrote, as history. What is there already is skipped. Owners only.
 func (c *Client) Import(ctx context.Context, lines io.Reader) (parley.ImportReport, error) {
-	return long[parley.ImportReport](ctx, c, request{method: http.MethodPost, stream: lines, kind: jsonLines}, "import")
+	return callWithoutLimit[parley.ImportReport](ctx, c, request{method: http.MethodPost, stream: lines, contentType: jsonLines}, "import")
 }

@@ -126,8 +126,8 @@ func TestSocket(t *testing.T) {
 	if accepted != 1 {
 		t.Errorf("3 calls took %d connections", accepted)
 	}
-	if c.Place() != path {
-		t.Errorf("the place is %q", c.Place())
+	if c.Address() != path {
+		t.Errorf("the place is %q", c.Address())
 	}
 }
 
@@ -138,7 +138,7 @@ func TestASocketOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	denied := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)}
-	if err := c.unreachable(denied); parley.CodeOf(err) != parley.NotPermitted {
+	if err := c.connectionError(denied); parley.CodeOf(err) != parley.NotPermitted {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func (c *Client) Backup(ctx context.Context, directory string) (parley.Backup, e
 	if err != nil {
 		return parley.Backup{}, err
 	}
-	return long[parley.Backup](ctx, c, request{method: http.MethodPost, body: raw}, "backups")
+	return callWithoutLimit[parley.Backup](ctx, c, request{method: http.MethodPost, body: raw}, "backups")
 }
 
 // CheckDeep lets the hub verify everything that it has stored. progress, which may be nil, is told now and
@@ -44,7 +44,7 @@ func (c *Client) CheckDeep(ctx context.Context, progress func(parley.CheckReport
 		}
 		switch err := lines.Decode(&line); {
 		case err != nil:
-			return report, c.cutShort(err)
+			return report, c.streamError(err)
 		case line.Report != nil:
 			return *line.Report, nil
 		case line.Progress != nil && progress != nil:
@@ -54,12 +54,12 @@ func (c *Client) CheckDeep(ctx context.Context, progress func(parley.CheckReport
 }
 
 // cutShort is what is wrong with an answer in lines that ends too early, or goes on with something else.
-func (c *Client) cutShort(err error) error {
+func (c *Client) streamError(err error) error {
 	if e, ok := errors.AsType[*parley.Error](err); ok {
 		return e
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return c.strange("an answer that breaks off").From(err)
+	return c.notAHub("an answer that breaks off").From(err)
 }

@@ -27,7 +27,7 @@ func (c *Client) PeekNewest(ctx context.Context, before int64, limit int) (parle
 // MarkShown says that the caller, a person, was shown messages. Those that want nothing of the person are settled. For
 // agents nothing changes.
 func (c *Client) MarkShown(ctx context.Context, messages ...string) ([]parley.Delivery, error) {
-	return c.deliveries(ctx, "shown", leased{Messages: messages})
+	return c.deliveries(ctx, "shown", leaseMessages{Messages: messages})
 }
 
 // Take takes what is in the caller's inbox, under a lease that must be acknowledged, extended or given
@@ -47,7 +47,7 @@ func (c *Client) Take(ctx context.Context, t parley.Take) (parley.Taken, error) 
 }
 
 // leased names messages that were taken.
-type leased struct {
+type leaseMessages struct {
 	Lease    string   `json:"lease,omitempty"`
 	Messages []string `json:"messages"`
 }
@@ -66,15 +66,15 @@ func (c *Client) deliveries(ctx context.Context, verb string, in any) ([]parley.
 // Ack settles messages for the caller. With the lease they were taken under, only what nobody else has taken
 // meanwhile.
 func (c *Client) Ack(ctx context.Context, lease string, messages ...string) ([]parley.Delivery, error) {
-	return c.deliveries(ctx, "ack", leased{lease, messages})
+	return c.deliveries(ctx, "ack", leaseMessages{lease, messages})
 }
 
 // Nack gives back messages of a lease, and says why they could not be done.
-func (c *Client) Nack(ctx context.Context, lease string, why parley.Trouble, messages ...string) ([]parley.Delivery, error) {
+func (c *Client) Nack(ctx context.Context, lease string, failure parley.Trouble, messages ...string) ([]parley.Delivery, error) {
 	return c.deliveries(ctx, "nack", struct {
-		leased
+		leaseMessages
 		trouble
-	}{leased{lease, messages}, trouble{why, why.After.Seconds()}})
+	}{leaseMessages{lease, messages}, trouble{failure, failure.After.Seconds()}})
 }
 
 // Extend makes a lease end so long from now.
@@ -95,14 +95,14 @@ func (c *Client) See(ctx context.Context, lease, run string) ([]parley.Delivery,
 
 // Settle ends all that a lease holds: with the message that answers it, with what went wrong, or as
 // acknowledged.
-func (c *Client) Settle(ctx context.Context, lease string, how parley.Outcome) ([]parley.Delivery, error) {
+func (c *Client) Settle(ctx context.Context, lease string, outcome parley.Outcome) ([]parley.Delivery, error) {
 	in := struct {
 		Lease  string `json:"lease"`
 		Answer string `json:"answer,omitempty"`
 		*trouble
-	}{Lease: lease, Answer: how.Answer}
-	if how.Trouble != nil {
-		in.trouble = &trouble{*how.Trouble, how.Trouble.After.Seconds()}
+	}{Lease: lease, Answer: outcome.Answer}
+	if outcome.Trouble != nil {
+		in.trouble = &trouble{*outcome.Trouble, outcome.Trouble.After.Seconds()}
 	}
 	return c.deliveries(ctx, "settle", in)
 }

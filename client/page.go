@@ -15,21 +15,21 @@ type Page[T any] struct {
 
 // From says where a page begins, and how long it may be. The zero value is the beginning, as long as the
 // hub likes.
-type From struct {
+type PageRequest struct {
 	Cursor string // Page.Next of the page before
 	Limit  int
 }
 
-func (f From) query() url.Values {
+func (f PageRequest) query() url.Values {
 	return query("cursor", f.Cursor, "limit", count(f.Limit))
 }
 
 // All goes through all pages of a list. It ends after an error.
 //
 //	for letter, err := range client.All(ctx, c.DeadLetters) { … }
-func All[T any](ctx context.Context, page func(context.Context, From) (Page[T], error)) iter.Seq2[T, error] {
+func All[T any](ctx context.Context, page func(context.Context, PageRequest) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for from := (From{}); ; {
+		for from := (PageRequest{}); ; {
 			got, err := page(ctx, from)
 			if err != nil {
 				var none T

@@ -30,7 +30,7 @@ type problem struct {
 	Contacted  *parley.Contacted `json:"contacted"` // of a contact that was made
 }
 
-var codes = []parley.Code{
+var knownCodes = []parley.Code{
 	parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal,
 }
 
@@ -38,30 +38,30 @@ var codes = []parley.Code{
 func (c *Client) refusal(response *http.Response) error {
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxProblem))
 	if err != nil {
-		return c.unreachable(err)
+		return c.connectionError(err)
 	}
 	var p problem
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if kind != "application/problem+json" || json.Unmarshal(raw, &p) != nil || !slices.Contains(codes, p.Code) {
-		return c.strange("HTTP status %s", response.Status)
+	if kind != "application/problem+json" || json.Unmarshal(raw, &p) != nil || !slices.Contains(knownCodes, p.Code) {
+		return c.notAHub("HTTP status %s", response.Status)
 	}
-	e := p.error()
+	e := p.asError()
 	if e.Reason == parley.Unauthenticated && c.options.Token == "" {
 		e.Suggestion = "set PARLEY_TOKEN; parley token new makes one"
 	}
-	return p.about(e)
+	return p.withContact(e)
 }
 
 // about adds to an error the contact that it is about, if it is about one.
-func (p problem) about(e *parley.Error) error {
+func (p problem) withContact(e *parley.Error) error {
 	if p.Contacted != nil {
-		return &unanswered{e, *p.Contacted}
+		return &contactError{e, *p.Contacted}
 	}
 	return e
 }
 
 // held is the answer to a call that was not made: it waits for an approval.
-func (c *Client) held(response *http.Response) error {
+func (c *Client) heldError(response *http.Response) error {
 	var answer struct {
 		Approval parley.Approval `json:"approval"`
 	}
@@ -69,12 +69,12 @@ func (c *Client) held(response *http.Response) error {
 		return err
 	}
 	if answer.Approval.ID == "" {
-		return c.strange("HTTP status %s without an approval", response.Status)
+		return c.notAHub("HTTP status %s without an approval", response.Status)
 	}
 	return &parley.Held{Approval: answer.Approval}
 }
 
-func (p problem) error() *parley.Error {
+func (p problem) asError() *parley.Error {
 	e := &parley.Error{
 		Code: p.Code, Message: p.Detail, Reason: p.Reason, Recoverable: p.Recoverable, Suggestion: p.Suggestion,
 		Validation: p.Validation,
@@ -87,47 +87,47 @@ func (p problem) error() *parley.Error {
 }
 
 // strange is an answer no hub gives.
-func (c *Client) strange(format string, args ...any) *parley.Error {
+func (c *Client) notAHub(format string, args ...any) *parley.Error {
 	e := parley.Errorf(parley.DependencyFailed, format, args...)
-	e.Message = "what answers at " + c.Place() + " is not a hub this program knows: " + e.Message
+	e.Message = "what answers at " + c.Address() + " is not a hub this program knows: " + e.Message
 	return e.Suggest("check the address, and that hub and program have the same version: parley version")
 }
 
 // lost is the cause of an error that came from the connection and not from the hub.
-type lost struct{ error }
+type connectionCause struct{ error }
 
-func (l lost) Unwrap() error { return l.error }
+func (l connectionCause) Unwrap() error { return l.error }
 
 // Away reports whether an error says that the hub is away: it cannot be reached, the connection broke off, or the hub is
 // stopping. A call with an idempotency key can be made again then.
-func Away(err error) bool {
-	_, broke := errors.AsType[lost](err)
+func Unreachable(err error) bool {
+	_, broke := errors.AsType[connectionCause](err)
 	e, known := errors.AsType[*parley.Error](err)
 	return broke || known && e.Reason == parley.Stopping
 }
 
 // unheard reports whether nobody can have received a call that failed.
-func unheard(err error) bool { return notListening(err) || notReached(err) }
+func neverSent(err error) bool { return notListening(err) || notReached(err) }
 
 // unreachable says why there is no answer.
-func (c *Client) unreachable(err error) error {
+func (c *Client) connectionError(err error) error {
 	if e, ok := errors.AsType[*parley.Error](err); ok {
 		return e
 	}
-	err = lost{err}
+	err = connectionCause{err}
 	switch {
 	case errors.Is(err, syscall.EACCES) && c.options.Socket != "":
-		return parley.Errorf(parley.NotPermitted, "the hub at %s belongs to another user", c.Place()).
+		return parley.Errorf(parley.NotPermitted, "the hub at %s belongs to another user", c.Address()).
 			Suggest("set PARLEY_URL and PARLEY_TOKEN").From(err)
 	case c.options.Socket != "" && notListening(err):
-		return parley.Errorf(parley.Unavailable, "the hub is not running").Suggest("start it with: %s", c.options.starts()).From(err)
+		return parley.Errorf(parley.Unavailable, "the hub is not running").Suggest("start it with: %s", c.options.startCommand()).From(err)
 	case notListening(err):
-		return parley.Errorf(parley.Unavailable, "no hub answers at %s", c.Place()).
+		return parley.Errorf(parley.Unavailable, "no hub answers at %s", c.Address()).
 			Suggest("start it with: parley up, or check PARLEY_URL").From(err)
 	case notReached(err):
-		return parley.Errorf(parley.Unavailable, "no hub answers at %s: %s", c.Place(), plain(err)).Suggest("check PARLEY_URL").From(err)
+		return parley.Errorf(parley.Unavailable, "no hub answers at %s: %s", c.Address(), shortError(err)).Suggest("check PARLEY_URL").From(err)
 	default:
-		return parley.Errorf(parley.Unavailable, "the connection to the hub at %s failed: %s", c.Place(), plain(err)).
+		return parley.Errorf(parley.Unavailable, "the connection to the hub at %s failed: %s", c.Address(), shortError(err)).
 			Suggest("look whether the call was carried out before you repeat it").From(err)
 	}
 }
@@ -150,7 +150,7 @@ func notReached(err error) bool {
 }
 
 // starts is the command that starts the hub.
-func (o Options) starts() string {
+func (o Options) startCommand() string {
 	if o.Home == "" {
 		return "parley up"
 	}
@@ -158,7 +158,7 @@ func (o Options) starts() string {
 }
 
 // plain is an error without the address net/http puts before it.
-func plain(err error) string {
+func shortError(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it was closed"
 	}

@@ -207,7 +207,7 @@ func TestSilentConnectionIsGivenUp(t *testing.T) {
 			return streamed(dead), nil
 		})
 		e, err := first(t.Context(), c)
-		if err == nil || time.Since(began) != silence {
+		if err == nil || time.Since(began) != maxSilence {
 			t.Errorf("after %v: %v %v", time.Since(began), e, err)
 		}
 	})

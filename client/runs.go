@@ -17,9 +17,9 @@ type RunsOptions struct {
 }
 
 // Runs returns a page of runs, the newest first.
-func (c *Client) Runs(ctx context.Context, which RunsOptions, from From) (Page[parley.Run], error) {
-	q := from.query()
-	for name, value := range map[string]string{"agent": which.Agent, "conversation": which.Conversation, "live": flag(which.Live)} {
+func (c *Client) Runs(ctx context.Context, o RunsOptions, page PageRequest) (Page[parley.Run], error) {
+	q := page.query()
+	for name, value := range map[string]string{"agent": o.Agent, "conversation": o.Conversation, "live": flag(o.Live)} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -62,12 +62,12 @@ func (c *Client) ReportHealth(ctx context.Context, agent string, h parley.Health
 
 // ResumePair lets two agents wake each other again that were stopped for doing so too often. It says whether they
 // were.
-func (c *Client) ResumePair(ctx context.Context, one, other string) (bool, error) {
+func (c *Client) ResumePair(ctx context.Context, agent, other string) (bool, error) {
 	in := struct {
 		With string `json:"with"`
 	}{other}
 	out, err := call[struct {
 		Resumed bool `json:"resumed"`
-	}](ctx, c, http.MethodPost, in, "agents", one, "resume-pair")
+	}](ctx, c, http.MethodPost, in, "agents", agent, "resume-pair")
 	return out.Resumed, err
 }

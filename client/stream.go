@@ -9,20 +9,20 @@ import (
 
 // open starts to read an answer that may be of any length. What is read from it fails like a call.
 func (c *Client) open(ctx context.Context, r request, steps ...string) (io.ReadCloser, error) {
-	path, err := at(steps...)
+	path, err := pathOf(steps...)
 	if err != nil {
 		return nil, err
 	}
 	r.path = path
 	body, err := c.send(ctx, r)
 	if err != nil {
-		return nil, c.ended(ctx, ctx, err)
+		return nil, c.callError(ctx, ctx, err)
 	}
-	return &answer{ctx, c, body}, nil
+	return &answerBody{ctx, c, body}, nil
 }
 
 // long is a call that may take as long as it needs.
-func long[Out any](ctx context.Context, c *Client, r request, steps ...string) (out Out, err error) {
+func callWithoutLimit[Out any](ctx context.Context, c *Client, r request, steps ...string) (out Out, err error) {
 	answer, err := c.open(ctx, r, steps...)
 	if err != nil {
 		return out, err
@@ -44,18 +44,18 @@ func (c *Client) copyTo(ctx context.Context, w io.Writer, q url.Values, steps ..
 }
 
 // answer is a body whose errors are those of a call.
-type answer struct {
+type answerBody struct {
 	ctx    context.Context
 	client *Client
 	body   io.ReadCloser
 }
 
-func (a *answer) Read(p []byte) (int, error) {
+func (a *answerBody) Read(p []byte) (int, error) {
 	n, err := a.body.Read(p)
 	if err != nil && err != io.EOF { //nolint:errorlint // a Reader returns it bare
-		err = a.client.ended(a.ctx, a.ctx, a.client.unreachable(err))
+		err = a.client.callError(a.ctx, a.ctx, a.client.connectionError(err))
 	}
 	return n, err
 }
 
-func (a *answer) Close() error { return a.body.Close() }
+func (a *answerBody) Close() error { return a.body.Close() }

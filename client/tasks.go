@@ -20,14 +20,14 @@ type TasksOptions struct {
 	Roots     bool // only those without a parent
 }
 
-func (o TasksOptions) query(from From) url.Values {
+func (o TasksOptions) query(page PageRequest) url.Values {
 	states := make([]string, len(o.Status))
 	for i, s := range o.Status {
 		states[i] = string(s)
 	}
 	return query(
 		"assignee", o.Assignee, "requester", o.Requester, "status", strings.Join(states, ","), "open", flag(o.Open), "roots", flag(o.Roots),
-		"cursor", from.Cursor, "limit", count(from.Limit),
+		"cursor", page.Cursor, "limit", count(page.Limit),
 	)
 }
 
@@ -51,9 +51,9 @@ func viewsOf(list []task) []parley.TaskView {
 }
 
 // Tasks returns a page of tasks, the newest first.
-func (c *Client) Tasks(ctx context.Context, which TasksOptions, from From) (Page[parley.TaskView], error) {
-	page, err := fetch[Page[task]](ctx, c, which.query(from), "tasks")
-	return Page[parley.TaskView]{Items: viewsOf(page.Items), Next: page.Next}, err
+func (c *Client) Tasks(ctx context.Context, o TasksOptions, page PageRequest) (Page[parley.TaskView], error) {
+	answer, err := fetch[Page[task]](ctx, c, o.query(page), "tasks")
+	return Page[parley.TaskView]{Items: viewsOf(answer.Items), Next: answer.Next}, err
 }
 
 // NewTask asks somebody for a piece of work. *parley.Held if somebody must approve that first.
@@ -71,8 +71,8 @@ func (c *Client) Task(ctx context.Context, id string) (parley.TaskView, error) {
 
 // TaskTree returns a task and all under it, each after its parent.
 func (c *Client) TaskTree(ctx context.Context, id string) ([]parley.TaskView, error) {
-	page, err := fetch[Page[task]](ctx, c, nil, "tasks", id, "tree")
-	return viewsOf(page.Items), err
+	answer, err := fetch[Page[task]](ctx, c, nil, "tasks", id, "tree")
+	return viewsOf(answer.Items), err
 }
 
 // progress is a parley.TaskProgress in a call; the time of it is the hub's.

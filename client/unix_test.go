@@ -37,8 +37,8 @@ func TestTheURLOfASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Status(context.Background()); err != nil || <-called != "Bearer parley_x" || c.Place() != path {
-		t.Errorf("%v at %s", err, c.Place())
+	if _, err := c.Status(context.Background()); err != nil || <-called != "Bearer parley_x" || c.Address() != path {
+		t.Errorf("%v at %s", err, c.Address())
 	}
 	for _, wrong := range []string{"unix://", "unix://relative.sock", "unix:/one/slash", "UNIX:///x"} {
 		if _, err := client.New(client.Options{URL: wrong}); parley.CodeOf(err) != parley.BadInput {

@@ -15,7 +15,7 @@ import (
 func TestWire(t *testing.T) {
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	topic, archived := "news", true
-	page := From{Cursor: "c1", Limit: 5}
+	page := PageRequest{Cursor: "c1", Limit: 5}
 	checkWire(t, []wired{
 		{
 			"whoami", func(ctx context.Context, c *Client) (any, error) { return c.Whoami(ctx) },
@@ -114,7 +114,7 @@ func TestWire(t *testing.T) {
 		},
 		{
 			"conversations", func(ctx context.Context, c *Client) (any, error) {
-				return c.Conversations(ctx, Conversations{All: true, Archived: true, Ephemeral: true}, From{})
+				return c.Conversations(ctx, ConversationsOptions{All: true, Archived: true, Ephemeral: true}, PageRequest{})
 			},
 			"GET /v1/conversations?all=true&archived=true&ephemeral=true", "", `{"items":[]}`,
 			Page[parley.ConversationView]{Items: []parley.ConversationView{}},
@@ -160,7 +160,7 @@ func TestWire(t *testing.T) {
 		},
 		{
 			"history", func(ctx context.Context, c *Client) (any, error) {
-				return c.History(ctx, "x", Span{Before: 9, Limit: 2})
+				return c.History(ctx, "x", HistoryOptions{Before: 9, Limit: 2})
 			},
 			"GET /v1/conversations/x/messages?before=9&limit=2", "", `{"items":[{"id":"m","priority":"high"}]}`,
 			[]parley.Message{{ID: "m", Priority: high}},
@@ -301,7 +301,7 @@ func TestWire(t *testing.T) {
 		{
 			"search", func(ctx context.Context, c *Client) (any, error) { return c.Search(ctx, `"a b" from:x`, page) },
 			"GET /v1/search?cursor=c1&limit=5&q=%22a+b%22+from%3Ax", "", `{"items":[{"message":"m"}],"next":"n","behind":true}`,
-			Found{Page[parley.Hit]{[]parley.Hit{{Message: "m"}}, "n"}, true},
+			SearchPage{Page[parley.Hit]{[]parley.Hit{{Message: "m"}}, "n"}, true},
 		},
 		{
 			"store an artifact", func(ctx context.Context, c *Client) (any, error) {

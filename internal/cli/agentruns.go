@@ -31,7 +31,7 @@ func (a *app) agentRuns() *cobra.Command {
 	completeFlag(cmd, "conv", a.completeConvs)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		which.Agent = strings.Join(args, "")
-		runs, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Run], error) {
+		runs, err := collectItems(client.All(ctx, func(ctx context.Context, from client.PageRequest) (client.Page[parley.Run], error) {
 			from.Limit = min(limit, maxRunsPerCall)
 			return c.Runs(ctx, which, from)
 		}), limit)

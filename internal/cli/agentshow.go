@@ -82,7 +82,7 @@ func splitRules(config json.RawMessage) (rest, rules string) {
 
 // lastRun describes the newest run of an agent. It returns nothing if the caller may not read runs.
 func lastRun(ctx context.Context, c *client.Client, v parley.AgentView) string {
-	page, err := c.Runs(ctx, client.RunsOptions{Agent: v.ID}, client.From{Limit: 1})
+	page, err := c.Runs(ctx, client.RunsOptions{Agent: v.ID}, client.PageRequest{Limit: 1})
 	if v.Runtime == "" || err != nil || len(page.Items) == 0 {
 		return ""
 	}

@@ -41,7 +41,7 @@ func (a *app) approvalList() *cobra.Command {
 		if all {
 			which.State = ""
 		}
-		found, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Approval], error) {
+		found, err := collectItems(client.All(ctx, func(ctx context.Context, from client.PageRequest) (client.Page[parley.Approval], error) {
 			return c.Approvals(ctx, which, from)
 		}), limit)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // listAsks prints asks, newest first.
 func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksOptions, limit int) error {
-	page := func(ctx context.Context, from client.From) (client.Page[parley.AskView], error) {
+	page := func(ctx context.Context, from client.PageRequest) (client.Page[parley.AskView], error) {
 		from.Limit = min(limit+1, maxTasksPerCall)
 		return c.Asks(ctx, which, from)
 	}

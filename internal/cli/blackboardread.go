@@ -173,7 +173,7 @@ func answeredMessageID(ctx context.Context, c *client.Client, one inboxItem) (st
 	if one.Message.InReplyTo != "" || one.Delivery.Purpose != parley.PurposeCallback {
 		return one.Message.InReplyTo, nil
 	}
-	for from := (client.From{}); ; {
+	for from := (client.PageRequest{}); ; {
 		page, err := c.Tasks(ctx, client.TasksOptions{Requester: one.Delivery.Recipient}, from)
 		if err != nil {
 			return "", err

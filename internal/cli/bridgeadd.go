@@ -109,7 +109,7 @@ func (a *app) firstScanError(v parley.BridgeView) error {
 	}
 	switch {
 	case v.State == parley.BridgeLooking:
-		return parley.Errorf(parley.TimedOut, "%s was added, but did not finish its first scan of the tree within %g seconds: %s", v.ID, client.FirstLook.Seconds(), late).
+		return parley.Errorf(parley.TimedOut, "%s was added, but did not finish its first scan of the tree within %g seconds: %s", v.ID, client.AddBridgeWait.Seconds(), late).
 			Suggest("check its state: %s", a.commandLine("bridge", "show", v.ID))
 	case v.Status.Trouble != "" && !v.Status.Looked:
 		return parley.Errorf(parley.TimedOut, "%s was added, but cannot scan the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.bridgeRemedy(v))

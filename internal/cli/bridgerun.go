@@ -49,7 +49,7 @@ const (
 // runBridge runs a bridge until the user interrupts it. It starts the bridge again while the hub is unavailable or the
 // bridge is paused.
 func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
-	a.say("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Place())
+	a.say("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Address())
 	shown := importProgress{app: a}
 	pause, printed := minPause, ""
 	for ctx.Err() == nil {

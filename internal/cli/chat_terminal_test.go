@@ -56,11 +56,11 @@ func (h testHub) stored() (texts []string) {
 		h.t.Fatal(err)
 	}
 	defer c.Close()
-	page, err := c.Conversations(h.t.Context(), client.Conversations{}, client.From{})
+	page, err := c.Conversations(h.t.Context(), client.ConversationsOptions{}, client.PageRequest{})
 	if err != nil || len(page.Items) != 1 {
 		h.t.Fatalf("%d conversations (%v), want 1", len(page.Items), err)
 	}
-	history, err := c.History(h.t.Context(), page.Items[0].ID, client.Span{})
+	history, err := c.History(h.t.Context(), page.Items[0].ID, client.HistoryOptions{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

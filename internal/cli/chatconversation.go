@@ -61,8 +61,8 @@ func openChatConversation(ctx context.Context, c *client.Client, conversation st
 // findDirect searches the caller's conversations for the one of the caller and the others.
 func (c *chatConversation) findDirect(ctx context.Context, archived bool) error {
 	set := parley.SetKey(append(slices.Clone(c.others), c.me.ID))
-	page := func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
-		return c.client.Conversations(ctx, client.Conversations{Archived: archived}, from)
+	page := func(ctx context.Context, from client.PageRequest) (client.Page[parley.ConversationView], error) {
+		return c.client.Conversations(ctx, client.ConversationsOptions{Archived: archived}, from)
 	}
 	for view, err := range client.All(ctx, page) {
 		if err != nil {
@@ -145,7 +145,7 @@ func (c *chatConversation) Page(ctx context.Context, page parley.Page) ([]parley
 	if id == "" {
 		return nil, nil
 	}
-	span := client.Span{Before: page.Before, Limit: page.Limit}
+	span := client.HistoryOptions{Before: page.Before, Limit: page.Limit}
 	if page.Forward {
 		span.After = max(page.After, 1) // the event that made the conversation came before its messages
 	}

@@ -77,7 +77,7 @@ func (a *app) completeTokens(cmd *cobra.Command, _ []string, typed string) ([]st
 // completeConvs completes the names of conversations.
 func (a *app) completeConvs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
-		page, _ := c.Conversations(ctx, client.Conversations{All: true}, client.From{Limit: maxCompletions})
+		page, _ := c.Conversations(ctx, client.ConversationsOptions{All: true}, client.PageRequest{Limit: maxCompletions})
 		for _, conversation := range page.Items {
 			if conversation.Name != "" {
 				add(conversation.Name, cmp.Or(conversation.DisplayName, conversation.Topic))
@@ -89,7 +89,7 @@ func (a *app) completeConvs(cmd *cobra.Command, _ []string, typed string) ([]str
 // completeRuns completes the ids of runs, newest first.
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
-		page, _ := c.Runs(ctx, client.RunsOptions{}, client.From{Limit: defaultRuns})
+		page, _ := c.Runs(ctx, client.RunsOptions{}, client.PageRequest{Limit: defaultRuns})
 		for _, run := range page.Items {
 			add(run.ShortName(), run.Agent+" "+string(run.State))
 		}
@@ -99,7 +99,7 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]stri
 // completeTasks completes the ids of tasks, newest first.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
-		page, _ := c.Tasks(ctx, client.TasksOptions{}, client.From{Limit: maxCompletions})
+		page, _ := c.Tasks(ctx, client.TasksOptions{}, client.PageRequest{Limit: maxCompletions})
 		for _, task := range page.Items {
 			add(task.ID, task.Title)
 		}
@@ -109,7 +109,7 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, typed string) ([]str
 // completeApprovals completes the ids of pending approvals.
 func (a *app) completeApprovals(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
-		page, _ := c.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: maxCompletions})
+		page, _ := c.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.PageRequest{Limit: maxCompletions})
 		for _, approval := range page.Items {
 			add(approval.ShortName(), approval.Agent+" "+callText(approval))
 		}

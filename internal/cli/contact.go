@@ -97,7 +97,7 @@ func (a *app) makeContact(ctx context.Context, c *client.Client, contact parley.
 	}
 	wait := func() { stop = a.showAsking(ctx, c, contact.Agent, question, since) }
 	options := client.ContactOptions{
-		Made: func(made parley.Contacted) {
+		OnStored: func(made parley.Contacted) {
 			stop()
 			question = made.Message
 			a.say("%s %s: %s", pastTense[contact.Pattern], made.Agent, made.ShortName())
@@ -105,7 +105,7 @@ func (a *app) makeContact(ctx context.Context, c *client.Client, contact parley.
 			printed = true
 			wait()
 		},
-		Away: func(err error) {
+		OnUnreachable: func(err error) {
 			if !unreachable {
 				stop()
 				a.say("note: %s; retrying", parley.AsError(err).Message)
@@ -131,7 +131,7 @@ var pastTense = map[parley.Pattern]string{parley.PatternAsk: "asked", parley.Pat
 func (a *app) noteNextStep(ctx context.Context, contacted parley.Contacted, err error) {
 	id := contacted.ShortName()
 	switch {
-	case client.Away(err): // the error already says how to wait
+	case client.Unreachable(err): // the error already says how to wait
 	case id != "" && (ctx.Err() != nil || contacted.Outcome == parley.ContactLate):
 		a.say("note: the request goes on; wait for it with: %s", a.commandLine("wait", id))
 	case contacted.Task != "":

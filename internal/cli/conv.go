@@ -58,7 +58,7 @@ func (a *app) convNew() *cobra.Command {
 }
 
 func (a *app) convList() *cobra.Command {
-	var which client.Conversations
+	var which client.ConversationsOptions
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List conversations, newest message first",
@@ -66,7 +66,7 @@ func (a *app) convList() *cobra.Command {
 		Args:    noArgs,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			views, err := collectItems(client.All(ctx,
-				func(ctx context.Context, from client.From) (client.Page[parley.ConversationView], error) {
+				func(ctx context.Context, from client.PageRequest) (client.Page[parley.ConversationView], error) {
 					return c.Conversations(ctx, which, from)
 				}), 0)
 			if err != nil {

@@ -15,7 +15,7 @@ func (a *app) convRead() *cobra.Command {
 	cmd := a.convArgCommand("read CONVERSATION", "Show the newest messages of a conversation",
 		"  parley conv read project-x\n  parley conv read project-x --limit 100 -o jsonl",
 		func(ctx context.Context, c *client.Client, args []string) error {
-			messages, err := c.History(ctx, args[0], client.Span{Limit: limit})
+			messages, err := c.History(ctx, args[0], client.HistoryOptions{Limit: limit})
 			if err != nil {
 				return err
 			}

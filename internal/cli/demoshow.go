@@ -139,7 +139,7 @@ func (s *demoShow) endsAct(m parley.Message) bool {
 
 // pendingApproval returns the oldest pending approval.
 func (s *demoShow) pendingApproval(ctx context.Context) (parley.Approval, error) {
-	page, err := s.client.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.From{Limit: 1})
+	page, err := s.client.Approvals(ctx, client.ApprovalsOptions{State: parley.ApprovalPending}, client.PageRequest{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
 		return parley.Approval{}, cmp.Or(err, error(parley.Errorf(parley.Internal, "no call needs approval")))
 	}

@@ -119,7 +119,7 @@ func (d *doctor) checkAddress(ctx context.Context, address string) {
 
 // newestTime returns the time of the newest conversation that the caller may see, or nil if it is unknown.
 func newestTime(ctx context.Context, hub *client.Client) *time.Time {
-	page, err := hub.Conversations(ctx, client.Conversations{All: true}, client.From{Limit: 1})
+	page, err := hub.Conversations(ctx, client.ConversationsOptions{All: true}, client.PageRequest{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
 		return nil
 	}

@@ -24,7 +24,7 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 		ValidArgsFunction: completeNothing,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			behind := false
-			hits, err := collectItems(client.All(ctx, func(ctx context.Context, from client.From) (client.Page[parley.Hit], error) {
+			hits, err := collectItems(client.All(ctx, func(ctx context.Context, from client.PageRequest) (client.Page[parley.Hit], error) {
 				from.Limit = limit
 				found, err := c.Search(ctx, strings.Join(args, " "), from)
 				behind = behind || found.Behind

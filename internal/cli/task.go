@@ -159,7 +159,7 @@ var taskStates = []string{
 func tasksWhere(
 	ctx context.Context, c *client.Client, which client.TasksOptions, limit int, holds func(parley.TaskView) bool,
 ) (tasks []parley.TaskView, err error) {
-	page := func(ctx context.Context, from client.From) (client.Page[parley.TaskView], error) {
+	page := func(ctx context.Context, from client.PageRequest) (client.Page[parley.TaskView], error) {
 		from.Limit = min(limit, maxTasksPerCall)
 		return c.Tasks(ctx, which, from)
 	}

@@ -74,7 +74,7 @@ const (
 func (s *topSource) Load(ctx context.Context) (top.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := top.Snapshot{At: time.Now(), Hub: s.client.Place(), Agents: []top.Agent{}, Titles: map[string]string{}}
+	p := top.Snapshot{At: time.Now(), Hub: s.client.Address(), Agents: []top.Agent{}, Titles: map[string]string{}}
 	var err error
 	if p.Status, err = s.client.Status(ctx); err != nil {
 		return p, err
@@ -83,7 +83,7 @@ func (s *topSource) Load(ctx context.Context) (top.Snapshot, error) {
 	if err != nil {
 		return p, err
 	}
-	live, err := s.client.Runs(ctx, client.RunsOptions{Live: true}, client.From{Limit: maxLiveRuns})
+	live, err := s.client.Runs(ctx, client.RunsOptions{Live: true}, client.PageRequest{Limit: maxLiveRuns})
 	if err != nil {
 		return p, err
 	}
@@ -137,7 +137,7 @@ func (s *topSource) Detail(ctx context.Context, agent string) (detail top.Detail
 	if detail.View, err = s.client.Agent(ctx, agent); err != nil {
 		return detail, err
 	}
-	page, err := s.client.Runs(ctx, client.RunsOptions{Agent: agent}, client.From{Limit: detailRuns})
+	page, err := s.client.Runs(ctx, client.RunsOptions{Agent: agent}, client.PageRequest{Limit: detailRuns})
 	detail.Runs = page.Items
 	return detail, err
 }

@@ -221,10 +221,10 @@ func (l *mixedLoad) step(ctx context.Context, n int, random *rand.Rand) error {
 		}
 		return err
 	case 7:
-		_, err := me.History(ctx, "#general", client.Span{Limit: 100, Before: random.Int64N(100_000)})
+		_, err := me.History(ctx, "#general", client.HistoryOptions{Limit: 100, Before: random.Int64N(100_000)})
 		return err
 	case 8:
-		_, err := l.owner.Search(ctx, fmt.Sprint("word-", random.IntN(1000)), client.From{Limit: 20})
+		_, err := l.owner.Search(ctx, fmt.Sprint("word-", random.IntN(1000)), client.PageRequest{Limit: 20})
 		return err
 	default:
 		_, err := l.owner.Contact(ctx, parley.Contact{Pattern: parley.PatternAsk, Agent: agent(0), Message: "well?"})
