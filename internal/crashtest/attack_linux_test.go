@@ -12,23 +12,24 @@ import (
 	"time"
 )
 
-// What one token may cost a hub: docs/security.md says so too.
+// The most that one token may cost a hub. docs/security.md states the same bounds.
 const (
 	attackMemory      = 512 // MiB beyond what the hub had before
 	attackDescriptors = 1024
-	attackLatency     = time.Second // of the owner's calls, all but one in a hundred
+	attackLatency     = time.Second // of 99 in 100 calls of the owner
 )
 
-// TestAttackWithFewDescriptors: with 256 descriptors and a thousand connections of strangers the owner is answered.
+// TestAttackWithFewDescriptors checks that a hub with 256 descriptors still serves its owner while strangers open a thousand
+// connections.
 func TestAttackWithFewDescriptors(t *testing.T) {
-	a := attack(t, 256)
+	a := startAttackedHub(t, 256)
 	ctx, cancel := context.WithCancel(t.Context())
 	var attackers sync.WaitGroup
-	attackers.Go(func() { a.sends(ctx, 1000, "", "") })
+	attackers.Go(func() { a.sendAndHold(ctx, 1000, "", "") })
 	stop := a.watch()
 	for range 20 {
 		for n := range 2 {
-			if err := a.ownerCalls(n); err != nil {
+			if err := a.callAsOwner(n); err != nil {
 				t.Error(err)
 			}
 		}
@@ -42,8 +43,9 @@ func TestAttackWithFewDescriptors(t *testing.T) {
 	}
 }
 
-// TestAttackCampaign has one agent's token, and strangers, attack a hub in every known way, at random and at once. Its memory
-// and descriptors stay within bounds, and its owner is served. For PARLEY_ATTACK (10m) it also measures how fast.
+// TestAttackCampaign attacks a hub with one agent's token and without a token, in every known way, at random and concurrently. The
+// hub's memory and descriptors must stay within bounds, and the hub must serve its owner. If PARLEY_ATTACK is set to a duration
+// (10m), the test attacks for that time and also checks how fast the hub serves its owner.
 func TestAttackCampaign(t *testing.T) {
 	length, timed := 12*time.Second, false
 	if s := os.Getenv("PARLEY_ATTACK"); s != "" {
@@ -53,46 +55,46 @@ func TestAttackCampaign(t *testing.T) {
 		}
 		timed = true
 	}
-	_, random := campaign(t, 1)
-	a := attack(t, 0)
+	_, random := seededRounds(t, 1)
+	a := startAttackedHub(t, 0)
 	stop := a.watch()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
 	var attackers sync.WaitGroup
 	for range 4 {
-		mine := rand.New(rand.NewPCG(random.Uint64(), 0))
+		own := rand.New(rand.NewPCG(random.Uint64(), 0))
 		attackers.Go(func() {
 			for ctx.Err() == nil {
-				one, done := context.WithTimeout(ctx, hold)
-				kinds[mine.IntN(len(kinds))].do(one, a, mine)
-				done()
+				attackCtx, cancelAttack := context.WithTimeout(ctx, attackLength)
+				attackKinds[own.IntN(len(attackKinds))].attack(attackCtx, a, own)
+				cancelAttack()
 			}
 		})
 	}
 	attackers.Wait()
-	judge(t, stop(), timed)
+	checkBounds(t, stop(), timed)
 }
 
-// TestAttackEachAlone measures each way to attack by itself, where PARLEY_ATTACK asks for it.
+// TestAttackEachAlone measures each way to attack by itself. It runs only if PARLEY_ATTACK is set.
 func TestAttackEachAlone(t *testing.T) {
 	if os.Getenv("PARLEY_ATTACK") == "" {
 		t.Log("the campaign has all of them at once")
 		return
 	}
-	for _, k := range kinds {
+	for _, k := range attackKinds {
 		t.Run(k.name, func(t *testing.T) {
-			a := attack(t, 0)
+			a := startAttackedHub(t, 0)
 			stop := a.watch()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*hold)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*attackLength)
 			defer cancel()
-			k.do(ctx, a, rand.New(rand.NewPCG(1, 0)))
-			judge(t, stop(), true)
+			k.attack(ctx, a, rand.New(rand.NewPCG(1, 0)))
+			checkBounds(t, stop(), true)
 		})
 	}
 }
 
-// judge compares what was measured with the bounds.
-func judge(t *testing.T, m measured, timed bool) {
+// checkBounds compares the measurements with the bounds.
+func checkBounds(t *testing.T, m measured, timed bool) {
 	t.Helper()
 	slices.Sort(m.calls)
 	if len(m.calls) == 0 {
@@ -112,7 +114,7 @@ func judge(t *testing.T, m measured, timed bool) {
 	}
 }
 
-// TestAttackBoundsAreThoseOfTheDocumentation.
+// TestAttackBoundsAreThoseOfTheDocumentation compares the bounds with docs/security.md.
 func TestAttackBoundsAreThoseOfTheDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
@@ -129,19 +131,19 @@ func TestAttackBoundsAreThoseOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestAttackByManyStreams has 63 agents hold 32 streams each and read nothing, where PARLEY_ATTACK asks for it.
+// TestAttackByManyStreams has 63 agents hold 32 streams each and read nothing. It runs only if PARLEY_ATTACK is set.
 func TestAttackByManyStreams(t *testing.T) {
 	if os.Getenv("PARLEY_ATTACK") == "" {
 		t.Log("the campaign has streams, and internal/hub shows what each costs")
 		return
 	}
-	a := attack(t, 0)
+	a := startAttackedHub(t, 0)
 	var agents []string
 	for n := range 63 {
 		agents = append(agents, fmt.Sprint("a", n))
-		a.must("POST", "/v1/agents", map[string]any{"id": agents[n]}, nil)
+		a.mustCall("POST", "/v1/agents", map[string]any{"id": agents[n]}, nil)
 	}
-	a.must("POST", "/v1/conversations", map[string]any{"name": "crowd", "with": agents}, nil)
+	a.mustCall("POST", "/v1/conversations", map[string]any{"name": "crowd", "with": agents}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	stop := a.watch()
@@ -149,14 +151,14 @@ func TestAttackByManyStreams(t *testing.T) {
 	for _, id := range agents {
 		token := a.tokenOf(id)
 		attackers.Go(func() {
-			a.sends(ctx, 32, "GET /v1/events HTTP/1.1\r\nHost: localhost:0\r\nAuthorization: Bearer "+token+"\r\n\r\n", "")
+			a.sendAndHold(ctx, 32, "GET /v1/events HTTP/1.1\r\nHost: localhost:0\r\nAuthorization: Bearer "+token+"\r\n\r\n", "")
 		})
 	}
 	for n := 0; ctx.Err() == nil; n++ {
-		a.must("POST", "/v1/messages", map[string]any{"conversation": "crowd", "content": map[string]string{"text": fmt.Sprint(n)}}, nil)
+		a.mustCall("POST", "/v1/messages", map[string]any{"conversation": "crowd", "content": map[string]string{"text": fmt.Sprint(n)}}, nil)
 	}
 	attackers.Wait()
 	m := stop()
-	m.descriptors = 0 // these are 63 tokens
-	judge(t, m, false)
+	m.descriptors = 0 // the bound is for one token, and the test uses 63
+	checkBounds(t, m, false)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// traffic is how many files go each way through each of two trees, and how often their bridges are killed meanwhile.
+// traffic holds the number of files that go each way through each of two trees, and how often the test kills the bridges.
 type traffic struct {
 	files, kills int
 }
@@ -22,49 +22,49 @@ var (
 	allTraffic  = traffic{1000, 60}
 )
 
-// patience is what bridges get to be done.
-const patience = 10 * time.Minute
+// bridgeTimeout limits how long the bridges may take.
+const bridgeTimeout = 10 * time.Minute
 
-// TestCrashCarriesEachFileOnce kills a hub with its bridges while scripts write files for it and messages depart. In the
-// end each document is one message, and each message one file.
+// TestCrashCarriesEachFileOnce kills a hub with its bridges while scripts write files and the hub writes files. In the end each
+// document must be exactly one message, and each message exactly one file.
 func TestCrashCarriesEachFileOnce(t *testing.T) {
-	l := someTraffic
+	volume := someTraffic
 	if os.Getenv("PARLEY_CRASH_ROUNDS") != "" {
-		l = allTraffic
+		volume = allTraffic
 	}
-	_, random := campaign(t, l.kills)
+	_, random := seededRounds(t, volume.kills)
 	base := t.TempDir()
 	posted, written, killed := 0, 0, 0
-	for n := range l.kills + 1 {
-		to, after := l.files*(n+1)/(l.kills+1), never
-		if n < l.kills {
+	for n := range volume.kills + 1 {
+		to, after := volume.files*(n+1)/(volume.kills+1), never
+		if n < volume.kills {
 			after = 1 + random.IntN(1+(to-posted)/2)
 		}
 		scripts := writeFiles(t, base, written, to)
-		more, ended := carry(t, after, base, posted, to)
+		acknowledged, ended := runBridgingVictim(t, after, base, posted, to)
 		if err := <-scripts; err != nil {
 			t.Fatal(err)
 		}
-		posted, written = posted+more, to
+		posted, written = posted+acknowledged, to
 		if !ended {
 			killed++
 		}
 	}
-	if posted != l.files || killed < l.kills/2 || killed > l.kills {
-		t.Fatalf("%d kills of %d, %d of %d posted: the bridges did not end, or too soon", killed, l.kills, posted, l.files)
+	if posted != volume.files || killed < volume.kills/2 || killed > volume.kills {
+		t.Fatalf("%d kills of %d, %d of %d posted: the bridges did not end, or too soon", killed, volume.kills, posted, volume.files)
 	}
-	examine(t, l.kills, &bytes.Buffer{}, "bridged", base, fmt.Sprint(l.files))
-	t.Logf("%d kills, %d files each way through each tree, each once", killed, l.files)
+	examine(t, volume.kills, &bytes.Buffer{}, "bridged", base, fmt.Sprint(volume.files))
+	t.Logf("%d kills, %d files each way through each tree, each once", killed, volume.files)
 }
 
-// never is after how many messages a victim is killed that is left alone.
+// never stands for the number of messages after which to kill a victim, if the victim is not to be killed.
 const never = -1
 
-// carry has a victim bridge two trees and post for them, and kills it once it has acknowledged some. It says how many were
-// acknowledged, and whether all was done before.
-func carry(t *testing.T, after int, base string, from, to int) (posted int, ended bool) {
+// runBridgingVictim runs a victim that bridges two trees and posts messages for them. It kills the victim once the victim has
+// printed the given number of messages. It returns how many messages the victim printed, and whether the victim finished.
+func runBridgingVictim(t *testing.T, after int, base string, from, to int) (posted int, ended bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), bridgeTimeout)
 	defer cancel()
 	var stderr bytes.Buffer
 	work := exec.CommandContext(ctx, victim(t), "bridge", base, fmt.Sprint(from), fmt.Sprint(to))
@@ -89,7 +89,7 @@ func carry(t *testing.T, after int, base string, from, to int) (posted int, ende
 	return posted, err == nil
 }
 
-// writeFiles writes what scripts have to say, while a victim is at work.
+// writeFiles writes the documents of scripts in the background, while a victim runs.
 func writeFiles(t *testing.T, base string, from, to int) <-chan error {
 	t.Helper()
 	inbox := filepath.Join(base, "inbox/state/agents/keeper/inbox")
@@ -102,12 +102,12 @@ func writeFiles(t *testing.T, base string, from, to int) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		for n := from; n < to; n++ {
-			name, text := fmt.Sprintf("msg_%08x", n), routed(n)
+			name, text := fmt.Sprintf("msg_%08x", n), inboxDocument(n)
 			if err := publish(inbox, name, text); err != nil {
 				done <- err
 				return
 			}
-			name, text = said(n)
+			name, text = channelMessage(n)
 			if err := publish(channel, name, text); err != nil {
 				done <- err
 				return
@@ -118,7 +118,7 @@ func writeFiles(t *testing.T, base string, from, to int) <-chan error {
 	return done
 }
 
-// publish writes a document as the seeds' scripts do.
+// publish writes a document as scripts do: to a temporary file, which it renames.
 func publish(dir, name, text string) error {
 	temporary := filepath.Join(dir, name+".tmp")
 	if err := os.WriteFile(temporary, []byte(text), 0o600); err != nil {
@@ -127,8 +127,8 @@ func publish(dir, name, text string) error {
 	return os.Rename(temporary, filepath.Join(dir, name+".json"))
 }
 
-// routed is a document of the inbox layout: now a task, now news.
-func routed(n int) string {
+// inboxDocument returns the nth document of the inbox layout: a task or a status, in turn.
+func inboxDocument(n int) string {
 	kind, payload := "task-delegation", fmt.Sprintf(`{"task":"in-inbox-%d-end"}`, n)
 	if n%2 == 1 {
 		kind, payload = "status-update", fmt.Sprintf(`{"status":"in_progress","message":"in-inbox-%d-end"}`, n)
@@ -137,8 +137,8 @@ func routed(n int) string {
 		n, n%20, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), n/20+1, kind, payload)
 }
 
-// said is a document of a channel, with its name.
-func said(n int) (name, text string) {
+// channelMessage returns the nth document of the agentos layout, with its name.
+func channelMessage(n int) (name, text string) {
 	now := time.Now().UTC()
 	name = fmt.Sprintf("msg-%s-scribe-%04x", now.Format("20060102-150405"), n)
 	return name, fmt.Sprintf(`{"id":%q,"timestamp":%q,"session_id":"work","from":"scribe","to":"all","type":"chat",`+

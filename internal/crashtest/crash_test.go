@@ -15,27 +15,27 @@ import (
 
 const (
 	defaultRounds = 100
-	roundsPerHome = 10 // then a new home, so that every stage of a database's growth is hit
+	roundsPerHome = 10 // after these the test uses a new home, so that it kills hubs with small and with large databases
 	workers       = "50"
-	mostPosted    = 40 // lines of a victim that posts, before it is killed
+	maxPosted     = 40 // lines of a victim that posts, before it is killed
 )
 
-// built is where the programs are that tests have built.
-var built = filepath.Join(os.TempDir(), "crashtest-"+strconv.Itoa(os.Getpid()))
+// buildDir is the directory of the programs that the tests build.
+var buildDir = filepath.Join(os.TempDir(), "crashtest-"+strconv.Itoa(os.Getpid()))
 
-// Each program is built once, without the race detector: a crash is timed against the real thing.
+// The tests build each program once, without the race detector, because it would change the timing of crashes.
 var (
 	buildVictim  = sync.OnceValues(func() (string, error) { return build("victim", "./victim") })
 	buildProgram = sync.OnceValues(func() (string, error) {
 		if given := os.Getenv("PARLEY_ATTACK_PROGRAM"); given != "" {
-			return given, nil // to compare with
+			return given, nil // a program to compare with
 		}
 		return build("parley", "../../cmd/parley")
 	})
 )
 
 func build(name, source string) (string, error) {
-	path := filepath.Join(built, name)
+	path := filepath.Join(buildDir, name)
 	build := exec.Command("go", "build", "-o", path, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Stderr = os.Stderr
@@ -44,16 +44,16 @@ func build(name, source string) (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	_ = os.RemoveAll(built)
+	_ = os.RemoveAll(buildDir)
 	os.Exit(code)
 }
 
-func victim(t *testing.T) string { return found(t, buildVictim) }
+func victim(t *testing.T) string { return mustBuild(t, buildVictim) }
 
-// program is parley itself.
-func program(t *testing.T) string { return found(t, buildProgram) }
+// program returns the path of the parley program.
+func program(t *testing.T) string { return mustBuild(t, buildProgram) }
 
-func found(t *testing.T, build func() (string, error)) string {
+func mustBuild(t *testing.T, build func() (string, error)) string {
 	t.Helper()
 	path, err := build()
 	if err != nil {
@@ -62,30 +62,30 @@ func found(t *testing.T, build func() (string, error)) string {
 	return path
 }
 
-// moment is when a victim is killed: once it has printed so many lines, or, if it is to print none, so long after it was started.
-// Lines do not depend on how fast the machine is.
-type moment struct {
+// killTime says when to kill a victim: once it has printed the given number of lines, or, if that is 0, after the given time.
+// Unlike a time, a number of lines does not depend on the speed of the machine.
+type killTime struct {
 	lines int
 	after time.Duration
 }
 
 const (
-	startOneIn   = 5 // rounds in which the victim is killed while it starts
-	longestStart = 50 * time.Millisecond
+	startOneIn = 5 // rounds in which the victim is killed while it starts
+	maxStart   = 50 * time.Millisecond
 )
 
-// someMoment draws a moment with at most so many lines.
-func someMoment(random *rand.Rand, most int) moment {
+// randomKillTime draws a killTime with at most maxLines lines.
+func randomKillTime(random *rand.Rand, maxLines int) killTime {
 	if random.IntN(startOneIn) == 0 {
-		return moment{after: time.Duration(random.Int64N(int64(longestStart)))}
+		return killTime{after: time.Duration(random.Int64N(int64(maxStart)))}
 	}
-	return moment{lines: 1 + random.IntN(most)}
+	return killTime{lines: 1 + random.IntN(maxLines)}
 }
 
 // TestCrashLosesNothingAcknowledged kills a posting hub at random moments, repeatedly on the same home, and checks the home each
 // time.
 func TestCrashLosesNothingAcknowledged(t *testing.T) {
-	rounds, random := campaign(t, defaultRounds)
+	rounds, random := seededRounds(t, defaultRounds)
 	var (
 		home         string
 		acknowledged bytes.Buffer
@@ -97,7 +97,7 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 			home = t.TempDir()
 			acknowledged.Reset()
 		}
-		acknowledged.Write(crash(t, someMoment(random, mostPosted), "post", home, workers, "0"))
+		acknowledged.Write(crash(t, randomKillTime(random, maxPosted), "post", home, workers, "0"))
 		examine(t, round, &acknowledged, "verify", home)
 	}
 	total += strings.Count(acknowledged.String(), "\n")
@@ -107,10 +107,11 @@ func TestCrashLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// campaign is how many rounds to play, and by what chance.
-func campaign(t *testing.T, rounds int) (int, *rand.Rand) {
+// seededRounds returns the number of rounds and the random numbers of a test. PARLEY_CRASH_ROUNDS sets the number and makes the
+// numbers differ from run to run.
+func seededRounds(t *testing.T, rounds int) (int, *rand.Rand) {
 	t.Helper()
-	seed := uint64(1) // a part of it is the same every time
+	seed := uint64(1) // a short run draws the same numbers every time
 	if s := os.Getenv("PARLEY_CRASH_ROUNDS"); s != "" {
 		var err error
 		if rounds, err = strconv.Atoi(s); err != nil {
@@ -123,11 +124,11 @@ func campaign(t *testing.T, rounds int) (int, *rand.Rand) {
 }
 
 // crash kills a victim at a given moment, and returns its output without an incomplete last line.
-func crash(t *testing.T, at moment, args ...string) []byte {
+func crash(t *testing.T, at killTime, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
 	work := exec.Command(victim(t), args...)
-	stdout := &counted{left: at.lines, full: func() { _ = work.Process.Kill() }}
+	stdout := &lineCounter{remaining: at.lines, full: func() { _ = work.Process.Kill() }}
 	work.Stdout, work.Stderr = stdout, &stderr
 	if err := work.Start(); err != nil {
 		t.Fatal(err)
@@ -139,35 +140,35 @@ func crash(t *testing.T, at moment, args ...string) []byte {
 	if err := work.Wait(); err == nil || stderr.Len() > 0 {
 		t.Fatalf("the victim was not killed but ended by itself: %v: %s", err, &stderr)
 	}
-	printed := stdout.kept
+	printed := stdout.output
 	return printed[:bytes.LastIndexByte(printed, '\n')+1]
 }
 
-// counted keeps the output, and calls full once the output has the given number of lines. With 0 it never calls full.
-type counted struct {
-	kept []byte // no bytes.Buffer, which would be copied to without Write
-	left int
-	full func()
+// lineCounter keeps the output, and calls full once the output has the given number of lines. With 0 it never calls full.
+type lineCounter struct {
+	output    []byte // not an embedded bytes.Buffer: io.Copy would use its ReadFrom instead of Write
+	remaining int
+	full      func()
 }
 
-func (c *counted) Write(p []byte) (int, error) {
-	if c.left > 0 {
-		if c.left -= bytes.Count(p, []byte("\n")); c.left <= 0 {
-			c.left = 0
+func (c *lineCounter) Write(p []byte) (int, error) {
+	if c.remaining > 0 {
+		if c.remaining -= bytes.Count(p, []byte("\n")); c.remaining <= 0 {
+			c.remaining = 0
 			c.full()
 		}
 	}
-	c.kept = append(c.kept, p...)
+	c.output = append(c.output, p...)
 	return len(p), nil
 }
 
-// examine runs a victim that compares the home with earlier output, and returns the output of that victim.
+// examine runs a victim that compares the home with the output of earlier victims. It returns the new victim's output.
 func examine(t *testing.T, round int, printed *bytes.Buffer, args ...string) []byte {
 	t.Helper()
 	var stderr bytes.Buffer
-	look := exec.Command(victim(t), args...)
-	look.Stdin, look.Stderr = bytes.NewReader(printed.Bytes()), &stderr
-	out, err := look.Output()
+	check := exec.Command(victim(t), args...)
+	check.Stdin, check.Stderr = bytes.NewReader(printed.Bytes()), &stderr
+	out, err := check.Output()
 	if err != nil {
 		t.Fatalf("round %d: %s: %v: %s", round, args[0], err, &stderr)
 	}

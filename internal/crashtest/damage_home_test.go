@@ -21,19 +21,19 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// sample is a home before it is damaged: its files, and what is stored in it.
-type sample struct {
-	files     map[string][]byte
-	messages  map[string]parley.Message
-	artifacts map[string][]byte
-	places    []string
-	seq       int64 // the newest
+// sampleHome holds the files of an undamaged home, and the messages, artifacts and conversations stored in it.
+type sampleHome struct {
+	files         map[string][]byte
+	messages      map[string]parley.Message
+	artifacts     map[string][]byte
+	conversations []string
+	seq           int64 // of the newest message
 }
 
 var readers = []string{"arya", "ned", parley.Owner}
 
-// samples makes two homes with the same kind of content: one whose hub was closed, and one whose hub was killed.
-func samples(t *testing.T) map[string]sample {
+// sampleHomes makes two homes with the same content: the hub of one was closed, the hub of the other was killed.
+func sampleHomes(t *testing.T) map[string]sampleHome {
 	t.Helper()
 	home := t.TempDir()
 	db, err := sqlite.Open(t.Context(), home)
@@ -45,8 +45,8 @@ func samples(t *testing.T) map[string]sample {
 		t.Fatal(err)
 	}
 	h.Start(t.Context())
-	s := sample{messages: map[string]parley.Message{}, artifacts: map[string][]byte{}}
-	if err := errors.Join(s.fill(t.Context(), h), s.remember(t.Context(), db)); err != nil {
+	s := sampleHome{messages: map[string]parley.Message{}, artifacts: map[string][]byte{}}
+	if err := errors.Join(s.fill(t.Context(), h), s.recordStored(t.Context(), db)); err != nil {
 		t.Fatal(err)
 	}
 	crashed, closed := s, s
@@ -56,11 +56,11 @@ func samples(t *testing.T) map[string]sample {
 		t.Fatal(err)
 	}
 	closed.files = filesOf(t, home)
-	return map[string]sample{"killed": crashed, "closed": closed}
+	return map[string]sampleHome{"killed": crashed, "closed": closed}
 }
 
-// fill posts messages of all sizes, some with artifacts, to two agents and a channel. Half of what the agents got is taken.
-func (s *sample) fill(ctx context.Context, h *hub.Hub) error {
+// fill posts messages of all sizes, some with artifacts, to two agents and a channel. Then each agent takes ten messages.
+func (s *sampleHome) fill(ctx context.Context, h *hub.Hub) error {
 	user := hub.Caller{Agent: parley.Owner, Source: "test"}
 	for _, id := range readers[:2] {
 		if _, err := h.AddAgent(ctx, user, parley.NewAgent{ID: id}); err != nil {
@@ -80,11 +80,11 @@ func (s *sample) fill(ctx context.Context, h *hub.Hub) error {
 			return err
 		}
 	}
-	_, err := h.Search(ctx, user, parley.SearchRequest{Query: "words"}) // which waits for the index
+	_, err := h.Search(ctx, user, parley.SearchRequest{Query: "words"}) // the search waits for the index
 	return err
 }
 
-func (s *sample) post(ctx context.Context, h *hub.Hub, i int) error {
+func (s *sampleHome) post(ctx context.Context, h *hub.Hub, i int) error {
 	from, to := readers[i%3], readers[(i+1)%3]
 	caller := hub.Caller{Agent: from, Source: "test"}
 	d := parley.Draft{
@@ -107,12 +107,12 @@ func (s *sample) post(ctx context.Context, h *hub.Hub, i int) error {
 	return err
 }
 
-// remember reads everything that is stored, while it is whole.
-func (s *sample) remember(ctx context.Context, db storage.Store) error {
+// recordStored records all conversations and messages, before the test damages the home.
+func (s *sampleHome) recordStored(ctx context.Context, db storage.Store) error {
 	return db.View(ctx, func(tx storage.Tx) error {
-		places, err := tx.Conversations().Scan("", 1000)
-		for _, c := range places {
-			s.places = append(s.places, c.ID)
+		conversations, err := tx.Conversations().Scan("", 1000)
+		for _, c := range conversations {
+			s.conversations = append(s.conversations, c.ID)
 		}
 		if err != nil {
 			return err
@@ -145,8 +145,8 @@ func filesOf(t *testing.T, home string) map[string][]byte {
 	return found
 }
 
-// write makes a home of files, but for those that are nil.
-func write(t *testing.T, files map[string][]byte) string {
+// writeHome writes files to a new home. It leaves out the files that are nil.
+func writeHome(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	home := t.TempDir()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

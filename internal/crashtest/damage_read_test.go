@@ -15,18 +15,18 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// outcome is what a damaged home does.
+// outcome is the result of reading a damaged home.
 type outcome struct {
-	refused error           // it does not start
-	named   int             // failures with a code, and stand-ins that name what is damaged
-	seen    map[string]bool // messages that were read whole
-	bodies  int             // artifacts that were read whole
-	wrong   []string        // what was served as good and is not
-	deep    []string        // what the deep check finds
+	refused error           // why the hub does not start
+	named   int             // failures with a code, and messages marked as damaged
+	seen    map[string]bool // ids of the messages that were read undamaged
+	bodies  int             // artifacts that were read undamaged
+	wrong   []string        // errors of the hub: wrong data, panics, failures without a code
+	deep    []string        // problems that the deep check reports
 }
 
-// look opens a home and reads all of it through everything that reads.
-func (s sample) look(ctx context.Context, home string) (o outcome) {
+// readAll opens a home and reads everything in it by each function that reads.
+func (s sampleHome) readAll(ctx context.Context, home string) (o outcome) {
 	o.seen = map[string]bool{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -50,14 +50,14 @@ func (s sample) look(ctx context.Context, home string) (o outcome) {
 	s.inboxes(ctx, h, &o)
 	s.searches(ctx, h, &o)
 	s.downloads(ctx, h, &o)
-	s.again(ctx, h, &o)
+	s.postAgain(ctx, h, &o)
 	report, err := db.CheckDeep(ctx, nil)
 	o.fail(err)
 	o.deep = report.Problems
 	return o
 }
 
-// refuse notes a home that does not start. It must say what to do.
+// refuse notes why the hub does not start. The error must have a suggestion.
 func (o *outcome) refuse(err error) {
 	o.refused = err
 	if e := parley.AsError(err); e.Suggestion == "" {
@@ -65,7 +65,7 @@ func (o *outcome) refuse(err error) {
 	}
 }
 
-// fail notes a failure, which must have a code of its own.
+// fail notes a failure. The error must have a code.
 func (o *outcome) fail(err error) {
 	if err == nil {
 		return
@@ -76,24 +76,24 @@ func (o *outcome) fail(err error) {
 	}
 }
 
-// judge compares a message that the hub returned with the stored one.
-func (s sample) judge(where string, m parley.Message, o *outcome) {
+// checkMessage compares a message that the hub returned with the stored one.
+func (s sampleHome) checkMessage(operation string, m parley.Message, o *outcome) {
 	if m.Damage != nil {
 		o.named++
 		return
 	}
-	was, known := s.messages[m.ID]
+	stored, known := s.messages[m.ID]
 	switch {
 	case !known && m.From == parley.System && m.Seq > s.seq:
-		return // the hub has told a sender of damage
+		return // a message of the hub about the damage
 	case !known:
-		o.wrong = append(o.wrong, fmt.Sprintf("%s serves a message that was never stored: %.200q", where, m.Content.Text))
+		o.wrong = append(o.wrong, fmt.Sprintf("%s serves a message that was never stored: %.200q", operation, m.Content.Text))
 		return
 	}
 	got, _ := json.Marshal(m)
-	want, _ := json.Marshal(was)
+	want, _ := json.Marshal(stored)
 	if !bytes.Equal(got, want) {
-		o.wrong = append(o.wrong, fmt.Sprintf("%s serves %.300s\nwhich was %.300s", where, got, want))
+		o.wrong = append(o.wrong, fmt.Sprintf("%s serves %.300s\nwhich was %.300s", operation, got, want))
 		return
 	}
 	o.seen[m.ID] = true
@@ -101,23 +101,23 @@ func (s sample) judge(where string, m parley.Message, o *outcome) {
 
 func as(id string) hub.Caller { return hub.Caller{Agent: id, Source: "test"} }
 
-func (s sample) histories(ctx context.Context, h *hub.Hub, o *outcome) {
-	for _, place := range s.places {
-		list, err := h.History(ctx, as(parley.Owner), place, parley.Page{Limit: 1000})
+func (s sampleHome) histories(ctx context.Context, h *hub.Hub, o *outcome) {
+	for _, conv := range s.conversations {
+		list, err := h.History(ctx, as(parley.Owner), conv, parley.Page{Limit: 1000})
 		o.fail(err)
 		for _, m := range list {
-			s.judge("history", m, o)
+			s.checkMessage("history", m, o)
 		}
 	}
 	for id := range s.messages {
 		shown, err := h.Message(ctx, as(parley.Owner), id)
 		if o.fail(err); err == nil {
-			s.judge("show", shown.Message, o)
+			s.checkMessage("show", shown.Message, o)
 		}
 	}
 }
 
-func (s sample) export(ctx context.Context, h *hub.Hub, o *outcome) {
+func (s sampleHome) export(ctx context.Context, h *hub.Hub, o *outcome) {
 	var out bytes.Buffer
 	o.fail(h.ExportAll(ctx, as(parley.Owner), &out))
 	lines := bufio.NewReader(&out)
@@ -134,7 +134,7 @@ func (s sample) export(ctx context.Context, h *hub.Hub, o *outcome) {
 			o.wrong = append(o.wrong, "the export has a line that cannot be read: "+err.Error())
 		}
 		if line.Message != nil {
-			s.judge("export", *line.Message, o)
+			s.checkMessage("export", *line.Message, o)
 		}
 		if line.Damaged != nil {
 			o.named++
@@ -143,42 +143,42 @@ func (s sample) export(ctx context.Context, h *hub.Hub, o *outcome) {
 }
 
 // inboxes reads each inbox and takes its deliveries.
-func (s sample) inboxes(ctx context.Context, h *hub.Hub, o *outcome) {
+func (s sampleHome) inboxes(ctx context.Context, h *hub.Hub, o *outcome) {
 	for _, id := range readers {
 		peeked, err := h.Peek(ctx, as(id), 500)
 		o.fail(err)
 		for _, m := range peeked.Messages {
-			s.judge("peek", m, o)
-			s.belongs("peek", id, m, o)
+			s.checkMessage("peek", m, o)
+			s.checkRecipient("peek", id, m, o)
 		}
 		taken, err := h.Take(ctx, as(id), parley.Take{Limit: 500})
 		o.fail(err)
 		for _, m := range taken.Messages {
-			s.judge("take", m, o)
-			s.belongs("take", id, m, o)
+			s.checkMessage("take", m, o)
+			s.checkRecipient("take", id, m, o)
 		}
 	}
 }
 
-// belongs requires that a message was meant for its reader.
-func (s sample) belongs(where, who string, m parley.Message, o *outcome) {
-	if was, known := s.messages[m.ID]; known && m.Damage == nil && was.To != who && was.To != "" {
-		o.wrong = append(o.wrong, fmt.Sprintf("%s gives %s a message for %s", where, who, was.To))
+// checkRecipient requires that a message was meant for its reader.
+func (s sampleHome) checkRecipient(operation, reader string, m parley.Message, o *outcome) {
+	if stored, known := s.messages[m.ID]; known && m.Damage == nil && stored.To != reader && stored.To != "" {
+		o.wrong = append(o.wrong, fmt.Sprintf("%s gives %s a message for %s", operation, reader, stored.To))
 	}
 }
 
-func (s sample) searches(ctx context.Context, h *hub.Hub, o *outcome) {
+func (s sampleHome) searches(ctx context.Context, h *hub.Hub, o *outcome) {
 	found, err := h.Search(ctx, as(parley.Owner), parley.SearchRequest{Query: "words", Limit: 100})
 	o.fail(err)
 	for _, hit := range found.Hits {
-		was, known := s.messages[hit.Message]
-		if known && hit.From != parley.System && (hit.From != was.From || !bytes.Contains([]byte(was.Content.Text), []byte(hit.Snippet.Text))) {
+		stored, known := s.messages[hit.Message]
+		if known && hit.From != parley.System && (hit.From != stored.From || !bytes.Contains([]byte(stored.Content.Text), []byte(hit.Snippet.Text))) {
 			o.wrong = append(o.wrong, fmt.Sprintf("search serves %+v", hit))
 		}
 	}
 }
 
-func (s sample) downloads(ctx context.Context, h *hub.Hub, o *outcome) {
+func (s sampleHome) downloads(ctx context.Context, h *hub.Hub, o *outcome) {
 	for digest, want := range s.artifacts {
 		body, _, err := h.OpenArtifact(ctx, as(parley.Owner), digest)
 		if err != nil {
@@ -198,16 +198,16 @@ func (s sample) downloads(ctx context.Context, h *hub.Hub, o *outcome) {
 	}
 }
 
-// again posts with keys that were used, and something new: all of it may fail, with a code.
-func (s sample) again(ctx context.Context, h *hub.Hub, o *outcome) {
-	for _, was := range s.messages {
-		if was.IdempotencyKey == "" {
+// postAgain repeats posts with idempotency keys of stored messages. A post may fail with a code.
+func (s sampleHome) postAgain(ctx context.Context, h *hub.Hub, o *outcome) {
+	for _, stored := range s.messages {
+		if stored.IdempotencyKey == "" {
 			continue
 		}
-		d := parley.Draft{Conversation: was.Conversation, Content: parley.Content{Text: "another"}, IdempotencyKey: was.IdempotencyKey}
-		r, err := h.Post(ctx, as(was.From), d)
+		d := parley.Draft{Conversation: stored.Conversation, Content: parley.Content{Text: "another"}, IdempotencyKey: stored.IdempotencyKey}
+		r, err := h.Post(ctx, as(stored.From), d)
 		if o.fail(err); err == nil && r.Duplicate {
-			s.judge("a repeated post", r.Message, o)
+			s.checkMessage("a repeated post", r.Message, o)
 		}
 	}
 }

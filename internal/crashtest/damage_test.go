@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	damageCases = 50 // a tenth of what make soak does
+	damageCases = 50 // make soak runs ten times as many
 	damageSeed  = 20260
 	dbPage      = 4096
 	missing     = "MISSING"
 )
 
-// TestDamageIsNeverServed damages homes in random ways with fixed seeds, and reads them through all read functions. The hub must
-// not return wrong data as good, and must not panic. The deep check must name missing data. PARLEY_DAMAGE_CASES is the number of
-// cases. PARLEY_DAMAGE_TABLE is the file for the table of outcomes.
+// TestDamageIsNeverServed damages homes in random ways with fixed seeds, and reads them by all read functions. The hub must not
+// return damaged data without saying so, and must not panic. The deep check must report missing data. PARLEY_DAMAGE_CASES sets the
+// number of cases, PARLEY_DAMAGE_TABLE the file for the table of outcomes.
 func TestDamageIsNeverServed(t *testing.T) {
 	cases := damageCases
 	if given, err := strconv.Atoi(os.Getenv("PARLEY_DAMAGE_CASES")); err == nil {
 		cases = given
 	}
-	homes := samples(t)
+	homes := sampleHomes(t)
 	var (
 		table  strings.Builder
 		totals = map[string]int{}
@@ -39,18 +39,18 @@ func TestDamageIsNeverServed(t *testing.T) {
 		name := []string{"closed", "killed"}[i%2]
 		s := homes[name]
 		files := maps.Clone(s.files)
-		what := wound(random, files)
+		damage := damageFiles(random, files)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		o := s.look(ctx, write(t, files))
+		o := s.readAll(ctx, writeHome(t, files))
 		cancel()
 		class := s.classify(o)
 		totals[class]++
 		if class == missing {
 			o.wrong = append(o.wrong, fmt.Sprintf("%d messages and %d artifacts are missing, and nothing says so", len(s.messages)-len(o.seen), len(s.artifacts)-o.bodies))
 		}
-		fmt.Fprintf(&table, "%3d  %-6s  %-60s  %s\n", i, name, what, class)
+		fmt.Fprintf(&table, "%3d  %-6s  %-60s  %s\n", i, name, damage, class)
 		for _, wrong := range o.wrong {
-			t.Errorf("case %d, %s home, %s: %s", i, name, what, wrong)
+			t.Errorf("case %d, %s home, %s: %s", i, name, damage, wrong)
 		}
 	}
 	for _, class := range slices.Sorted(maps.Keys(totals)) {
@@ -64,9 +64,9 @@ func TestDamageIsNeverServed(t *testing.T) {
 	}
 }
 
-// classify returns the outcome for a home. The deep check must find data that is missing without an error.
-func (s sample) classify(o outcome) string {
-	whole := len(o.seen) == len(s.messages) && o.bodies == len(s.artifacts)
+// classify returns the class of an outcome. Data is MISSING if no read function and no deep check reported its loss.
+func (s sampleHome) classify(o outcome) string {
+	complete := len(o.seen) == len(s.messages) && o.bodies == len(s.artifacts)
 	switch {
 	case len(o.wrong) > 0:
 		return "WRONG"
@@ -74,9 +74,9 @@ func (s sample) classify(o outcome) string {
 		return "refused to start"
 	case o.named > 0:
 		return "named where it was read"
-	case !whole && len(o.deep) > 0:
+	case !complete && len(o.deep) > 0:
 		return "missing, named by the deep check"
-	case !whole:
+	case !complete:
 		return missing
 	case len(o.deep) > 0:
 		return "unaffected, named by the deep check"
@@ -85,8 +85,8 @@ func (s sample) classify(o outcome) string {
 	}
 }
 
-// wound damages one file, or two, and says how.
-func wound(random *rand.Rand, files map[string][]byte) string {
+// damageFiles damages one file or two, and returns a description of the damage.
+func damageFiles(random *rand.Rand, files map[string][]byte) string {
 	names := slices.Sorted(maps.Keys(files))
 	bodies := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, "artifacts") })
 	target := "parley.db"
@@ -122,7 +122,7 @@ func wound(random *rand.Rand, files map[string][]byte) string {
 	}
 }
 
-// flip changes bytes beside each other.
+// flip changes some adjacent bytes.
 func flip(random *rand.Rand, files map[string][]byte, target string, raw []byte) string {
 	at, n := random.IntN(len(raw)), 1+random.IntN(16)
 	for i := at; i < min(at+n, len(raw)); i++ {
@@ -132,7 +132,7 @@ func flip(random *rand.Rand, files map[string][]byte, target string, raw []byte)
 	return fmt.Sprintf(": %d bytes at %d", n, at)
 }
 
-// swap exchanges two pages of a file, or two bodies.
+// swap exchanges two pages of a file, or the bodies of two artifacts.
 func swap(random *rand.Rand, files map[string][]byte, bodies []string, target string, raw []byte) string {
 	if slices.Contains(bodies, target) {
 		other := bodies[random.IntN(len(bodies))]
@@ -144,9 +144,9 @@ func swap(random *rand.Rand, files map[string][]byte, bodies []string, target st
 		return flip(random, files, target, raw)
 	}
 	a, b := 1+random.IntN(pages-1), 1+random.IntN(pages-1)
-	one := bytes.Clone(raw[a*dbPage : (a+1)*dbPage])
+	page := bytes.Clone(raw[a*dbPage : (a+1)*dbPage])
 	copy(raw[a*dbPage:], raw[b*dbPage:(b+1)*dbPage])
-	copy(raw[b*dbPage:], one)
+	copy(raw[b*dbPage:], page)
 	files[target] = raw
 	return fmt.Sprintf(": pages %d and %d of %d", a+1, b+1, pages)
 }

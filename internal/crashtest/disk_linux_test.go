@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// TestFullDisk fills a small disk of its own in a mount namespace of its own.
+// TestFullDisk has a victim mount a small disk and fill it.
 func TestFullDisk(t *testing.T) {
-	onOwnDisk(t, victim(t), "full", t.TempDir())
+	runWithOwnMounts(t, victim(t), "full", t.TempDir())
 }
 
-// onOwnDisk runs a command that may mount something.
-func onOwnDisk(t *testing.T, command string, args ...string) {
+// runWithOwnMounts runs a command in a mount namespace of its own, so that the command can mount a disk.
+func runWithOwnMounts(t *testing.T, command string, args ...string) {
 	t.Helper()
 	run := exec.Command(command, args...)
 	run.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -28,7 +28,7 @@ func onOwnDisk(t *testing.T, command string, args ...string) {
 		run.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		run.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
-	run.WaitDelay = 10 * time.Second // for what it may leave behind
+	run.WaitDelay = 10 * time.Second // the command may leave processes behind
 	out, err := run.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {
@@ -41,12 +41,12 @@ func onOwnDisk(t *testing.T, command string, args ...string) {
 func TestHubStartsForReadingOnAFullDisk(t *testing.T) {
 	for name, stop := range map[string]string{"stopped": "$p down >/dev/null", "killed": `kill -9 "$(cat pid)"; wait 2>/dev/null || true`} {
 		t.Run(name, func(t *testing.T) {
-			onOwnDisk(t, victim(t), "small", t.TempDir(), "/bin/sh", "-c", fullDiskScript, "sh", program(t), stop)
+			runWithOwnMounts(t, victim(t), "small", t.TempDir(), "/bin/sh", "-c", fullDiskScript, "sh", program(t), stop)
 		})
 	}
 }
 
-// fullDiskScript is run in a small disk, with the program and how the hub ends before the disk is full.
+// fullDiskScript runs on a small disk. Its arguments are the program, and the command that ends the hub before the disk is full.
 const fullDiskScript = `
 unset PARLEY_STORES
 set -eu
@@ -100,9 +100,9 @@ $p down >/dev/null
 echo done
 `
 
-// TestNoAcknowledgementPrecedesItsFsync traces the system calls of a posting hub: before a message
-// is acknowledged, it has been written to the write-ahead log and the log has been synced.
-// A killed process cannot show that, because what it wrote lives on in the kernel.
+// TestNoAcknowledgementPrecedesItsFsync traces the system calls of a posting hub. The hub must write a message to the write-ahead
+// log and sync the log before it acknowledges the message. Killing a process cannot test this, because the kernel keeps the data
+// that the process wrote.
 func TestNoAcknowledgementPrecedesItsFsync(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	home := filepath.Join(t.TempDir(), "home")
@@ -139,28 +139,28 @@ func TestFailedSyncIsNotFoundAfterACrash(t *testing.T) {
 	for name, failing := range map[string]string{"now and then": "when=30+3", "the last ones": "when=40+"} {
 		t.Run(name, func(t *testing.T) {
 			home := filepath.Join(t.TempDir(), "home")
-			if out, err := exec.Command(victim(t), "absent", home).CombinedOutput(); err != nil { // makes the home: its syncs are not to fail
+			if out, err := exec.Command(victim(t), "absent", home).CombinedOutput(); err != nil { // makes the home, without failing syncs
 				t.Fatalf("%v: %s", err, out)
 			}
 			strace := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
 				"-e", "inject=fsync,fdatasync:error=EIO:"+failing, victim(t), "stubborn", home, "100")
-			strace.Env = append(os.Environ(), "GOMAXPROCS=1") // strace counts for each thread: let them be few
+			strace.Env = append(os.Environ(), "GOMAXPROCS=1") // strace counts the calls of each thread, so keep the threads few
 			var stderr strings.Builder
 			strace.Stderr = &stderr
 			out, err := strace.Output()
 			if err != nil {
 				t.Fatalf("%v: %s", err, &stderr)
 			}
-			told := map[string][]string{}
+			outcomes := map[string][]string{}
 			for line := range strings.Lines(string(out)) {
-				answer, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-				told[answer] = append(told[answer], rest)
+				outcome, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+				outcomes[outcome] = append(outcomes[outcome], rest)
 			}
-			t.Logf("yes %d, no %d, perhaps %d", len(told["yes"]), len(told["no"]), len(told["perhaps"]))
-			if len(told["yes"]) == 0 || len(told["no"])+len(told["perhaps"]) == 0 {
+			t.Logf("yes %d, no %d, perhaps %d", len(outcomes["yes"]), len(outcomes["no"]), len(outcomes["perhaps"]))
+			if len(outcomes["yes"]) == 0 || len(outcomes["no"])+len(outcomes["perhaps"]) == 0 {
 				t.Fatal("nothing was acknowledged, or nothing failed")
 			}
-			for mode, lines := range map[string][]string{"absent": told["no"], "verify": told["yes"]} {
+			for mode, lines := range map[string][]string{"absent": outcomes["no"], "verify": outcomes["yes"]} {
 				check := exec.Command(victim(t), mode, home)
 				check.Stdin = strings.NewReader(strings.Join(lines, "\n"))
 				if out, err := check.CombinedOutput(); err != nil {
@@ -180,14 +180,14 @@ var (
 	answered = regexp.MustCompile(`write\(1, "\S+ (token-\d+-\d+-\d+-end)\\n"`)
 )
 
-// replay follows a trace and returns how many messages were acknowledged, and which of them before
-// they were durable. A sync makes durable what had been written when it began.
+// replay reads a trace. It returns the number of acknowledged messages, and the tokens of those that were acknowledged before
+// they were durable. A sync makes durable what was written before the sync began.
 func replay(lines []string) (acknowledged int, early []string) {
 	var (
 		logs    = map[string]bool{}     // descriptors of the write-ahead log
 		written = map[string]bool{}     // tokens in the log
 		durable = map[string]bool{}     // tokens in the log and synced
-		pending = map[string][]string{} // thread → tokens its running sync will make durable
+		pending = map[string][]string{} // thread → tokens that its running sync makes durable
 	)
 	for _, line := range lines {
 		thread, _, _ := strings.Cut(line, " ")

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// mostMemory is what docs/operating.md says: what a hub on SQLite occupies at most under a load such as this one.
-	mostMemory  = 320 << 20
+	// maxMemory is the most memory that a hub on SQLite occupies under this load. docs/operating.md states the same bound.
+	maxMemory   = 320 << 20
 	shortLoad   = 8 * time.Second
-	longLoad    = 10 * time.Minute // from here on it must have stopped growing after a third of the time
-	wobble      = 16 << 20
+	longLoad    = 10 * time.Minute // in a load of at least this length, memory must not grow in the last third
+	tolerance   = 16 << 20
 	sampleCount = 60
 	loadAgents  = 12
 )
 
-// TestMemoryStaysUnderItsBound has many callers post, take, acknowledge, ask, read, search and follow at a hub, and looks
-// at the memory that it occupies meanwhile. PARLEY_MEMORY_TIME says for how long.
+// TestMemoryStaysUnderItsBound has many callers post, take, acknowledge, ask, read, search and follow events at a hub. Meanwhile it
+// measures the memory of the hub. PARLEY_MEMORY_TIME sets the duration.
 func TestMemoryStaysUnderItsBound(t *testing.T) {
 	length := shortLoad
 	if s := os.Getenv("PARLEY_MEMORY_TIME"); s != "" {
@@ -57,7 +57,7 @@ func TestMemoryStaysUnderItsBound(t *testing.T) {
 		case <-ctx.Done():
 			ticker.Stop()
 		case <-ticker.C:
-			sampled = append(sampled, occupied(t, hub))
+			sampled = append(sampled, residentBytes(t, hub))
 			if len(sampled)%6 == 0 {
 				t.Logf("%2d/%d: %d MiB, %d calls", len(sampled), sampleCount, sampled[len(sampled)-1]>>20, l.calls.Load())
 			}
@@ -70,11 +70,11 @@ func TestMemoryStaysUnderItsBound(t *testing.T) {
 	for _, err := range l.errs {
 		t.Error(err)
 	}
-	most := slices.Max(sampled)
-	if most > mostMemory {
-		t.Errorf("%d MiB were occupied, and at most %d are stated", most>>20, mostMemory>>20)
+	maxSampled := slices.Max(sampled)
+	if maxSampled > maxMemory {
+		t.Errorf("%d MiB were occupied, and at most %d are stated", maxSampled>>20, maxMemory>>20)
 	}
-	if third := len(sampled) / 3; length >= longLoad && slices.Max(sampled[2*third:]) > slices.Max(sampled[third:2*third])+wobble {
+	if third := len(sampled) / 3; length >= longLoad && slices.Max(sampled[2*third:]) > slices.Max(sampled[third:2*third])+tolerance {
 		t.Errorf("it still grows: %v", sampled)
 	}
 }
@@ -94,15 +94,15 @@ func startProgram(t *testing.T, home string) (pid int) {
 	t.Cleanup(func() {
 		_ = hub.Process.Signal(os.Interrupt)
 		if err := hub.Wait(); err != nil {
-			said, _ := os.ReadFile(log.Name())
-			t.Errorf("the hub: %v: %s", err, said[max(0, len(said)-2000):])
+			output, _ := os.ReadFile(log.Name())
+			t.Errorf("the hub: %v: %s", err, output[max(0, len(output)-2000):])
 		}
 	})
 	return hub.Process.Pid
 }
 
-// occupied is how many bytes of memory are a process's own.
-func occupied(t *testing.T, pid int) int64 {
+// residentBytes returns the resident memory of a process, in bytes.
+func residentBytes(t *testing.T, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -121,7 +121,7 @@ func occupied(t *testing.T, pid int) int64 {
 	return 0
 }
 
-// mixedLoad is callers that do everything there is to do at a hub, each its own, by a seed.
+// mixedLoad makes calls of many kinds as several agents. Each agent draws its calls by a seed of its own.
 type mixedLoad struct {
 	owner  *client.Client
 	agents []*client.Client
@@ -134,12 +134,12 @@ type mixedLoad struct {
 func newMixedLoad(t *testing.T, home string) *mixedLoad {
 	t.Helper()
 	l := &mixedLoad{}
-	as := func(who string) *client.Client {
+	clientFor := func(id string) *client.Client {
 		o, err := client.Find(home)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.As = who
+		o.As = id
 		c, err := client.New(o)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func newMixedLoad(t *testing.T, home string) *mixedLoad {
 		t.Cleanup(c.Close)
 		return c
 	}
-	l.owner = as("")
+	l.owner = clientFor("")
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := l.owner.Status(t.Context()); err == nil {
 			break
@@ -165,7 +165,7 @@ func newMixedLoad(t *testing.T, home string) *mixedLoad {
 			t.Fatal(err)
 		}
 		members = append(members, agent(n))
-		l.agents = append(l.agents, as(agent(n)))
+		l.agents = append(l.agents, clientFor(agent(n)))
 	}
 	if _, err := l.owner.CreateConversation(t.Context(), parley.NewConversation{Name: "general", With: members}); err != nil {
 		t.Fatal(err)
@@ -177,19 +177,19 @@ func agent(n int) string { return fmt.Sprintf("agent-%d", n%loadAgents) }
 
 func (l *mixedLoad) run(ctx context.Context) {
 	var group sync.WaitGroup
-	for n := 1; n < loadAgents; n++ { // the first one is run by the hub
+	for n := 1; n < loadAgents; n++ { // the hub runs the first agent
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		group.Go(func() {
 			for ctx.Err() == nil {
 				l.note(ctx, l.step(ctx, n, random))
 			}
 		})
-		group.Go(func() { l.follows(ctx, n) })
+		group.Go(func() { l.followEvents(ctx, n) })
 	}
 	group.Wait()
 }
 
-// note counts a call. What the end of the load has cut off is no error, nor is an inbox that is full.
+// note counts a call and keeps its error. It ignores errors after the end of the load, and errors of a full inbox.
 func (l *mixedLoad) note(ctx context.Context, err error) {
 	l.calls.Add(1)
 	if err == nil || ctx.Err() != nil || parley.CodeOf(err) == parley.Unavailable {
@@ -202,7 +202,7 @@ func (l *mixedLoad) note(ctx context.Context, err error) {
 	}
 }
 
-// step is one call of an agent.
+// step makes one random call as the nth agent or as the owner.
 func (l *mixedLoad) step(ctx context.Context, n int, random *rand.Rand) error {
 	me, other := l.agents[n], agent(1+random.IntN(loadAgents-1))
 	text := parley.Content{Text: fmt.Sprintf("word-%d word-%d %s", random.IntN(1000), random.IntN(1000), strings.Repeat("x ", random.IntN(1000)))}
@@ -232,12 +232,12 @@ func (l *mixedLoad) step(ctx context.Context, n int, random *rand.Rand) error {
 	}
 }
 
-// follows reads the stream of events until the end.
-func (l *mixedLoad) follows(ctx context.Context, n int) {
+// followEvents reads the events of the nth agent until the end of the load. It reconnects after 1,000 events.
+func (l *mixedLoad) followEvents(ctx context.Context, n int) {
 	for ctx.Err() == nil {
 		seen := 0
 		for _, err := range l.agents[n].Events(ctx, client.EventsOptions{Bodies: true}) {
-			if seen++; err != nil || seen == 1000 { // then it connects anew
+			if seen++; err != nil || seen == 1000 { // reconnect
 				break
 			}
 		}

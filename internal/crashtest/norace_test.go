@@ -2,5 +2,5 @@
 
 package crashtest
 
-// raced says that the race detector watches, which makes everything many times slower.
+// raced reports that the race detector is on. It makes programs many times slower.
 const raced = false

@@ -9,35 +9,35 @@ import (
 
 const (
 	orderRounds = 16
-	mostOrdered = 300 // lines of a victim that takes in order, before it is killed
+	maxOrdered  = 300 // most lines that a victim prints before the test kills it
 )
 
-// TestCrashKeepsTheOrderOfEachPair kills a hub at which agents take, hold and acknowledge. Each life begins with the oldest
-// message of each pair that was not acknowledged, goes on without a gap, and counts no attempt: nothing that was leased
-// when the hub was killed is held back, and nothing overtakes it.
+// TestCrashKeepsTheOrderOfEachPair kills a hub whose agents take, hold and acknowledge messages, and starts it again. Each time the
+// hub must begin with the oldest unacknowledged message of each pair, continue without a gap, and count no attempt. So the hub must
+// neither hold back messages that were leased when it was killed, nor deliver later messages before them.
 func TestCrashKeepsTheOrderOfEachPair(t *testing.T) {
-	rounds, random := campaign(t, orderRounds)
+	rounds, random := seededRounds(t, orderRounds)
 	var (
 		home  string
-		pairs map[pair]*course
-		total course
+		pairs map[pair]*pairProgress
+		total pairProgress
 	)
 	for round := range rounds {
 		if round%roundsPerHome == 0 {
-			home, pairs = t.TempDir(), map[pair]*course{}
+			home, pairs = t.TempDir(), map[pair]*pairProgress{}
 		}
 		for _, c := range pairs {
 			c.last = 0
 		}
-		lines := bufio.NewScanner(bytes.NewReader(crash(t, someMoment(random, mostOrdered), "order", home)))
+		lines := bufio.NewScanner(bytes.NewReader(crash(t, randomKillTime(random, maxOrdered), "order", home)))
 		for lines.Scan() {
 			if err := follow(pairs, lines.Text(), &total); err != nil {
 				t.Fatalf("round %d: %q: %v", round, lines.Text(), err)
 			}
 		}
 	}
-	t.Logf("%d crashes: %d taken, %d acknowledged, %d taken again", rounds, total.last, total.acked, total.again)
-	if total.acked < int64(rounds) || total.again < int64(rounds) {
+	t.Logf("%d crashes: %d taken, %d acknowledged, %d taken again", rounds, total.last, total.acked, total.retaken)
+	if total.acked < int64(rounds) || total.retaken < int64(rounds) {
 		t.Errorf("the test shows little")
 	}
 }
@@ -45,11 +45,12 @@ func TestCrashKeepsTheOrderOfEachPair(t *testing.T) {
 // pair is a sender and a recipient.
 type pair struct{ from, to string }
 
-// course is how far the messages of a pair have come: what was taken last in this life, what may be acknowledged, what
-// is, and how many were taken by a former life too.
-type course struct{ last, most, acking, acked, again int64 }
+// pairProgress holds numbers of messages of a pair: the last one taken since the start, the highest one ever taken, the last one
+// whose acknowledgement has begun, and the last acknowledged one. In the total, the fields count messages; retaken counts messages
+// that were also taken before a kill.
+type pairProgress struct{ last, highest, acking, acked, retaken int64 }
 
-func follow(pairs map[pair]*course, line string, total *course) error {
+func follow(pairs map[pair]*pairProgress, line string, total *pairProgress) error {
 	var (
 		verb       string
 		p          pair
@@ -63,7 +64,7 @@ func follow(pairs map[pair]*course, line string, total *course) error {
 	}
 	c := pairs[p]
 	if c == nil {
-		c = &course{}
+		c = &pairProgress{}
 		pairs[p] = c
 	}
 	switch {
@@ -79,10 +80,10 @@ func follow(pairs map[pair]*course, line string, total *course) error {
 	case c.last > 0 && n != c.last+1:
 		return fmt.Errorf("%d came before it", c.last)
 	default:
-		if n <= c.most {
-			total.again++
+		if n <= c.highest {
+			total.retaken++
 		}
-		c.last, c.most = n, max(c.most, n)
+		c.last, c.highest = n, max(c.highest, n)
 		total.last++
 	}
 	return nil

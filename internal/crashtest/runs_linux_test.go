@@ -11,45 +11,45 @@ import (
 	"time"
 )
 
-// load is how much the agents of a campaign have to do, and how often their hub is killed meanwhile.
+// load holds the number of agents, of messages for them, and of kills of their hub.
 type load struct {
 	agents, messages, kills int
-	longest                 time.Duration // life between two kills
-	last                    time.Duration // what the last hub gets to be done
+	maxLife                 time.Duration // longest time between two kills
+	lastLife                time.Duration // time limit of the last hub, which the test does not kill
 }
 
 var (
-	tenth = load{20, 1000, 8, 800 * time.Millisecond, 5 * time.Minute}
-	whole = load{200, 10_000, 80, 3 * time.Second, time.Hour}
+	smallLoad = load{20, 1000, 8, 800 * time.Millisecond, 5 * time.Minute}
+	fullLoad  = load{200, 10_000, 80, 3 * time.Second, time.Hour}
 )
 
-// marks all processes of one campaign.
-const mark = "PARLEY_CAMPAIGN"
+// campaignVariable is the environment variable by which the test finds the processes of its campaign.
+const campaignVariable = "PARLEY_CAMPAIGN"
 
-// TestCrashWakesEveryoneOnce kills a hub whose agents run as processes, which die as well, hang, fail and leave
-// others behind. In the end everything that woke an agent was seen by exactly one run that ended well, or ended
-// in a failure that has a name, and no process is left.
+// TestCrashWakesEveryoneOnce kills a hub whose agents run as processes. These processes also die, hang, fail, and leave other
+// processes behind. In the end exactly one successful run must have seen each message that woke an agent, or the delivery must have
+// a named failure. No process may be left.
 func TestCrashWakesEveryoneOnce(t *testing.T) {
-	l := tenth
+	l := smallLoad
 	if os.Getenv("PARLEY_CRASH_ROUNDS") != "" {
-		l = whole
+		l = fullLoad
 	}
-	_, random := campaign(t, l.kills)
+	_, random := seededRounds(t, l.kills)
 	home := t.TempDir()
 	posted, killed := 0, 0
 	for n := range l.kills {
 		to := l.messages * (n + 1) / (l.kills + 1)
-		more, ended := work(t, time.Duration(random.Int64N(int64(l.longest))), home, l.agents, posted, to)
-		if posted += more; !ended {
+		acknowledged, ended := runWorkingVictim(t, time.Duration(random.Int64N(int64(l.maxLife))), home, l.agents, posted, to)
+		if posted += acknowledged; !ended {
 			killed++
 		}
 	}
-	more, ended := work(t, l.last, home, l.agents, posted, l.messages)
-	if posted += more; !ended || posted != l.messages {
+	acknowledged, ended := runWorkingVictim(t, l.lastLife, home, l.agents, posted, l.messages)
+	if posted += acknowledged; !ended || posted != l.messages {
 		t.Fatalf("the last hub has not ended, or posted %d of %d", posted, l.messages)
 	}
-	if left := marked(t, home); len(left) > 0 {
-		t.Errorf("processes are left: %v", left)
+	if processes := campaignProcesses(t, home); len(processes) > 0 {
+		t.Errorf("processes are left: %v", processes)
 	}
 	judged, err := exec.Command(victim(t), "judge", home, fmt.Sprint(l.messages)).CombinedOutput()
 	t.Logf("%d kills: %s", killed, judged)
@@ -58,25 +58,25 @@ func TestCrashWakesEveryoneOnce(t *testing.T) {
 	}
 }
 
-// work has a victim run agents and post messages for them. It says how many were acknowledged, and whether all
-// was done before the victim was killed.
-func work(t *testing.T, life time.Duration, home string, agents, from, to int) (posted int, ended bool) {
+// runWorkingVictim runs a victim that runs agents and posts messages for them. It kills the victim at the end of its life. It
+// returns how many messages the victim printed, and whether the victim finished.
+func runWorkingVictim(t *testing.T, life time.Duration, home string, agents, from, to int) (posted int, ended bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), life)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	work := exec.CommandContext(ctx, victim(t), "run", home, fmt.Sprint(agents), fmt.Sprint(from), fmt.Sprint(to))
-	work.Stdout, work.Stderr = &stdout, &stderr
-	work.Env = append(os.Environ(), mark+"="+home)
-	err := work.Run()
+	cmd := exec.CommandContext(ctx, victim(t), "run", home, fmt.Sprint(agents), fmt.Sprint(from), fmt.Sprint(to))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Env = append(os.Environ(), campaignVariable+"="+home)
+	err := cmd.Run()
 	if stderr.Len() > 0 || err != nil && ctx.Err() == nil {
 		t.Fatalf("the victim failed: %v: %s", err, &stderr)
 	}
 	return bytes.Count(stdout.Bytes(), []byte("\n")), err == nil
 }
 
-// marked are the processes of a campaign that go on.
-func marked(t *testing.T, home string) (commands []string) {
+// campaignProcesses returns the command lines of the campaign's processes that still run.
+func campaignProcesses(t *testing.T, home string) (commands []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil || len(files) == 0 {
@@ -84,7 +84,7 @@ func marked(t *testing.T, home string) (commands []string) {
 	}
 	for _, file := range files {
 		environment, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(environment, []byte(mark+"="+home+"\x00")) {
+		if err == nil && bytes.Contains(environment, []byte(campaignVariable+"="+home+"\x00")) {
 			command, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
 			commands = append(commands, string(command))
 		}

@@ -8,14 +8,14 @@ import (
 const (
 	takeRounds = 40
 	posters    = "6"
-	mostTaken  = 100 // lines of a victim that takes, before it is killed
-	drainOneIn = 3   // rounds, and at the end of each home
+	maxTaken   = 100 // most lines that a victim prints before the test kills it
+	drainOneIn = 3   // in one of so many rounds, and in the last round of each home, the test drains the home
 )
 
 // TestCrashReturnsWhatWasNotSettled kills a hub while agents take, acknowledge, answer, give back and forget deliveries. Settled
-// deliveries must stay settled. All others must come back, and agents can settle each of them once.
+// deliveries must stay settled. All other deliveries must come back, so that agents can settle each of them once.
 func TestCrashReturnsWhatWasNotSettled(t *testing.T) {
-	rounds, random := campaign(t, takeRounds)
+	rounds, random := seededRounds(t, takeRounds)
 	var (
 		home    string
 		printed bytes.Buffer
@@ -26,7 +26,7 @@ func TestCrashReturnsWhatWasNotSettled(t *testing.T) {
 			home = t.TempDir()
 			printed.Reset()
 		}
-		lines := crash(t, someMoment(random, mostTaken), "take", home, posters)
+		lines := crash(t, randomKillTime(random, maxTaken), "take", home, posters)
 		printed.Write(lines)
 		for _, verb := range []string{"taken", "settled"} {
 			total[verb] += bytes.Count(lines, []byte(verb+" "))

@@ -10,22 +10,22 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// knot is a node in a tree of asks and delegations: the steps of the agent that gets the request, in order, and how it ends. The
-// text of the request contains the node.
-type knot struct {
-	ID   int           `json:"id"`
-	Do   []step        `json:"do,omitempty"`
-	End  ending        `json:"end"`
-	Slow time.Duration `json:"slow,omitempty"` // before it ends
-	Says bool          `json:"says,omitempty"` // it replies before it does anything
+// node is a node in a tree of asks and delegations: the steps of the agent that gets the request, in order, and how the agent's
+// run ends. The text of the request contains the node.
+type node struct {
+	ID           int           `json:"id"`
+	Do           []step        `json:"do,omitempty"`
+	End          ending        `json:"end"`
+	Slow         time.Duration `json:"slow,omitempty"` // pause before the end
+	RepliesFirst bool          `json:"says,omitempty"` // the agent replies before its first step
 }
 
-// step is one contact.
+// step is one contact of an agent with another.
 type step struct {
-	How  parley.Pattern `json:"how"`
-	Who  string         `json:"who"`
-	Wait time.Duration  `json:"wait,omitempty"`
-	Knot knot           `json:"knot"`
+	Pattern parley.Pattern `json:"how"`
+	Agent   string         `json:"who"`
+	Wait    time.Duration  `json:"wait,omitempty"`
+	Node    node           `json:"knot"`
 }
 
 // ending is how a run ends.
@@ -33,36 +33,36 @@ type ending string
 
 const (
 	answers  ending = "answers"
-	silent   ending = "silent" // it has nothing to say
+	silent   ending = "silent" // without an answer
 	fails    ending = "fails"
-	stumbles ending = "stumbles" // at first
-	hangs    ending = "hangs"    // until somebody ends it
+	stumbles ending = "stumbles" // the first attempt fails
+	hangs    ending = "hangs"    // until the hub or the test ends it
 )
 
-// grower draws trees.
-type grower struct {
+// treeMaker draws random trees.
+type treeMaker struct {
 	*rand.Rand
-	knots int
+	nodes int
 }
 
-const deepest = 5
+const maxDepth = 5
 
-// tree draws a knot with all under it.
-func (g *grower) tree(depth int) knot {
-	g.knots++
-	k := knot{ID: g.knots, End: g.ending(), Says: g.IntN(6) == 0}
+// tree draws a node with all nodes below it.
+func (g *treeMaker) tree(depth int) node {
+	g.nodes++
+	k := node{ID: g.nodes, End: g.ending(), RepliesFirst: g.IntN(6) == 0}
 	if g.IntN(4) == 0 {
 		k.Slow = time.Duration(g.IntN(200)) * time.Second
 	}
 	for range g.IntN(3 + max(0, 2-depth)) {
-		if depth < deepest {
+		if depth < maxDepth {
 			k.Do = append(k.Do, g.step(depth))
 		}
 	}
 	return k
 }
 
-func (g *grower) ending() ending {
+func (g *treeMaker) ending() ending {
 	switch g.IntN(24) {
 	case 0:
 		return silent
@@ -77,14 +77,14 @@ func (g *grower) ending() ending {
 	}
 }
 
-func (g *grower) step(depth int) step {
-	s := step{How: parley.PatternAsk, Who: crew[g.IntN(len(crew))].id, Knot: g.tree(depth + 1)}
+func (g *treeMaker) step(depth int) step {
+	s := step{Pattern: parley.PatternAsk, Agent: members[g.IntN(len(members))].id, Node: g.tree(depth + 1)}
 	switch g.IntN(8) {
 	case 0:
-		s.How = parley.PatternNotify
-		s.Knot.Do = nil
+		s.Pattern = parley.PatternNotify
+		s.Node.Do = nil
 	case 1, 2, 3:
-		s.How = parley.PatternDelegate
+		s.Pattern = parley.PatternDelegate
 		if g.IntN(4) == 0 {
 			s.Wait = time.Duration(1+g.IntN(100)) * time.Second
 		}
@@ -96,35 +96,35 @@ func (g *grower) step(depth int) step {
 	return s
 }
 
-// member is one of the agents of a campaign.
+// member is one of the agents.
 type member struct {
 	id, runtime string
 	slots       int
 }
 
-const leaver = "lee"
+const removedAgent = "lee"
 
-// crew are the agents that trees are played by. The webhook with one slot and the session can be part of a cycle. The
-// last is removed one day.
-var crew = []member{
+// members are the agents. The webhook with one slot and the agent with a session can be part of a cycle. The test removes the
+// last agent in the middle.
+var members = []member{
 	{"ada", parley.RuntimeScript, 4},
 	{"ben", parley.RuntimeScript, 1},
 	{"cleo", parley.RuntimeScript, 2},
 	{"dan", parley.RuntimeScript, 4},
 	{"hook", parley.RuntimeWebhook, 1},
 	{"sess", parley.RuntimeAttached, 1},
-	{leaver, parley.RuntimeScript, 2},
+	{removedAgent, parley.RuntimeScript, 2},
 }
 
-// watched are the contacts that need an approval.
-var watched = []parley.Permission{
+// approvalRules are rules for contacts that need an approval.
+var approvalRules = []parley.Permission{
 	{Agent: "ada", Target: "cleo", Effect: parley.EffectAllow, RequiresApproval: true},
 	{Agent: "dan", Target: "ben", Effect: parley.EffectAllow, RequiresApproval: true},
 	{Agent: "hook", Target: "ada", Effect: parley.EffectAllow, RequiresApproval: true},
 }
 
-// text is a knot as it travels.
-func (k knot) text() string {
+// text returns the text of the request that contains the node.
+func (k node) text() string {
 	raw, err := json.Marshal(k)
 	if err != nil {
 		panic(err)
@@ -132,8 +132,8 @@ func (k knot) text() string {
 	return "tree " + string(raw)
 }
 
-// knotIn is the knot in the text of a request, if there is one.
-func knotIn(text string) (k knot, found bool) {
+// nodeIn returns the node in the text of a request, and whether the text contains one.
+func nodeIn(text string) (k node, found bool) {
 	_, raw, found := strings.Cut(text, "tree {")
 	if !found {
 		return k, false

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	allTrees   = 5_000
-	groveTrees = 50
-	season     = 10 * time.Minute // in which the trees of a grove are begun, and accidents happen
-	winter     = 4 * time.Hour    // by when everything must have come to its end
+	allTrees    = 5_000
+	treesPerHub = 50
+	activeTime  = 10 * time.Minute // in this time the trees of a hub begin, and accidents happen
+	settleTime  = 4 * time.Hour    // then everything must have ended
 )
 
 var owner = hub.Caller{Agent: parley.Owner, Source: "cli"}
@@ -38,125 +38,125 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	case os.Getenv("PARLEY_CRASH_ROUNDS") != "":
 		trees = allTrees
 	case raced:
-		trees = 2 * groveTrees // the others without the detector
+		trees = 2 * treesPerHub // the full number would take too long with the race detector
 	}
-	_, random := campaign(t, trees)
-	for n := range trees / groveTrees {
+	_, random := seededRounds(t, trees)
+	for n := range trees / treesPerHub {
 		seed := random.Uint64()
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				t.Logf("seed %d", seed)
-				newGrove(t, home, seed).campaign()
+				newTreeTest(t, home, seed).campaign()
 			})
 		})
 	}
 }
 
-func newGrove(t *testing.T, home string, seed uint64) *grove {
+func newTreeTest(t *testing.T, home string, seed uint64) *treeTest {
 	t.Helper()
-	g := &grove{t: t, home: home, random: rand.New(rand.NewPCG(seed, 0)), again: map[string]int{}}
-	g.begin()
-	for _, m := range crew {
+	g := &treeTest{t: t, home: home, random: rand.New(rand.NewPCG(seed, 0)), repeated: map[string]int{}}
+	g.startHub()
+	for _, m := range members {
 		profile := parley.Profile{Runtime: m.runtime, Concurrency: m.slots, InboxOverflow: parley.OverflowUnbounded}
-		if _, err := g.live().AddAgent(t.Context(), owner, parley.NewAgent{ID: m.id, Profile: profile}); err != nil {
+		if _, err := g.current().AddAgent(t.Context(), owner, parley.NewAgent{ID: m.id, Profile: profile}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, p := range watched {
-		if _, err := g.live().Permit(t.Context(), owner, p); err != nil {
+	for _, p := range approvalRules {
+		if _, err := g.current().Permit(t.Context(), owner, p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return g
 }
 
-func (g *grove) campaign() {
+func (g *treeTest) campaign() {
 	var callers sync.WaitGroup
-	grow := &grower{Rand: g.random}
-	for range groveTrees {
-		s, begins := grow.step(0), time.Duration(g.random.Int64N(int64(season)))
+	maker := &treeMaker{Rand: g.random}
+	for range treesPerHub {
+		s, delay := maker.step(0), time.Duration(g.random.Int64N(int64(activeTime)))
 		callers.Go(func() {
-			time.Sleep(begins) // in the bubble
-			l := g.live()
+			time.Sleep(delay) // in the time of the synctest bubble
+			l := g.current()
 			g.contact(l, s, func(c parley.Contact) (parley.Contacted, error) { return l.Contact(l.ctx, owner, c) })
 		})
 	}
 	began := time.Now()
-	for left := false; time.Since(began) < season; {
+	for removed := false; time.Since(began) < activeTime; {
 		time.Sleep(time.Duration(g.random.Int64N(int64(40 * time.Second))))
 		g.accident()
-		if l := g.live(); !left && time.Since(began) > season/2 {
-			left = l.RemoveAgent(l.ctx, owner, leaver) == nil
+		if l := g.current(); !removed && time.Since(began) > activeTime/2 {
+			removed = l.RemoveAgent(l.ctx, owner, removedAgent) == nil
 		}
 	}
-	g.recover()
+	g.resumeAll()
 	callers.Wait()
 	g.settle()
-	g.judge()
-	g.end()
-	if calls := g.calls.Load(); calls != g.freed.Load()+g.cut.Load() {
-		g.t.Errorf("%d calls, %d returned and %d died", calls, g.freed.Load(), g.cut.Load())
+	g.checkOutcomes()
+	g.killHub()
+	if calls := g.calls.Load(); calls != g.returned.Load()+g.interrupted.Load() {
+		g.t.Errorf("%d calls, %d returned and %d died", calls, g.returned.Load(), g.interrupted.Load())
 	}
-	g.t.Logf("%d contacts, %d died with their hub; %d asks were parked", g.calls.Load(), g.cut.Load(), g.parked.Load())
-	g.ends.Range(func(what, n any) bool {
-		g.t.Logf("%s: %d", what, n.(*atomic.Int64).Load())
+	g.t.Logf("%d contacts, %d died with their hub; %d asks were parked", g.calls.Load(), g.interrupted.Load(), g.parked.Load())
+	g.outcomes.Range(func(outcome, n any) bool {
+		g.t.Logf("%s: %d", outcome, n.(*atomic.Int64).Load())
 		return true
 	})
 }
 
-// accident does something to somebody.
-func (g *grove) accident() {
-	l, who := g.live(), crew[g.random.IntN(len(crew))].id
-	do := func(action parley.Action) {
-		_, _ = l.Command(l.ctx, owner, who, parley.Command{Action: action, Parameters: parley.CommandParameters{TimeoutMS: 1000}})
+// accident does one random thing: it kills and restarts the hub, cancels, repeats or reassigns work, or halts or resumes agents.
+func (g *treeTest) accident() {
+	l, agent := g.current(), members[g.random.IntN(len(members))].id
+	command := func(action parley.Action) {
+		_, _ = l.Command(l.ctx, owner, agent, parley.Command{Action: action, Parameters: parley.CommandParameters{TimeoutMS: 1000}})
 	}
 	switch g.random.IntN(15) {
 	case 0:
-		g.end()
-		g.begin()
+		g.killHub()
+		g.startHub()
 	case 1, 2, 3:
 		g.cancelTask(l)
 	case 4, 5, 6:
 		g.cancelRun(l)
 	case 7:
-		do(parley.ActionStop)
+		command(parley.ActionStop)
 	case 8:
-		do(parley.ActionPause)
+		command(parley.ActionPause)
 	case 9:
-		_, _ = l.Sleep(l.ctx, owner, who, time.Now().Add(time.Minute))
+		_, _ = l.Sleep(l.ctx, owner, agent, time.Now().Add(time.Minute))
 	case 10, 11:
-		g.giveAgain(l, parley.TaskFilter{Status: []parley.TaskState{parley.TaskFailed, parley.TaskCancelled}, Limit: 100}, func(id string) error {
+		g.repeatTask(l, parley.TaskFilter{Status: []parley.TaskState{parley.TaskFailed, parley.TaskCancelled}, Limit: 100}, func(id string) error {
 			_, err := l.RetryTask(l.ctx, owner, id)
 			return err
 		})
 	case 12, 13:
-		g.giveAgain(l, parley.TaskFilter{Open: true, Limit: 100}, func(id string) error {
-			_, err := l.ReassignTask(l.ctx, owner, id, who)
+		g.repeatTask(l, parley.TaskFilter{Open: true, Limit: 100}, func(id string) error {
+			_, err := l.ReassignTask(l.ctx, owner, id, agent)
 			return err
 		})
 	default:
-		g.recover()
+		g.resumeAll()
 	}
 }
 
-// giveAgain has one of some tasks done again.
-func (g *grove) giveAgain(l *life, those parley.TaskFilter, do func(id string) error) {
-	list, err := l.Tasks(l.ctx, owner, those)
+// repeatTask repeats a random task of those that match the filter, and counts the repetition.
+func (g *treeTest) repeatTask(l *hubProcess, filter parley.TaskFilter, repeat func(id string) error) {
+	list, err := l.Tasks(l.ctx, owner, filter)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	if len(list) == 0 {
 		return
 	}
-	one := list[g.random.IntN(len(list))].ID
-	if do(one) == nil {
-		g.again[one]++
+	id := list[g.random.IntN(len(list))].ID
+	if repeat(id) == nil {
+		g.repeated[id]++
 	}
 }
 
-func (g *grove) cancelTask(l *life) {
+func (g *treeTest) cancelTask(l *hubProcess) {
 	open, err := l.Tasks(l.ctx, owner, parley.TaskFilter{Open: true, Limit: 100})
 	if err != nil {
 		g.t.Fatal(err)
@@ -166,7 +166,7 @@ func (g *grove) cancelTask(l *life) {
 	}
 }
 
-func (g *grove) cancelRun(l *life) {
+func (g *treeTest) cancelRun(l *hubProcess) {
 	live, err := l.Runs(l.ctx, owner, parley.RunFilter{Live: true, Limit: 100})
 	if err != nil {
 		g.t.Fatal(err)
@@ -176,22 +176,22 @@ func (g *grove) cancelRun(l *life) {
 	}
 }
 
-// recover resumes all agents that the test has halted.
-func (g *grove) recover() {
-	l := g.live()
-	for _, m := range crew {
+// resumeAll resumes all agents that the test has halted.
+func (g *treeTest) resumeAll() {
+	l := g.current()
+	for _, m := range members {
 		for _, action := range []parley.Action{parley.ActionStart, parley.ActionResume} {
 			_, err := l.Command(l.ctx, owner, m.id, parley.Command{Action: action})
-			if err != nil && m.id != leaver {
+			if err != nil && m.id != removedAgent {
 				g.t.Fatal(err)
 			}
 		}
 	}
 }
 
-// settle waits until nothing goes on any more.
-func (g *grove) settle() {
-	for end := time.Now().Add(winter); ; time.Sleep(10 * time.Second) {
+// settle waits until nothing is open. It fails the test after settleTime.
+func (g *treeTest) settle() {
+	for end := time.Now().Add(settleTime); ; time.Sleep(10 * time.Second) {
 		open := g.open()
 		if len(open) == 0 {
 			return
@@ -202,8 +202,8 @@ func (g *grove) settle() {
 	}
 }
 
-// open returns the requests that have not ended.
-func (g *grove) open() (open []string) {
+// open describes the runs, tasks, deliveries, asks and approvals that have not ended.
+func (g *treeTest) open() (open []string) {
 	g.view(func(tx storage.Tx) error {
 		runs, err := tx.Runs().Live("")
 		for _, r := range runs {
@@ -214,11 +214,11 @@ func (g *grove) open() (open []string) {
 			open = append(open, fmt.Sprintf("%s of %s for %s: %s, in %s", t.ID, t.Assignee, t.Requester, t.Status, t.Parent))
 		}
 		inboxes, inboxErr := tx.Queue().Inboxes()
-		for _, m := range crew {
+		for _, m := range members {
 			if n := inboxes[m.id].Waking; n > 0 {
 				open = append(open, fmt.Sprintf("inbox of %s: %d", m.id, n))
 			}
-			asked, askErr := tx.Queue().Asked(m.id)
+			asked, askErr := tx.Queue().CountAsks(m.id)
 			if err = errors.Join(err, askErr); asked > 0 {
 				open = append(open, fmt.Sprintf("asks to %s: %d", m.id, asked))
 			}
@@ -238,36 +238,36 @@ func (g *grove) open() (open []string) {
 	return open
 }
 
-func (g *grove) view(fn func(storage.Tx) error) {
+func (g *treeTest) view(fn func(storage.Tx) error) {
 	g.t.Helper()
-	if err := g.live().db.View(g.t.Context(), fn); err != nil {
+	if err := g.current().db.View(g.t.Context(), fn); err != nil {
 		g.t.Fatal(err)
 	}
 }
 
-// ledger counts the callbacks for late answers and for tasks.
-type ledger struct {
+// callbacks holds all requests, and the callbacks for late answers and for tasks.
+type callbacks struct {
 	requests []parley.Message
-	late     map[string]bool // the callbacks of asks that nobody has claimed yet
-	tasks    map[string]int  // callbacks of each task
+	late     map[string]bool // callbacks of asks, by message id; checkAsk removes each callback that it expects
+	tasks    map[string]int  // number of callbacks of each task
 }
 
-// judge checks the outcome of every request, and how often its caller was told.
-func (g *grove) judge() {
+// checkOutcomes checks the outcome of every request, and how many callbacks its caller got.
+func (g *treeTest) checkOutcomes() {
 	g.view(func(tx storage.Tx) error {
-		book, err := readLedger(tx)
-		for _, m := range book.requests {
+		found, err := readCallbacks(tx)
+		for _, m := range found.requests {
 			switch {
 			case err != nil:
 				return err
 			case m.Type == parley.TypeRequest:
-				err = g.judgeAsk(tx, m, book)
+				err = g.checkAsk(tx, m, found)
 			case m.Type == parley.TypeTask:
-				err = g.judgeTask(tx, m, book)
+				err = g.checkTask(tx, m, found)
 			}
 		}
-		if len(book.late) > 0 {
-			g.t.Errorf("callbacks of no ask: %v", book.late)
+		if len(found.late) > 0 {
+			g.t.Errorf("callbacks of no ask: %v", found.late)
 		}
 		return err
 	})
@@ -275,28 +275,28 @@ func (g *grove) judge() {
 
 var taskName = regexp.MustCompile(`task-\d+`)
 
-func readLedger(tx storage.Tx) (ledger, error) {
-	book := ledger{late: map[string]bool{}, tasks: map[string]int{}}
+func readCallbacks(tx storage.Tx) (callbacks, error) {
+	found := callbacks{late: map[string]bool{}, tasks: map[string]int{}}
 	for after := int64(0); ; {
 		page, err := tx.Messages().Scan(after, 500)
 		if err != nil || len(page) == 0 {
-			return book, err
+			return found, err
 		}
 		for _, m := range page {
 			switch m.Source {
 			case "agent_contact":
-				book.requests = append(book.requests, m)
+				found.requests = append(found.requests, m)
 			case "ask_result":
-				book.late[m.ID] = true
+				found.late[m.ID] = true
 			case "delegation_result":
-				book.tasks[taskName.FindString(m.Content.Text)]++
+				found.tasks[taskName.FindString(m.Content.Text)]++
 			}
 		}
 		after = page[len(page)-1].Seq
 	}
 }
 
-func (g *grove) judgeAsk(tx storage.Tx, m parley.Message, book ledger) error {
+func (g *treeTest) checkAsk(tx storage.Tx, m parley.Message, found callbacks) error {
 	w, err := tx.Waits().Ask(m.ID)
 	if err != nil {
 		return err
@@ -304,23 +304,23 @@ func (g *grove) judgeAsk(tx storage.Tx, m parley.Message, book ledger) error {
 	if w.Work != "" {
 		g.parked.Add(1)
 	}
-	if err := g.judgeAnswer(tx, w); err != nil {
+	if err := g.checkAnswer(tx, w); err != nil {
 		return err
 	}
 	_, promised := g.late.Load(m.ID)
 	promised = promised && !cancelled(tx, w.Run)
-	if over := w.State.Ended() || w.State == parley.WaitAbandoned; !over || promised && w.Callback == "" {
+	if ended := w.State.Ended() || w.State == parley.WaitAbandoned; !ended || promised && w.Callback == "" {
 		g.t.Errorf("the ask %s of %s to %s is %s; promised %v, callback %q", m.ID, m.From, m.To, w.State, promised, w.Callback)
 	}
-	if w.Callback != "" && !book.late[w.Callback] {
+	if w.Callback != "" && !found.late[w.Callback] {
 		g.t.Errorf("the ask %s has the callback %s, which is not there, or another's", m.ID, w.Callback)
 	}
-	delete(book.late, w.Callback)
+	delete(found.late, w.Callback)
 	return nil
 }
 
-// judgeAnswer requires that the caller got the answer only through the ask, and that a parked ask has ended like its task.
-func (g *grove) judgeAnswer(tx storage.Tx, w parley.Wait) error {
+// checkAnswer requires that the caller got the answer only through the ask, and that a parked ask has ended like its task.
+func (g *treeTest) checkAnswer(tx storage.Tx, w parley.Wait) error {
 	if w.Answer != "" {
 		if d, err := tx.Deliveries().Get(w.Answer, w.Waiter); !errors.Is(err, parley.ErrNotFound) {
 			g.t.Errorf("the answer %s to the ask %s was also delivered to %s: %s, %v", w.Answer, w.Message, w.Waiter, d.State, err)
@@ -330,26 +330,26 @@ func (g *grove) judgeAnswer(tx storage.Tx, w parley.Wait) error {
 		return nil
 	}
 	t, err := tx.Tasks().Get(w.Work)
-	if again := g.again[t.ID] > 0; err == nil && (!w.State.Ended() || !again && w.Failure == nil && t.Status != parley.TaskCompleted) {
+	if again := g.repeated[t.ID] > 0; err == nil && (!w.State.Ended() || !again && w.Failure == nil && t.Status != parley.TaskCompleted) {
 		g.t.Errorf("the ask %s of %s to %s is %s, and its task %s is %s", w.Message, w.Waiter, w.Target, w.State, t.ID, t.Status)
 	}
 	return err
 }
 
-// cancelled reports whether a run was cancelled: then the answers to its asks are not delivered.
+// cancelled reports whether a run was cancelled. The hub does not deliver answers to the asks of such a run.
 func cancelled(tx storage.Tx, run string) bool {
 	r, err := tx.Runs().Get(run)
 	return err == nil && r.State == parley.RunCancelled && r.Cancel != ""
 }
 
-func (g *grove) judgeTask(tx storage.Tx, m parley.Message, book ledger) error {
+func (g *treeTest) checkTask(tx storage.Tx, m parley.Message, found callbacks) error {
 	task, err := tx.Tasks().Get(m.Task)
 	if err != nil {
 		return err
 	}
-	own := task.Assignee == task.Requester && task.Parent == "" // given to who asked for it: nobody else waits
-	own = own || task.Source == parley.TaskFromAsk              // the asker gets the answer by its ask
-	if n := book.tasks[task.ID]; !task.Status.Ended() || n > 1+g.again[task.ID] || !own && (n < 1 || task.Callback == "") {
+	noCallback := task.Assignee == task.Requester && task.Parent == "" // the requester does the task itself, so nobody else waits
+	noCallback = noCallback || task.Source == parley.TaskFromAsk       // the asker gets the answer through its ask
+	if n := found.tasks[task.ID]; !task.Status.Ended() || n > 1+g.repeated[task.ID] || !noCallback && (n < 1 || task.Callback == "") {
 		g.t.Errorf("%s of %s for %s is %s; %d callbacks", task.ID, task.Assignee, task.Requester, task.Status, n)
 	}
 	if task.Parent == "" {

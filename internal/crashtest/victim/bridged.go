@@ -16,9 +16,9 @@ import (
 
 var tokens = regexp.MustCompile(`(in|out)-(inbox|agentos)-[0-9]+-end`)
 
-// judgeBridges looks at what bridges have left: each document is one message and one task or none, each message one file, and
-// nothing was refused.
-func judgeBridges(ctx context.Context, base string, count int) error {
+// checkBridges checks the home and the trees after the bridges have ended. Each document must be one message, with one task if it
+// asked for a task. Each message must be one file. No document may be refused.
+func checkBridges(ctx context.Context, base string, count int) error {
 	b, err := openBridged(ctx, base)
 	if err != nil {
 		return err
@@ -40,8 +40,8 @@ func judgeBridges(ctx context.Context, base string, count int) error {
 	return err
 }
 
-// tokensStored counts the messages that say each thing. What came for the keeper has one delivery, and its task where it
-// asked for one.
+// tokensStored counts the messages with each token. It requires that each message to the keeper has one delivery, and a task if
+// the message is a request for a task.
 func (b bridged) tokensStored(ctx context.Context) (map[string]int, error) {
 	seen := map[string]int{}
 	err := eachMessage(ctx, b.db, func(tx storage.Tx, m parley.Message) error {
@@ -49,7 +49,7 @@ func (b bridged) tokensStored(ctx context.Context) (map[string]int, error) {
 		if m.To != keeper {
 			return nil
 		}
-		list, err := tx.Deliveries().Of(m.ID)
+		list, err := tx.Deliveries().OfMessage(m.ID)
 		if err == nil && (len(list) != 1 || (m.Type == parley.TypeTask) != (m.Task != "")) {
 			err = fmt.Errorf("message %s has %d deliveries, and the task %q", m.ID, len(list), m.Task)
 		}
@@ -58,7 +58,7 @@ func (b bridged) tokensStored(ctx context.Context) (map[string]int, error) {
 	return seen, err
 }
 
-// tokensWritten counts the files that say each thing.
+// tokensWritten counts the files with each token. It fails if a document was refused.
 func (b bridged) tokensWritten() (map[string]int, error) {
 	seen := map[string]int{}
 	for _, l := range []parley.Layout{parley.LayoutInbox, parley.LayoutAgentOS} {

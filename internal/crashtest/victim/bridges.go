@@ -17,19 +17,21 @@ import (
 )
 
 const (
-	coders     = 20 // of the inbox layout: few enough files for each that none is evicted
+	coders     = 20 // agents in the inbox tree: so many that no inbox gets too full and evicts a file
 	keeper     = "keeper"
 	scribe     = "scribe"
-	room       = "work"
+	channel    = "work"
 	bridgePoll = 20 * time.Millisecond
 )
 
 func coderID(n int) string { return fmt.Sprintf("coder-%d", n%coders) }
 
-// token is what a document says; it is looked for in files and messages.
-func token(way string, l parley.Layout, n int) string { return fmt.Sprintf("%s-%s-%d-end", way, l, n) }
+// token returns the text of the nth message or document. Checks search for it in files and messages.
+func token(direction string, l parley.Layout, n int) string {
+	return fmt.Sprintf("%s-%s-%d-end", direction, l, n)
+}
 
-// bridged is a hub whose trees are beside its home.
+// bridged is a hub with its trees. The trees and the home of the hub are in the base directory.
 type bridged struct {
 	*hub.Hub
 	db   *sqlite.DB
@@ -39,7 +41,7 @@ type bridged struct {
 func (b bridged) tree(l parley.Layout) string { return filepath.Join(b.base, string(l)) }
 
 // runBridges bridges two trees and posts the messages FROM to TO for the agents in them. It ends when both trees have these
-// messages and as many have arrived from them.
+// messages, and as many messages have arrived from them.
 func runBridges(ctx context.Context, base string, from, to int) error {
 	b, err := openBridged(ctx, base)
 	if err != nil {
@@ -57,7 +59,7 @@ func runBridges(ctx context.Context, base string, from, to int) error {
 	}
 	err = b.postOut(ctx, from, to)
 	if err == nil {
-		err = b.carried(ctx, to)
+		err = b.awaitCarried(ctx, to)
 	}
 	cancel()
 	for range 2 {
@@ -96,14 +98,14 @@ func (b bridged) prepare(ctx context.Context) error {
 	if err != nil && !conflict(err) {
 		return err
 	}
-	if _, err := b.CreateConversation(ctx, owner, parley.NewConversation{Name: room}); err != nil && !conflict(err) {
+	if _, err := b.CreateConversation(ctx, owner, parley.NewConversation{Name: channel}); err != nil && !conflict(err) {
 		return err
 	}
-	speakers := map[parley.Layout][]string{parley.LayoutAgentOS: {scribe}}
+	agentsOf := map[parley.Layout][]string{parley.LayoutAgentOS: {scribe}}
 	for n := range coders {
-		speakers[parley.LayoutInbox] = append(speakers[parley.LayoutInbox], coderID(n))
+		agentsOf[parley.LayoutInbox] = append(agentsOf[parley.LayoutInbox], coderID(n))
 	}
-	for l, agents := range speakers {
+	for l, agents := range agentsOf {
 		_, err := b.AddBridge(ctx, owner, parley.NewBridge{ID: string(l), Layout: l, Root: b.tree(l), Agents: agents})
 		if err != nil && !conflict(err) {
 			return err
@@ -112,42 +114,42 @@ func (b bridged) prepare(ctx context.Context) error {
 	return nil
 }
 
-// postOut posts for both trees, and prints the number of each pair that was acknowledged. What was stored and not acknowledged
-// is not stored again.
+// postOut posts a message for each tree, and prints their number when the hub has acknowledged both. The hub does not store a
+// message again that it stored before a kill.
 func (b bridged) postOut(ctx context.Context, from, to int) error {
 	for n := from; n < to; n++ {
 		for _, d := range []parley.Draft{
 			{Direct: []string{coderID(n)}, Content: parley.Content{Text: token("out", parley.LayoutInbox, n)}},
-			{Conversation: "#" + room, Content: parley.Content{Text: token("out", parley.LayoutAgentOS, n)}},
+			{Conversation: "#" + channel, Content: parley.Content{Text: token("out", parley.LayoutAgentOS, n)}},
 		} {
 			d.IdempotencyKey = d.Content.Text
 			if _, err := b.Post(ctx, hub.Caller{Agent: parley.Owner}, d); err != nil {
 				return err
 			}
 		}
-		if err := say(fmt.Sprint("posted ", n)); err != nil {
+		if err := printLines(fmt.Sprint("posted ", n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// carried waits until all messages are imported and exported, and the inbox is empty.
-func (b bridged) carried(ctx context.Context, count int) error {
+// awaitCarried waits until all messages are imported and exported, and the keeper's inbox directory is empty.
+func (b bridged) awaitCarried(ctx context.Context, count int) error {
 	rows, err := sql.Open("sqlite", "file:"+filepath.Join(b.base, "home", "parley.db")+"?mode=ro")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for {
-		var came, gone int
+		var imported, exported int
 		err := rows.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM messages WHERE source = 'file'),
-			(SELECT count(*) FROM departures WHERE state <> 'due')`).Scan(&came, &gone)
+			(SELECT count(*) FROM departures WHERE state <> 'due')`).Scan(&imported, &exported)
 		if err != nil {
 			return err
 		}
 		pending, err := filepath.Glob(filepath.Join(b.tree(parley.LayoutInbox), "state/agents", keeper, "inbox", "*"))
-		if err != nil || came >= 2*count && gone >= 2*count && len(pending) == 0 {
+		if err != nil || imported >= 2*count && exported >= 2*count && len(pending) == 0 {
 			return err
 		}
 		time.Sleep(bridgePoll)

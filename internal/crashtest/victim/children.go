@@ -18,18 +18,18 @@ import (
 	"github.com/parley-hub/parley/internal/peer"
 )
 
-// children is a runtime whose runs are processes: this program, as a client that answers, or does not.
+// children is a runtime whose runs are processes of this program. Most of them answer; some fail, hang or die.
 type children struct{ processes *peer.Registry }
 
 func (children) Check(context.Context, parley.Agent) error { return nil }
 
 func (c children) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
-	self, err := os.Executable()
+	executable, err := os.Executable()
 	if err != nil {
 		return parley.Result{}, err
 	}
 	var answer bytes.Buffer
-	program, arguments := c.processes.Launch(job.Run.ID, self, []string{"child"})
+	program, arguments := c.processes.Launch(job.Run.ID, executable, []string{"child"})
 	child := exec.CommandContext(ctx, program, arguments...)
 	child.Env = append(os.Environ(), "PARLEY_RUN="+job.Run.ID)
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -42,20 +42,21 @@ func (c children) Run(ctx context.Context, job parley.Job) (parley.Result, error
 		return parley.Result{}, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureNoStart, Reason: err.Error()}}
 	}
 	if err = job.Begin(ctx, parley.Process{PID: child.Process.Pid}); err == nil {
-		_, _ = io.WriteString(stdin, job.Prompt.User) // it may have ended
+		_, _ = io.WriteString(stdin, job.Prompt.User) // the child may have ended
 	} else {
 		_ = child.Process.Kill()
 	}
 	_ = stdin.Close()
 	ended := child.Wait()
-	left := c.processes.Kill(context.WithoutCancel(ctx), []parley.Run{job.Run})
-	if err := errors.Join(err, left); err != nil {
+	killErr := c.processes.Kill(context.WithoutCancel(ctx), []parley.Run{job.Run})
+	if err := errors.Join(err, killErr); err != nil {
 		return parley.Result{}, err
 	}
 	return c.result(ctx, job, strings.TrimSpace(answer.String()), ended)
 }
 
-// result is what the child said. One that wants another agent to know has that posted first.
+// result returns the result of a run by the child's output and end. If the child has printed "tell AGENT", it also posts a message
+// to that agent.
 func (children) result(ctx context.Context, job parley.Job, answer string, ended error) (result parley.Result, err error) {
 	if exit, ok := errors.AsType[*exec.ExitError](ended); ok && exit.ExitCode() < 0 {
 		return result, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost, Reason: "it was killed"}}
@@ -73,10 +74,10 @@ func (children) result(ctx context.Context, job parley.Job, answer string, ended
 
 const maxChildLife = 20 * time.Millisecond
 
-// child is the client: it reads its prompt, and answers, dies, fails, hangs, leaves a process behind, or mentions another
-// agent.
+// child is the process of a run. It reads its prompt. Then it answers, dies, fails, hangs, leaves a process behind, or names
+// another agent that needs a message.
 func child() error {
-	told, err := io.ReadAll(os.Stdin)
+	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func child() error {
 	case chance < 14:
 		fmt.Println("done")
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	case chance < 24 && strings.HasPrefix(string(told), workKey):
+	case chance < 24 && strings.HasPrefix(string(prompt), workKey):
 		fmt.Println("tell", workerID(0, 1))
 	default:
 		fmt.Println("done")
@@ -108,14 +109,14 @@ func linger() error {
 	return nil
 }
 
-// fork leaves a process of another group behind.
+// fork answers and leaves a process in a session of its own behind.
 func fork() error {
-	self, err := os.Executable()
+	executable, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	left := exec.Command(self, "linger")
-	left.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	child := exec.Command(executable, "linger")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	fmt.Println("done")
-	return left.Start()
+	return child.Start()
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// drain takes, acknowledges and prints all deliveries that victims have left. Each unsettled delivery must come once, with the
-// right number of failed attempts. After that no delivery may be left.
+// drain takes, acknowledges and prints all unsettled deliveries. Each one must come once, with the right number of failed attempts.
+// After that no delivery may be left.
 func drain(ctx context.Context, home string, printed io.Reader) error {
 	l, err := readLedger(printed)
 	if err != nil {
@@ -35,14 +35,14 @@ func drain(ctx context.Context, home string, printed io.Reader) error {
 	return errors.Join(checkRows(ctx, path, disagreements), checkRows(ctx, path, leftovers))
 }
 
-// maxPasses is more than it takes: the first ends the leases, the second the pauses after them.
+// maxPasses is more than enough: the first pass ends the leases, the second pass ends the pauses after them.
 const maxPasses = 5
 
 func drainAll(ctx context.Context, h *hub.Hub, db *sqlite.DB, l *ledger) error {
-	left := map[key]bool{}
+	remaining := map[key]bool{}
 	err := eachDelivery(ctx, db, func(d parley.Delivery) error {
 		if d.Open() {
-			left[key{d.Recipient, d.Message}] = true
+			remaining[key{d.Recipient, d.Message}] = true
 		}
 		return nil
 	})
@@ -53,25 +53,25 @@ func drainAll(ctx context.Context, h *hub.Hub, db *sqlite.DB, l *ledger) error {
 	if err := db.View(ctx, func(tx storage.Tx) (err error) { now, err = tx.Queue().Now(); return err }); err != nil {
 		return err
 	}
-	db.DriveLeases(func() int64 { return int64(now) })
+	db.SetLeaseClock(func() int64 { return int64(now) })
 	for range maxPasses {
 		now = now.After(24 * time.Hour)
 		if err := h.SweepDeliveries(ctx); err != nil {
 			return err
 		}
-		for _, who := range everybody() {
-			if err := drainOne(ctx, h, who, l, left); err != nil {
+		for _, caller := range participants() {
+			if err := drainOne(ctx, h, caller, l, remaining); err != nil {
 				return err
 			}
 		}
 	}
-	if len(left) > 0 {
-		return fmt.Errorf("%d deliveries never came, one of them %v", len(left), slices.Collect(maps.Keys(left))[0])
+	if len(remaining) > 0 {
+		return fmt.Errorf("%d deliveries never came, one of them %v", len(remaining), slices.Collect(maps.Keys(remaining))[0])
 	}
 	return checkEmpty(ctx, h)
 }
 
-func everybody() []hub.Caller {
+func participants() []hub.Caller {
 	all := []hub.Caller{{Agent: parley.Owner}}
 	for n := range agents {
 		all = append(all, hub.Caller{Agent: agentID(n)})
@@ -79,10 +79,11 @@ func everybody() []hub.Caller {
 	return all
 }
 
-// drainOne takes what is ready for one participant, which must be among what is left.
-func drainOne(ctx context.Context, h *hub.Hub, who hub.Caller, l *ledger, left map[key]bool) error {
+// drainOne takes and acknowledges the deliveries that are ready for one participant. It removes them from the remaining ones, and
+// fails if a delivery is not among them.
+func drainOne(ctx context.Context, h *hub.Hub, caller hub.Caller, l *ledger, remaining map[key]bool) error {
 	for {
-		taken, err := h.Take(ctx, who, parley.Take{Limit: 500, Lease: 12 * time.Hour})
+		taken, err := h.Take(ctx, caller, parley.Take{Limit: 500, Lease: 12 * time.Hour})
 		if err != nil || len(taken.Deliveries) == 0 {
 			return err
 		}
@@ -91,39 +92,39 @@ func drainOne(ctx context.Context, h *hub.Hub, who hub.Caller, l *ledger, left m
 			if err := l.take(k, d.Attempt); err != nil {
 				return fmt.Errorf("%v: %w", k, err)
 			}
-			if !left[k] {
+			if !remaining[k] {
 				return fmt.Errorf("%v was taken twice, or was not open", k)
 			}
-			delete(left, k)
-			// Whoever took it printed so, but for one that a kill has stopped in each life.
-			if before := l.takes[k] - 1; d.Attempt < before || d.Attempt > before+l.lives {
-				return fmt.Errorf("%v was taken %d times in %d lives, and counts %d failed tries", k, before, l.lives, d.Attempt)
+			delete(remaining, k)
+			// Victims have printed each take, except the last one before a kill. So each life may add one attempt that was not printed.
+			if earlier := l.takeCount[k] - 1; d.Attempt < earlier || d.Attempt > earlier+l.lives {
+				return fmt.Errorf("%v was taken %d times in %d lives, and counts %d failed tries", k, earlier, l.lives, d.Attempt)
 			}
 		}
-		list, err := h.Ack(ctx, who, taken.Lease, ids(taken.Deliveries)...)
+		list, err := h.Ack(ctx, caller, taken.Lease, ids(taken.Deliveries)...)
 		if err != nil {
 			return err
 		}
-		if err := say(settledLines(list)...); err != nil {
+		if err := printLines(settledLines(list)...); err != nil {
 			return err
 		}
 	}
 }
 
 func checkEmpty(ctx context.Context, h *hub.Hub) error {
-	for _, who := range everybody() {
-		peeked, err := h.Peek(ctx, who, 1)
+	for _, caller := range participants() {
+		peeked, err := h.Peek(ctx, caller, 1)
 		if err != nil {
 			return err
 		}
 		if len(peeked.Deliveries) > 0 || peeked.Inbox != (parley.Inbox{}) {
-			return fmt.Errorf("%s has still %+v in the inbox, and %d deliveries", who.Agent, peeked.Inbox, len(peeked.Deliveries))
+			return fmt.Errorf("%s has still %+v in the inbox, and %d deliveries", caller.Agent, peeked.Inbox, len(peeked.Deliveries))
 		}
 	}
 	return nil
 }
 
-// leftovers must be empty once everything is drained.
+// leftovers are queries that must find nothing once everything is drained.
 var leftovers = map[string]string{
 	"leases or pauses that nobody has":      `SELECT message FROM deliveries WHERE lease IS NOT NULL OR timer IS NOT NULL`,
 	"deliveries that are not settled":       `SELECT message FROM deliveries WHERE state NOT IN ('acked', 'answered') OR settled_at IS NULL`,

@@ -63,7 +63,7 @@ func fillDisk(ctx context.Context, dir string) error {
 
 const (
 	fillers      = 8
-	enoughErrors = 10 // refusals each filler must see before it stops
+	enoughErrors = 10 // a filler stops after this many refusals
 )
 
 // postUntilFull posts large messages from several goroutines, so that the disk fills in the middle
@@ -101,25 +101,25 @@ func postUntilFull(ctx context.Context, h *hub.Hub, acknowledged *bytes.Buffer) 
 	return refused, err
 }
 
-// storeWhileFull stores an artifact and makes a backup, both in vain, and looks that nothing is left of
-// them.
+// storeWhileFull tries to store an artifact and to make a backup on the full disk. Both must fail as StorageFull, and leave no
+// files.
 func storeWhileFull(ctx context.Context, h *hub.Hub, db *sqlite.DB, dir string) error {
-	_, stored := h.PutArtifact(ctx, hub.Caller{Agent: agentID(0)}, bytes.NewReader(make([]byte, 4<<20)))
-	_, backedUp := db.Backup(ctx, filepath.Join(dir, "backup"))
-	for what, err := range map[string]error{"an artifact": stored, "a backup": backedUp} {
+	_, storeErr := h.PutArtifact(ctx, hub.Caller{Agent: agentID(0)}, bytes.NewReader(make([]byte, 4<<20)))
+	_, backupErr := db.Backup(ctx, filepath.Join(dir, "backup"))
+	for what, err := range map[string]error{"an artifact": storeErr, "a backup": backupErr} {
 		if e := parley.AsError(err); err == nil || e.Code != parley.Unavailable || e.Reason != parley.StorageFull {
 			return fmt.Errorf("%s on a full disk was answered by: %w", what, err)
 		}
 	}
-	for _, place := range []string{"backup*", "home/artifacts/*"} {
-		if left, err := filepath.Glob(filepath.Join(dir, place)); err != nil || len(left) > 0 {
-			return fmt.Errorf("left behind: %v %w", left, err)
+	for _, pattern := range []string{"backup*", "home/artifacts/*"} {
+		if files, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(files) > 0 {
+			return fmt.Errorf("left behind: %v %w", files, err)
 		}
 	}
 	return nil
 }
 
-// small mounts a small disk, and runs a program in it in the place of this one.
+// small mounts a small disk, and replaces this process by a program that runs in it.
 func small(dir string, args []string) error {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
 		return fmt.Errorf("mounting a small disk: %w", err)

@@ -15,18 +15,18 @@ import (
 type verdict struct {
 	done, failed int
 	runs         map[parley.RunState]int
-	said         map[key]bool   // by whom, and in answer to what, or which words
-	last         map[key]string // by agent and conversation: the run that had the last message, none of whose attempts has failed
+	answered     map[key]bool   // by agent and answered message, and by agent and text
+	lastRun      map[key]string // by agent and conversation: the run of the last message without a failed attempt
 }
 
-// judge checks a home after runs. Exactly one successful run has seen each message that woke an agent, or the delivery has a
-// named failure. No message was answered or called back twice, and no run is live.
+// judge checks a home after runs. Exactly one successful run must have seen each message that woke an agent, or the delivery must
+// have a named failure. No agent may have answered a message twice, and no run may be live.
 func judge(ctx context.Context, home string, messages int) error {
 	db, err := sqlite.Open(ctx, home)
 	if err != nil {
 		return err
 	}
-	v := verdict{runs: map[parley.RunState]int{}, said: map[key]bool{}, last: map[key]string{}}
+	v := verdict{runs: map[parley.RunState]int{}, answered: map[key]bool{}, lastRun: map[key]string{}}
 	posted := 0
 	err = eachMessage(ctx, db, func(tx storage.Tx, m parley.Message) error {
 		if m.From == parley.Owner {
@@ -37,9 +37,9 @@ func judge(ctx context.Context, home string, messages int) error {
 	if err == nil && posted != messages {
 		err = fmt.Errorf("%d messages are there, %d were posted", posted, messages)
 	}
-	left, leftErr := left(ctx, db)
-	if leftErr == nil && left > 0 {
-		leftErr = fmt.Errorf("%d deliveries and runs are not done", left)
+	remaining, leftErr := unfinished(ctx, db)
+	if leftErr == nil && remaining > 0 {
+		leftErr = fmt.Errorf("%d deliveries and runs are not done", remaining)
 	}
 	err = errors.Join(err, leftErr, db.Checked(ctx), checkDeep(ctx, db), db.Close())
 	fmt.Printf("%d done, %d failed; runs: %v\n", v.done, v.failed, v.runs)
@@ -48,14 +48,14 @@ func judge(ctx context.Context, home string, messages int) error {
 
 func (v *verdict) message(tx storage.Tx, m parley.Message) error {
 	if isWorker(m.From) {
-		for _, once := range []string{m.InReplyTo, m.Content.Text} {
-			if once != "" && v.said[key{m.From, once}] {
-				return fmt.Errorf("%s has said %q twice, or answered it", m.From, once)
+		for _, answer := range []string{m.InReplyTo, m.Content.Text} {
+			if answer != "" && v.answered[key{m.From, answer}] {
+				return fmt.Errorf("%s has said %q twice, or answered it", m.From, answer)
 			}
-			v.said[key{m.From, once}] = true
+			v.answered[key{m.From, answer}] = true
 		}
 	}
-	list, err := tx.Deliveries().Of(m.ID)
+	list, err := tx.Deliveries().OfMessage(m.ID)
 	for _, d := range list {
 		if err == nil && d.Waking && isWorker(d.Recipient) {
 			err = v.delivery(tx, d)
@@ -69,11 +69,11 @@ func (v *verdict) delivery(tx storage.Tx, d parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	var good []string
+	var succeeded []string
 	for _, r := range runs {
 		v.runs[r.State]++
 		if r.State == parley.RunSucceeded {
-			good = append(good, r.ID)
+			succeeded = append(succeeded, r.ID)
 		} else if r.Failure == nil {
 			return fmt.Errorf("run %s is %s, and nothing says why", r.ID, r.State)
 		}
@@ -81,14 +81,14 @@ func (v *verdict) delivery(tx storage.Tx, d parley.Delivery) error {
 	switch d.State {
 	case parley.DeliveryAnswered, parley.DeliveryAcked:
 		v.done++
-		if len(good) != 1 || d.Run != good[0] {
-			return fmt.Errorf("message %s for %s is %s in %q, and the runs that ended well are %q", d.Message, d.Recipient, d.State, d.Run, good)
+		if len(succeeded) != 1 || d.Run != succeeded[0] {
+			return fmt.Errorf("message %s for %s is %s in %q, and the runs that ended well are %q", d.Message, d.Recipient, d.State, d.Run, succeeded)
 		}
 		return v.ordered(d)
 	case parley.DeliveryFailed, parley.DeliveryDead:
 		v.failed++
-		if len(good) > 0 || d.Failure == nil {
-			return fmt.Errorf("message %s for %s is %s because of %w, and the runs that ended well are %q", d.Message, d.Recipient, d.State, d.Failure, good)
+		if len(succeeded) > 0 || d.Failure == nil {
+			return fmt.Errorf("message %s for %s is %s because of %w, and the runs that ended well are %q", d.Message, d.Recipient, d.State, d.Failure, succeeded)
 		}
 	default:
 		return fmt.Errorf("message %s for %s is %s", d.Message, d.Recipient, d.State)
@@ -96,15 +96,16 @@ func (v *verdict) delivery(tx storage.Tx, d parley.Delivery) error {
 	return nil
 }
 
-// ordered requires that what no attempt has failed for was done in its order. The ids of runs are in theirs.
+// ordered requires that runs did the messages of a conversation in order. It ignores messages with failed attempts. It compares
+// the ids of the runs, which are in the order of the runs.
 func (v *verdict) ordered(d parley.Delivery) error {
-	where := key{d.Recipient, d.Conversation}
-	switch before := v.last[where]; {
+	place := key{d.Recipient, d.Conversation}
+	switch before := v.lastRun[place]; {
 	case d.Attempt > 0:
 	case d.Run < before:
 		return fmt.Errorf("message %s for %s was done in run %s, and a later one before it in %s", d.Message, d.Recipient, d.Run, before)
 	default:
-		v.last[where] = d.Run
+		v.lastRun[place] = d.Run
 	}
 	return nil
 }

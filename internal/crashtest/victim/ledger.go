@@ -11,28 +11,28 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// A victim prints a line for each thing it was told, in one write once it was told all of it:
+// A victim prints a line for each acknowledgement of the hub. It prints the lines of one call in one write, after the call:
 //
-//	began                          it goes on with the home, whoever was killed there before
-//	MESSAGE TEXT                   posted
-//	taken AGENT MESSAGE ATTEMPT    before it does anything with it
-//	settled AGENT MESSAGE          acknowledged or answered
+//	began                          the victim has opened the home
+//	MESSAGE TEXT                   the hub has stored the message
+//	taken AGENT MESSAGE ATTEMPT    the agent has taken the delivery, and has done nothing else with it yet
+//	settled AGENT MESSAGE          the agent has acknowledged or answered the message
 //
-// key is a delivery in it.
+// key names a delivery in these lines.
 type key struct{ agent, message string }
 
-// ledger is what victims have printed on one home.
+// ledger holds what all victims of one home have printed.
 type ledger struct {
-	lives   int
-	posted  map[string]string // message → text
-	takes   map[key]int       // how often it was taken
-	tried   map[key]int       // the attempt at which it was taken last
-	settled map[key]bool
+	lives       int
+	posted      map[string]string // message → text
+	takeCount   map[key]int       // how often the delivery was taken
+	lastAttempt map[key]int       // the attempt number of the last take
+	settled     map[key]bool
 }
 
-// readLedger reads it line by line, and refuses one that contradicts itself.
+// readLedger reads the output of victims. It fails if a line contradicts an earlier one.
 func readLedger(r io.Reader) (*ledger, error) {
-	l := &ledger{posted: map[string]string{}, takes: map[key]int{}, tried: map[key]int{}, settled: map[key]bool{}}
+	l := &ledger{posted: map[string]string{}, takeCount: map[key]int{}, lastAttempt: map[key]int{}, settled: map[key]bool{}}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		if err := l.add(lines.Text()); err != nil {
@@ -74,20 +74,20 @@ func (l *ledger) add(line string) error {
 	}
 }
 
-// take notes a take. Every one before it has failed, and each failure counts.
+// take notes a take. Its attempt number must be higher than that of the take before, because that take has failed.
 func (l *ledger) take(k key, attempt int) error {
 	if l.settled[k] {
 		return errors.New("it is taken though it was settled")
 	}
-	if last, again := l.tried[k]; again && attempt <= last {
+	if last, again := l.lastAttempt[k]; again && attempt <= last {
 		return fmt.Errorf("it is taken at attempt %d after attempt %d", attempt, last)
 	}
-	l.tried[k] = attempt
-	l.takes[k]++
+	l.lastAttempt[k] = attempt
+	l.takeCount[k]++
 	return nil
 }
 
-func say(lines ...string) error {
+func printLines(lines ...string) error {
 	_, err := os.Stdout.WriteString(strings.Join(lines, "\n") + "\n")
 	return err
 }

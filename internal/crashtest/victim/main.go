@@ -4,16 +4,16 @@
 //	victim stubborn HOME COUNT       post COUNT messages whatever fails, print yes or no, and crash
 //	victim take HOME POSTERS         post from POSTERS goroutines and take as each agent, for ever
 //	victim order HOME                post and take in order, with one taker for each agent, for ever
-//	victim verify HOME               compare what is there with what was printed, on stdin
-//	victim drain HOME                take what is left to the end, with what was printed on stdin
-//	victim absent HOME               make sure that none of the texts on stdin is there
-//	victim run HOME AGENTS FROM TO   have AGENTS run, and post messages FROM to TO for them, until all is done
-//	victim judge HOME COUNT          see that everything of COUNT messages was done once, or has failed
-//	victim bridge BASE FROM TO       have two trees under BASE bridged, and post messages FROM to TO for them, until all is carried
-//	victim bridged BASE COUNT        see that COUNT files each way through each tree were carried once
-//	victim child, victim linger      what such a run starts, and what that leaves behind
+//	victim verify HOME               compare the home with the output of victims on stdin
+//	victim drain HOME                take and acknowledge all deliveries, and compare them with the output of victims on stdin
+//	victim absent HOME               check that no message has one of the texts on stdin
+//	victim run HOME AGENTS FROM TO   run AGENTS agents and post messages FROM to TO for them, until all runs have ended
+//	victim judge HOME COUNT          check that agents did each of COUNT messages once, or failed
+//	victim bridge BASE FROM TO       bridge two trees under BASE and post messages FROM to TO for them, until all files are carried
+//	victim bridged BASE COUNT        check that COUNT files each way through each tree were carried once
+//	victim child, victim linger      the process of a run, and the process that a child leaves behind
 //	victim small DIR PROGRAM ARGS…   run a program in a small disk mounted on DIR
-//	victim full DIR                  fill a small disk mounted on DIR, make room, compare
+//	victim full DIR                  fill a small disk mounted on DIR, free space, and compare the home with the acknowledgements
 package main
 
 import (
@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 2 && args[0] == "small" {
 		return small(args[1], args[2:])
 	}
-	numbers := make([]int, 3) // after the home
+	numbers := make([]int, 3) // the arguments after the home
 	for i := range numbers {
 		if len(args) > i+2 {
 			var err error
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 4 && args[0] == "bridge":
 		return runBridges(ctx, args[1], numbers[0], numbers[1])
 	case len(args) == 3 && args[0] == "bridged":
-		return judgeBridges(ctx, args[1], numbers[0])
+		return checkBridges(ctx, args[1], numbers[0])
 	case len(args) == 1 && args[0] == "child":
 		return child()
 	case len(args) == 1 && args[0] == "linger":
@@ -98,7 +98,7 @@ func open(ctx context.Context, home string) (*hub.Hub, *sqlite.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Every two of the agents write to each other all the time.
+	// Each two agents write to each other all the time, so the limit on exchanges must be high.
 	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}, Loops: hub.Loops{Exchanges: 1 << 30}})
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
@@ -169,12 +169,12 @@ func postStubbornly(ctx context.Context, home string, count int) error {
 	return nil
 }
 
-// postOne posts to a channel, a DM, a group or an ephemeral conversation, in turn, now and then with an
-// artifact, and prints the acknowledgement in one write.
+// postOne posts to a channel, a DM, a group or an ephemeral conversation, in turn. Every eighth message has an artifact. It prints
+// the acknowledgement in one write.
 func postOne(ctx context.Context, h *hub.Hub, worker, n int) error {
 	me, d := hub.Caller{Agent: agentID(worker)}, draft(worker, n)
 	if n%8 == 7 {
-		a, err := h.PutArtifact(ctx, me, strings.NewReader(fmt.Sprintf("body %d", n))) // workers share some
+		a, err := h.PutArtifact(ctx, me, strings.NewReader(fmt.Sprintf("body %d", n))) // some workers store the same body
 		if err != nil {
 			return err
 		}

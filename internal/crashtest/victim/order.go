@@ -13,19 +13,18 @@ import (
 
 const (
 	orderSenders = 3 // for each agent
-	orderHeld    = 6 // what a taker keeps at most before it acknowledges
+	maxHeld      = 6 // most deliveries that a taker holds before it acknowledges some
 )
 
-// order posts direct messages and takes them with one taker for each agent, as a hub that was started does, until it is
-// killed. It prints for each delivery "got", "acking" and "acked", with the recipient, the sender, the number of the pair
-// and the attempt.
+// order posts direct messages to a started hub and takes them with one taker for each agent, until it is killed. It prints "got",
+// "acking" and "acked" for each delivery, with the recipient, the sender, the pair_seq and the attempt.
 func order(ctx context.Context, home string) error {
 	h, _, err := open(ctx, home)
 	if err != nil {
 		return err
 	}
 	h.Start(ctx)
-	if err := say("began"); err != nil {
+	if err := printLines("began"); err != nil {
 		return err
 	}
 	failed := make(chan error, 1)
@@ -46,42 +45,42 @@ func order(ctx context.Context, home string) error {
 			_, err := h.Post(ctx, me, parley.Draft{Direct: []string{to}, Content: parley.Content{Text: strconv.Itoa(n)}})
 			return err
 		})
-		t := &orderly{hub: h, caller: me}
-		forever(func(n int) error { return t.turn(ctx, n) })
+		t := &orderedTaker{hub: h, caller: me}
+		forever(func(n int) error { return t.step(ctx, n) })
 	}
 	return errors.Join(<-failed, errors.New("nobody has killed it"))
 }
 
-// orderly takes for one agent, holds some of it for a while, and acknowledges in the order in which it came.
-type orderly struct {
+// orderedTaker takes deliveries for one agent, holds some of them for a while, and acknowledges them in order.
+type orderedTaker struct {
 	hub    *hub.Hub
 	caller hub.Caller
 	held   []parley.Delivery
 }
 
-func (t *orderly) turn(ctx context.Context, n int) error {
+func (t *orderedTaker) step(ctx context.Context, n int) error {
 	taken, err := t.hub.Take(ctx, t.caller, parley.Take{
 		Limit: 1 + n%maxTaken, Wait: 20 * time.Millisecond, Seen: n%2 == 0, Lease: 12 * time.Hour,
 	})
 	if err != nil || len(taken.Deliveries) == 0 {
 		return err
 	}
-	if err := say(orderLines("got", taken.Deliveries)...); err != nil {
+	if err := printLines(orderLines("got", taken.Deliveries)...); err != nil {
 		return err
 	}
 	t.held = append(t.held, taken.Deliveries...)
-	if len(t.held) <= orderHeld {
+	if len(t.held) <= maxHeld {
 		return nil
 	}
-	done := t.held[:len(t.held)-n%orderHeld]
+	done := t.held[:len(t.held)-n%maxHeld]
 	t.held = t.held[len(done):]
-	if err := say(orderLines("acking", done)...); err != nil {
+	if err := printLines(orderLines("acking", done)...); err != nil {
 		return err
 	}
 	if _, err := t.hub.Ack(ctx, t.caller, "", ids(done)...); err != nil {
 		return err
 	}
-	return say(orderLines("acked", done)...)
+	return printLines(orderLines("acked", done)...)
 }
 
 func orderLines(verb string, list []parley.Delivery) (lines []string) {

@@ -19,29 +19,29 @@ import (
 )
 
 const (
-	runHurry    = 20 // leases and pauses pass so much faster than time: a try that failed is made again at once
-	runDeadline = 2 * time.Second
-	runDue      = 20 * time.Millisecond
-	inChannel   = 5 // every so many messages go to a channel, and wake several
+	runLeaseSpeed = 20 // how much faster leases and pauses pass than time, so that the hub retries failed attempts at once
+	runDeadline   = 2 * time.Second
+	runDue        = 20 * time.Millisecond
+	channelEvery  = 5 // one in so many messages goes to a channel and wakes several agents
 )
 
-// workKey begins what the owner has agents do.
+// workKey is the beginning of the owner's messages and of their idempotency keys.
 const workKey = "work-"
 
-func workerID(n, of int) string { return fmt.Sprintf("worker-%d", n%of) }
+func workerID(n, count int) string { return fmt.Sprintf("worker-%d", n%count) }
 
 func isWorker(agent string) bool { return strings.HasPrefix(agent, "worker-") }
 
-// runAgents has a number of agents run, and posts messages for them from a number on. Once all are posted and
-// nothing is left to be done, it stops as a hub does.
+// runAgents runs agents and posts the messages FROM to TO for them. When it has posted all messages and nothing is open, it stops
+// the hub regularly.
 func runAgents(ctx context.Context, home string, workers, from, to int) error {
 	h, db, err := openForRuns(ctx, home, workers)
 	if err != nil {
 		return err
 	}
 	processes := peer.NewRegistry("victim")
-	// As in the server, before the hub starts. The hub declares runs lost at once, and of a run that was lost before it
-	// recorded its process, only the mark of the process is left.
+	// The server does this too before it starts the hub. The hub declares runs lost at once. If a run was lost before it recorded its
+	// process, the sweep can find the process only by its mark.
 	err = processes.Sweep(ctx)
 	h.Start(ctx)
 	runs := newDispatcher(h, home, processes)
@@ -62,7 +62,7 @@ func openForRuns(ctx context.Context, home string, workers int) (*hub.Hub, *sqli
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := hurryLeases(ctx, db, runHurry); err != nil {
+	if err := speedUpLeases(ctx, db, runLeaseSpeed); err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}, DueEvery: runDue, Log: slog.New(slog.DiscardHandler)})
@@ -104,8 +104,8 @@ func newDispatcher(h *hub.Hub, home string, processes *peer.Registry) *dispatch.
 	})
 }
 
-// postWork posts messages to agents and prints the number of each that was acknowledged. One that was stored
-// and not acknowledged is not stored again.
+// postWork posts messages to agents, and prints the number of each acknowledged message. The hub does not store a message again
+// that it stored before a kill.
 func postWork(ctx context.Context, h *hub.Hub, workers, from, to int) error {
 	for n := from; n < to; n++ {
 		if _, err := h.Post(ctx, hub.Caller{Agent: parley.Owner}, workDraft(n, workers)); err != nil {
@@ -121,7 +121,7 @@ func postWork(ctx context.Context, h *hub.Hub, workers, from, to int) error {
 func workDraft(n, workers int) parley.Draft {
 	key := fmt.Sprint(workKey, n)
 	d := parley.Draft{IdempotencyKey: key}
-	if n%inChannel == 0 {
+	if n%channelEvery == 0 {
 		d.Conversation = "#work"
 		d.Content.Text = fmt.Sprintf("@%s and @%s: %s", workerID(n, workers), workerID(n/2+1, workers), key)
 		return d
@@ -130,31 +130,31 @@ func workDraft(n, workers int) parley.Draft {
 	return d
 }
 
-// allDone waits until nothing is open for an agent, and no run goes on.
+// allDone waits until no agent has an open delivery and no run is live.
 func allDone(ctx context.Context, db *sqlite.DB) error {
 	for {
-		left, err := left(ctx, db)
-		if err != nil || left == 0 {
+		unfinished, err := unfinished(ctx, db)
+		if err != nil || unfinished == 0 {
 			return err
 		}
 		time.Sleep(runDue)
 	}
 }
 
-func left(ctx context.Context, db *sqlite.DB) (left int, err error) {
+func unfinished(ctx context.Context, db *sqlite.DB) (unfinished int, err error) {
 	err = db.View(ctx, func(tx storage.Tx) error {
 		live, err := tx.Runs().Live("")
 		if err != nil {
 			return err
 		}
 		inboxes, err := tx.Queue().Inboxes()
-		left = len(live)
+		unfinished = len(live)
 		for agent, inbox := range inboxes {
 			if isWorker(agent) {
-				left += inbox.Waking
+				unfinished += inbox.Waking
 			}
 		}
 		return err
 	})
-	return left, err
+	return unfinished, err
 }

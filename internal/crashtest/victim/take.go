@@ -18,7 +18,7 @@ import (
 const (
 	takersEach = 2 // for each agent
 	maxTaken   = 4
-	hurry      = 100 // how much faster leases and pauses pass than time
+	leaseSpeed = 100 // how much faster leases and pauses pass than time
 	sweepEvery = 5 * time.Millisecond
 )
 
@@ -28,10 +28,10 @@ func take(ctx context.Context, home string, posters int) error {
 	if err != nil {
 		return err
 	}
-	if err := hurryLeases(ctx, db, hurry); err != nil {
+	if err := speedUpLeases(ctx, db, leaseSpeed); err != nil {
 		return err
 	}
-	if err := say("began"); err != nil {
+	if err := printLines("began"); err != nil {
 		return err
 	}
 	var (
@@ -53,7 +53,7 @@ func take(ctx context.Context, home string, posters int) error {
 	}
 	for w := range agents * takersEach {
 		t := taker{h, hub.Caller{Agent: agentID(w)}, w}
-		forever(func(n int) error { return t.turn(ctx, n) })
+		forever(func(n int) error { return t.step(ctx, n) })
 	}
 	forever(func(int) error {
 		time.Sleep(sweepEvery)
@@ -62,15 +62,15 @@ func take(ctx context.Context, home string, posters int) error {
 	return errors.Join(<-failed, errors.New("nobody has killed it"))
 }
 
-// hurryLeases lets leases and pauses end within the short life of a victim.
-func hurryLeases(ctx context.Context, db *sqlite.DB, hurry time.Duration) error {
+// speedUpLeases makes leases and pauses end within the short life of a victim.
+func speedUpLeases(ctx context.Context, db *sqlite.DB, leaseSpeed time.Duration) error {
 	var first parley.Tick
 	err := db.View(ctx, func(tx storage.Tx) (err error) {
 		first, err = tx.Queue().Now()
 		return err
 	})
 	began := time.Now()
-	db.DriveLeases(func() int64 { return int64(first.After(hurry * time.Since(began))) })
+	db.SetLeaseClock(func() int64 { return int64(first.After(leaseSpeed * time.Since(began))) })
 	return err
 }
 
@@ -81,24 +81,24 @@ type taker struct {
 	worker int
 }
 
-// turn takes something and does one of all the things that can be done with it. The lease is longer than
-// a victim lives: what is printed as taken is nobody else's before something is done with it.
-func (t taker) turn(ctx context.Context, n int) error {
-	how := (n + t.worker) % 8
+// step takes deliveries and does one of all possible actions with them. The lease is longer than the life of a victim, so that
+// nobody else gets a delivery between the printed take and the action.
+func (t taker) step(ctx context.Context, n int) error {
+	action := (n + t.worker) % 8
 	taken, err := t.hub.Take(ctx, t.caller, parley.Take{
 		Limit: 1 + n%maxTaken, Wait: 20 * time.Millisecond, Lease: 12 * time.Hour,
-		Urgent: n%3 == 0, Seen: n%2 == 0, AtMostOnce: how == 0,
+		Urgent: n%3 == 0, Seen: n%2 == 0, AtMostOnce: action == 0,
 	})
 	if err != nil || len(taken.Deliveries) == 0 {
 		return err
 	}
-	if how == 0 {
-		return say(settledLines(taken.Deliveries)...)
+	if action == 0 {
+		return printLines(settledLines(taken.Deliveries)...)
 	}
-	if err := say(takenLines(taken.Deliveries)...); err != nil {
+	if err := printLines(takenLines(taken.Deliveries)...); err != nil {
 		return err
 	}
-	switch how {
+	switch action {
 	case 1, 2:
 		return t.ack(ctx, taken)
 	case 3:
@@ -108,8 +108,8 @@ func (t taker) turn(ctx context.Context, n int) error {
 	case 5:
 		_, err = t.hub.Nack(ctx, t.caller, taken.Lease, parley.Trouble{Failure: parley.FailureLost}, ids(taken.Deliveries)...)
 	case 6:
-		_, err = t.hub.Extend(ctx, t.caller, taken.Lease, time.Second) // and lets it lapse
-	default: // leaves it until the end
+		_, err = t.hub.Extend(ctx, t.caller, taken.Lease, time.Second) // the lease ends soon, and the delivery comes back
+	default: // keep the deliveries until the victim is killed
 	}
 	return err
 }
@@ -121,29 +121,29 @@ func ids(list []parley.Delivery) (messages []string) {
 	return messages
 }
 
-// ack acknowledges one part and gives the rest back.
+// ack acknowledges half of the deliveries and gives the others back.
 func (t taker) ack(ctx context.Context, taken parley.Taken) error {
 	half := (len(taken.Deliveries) + 1) / 2
 	list, err := t.hub.Ack(ctx, t.caller, taken.Lease, ids(taken.Deliveries[:half])...)
 	if err != nil {
 		return err
 	}
-	if err := say(settledLines(list)...); err != nil || half == len(taken.Deliveries) {
+	if err := printLines(settledLines(list)...); err != nil || half == len(taken.Deliveries) {
 		return err
 	}
 	_, err = t.hub.Settle(ctx, t.caller, taken.Lease, parley.Outcome{Trouble: &parley.Trouble{Failure: parley.FailureServer}})
 	return err
 }
 
-func (t taker) settle(ctx context.Context, taken parley.Taken, how parley.Outcome) error {
-	list, err := t.hub.Settle(ctx, t.caller, taken.Lease, how)
+func (t taker) settle(ctx context.Context, taken parley.Taken, outcome parley.Outcome) error {
+	list, err := t.hub.Settle(ctx, t.caller, taken.Lease, outcome)
 	if err != nil {
 		return err
 	}
-	return say(settledLines(list)...)
+	return printLines(settledLines(list)...)
 }
 
-// answer replies to the first, which answers that one, and settles the others by the same answer.
+// answer replies to the first message, and settles the other deliveries by the same answer.
 func (t taker) answer(ctx context.Context, taken parley.Taken, n int) error {
 	text := fmt.Sprintf("token-%d-%d-%d-answer", os.Getpid(), t.worker, n)
 	receipt, err := t.hub.Post(ctx, t.caller, parley.Draft{
@@ -153,7 +153,7 @@ func (t taker) answer(ctx context.Context, taken parley.Taken, n int) error {
 		return err
 	}
 	lines := append([]string{receipt.Message.ID + " " + text}, settledLines(taken.Deliveries[:1])...)
-	if err := say(lines...); err != nil || len(taken.Deliveries) == 1 {
+	if err := printLines(lines...); err != nil || len(taken.Deliveries) == 1 {
 		return err
 	}
 	return t.settle(ctx, taken, parley.Outcome{Answer: receipt.Message.ID})

@@ -41,7 +41,7 @@ func verify(ctx context.Context, home string, printed io.Reader) error {
 	return checkRows(ctx, filepath.Join(home, "parley.db"), disagreements)
 }
 
-// checkAcknowledged finds each message that was acknowledged, with the text it had.
+// checkAcknowledged checks that each acknowledged message is stored with its text.
 func checkAcknowledged(ctx context.Context, h *hub.Hub, l *ledger) error {
 	for id, text := range l.posted {
 		m, err := h.Message(ctx, hub.Caller{Agent: parley.Owner}, id)
@@ -55,19 +55,19 @@ func checkAcknowledged(ctx context.Context, h *hub.Hub, l *ledger) error {
 	return nil
 }
 
-// checkSettled finds each delivery that was settled so, and no more that are than kills can have kept
-// from being printed: in each life one take or settlement of each taker.
+// checkSettled checks that each delivery that was printed as settled is settled. Other settled deliveries are possible, because a
+// kill can come before the victim prints them: in each life one call of each taker.
 func checkSettled(ctx context.Context, db *sqlite.DB, l *ledger) error {
-	found, unsaid := 0, 0
+	found, unprinted := 0, 0
 	err := eachDelivery(ctx, db, func(d parley.Delivery) error {
 		ended := d.State == parley.DeliveryAcked || d.State == parley.DeliveryAnswered
-		switch said := l.settled[key{d.Recipient, d.Message}]; {
-		case said && !ended:
+		switch printed := l.settled[key{d.Recipient, d.Message}]; {
+		case printed && !ended:
 			return fmt.Errorf("message %s was settled by %s, and is %s", d.Message, d.Recipient, d.State)
-		case said:
+		case printed:
 			found++
 		case ended:
-			unsaid++
+			unprinted++
 		case !d.Open():
 			return fmt.Errorf("message %s for %s is %s, which nobody wanted", d.Message, d.Recipient, d.State)
 		}
@@ -76,8 +76,8 @@ func checkSettled(ctx context.Context, db *sqlite.DB, l *ledger) error {
 	if err == nil && found != len(l.settled) {
 		err = fmt.Errorf("%d deliveries were settled, %d of them are there", len(l.settled), found)
 	}
-	if most := l.lives * agents * takersEach * maxTaken; err == nil && unsaid > most {
-		err = fmt.Errorf("%d deliveries are settled and nobody said so, that can be %d at most", unsaid, most)
+	if limit := l.lives * agents * takersEach * maxTaken; err == nil && unprinted > limit {
+		err = fmt.Errorf("%d deliveries are settled and nobody said so, that can be %d at most", unprinted, limit)
 	}
 	return err
 }
@@ -101,7 +101,7 @@ func checkAbsent(ctx context.Context, home string, texts io.Reader) error {
 	return errors.Join(err, db.Close())
 }
 
-func eachMessage(ctx context.Context, db *sqlite.DB, look func(storage.Tx, parley.Message) error) error {
+func eachMessage(ctx context.Context, db *sqlite.DB, do func(storage.Tx, parley.Message) error) error {
 	return db.View(ctx, func(tx storage.Tx) error {
 		for after := int64(0); ; {
 			list, err := tx.Messages().Scan(after, 500)
@@ -109,7 +109,7 @@ func eachMessage(ctx context.Context, db *sqlite.DB, look func(storage.Tx, parle
 				return err
 			}
 			for _, m := range list {
-				if err := look(tx, m); err != nil {
+				if err := do(tx, m); err != nil {
 					return err
 				}
 			}
@@ -123,19 +123,19 @@ func checkDeep(ctx context.Context, db *sqlite.DB) error {
 	return errors.Join(err, report.Err())
 }
 
-func eachDelivery(ctx context.Context, db *sqlite.DB, look func(parley.Delivery) error) error {
+func eachDelivery(ctx context.Context, db *sqlite.DB, do func(parley.Delivery) error) error {
 	return eachMessage(ctx, db, func(tx storage.Tx, m parley.Message) error {
-		list, err := tx.Deliveries().Of(m.ID)
+		list, err := tx.Deliveries().OfMessage(m.ID)
 		for _, d := range list {
 			if err == nil {
-				err = look(d)
+				err = do(d)
 			}
 		}
 		return err
 	})
 }
 
-// checkTexts makes sure that no text is there twice.
+// checkTexts checks that no two messages have the same text.
 func checkTexts(ctx context.Context, db *sqlite.DB) error {
 	seen := map[string]bool{}
 	return eachMessage(ctx, db, func(_ storage.Tx, m parley.Message) error {
@@ -180,7 +180,7 @@ func checkUnread(ctx context.Context, h *hub.Hub) error {
 	return nil
 }
 
-// What must be empty: rows that disagree with a counter or with each other.
+// disagreements are queries that must find nothing: rows that disagree with a counter or with each other.
 var disagreements = map[string]string{
 	"conversations whose count of messages is wrong": `SELECT c.num FROM conversations c
 		WHERE c.messages <> (SELECT count(*) FROM messages m WHERE m.conv = c.num)`,
@@ -221,11 +221,11 @@ func checkRows(ctx context.Context, path string, disagreements map[string]string
 	if err != nil {
 		return err
 	}
-	for what, query := range disagreements {
+	for problem, query := range disagreements {
 		var row int64
 		switch err := db.QueryRowContext(ctx, query).Scan(&row); {
 		case err == nil:
-			return fmt.Errorf("%s: %d", what, row)
+			return fmt.Errorf("%s: %d", problem, row)
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}

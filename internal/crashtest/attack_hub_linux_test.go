@@ -19,23 +19,24 @@ import (
 	"github.com/parley-hub/parley/internal/home"
 )
 
-// attacked is a hub that runs as a program of its own, and is attacked.
-type attacked struct {
+// attackedHub is a hub in a process of its own.
+type attackedHub struct {
 	t       *testing.T
 	process *os.Process
 	address string
-	owner   *http.Client // by the socket
-	token   string       // of mallory, who attacks
-	trace   string       // of large messages
+	owner   *http.Client // connects through the socket
+	token   string       // of mallory, the attacker
+	trace   string       // the id of a trace of large messages
 }
 
 const (
-	manyText  = 200 << 10
-	manyPosts = 60
+	largeText  = 200 << 10
+	largePosts = 60
 )
 
-// attack starts a hub, under a limit of descriptors if one is given, with something to read and an agent's token.
-func attack(t *testing.T, descriptors int) *attacked {
+// startAttackedHub starts a hub, adds large messages, and makes a token for an agent. If descriptors is not 0, it limits the
+// descriptors of the hub.
+func startAttackedHub(t *testing.T, descriptors int) *attackedHub {
 	t.Helper()
 	program, err := buildProgram()
 	if err != nil {
@@ -60,14 +61,14 @@ func attack(t *testing.T, descriptors int) *attacked {
 			t.Errorf("the hub ended: %v: %s", err, &log)
 		}
 	})
-	a := &attacked{t: t, process: up.Process}
-	a.find(dir, ended, &log)
-	a.fill()
+	a := &attackedHub{t: t, process: up.Process}
+	a.awaitAddress(dir, ended, &log)
+	a.addMessages()
 	return a
 }
 
-// find waits for the hub to say where it is.
-func (a *attacked) find(dir home.Dir, ended <-chan error, log *bytes.Buffer) {
+// awaitAddress waits until the hub has written its address and socket to its home.
+func (a *attackedHub) awaitAddress(dir home.Dir, ended <-chan error, log *bytes.Buffer) {
 	a.t.Helper()
 	for {
 		found, running, err := dir.Running()
@@ -84,49 +85,49 @@ func (a *attacked) find(dir home.Dir, ended <-chan error, log *bytes.Buffer) {
 		select {
 		case err := <-ended:
 			a.t.Fatalf("the hub has not started: %v: %s", err, log)
-		case <-time.After(20 * time.Millisecond): // another process has no signal to wait for
+		case <-time.After(20 * time.Millisecond): // the hub sends no signal, so the test polls
 		}
 	}
 }
 
-// fill gives the hub something to read.
-func (a *attacked) fill() {
+// addMessages adds the agents, the conversation and the large messages that attacks read.
+func (a *attackedHub) addMessages() {
 	a.t.Helper()
 	for _, id := range []string{"mallory", "ned"} {
-		a.must("POST", "/v1/agents", map[string]any{"id": id}, nil)
+		a.mustCall("POST", "/v1/agents", map[string]any{"id": id}, nil)
 	}
 	a.token = a.tokenOf("mallory")
-	a.must("POST", "/v1/conversations", map[string]any{"name": "square", "with": []string{"mallory", "ned"}}, nil)
+	a.mustCall("POST", "/v1/conversations", map[string]any{"name": "square", "with": []string{"mallory", "ned"}}, nil)
 	var first struct {
 		Message struct {
 			ID    string
 			Trace string `json:"trace_id"`
 		}
 	}
-	large := strings.Repeat("many words to look at ", manyText/22)
-	a.must("POST", "/v1/messages", map[string]any{"conversation": "square", "content": map[string]string{"text": large}}, &first)
-	for range manyPosts {
-		a.must("POST", "/v1/messages", map[string]any{"in_reply_to": first.Message.ID, "content": map[string]string{"text": large}}, nil)
+	large := strings.Repeat("many words to look at ", largeText/22)
+	a.mustCall("POST", "/v1/messages", map[string]any{"conversation": "square", "content": map[string]string{"text": large}}, &first)
+	for range largePosts {
+		a.mustCall("POST", "/v1/messages", map[string]any{"in_reply_to": first.Message.ID, "content": map[string]string{"text": large}}, nil)
 	}
 	a.trace = first.Message.Trace
 }
 
-func (a *attacked) tokenOf(agent string) string {
+func (a *attackedHub) tokenOf(agent string) string {
 	a.t.Helper()
 	var made struct{ Secret string }
-	a.must("POST", "/v1/tokens", map[string]any{"agent": agent, "scopes": []string{"read", "send"}}, &made)
+	a.mustCall("POST", "/v1/tokens", map[string]any{"agent": agent, "scopes": []string{"read", "send"}}, &made)
 	return made.Secret
 }
 
-// must is a call of the owner by the socket, which must succeed.
-func (a *attacked) must(method, path string, body, into any) {
+// mustCall makes a call as the owner through the socket. It ends the test if the call fails.
+func (a *attackedHub) mustCall(method, path string, body, into any) {
 	a.t.Helper()
 	if err := a.call(method, path, body, into); err != nil {
 		a.t.Fatal(err)
 	}
 }
 
-func (a *attacked) call(method, path string, body, into any) error {
+func (a *attackedHub) call(method, path string, body, into any) error {
 	var raw io.Reader = http.NoBody
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -145,18 +146,18 @@ func (a *attacked) call(method, path string, body, into any) error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %s: %.300s: %w", method, path, response.Status, answer, err)
+		return fmt.Errorf("%s %s: %s: %.300s: %w", method, path, response.Status, text, err)
 	}
 	if into == nil {
 		return nil
 	}
-	return json.Unmarshal(answer, into)
+	return json.Unmarshal(text, into)
 }
 
-// resident is the hub's memory, in MiB.
-func (a *attacked) resident() int {
+// residentMiB returns the resident memory of the hub, in MiB.
+func (a *attackedHub) residentMiB() int {
 	a.t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.process.Pid))
 	if err != nil {
@@ -170,8 +171,8 @@ func (a *attacked) resident() int {
 	return kib >> 10
 }
 
-// descriptors is how many files and connections the hub has open.
-func (a *attacked) descriptors() int {
+// descriptors returns the number of files and connections that the hub has open.
+func (a *attackedHub) descriptors() int {
 	a.t.Helper()
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", a.process.Pid))
 	if err != nil {
@@ -182,24 +183,24 @@ func (a *attacked) descriptors() int {
 
 // measured holds the measurements of a hub during an attack.
 type measured struct {
-	before, memory, descriptors int // MiB, the most MiB, the most descriptors
+	before, memory, descriptors int // MiB at the start, the most MiB, the most descriptors
 	calls                       []time.Duration
 }
 
-// watch measures a hub, and has its owner call it, until stop is called.
-func (a *attacked) watch() (stop func() measured) {
+// watch measures the hub and makes calls as its owner, until the caller calls stop.
+func (a *attackedHub) watch() (stop func() measured) {
 	ctx, cancel := context.WithCancel(a.t.Context())
-	m, done := measured{before: a.resident()}, make(chan struct{})
+	m, done := measured{before: a.residentMiB()}, make(chan struct{})
 	go func() {
 		defer close(done)
 		for n := 0; ctx.Err() == nil; n++ {
 			began := time.Now()
-			if err := a.ownerCalls(n); err != nil {
+			if err := a.callAsOwner(n); err != nil {
 				a.t.Errorf("the owner is not served: %v", err)
 				return
 			}
 			m.calls = append(m.calls, time.Since(began))
-			m.memory, m.descriptors = max(m.memory, a.resident()), max(m.descriptors, a.descriptors())
+			m.memory, m.descriptors = max(m.memory, a.residentMiB()), max(m.descriptors, a.descriptors())
 			select {
 			case <-ctx.Done():
 			case <-time.After(50 * time.Millisecond):
@@ -213,8 +214,8 @@ func (a *attacked) watch() (stop func() measured) {
 	}
 }
 
-// ownerCalls is what the owner does while others attack: it reads, and it writes.
-func (a *attacked) ownerCalls(n int) error {
+// callAsOwner makes the nth call of the owner during an attack: a read or a write, in turn.
+func (a *attackedHub) callAsOwner(n int) error {
 	if n%2 == 0 {
 		return a.call("GET", "/v1/status", nil, nil)
 	}
