@@ -29,22 +29,22 @@ func (f function) inHub() bool { return strings.HasPrefix(f.file(), "internal/hu
 type set map[function]bool
 
 // and returns the functions that are in both sets.
-func (s set) and(t set) set {
+func (s set) intersect(t set) set {
 	both := maps.Clone(s)
 	maps.DeleteFunc(both, func(f function, _ bool) bool { return !t[f] })
 	return both
 }
 
-// count is how many functions and files there are.
+// count holds a number of functions and the number of their files.
 type count struct{ functions, files int }
 
 func (c count) String() string { return fmt.Sprintf("%d in %d", c.functions, c.files) }
 
-// count counts the functions that are chosen.
-func (s set) count(chosen func(function) bool) (c count) {
+// count counts the functions that a condition selects.
+func (s set) count(selects func(function) bool) (c count) {
 	files := map[string]bool{}
 	for f := range s {
-		if chosen(f) {
+		if selects(f) {
 			c.functions++
 			files[f.file()] = true
 		}
@@ -53,8 +53,8 @@ func (s set) count(chosen func(function) bool) (c count) {
 	return c
 }
 
-// counted returns the functions that run during a call and right after it, without those of this program.
-func counted(ctx context.Context, call func() error) (ran set, err error) {
+// countCall makes a call and returns the functions that run during the call and right after it, without those of this program.
+func countCall(ctx context.Context, call func() error) (ran set, err error) {
 	dir, err := os.MkdirTemp("", "parley-walk-")
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func counted(ctx context.Context, call func() error) (ran set, err error) {
 	return parse(report), nil
 }
 
-// parse reads a report of go tool covdata func, which has a line for each function: its place, its name, and the share
-// of it that ran.
+// parse reads a report of go tool covdata func and returns the functions that ran. The report has a line for each function: its
+// place, its name, and the share of its code that ran.
 func parse(report []byte) set {
 	ran := set{}
 	for lines := bufio.NewScanner(bytes.NewReader(report)); lines.Scan(); {
@@ -89,20 +89,20 @@ func parse(report []byte) set {
 		if len(cells) != 3 || cells[2] == "0.0%" {
 			continue
 		}
-		place, ours := strings.CutPrefix(strings.TrimSuffix(cells[0], ":"), module+"/")
-		if ours && !strings.HasPrefix(place, "internal/walk/") {
+		place, inModule := strings.CutPrefix(strings.TrimSuffix(cells[0], ":"), module+"/")
+		if inModule && !strings.HasPrefix(place, "internal/walk/") {
 			ran[function{place, cells[1]}] = true
 		}
 	}
 	return ran
 }
 
-// printTotals prints a row for each call: what it runs in all, and in the hub.
+// printTotals prints a row for each call: how many functions and files it runs in all, and in the hub.
 func printTotals(out *strings.Builder, all []set) {
 	fmt.Fprint(out, "| Call | Functions | Files | Functions of the hub | Files of the hub |\n|---|---|---|---|---|\n")
 	for i, s := range all {
-		whole, hub := s.count(func(function) bool { return true }), s.count(function.inHub)
-		fmt.Fprintf(out, "| %s | %d | %d | %d | %d |\n", walks[i].name, whole.functions, whole.files, hub.functions, hub.files)
+		total, hub := s.count(func(function) bool { return true }), s.count(function.inHub)
+		fmt.Fprintf(out, "| %s | %d | %d | %d | %d |\n", walks[i].name, total.functions, total.files, hub.functions, hub.files)
 	}
 	fmt.Fprintln(out)
 }

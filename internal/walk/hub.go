@@ -26,11 +26,11 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// Who takes part in the calls.
+// The agents that take part in the calls.
 const (
 	sender   = "arya"
 	receiver = "bran"
-	worker   = "cersei" // follows rules
+	worker   = "cersei" // a script agent
 	resident = "davos"  // lives in a directory tree
 )
 
@@ -43,26 +43,26 @@ type walkedHub struct {
 	*hub.Hub
 	dir     string
 	handler http.Handler
-	ends    []func()
+	closers []func()
 }
 
-func newWalkedHub(ctx context.Context, still bool) (w *walkedHub, err error) {
+func newWalkedHub(ctx context.Context, quiet bool) (w *walkedHub, err error) {
 	w = &walkedHub{}
 	if w.dir, err = os.MkdirTemp("", "parley-walk-"); err != nil {
 		return nil, err
 	}
-	w.later(func() { _ = os.RemoveAll(w.dir) })
+	w.atClose(func() { _ = os.RemoveAll(w.dir) })
 	db, err := sqlite.Open(ctx, filepath.Join(w.dir, "home"))
 	if err != nil {
 		return nil, err
 	}
-	w.later(func() { _ = db.Close() })
+	w.atClose(func() { _ = db.Close() })
 	silent := slog.New(slog.DiscardHandler)
 	if w.Hub, err = hub.New(ctx, db, hub.Config{Log: silent}); err != nil {
 		return nil, err
 	}
-	w.later(w.Stop)
-	if !still {
+	w.atClose(w.Stop)
+	if !quiet {
 		w.serve(ctx, silent)
 	}
 	w.handler = httpapi.New(w.Hub, httpapi.Options{Closing: make(chan struct{})})
@@ -81,19 +81,19 @@ func (w *walkedHub) serve(ctx context.Context, log *slog.Logger) {
 		Tools:   func(parley.Agent) []parley.ToolDoc { return tools.Docs() },
 	})
 	runs.Start(ctx)
-	w.later(runs.Stop)
+	w.atClose(runs.Stop)
 }
 
-// later has the end of the walkedHub call a function, the last first.
-func (w *walkedHub) later(end func()) { w.ends = append(w.ends, end) }
+// atClose registers a function for close to call. close calls the last registered function first.
+func (w *walkedHub) atClose(end func()) { w.closers = append(w.closers, end) }
 
 func (w *walkedHub) close() {
-	for i := range w.ends {
-		w.ends[len(w.ends)-1-i]()
+	for i := range w.closers {
+		w.closers[len(w.closers)-1-i]()
 	}
 }
 
-// addAgents adds two agents that poll and one that follows rules.
+// addAgents adds two agents that poll and a script agent.
 func (w *walkedHub) addAgents(ctx context.Context) error {
 	config, err := json.Marshal(map[string]string{"rules": rules})
 	if err != nil {
@@ -112,7 +112,7 @@ func (w *walkedHub) addAgents(ctx context.Context) error {
 
 // plainMessage posts into a DM of two agents that poll. The call ends with the response.
 func plainMessage(ctx context.Context, w *walkedHub) (func(n int) error, error) {
-	opened, err := w.Post(ctx, hub.Caller{Agent: sender, Scopes: parley.AllScopes()}, parley.Draft{Direct: []string{receiver}, Content: parley.Content{Text: "Hello."}})
+	first, err := w.Post(ctx, hub.Caller{Agent: sender, Scopes: parley.AllScopes()}, parley.Draft{Direct: []string{receiver}, Content: parley.Content{Text: "Hello."}})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func plainMessage(ctx context.Context, w *walkedHub) (func(n int) error, error) 
 	}
 	return func(n int) error {
 		body, err := json.Marshal(parley.Draft{
-			Conversation: opened.Message.Conversation, Content: parley.Content{Text: fmt.Sprintf("The build number %d is green.", n)},
+			Conversation: first.Message.Conversation, Content: parley.Content{Text: fmt.Sprintf("The build number %d is green.", n)},
 		})
 		if err != nil {
 			return err
@@ -139,9 +139,9 @@ func plainMessage(ctx context.Context, w *walkedHub) (func(n int) error, error) 
 	}, nil
 }
 
-// mention mentions the worker in a channel. The call ends when a subscriber has the event of its answer.
+// mention mentions the worker in a channel. The call ends when a subscriber has the event of the worker's answer.
 func mention(ctx context.Context, w *walkedHub) (func(n int) error, error) {
-	room, err := w.CreateConversation(ctx, owner, parley.NewConversation{Name: "room", With: []string{worker}})
+	channel, err := w.CreateConversation(ctx, owner, parley.NewConversation{Name: "room", With: []string{worker}})
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,12 @@ func mention(ctx context.Context, w *walkedHub) (func(n int) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.later(events.Close)
+	w.atClose(events.Close)
 	return func(n int) error {
 		ctx, cancel := context.WithTimeout(ctx, maxWait)
 		defer cancel()
 		if _, err := w.Post(ctx, owner, parley.Draft{
-			Conversation: room.ID, Content: parley.Content{Text: fmt.Sprintf("@%s the build number %d is green.", worker, n)},
+			Conversation: channel.ID, Content: parley.Content{Text: fmt.Sprintf("@%s the build number %d is green.", worker, n)},
 		}); err != nil {
 			return err
 		}
@@ -188,18 +188,18 @@ func fileToFile(ctx context.Context, w *walkedHub) (func(n int) error, error) {
 		return nil, err
 	}
 	running, cancel := context.WithCancel(ctx)
-	looked, ended := make(chan struct{}), make(chan error, 1)
+	scanned, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- bridge.Run(running, bridge.Options{
-			Hub: w.BridgeAt(owner), ID: view.ID, Log: slog.New(slog.DiscardHandler), Looked: func() { close(looked) },
+			Hub: w.BridgeAt(owner), ID: view.ID, Log: slog.New(slog.DiscardHandler), OnFirstScan: func() { close(scanned) },
 		})
 	}()
-	w.later(func() {
+	w.atClose(func() {
 		cancel()
 		<-ended
 	})
 	select {
-	case <-looked:
+	case <-scanned:
 	case err := <-ended:
 		return nil, errors.Join(errors.New("the bridge has ended"), err)
 	}
@@ -215,7 +215,7 @@ func fileToFile(ctx context.Context, w *walkedHub) (func(n int) error, error) {
 	}, nil
 }
 
-// document is a task in the form of the inbox layout.
+// document returns the nth task as a document of the inbox layout.
 func document(n int) []byte {
 	return fmt.Appendf(nil, `{"version":"1.0.0","msg_id":"msg_%08x","from":%q,"to":%q,"timestamp":%q,"sequence":%d,"type":"task-delegation",`+
 		`"payload":{"task":"Check the build","context":{"files":["/src/main.go"],"dependencies":[]}}}`,

@@ -1,8 +1,8 @@
 // Command walk counts the functions and files that a message runs through. It makes three calls on SQLite and prints
 // Markdown tables: in all, inside the hub, and by package. "make walk" builds it with the counters of a coverage build.
 //
-// The counters are cleared before each call and read a moment after its end, when the hub is quiet again. Every call is made several times on one
-// hub, and a function counts if it ran each time, so that a timer of the hub that happens to expire adds nothing.
+// The program clears the counters before each call and reads them a moment after its end, when the hub is quiet again. It makes
+// each call several times on one hub. A function counts only if it ran each time, so that a timer of the hub adds nothing.
 package main
 
 import (
@@ -16,17 +16,17 @@ import (
 
 const (
 	module      = "github.com/parley-hub/parley"
-	warmUp      = 3 // calls before the first that counts: until then the hub and its connections prepare things
+	warmUp      = 3 // calls before the first that counts, in which the hub and its connections prepare themselves
 	repetitions = 7
-	pause       = 100 * time.Millisecond // for what the hub does after a call
+	pause       = 100 * time.Millisecond // for the work of the hub after a call
 	maxWait     = 20 * time.Second
 )
 
-// walk is one of the calls whose way is measured.
+// walk is one of the measured calls.
 type walk struct {
 	name  string
-	still bool // nothing runs in the background, neither the hub's services nor a dispatcher
-	// prepare sets the walkedHub up and returns the call. The call returns when the message has come to its end.
+	quiet bool // neither the hub's services nor a dispatcher run in the background
+	// prepare sets up the hub and returns the call. The call returns when the hub has handled the message completely.
 	prepare func(context.Context, *walkedHub) (call func(n int) error, err error)
 }
 
@@ -68,17 +68,17 @@ func run(ctx context.Context) error {
 
 // measure returns the functions that one call runs.
 func (w walk) measure(ctx context.Context) (functions set, err error) {
-	made, err := newWalkedHub(ctx, w.still)
+	hub, err := newWalkedHub(ctx, w.quiet)
 	if err != nil {
 		return nil, err
 	}
-	defer made.close()
-	call, err := w.prepare(ctx, made)
+	defer hub.close()
+	call, err := w.prepare(ctx, hub)
 	if err != nil {
 		return nil, err
 	}
 	for n := range warmUp + repetitions {
-		ran, err := counted(ctx, func() error { return call(n) })
+		ran, err := countCall(ctx, func() error { return call(n) })
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (w walk) measure(ctx context.Context) (functions set, err error) {
 		case n == warmUp:
 			functions = ran
 		case n > warmUp:
-			functions = functions.and(ran)
+			functions = functions.intersect(ran)
 		}
 	}
 	return functions, nil
