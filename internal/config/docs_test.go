@@ -54,7 +54,7 @@ func table() string {
 	return b.String()
 }
 
-// TestThePromiseAboutWaitingNamesItsLimits: the README says when an ask ends, how deep asks go and which circles are refused.
+// TestThePromiseAboutWaitingNamesItsLimits: the README says when an ask ends, how deep asks go and which cycles are refused.
 func TestThePromiseAboutWaitingNamesItsLimits(t *testing.T) {
 	defaults := map[string]string{}
 	for _, key := range keys {
@@ -75,7 +75,7 @@ func TestThePromiseAboutWaitingNamesItsLimits(t *testing.T) {
 		_, part, _ := strings.Cut(string(text), c.from)
 		part, _, _ = strings.Cut(part, c.to)
 		for _, want := range []string{
-			fmt.Sprintf("%.0f %s", wait.Seconds(), c.seconds), "depth " + defaults["ask.depth"], "circle", "cannot start another run",
+			fmt.Sprintf("%.0f %s", wait.Seconds(), c.seconds), "depth " + defaults["ask.depth"], "cycle", "cannot start another run",
 			"attached session", "webhook",
 		} {
 			if !strings.Contains(strings.Join(strings.Fields(part), " "), want) {

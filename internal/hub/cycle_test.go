@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-const circular = " would close a circle in which everybody waits: "
+const circular = " would close a cycle in which everybody waits: "
 
 func TestCircleOfWaitsIsRefused(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
 func (w *fixture) waitsOf(who string) (list []parley.Wait) {
 	w.T.Helper()
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
-		list, err = tx.Waits().By(who)
+		list, err = tx.Waits().OfWaiter(who)
 		return err
 	}))
 	return list

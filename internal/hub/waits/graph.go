@@ -57,7 +57,7 @@ func cycleError(u *unit.Unit, ids []string) error {
 		}
 		names[i] = a.Name
 	}
-	return parley.Errorf(parley.DependencyFailed, "Waiting for %s would close a circle in which everybody waits: %s. Use 'delegate' for async processing.",
+	return parley.Errorf(parley.DependencyFailed, "Waiting for %s would close a cycle in which everybody waits: %s. Use 'delegate' for async processing.",
 		names[0], strings.Join(names, " → "))
 }
 
@@ -103,9 +103,9 @@ func (c *WaitGraph) From(n Node) ([]string, error) {
 func WaitsOf(u *unit.Unit, n Node) (blocking []parley.Wait, err error) {
 	var list []parley.Wait
 	if n.run != "" {
-		list, err = u.Waits().Of(n.run)
+		list, err = u.Waits().OfRun(n.run)
 	} else {
-		list, err = u.Waits().By(n.agent)
+		list, err = u.Waits().OfWaiter(n.agent)
 	}
 	for _, w := range list {
 		if w.Node != "" {
@@ -154,7 +154,7 @@ func workFor(u *unit.Unit, message string) (t parley.Task, found bool, err error
 	if w.Work != "" {
 		t, err = u.Tasks().Get(w.Work)
 	} else {
-		t, err = u.Tasks().Begun(message)
+		t, err = u.Tasks().BegunBy(message)
 	}
 	return t, err == nil, unit.IgnoreNotFound(err)
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// table is a table of a backup, and those it refers to.
+// table is a table of a backup, with the tables that it refers to.
 type table struct {
-	Name  string
-	Needs []string
+	Name       string
+	References []string
 }
 
-// tablesOf lists the tables in an order in which each comes after those it refers to. What the
-// migrations and the writers note about themselves belongs to the database, not to what is stored in it.
-func tablesOf(ctx context.Context, tx pgx.Tx) ([]string, error) {
+// listTables returns the tables of a backup. Each table comes after the tables that it refers to. The tables of goose and
+// commits are not part of a backup: they describe the database and its writers.
+func listTables(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	rows, err := tx.Query(ctx, `SELECT c.relname::text,
 			coalesce(array_agg(f.relname::text) FILTER (WHERE f.oid <> c.oid), '{}')
 		FROM pg_class c LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'f'
@@ -31,24 +31,24 @@ func tablesOf(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(all)
+	return orderByReferences(all)
 }
 
-func inOrder(all []table) (ordered []string, err error) {
+func orderByReferences(all []table) (ordered []string, err error) {
 	for len(ordered) < len(all) {
 		before := len(ordered)
 		for _, t := range all {
 			missing := func(name string) bool { return !slices.Contains(ordered, name) }
-			if missing(t.Name) && !slices.ContainsFunc(t.Needs, missing) {
+			if missing(t.Name) && !slices.ContainsFunc(t.References, missing) {
 				ordered = append(ordered, t.Name)
 			}
 		}
 		if len(ordered) == before {
-			return nil, errors.New("the tables refer to each other in a circle")
+			return nil, errors.New("the tables refer to each other in a cycle")
 		}
 	}
 	return ordered, nil
 }
 
-// quoted is a name as it stands in a statement.
-func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+// quoteName quotes a name for a statement.
+func quoteName(name string) string { return pgx.Identifier{name}.Sanitize() }
