@@ -15,17 +15,19 @@ import (
 // attempt is one process of a run.
 type attempt struct {
 	*runPlan
-	resumed    string // the session to resume
+	resumed    string // the session to resume, or ""
 	transcript transcript
-	hasSpoken  bool // watchers have seen text
+	hasSpoken  bool // the program has written text of an answer
 	stop       context.CancelCauseFunc
 
-	mu      sync.Mutex // guards what both streams use
+	mu      sync.Mutex // guards the fields below, and the log: the readers of both streams use them
 	tail    string     // the end of stderr and of noise on stdout
 	written int64
 }
 
-func newAttempt(t *runPlan, session string) *attempt { return &attempt{runPlan: t, resumed: session} }
+func newAttempt(plan *runPlan, session string) *attempt {
+	return &attempt{runPlan: plan, resumed: session}
+}
 
 // run starts the program and waits until its whole process group has ended.
 func (a *attempt) run(ctx context.Context) error {
@@ -57,13 +59,13 @@ func (a *attempt) run(ctx context.Context) error {
 func (a *attempt) read(p *process) {
 	parse := parsers[a.preset.Output]
 	p.readStream(p.stdout, a, func(line string) {
-		said, ok := parse(&a.transcript, []byte(line))
+		text, ok := parse(&a.transcript, []byte(line))
 		if !ok {
 			a.keepTail(line)
 		}
-		if said != "" {
+		if text != "" {
 			a.hasSpoken = true
-			a.job.Say(hideSecrets(said, a.secrets))
+			a.job.Say(hideSecrets(text, a.secrets))
 		}
 	})
 	p.readStream(p.stderr, a, a.keepTail)
@@ -119,11 +121,11 @@ func (a *attempt) finished() bool { return a.transcript.done && a.transcript.fai
 // interrupted returns why the runtime ended the process.
 func (a *attempt) interrupted(ctx context.Context) error {
 	why := context.Cause(ctx)
-	if said, ok := errors.AsType[*parley.RunError](why); ok {
-		return said
+	if runError, ok := errors.AsType[*parley.RunError](why); ok {
+		return runError
 	}
 	if known, found := a.preset.cause(0, a.errorText(), 0); found && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failed(known, "") // it retried until the deadline
+		return failed(known, "") // the program retried until the deadline
 	}
 	return &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureStopped, Reason: why.Error()}}
 }
@@ -138,7 +140,7 @@ func (a *attempt) judge(state *os.ProcessState) error {
 	if detail == "" {
 		detail = hideSecrets(a.tail, a.secrets)
 	}
-	if reason, wrong := launchFailure(exit, a.tail); wrong {
+	if reason, notStarted := launchFailure(exit, a.tail); notStarted {
 		return startError(a.preset.Argv[0], reason)
 	}
 	if cause, known := a.preset.cause(a.transcript.status, a.errorText(), exit); known {

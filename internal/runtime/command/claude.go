@@ -6,28 +6,28 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// claude is an event of Claude Code's stream-json. The last result counts.
+// claude is an event of Claude Code's stream-json. If there are several results, the last one counts.
 type claude struct {
 	Type    string  `json:"type"`
 	Subtype string  `json:"subtype"`
 	Session string  `json:"session_id"`
-	Parent  *string `json:"parent_tool_use_id"` // it is a subagent's
+	Parent  *string `json:"parent_tool_use_id"` // set if the event belongs to a subagent
 	Message struct {
 		Content []contentPart `json:"content"`
 	} `json:"message"`
 	APIError bool `json:"is_api_error_message"`
 
-	// of system/api_retry
+	// The fields of an event system/api_retry.
 	ErrorStatus int `json:"error_status"`
 	Error       any `json:"error"`
 
-	// of a result
+	// The fields of a result.
 	IsError bool     `json:"is_error"`
 	Result  string   `json:"result"`
 	Errors  []string `json:"errors"`
 	Status  int      `json:"api_error_status"`
 	Cost    float64  `json:"total_cost_usd"` // of the whole session
-	Usage   struct { // of the run, without what subagents used
+	Usage   struct { // of the run, without the usage of subagents
 		Input   int64 `json:"input_tokens"`
 		Written int64 `json:"cache_creation_input_tokens"`
 		Read    int64 `json:"cache_read_input_tokens"`
@@ -41,6 +41,7 @@ type claude struct {
 	} `json:"modelUsage"`
 }
 
+// claudeEvent adds an event to a transcript, and returns its text for watchers.
 func claudeEvent(t *transcript, e claude) string {
 	switch e.Type {
 	case "system":
@@ -48,8 +49,8 @@ func claudeEvent(t *transcript, e claude) string {
 			t.session = e.Session
 		}
 		if e.Subtype == "api_retry" {
-			words, _ := e.Error.(string)
-			t.noteRetry(e.ErrorStatus, words)
+			text, _ := e.Error.(string)
+			t.noteRetry(e.ErrorStatus, text)
 		}
 	case "assistant":
 		if e.Parent == nil && !e.APIError {

@@ -16,12 +16,13 @@ type codex struct {
 		Message string `json:"message"`
 	} `json:"error"`
 	Usage struct { // of the whole session
-		Input  int64 `json:"input_tokens"` // those from a cache among them
+		Input  int64 `json:"input_tokens"` // including cached tokens
 		Output int64 `json:"output_tokens"`
 	} `json:"usage"`
 }
 
-// codexEvent: an item of type error is a warning, and an error may be got over; only a turn fails.
+// codexEvent adds an event to a transcript, and returns its text for watchers. An item of type error is a warning. After an event
+// of type error, Codex may retry. Only turn.failed is a failure.
 func codexEvent(t *transcript, e codex) string {
 	switch e.Type {
 	case "thread.started":

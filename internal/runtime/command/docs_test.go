@@ -37,7 +37,7 @@ func TestTheDocumentNamesEveryPresetAsItIs(t *testing.T) {
 	}
 }
 
-// The document says which clients were run, as they are pinned.
+// The document names the versions of the clients that the tests run.
 func TestTheDocumentNamesTheClientsThatWereRun(t *testing.T) {
 	pinned, err := os.ReadFile("clients/package.json")
 	if err != nil {
@@ -68,7 +68,7 @@ func kindOf(name string) string {
 	}
 }
 
-// The example of a program of one's own is run.
+// The document's example of a configured program works.
 func TestTheExampleOfTheDocumentRuns(t *testing.T) {
 	example := regexp.MustCompile("(?s)## Programs of your own.*?```yaml\n(.*?)```").FindStringSubmatch(readDocs(t))
 	var config struct {
@@ -85,7 +85,7 @@ func TestTheExampleOfTheDocumentRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBenchOf(t, presets, "wordcount", play{}, Options{})
+	b := newBenchOf(t, presets, "wordcount", fakeClient{}, Options{})
 	b.triggers = []parley.Message{{ID: "m-1", From: "user", Content: parley.Content{Text: "one two three"}}}
 	if result := mustRun(t, b); result.Text != "3" {
 		t.Errorf("the answer is %q", result.Text)

@@ -47,13 +47,13 @@ func byStatus(status int) (Cause, bool) {
 var statusInText = regexp.MustCompile(`(?i)(?:status|error|code)\W{0,4}(?:code\W{0,4})?([45]\d\d)\b`)
 
 // cause finds the cause of a failure from the status, text and exit code of a program. It returns false if no cause matches.
-func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
-	for _, says := range p.Says {
-		if regexp.MustCompile(says.Match).MatchString(words) {
-			return says.Cause, true
+func (p Preset) cause(status int, text string, exit int) (Cause, bool) {
+	for _, known := range p.Says {
+		if regexp.MustCompile(known.Match).MatchString(text) {
+			return known.Cause, true
 		}
 	}
-	if found := statusInText.FindStringSubmatch(words); status == 0 && found != nil {
+	if found := statusInText.FindStringSubmatch(text); status == 0 && found != nil {
 		status, _ = strconv.Atoi(found[1])
 	}
 	if cause, known := byStatus(status); known {
@@ -63,7 +63,7 @@ func (p Preset) cause(status int, words string, exit int) (Cause, bool) {
 		return cause, true
 	}
 	for _, c := range commonCauses {
-		if c.match.MatchString(words) {
+		if c.match.MatchString(text) {
 			return c.Cause, true
 		}
 	}
@@ -102,9 +102,9 @@ const (
 	launchExit   = 127
 )
 
-// launchFailure returns why the program was not started, and whether that happened.
-func launchFailure(exit int, said string) (error, bool) {
-	reason, found := strings.CutPrefix(strings.TrimSpace(said), launchFailed)
+// launchFailure returns why Options.Launch did not start the program. It returns false if the program was started.
+func launchFailure(exit int, output string) (error, bool) {
+	reason, found := strings.CutPrefix(strings.TrimSpace(output), launchFailed)
 	return errors.New(reason), found && exit == launchExit
 }
 

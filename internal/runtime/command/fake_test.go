@@ -18,84 +18,84 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes the test program also the clients of the tests: called by the name of one, it plays what the
-// file beside that name says.
+// TestMain lets the test program also act as the fake clients. If there is a file with the name of the program and the suffix
+// .play, the program behaves as the file says.
 func TestMain(m *testing.M) {
 	if play, err := os.ReadFile(os.Args[0] + ".play"); err == nil {
-		os.Exit(perform(play))
+		os.Exit(runFakeClient(play))
 	}
 	if len(os.Args) > 1 && os.Args[1] == holder {
 		time.Sleep(time.Hour)
 	}
-	if len(os.Args) > 2 && os.Args[1] == standIn {
-		os.Exit(standInForTheHub(os.Args[2]))
+	if len(os.Args) > 2 && os.Args[1] == fakeHub {
+		os.Exit(runFakeHub(os.Args[2]))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// holder is a process that holds open what it was given. It never ends by itself.
+// holder is the argument that makes the test program keep its output open. It never ends by itself.
 const holder = "hold"
 
-// play is what a fake client does.
-type play struct {
-	Act    string // one of acts
-	Stdout string
-	Stderr string
-	Exit   int
+// fakeClient is the behaviour of a fake client.
+type fakeClient struct {
+	Behaviour string // a key of behaviours
+	Stdout    string
+	Stderr    string
+	Exit      int
 }
 
-// seen is what a fake client was given.
-type seen struct {
-	Args    []string
-	Env     []string
-	Parents string // the environment of its parent, as far as it can be read
-	Dir     string
-	Stdin   string
+// clientInput is what a fake client received.
+type clientInput struct {
+	Args          []string
+	Env           []string
+	ParentEnviron string // the environment of its parent, if it can read that
+	Dir           string
+	Stdin         string
 }
 
-// acts are the ways in which clients misbehave. What they return, they exit with.
-var acts = map[string]func(p play) int{
-	"answer": func(p play) int { return p.say() },
-	"answer in pieces": func(p play) int {
+// behaviours are the functions of fake clients by name. Each returns the exit code of the client.
+var behaviours = map[string]func(p fakeClient) int{
+	"answer": func(p fakeClient) int { return p.answer() },
+	"answer in pieces": func(p fakeClient) int {
 		for piece := range slices.Chunk([]byte(p.Stdout), 7) {
 			_, _ = os.Stdout.Write(piece)
 		}
 		return p.Exit
 	},
-	"ask": func(p play) int { // and wait for ever for a yes
-		p.say()
+	"ask": func(p fakeClient) int { // then wait for ever for a yes
+		p.answer()
 		return forever()
 	},
-	"ignore TERM": func(p play) int {
+	"ignore TERM": func(p fakeClient) int {
 		signal.Ignore(syscall.SIGTERM)
-		p.say()
+		p.answer()
 		return forever()
 	},
-	"flood": func(p play) int {
+	"flood": func(p fakeClient) int {
 		for line := []byte(p.Stdout); ; {
 			_, _ = os.Stdout.Write(line)
 		}
 	},
-	"leave a child": func(p play) int { hold(nil); return p.say() },
-	"leave a daemon": func(p play) int {
+	"leave a child": func(p fakeClient) int { hold(nil); return p.answer() },
+	"leave a daemon": func(p fakeClient) int {
 		hold(&syscall.SysProcAttr{Setsid: true})
-		return p.say()
+		return p.answer()
 	},
-	"die half-way": func(p play) int {
+	"die half-way": func(p fakeClient) int {
 		_, _ = io.WriteString(os.Stdout, p.Stdout[:len(p.Stdout)/2])
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		return forever()
 	},
-	"know no session": func(p play) int {
+	"know no session": func(p fakeClient) int {
 		if !slices.Contains(os.Args, "gone") {
-			return p.say()
+			return p.answer()
 		}
 		_, _ = io.WriteString(os.Stderr, p.Stderr)
 		return 1
 	},
 }
 
-func (p play) say() int {
+func (p fakeClient) answer() int {
 	_, _ = io.WriteString(os.Stdout, p.Stdout)
 	_, _ = io.WriteString(os.Stderr, p.Stderr)
 	return p.Exit
@@ -106,7 +106,7 @@ func forever() int {
 	return 0
 }
 
-// hold starts a process that has this one's output, and says its number on stderr.
+// hold starts a process that keeps the output of this one open, and writes its number to stderr.
 func hold(attr *syscall.SysProcAttr) {
 	self, err := os.Executable()
 	if err != nil {
@@ -120,18 +120,18 @@ func hold(attr *syscall.SysProcAttr) {
 	fmt.Fprintf(os.Stderr, "holder %d\n", child.Process.Pid)
 }
 
-// perform waits for the end of the prompt as real clients do, notes what it was given, and plays.
-func perform(text []byte) int {
-	var p play
+// runFakeClient reads the whole prompt as real clients do, writes the input of the client to a file, and runs the behaviour.
+func runFakeClient(text []byte) int {
+	var p fakeClient
 	if err := json.Unmarshal(text, &p); err != nil {
 		panic(err)
 	}
 	dir, _ := os.Getwd()
 	prompt, _ := io.ReadAll(os.Stdin)
 	parents, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid()))
-	note, err := json.Marshal(seen{
+	note, err := json.Marshal(clientInput{
 		Args: os.Args[1:], Env: os.Environ(), Dir: dir, Stdin: string(prompt),
-		Parents: string(bytes.ReplaceAll(parents, []byte{0}, []byte("\n"))),
+		ParentEnviron: string(bytes.ReplaceAll(parents, []byte{0}, []byte("\n"))),
 	})
 	if err == nil {
 		err = os.WriteFile(os.Args[0]+".seen", note, 0o600)
@@ -139,11 +139,11 @@ func perform(text []byte) int {
 	if err != nil {
 		panic(err)
 	}
-	return acts[p.Act](p)
+	return behaviours[p.Behaviour](p)
 }
 
-// install puts a fake client into a directory, and returns it.
-func install(t *testing.T, dir, program string, p play) {
+// install puts a fake client into a directory.
+func install(t *testing.T, dir, program string, p fakeClient) {
 	t.Helper()
 	self, err := os.Executable()
 	if err == nil {
@@ -158,7 +158,7 @@ func install(t *testing.T, dir, program string, p play) {
 	}
 }
 
-func wasGiven(t *testing.T, dir, program string) (s seen) {
+func readClientInput(t *testing.T, dir, program string) (s clientInput) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, program+".seen"))
 	if err == nil {
@@ -170,7 +170,7 @@ func wasGiven(t *testing.T, dir, program string) (s seen) {
 	return s
 }
 
-// recording is what a real client has written.
+// recording returns the recorded output of a real client.
 func recording(t *testing.T, client, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "recordings", client, name+".jsonl"))
@@ -180,7 +180,7 @@ func recording(t *testing.T, client, name string) string {
 	return strings.TrimSuffix(string(text), "\n") + "\n"
 }
 
-// slowReader gives a few bytes at a time.
+// slowReader returns at most a few bytes from each read.
 type slowReader struct {
 	text string
 	most int

@@ -12,7 +12,7 @@ import (
 // KeepFiles makes children not inherit the files that were open when this process started. They never inherit files that the
 // process opens itself.
 func KeepFiles() error {
-	const firstOther = 3 // after stdin, stdout and stderr, which children get their own of
+	const firstOther = 3 // after stdin, stdout and stderr
 	entries, err := os.ReadDir("/dev/fd")
 	for _, entry := range entries {
 		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd >= firstOther {

@@ -20,31 +20,31 @@ import (
 type bench struct {
 	*Runtime
 	program  string
-	bin      string // where the client is
-	dir      string // the agent's
+	bin      string // the directory of the client
+	dir      string // the directory of the agent
 	agent    parley.Agent
-	id       string // of the run
+	id       string // the id of the run
 	session  string
 	taskID   string
 	prompt   parley.Prompt
 	triggers []parley.Message
 
-	mu     sync.Mutex
-	begun  []parley.Process
-	said   strings.Builder
-	output strings.Builder
-	onLog  func(text string)
+	mu       sync.Mutex
+	begun    []parley.Process
+	progress strings.Builder
+	output   strings.Builder
+	onLog    func(text string)
 }
 
 const runToken = "parley_secret-of-this-run-only-0123456789"
 
-// newBench has a client of a built-in preset do a play.
-func newBench(t *testing.T, preset string, p play, o Options) *bench {
+// newBench makes a bench with a fake client for a built-in preset.
+func newBench(t *testing.T, preset string, p fakeClient, o Options) *bench {
 	t.Helper()
 	return newBenchOf(t, Presets(), preset, p, o)
 }
 
-func newBenchOf(t *testing.T, presets map[string]Preset, preset string, p play, o Options) *bench {
+func newBenchOf(t *testing.T, presets map[string]Preset, preset string, p fakeClient, o Options) *bench {
 	t.Helper()
 	b := &bench{
 		program: presets[preset].Argv[0], bin: t.TempDir(), dir: t.TempDir(), id: uuid.NewString(), onLog: func(string) {},
@@ -75,7 +75,7 @@ func (b *bench) job() parley.Job {
 			b.begun = append(b.begun, p)
 			return nil
 		},
-		Say: func(text string) { b.said.WriteString(text) },
+		Say: func(text string) { b.progress.WriteString(text) },
 		Log: func(output []byte) {
 			b.mu.Lock()
 			b.output.Write(output)
@@ -88,9 +88,9 @@ func (b *bench) job() parley.Job {
 
 func (b *bench) run(ctx context.Context) (parley.Result, error) { return b.Run(ctx, b.job()) }
 
-func (b *bench) given(t *testing.T) seen {
+func (b *bench) clientInput(t *testing.T) clientInput {
 	t.Helper()
-	return wasGiven(t, b.bin, b.program)
+	return readClientInput(t, b.bin, b.program)
 }
 
 func mustRun(t *testing.T, b *bench) parley.Result {

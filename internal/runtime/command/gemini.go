@@ -19,8 +19,8 @@ type gemini struct {
 	} `json:"stats"`
 }
 
-// geminiEvent: text comes in pieces. What was said before a tool was used, and before it had
-// ended, is no part of the answer.
+// geminiEvent adds an event to a transcript, and returns its text for watchers. The text of an answer comes in pieces. Text
+// before the end of a tool call is not part of the answer.
 func geminiEvent(t *transcript, e gemini) string {
 	switch e.Type {
 	case "init":

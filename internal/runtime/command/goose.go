@@ -8,20 +8,21 @@ type goose struct {
 		Content []contentPart `json:"content"`
 	} `json:"message"`
 	Error string `json:"error"`
-	Total int64  `json:"total_tokens"` // it does not tell which of them were read and which written
+	Total int64  `json:"total_tokens"` // input and output tokens together
 }
 
-// gooseEvent: text comes in pieces. What was said before a tool answered is no part of the answer.
+// gooseEvent adds an event to a transcript, and returns its text for watchers. The text of an answer comes in pieces. Text before
+// the result of a tool is not part of the answer.
 func gooseEvent(t *transcript, e goose) string {
 	switch e.Type {
 	case "message":
-		said := joinTexts(e.Message.Content)
+		text := joinTexts(e.Message.Content)
 		if e.Message.Role != "assistant" {
 			t.text = nil
 			return ""
 		}
-		t.text = append(t.text, said...)
-		return said
+		t.text = append(t.text, text...)
+		return text
 	case "complete":
 		t.done = true
 		t.usage.InputTokens = e.Total

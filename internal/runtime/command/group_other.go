@@ -12,7 +12,7 @@ func ownSession() *syscall.SysProcAttr { return nil }
 
 func termGroup(pid int) { killGroup(pid) }
 
-// killGroup ends the program alone: there are no groups here.
+// killGroup ends only the program, because this system has no process groups.
 func killGroup(pid int) {
 	if p, err := os.FindProcess(pid); err == nil {
 		_ = p.Kill()

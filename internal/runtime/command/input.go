@@ -13,7 +13,7 @@ func encodeInput(kind Input, job parley.Job, p parley.Prompt) (string, error) {
 	case InputMessage:
 		return senderTexts(job.Triggers), nil
 	case InputJSON:
-		// No reply: the program answers on stdout, and its token is for its own environment alone.
+		// The document has no reply: the program answers on stdout, and its token must be only in its environment.
 		document, err := rundoc.Encode(job, p, nil)
 		return string(document) + "\n", err
 	default:

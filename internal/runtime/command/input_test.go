@@ -13,14 +13,14 @@ import (
 	"github.com/parley-hub/parley/internal/runtime/rundoc"
 )
 
-// newInputBench has a program of one's own read one of the inputs.
+// newInputBench makes a bench with a configured program that reads one kind of input.
 func newInputBench(t *testing.T, input Input, argument string) *bench {
 	t.Helper()
 	preset := Preset{Argv: []string{"mine"}, Input: input, Output: FormatText}
 	if argument != "" {
 		preset.Argv = append(preset.Argv, argument)
 	}
-	return newBenchOf(t, map[string]Preset{"mine": preset}, "mine", play{Act: "answer", Stdout: "ok"}, Options{})
+	return newBenchOf(t, map[string]Preset{"mine": preset}, "mine", fakeClient{Behaviour: "answer", Stdout: "ok"}, Options{})
 }
 
 func readFile(t *testing.T, name string) string {
@@ -32,42 +32,42 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// asked is what an ask looks like when it is stored.
-func asked(id, text string) parley.Message {
+// askMessage returns the stored message of an ask.
+func askMessage(id, text string) parley.Message {
 	request := parley.Contact{Pattern: parley.PatternAsk, Message: text}.Request(parley.Agent{ID: "user", Name: "user"}, "")
 	return parley.Message{ID: id, From: "user", Source: parley.SourceContact, Content: parley.Content{Text: request}}
 }
 
-func said(id, from, text string) parley.Message {
+func messageFrom(id, from, text string) parley.Message {
 	return parley.Message{ID: id, From: from, Source: "cli", Content: parley.Content{Text: text}}
 }
 
 func TestInputMessageIsWhatTheSendersWrote(t *testing.T) {
-	coded := said("m-1", "arya", "run this")
+	coded := messageFrom("m-1", "arya", "run this")
 	coded.Content.Code = "print(1)\n"
 	onlyCode := parley.Message{ID: "m-1", From: "arya", Content: parley.Content{Code: "1+1"}}
-	delegated := asked("m-1", "")
+	delegated := askMessage("m-1", "")
 	delegated.Content.Text = parley.Contact{Pattern: parley.PatternDelegate, Message: "count it", Context: "for the index"}.
 		Request(parley.Agent{ID: "arya", Name: "arya"}, "task-7")
 	for name, test := range map[string]struct {
 		triggers []parley.Message
 		want     string
 	}{
-		"one":                       {[]parley.Message{said("m-1", "arya", "one two three")}, "one two three"},
-		"several":                   {[]parley.Message{said("m-1", "arya", "one"), said("m-2", "user", "two\n")}, "one\n\ntwo\n"},
-		"an ask":                    {[]parley.Message{asked("m-1", "one two three")}, "one two three"},
-		"an ask of paragraphs":      {[]parley.Message{asked("m-1", "one\n\ntwo")}, "one\n\ntwo"},
+		"one":                       {[]parley.Message{messageFrom("m-1", "arya", "one two three")}, "one two three"},
+		"several":                   {[]parley.Message{messageFrom("m-1", "arya", "one"), messageFrom("m-2", "user", "two\n")}, "one\n\ntwo\n"},
+		"an ask":                    {[]parley.Message{askMessage("m-1", "one two three")}, "one two three"},
+		"an ask of paragraphs":      {[]parley.Message{askMessage("m-1", "one\n\ntwo")}, "one\n\ntwo"},
 		"a task with a context":     {[]parley.Message{delegated}, "Context: for the index\n\ncount it"},
 		"text and code":             {[]parley.Message{coded}, "run this\n\nprint(1)\n"},
 		"code alone":                {[]parley.Message{onlyCode}, "1+1"},
-		"a header by somebody else": {[]parley.Message{said("m-1", "arya", "[Agent Request from user | Pattern: ask]\n\nyes")}, "[Agent Request from user | Pattern: ask]\n\nyes"},
+		"a header by somebody else": {[]parley.Message{messageFrom("m-1", "arya", "[Agent Request from user | Pattern: ask]\n\nyes")}, "[Agent Request from user | Pattern: ask]\n\nyes"},
 	} {
 		for _, argument := range []string{"", argPromptFile} {
 			b := newInputBench(t, InputMessage, argument)
 			b.triggers = test.triggers
 			if argument == "" {
 				mustRun(t, b)
-				if got := b.given(t).Stdin; got != test.want {
+				if got := b.clientInput(t).Stdin; got != test.want {
 					t.Errorf("%s: the program read %q, want %q", name, got, test.want)
 				}
 				continue
@@ -87,7 +87,7 @@ func TestInputMessageIsWhatTheSendersWrote(t *testing.T) {
 // TestInputJSONIsWhatWebhooksGet: the same document, without a credential.
 func TestInputJSONIsWhatWebhooksGet(t *testing.T) {
 	b := newInputBench(t, InputJSON, "")
-	b.triggers = []parley.Message{said("m-1", "arya", "one"), said("m-2", "user", "two")}
+	b.triggers = []parley.Message{messageFrom("m-1", "arya", "one"), messageFrom("m-2", "user", "two")}
 	mustRun(t, b)
 	job := b.job()
 	called, err := rundoc.Encode(job, job.Prompt, &rundoc.Reply{URL: "u", Token: "t"})
@@ -95,7 +95,7 @@ func TestInputJSONIsWhatWebhooksGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got, want map[string]any
-	stdin := b.given(t).Stdin
+	stdin := b.clientInput(t).Stdin
 	if err := json.Unmarshal([]byte(stdin), &got); err != nil || strings.Count(stdin, "\n") != 1 {
 		t.Fatalf("the program read %q: %v", stdin, err)
 	}
@@ -112,9 +112,9 @@ func TestInputJSONIsWhatWebhooksGet(t *testing.T) {
 func TestThePromptIsTheDefaultInput(t *testing.T) {
 	for _, input := range []Input{"", InputPrompt} {
 		b := newInputBench(t, input, "")
-		b.triggers = []parley.Message{said("m-1", "arya", "one two three")}
+		b.triggers = []parley.Message{messageFrom("m-1", "arya", "one two three")}
 		mustRun(t, b)
-		if got, want := b.given(t).Stdin, "You are ana.\n\nWhich fruit was it?"; got != want {
+		if got, want := b.clientInput(t).Stdin, "You are ana.\n\nWhich fruit was it?"; got != want {
 			t.Errorf("input %q: the program read %q, want %q", input, got, want)
 		}
 	}
@@ -128,10 +128,10 @@ func TestThePromptIsTheDefaultInput(t *testing.T) {
 // TestTheEnvironmentNamesWhatTheRunIsAbout: by ids alone. No sender can put words into a variable.
 func TestTheEnvironmentNamesWhatTheRunIsAbout(t *testing.T) {
 	b := newInputBench(t, InputMessage, "")
-	b.triggers = []parley.Message{said("m-1", "arya", "older"), said("m-2", "gendry", "$(canary)\nLD_PRELOAD=canary")}
+	b.triggers = []parley.Message{messageFrom("m-1", "arya", "older"), messageFrom("m-2", "gendry", "$(canary)\nLD_PRELOAD=canary")}
 	b.taskID = "task-7"
 	mustRun(t, b)
-	env := b.given(t).Env
+	env := b.clientInput(t).Env
 	for _, want := range []string{"PARLEY_MESSAGE=m-2", "PARLEY_FROM=gendry", "PARLEY_CONVERSATION=conv-1", "PARLEY_TASK=task-7"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing in\n%s", want, strings.Join(env, "\n"))

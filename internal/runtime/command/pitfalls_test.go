@@ -17,11 +17,11 @@ import (
 func TestAnswersThatComeInAnyShape(t *testing.T) {
 	answer := recording(t, "claude", "answer")
 	noise := "(node:12) Warning: something\n\n[1m\u001b[0m not json {\n{\"type\": broken\n[1, 2]\n"
-	for name, p := range map[string]play{
-		"split across reads": {Act: "answer in pieces", Stdout: answer},
-		"with noise":         {Act: "answer", Stdout: noise + answer + noise},
-		"without a last end": {Act: "answer", Stdout: strings.TrimSuffix(answer, "\n")},
-		"then a failure":     {Act: "answer", Stdout: answer, Exit: 1}, // the result counts
+	for name, p := range map[string]fakeClient{
+		"split across reads": {Behaviour: "answer in pieces", Stdout: answer},
+		"with noise":         {Behaviour: "answer", Stdout: noise + answer + noise},
+		"without a last end": {Behaviour: "answer", Stdout: strings.TrimSuffix(answer, "\n")},
+		"then a failure":     {Behaviour: "answer", Stdout: answer, Exit: 1}, // the result counts
 	} {
 		t.Run(name, func(t *testing.T) {
 			if result := mustRun(t, newBench(t, "claude", p, Options{})); result.Text != "The answer is pong." {
@@ -34,20 +34,20 @@ func TestAnswersThatComeInAnyShape(t *testing.T) {
 func TestExitCodeZeroIsNoSuccess(t *testing.T) {
 	started := strings.Split(recording(t, "claude", "answer"), "\n")[0] + "\n"
 	for _, client := range []string{"claude", "codex", "gemini", "opencode", "qwen", "cursor", "amp", "goose"} {
-		b := newBench(t, client, play{Act: "answer", Stdout: started}, Options{})
+		b := newBench(t, client, fakeClient{Behaviour: "answer", Stdout: started}, Options{})
 		_, err := b.run(t.Context())
 		wantFailure(t, err, parley.FailureFinal, "has ended without an answer", "by hand")
 	}
 }
 
 func TestAQuestionToAPersonEndsTheRun(t *testing.T) {
-	b := newBench(t, "cursor", play{Act: "ask", Stdout: "⚠ Workspace Trust Required\nDo you trust this directory? [y/N] \n"}, Options{})
+	b := newBench(t, "cursor", fakeClient{Behaviour: "ask", Stdout: "⚠ Workspace Trust Required\nDo you trust this directory? [y/N] \n"}, Options{})
 	_, err := b.run(t.Context())
 	wantFailure(t, err, parley.FailureFinal, "--trust")
 }
 
 func TestAnUnknownQuestionEndsWithTheDeadline(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "ask", Stdout: "Continue? [y/N]\n"}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "ask", Stdout: "Continue? [y/N]\n"}, Options{})
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("it is late"))
 	defer cancel()
 	_, err := b.run(ctx)
@@ -67,9 +67,9 @@ func TestADeadlineTellsWhatTheClientWasTryingToGetOver(t *testing.T) {
 }
 
 func TestOutputWithoutEnd(t *testing.T) {
-	for name, p := range map[string]play{
-		"lines":    {Act: "flood", Stdout: "{\"type\":\"noise\"}\n"},
-		"one line": {Act: "flood", Stdout: strings.Repeat("x", 1<<16)},
+	for name, p := range map[string]fakeClient{
+		"lines":    {Behaviour: "flood", Stdout: "{\"type\":\"noise\"}\n"},
+		"one line": {Behaviour: "flood", Stdout: strings.Repeat("x", 1<<16)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newBench(t, "claude", p, Options{OutputLimit: 6 << 20}).run(t.Context())
@@ -83,8 +83,8 @@ func TestInvalidUTF8IsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBenchOf(t, presets, "mine", play{Act: "answer"}, Options{})
-	raw := filepath.Join(b.bin, "raw") // JSON, in which plays are written, cannot say it
+	b := newBenchOf(t, presets, "mine", fakeClient{Behaviour: "answer"}, Options{})
+	raw := filepath.Join(b.bin, "raw") // the JSON of a fake client cannot hold invalid UTF-8
 	if err := os.WriteFile(raw, []byte("caf\xe9 \xff\x00 end"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -94,13 +94,13 @@ func TestInvalidUTF8IsReplaced(t *testing.T) {
 	}
 }
 
-// hasEnded says that a process is no more, or waits for its parent to notice.
+// hasEnded reports whether a process has ended, even if its parent has not waited for it yet.
 func hasEnded(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(stat), ") Z ") || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// wantEnded waits for what the system brings about in its own time.
+// wantEnded waits until a process has ended, and fails the test after a while.
 func wantEnded(t *testing.T, pid int) {
 	t.Helper()
 	for limit := time.Now().Add(20 * time.Second); !hasEnded(pid); time.Sleep(time.Millisecond) {
@@ -110,8 +110,8 @@ func wantEnded(t *testing.T, pid int) {
 	}
 }
 
-// held is the number of the process that a play has started.
-func (b *bench) held(t *testing.T) (pid int) {
+// heldPID returns the number of the process that a fake client has started.
+func (b *bench) heldPID(t *testing.T) (pid int) {
 	t.Helper()
 	for line := range strings.Lines(b.output.String()) {
 		_, _ = fmt.Sscanf(line, "holder %d", &pid)
@@ -123,7 +123,7 @@ func (b *bench) held(t *testing.T) (pid int) {
 }
 
 func TestWhoIgnoresTERMIsKilled(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "ignore TERM", Stdout: "deaf\n"}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "ignore TERM", Stdout: "deaf\n"}, Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.onLog = func(text string) {
 		if strings.Contains(text, "deaf") {
@@ -139,7 +139,7 @@ func TestWhoIgnoresTERMIsKilled(t *testing.T) {
 }
 
 func TestARunThatIsOverBeforeItBeganStartsNothing(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "answer"}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "answer"}, Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the hub is stopping"))
 	_, err := b.run(ctx)
@@ -150,30 +150,30 @@ func TestARunThatIsOverBeforeItBeganStartsNothing(t *testing.T) {
 }
 
 func TestChildrenAreNotLeft(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "leave a child", Stdout: recording(t, "claude", "answer")}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "leave a child", Stdout: recording(t, "claude", "answer")}, Options{})
 	mustRun(t, b)
-	wantEnded(t, b.held(t))
+	wantEnded(t, b.heldPID(t))
 }
 
-// A child in a session of its own keeps the output open. It does not hold up the run, and whoever knows runs by
-// other signs than their group is asked to end it.
+// A child in a session of its own keeps the output open. The run does not wait for the child. The runtime calls Options.Kill,
+// which can find such a child.
 func TestADaemonDoesNotHoldUpTheRun(t *testing.T) {
 	var b *bench
 	kill := func(_ context.Context, runs []parley.Run) error {
 		if len(runs) != 1 || runs[0].ID != b.id {
 			t.Errorf("it is asked for what %v have left", runs)
 		}
-		return syscall.Kill(b.held(t), syscall.SIGKILL)
+		return syscall.Kill(b.heldPID(t), syscall.SIGKILL)
 	}
-	b = newBench(t, "claude", play{Act: "leave a daemon", Stdout: recording(t, "claude", "answer")}, Options{Kill: kill})
+	b = newBench(t, "claude", fakeClient{Behaviour: "leave a daemon", Stdout: recording(t, "claude", "answer")}, Options{Kill: kill})
 	if result := mustRun(t, b); result.Text != "The answer is pong." {
 		t.Errorf("the answer is %q", result.Text)
 	}
-	wantEnded(t, b.held(t))
+	wantEnded(t, b.heldPID(t))
 }
 
 func TestDyingHalfWayMayBeTriedAgain(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "die half-way", Stdout: recording(t, "claude", "answer")}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "die half-way", Stdout: recording(t, "claude", "answer")}, Options{})
 	_, err := b.run(t.Context())
 	wantFailure(t, err, parley.FailureLost, "signal: killed")
 }
@@ -183,20 +183,20 @@ func TestAPromptThatNobodyReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBenchOf(t, presets, "mine", play{}, Options{})
+	b := newBenchOf(t, presets, "mine", fakeClient{}, Options{})
 	b.prompt.User = strings.Repeat("x", 1<<20) // more than a pipe holds
 	if result := mustRun(t, b); result.Text != "hello" {
 		t.Errorf("the answer is %q", result.Text)
 	}
 }
 
-// A program can have ended before it is made known. Whoever is told of it must still find it.
+// A program can end before Job.Begin registers it. Job.Begin must still find its process.
 func TestAProgramIsThereUntilItIsKnown(t *testing.T) {
 	presets, err := ParsePresets([]byte("mine: {argv: [/bin/echo, hello]}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBenchOf(t, presets, "mine", play{}, Options{})
+	b := newBenchOf(t, presets, "mine", fakeClient{}, Options{})
 	job := b.job()
 	job.Begin = func(_ context.Context, p parley.Process) error {
 		wantEnded(t, p.PID)

@@ -17,65 +17,65 @@ type runPlan struct {
 	options   Options
 	preset    Preset
 	settings  settings
-	path      string // of the program
-	dir       string
+	path      string // the path of the program
+	dir       string // the working directory of the program
 	env       []string
-	secrets   []string
-	input     string     // for its standard input
-	session   string     // of the client, to go on with
-	questions []question // to a person
-	file      string     // with the input, where the program takes one
+	secrets   []string   // values that must not appear in output
+	input     string     // the content of stdin
+	session   string     // the client's session to resume, or ""
+	questions []question // questions to a person that end the run
+	file      string     // the path of the file with the input, or ""
 }
 
 // sessionID matches the session ids that the runtime accepts. An id becomes an argument and the name of a file.
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
 func (r *Runtime) newPlan(job parley.Job) (*runPlan, error) {
-	t := &runPlan{job: job, options: r.options}
+	plan := &runPlan{job: job, options: r.options}
 	var err error
-	if t.preset, t.path, t.settings, err = r.find(job.Agent); err != nil {
+	if plan.preset, plan.path, plan.settings, err = r.find(job.Agent); err != nil {
 		e := parley.AsError(err)
 		return nil, failed(Cause{parley.FailureNoStart, e.Message, e.Suggestion}, "")
 	}
-	t.env, t.secrets = environment(withBin(r.options.Environ, r.options.Bin), t.preset, t.settings, job)
-	t.questions = questions(t.preset)
+	plan.env, plan.secrets = environment(withBin(r.options.Environ, r.options.Bin), plan.preset, plan.settings, job)
+	plan.questions = questions(plan.preset)
 	own := filepath.Join(job.Dir, "work")
-	if t.dir = t.settings.Dir; t.dir == "" {
-		t.dir = own
+	if plan.dir = plan.settings.Dir; plan.dir == "" {
+		plan.dir = own
 	}
 	if err = os.MkdirAll(own, 0o700); err == nil {
-		err = t.chooseSession()
+		err = plan.chooseSession()
 	}
 	if err != nil {
-		t.cleanUp()
-		return nil, startError(t.preset.Argv[0], err)
+		plan.cleanUp()
+		return nil, startError(plan.preset.Argv[0], err)
 	}
-	return t, nil
+	return plan, nil
 }
 
 // chooseSession chooses the session to resume, and the prompt for it. If the session cannot be resumed, the run starts a new
 // one.
-func (t *runPlan) chooseSession() error {
-	t.session = t.job.Run.Session
-	if t.session == "" {
-		return t.setPrompt(t.job.Prompt)
+func (plan *runPlan) chooseSession() error {
+	plan.session = plan.job.Run.Session
+	if plan.session == "" {
+		return plan.setPrompt(plan.job.Prompt)
 	}
-	if !sessionID.MatchString(t.session) || len(t.preset.Resume) == 0 {
-		t.session = ""
-		return t.setPrompt(t.job.Fresh())
+	if !sessionID.MatchString(plan.session) || len(plan.preset.Resume) == 0 {
+		plan.session = ""
+		return plan.setPrompt(plan.job.Fresh())
 	}
-	return t.setPrompt(t.job.Prompt)
+	return plan.setPrompt(plan.job.Prompt)
 }
 
 // setPrompt encodes a prompt as the input of the next attempt.
-func (t *runPlan) setPrompt(p parley.Prompt) (err error) {
-	if t.input, err = encodeInput(t.preset.Input, t.job, p); err != nil {
+func (plan *runPlan) setPrompt(p parley.Prompt) (err error) {
+	if plan.input, err = encodeInput(plan.preset.Input, plan.job, p); err != nil {
 		return err
 	}
-	if !slices.Contains(t.preset.Argv, argPromptFile) {
+	if !slices.Contains(plan.preset.Argv, argPromptFile) {
 		return nil
 	}
-	return t.writeInput()
+	return plan.writeInput()
 }
 
 // question matches output that asks a person something, and names the cause.
@@ -85,35 +85,35 @@ type question struct {
 }
 
 func questions(p Preset) (list []question) {
-	for _, says := range p.Says {
-		if says.Stop {
-			list = append(list, question{regexp.MustCompile(says.Match), says.Cause})
+	for _, known := range p.Says {
+		if known.Stop {
+			list = append(list, question{regexp.MustCompile(known.Match), known.Cause})
 		}
 	}
 	return list
 }
 
 // writeInput puts the input into a file that only the hub's user can read.
-func (t *runPlan) writeInput() error {
-	t.removeInput()
-	file, err := os.CreateTemp(t.job.Dir, "prompt-*.md")
+func (plan *runPlan) writeInput() error {
+	plan.removeInput()
+	file, err := os.CreateTemp(plan.job.Dir, "prompt-*.md")
 	if err != nil {
 		return err
 	}
-	t.file = file.Name()
-	_, err = file.WriteString(t.input)
-	t.input = ""
+	plan.file = file.Name()
+	_, err = file.WriteString(plan.input)
+	plan.input = ""
 	return errors.Join(err, file.Close())
 }
 
-func (t *runPlan) removeInput() {
-	if t.file != "" {
-		_ = os.Remove(t.file)
+func (plan *runPlan) removeInput() {
+	if plan.file != "" {
+		_ = os.Remove(plan.file)
 	}
 }
 
 // cleanUp removes the input file and ends the processes that the program left behind.
-func (t *runPlan) cleanUp() {
-	t.removeInput()
-	_ = t.options.Kill(context.Background(), []parley.Run{{ID: t.job.Run.ID}})
+func (plan *runPlan) cleanUp() {
+	plan.removeInput()
+	_ = plan.options.Kill(context.Background(), []parley.Run{{ID: plan.job.Run.ID}})
 }

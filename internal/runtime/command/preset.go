@@ -2,75 +2,75 @@ package command
 
 import "github.com/parley-hub/parley"
 
-// Preset is how one program is run.
+// Preset describes how to run a program.
 type Preset struct {
-	// Argv is the program and its arguments, which are constant. Three arguments stand for others:
-	// {resume} for Resume and {model} for Model, where there is a session to resume and a model is set, and
-	// {prompt-file} for the path of a file with the input, which else goes in on stdin.
+	// Argv is the program and its arguments, which are constant. The runtime replaces three arguments: {resume} by Resume if the
+	// run resumes a session, {model} by Model if the agent has a model, and {prompt-file} by the path of a file with the input.
+	// Without {prompt-file}, the program reads the input from stdin.
 	Argv   []string `yaml:"argv"`
 	Resume []string `yaml:"resume"` // arguments that resume a session; {session} is its id
 	Model  []string `yaml:"model"`  // arguments that choose a model; {model} is its name
-	Input  Input    `yaml:"input"`  // what goes in on stdin
-	Output Format   `yaml:"output"` // how stdout is read
+	Input  Input    `yaml:"input"`  // the kind of input that the program reads
+	Output Format   `yaml:"output"` // the format that the program writes to stdout
 
-	Env  map[string]string `yaml:"env"`  // variables that are set
-	Pass []string          `yaml:"pass"` // variables of the hub's own environment that are passed on
+	Env  map[string]string `yaml:"env"`  // variables that the runtime sets
+	Pass []string          `yaml:"pass"` // variables of the hub's own environment that the program gets
 
-	RunToken RunToken `yaml:"run_token"` // how its processes prove to the hub whose they are
+	RunToken RunToken `yaml:"run_token"` // which processes may use the token of a run
 
-	Install string        `yaml:"install"` // what to do where the program is missing
-	Exits   map[int]Cause `yaml:"exits"`   // what exit codes mean
-	Says    []Says        `yaml:"says"`    // what words mean, in an error or on stderr; the first that fits counts
-	Lost    string        `yaml:"lost"`    // a pattern of how it says that the session to resume is not there
+	Install string        `yaml:"install"` // how to install the program
+	Exits   map[int]Cause `yaml:"exits"`   // the causes of failures by exit code
+	Says    []TextCause   `yaml:"says"`    // the causes of failures by error text or stderr; the first match counts
+	Lost    string        `yaml:"lost"`    // a regular expression for the message that the session to resume does not exist
 }
 
-// RunToken says where the token of a run is good.
+// RunToken says which processes may use the token of a run.
 type RunToken string
 
-// On the hub's socket, for processes of the run (the default); or for every process that has the token, over TCP too.
+// The kinds of run tokens.
 const (
-	tokenSocket RunToken = "socket"
-	tokenBearer RunToken = "bearer"
+	tokenSocket RunToken = "socket" // processes of the run, at the hub's socket; the default
+	tokenBearer RunToken = "bearer" // every process that has the token, over TCP too
 )
 
-// Input is what a program reads on its standard input.
+// Input is the kind of input that a program reads.
 type Input string
 
-// The inputs.
+// The kinds of input.
 const (
-	InputPrompt  Input = "prompt"  // what a model is told; the default
-	InputMessage Input = "message" // what the senders of the triggers wrote, and nothing else
-	InputJSON    Input = "json"    // the document that a webhook gets, without a way to reply
+	InputPrompt  Input = "prompt"  // the prompt of the run; the default
+	InputMessage Input = "message" // only the texts of the messages that woke the run
+	InputJSON    Input = "json"    // the document that a webhook gets, without the credential for a reply
 )
 
-// Format is a way to read what a program writes.
+// Format is the format of a program's output.
 type Format string
 
 // The formats.
 const (
-	FormatText     Format = "text"   // all of it is the answer
-	FormatClaude   Format = "claude" // Claude Code's stream-json, which others write too
+	FormatText     Format = "text"   // the whole output is the answer
+	FormatClaude   Format = "claude" // Claude Code's stream-json, which other programs write too
 	FormatCodex    Format = "codex"
 	FormatGemini   Format = "gemini"
 	FormatOpenCode Format = "opencode"
 	FormatGoose    Format = "goose"
 )
 
-// Cause is why a program failed.
+// Cause is the cause of a program's failure.
 type Cause struct {
-	Failure parley.Failure `yaml:"failure"` // final, where nothing is said
+	Failure parley.Failure `yaml:"failure"` // default: final
 	Reason  string         `yaml:"reason"`
 	Hint    string         `yaml:"hint"`
 }
 
-// Says is a cause that is told by words.
-type Says struct {
+// TextCause is a cause that the runtime recognizes by a text in the output.
+type TextCause struct {
 	Match string `yaml:"match"` // a regular expression
-	Stop  bool   `yaml:"stop"`  // it waits for a person: the run ends as soon as this is seen
+	Stop  bool   `yaml:"stop"`  // the text is a question to a person, which nobody can answer: the runtime ends the run at once
 	Cause `yaml:",inline"`
 }
 
-// The arguments that stand for others.
+// The arguments that the runtime replaces.
 const (
 	argResume     = "{resume}"
 	argModel      = "{model}"
@@ -78,7 +78,7 @@ const (
 	argPromptFile = "{prompt-file}"
 )
 
-// arguments are what a program is called with. session and model are checked words, or empty.
+// arguments returns the arguments of a program. The caller has checked session and model, which may be empty.
 func (p Preset) arguments(session, model, promptFile string) (args []string) {
 	for _, arg := range p.Argv[1:] {
 		switch arg {
@@ -99,7 +99,7 @@ func (p Preset) arguments(session, model, promptFile string) (args []string) {
 	return args
 }
 
-// replaced puts a value in the place of the argument that stands for it. The list itself stays as it is.
+// replaced returns a copy of a list in which a value replaces each argument that equals arg.
 func replaced(list []string, arg, value string) []string {
 	args := make([]string, len(list))
 	for i := range list {

@@ -144,7 +144,7 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 }
 
 func TestAProgramIsFoundAsAShellFindsIt(t *testing.T) {
-	b := newBench(t, "claude", play{}, Options{})
+	b := newBench(t, "claude", fakeClient{}, Options{})
 	for program, found := range map[string]bool{
 		"claude": true, b.bin + "/claude": true, "claude.play": false, "./claude": false, "nothing": false, b.bin: false,
 	} {
@@ -158,11 +158,11 @@ func TestAProgramIsFoundAsAShellFindsIt(t *testing.T) {
 }
 
 func TestTheModelIsAnArgumentOfItsOwn(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
 	dir := t.TempDir()
 	b.set(fmt.Sprintf(`{"model": "claude-opus-5", "dir": %q}`, dir))
 	mustRun(t, b)
-	given := b.given(t)
+	given := b.clientInput(t)
 	if at := slices.Index(given.Args, "--model"); at < 0 || given.Args[at+1] != "claude-opus-5" || given.Dir != dir {
 		t.Errorf("it was given %+v", given)
 	}

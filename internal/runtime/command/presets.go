@@ -15,18 +15,18 @@ import (
 //go:embed presets.yaml
 var builtIn []byte
 
-// Presets are those that are built in.
+// Presets returns the built-in presets by name.
 func Presets() map[string]Preset {
 	presets, err := parse(builtIn, nil)
 	if err != nil {
-		panic(err) // a test reads them
+		panic(err) // a test checks that the built-in presets are valid
 	}
 	return presets
 }
 
-// ParsePresets reads presets from YAML, a map of names: what config.yaml has under runtimes. One with the name of
-// a built-in preset changes only what it sets; the built-in ones that are not named are there too. E003 with the
-// line of what is wrong.
+// ParsePresets parses the section runtimes of config.yaml, a map of presets by name, and returns these presets with the built-in
+// ones. A preset with the name of a built-in one changes only the fields that it sets. ParsePresets returns E003 with the line of
+// the first mistake.
 func ParsePresets(text []byte) (map[string]Preset, error) {
 	presets := Presets()
 	own, err := parse(text, presets)
@@ -36,7 +36,7 @@ func ParsePresets(text []byte) (map[string]Preset, error) {
 	return presets, err
 }
 
-// parse reads presets, each on top of the one that there is already.
+// parse parses presets. Each preset starts with the fields of the preset of the same name in base.
 func parse(text []byte, base map[string]Preset) (map[string]Preset, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -57,7 +57,7 @@ func parse(text []byte, base map[string]Preset) (map[string]Preset, error) {
 	return presets, nil
 }
 
-// presetEntries are the presets of a document.
+// presetEntries returns the entries of a document, one for each preset.
 func presetEntries(node ast.Node) ([]*ast.MappingValueNode, error) {
 	switch n := node.(type) {
 	case nil, *ast.CommentGroupNode, *ast.NullNode:

@@ -41,7 +41,7 @@ func start(a *attempt) (p *process, err error) {
 		cmd.Stdout, cmd.Stderr = out, errs
 		err = cmd.Start()
 	}
-	closeAll(out, errs) // the program has its own
+	closeAll(out, errs) // the program has its own copies
 	if err != nil {
 		closeAll(p.stdout, p.stderr)
 		return nil, err
@@ -49,7 +49,8 @@ func start(a *attempt) (p *process, err error) {
 	return p, nil
 }
 
-// watch waits for the program in the background. Until then no other process can get its number, even if it has ended.
+// watch waits for the program in the background. Before watch is called, no other process can get the number of the program, even
+// if the program has ended.
 func (p *process) watch() {
 	go func() {
 		defer close(p.ended)

@@ -21,10 +21,10 @@ var recorded = []string{"claude", "codex", "gemini", "opencode"}
 func TestAClientIsGivenThePromptAndItsAnswerIsRead(t *testing.T) {
 	for _, client := range recorded {
 		t.Run(client, func(t *testing.T) {
-			b := newBench(t, client, play{Act: "answer", Stdout: recording(t, client, "answer")}, Options{})
+			b := newBench(t, client, fakeClient{Behaviour: "answer", Stdout: recording(t, client, "answer")}, Options{})
 			result := mustRun(t, b)
-			if result.Text != "The answer is pong." || b.said.String() != result.Text {
-				t.Errorf("the answer is %q, meanwhile it said %q", result.Text, b.said.String())
+			if result.Text != "The answer is pong." || b.progress.String() != result.Text {
+				t.Errorf("the answer is %q, the text for watchers is %q", result.Text, b.progress.String())
 			}
 			if result.Session == "" || result.InputTokens != 1100 || result.OutputTokens != 7 {
 				t.Errorf("the result is %+v", result)
@@ -32,7 +32,7 @@ func TestAClientIsGivenThePromptAndItsAnswerIsRead(t *testing.T) {
 			if client == "claude" && result.Cost == 0 {
 				t.Error("the cost is not known")
 			}
-			given := b.given(t)
+			given := b.clientInput(t)
 			if given.Stdin != "You are ana.\n\nWhich fruit was it?" {
 				t.Errorf("the prompt is %q", given.Stdin)
 			}
@@ -53,10 +53,10 @@ func TestASessionIsResumed(t *testing.T) {
 		"gemini":   {"--resume", "one"},
 		"opencode": {"--session", "one"},
 	} {
-		b := newBench(t, client, play{Act: "answer", Stdout: recording(t, client, "answer")}, Options{})
+		b := newBench(t, client, fakeClient{Behaviour: "answer", Stdout: recording(t, client, "answer")}, Options{})
 		b.session = "one"
 		mustRun(t, b)
-		if args := b.given(t).Args; !cmp.Equal(args[len(args)-len(want):], want) {
+		if args := b.clientInput(t).Args; !cmp.Equal(args[len(args)-len(want):], want) {
 			t.Errorf("%s was called with %q", client, args)
 		}
 	}
@@ -64,12 +64,12 @@ func TestASessionIsResumed(t *testing.T) {
 
 func TestASessionThatCannotBeOneIsNotResumed(t *testing.T) {
 	for _, session := range []string{"--dangerously-skip-permissions", "../../x", "a b", "$(touch x)", strings.Repeat("x", 300)} {
-		b := newBench(t, "claude", play{Act: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
+		b := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
 		b.session = session
 		mustRun(t, b)
-		given := b.given(t)
+		given := b.clientInput(t)
 		if slices.Contains(given.Args, "--resume") || !strings.Contains(given.Stdin, "All of it: ") {
-			t.Errorf("it was called with %q and told %q", given.Args, given.Stdin)
+			t.Errorf("it was called with %q and read %q", given.Args, given.Stdin)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestASessionThatIsGoneIsStartedAnew(t *testing.T) {
 		"opencode": "Error: Session not found",
 	} {
 		t.Run(client, func(t *testing.T) {
-			b := newBench(t, client, play{Act: "know no session", Stdout: recording(t, client, "answer"), Stderr: words}, Options{})
+			b := newBench(t, client, fakeClient{Behaviour: "know no session", Stdout: recording(t, client, "answer"), Stderr: words}, Options{})
 			b.session = "gone"
 			if result := mustRun(t, b); result.Text != "The answer is pong." || result.Session == "gone" {
 				t.Errorf("the result is %+v", result)
@@ -90,15 +90,15 @@ func TestASessionThatIsGoneIsStartedAnew(t *testing.T) {
 			if len(b.begun) != 2 {
 				t.Errorf("it began %d times", len(b.begun))
 			}
-			if told := b.given(t).Stdin; !strings.Contains(told, "All of it: ") {
-				t.Errorf("the second was told %q", told)
+			if stdin := b.clientInput(t).Stdin; !strings.Contains(stdin, "All of it: ") {
+				t.Errorf("the second process read %q", stdin)
 			}
 		})
 	}
 }
 
 func TestAnAgentMaySayHowLongItsRunsLast(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "answer"}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "answer"}, Options{})
 	for config, want := range map[string]time.Duration{
 		``: 0, `{}`: 0, `{"deadline": "90m", "dir": "/"}`: 90 * time.Minute, `{"deadline": "soon"}`: 0, `{"deadline": "1ns"}`: 0, `[]`: 0,
 	} {
@@ -109,12 +109,12 @@ func TestAnAgentMaySayHowLongItsRunsLast(t *testing.T) {
 	}
 }
 
-// Claude Code reports with every run what the whole session has cost, Codex also its tokens.
+// With every run, Claude Code reports the cost of the whole session. Codex also reports the tokens of the session.
 func TestARunIsChargedForItselfAlone(t *testing.T) {
 	for _, client := range recorded {
 		t.Run(client, func(t *testing.T) {
-			first := newBench(t, client, play{Act: "answer", Stdout: recording(t, client, "answer")}, Options{})
-			second := newBench(t, client, play{Act: "answer", Stdout: recording(t, client, "resumed")}, Options{})
+			first := newBench(t, client, fakeClient{Behaviour: "answer", Stdout: recording(t, client, "answer")}, Options{})
+			second := newBench(t, client, fakeClient{Behaviour: "answer", Stdout: recording(t, client, "resumed")}, Options{})
 			second.dir = first.dir
 			was, is := mustRun(t, first).Usage, mustRun(t, second).Usage
 			if was.InputTokens != 1100 || was.OutputTokens != 7 {
@@ -137,10 +137,10 @@ func TestATotalIsOfTheSessionOrOfTheRun(t *testing.T) {
 	}{
 		{"it goes on", usage(250, 25, 2.5), usage(150, 15, 2.5), usage(150, 15, 1.5)},
 		{"it goes on, and subagents used something", usage(350, 35, 3), usage(150, 15, 3), usage(250, 25, 2)},
-		{"it goes on, and the run is not told of", usage(250, 25, 2.5), usage(0, 0, 0), usage(150, 15, 1.5)},
+		{"it goes on, and the run reports no usage", usage(250, 25, 2.5), usage(0, 0, 0), usage(150, 15, 1.5)},
 		{"it begins anew, with less", usage(50, 5, 0.5), usage(50, 5, 0.5), usage(50, 5, 0.5)},
 		{"it begins anew, with more", usage(150, 15, 1.5), usage(150, 15, 1.5), usage(150, 15, 1.5)},
-		{"it begins anew, and the run is not told of", usage(50, 5, 0.5), usage(0, 0, 0), usage(50, 5, 0.5)},
+		{"it begins anew, and the run reports no usage", usage(50, 5, 0.5), usage(0, 0, 0), usage(50, 5, 0.5)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			kept := sessionTotals{t.TempDir()}
@@ -159,7 +159,7 @@ func TestWhatWentWrongIsTold(t *testing.T) {
 	for _, client := range recorded {
 		for _, want := range []parley.Failure{parley.FailureFinal, parley.FailureBusy, parley.FailureServer} {
 			t.Run(client+" "+string(want), func(t *testing.T) {
-				b := newBench(t, client, play{Act: "answer", Stdout: recording(t, client, string(want)), Exit: 1}, Options{})
+				b := newBench(t, client, fakeClient{Behaviour: "answer", Stdout: recording(t, client, string(want)), Exit: 1}, Options{})
 				result, err := b.run(t.Context())
 				wantFailure(t, err, want)
 				if why, _ := errors.AsType[*parley.RunError](err); why.Hint == "" || strings.Contains(why.Reason, "\n    at ") {
@@ -175,7 +175,7 @@ func TestWhatWentWrongIsTold(t *testing.T) {
 
 func TestExitCodesHaveMeanings(t *testing.T) {
 	for exit, words := range map[int]string{41: "GEMINI_API_KEY", 55: "--skip-trust", 53: "maxSessionTurns", 9: "exit code 9"} {
-		b := newBench(t, "gemini", play{Act: "answer", Stderr: "oh no", Exit: exit}, Options{})
+		b := newBench(t, "gemini", fakeClient{Behaviour: "answer", Stderr: "oh no", Exit: exit}, Options{})
 		_, err := b.run(t.Context())
 		wantFailure(t, err, parley.FailureFinal, words, "oh no")
 	}
@@ -186,11 +186,11 @@ func TestAProgramOfOnesOwnAnswersWithText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBenchOf(t, presets, "mine", play{Act: "answer", Stdout: "  one\ntwo\n\n"}, Options{})
+	b := newBenchOf(t, presets, "mine", fakeClient{Behaviour: "answer", Stdout: "  one\ntwo\n\n"}, Options{})
 	if result := mustRun(t, b); result.Text != "one\ntwo" {
 		t.Errorf("the answer is %q", result.Text)
 	}
-	b = newBenchOf(t, presets, "mine", play{Act: "answer", Stdout: "half an ans", Stderr: "no more memory", Exit: 3}, Options{})
+	b = newBenchOf(t, presets, "mine", fakeClient{Behaviour: "answer", Stdout: "half an ans", Stderr: "no more memory", Exit: 3}, Options{})
 	result, err := b.run(t.Context())
 	wantFailure(t, err, parley.FailureFinal, "exit code 3", "no more memory")
 	if result.Text != "" {
@@ -199,11 +199,11 @@ func TestAProgramOfOnesOwnAnswersWithText(t *testing.T) {
 }
 
 func TestAPromptCanGoIntoAFile(t *testing.T) {
-	b := newBench(t, "aider", play{Act: "answer", Stdout: "done"}, Options{})
-	b.dir = filepath.Join(b.dir, "new") // also for one that works elsewhere
+	b := newBench(t, "aider", fakeClient{Behaviour: "answer", Stdout: "done"}, Options{})
+	b.dir = filepath.Join(b.dir, "new") // the directory of an agent that works elsewhere does not exist yet
 	b.set(fmt.Sprintf(`{"model": "gpt-5", "dir": %q}`, t.TempDir()))
 	mustRun(t, b)
-	given := b.given(t)
+	given := b.clientInput(t)
 	file := given.Args[1]
 	if filepath.Dir(file) != b.dir || given.Stdin != "" || !slices.Contains(given.Args, "gpt-5") {
 		t.Errorf("it was given %+v", given)
@@ -214,7 +214,7 @@ func TestAPromptCanGoIntoAFile(t *testing.T) {
 }
 
 func TestARunThatCannotBeginTellsItsProgramNothing(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
 	refused := errors.New("the run is over")
 	job := b.job()
 	job.Begin = func(context.Context, parley.Process) error { return refused }

@@ -17,19 +17,21 @@ type Options struct {
 	Environ     []string      // the hub's own environment; os.Environ
 	Grace       time.Duration // between TERM and KILL; 10 s
 	OutputLimit int64         // bytes that a run may write; 8 MiB
-	Bin         string        // where parley is, for programs that want to call it: the end of their PATH
+	Bin         string        // the directory of the parley program, which the runtime appends to the PATH of programs
 
-	// Dirs are the directories in which programs may work, besides those of their agents; nil means anywhere. Home is the hub's
-	// home, in which a program may work only in the directory of its own agent.
+	// Dirs are the directories in which programs may work, besides those of their agents; nil means any directory.
 	Dirs []string
+	// Home is the hub's home. A program may work there only in the directory of its own agent.
 	Home string
-	// Env are the names of variables that agents may be given, beside those that a preset passes on; nil: any. A name that
-	// ends with * stands for all names that begin like it.
+	// Env are the names of variables that agents may get, besides those that a preset passes on; nil means any variable. A
+	// trailing * matches all names with that prefix.
 	Env []string
 
-	// Launch is how to start a program as a process of a run. Without it, the program is started as it is.
+	// Launch returns the command line that starts a program as a process of a run. If it is nil, the runtime starts the program
+	// itself.
 	Launch func(run, path string, args []string) (program string, arguments []string)
-	// Kill ends what runs have left outside of their process groups. Without it, that is not looked for.
+	// Kill ends the processes that runs have left outside of their process groups. If it is nil, the runtime does not look for
+	// such processes.
 	Kill func(context.Context, []parley.Run) error
 }
 
@@ -67,10 +69,10 @@ type Runtime struct {
 // New makes a runtime of presets, as ParsePresets returns them.
 func New(presets map[string]Preset, o Options) *Runtime { return &Runtime{presets, o.withDefaults()} }
 
-// Names are the names of the presets, sorted.
+// Names returns the names of the presets, sorted.
 func (r *Runtime) Names() []string { return slices.Sorted(maps.Keys(r.presets)) }
 
-// RunToken is the kind of token that the programs of an agent get, as its runtime in config.yaml says.
+// RunToken returns the kind of token that the programs of an agent get. The preset of the agent decides.
 func (r *Runtime) RunToken(a parley.Agent) parley.TokenKind {
 	if r.presets[a.Runtime].RunToken == tokenBearer {
 		return parley.TokenBearer
@@ -104,7 +106,7 @@ func (r *Runtime) find(a parley.Agent) (p Preset, path string, s settings, err e
 	return p, path, s, err
 }
 
-// lookPath finds a program as a shell would with a PATH, without what depends on a current directory.
+// lookPath finds a program in the PATH, as a shell does, and returns its path or "". It ignores relative directories.
 func lookPath(program string, environ []string) string {
 	dirs := []string{""}
 	if !strings.ContainsRune(program, filepath.Separator) {
@@ -130,22 +132,22 @@ func valueOf(name string, environ []string) (value string) {
 
 // Run does one run. It starts one process, or a second one if the session to resume no longer exists.
 func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
-	t, err := r.newPlan(job)
+	plan, err := r.newPlan(job)
 	if err != nil {
 		return parley.Result{}, err
 	}
-	defer t.cleanUp()
-	a := newAttempt(t, t.session)
+	defer plan.cleanUp()
+	a := newAttempt(plan, plan.session)
 	err = a.run(ctx)
 	if err != nil && a.lostSession() && ctx.Err() == nil {
-		if err = t.setPrompt(job.Fresh()); err == nil {
-			a = newAttempt(t, "")
+		if err = plan.setPrompt(job.Fresh()); err == nil {
+			a = newAttempt(plan, "")
 			err = a.run(ctx)
 		}
 	}
 	result := a.result()
 	if err != nil {
-		result.Text = "" // a part of an answer is not an answer
+		result.Text = "" // the hub posts no incomplete answer
 	}
 	return result, err
 }

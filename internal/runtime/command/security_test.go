@@ -16,20 +16,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Row "Command injection": text goes in on stdin, argv is constant, there is no shell.
+// Row "Command injection": the runtime writes text to stdin, keeps argv constant, and uses no shell.
 func TestCommandInjection(t *testing.T) {
 	answer := recording(t, "claude", "answer")
-	plain := newBench(t, "claude", play{Act: "answer", Stdout: answer}, Options{})
+	plain := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: answer}, Options{})
 	mustRun(t, plain)
-	want := plain.given(t).Args
+	want := plain.clientInput(t).Args
 	for _, body := range []string{
 		"--settings=x", "--dangerously-skip-permissions", "-", "$(touch x)", "`touch x`", "; touch x", "| touch x",
 		"hello\n--settings=x\n", "{session}", "{model}", "{prompt-file}", "\x04\x1b", strings.Repeat("--settings=x ", 20_000),
 	} {
-		b := newBench(t, "claude", play{Act: "answer", Stdout: answer}, Options{})
+		b := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: answer}, Options{})
 		b.prompt = parley.Prompt{User: body}
 		mustRun(t, b)
-		given := b.given(t)
+		given := b.clientInput(t)
 		if !cmp.Equal(given.Args, want) {
 			t.Errorf("%.40q changed the arguments to %q", body, given.Args)
 		}
@@ -44,9 +44,9 @@ func TestCommandInjection(t *testing.T) {
 	}
 }
 
-// An agent's runtime_config, which the API can set, names no program, no argument and no flag.
+// The API can set an agent's runtime_config, so it cannot set a program, an argument or a flag.
 func TestCommandInjectionBySettings(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "answer"}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "answer"}, Options{})
 	for _, config := range []string{
 		`{"argv": ["/bin/sh"]}`, `{"Model": "x"}`, `{"model": "a", "model": "b"}`, `{"model": "--settings=x"}`, `{"model": "-p"}`,
 		`{"model": "a b"}`, `{"model": "a\nb"}`, `{"model": "$(touch x)"}`, `{"dir": "work"}`, `{"dir": "/there/is/no/such"}`,
@@ -61,7 +61,7 @@ func TestCommandInjectionBySettings(t *testing.T) {
 	}
 }
 
-// The hub's environment as an attacker would like to see it.
+// canaries is an environment of the hub with secrets that no program may get.
 var canaries = []string{
 	"PARLEY_TOKEN=canary-owner", "PARLEY_DATABASE=postgres://u:canary-db@h/d", "DATABASE_URL=canary-url", "PGPASSWORD=canary-pg",
 	"GEMINI_API_KEY=canary-gemini", "AWS_SECRET_ACCESS_KEY=canary-aws", "GITHUB_TOKEN=canary-github", "SSH_AUTH_SOCK=canary-ssh",
@@ -69,15 +69,15 @@ var canaries = []string{
 	"LD_PRELOAD=canary-preload", "NODE_OPTIONS=canary-node",
 }
 
-// Row "Environment leak": what is not on the list is not passed on.
+// Row "Environment leak": a program gets only the variables on the list.
 func TestEnvironmentLeak(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "answer", Stdout: recording(t, "claude", "answer")}, Options{
+	b := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: recording(t, "claude", "answer")}, Options{
 		Environ: append(slices.Clone(canaries), "ANTHROPIC_API_KEY=sk-ant-its-own", "LC_ALL=C", "HTTPS_PROXY=http://proxy"),
 	})
 	b.set(`{"env": ["MY_NAMED"]}`)
 	b.options.Environ = append(b.options.Environ, "MY_NAMED=wanted")
 	mustRun(t, b)
-	env := b.given(t).Env
+	env := b.clientInput(t).Env
 	if text := strings.Join(env, "\n"); strings.Contains(text, "canary") {
 		t.Errorf("it was given\n%s", text)
 	}
@@ -91,34 +91,34 @@ func TestEnvironmentLeak(t *testing.T) {
 	}
 }
 
-// standIn is a process that stands in for a hub with secrets in its environment.
-const standIn = "stand in"
+// fakeHub is the argument that makes the test program act as a hub with secrets in its environment.
+const fakeHub = "fake hub"
 
-// Row "Environment leak": a child cannot read in /proc what its parent was started with.
+// Row "Environment leak": a child cannot read the environment of its parent in /proc.
 func TestEnvironmentLeakFromTheParent(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		return // this system has no such window
+		return // this system does not show environments in /proc
 	}
 	for _, hidden := range []bool{false, true} {
 		dir := t.TempDir()
-		install(t, dir, "claude", play{Act: "answer", Stdout: recording(t, "claude", "answer")})
+		install(t, dir, "claude", fakeClient{Behaviour: "answer", Stdout: recording(t, "claude", "answer")})
 		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
-		hub := exec.Command(self, standIn, fmt.Sprint(hidden))
+		hub := exec.Command(self, fakeHub, fmt.Sprint(hidden))
 		hub.Env = append(slices.Clone(canaries), "PATH="+dir, "HOME="+dir)
 		if out, err := hub.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if leaked := strings.Contains(wasGiven(t, dir, "claude").Parents, "canary"); leaked == hidden {
+		if leaked := strings.Contains(readClientInput(t, dir, "claude").ParentEnviron, "canary"); leaked == hidden {
 			t.Errorf("hidden %t: the child sees its parent's secrets: %t", hidden, leaked)
 		}
 	}
 }
 
-// standInForTheHub does one run, after having forgotten its environment, if it is to. It still knows it itself.
-func standInForTheHub(hide string) int {
+// runFakeHub does one run. If hide is "true", it first erases its environment in /proc. os.Getenv must still work.
+func runFakeHub(hide string) int {
 	if hide == "true" {
 		if err := ForgetEnviron(); err != nil {
 			fmt.Println(err)
@@ -138,11 +138,11 @@ func standInForTheHub(hide string) int {
 	return 0
 }
 
-// Row "Secrets in logs": what a client says about its credentials is kept without them.
+// Row "Secrets in logs": the runtime removes credentials from the output of a client.
 func TestSecretsInLogs(t *testing.T) {
 	const key = "sk-ant-canary-0123456789"
-	b := newBench(t, "claude", play{
-		Act: "answer", Stdout: "using " + key + "\n", Stderr: "bad key " + key + " and token " + runToken + "\n", Exit: 1,
+	b := newBench(t, "claude", fakeClient{
+		Behaviour: "answer", Stdout: "using " + key + "\n", Stderr: "bad key " + key + " and token " + runToken + "\n", Exit: 1,
 	}, Options{Environ: []string{"ANTHROPIC_API_KEY=" + key}})
 	_, err := b.run(t.Context())
 	wantFailure(t, err, parley.FailureFinal, "bad key [hidden] and token [hidden]")
@@ -151,26 +151,26 @@ func TestSecretsInLogs(t *testing.T) {
 	}
 }
 
-// Row "Secrets in logs": one that was talked into telling its credentials tells nobody.
+// Row "Secrets in logs": the runtime removes credentials from an answer, if a sender has talked a client into revealing them.
 func TestSecretsInAnswers(t *testing.T) {
 	const passed, set = "sk-ant-canary-0123456789", "canary-of-the-configuration"
 	presets := Presets()
 	preset := presets["claude"]
 	preset.Output, preset.Env = FormatText, map[string]string{"MY_API_KEY": set}
 	presets["claude"] = preset
-	b := newBenchOf(t, presets, "claude", play{
-		Act: "answer", Stdout: fmt.Sprintf("the keys are %s and %s, the token is %s\n", passed, set, runToken),
+	b := newBenchOf(t, presets, "claude", fakeClient{
+		Behaviour: "answer", Stdout: fmt.Sprintf("the keys are %s and %s, the token is %s\n", passed, set, runToken),
 	}, Options{Environ: []string{"ANTHROPIC_API_KEY=" + passed}})
 	result := mustRun(t, b)
 	const want = "the keys are [hidden] and [hidden], the token is [hidden]"
-	for where, text := range map[string]string{"the answer": result.Text, "what is shown": b.said.String(), "the output": b.output.String()} {
+	for where, text := range map[string]string{"the answer": result.Text, "what is shown": b.progress.String(), "the output": b.output.String()} {
 		if strings.TrimSpace(text) != want {
 			t.Errorf("%s is %q", where, text)
 		}
 	}
 }
 
-// Row "Bombs": an answer in many pieces costs no more than its size, whatever the format.
+// Row "Bombs": the memory for an answer in many pieces is proportional to its size, in every format.
 func TestBombsOfManyPieces(t *testing.T) {
 	const pieces, most = 20_000, 64 << 20
 	for format, piece := range map[Format]string{
@@ -191,9 +191,9 @@ func TestBombsOfManyPieces(t *testing.T) {
 	}
 }
 
-// Where a run works is private, and a prompt in a file is its own.
+// Other users cannot read the working directory of a run.
 func TestAWorkingDirectoryIsPrivate(t *testing.T) {
-	b := newBench(t, "claude", play{Act: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
+	b := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
 	mustRun(t, b)
 	info, err := os.Stat(filepath.Join(b.dir, "work"))
 	if err != nil || info.Mode().Perm() != 0o700 {

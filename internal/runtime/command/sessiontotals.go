@@ -9,15 +9,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// sessionTotals are what sessions have used so far, one file each in a directory of the agent's. They are needed for
-// clients that report the whole session's usage with every run of it.
+// sessionTotals stores the usage of client sessions, one file for each session in a directory of the agent. Some clients report
+// only the usage of the whole session with each run.
 type sessionTotals struct{ dir string }
 
-const totalsKept = 24 * time.Hour // longer than a session is resumed
+const totalsKept = 24 * time.Hour // longer than a session can be resumed
 
-// since returns what a run has used of a session's total, and keeps the total. A total that has not grown by what
-// the run says it used is not of the whole session, but of the run. One that cannot be kept makes the next run
-// look too expensive, which is the safer mistake.
+// since returns the usage of a run: the total of its session minus the stored total. It then stores the total. If the total has
+// grown by less than the usage that the run reports, the client has reported the total of the run, not of the session. If the
+// total cannot be stored, the usage of the next run is too large, which is the safer mistake.
 func (t sessionTotals) since(session string, total, run parley.Usage) parley.Usage {
 	if session == "" {
 		return total
@@ -38,7 +38,7 @@ func (t sessionTotals) since(session string, total, run parley.Usage) parley.Usa
 	return used
 }
 
-// forget removes the totals of sessions that nobody resumes any more.
+// forget removes the totals that were last written before a time.
 func (t sessionTotals) forget(before time.Time) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -51,4 +51,6 @@ func (t sessionTotals) forget(before time.Time) {
 	}
 }
 
-func (t *runPlan) totals() sessionTotals { return sessionTotals{filepath.Join(t.job.Dir, "usage")} }
+func (plan *runPlan) totals() sessionTotals {
+	return sessionTotals{filepath.Join(plan.job.Dir, "usage")}
+}

@@ -10,25 +10,25 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// settings are what an agent's runtime_config may say. A program and its arguments are not among it.
+// settings is the runtime_config of an agent. It cannot set a program or its arguments.
 type settings struct {
-	Dir      string   `json:"dir"`      // where it works, instead of in a directory of its own
-	Model    string   `json:"model"`    // where the preset can choose one
+	Dir      string   `json:"dir"`      // the working directory, instead of the agent's own
+	Model    string   `json:"model"`    // only if the preset can choose a model
 	Deadline string   `json:"deadline"` // how long a run may last, like 10m
-	Env      []string `json:"env"`      // names of further variables of the hub's environment
+	Env      []string `json:"env"`      // names of further variables of the hub's environment that the program gets
 }
 
-// The bounds of a deadline, as they are for all runs in config.yaml.
+// The limits of a deadline are the same as those of runs.deadline in config.yaml.
 const (
 	minRunTime = time.Second
 	maxRunTime = 7 * 24 * time.Hour
 )
 
-// Deadline is how long the runs of an agent may last by its runtime_config, or 0.
+// Deadline returns how long a run of an agent may last by its runtime_config, or 0 if it sets no deadline.
 func (*Runtime) Deadline(a parley.Agent) time.Duration {
 	var s settings
 	if len(a.RuntimeConfig) == 0 || json.Unmarshal(a.RuntimeConfig, &s) != nil {
-		return 0 // Check says what is wrong with it
+		return 0 // Check returns the error
 	}
 	limit, _ := s.limit()
 	return limit
@@ -45,7 +45,7 @@ func (s settings) limit() (time.Duration, error) {
 	return limit, nil
 }
 
-// argumentPattern is what may become an argument: it cannot be taken for a flag.
+// argumentPattern matches the values that may become an argument. A program cannot take them for a flag.
 var argumentPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
 func (r *Runtime) readSettings(p Preset, a parley.Agent) (s settings, err error) {

@@ -21,7 +21,7 @@ type transcript struct {
 }
 
 // lineParser parses one line of stdout, and returns the text for watchers. ok is false if the line is not in the format.
-type lineParser func(t *transcript, line []byte) (said string, ok bool)
+type lineParser func(t *transcript, line []byte) (text string, ok bool)
 
 var parsers = map[Format]lineParser{
 	FormatText:     parseText,
@@ -34,20 +34,20 @@ var parsers = map[Format]lineParser{
 
 // parseText adds every line to the answer. Only the exit code shows whether the answer is complete.
 func parseText(t *transcript, line []byte) (string, bool) {
-	said := string(line) + "\n"
-	t.text = append(t.text, said...)
-	return said, true
+	text := string(line) + "\n"
+	t.text = append(t.text, text...)
+	return text, true
 }
 
 // events makes a parser from a function for one event. Lines that are not JSON objects are noise, such as warnings, progress
 // and questions.
-func events[E any](understand func(t *transcript, event E) (said string)) lineParser {
+func events[E any](add func(t *transcript, event E) (text string)) lineParser {
 	return func(t *transcript, line []byte) (string, bool) {
 		var event E
 		if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &event) != nil {
 			return "", false
 		}
-		return understand(t, event), true
+		return add(t, event), true
 	}
 }
 
@@ -67,12 +67,12 @@ func joinTexts(parts []contentPart) string {
 	return b.String()
 }
 
-// fail notes an error. Without a text it notes a default text.
-func (t *transcript) fail(status int, words ...string) {
+// fail notes an error with the first text that is not empty, or with a default text.
+func (t *transcript) fail(status int, texts ...string) {
 	t.status = status
-	for _, said := range words {
+	for _, text := range texts {
 		if t.failure == "" {
-			t.failure = said
+			t.failure = text
 		}
 	}
 	if t.failure == "" {
@@ -80,9 +80,10 @@ func (t *transcript) fail(status int, words ...string) {
 	}
 }
 
-func (t *transcript) noteRetry(status int, words string) {
-	t.retrying = strings.TrimSpace(words)
+// noteRetry notes an error after which the program retries.
+func (t *transcript) noteRetry(status int, text string) {
+	t.retrying = strings.TrimSpace(text)
 	if status != 0 {
-		t.retrying = strings.TrimSpace(fmt.Sprintf("status %d %s", status, words))
+		t.retrying = strings.TrimSpace(fmt.Sprintf("status %d %s", status, text))
 	}
 }

@@ -12,12 +12,13 @@ import (
 	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
-func readAll(format Format, lines ...string) (t transcript, said string) {
+// readAll parses lines, and returns the transcript and the text for watchers.
+func readAll(format Format, lines ...string) (t transcript, shown string) {
 	for _, line := range lines {
-		words, _ := parsers[format](&t, []byte(line))
-		said += words
+		text, _ := parsers[format](&t, []byte(line))
+		shown += text
 	}
-	return t, said
+	return t, shown
 }
 
 func TestOnlyWhatComesAfterTheLastToolIsTheAnswer(t *testing.T) {
@@ -56,9 +57,9 @@ func TestOnlyWhatComesAfterTheLastToolIsTheAnswer(t *testing.T) {
 			`{"type":"result","subtype":"success","result":"It is 42.","usage":{"input_tokens":5,"output_tokens":2}}`,
 		},
 	} {
-		read, said := readAll(format, lines...)
-		if !read.done || string(read.text) != "It is 42." || said != "Let me look.It is 42." {
-			t.Errorf("%s: %+v, said %q", format, read, said)
+		read, shown := readAll(format, lines...)
+		if !read.done || string(read.text) != "It is 42." || shown != "Let me look.It is 42." {
+			t.Errorf("%s: %+v, shown %q", format, read, shown)
 		}
 		if used := read.usage.Plus(read.total); used.InputTokens+used.OutputTokens != 7 {
 			t.Errorf("%s: used %+v", format, used)
@@ -106,7 +107,7 @@ func TestStatusesHaveMeanings(t *testing.T) {
 	}
 }
 
-// Whatever a program writes, a parser takes it, and finds no end where none was.
+// A parser accepts any output. It reports the end of the answer only after an event that ends the answer.
 func TestAnyOutputCanBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		format := rapid.SampledFrom([]Format{FormatClaude, FormatCodex, FormatGemini, FormatOpenCode, FormatGoose}).Draw(t, "format")
@@ -125,7 +126,7 @@ func TestAnyOutputCanBeRead(t *testing.T) {
 	})
 }
 
-// A stream is read the same however it is cut, and whatever noise there is between its lines.
+// readLines returns the same lines however the stream is cut into reads.
 func TestLinesAreWholeHoweverTheyCome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOf(rapid.StringMatching(`[a-zé{}" ]{0,20}`)).Draw(t, "lines")

@@ -15,7 +15,7 @@ var (
 	placeholders = []string{argResume, argModel, argSession, argPromptFile}
 )
 
-// check says what is wrong with a preset, or nil.
+// check returns an error that says what is wrong with a preset, or nil.
 func (p Preset) check(name string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -51,7 +51,8 @@ func checkName(name string) error {
 	}
 }
 
-// checkArgv sees to it that an argument is either constant or stands for others, never both.
+// checkArgv returns an error if a list of arguments is wrong. Each argument is either constant, or one that the runtime
+// replaces as a whole.
 func (p Preset) checkArgv() error {
 	if len(p.Argv) == 0 || p.Argv[0] == "" || slices.Contains(placeholders, p.Argv[0]) {
 		return fmt.Errorf("argv must begin with a program")
@@ -60,8 +61,8 @@ func (p Preset) checkArgv() error {
 		name    string
 		args    []string
 		allowed []string
-		needed  string // in the list itself
-		here    string // in argv, if the list is not empty
+		needed  string // the argument that the list must have, unless it is empty
+		inArgv  string // the argument that argv must have exactly if the list is not empty
 	}{
 		{"argv", p.Argv, []string{argResume, argModel, argPromptFile}, "", ""},
 		{"resume", p.Resume, []string{argSession}, argSession, argResume},
@@ -73,8 +74,8 @@ func (p Preset) checkArgv() error {
 		if list.needed != "" && len(list.args) > 0 && !slices.Contains(list.args, list.needed) {
 			return fmt.Errorf("%s has no argument %s", list.name, list.needed)
 		}
-		if list.here != "" && (len(list.args) > 0) != slices.Contains(p.Argv, list.here) {
-			return fmt.Errorf("%s and the argument %s of argv need each other", list.name, list.here)
+		if list.inArgv != "" && (len(list.args) > 0) != slices.Contains(p.Argv, list.inArgv) {
+			return fmt.Errorf("%s and the argument %s of argv need each other", list.name, list.inArgv)
 		}
 	}
 	return nil
@@ -125,11 +126,11 @@ func (p Preset) checkCauses() error {
 		return fmt.Errorf("lost: %w", err)
 	}
 	causes := []Cause{}
-	for _, says := range p.Says {
-		if _, err := regexp.Compile(says.Match); err != nil || says.Match == "" {
-			return fmt.Errorf("says: match %q is no regular expression", says.Match)
+	for _, known := range p.Says {
+		if _, err := regexp.Compile(known.Match); err != nil || known.Match == "" {
+			return fmt.Errorf("says: match %q is no regular expression", known.Match)
 		}
-		causes = append(causes, says.Cause)
+		causes = append(causes, known.Cause)
 	}
 	for _, cause := range p.Exits {
 		causes = append(causes, cause)
