@@ -14,7 +14,7 @@ import (
 func TestWhatTheDemoSuggests(t *testing.T) {
 	d := startDemo(t)
 	var watch *exec.Cmd
-	var seen *bufio.Reader
+	var watched *bufio.Reader
 	for _, tt := range []struct{ command, shows, until string }{
 		{`parley approval list`, "internbot", ""},
 		{`parley approval approve ` + d.approval, "internbot", "Response from SeniorAnalystBot: Your approach is sound."},
@@ -46,8 +46,8 @@ func TestWhatTheDemoSuggests(t *testing.T) {
 		d.commands = d.commands[1:]
 		command := exec.Command("sh", "-c", d.export+"\nexec "+tt.command)
 		command.Env = d.env
-		if tt.command == "parley watch" { // until it is interrupted
-			watch, seen = command, started(t, command)
+		if tt.command == "parley watch" { // runs until the test interrupts it
+			watch, watched = command, startPiped(t, command)
 			continue
 		}
 		out, err := command.CombinedOutput()
@@ -59,26 +59,26 @@ func TestWhatTheDemoSuggests(t *testing.T) {
 	if len(d.commands) > 0 {
 		t.Errorf("nobody tries %q", d.commands)
 	}
-	if line, err := seen.ReadString('\n'); err != nil {
+	if line, err := watched.ReadString('\n'); err != nil {
 		t.Errorf("parley watch shows %q, %v", line, err)
 	}
 	interrupt(t, watch)
 	interrupt(t, d.process)
-	if left, err := os.ReadDir(d.tmp); err != nil || len(left) > 0 {
-		t.Errorf("the demo leaves %v, %v", left, err)
+	if files, err := os.ReadDir(d.tmp); err != nil || len(files) > 0 {
+		t.Errorf("the demo leaves %v, %v", files, err)
 	}
 }
 
-// demoRun is a demo that runs, and what it says to try.
+// demoRun is a running demo, with the commands that it suggests.
 type demoRun struct {
 	t        *testing.T
 	process  *exec.Cmd
 	env      []string
 	tmp      string
 	export   string
-	approval string // what waits for somebody's yes
+	approval string // id of the pending approval
 	commands []string
-	shown    *bufio.Reader // its messages
+	messages *bufio.Reader // the messages that the demo prints
 }
 
 func startDemo(t *testing.T) *demoRun {
@@ -87,19 +87,19 @@ func startDemo(t *testing.T) *demoRun {
 	d.env = append(os.Environ(), "TMPDIR="+d.tmp, "HOME="+t.TempDir(), "PARLEY_HOME=")
 	d.process = exec.Command("parley", "demo", "--addr", "127.0.0.1:0")
 	d.process.Env = d.env
-	said, err := d.process.StderrPipe()
+	stderr, err := d.process.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.shown = started(t, d.process)
-	d.read(said)
+	d.messages = startPiped(t, d.process)
+	d.readSuggestions(stderr)
 	return d
 }
 
-// read takes in what the demo says to try.
-func (d *demoRun) read(said io.Reader) {
+// readSuggestions reads the commands that the demo suggests.
+func (d *demoRun) readSuggestions(stderr io.Reader) {
 	d.t.Helper()
-	lines := bufio.NewScanner(said)
+	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		switch line := strings.TrimSpace(lines.Text()); {
 		case strings.HasPrefix(line, "export "):
@@ -110,18 +110,18 @@ func (d *demoRun) read(said io.Reader) {
 				d.approval = id
 			}
 		case strings.HasPrefix(line, "Ctrl-C ends the demo"):
-			go func() { _, _ = io.Copy(io.Discard, said) }()
+			go func() { _, _ = io.Copy(io.Discard, stderr) }()
 			return
 		}
 	}
 	d.t.Fatalf("the demo ended: %v", lines.Err())
 }
 
-// until reads what the demo shows until a text is there.
+// until reads the messages of the demo up to the first line with a text.
 func (d *demoRun) until(text string) {
 	d.t.Helper()
 	for text != "" {
-		line, err := d.shown.ReadString('\n')
+		line, err := d.messages.ReadString('\n')
 		if err != nil {
 			d.t.Fatalf("the demo never shows %q: %v", text, err)
 		}
@@ -131,8 +131,8 @@ func (d *demoRun) until(text string) {
 	}
 }
 
-// started starts a process that does not outlive the test, and returns what it writes.
-func started(t *testing.T, command *exec.Cmd) *bufio.Reader {
+// startPiped starts a process that ends with the test, and returns its standard output.
+func startPiped(t *testing.T, command *exec.Cmd) *bufio.Reader {
 	t.Helper()
 	out, err := command.StdoutPipe()
 	if err != nil {

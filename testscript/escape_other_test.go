@@ -2,5 +2,5 @@
 
 package script
 
-// lowerMark does nothing: there are no marks.
+// lowerMark does nothing: on this system, the hub does not mark processes.
 func lowerMark() {}

@@ -19,10 +19,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// escape is the program of an agent that wants to outlive its run and become the owner: it leaves processes behind that
-// clear their environment, ignore signals, and join the hub's process group or leave their session. Where the directory
-// has the file lower, one also lowers the limit by which the hub marks it. Each asks the hub who it is, again and again,
-// and writes the answers into a directory.
+// escape is the program of an agent whose processes try to outlive its run and to act as the owner. It leaves processes behind that
+// clear their environment and ignore signals. They stay in the group of the run, join the hub's process group, or leave their
+// session. If the directory has the file lower, one more process lowers the limit by which the hub marks it. Each process asks the
+// hub for its identity again and again, and writes the answers to the directory.
 func escape() {
 	dir, socket, mode := os.Args[1], os.Args[2], os.Args[3]
 	if mode != "run" {
@@ -36,7 +36,7 @@ func escape() {
 		if mode == "lowered" {
 			lowerMark()
 		}
-		stay(dir, socket, mode)
+		askIdentity(dir, socket, mode)
 		os.Exit(0)
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
@@ -71,8 +71,9 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// stay asks the hub for its own identity until something ends it. It reports when the hub refuses it.
-func stay(dir, socket, mode string) {
+// askIdentity asks the hub for its own identity until the script or the hub ends the process. It writes a file after the first
+// answer, and one when the hub refuses to answer.
+func askIdentity(dir, socket, mode string) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var dialer net.Dialer
 		return dialer.DialContext(ctx, "unix", socket)
@@ -87,50 +88,50 @@ func stay(dir, socket, mode string) {
 			_ = response.Body.Close()
 			_, _ = fmt.Fprintln(answers, mode, response.StatusCode, string(body))
 			if !asked {
-				leave(filepath.Join(dir, mode), strconv.AppendInt(nil, int64(os.Getpid()), 10))
+				writeAtomically(filepath.Join(dir, mode), strconv.AppendInt(nil, int64(os.Getpid()), 10))
 				asked = true
 			}
 			if response.StatusCode == http.StatusUnauthorized {
-				leave(filepath.Join(dir, mode+"-refused"), body)
+				writeAtomically(filepath.Join(dir, mode+"-refused"), body)
 			}
 		}
 	}
 }
 
-// leave makes a file appear with all of its content: the process may be ended at any moment.
-func leave(file string, content []byte) {
+// writeAtomically makes a file appear with all of its content, because the hub may end the process at any moment.
+func writeAtomically(file string, content []byte) {
 	if os.WriteFile(file+".tmp", content, 0o600) == nil {
 		_ = os.Rename(file+".tmp", file)
 	}
 }
 
-// client is the program of an attached agent: it follows the agent's session by parley watch, with the token that is its
-// first argument, and runs the other arguments in its shell meanwhile, without the token.
+// client is the program of an attached agent. It keeps a session of the agent by parley watch, with the token in its first argument.
+// Meanwhile it runs the other arguments as shell commands, without the token.
 func client() {
 	watch := exec.Command("sh", "-c", "parley watch --after 1; :")
 	watch.Env = append(os.Environ(), "PARLEY_TOKEN="+os.Args[1])
-	watch.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the shell and what it runs can be ended together
+	watch.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that client can end the shell and its children together
 	output, err := watch.StdoutPipe()
 	if err == nil {
 		err = watch.Start()
 	}
 	if err == nil {
-		_, err = output.Read(make([]byte, 1)) // it has begun
+		_, err = output.Read(make([]byte, 1)) // the session has begun
 	}
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
 	for _, command := range os.Args[2:] {
-		said, err := exec.Command("sh", "-c", command+"; :").CombinedOutput()
-		fmt.Println(string(said), err)
+		output, err := exec.Command("sh", "-c", command+"; :").CombinedOutput()
+		fmt.Println(string(output), err)
 	}
-	_ = syscall.Kill(-watch.Process.Pid, syscall.SIGKILL) // it would wait for the next hub for ever
+	_ = syscall.Kill(-watch.Process.Pid, syscall.SIGKILL) // otherwise it would wait for the next hub for ever
 	_ = watch.Wait()
 }
 
-// gone waits until the processes whose numbers are in files have ended, and removes the files.
-func gone(ts *testscript.TestScript, neg bool, files []string) {
+// awaitProcessEnds is the command gone: it waits until the processes whose ids are in files have ended, and removes the files.
+func awaitProcessEnds(ts *testscript.TestScript, neg bool, files []string) {
 	if neg {
 		ts.Fatalf("usage: gone FILE…")
 	}

@@ -9,22 +9,21 @@ import (
 	"testing"
 )
 
-// shellBlocks are the commands a document tells its reader to type.
+// shellBlocks matches the commands that a document tells its reader to type.
 var shellBlocks = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// yamlBlocks are the files a document tells its reader to write.
+// yamlBlocks matches the files that a document tells its reader to write.
 var yamlBlocks = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestReadme types what the README says, in the order in which it says it. Where the README says m29, it types the name that send
-// has printed.
+// TestReadme types the commands of the README, in order. In place of m29, it types the short name that send has printed.
 func TestReadme(t *testing.T) {
-	const asks = "parley send gendry \"is the build green?\"\n"
+	const question = "parley send gendry \"is the build green?\"\n"
 	script := commandsOf(t, "README.md")
-	if strings.Count(script, asks) != 1 || strings.Count(script, " m29") != 2 {
+	if strings.Count(script, question) != 1 || strings.Count(script, " m29") != 2 {
 		t.Fatal("the README does not ask gendry, or does not use the name of the question")
 	}
-	script = strings.NewReplacer(asks, "asked=$("+strings.TrimSpace(asks)+")\necho \"$asked\"\n", " m29", " ${asked##* }").Replace(script)
-	shows(t, script,
+	script = strings.NewReplacer(question, "asked=$("+strings.TrimSpace(question)+")\necho \"$asked\"\n", " m29", " ${asked##* }").Replace(script)
+	runCommands(t, script,
 		"Hello, user. You said “hello there”.", "created  #project-x", "accepted  arya", "accepted  gendry", "thoughts on streaming?",
 		"green since Tuesday", "answered",
 		"Response from DataBot: Q4 revenue was", "Notification sent to arya.", "This action requires approval. Waiting for approval...",
@@ -32,14 +31,15 @@ func TestReadme(t *testing.T) {
 		`"text":"done"`, "added  agentos-collab", "accepted  builder", "removed  agentos-collab", "stopped")
 }
 
-// TestTheReadmeNeedsNoOtherLanguage: a reader types commands of parley and of every system, not programs for awk or jq.
+// TestTheReadmeNeedsNoOtherLanguage checks that the commands of the README need no programs such as awk or jq.
 func TestTheReadmeNeedsNoOtherLanguage(t *testing.T) {
 	if found := regexp.MustCompile(`\b(awk|sed|jq|grep|cut|python3?|perl)\b`).FindString(commandsOf(t, "README.md")); found != "" {
 		t.Errorf("the README needs %s", found)
 	}
 }
 
-// TestTheReadmeTakesNoNameOfAClient: a name that an example has taken cannot be given to the client it belongs to.
+// TestTheReadmeTakesNoNameOfAClient checks that no example uses the name of a client for an agent of a bridge. A reader who types
+// the example could not give this name to the client.
 func TestTheReadmeTakesNoNameOfAClient(t *testing.T) {
 	clients := regexp.MustCompile(`--agents\s+\S*\b(claude|codex|gemini|opencode|qwen|cursor|amp|goose|aider)\b`)
 	for _, document := range []string{"README.md", "docs/bridges.md", "docs/formats.md", "docs/operating.md"} {
@@ -49,7 +49,7 @@ func TestTheReadmeTakesNoNameOfAClient(t *testing.T) {
 	}
 }
 
-// documents are what TestDocuments types, and what is shown then.
+// documents are the documents whose commands TestDocuments types, each with texts that the commands must print.
 var documents = map[string][]string{
 	"docs/tasks.md": {
 		`task-2: "Publish it" (gendry) — QUEUED  (waits for task-1)`, "active  task-1  arya", "completed  task-1  arya",
@@ -60,13 +60,13 @@ var documents = map[string][]string{
 	"docs/operating.md":   {"paused  arya", "resumed  arya", "stopped  arya", "started  arya", "resumed  arya  gendry"},
 }
 
-// typedElsewhere are documents with commands that tests of their own type.
+// typedElsewhere are the documents whose commands other tests type, with these tests.
 var typedElsewhere = map[string]string{
 	"README.md":                "TestReadme",
 	"docs/runtimes/command.md": "TestTheWordcountOfTheDocumentCountsTheMessage",
 }
 
-// notTyped are documents with commands of programs that the tests do not have.
+// notTyped are the documents with commands of programs that the tests do not have. The values are the beginnings of these commands.
 var notTyped = map[string]string{
 	"docs/nats.md":      "nats ",
 	"docs/notifiers.md": "#!/bin/sh\nexec notify-send ",
@@ -81,16 +81,16 @@ curl -sf --unix-socket "$HOME/.parley/parley.sock" http://localhost/v1/messages 
 	--json '{"direct":["gendry"],"trace_id":"nightly-build","content":{"text":"hello"}}'
 `
 
-// TestDocuments types what other documents say, at a hub with two agents.
+// TestDocuments types the commands of other documents, at a hub with two agents.
 func TestDocuments(t *testing.T) {
 	for document, shown := range documents {
 		t.Run(document, func(t *testing.T) {
-			shows(t, hubWithTwo+commandsOf(t, document)+"parley down\n", shown...)
+			runCommands(t, hubWithTwo+commandsOf(t, document)+"parley down\n", shown...)
 		})
 	}
 }
 
-// TestEveryDocumentIsTyped: a command that a document tells its reader to type is typed by a test.
+// TestEveryDocumentIsTyped checks that a test types each command that a document tells its reader to type.
 func TestEveryDocumentIsTyped(t *testing.T) {
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
 		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(pattern)))
@@ -99,11 +99,11 @@ func TestEveryDocumentIsTyped(t *testing.T) {
 		}
 		for _, file := range files {
 			document := strings.TrimPrefix(filepath.ToSlash(file), "../")
-			begins, exempt := notTyped[document]
+			prefix, exempt := notTyped[document]
 			for _, block := range shellBlocks.FindAllStringSubmatch(read(t, document), -1) {
-				_, here := documents[document]
-				_, elsewhere := typedElsewhere[document]
-				if exempt && !strings.HasPrefix(block[1], begins) || !exempt && !here && !elsewhere {
+				_, typedHere := documents[document]
+				_, typedByOther := typedElsewhere[document]
+				if exempt && !strings.HasPrefix(block[1], prefix) || !exempt && !typedHere && !typedByOther {
 					t.Errorf("no test types what %s says:\n%s", document, block[1])
 				}
 			}
@@ -111,12 +111,11 @@ func TestEveryDocumentIsTyped(t *testing.T) {
 	}
 }
 
-// TestTheWordcountOfTheDocumentCountsTheMessage writes the config.yaml of the document as a person would, types the
-// commands of the document.
+// TestTheWordcountOfTheDocumentCountsTheMessage writes the config.yaml of the document and types the commands of the document.
 func TestTheWordcountOfTheDocumentCountsTheMessage(t *testing.T) {
 	_, part, _ := strings.Cut(read(t, "docs/runtimes/command.md"), "## Programs of your own")
 	config := yamlBlocks.FindStringSubmatch(part)
-	shows(t, "umask 022\nmkdir -m 700 .parley\ncat > .parley/config.yaml <<'END'\n"+config[1]+"END\nparley up --detach\n"+
+	runCommands(t, "umask 022\nmkdir -m 700 .parley\ncat > .parley/config.yaml <<'END'\n"+config[1]+"END\nparley up --detach\n"+
 		commandsOf(t, "docs/runtimes/command.md")+
 		"test \"$(parley send counter 'one two three' --wait)\" = 3\n"+
 		"parley ask counter 'one two three'\nparley delegate counter 'one two' --wait\nparley down\n",
@@ -142,20 +141,19 @@ func commandsOf(t *testing.T, document string) string {
 	return script.String()
 }
 
-// shows types commands in a home of their own, and requires that they succeed and show each of these texts. It returns all
-// that they show.
-func shows(t *testing.T, script string, texts ...string) string {
+// runCommands types commands in a new home, and requires that they succeed and print each of the texts. It returns all output.
+func runCommands(t *testing.T, script string, texts ...string) string {
 	t.Helper()
 	home := t.TempDir()
 	env := append(os.Environ(), "HOME="+home, "PARLEY_ADDR=127.0.0.1:0", "PARLEY_HOME=", "PARLEY_STORE=")
 	t.Cleanup(func() {
-		stop := exec.Command("parley", "down") // where the commands did not come that far
+		stop := exec.Command("parley", "down") // the commands may have failed before they stopped the hub
 		stop.Env = env
 		_ = stop.Run()
 	})
-	reader := exec.Command("sh", "-eux")
-	reader.Stdin, reader.Env, reader.Dir = strings.NewReader(script), env, home
-	out, err := reader.CombinedOutput()
+	shell := exec.Command("sh", "-eux")
+	shell.Stdin, shell.Env, shell.Dir = strings.NewReader(script), env, home
+	out, err := shell.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
@@ -167,7 +165,7 @@ func shows(t *testing.T, script string, texts ...string) string {
 	return string(out)
 }
 
-// TestEveryFileOfAHomeIsDocumented compares what is in a home with the table in docs/operating.md.
+// TestEveryFileOfAHomeIsDocumented compares the files of a home with the table in docs/operating.md.
 func TestEveryFileOfAHomeIsDocumented(t *testing.T) {
 	_, table, _ := strings.Cut(read(t, "docs/operating.md"), "## What is in a home")
 	table, _, _ = strings.Cut(table, "\n## ")
@@ -175,17 +173,17 @@ func TestEveryFileOfAHomeIsDocumented(t *testing.T) {
 	for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(table, -1) {
 		documented[strings.TrimSuffix(name[1], "/")] = true
 		if dir, file, _ := strings.Cut(name[1], "/"); file != "" {
-			parts[dir] = true // what is in it is said one by one
+			parts[dir] = true // the table has a row for each file in this directory
 		}
 	}
-	found := shows(t, hubWithTwo+"parley artifact put .parley/run/address\nfind .parley -mindepth 1 -maxdepth 2 -printf 'file %P\\n'\nparley down\n")
-	list := regexp.MustCompile(`(?m)^file (\S+)$`).FindAllStringSubmatch(found, -1)
+	output := runCommands(t, hubWithTwo+"parley artifact put .parley/run/address\nfind .parley -mindepth 1 -maxdepth 2 -printf 'file %P\\n'\nparley down\n")
+	list := regexp.MustCompile(`(?m)^file (\S+)$`).FindAllStringSubmatch(output, -1)
 	if len(list) < 10 {
-		t.Errorf("only %d files were found in:\n%s", len(list), found)
+		t.Errorf("only %d files were found in:\n%s", len(list), output)
 	}
 	for _, file := range list {
-		inside, _, _ := strings.Cut(file[1], "/")
-		if !documented[file[1]] && !documented[inside] && !parts[file[1]] {
+		topDir, _, _ := strings.Cut(file[1], "/")
+		if !documented[file[1]] && !documented[topDir] && !parts[file[1]] {
 			t.Errorf("docs/operating.md does not say what %s is", file[1])
 		}
 	}

@@ -21,16 +21,16 @@ import (
 	"github.com/parley-hub/parley/internal/pgtest"
 )
 
-// raceOptions keep the race detector from waiting a second at the end of every process.
+// raceOptions is the variable of the race detector's options. TestMain sets it so that no process waits a second at its end.
 const raceOptions = "GORACE"
 
 func TestMain(m *testing.M) {
 	if err := os.Setenv(raceOptions, os.Getenv(raceOptions)+" atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
-	asCalled := func() { os.Exit(cli.RunAs(os.Args[0], os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+	runProgram := func() { os.Exit(cli.RunAs(os.Args[0], os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){
-		"parley": asCalled, "send-message": asCalled, "send-message.py": asCalled, "who": asCalled, "blackboard": asCalled,
+		"parley": runProgram, "send-message": runProgram, "send-message.py": runProgram, "who": runProgram, "blackboard": runProgram,
 		"escape": escape, "claude": client,
 	})
 }
@@ -69,17 +69,17 @@ func run(t *testing.T, file, kind string, newStore func() string) {
 			env.Values[hubKey{}] = &hub{}
 			return nil
 		},
-		Condition: func(named string) (bool, error) {
-			if !slices.Contains([]string{"sqlite", "postgres"}, named) {
+		Condition: func(name string) (bool, error) {
+			if !slices.Contains([]string{"sqlite", "postgres"}, name) {
 				return false, errors.New("there is no such database")
 			}
-			return named == kind, nil
+			return name == kind, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"appears": appears,
 			"until":   until,
 			"hub":     hubCommand,
-			"gone":    gone,
+			"gone":    awaitProcessEnds,
 			"exits":   exits,
 			"let":     let,
 			"talk":    talk,
@@ -90,8 +90,8 @@ func run(t *testing.T, file, kind string, newStore func() string) {
 	})
 }
 
-// runSQL runs the statements of a file on a SQLite database, which is made if there is none, or on the PostgreSQL database
-// with an address.
+// runSQL is the command sql: it runs the statements of a file. The database is a file of SQLite, which it creates if it is missing,
+// or the address of a PostgreSQL database.
 func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sql DATABASE FILE")
@@ -109,7 +109,7 @@ func runSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(err, db.Close()))
 }
 
-// exits runs a command and wants its exit code.
+// exits runs a command and requires its exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits N command…")
@@ -118,25 +118,26 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	got := 0
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		ended, ok := errors.AsType[*exec.ExitError](err)
+		exitErr, ok := errors.AsType[*exec.ExitError](err)
 		if !ok {
 			ts.Fatalf("%v", err)
 		}
-		got = ended.ExitCode()
+		got = exitErr.ExitCode()
 	}
 	if got != want {
 		ts.Fatalf("the exit code is %d, want %d", got, want)
 	}
 }
 
-// appears waits until there is a file of a name with * in it, and keeps the name of the first one. With !, until there is none.
+// appears waits until a file matches a pattern, and sets a variable to the name of the first match. With !, it waits until no file
+// matches.
 func appears(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 && len(args) != 2 {
 		ts.Fatalf("usage: [!] appears PATTERN [NAME]")
 	}
-	often := time.NewTicker(20 * time.Millisecond)
-	defer often.Stop()
-	for late := time.After(appearWithin); ; {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for timeout := time.After(appearWithin); ; {
 		found, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		if (len(found) > 0) != neg {
@@ -146,8 +147,8 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		select {
-		case <-often.C:
-		case <-late:
+		case <-ticker.C:
+		case <-timeout:
 			ts.Fatalf("%s: there are still %d", args[0], len(found))
 		}
 	}
@@ -155,37 +156,37 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 
 const appearWithin = time.Minute
 
-// until runs a command again and again until it prints what is wanted.
+// until repeats a command until its output matches a regular expression.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until REGEXP COMMAND...")
 	}
 	wanted, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	often := time.NewTicker(20 * time.Millisecond)
-	defer often.Stop()
-	for late := time.After(appearWithin); ; {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for timeout := time.After(appearWithin); ; {
 		err := ts.Exec(args[1], args[2:]...)
 		if err == nil && wanted.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
 		select {
-		case <-often.C:
-		case <-late:
+		case <-ticker.C:
+		case <-timeout:
 			ts.Fatalf("%s still does not print %s (%v)", args[1], args[0], err)
 		}
 	}
 }
 
-// let keeps a piece of the last output.
+// let sets a variable to a part of the last output.
 func let(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: let NAME REGEXP")
 	}
-	form, err := regexp.Compile("(?m)" + args[1])
+	pattern, err := regexp.Compile("(?m)" + args[1])
 	ts.Check(err)
 	for _, stream := range []string{"stdout", "stderr"} {
-		if found := form.FindStringSubmatch(ts.ReadFile(stream)); len(found) == 2 {
+		if found := pattern.FindStringSubmatch(ts.ReadFile(stream)); len(found) == 2 {
 			ts.Setenv(args[0], found[1])
 			return
 		}

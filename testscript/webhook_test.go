@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestWebhook talks to agents behind URLs: one answers at once, one later with its run's token, one is at an
-// address that nobody has allowed.
+// TestWebhook sends messages to agents behind URLs: one answers at once, and one answers later with the token of its run. The hub
+// must refuse an agent at an address that is not allowed.
 func TestWebhook(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(receive))
 	defer receiver.Close()
@@ -29,26 +29,26 @@ func TestWebhook(t *testing.T) {
 		out, err := command.CombinedOutput()
 		return string(out), err
 	}
-	must := func(shows string, args ...string) {
+	expect := func(text string, args ...string) {
 		t.Helper()
-		if out, err := parley(args...); err != nil || !strings.Contains(out, shows) {
+		if out, err := parley(args...); err != nil || !strings.Contains(out, text) {
 			t.Fatalf("parley %s: %v, and it shows\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	must("The hub is running", "up", "--detach")
+	expect("The hub is running", "up", "--detach")
 	t.Cleanup(func() { _, _ = parley("down") })
 
-	must("added", "agent", "add", "now", "--url", receiver.URL+"/now")
-	must("added", "agent", "add", "later", "--url", receiver.URL+"/later")
-	must("at once: hello", "send", "now", "hello", "--wait")
-	must("in a moment: hello", "send", "later", "hello", "--wait")
-	must("later", "watch", "--kinds", "run.succeeded", "--after", "1", "--limit", "2")
+	expect("added", "agent", "add", "now", "--url", receiver.URL+"/now")
+	expect("added", "agent", "add", "later", "--url", receiver.URL+"/later")
+	expect("at once: hello", "send", "now", "hello", "--wait")
+	expect("in a moment: hello", "send", "later", "hello", "--wait")
+	expect("later", "watch", "--kinds", "run.succeeded", "--after", "1", "--limit", "2")
 	if out, err := parley("agent", "add", "inside", "--url", refused.URL); err == nil || !strings.Contains(out, "E001") {
 		t.Errorf("an agent at %s is added: %v, %s", refused.URL, err, out)
 	}
 }
 
-// receive answers at once, or by the API of the hub that calls.
+// receive is the webhook of both agents. It answers at once, or later by the HTTP API of the hub.
 func receive(w http.ResponseWriter, r *http.Request) {
 	var call struct {
 		Triggers []struct {
