@@ -7,12 +7,12 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ApprovalsOptions selects approvals. The zero value selects all the caller may see: what it waits for or may
-// decide.
+// ApprovalsOptions selects approvals. The zero value selects all that the caller may see: approvals of its own calls, and
+// approvals that it may decide.
 type ApprovalsOptions struct {
-	State parley.ApprovalState // none: all
-	Agent string               // whose calls
-	Mine  bool                 // only what the caller may decide
+	State parley.ApprovalState // only approvals in this state
+	Agent string               // only calls of this agent
+	Mine  bool                 // only approvals that the caller may decide
 }
 
 // Approvals returns a page of approvals, the newest first.
@@ -23,12 +23,12 @@ func (c *Client) Approvals(ctx context.Context, o ApprovalsOptions, page PageReq
 	return fetch[Page[parley.Approval]](ctx, c, q, "approvals")
 }
 
-// Approval returns one approval, with the exact call it is about.
+// Approval returns one approval, with the exact call that it is for.
 func (c *Client) Approval(ctx context.Context, id string) (parley.Approval, error) {
 	return fetch[parley.Approval](ctx, c, nil, "approvals", id)
 }
 
-// Decide approves or denies a call of somebody else. The first answer wins.
+// Decide approves or denies a held call. The first decision stands: a later one returns E003, conflict.
 func (c *Client) Decide(ctx context.Context, id string, d parley.Decision) (parley.Approval, error) {
 	return call[parley.Approval](ctx, c, http.MethodPost, d, "approvals", id, "decide")
 }

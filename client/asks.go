@@ -6,9 +6,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// AsksOptions selects asks. The zero value selects all the caller may see: those it made or was asked; an owner everybody's.
+// AsksOptions selects asks. The zero value selects all that the caller may see: the asks that it made or received. An owner
+// sees all asks.
 type AsksOptions struct {
-	Open bool // only those that have not ended
+	Open bool // only asks that have not ended
 }
 
 // Asks returns a page of asks, the newest first.

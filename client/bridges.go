@@ -10,21 +10,22 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// A client is the hub as a bridge uses it outside of the hub's process.
+// A bridge that runs outside of the hub's process calls the hub through a Client.
 var _ parley.BridgeHub = (*Client)(nil)
 
-// Bridges lists all bridges. Owners only, as all that follows.
+// Bridges returns all bridges. Only owners may call this and the other methods for bridges.
 func (c *Client) Bridges(ctx context.Context) ([]parley.BridgeView, error) {
 	page, err := fetch[Page[parley.BridgeView]](ctx, c, nil, "bridges")
 	return page.Items, err
 }
 
-// FirstLook is how long AddBridge waits for a bridge to look at its tree.
+// AddBridgeWait is how long AddBridge waits for the first scan of the tree.
 const AddBridgeWait = 30 * time.Second
 
-// AddBridge joins a directory tree to the hub, and waits until the bridge has looked at it: every file that appears later is
-// delivered. After FirstLook, or when something keeps the bridge from looking, it returns all the same: the state says so. With
-// an error and an id, the bridge was added, and it is not known whether it has looked.
+// AddBridge connects a directory tree to the hub, and waits until the bridge has scanned the tree once. From then on, the hub
+// delivers every file that appears. AddBridge also returns, without an error, after AddBridgeWait, or when the bridge cannot
+// read the tree: see the state of the result. If AddBridge returns an error and a bridge with an id, the hub has added the
+// bridge, and the client does not know the result of the scan.
 func (c *Client) AddBridge(ctx context.Context, b parley.NewBridge) (parley.BridgeView, error) {
 	r := request{method: http.MethodPost, query: query("async", "true")}
 	added, err := callWith[parley.BridgeView](ctx, c, r, b, 0, "bridges")
@@ -39,15 +40,15 @@ func (c *Client) AddBridge(ctx context.Context, b parley.NewBridge) (parley.Brid
 	return view, nil
 }
 
-// AwaitBridge returns a bridge once its first look at its tree is over, or earlier when something keeps it from looking, or the
-// time is up.
+// AwaitBridge waits until a bridge has scanned its tree once, and returns the bridge. It returns earlier if the bridge cannot
+// read the tree, or when the time is up. It waits at most MaxWait.
 func (c *Client) AwaitBridge(ctx context.Context, id string, wait time.Duration) (parley.BridgeView, error) {
 	wait = min(wait, MaxWait)
 	r := request{method: http.MethodGet, query: query("wait", seconds(wait))}
 	return callWith[parley.BridgeView](ctx, c, r, nil, wait, "bridges", id)
 }
 
-// Bridge returns one bridge with how it gets on.
+// Bridge returns one bridge with its state.
 func (c *Client) Bridge(ctx context.Context, id string) (parley.BridgeView, error) {
 	return fetch[parley.BridgeView](ctx, c, nil, "bridges", id)
 }
@@ -62,24 +63,24 @@ func (c *Client) RemoveBridge(ctx context.Context, id string) error {
 	return c.do(ctx, http.MethodDelete, nil, "bridges", id)
 }
 
-// BridgeTasks returns the tasks in which somebody of a bridge's tree takes part, and which have changed after a number of
-// the order.
+// BridgeTasks returns the tasks of agents that live in the bridge's tree, if they have changed after a number in the hub's
+// order. After 0 it returns all of them. See parley.BridgeReader.
 func (c *Client) BridgeTasks(ctx context.Context, id string, after int64) (parley.BridgeTasks, error) {
 	return fetch[parley.BridgeTasks](ctx, c, query("after", count(after)), "bridges", id, "tasks")
 }
 
-// NoteBridge replaces what the hub knows of how a bridge gets on.
+// NoteBridge stores the status that a running bridge reports, in place of the report before.
 func (c *Client) NoteBridge(ctx context.Context, id string, s parley.BridgeStatus) error {
 	return c.do(ctx, http.MethodPut, s, "bridges", id, "status")
 }
 
-// What one request holds at most, in bytes; the hub takes somewhat more.
+// Limits of one request, in bytes. The hub accepts a little more.
 const (
 	maxFiles    = 512 << 10
 	maxArrivals = 4 << 20
 )
 
-// Unknown returns those of the files that have not arrived, in their order.
+// Unknown returns those of the given files that the hub has not imported yet, in the given order.
 func (c *Client) Unknown(ctx context.Context, id string, files []parley.BridgeFile) (unknown []parley.BridgeFile, err error) {
 	type list struct {
 		Files []parley.BridgeFile `json:"files"`
@@ -92,8 +93,8 @@ func (c *Client) Unknown(ctx context.Context, id string, files []parley.BridgeFi
 	return unknown, err
 }
 
-// Arrive stores documents in their order, and says what became of each. Where it fails in the middle, it returns what became
-// of those before.
+// Arrive imports documents in their order and returns the result for each, in the same order. If it fails before the last
+// document, it returns the results so far and an error.
 func (c *Client) Arrive(ctx context.Context, id string, arrivals []parley.Arrival) (arrived []parley.Arrived, err error) {
 	type list struct {
 		Arrived []parley.Arrived `json:"arrived"`
@@ -106,14 +107,15 @@ func (c *Client) Arrive(ctx context.Context, id string, arrivals []parley.Arriva
 	return arrived, err
 }
 
-// Beat notes which agents that live in the tree are there.
+// Beat reports the contents of the tree's presence files.
 func (c *Client) Beat(ctx context.Context, id string, beats []parley.Beat) error {
 	return inParts(beats, maxFiles, func(part []json.RawMessage) error {
 		return c.do(ctx, http.MethodPost, map[string]any{"beats": part}, "bridges", id, "beats")
 	})
 }
 
-// Departures returns what is to be written into the tree, or what was. It waits at most MaxWait for something.
+// Departures returns the departures that a query selects: documents to write into the tree, or documents that the bridge has
+// written. The list is empty if there are none when the time to wait is over. It waits at most MaxWait.
 func (c *Client) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
 	wait := min(q.Wait, MaxWait)
 	r := request{method: http.MethodGet, query: query(
@@ -124,15 +126,15 @@ func (c *Client) Departures(ctx context.Context, id string, q parley.DepartureQu
 	return page.Items, err
 }
 
-// Report tells what became of departures.
+// Report stores the new state of departures. Repeating a report changes nothing.
 func (c *Client) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
 	return inParts(reports, maxFiles, func(part []json.RawMessage) error {
 		return c.do(ctx, http.MethodPost, map[string]any{"reports": part}, "bridges", id, "reports")
 	})
 }
 
-// inParts hands on a list as JSON, in its order, in parts of at most so many bytes, or of one item that has more. It ends with the
-// first error.
+// inParts passes the items as JSON to do, in their order and in parts of at most limit bytes. A larger item is a part of its
+// own. inParts stops at the first error and returns it.
 func inParts[T any](items []T, limit int, do func([]json.RawMessage) error) error {
 	var part []json.RawMessage
 	size := 0

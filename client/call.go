@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	answerTime = 30 * time.Second // for an answer, beside what the call itself waits
+	answerTime = 30 * time.Second // for an answer, besides the time that the call itself waits
 	maxAnswer  = 64 << 20         // bytes of one JSON answer
 )
 
@@ -25,13 +25,13 @@ type request struct {
 	path        string
 	query       url.Values
 	key         string    // idempotency key
-	accept      string    // media type of the answer, where it is not JSON
+	accept      string    // media type of the answer, if it is not JSON
 	body        []byte    // JSON
-	stream      io.Reader // instead of a body, of the kind named
+	stream      io.Reader // the body, if it is not JSON; its type is contentType
 	contentType string
 }
 
-// at builds a path from names, each of which is one step of it whatever it contains.
+// pathOf returns the path whose elements are the given names. It escapes each name, so that a name is always one element.
 func pathOf(steps ...string) (string, error) {
 	var path strings.Builder
 	path.WriteString("/v1")
@@ -44,28 +44,28 @@ func pathOf(steps ...string) (string, error) {
 	return path.String(), nil
 }
 
-// call sends in as JSON, unless it is nil, and reads the answer as an Out.
+// call sends in as JSON, unless in is nil, and decodes the answer as an Out.
 func call[Out any](ctx context.Context, c *Client, method string, in any, steps ...string) (Out, error) {
 	return callWith[Out](ctx, c, request{method: method}, in, 0, steps...)
 }
 
-// fetch reads what a GET with a query answers.
+// fetch sends a GET with a query, and decodes the answer as an Out.
 func fetch[Out any](ctx context.Context, c *Client, query url.Values, steps ...string) (Out, error) {
 	return callWith[Out](ctx, c, request{method: http.MethodGet, query: query}, nil, 0, steps...)
 }
 
-// callWith is call with a longer wait for the answer.
+// callWith sends a prepared request like call. It allows the answer wait more time.
 func callWith[Out any](ctx context.Context, c *Client, r request, in any, wait time.Duration, steps ...string) (out Out, err error) {
 	err = c.exchange(ctx, r, in, wait, func(body io.Reader) error { return c.decode(body, &out) }, steps...)
 	return out, err
 }
 
-// do is a call whose answer is empty.
+// do makes a call whose answer is empty.
 func (c *Client) do(ctx context.Context, method string, in any, steps ...string) error {
 	return c.exchange(ctx, request{method: method}, in, 0, func(io.Reader) error { return nil }, steps...)
 }
 
-// exchange sends in as JSON and lets read have the answer.
+// exchange sends in as JSON, unless in is nil, and passes the body of the answer to read.
 func (c *Client) exchange(
 	ctx context.Context, r request, in any, wait time.Duration, read func(io.Reader) error, steps ...string,
 ) (err error) {
@@ -96,8 +96,8 @@ func encode(in any) ([]byte, error) {
 	return raw, nil
 }
 
-// send sends a request and returns the body of the answer to one that was carried out; every other answer
-// is an error, and so is *parley.Held.
+// send sends a request and returns the body of the answer if the hub has made the call. Otherwise it returns an error, which
+// is *parley.Held if the call needs an approval.
 func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	httpRequest, err := c.newRequest(ctx, r)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	return nil, c.refusal(response)
 }
 
-// ask writes a request as HTTP has it, with who calls.
+// newRequest returns the HTTP request of a call, with the caller's credential.
 func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
@@ -160,8 +160,8 @@ func (c *Client) decode(body io.Reader, out any) error {
 	return nil
 }
 
-// ended says why a call came to nothing: the caller has given up, the hub took too long, or the error
-// itself.
+// callError returns the error of a failed call: that of ctx if ctx has ended, E004 if limited ran out of time, and otherwise
+// err itself.
 func (c *Client) callError(ctx, limited context.Context, err error) error {
 	switch {
 	case err == nil:

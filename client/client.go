@@ -13,24 +13,23 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Options say where the hub is and who calls it.
+// Options say where the hub is and as whom a client calls it. New needs either Socket or URL.
 type Options struct {
-	// Socket is the path of the hub's unix socket, or URL the address of its HTTP door, such as
-	// https://hub.example.org. One of them is needed. The URL of a socket is unix:// and its path.
+	// Socket is the path of the hub's unix socket.
 	Socket string
-	URL    string
+	// URL is the address of the hub's HTTP API, such as https://hub.example.org; or unix:// and the path of the socket.
+	URL string
 
-	Home   string // where the socket is that of a home which somebody has named: hints name it too
-	Token  string // without one, the socket's peer is the local owner
-	As     string // an owner acts as this agent
-	Source string // the door that messages come through: cli or web; default api
+	Home   string // the home directory that the caller named, if any; suggestions in errors name it
+	Token  string // the caller's token; without one, the hub takes a caller at the socket for the local owner
+	As     string // the agent as which an owner acts
+	Source string // the source of posted messages: cli or web; default api
 
-	// TraceParent is the W3C traceparent of what the calls are part of: messages that neither give nor inherit a trace are of
-	// that one.
+	// TraceParent is a W3C traceparent. The hub adds messages to its trace, unless they have or inherit another trace.
 	TraceParent string
 
-	// HTTP is used instead of a client of its own, with URL only. It should follow no redirects: they
-	// would carry the token elsewhere.
+	// HTTP replaces the HTTP client that New would make. New uses it only with URL. It should not follow redirects, because a
+	// redirect would send the token to another server.
 	HTTP *http.Client
 }
 
@@ -41,7 +40,7 @@ type Client struct {
 	http    *http.Client
 }
 
-// New returns a client. It does not call the hub yet. E003 for options that cannot be meant.
+// New returns a client. It does not call the hub yet. It returns E003 if an option is invalid.
 func New(o Options) (*Client, error) {
 	o.Token = strings.TrimSpace(o.Token)
 	if strings.ContainsFunc(o.Token+o.As+o.Source, unicode.IsControl) {
@@ -74,7 +73,7 @@ func checkURL(address string) error {
 	return nil
 }
 
-// unixScheme begins the URL of a socket, whose path follows as it is.
+// unixScheme begins the URL of a socket. The path follows without escapes.
 const unixScheme = "unix://"
 
 func errAddress(address string) error {
@@ -103,7 +102,7 @@ func (o Options) overSocket() *http.Client {
 	}})
 }
 
-// stay makes a client that stays with the hub it was given: a redirect would carry the token elsewhere.
+// withoutRedirects returns an HTTP client that follows no redirects: a redirect would send the token to another server.
 func withoutRedirects(transport *http.Transport) *http.Client {
 	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = idleConns, idleTime
 	transport.TLSHandshakeTimeout = dialTime
@@ -114,10 +113,10 @@ func withoutRedirects(transport *http.Transport) *http.Client {
 	}
 }
 
-// Close closes the connections that are not in use.
+// Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Place is where the hub is, for a person to read.
+// Address returns the path of the hub's socket or the URL of its HTTP API, for a person to read.
 func (c *Client) Address() string {
 	if c.options.Socket != "" {
 		return c.options.Socket

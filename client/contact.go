@@ -18,24 +18,24 @@ const MaxContactWait = 10 * time.Minute
 
 // ContactOptions are callbacks for the caller of a contact that waits. Either function may be nil.
 type ContactOptions struct {
-	// Made is called when the hub has stored the request: with its message, and with its task. It is called once, before the
-	// answer comes.
+	// OnStored is called once, when the hub has stored the request and before the answer comes. Its argument has the message and
+	// the task of the request.
 	OnStored func(parley.Contacted)
-	// Away is called each time the hub cannot be reached, before the call is repeated.
+	// OnUnreachable is called with the error each time the hub cannot be reached, before the client repeats the call.
 	OnUnreachable func(error)
 }
 
-// Contact turns to another participant: it asks, delegates or notifies. An ask waits for its answer; one that
-// is late comes as E004 with what was asked, and its answer follows as a message. *parley.Held if somebody must
-// approve it first.
+// Contact asks another participant, delegates work to it, or notifies it. An ask waits for its answer. If the answer is late,
+// Contact returns E004 together with the stored request, and the hub delivers the answer as a message. If the call needs an
+// approval, Contact returns *parley.Held.
 //
 // A call that waits survives a restart of the hub and a broken connection: Contact repeats it with its idempotency key and
-// waits for the same answer until the first deadline. It makes a key if the call has none.
+// waits for the same answer until the first deadline. If the call has no key, Contact makes one.
 func (c *Client) Contact(ctx context.Context, contact parley.Contact) (parley.Contacted, error) {
 	return c.ContactWith(ctx, contact, ContactOptions{})
 }
 
-// ContactWith is Contact with callbacks.
+// ContactWith does the same as Contact, and calls the callbacks in o.
 func (c *Client) ContactWith(ctx context.Context, contact parley.Contact, o ContactOptions) (parley.Contacted, error) {
 	for _, text := range []string{contact.Agent, contact.Message, contact.Context, contact.IdempotencyKey} {
 		if !utf8.ValidString(text) {
@@ -49,22 +49,23 @@ func (c *Client) ContactWith(ctx context.Context, contact parley.Contact, o Cont
 	call.deadline = time.Now().Add(call.waitTime())
 	contacted, err := call.attempt(ctx)
 	if neverSent(err) {
-		return contacted, err // the hub was not there from the start
+		return contacted, err // the hub was not running when the call began
 	}
 	return call.repeat(ctx, contacted, err)
 }
 
-// contacting is one contact, which may take several calls.
+// contactCall is one contact, which may take several HTTP calls.
 type contactCall struct {
 	*Client
 	ContactOptions
 	contact  parley.Contact
 	key      string
-	stored   parley.Contacted // what the hub has stored, if that is known
+	stored   parley.Contacted // the stored request; empty until the hub confirms it
 	deadline time.Time        // when the wait ends
 }
 
-// patience is how long a contact waits. For an ask without a wait of its own, the hub says so once it has stored the ask.
+// waitTime returns how long a contact waits. For an ask without a wait of its own it is an estimate: the hub sends the wait
+// when it has stored the ask.
 func (call *contactCall) waitTime() time.Duration {
 	if call.contact.Pattern == parley.PatternAsk && call.contact.Wait == 0 {
 		return parley.AskWait
@@ -72,10 +73,10 @@ func (call *contactCall) waitTime() time.Duration {
 	return min(call.contact.Wait, MaxContactWait)
 }
 
-// awayPause is how long to wait before a call is made again.
+// repeatPause is the pause before the client repeats a call.
 const repeatPause = 300 * time.Millisecond
 
-// again repeats a call while the hub is away, until the time is up.
+// repeat repeats a call while the hub cannot be reached, until the time is up.
 func (call *contactCall) repeat(ctx context.Context, contacted parley.Contacted, err error) (parley.Contacted, error) {
 	for Unreachable(err) {
 		left := time.Until(call.deadline)
@@ -93,16 +94,17 @@ func (call *contactCall) repeat(ctx context.Context, contacted parley.Contacted,
 		contacted, err = call.attempt(ctx)
 	}
 	if err != nil && contacted.Message == "" {
-		contacted = call.stored // so that the caller knows what goes on without it
+		contacted = call.stored // so that the caller knows which request goes on
 	}
 	if contacted.Message == call.stored.Message && contacted.Notices == nil { // the repeated call stored nothing
 		contacted.Notices, contacted.UnknownMentions = call.stored.Notices, call.stored.UnknownMentions
 	}
-	contacted.Duplicate = contacted.Duplicate && call.contact.IdempotencyKey != "" // by a key of the client it is still the one call
+	contacted.Duplicate = contacted.Duplicate && call.contact.IdempotencyKey != "" // a repeat with the client's own key is no duplicate
 	return contacted, err
 }
 
-// gone is the error of a call during which the hub stayed away until the wait was over.
+// timeUpError returns the error of a call whose wait ended while the hub could not be reached. err is the last error. If the
+// call did not wait, timeUpError returns err.
 func (call *contactCall) timeUpError(err error) error {
 	if call.waitTime() == 0 {
 		return err
@@ -115,7 +117,7 @@ func (call *contactCall) timeUpError(err error) error {
 		Suggest("wait for it once the hub is back: parley wait %s", call.stored.ShortName()).From(err)
 }
 
-// contactLine is a line of an answer, or the whole answer to a call that did not wait.
+// contactLine is one line of the answer, or the whole answer to a call that did not wait.
 type contactLine struct {
 	parley.Contacted
 	Waiting *parley.Contacted `json:"waiting"`
@@ -124,13 +126,13 @@ type contactLine struct {
 	Problem *problem          `json:"problem"`
 }
 
-// once makes the call.
+// attempt makes one HTTP call.
 func (call *contactCall) attempt(ctx context.Context) (contacted parley.Contacted, err error) {
 	in := struct {
 		parley.Contact
 		Wait float64 `json:"wait,omitempty"`
 	}{call.contact, min(call.contact.Wait, MaxContactWait).Seconds()}
-	if call.stored.Message != "" && in.Wait > 0 { // of a call that is made again only the rest
+	if call.stored.Message != "" && in.Wait > 0 { // a repeated call waits only for the rest of the time
 		in.Wait = max(time.Until(call.deadline), time.Millisecond).Seconds()
 	}
 	r := request{method: http.MethodPost, key: call.key, accept: "application/jsonl"}
@@ -144,7 +146,7 @@ func (call *contactCall) attempt(ctx context.Context) (contacted parley.Contacte
 	return contacted, err
 }
 
-// read reads an answer line by line, to the last.
+// read reads the lines of an answer, up to the line with the outcome.
 func (call *contactCall) read(body io.Reader) (parley.Contacted, error) {
 	lines := json.NewDecoder(io.LimitReader(body, maxAnswer))
 	for {
@@ -164,7 +166,7 @@ func (call *contactCall) read(body io.Reader) (parley.Contacted, error) {
 	}
 }
 
-// stored notes what the hub has stored, and until when it waits.
+// noteStored keeps the stored request, and the deadline of the hub's wait.
 func (call *contactCall) noteStored(stored parley.Contacted, wait float64) {
 	first := call.stored.Message == ""
 	if call.stored = stored; !first {
@@ -178,7 +180,7 @@ func (call *contactCall) noteStored(stored parley.Contacted, wait float64) {
 	}
 }
 
-// unreadable is what is wrong with an answer that cannot be read: the connection broke off, or no hub has written it.
+// decodeError returns the error of an answer that cannot be decoded: the connection broke, or the server is not a hub.
 func (c *Client) decodeError(err error) error {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
@@ -188,8 +190,8 @@ func (c *Client) decodeError(err error) error {
 	return c.connectionError(err)
 }
 
-// contactTime is how long the answer to a contact may take. How long an ask waits that says nothing is the hub's
-// to say.
+// callTime returns how long one HTTP call of a contact may wait. The hub decides how long an ask without a wait of its own
+// waits, so callTime returns the maximum for it.
 func callTime(contact parley.Contact) time.Duration {
 	if contact.Pattern == parley.PatternAsk && contact.Wait == 0 {
 		return MaxContactWait
@@ -197,7 +199,7 @@ func callTime(contact parley.Contact) time.Duration {
 	return min(contact.Wait, MaxContactWait)
 }
 
-// unanswered is the error of a contact that was made.
+// contactError is the error of a call whose contact the hub has made nevertheless.
 type contactError struct {
 	error
 	contacted parley.Contacted

@@ -7,14 +7,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ConversationsOptions selects conversations for a list. The zero value selects those the caller takes part in.
+// ConversationsOptions selects conversations. The zero value selects the conversations that the caller is a member of.
 type ConversationsOptions struct {
-	All       bool // also those the caller only may read
-	Archived  bool
-	Ephemeral bool // also ephemeral ones
+	All       bool // also conversations that the caller may read but is not a member of
+	Archived  bool // archived conversations instead of the others
+	Ephemeral bool // also ephemeral conversations
 }
 
-// Conversations returns a page of conversations, those with the newest messages first.
+// Conversations returns a page of conversations, the one with the newest message first.
 func (c *Client) Conversations(ctx context.Context, o ConversationsOptions, page PageRequest) (Page[parley.ConversationView], error) {
 	q := page.query()
 	for name, set := range map[string]bool{"all": o.All, "archived": o.Archived, "ephemeral": o.Ephemeral} {
@@ -25,67 +25,67 @@ func (c *Client) Conversations(ctx context.Context, o ConversationsOptions, page
 	return fetch[Page[parley.ConversationView]](ctx, c, q, "conversations")
 }
 
-// CreateConversation makes a channel or a named group.
+// CreateConversation creates a channel or a named group.
 func (c *Client) CreateConversation(ctx context.Context, n parley.NewConversation) (parley.ConversationView, error) {
 	return call[parley.ConversationView](ctx, c, http.MethodPost, n, "conversations")
 }
 
-// Conversation returns one conversation. Here and below ref is its id, its name or #name.
+// Conversation returns one conversation. Here and below, ref is the conversation's id, name, #name or display name.
 func (c *Client) Conversation(ctx context.Context, ref string) (parley.ConversationView, error) {
 	return fetch[parley.ConversationView](ctx, c, nil, "conversations", ref)
 }
 
-// ChangeConversation renames a conversation, sets its topic, archives or unarchives it.
+// ChangeConversation renames a conversation, sets its topic, or archives or unarchives it.
 func (c *Client) ChangeConversation(ctx context.Context, ref string, change parley.ConversationChange) (parley.ConversationView, error) {
 	return call[parley.ConversationView](ctx, c, http.MethodPatch, change, "conversations", ref)
 }
 
-// DeleteConversation deletes a conversation with all its messages. Owners only.
+// DeleteConversation deletes a conversation with all its messages. Only owners may call it.
 func (c *Client) DeleteConversation(ctx context.Context, ref string) error {
 	return c.do(ctx, http.MethodDelete, nil, "conversations", ref)
 }
 
-// Join makes the caller a member.
+// Join makes the caller a member of a conversation.
 func (c *Client) Join(ctx context.Context, ref string) error {
 	return c.do(ctx, http.MethodPost, nil, "conversations", ref, "join")
 }
 
-// Leave ends the caller's membership.
+// Leave ends the caller's membership of a conversation.
 func (c *Client) Leave(ctx context.Context, ref string) error {
 	return c.do(ctx, http.MethodPost, nil, "conversations", ref, "leave")
 }
 
-// AddMember makes an agent a member.
+// AddMember makes an agent a member of a conversation.
 func (c *Client) AddMember(ctx context.Context, ref, agent string) error {
 	return c.do(ctx, http.MethodPut, nil, "conversations", ref, "members", agent)
 }
 
-// RemoveMember ends an agent's membership.
+// RemoveMember ends an agent's membership of a conversation.
 func (c *Client) RemoveMember(ctx context.Context, ref, agent string) error {
 	return c.do(ctx, http.MethodDelete, nil, "conversations", ref, "members", agent)
 }
 
-// Span selects a piece of a history: what is before a seq, the newest of it, or what is after one, the
-// oldest of it. The zero value is the newest messages.
+// HistoryOptions selects messages of a conversation: the newest messages before a seq, or the oldest messages after a seq. The
+// zero value selects the newest messages.
 type HistoryOptions struct {
 	Before, After int64
 	Limit         int
 }
 
-// History returns a piece of a conversation's messages, the oldest first.
+// History returns messages of a conversation, the oldest first.
 func (c *Client) History(ctx context.Context, ref string, s HistoryOptions) ([]parley.Message, error) {
 	q := query("before", count(s.Before), "after", count(s.After), "limit", count(s.Limit))
 	page, err := fetch[Page[parley.Message]](ctx, c, q, "conversations", ref, "messages")
 	return page.Items, err
 }
 
-// Context returns the last messages of a conversation, as many as the caller's context_messages.
+// Context returns the last messages of a conversation, as many as context_messages in the caller's profile says.
 func (c *Client) Context(ctx context.Context, ref string) ([]parley.Message, error) {
 	page, err := fetch[Page[parley.Message]](ctx, c, nil, "conversations", ref, "context")
 	return page.Items, err
 }
 
-// MarkRead moves the caller's read cursor to a seq, or to the newest message with 0.
+// MarkRead moves the caller's read cursor forward to a seq; with 0, to the newest message.
 func (c *Client) MarkRead(ctx context.Context, ref string, seq int64) error {
 	in := struct {
 		Seq int64 `json:"seq,omitempty"`

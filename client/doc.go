@@ -1,5 +1,5 @@
-// Package client speaks to a Parley hub over its unix socket or over HTTP. It is what the command line
-// uses, and what other programs may use.
+// Package client calls a Parley hub over the hub's unix socket or over TCP. The command line uses this package, and other
+// programs can use it.
 //
 //	options, err := client.Find("") // PARLEY_URL and PARLEY_TOKEN, or the hub of this user
 //	…
@@ -10,10 +10,10 @@
 //		Content: parley.Content{Text: "Where is the report?"},
 //	})
 //
-// There is one method for each operation of the hub, named like the hub's own, with the types of package
-// parley. An error of the hub comes back as the *parley.Error it was: its code, its reason, its suggestion,
-// and after how long to try again. A hub that does not answer is E002. When ctx has ended, the error
-// is that of ctx.
+// Each operation of the hub has one method, with the types of package parley. A method returns an error of the hub as a
+// *parley.Error: its code, its reason, its suggestion, and the time to wait before a retry. If the hub cannot be reached, the
+// error is E002. If the hub does not answer in time, it is E004. If ctx has ended, the error is that of ctx. A call that needs
+// an approval returns *parley.Held.
 //
-// A Client may be used by many goroutines at once; it keeps connections open between calls.
+// Many goroutines can use a Client at once. It keeps connections open between calls.
 package client

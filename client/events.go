@@ -16,19 +16,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Kinds of what a stream tells beside the events of the hub.
+// Kinds of entries in a stream of events that describe the stream itself.
 const (
-	EventReady parley.EventKind = "ready" // connected: what happens from now on comes
-	EventReset parley.EventKind = "reset" // what happened meanwhile is not known any more; the stream goes on from the newest
+	EventReady parley.EventKind = "ready" // the client is connected: the stream has every event from now on
+	EventReset parley.EventKind = "reset" // the hub has removed events since After; the stream continues with the newest
 )
 
-// EventsOptions select events. The zero value is everything the caller may see from now on.
+// EventsOptions select events. The zero value selects all events from now on that the caller may see.
 type EventsOptions struct {
-	After        int64    // go on after this event
-	Past         bool     // without After: also everything that is still known of what happened before
-	Kinds        []string // whole kinds, or what comes before a dot: delivery, message.posted
-	Conversation string
-	Bodies       bool // what was posted comes with its event
+	After        int64    // continue after the event with this number
+	Past         bool     // without After: begin with the first event; if the hub has removed it, EventReset comes instead
+	Kinds        []string // only these kinds; a kind includes all kinds that begin with it and a dot: delivery, message.posted
+	Conversation string   // only events of this conversation
+	Bodies       bool     // add the message to each message.posted event, as Body
 }
 
 const (
@@ -38,9 +38,8 @@ const (
 	longPause  = 10 * time.Second
 )
 
-// Events yields what happens. It connects again by itself and goes on where it was, without gap or repeat.
-// An error that may pass is yielded whenever the connection is lost, and the sequence goes on; it ends with
-// the context, or after an error that will not pass.
+// Events yields the events of the hub. When the connection breaks, Events yields a temporary error, reconnects, and continues
+// after the last event, without gaps or repeats. It ends when ctx is done, or after an error that is not temporary.
 func (c *Client) Events(ctx context.Context, o EventsOptions) iter.Seq2[parley.Event, error] {
 	return func(yield func(parley.Event, error) bool) {
 		s := stream{client: c, options: o, last: o.After, pause: shortPause, yield: yield}
@@ -49,7 +48,7 @@ func (c *Client) Events(ctx context.Context, o EventsOptions) iter.Seq2[parley.E
 			if s.stopped || ctx.Err() != nil || !yield(parley.Event{}, err) || !isTemporary(err) {
 				return
 			}
-			// Not all come back at the same moment.
+			// The random part keeps clients from reconnecting all at the same moment.
 			select {
 			case <-time.After(max(rand.N(s.pause)+s.pause/2, parley.AsError(err).RetryAfter)):
 			case <-ctx.Done():
@@ -59,22 +58,23 @@ func (c *Client) Events(ctx context.Context, o EventsOptions) iter.Seq2[parley.E
 	}
 }
 
+// isTemporary reports whether reconnecting can help after an error.
 func isTemporary(err error) bool {
 	code := parley.CodeOf(err)
 	return code == parley.Unavailable || code == parley.TimedOut || code == parley.Internal
 }
 
-// stream is a sequence of events over one connection after the other.
+// stream is a sequence of events, over as many connections as it needs.
 type stream struct {
 	client  *Client
 	options EventsOptions
-	last    int64 // the number to go on after
+	last    int64 // the number of the last event
 	pause   time.Duration
 	yield   func(parley.Event, error) bool
-	stopped bool // nobody wants more
+	stopped bool // yield has returned false
 }
 
-// connect reads one connection to its end, and says why it has ended.
+// connect yields the events of one connection, and returns the error that ended it.
 func (s *stream) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,7 +111,7 @@ func (s *stream) connect(ctx context.Context) error {
 	return s.connectionLost(errors.Join(lines.Err(), io.ErrUnexpectedEOF))
 }
 
-// lost is why there is no connection.
+// connectionLost returns the error of a connection that cannot be made or that broke.
 func (s *stream) connectionLost(err error) error {
 	if e, ok := errors.AsType[*parley.Error](err); ok {
 		return e
@@ -119,10 +119,10 @@ func (s *stream) connectionLost(err error) error {
 	return s.client.connectionError(err)
 }
 
-// dispatch passes on what a block says.
+// dispatch yields the event of a block.
 func (s *stream) dispatch(b eventBlock) error {
 	var e parley.Event
-	if b.data != "" { // else it is a heartbeat
+	if b.data != "" { // otherwise it is a heartbeat
 		if err := json.Unmarshal([]byte(b.data), &e); err != nil {
 			return s.client.notAHub("an event that is none").From(err)
 		}
@@ -130,7 +130,7 @@ func (s *stream) dispatch(b eventBlock) error {
 	switch kind := parley.EventKind(b.kind); kind {
 	case EventReady, EventReset:
 		s.pause, e.Kind = shortPause, kind
-		if kind == EventReset || s.last == 0 { // else what comes next is what was missed
+		if kind == EventReset || s.last == 0 { // otherwise events after last follow
 			s.last = e.Num
 		}
 	default:
@@ -142,10 +142,10 @@ func (s *stream) dispatch(b eventBlock) error {
 	return nil
 }
 
-// block is the lines of one event.
+// eventBlock has the fields of one server-sent event.
 type eventBlock struct{ id, kind, data string }
 
-// add takes in a line. It is false for the empty one that ends a block.
+// add adds a line. It returns false for the empty line that ends a block.
 func (b *eventBlock) add(line string) bool {
 	name, value, _ := strings.Cut(line, ":")
 	value = strings.TrimPrefix(value, " ")

@@ -17,7 +17,7 @@ import (
 
 var ctx = context.Background()
 
-// Find the hub of this user, send a message to an agent, and look up what the agent has answered.
+// Find the hub of this user, send a message to an agent, and wait for the answer.
 func Example() {
 	hub := startHub()
 	defer hub.Stop()
@@ -202,8 +202,8 @@ func ExampleClient_Take() {
 	// acked
 }
 
-// A stream of events begins where an earlier one has ended. Events connects again by itself; a program that was restarted
-// gives the number of the last event it has seen.
+// A stream of events can continue an earlier one. Events reconnects by itself. A program that was restarted gives the number
+// of the last event that it has seen.
 func ExampleClient_Events() {
 	hub := startHub()
 	defer hub.Stop()
@@ -290,8 +290,8 @@ func ExampleClient_Contact_delegate() {
 	// Output: completed Response from gendry: The sword is forged.
 }
 
-// A rule can demand that somebody approves what an agent wants to do. The call is held; an owner decides, and the hub
-// carries it out.
+// A rule can require an approval for the contacts of an agent. The hub holds the call until an owner decides. Then it makes
+// the call.
 func ExampleClient_Decide() {
 	hub := startHub()
 	defer hub.Stop()
@@ -397,7 +397,7 @@ func Example_errors() {
 	// recoverable: true
 }
 
-// Away tells apart a hub that cannot be reached from one that refuses a call.
+// Unreachable tells a hub that cannot be reached from a hub that refuses a call.
 func ExampleUnreachable() {
 	hub := startHub()
 	c := hub.Owner()
@@ -478,7 +478,7 @@ func ExampleClient_Search() {
 	// The steel comes from Valyria.
 }
 
-// All goes through a list page by page.
+// All yields the items of a list, and requests page after page.
 func ExampleAll() {
 	hub := startHub()
 	defer hub.Stop()

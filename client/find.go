@@ -8,9 +8,10 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Find returns how to reach a hub: the one whose home this is, at its socket. Without a home it is the one at
-// PARLEY_URL (http://…, https://…, or unix:// with the path of a socket), or else the one of PARLEY_HOME, or of .parley in the user's directory. PARLEY_TOKEN is the
-// credential for each, and TRACEPARENT the trace that what is posted belongs to. Whether the hub runs is not looked at.
+// Find returns the options for a hub. With a home, it is the hub of that home, at its socket. With "", it is the hub at
+// PARLEY_URL: http://…, https://…, or unix:// and the path of a socket. Without PARLEY_URL, it is the hub whose home Home
+// returns. Find takes the token from PARLEY_TOKEN, and the trace of posted messages from TRACEPARENT. It does not check
+// whether the hub runs.
 func Find(home string) (Options, error) {
 	options := Options{Home: home, Token: os.Getenv("PARLEY_TOKEN"), TraceParent: os.Getenv("TRACEPARENT")}
 	if address := os.Getenv("PARLEY_URL"); home == "" && address != "" {
@@ -25,7 +26,8 @@ func Find(home string) (Options, error) {
 	return options, nil
 }
 
-// Home is the absolute path of a hub's home: the one given, PARLEY_HOME, or .parley in the user's directory.
+// Home returns the absolute path of a hub's home: the given one; with "", PARLEY_HOME; without that variable, .parley in the
+// user's home directory.
 func Home(home string) (string, error) {
 	if home == "" {
 		home = os.Getenv("PARLEY_HOME")
@@ -41,9 +43,9 @@ func Home(home string) (string, error) {
 	return filepath.Abs(home)
 }
 
-// socketOf is where the hub of a home listens. One whose path would be too long for a socket listens
-// elsewhere, and its run file says where. It may say so still when the hub is gone: what another user has put
-// there since is not the hub.
+// socketOf returns the path of the socket of a home's hub. If the path in the home would be too long for a socket, the hub
+// listens elsewhere and writes the path to its run file. The file can outlive the hub, and another user could then listen at
+// that path. So socketOf uses the path only if its directory belongs to the owner of the home.
 func socketOf(home string) string {
 	var run struct {
 		Socket string `json:"socket"`

@@ -10,17 +10,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Status returns how the hub is doing.
+// Status returns the status of the hub: its version, age, totals, disk space and alerts.
 func (c *Client) Status(ctx context.Context) (parley.HubStatus, error) {
 	return fetch[parley.HubStatus](ctx, c, nil, "status")
 }
 
-// Attention returns what needs the caller, at most limit (0: 10) of a kind.
+// Attention returns what needs the caller's attention, at most limit items of each kind; with 0, at most 10.
 func (c *Client) Attention(ctx context.Context, limit int) (parley.Attention, error) {
 	return fetch[parley.Attention](ctx, c, query("limit", count(limit)), "attention")
 }
 
-// Backup lets the hub make a backup in a new directory on its own machine. Owners only, over the socket.
+// Backup lets the hub make a backup in a new directory on the hub's machine. Only owners may call it, and only over the socket.
 func (c *Client) Backup(ctx context.Context, directory string) (parley.Backup, error) {
 	raw, err := encode(map[string]string{"directory": directory})
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *Client) Backup(ctx context.Context, directory string) (parley.Backup, e
 	return callWithoutLimit[parley.Backup](ctx, c, request{method: http.MethodPost, body: raw}, "backups")
 }
 
-// CheckDeep lets the hub verify everything that it has stored. progress, which may be nil, is told now and
-// then how far it is. Owners only.
+// CheckDeep lets the hub verify all stored data, and returns the report. It calls progress now and then with the report so
+// far, unless progress is nil. Only owners may call it.
 func (c *Client) CheckDeep(ctx context.Context, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
 	answer, err := c.open(ctx, request{method: http.MethodPost}, "checks")
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) CheckDeep(ctx context.Context, progress func(parley.CheckReport
 	}
 }
 
-// cutShort is what is wrong with an answer in lines that ends too early, or goes on with something else.
+// streamError returns the error of an answer in lines that ends too early or cannot be decoded.
 func (c *Client) streamError(err error) error {
 	if e, ok := errors.AsType[*parley.Error](err); ok {
 		return e

@@ -8,30 +8,31 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Peek shows what is in the caller's inbox. Looking consumes nothing.
+// Peek returns the first deliveries in the caller's inbox, at most limit. They stay there.
 func (c *Client) Peek(ctx context.Context, limit int) (parley.Peeked, error) {
 	return c.PeekAfter(ctx, 0, limit)
 }
 
-// PeekAfter is Peek of what is after a seq.
+// PeekAfter returns the same as Peek, but only deliveries of messages after a seq.
 func (c *Client) PeekAfter(ctx context.Context, after int64, limit int) (parley.Peeked, error) {
 	return fetch[parley.Peeked](ctx, c, query("limit", count(limit), "after", count(after)), "inbox")
 }
 
-// PeekNewest is Peek from the newest message on, before a seq (0: all). It also shows what the caller has seen and must still
-// act on.
+// PeekNewest returns deliveries in the caller's inbox, the newest first, of messages before a seq; with 0, of all messages. It
+// includes messages that the caller has seen and must still act on.
 func (c *Client) PeekNewest(ctx context.Context, before int64, limit int) (parley.Peeked, error) {
 	return fetch[parley.Peeked](ctx, c, query("newest", "true", "limit", count(limit), "before", count(before)), "inbox")
 }
 
-// MarkShown says that the caller, a person, was shown messages. Those that want nothing of the person are settled. For
-// agents nothing changes.
+// MarkShown reports that the caller, a person, has seen messages. The hub settles those that need no action of the person. If
+// the caller is an agent, the call changes nothing.
 func (c *Client) MarkShown(ctx context.Context, messages ...string) ([]parley.Delivery, error) {
 	return c.deliveries(ctx, "shown", leaseMessages{Messages: messages})
 }
 
-// Take takes what is in the caller's inbox, under a lease that must be acknowledged, extended or given
-// back. It waits at most MaxWait for something.
+// Take takes pending deliveries from the caller's inbox, under a lease. Until the lease ends, the hub gives them to no other
+// caller. The caller answers or acknowledges the messages, extends the lease, or gives the messages back. If the inbox is
+// empty, Take waits as long as t.Wait says, at most MaxWait. If nothing comes, the result has no messages.
 func (c *Client) Take(ctx context.Context, t parley.Take) (parley.Taken, error) {
 	in := struct {
 		parley.Take
@@ -46,13 +47,13 @@ func (c *Client) Take(ctx context.Context, t parley.Take) (parley.Taken, error) 
 	return out.Taken, err
 }
 
-// leased names messages that were taken.
+// leaseMessages names messages of a lease.
 type leaseMessages struct {
 	Lease    string   `json:"lease,omitempty"`
 	Messages []string `json:"messages"`
 }
 
-// trouble is a parley.Trouble in a call.
+// trouble is the JSON of a parley.Trouble.
 type trouble struct {
 	parley.Trouble
 	RetryAfter float64 `json:"retry_after,omitempty"`
@@ -63,13 +64,12 @@ func (c *Client) deliveries(ctx context.Context, verb string, in any) ([]parley.
 	return page.Items, err
 }
 
-// Ack settles messages for the caller. With the lease they were taken under, only what nobody else has taken
-// meanwhile.
+// Ack acknowledges messages for the caller. With a lease, it acknowledges only deliveries that this lease still holds.
 func (c *Client) Ack(ctx context.Context, lease string, messages ...string) ([]parley.Delivery, error) {
 	return c.deliveries(ctx, "ack", leaseMessages{lease, messages})
 }
 
-// Nack gives back messages of a lease, and says why they could not be done.
+// Nack gives back messages of a lease, and reports why the attempt failed.
 func (c *Client) Nack(ctx context.Context, lease string, failure parley.Trouble, messages ...string) ([]parley.Delivery, error) {
 	return c.deliveries(ctx, "nack", struct {
 		leaseMessages
@@ -77,7 +77,7 @@ func (c *Client) Nack(ctx context.Context, lease string, failure parley.Trouble,
 	}{leaseMessages{lease, messages}, trouble{failure, failure.After.Seconds()}})
 }
 
-// Extend makes a lease end so long from now.
+// Extend sets the end of a lease to length from now.
 func (c *Client) Extend(ctx context.Context, lease string, length time.Duration) ([]parley.Delivery, error) {
 	return c.deliveries(ctx, "extend", struct {
 		Lease   string  `json:"lease"`
@@ -85,7 +85,7 @@ func (c *Client) Extend(ctx context.Context, lease string, length time.Duration)
 	}{lease, length.Seconds()})
 }
 
-// See says that a turn has started which has all that a lease holds in its context.
+// See reports that a turn has started whose context has all messages of a lease.
 func (c *Client) See(ctx context.Context, lease, run string) ([]parley.Delivery, error) {
 	return c.deliveries(ctx, "see", struct {
 		Lease string `json:"lease"`
@@ -93,8 +93,7 @@ func (c *Client) See(ctx context.Context, lease, run string) ([]parley.Delivery,
 	}{lease, run})
 }
 
-// Settle ends all that a lease holds: with the message that answers it, with what went wrong, or as
-// acknowledged.
+// Settle ends all deliveries of a lease: as answered by a message, as failed, or as acknowledged.
 func (c *Client) Settle(ctx context.Context, lease string, outcome parley.Outcome) ([]parley.Delivery, error) {
 	in := struct {
 		Lease  string `json:"lease"`

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Log yields lines of the message log, the newest last; with follow also what comes, until ctx is done. Owners only. It
-// ends after an error.
+// Log yields lines of the message log, the newest last. With follow it also yields new lines, until ctx is done. It ends after
+// an error. Only owners may call it.
 func (c *Client) Log(ctx context.Context, f parley.LogFilter, follow bool) iter.Seq2[parley.LogLine, error] {
 	return func(yield func(parley.LogLine, error) bool) {
 		q := query("trace", f.Trace, "agent", f.Agent, "status", f.Status, "limit", count(int64(f.Limit)), "follow", flag(follow))

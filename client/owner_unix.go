@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// sameOwner says whether two directories belong to the same user. One that is not there belongs to nobody.
+// sameOwner reports whether two directories exist and belong to the same user.
 func sameOwner(dir, other string) bool {
 	uid, known := ownerOf(dir)
 	otherUID, otherKnown := ownerOf(other)

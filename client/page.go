@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// Page is a piece of a list. Next continues it, or is empty at its end.
+// Page is a part of a list. Next is the cursor of the next page, or empty at the end of the list.
 type Page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"`
 }
 
-// From says where a page begins, and how long it may be. The zero value is the beginning, as long as the
-// hub likes.
+// PageRequest says where a page begins, and how many items it has at most. The zero value requests the first page, with the
+// hub's default limit.
 type PageRequest struct {
-	Cursor string // Page.Next of the page before
+	Cursor string // Next of the page before
 	Limit  int
 }
 
@@ -24,9 +24,9 @@ func (f PageRequest) query() url.Values {
 	return query("cursor", f.Cursor, "limit", count(f.Limit))
 }
 
-// All goes through all pages of a list. It ends after an error.
+// All yields the items of a list, and requests page after page. It ends after an error.
 //
-//	for letter, err := range client.All(ctx, c.DeadLetters) { … }
+//	for delivery, err := range client.All(ctx, c.DeadLetters) { … }
 func All[T any](ctx context.Context, page func(context.Context, PageRequest) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for from := (PageRequest{}); ; {
@@ -49,7 +49,7 @@ func All[T any](ctx context.Context, page func(context.Context, PageRequest) (Pa
 	}
 }
 
-// query is made of names and values; what has no value is left out.
+// query returns a query of names and values in turn. It leaves out a name whose value is empty.
 func query(pairs ...string) url.Values {
 	values := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -60,7 +60,7 @@ func query(pairs ...string) url.Values {
 	return values
 }
 
-// count is a number for a query, where 0 is not given.
+// count returns a number for a query; 0 is left out.
 func count[N int | int64](n N) string {
 	if n == 0 {
 		return ""
@@ -68,7 +68,7 @@ func count[N int | int64](n N) string {
 	return strconv.FormatInt(int64(n), 10)
 }
 
-// flag is a yes for a query, where no is not given.
+// flag returns a boolean for a query; false is left out.
 func flag(set bool) string {
 	if set {
 		return "true"

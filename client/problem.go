@@ -17,7 +17,7 @@ import (
 
 const maxProblem = 1 << 20 // bytes of an error
 
-// problem is an error as the hub writes it.
+// problem is the JSON of an error.
 type problem struct {
 	Detail      string        `json:"detail"`
 	Code        parley.Code   `json:"code"`
@@ -27,14 +27,14 @@ type problem struct {
 	RetryAfter  float64       `json:"retry_after"` // seconds
 
 	Validation *parley.Issues    `json:"validation"`
-	Contacted  *parley.Contacted `json:"contacted"` // of a contact that was made
+	Contacted  *parley.Contacted `json:"contacted"` // if the hub made a contact although the call failed
 }
 
 var knownCodes = []parley.Code{
 	parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal,
 }
 
-// refusal is the error an answer stands for.
+// refusal returns the error that a response reports.
 func (c *Client) refusal(response *http.Response) error {
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxProblem))
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Client) refusal(response *http.Response) error {
 	return p.withContact(e)
 }
 
-// about adds to an error the contact that it is about, if it is about one.
+// withContact adds the contact of a problem to its error, if the problem has one.
 func (p problem) withContact(e *parley.Error) error {
 	if p.Contacted != nil {
 		return &contactError{e, *p.Contacted}
@@ -60,7 +60,7 @@ func (p problem) withContact(e *parley.Error) error {
 	return e
 }
 
-// held is the answer to a call that was not made: it waits for an approval.
+// heldError returns the *parley.Held in the answer to a call that needs an approval.
 func (c *Client) heldError(response *http.Response) error {
 	var answer struct {
 		Approval parley.Approval `json:"approval"`
@@ -79,37 +79,37 @@ func (p problem) asError() *parley.Error {
 		Code: p.Code, Message: p.Detail, Reason: p.Reason, Recoverable: p.Recoverable, Suggestion: p.Suggestion,
 		Validation: p.Validation,
 	}
-	const longest = 24 * 3600 // seconds; a number beyond it is no time to wait
+	const longest = 24 * 3600 // seconds; the client ignores longer times
 	if p.RetryAfter > 0 && p.RetryAfter <= longest {
 		e.RetryAfter = time.Duration(p.RetryAfter * float64(time.Second))
 	}
 	return e
 }
 
-// strange is an answer no hub gives.
+// notAHub returns E005: the server gave an answer that a hub does not give.
 func (c *Client) notAHub(format string, args ...any) *parley.Error {
 	e := parley.Errorf(parley.DependencyFailed, format, args...)
 	e.Message = "what answers at " + c.Address() + " is not a hub this program knows: " + e.Message
 	return e.Suggest("check the address, and that hub and program have the same version: parley version")
 }
 
-// lost is the cause of an error that came from the connection and not from the hub.
+// connectionCause is the cause of an error of the connection, as opposed to an error that the hub reports.
 type connectionCause struct{ error }
 
 func (l connectionCause) Unwrap() error { return l.error }
 
-// Away reports whether an error says that the hub is away: it cannot be reached, the connection broke off, or the hub is
-// stopping. A call with an idempotency key can be made again then.
+// Unreachable reports whether an error means that the hub cannot be reached, that the connection broke, or that the hub is
+// stopping. The caller can then repeat a call that has an idempotency key.
 func Unreachable(err error) bool {
 	_, broke := errors.AsType[connectionCause](err)
 	e, known := errors.AsType[*parley.Error](err)
 	return broke || known && e.Reason == parley.Stopping
 }
 
-// unheard reports whether nobody can have received a call that failed.
+// neverSent reports whether a failed call cannot have reached any server.
 func neverSent(err error) bool { return notListening(err) || notReached(err) }
 
-// unreachable says why there is no answer.
+// connectionError returns the error of a call without a complete answer. err is the cause.
 func (c *Client) connectionError(err error) error {
 	if e, ok := errors.AsType[*parley.Error](err); ok {
 		return e
@@ -132,8 +132,8 @@ func (c *Client) connectionError(err error) error {
 	}
 }
 
-// notListening holds where nobody can have received the call. EINVAL is what a path too long for a
-// socket gives: a hub there would have said where it listens instead.
+// notListening reports whether no server listens at the address, so that no server has received the call. EINVAL means that
+// the path is too long for a socket. A hub with such a path listens elsewhere, and Find would have found its address.
 func notListening(err error) bool {
 	for _, absent := range []error{syscall.ENOENT, syscall.ECONNREFUSED, syscall.ENOTSOCK, syscall.EINVAL} {
 		if errors.Is(err, absent) {
@@ -143,13 +143,13 @@ func notListening(err error) bool {
 	return false
 }
 
-// notReached holds where no connection was made.
+// notReached reports whether no connection was made.
 func notReached(err error) bool {
 	e, ok := errors.AsType[*net.OpError](err)
 	return ok && e.Op == "dial"
 }
 
-// starts is the command that starts the hub.
+// startCommand returns the command that starts the hub.
 func (o Options) startCommand() string {
 	if o.Home == "" {
 		return "parley up"
@@ -157,7 +157,7 @@ func (o Options) startCommand() string {
 	return "parley up --home " + o.Home
 }
 
-// plain is an error without the address net/http puts before it.
+// shortError returns the text of an error without the URL that net/http puts before it.
 func shortError(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it was closed"

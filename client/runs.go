@@ -9,11 +9,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// RunsOptions selects runs. The zero value selects all the caller may see: an agent its own, an owner everybody's.
+// RunsOptions selects runs. The zero value selects all that the caller may see: an agent sees its own runs, an owner sees all.
 type RunsOptions struct {
 	Agent        string
 	Conversation string
-	Live         bool // only those that have not ended
+	Live         bool // only runs that have not ended
 }
 
 // Runs returns a page of runs, the newest first.
@@ -27,17 +27,17 @@ func (c *Client) Runs(ctx context.Context, o RunsOptions, page PageRequest) (Pag
 	return fetch[Page[parley.Run]](ctx, c, q, "runs")
 }
 
-// Run returns one run with what it posted.
+// Run returns one run with the messages that it posted.
 func (c *Client) Run(ctx context.Context, id string) (parley.RunView, error) {
 	return fetch[parley.RunView](ctx, c, nil, "runs", id)
 }
 
-// RunOutput writes to w what a run has put out so far: the end of it, where it is long.
+// RunOutput writes the output of a run so far to w. Of a long output it writes only the end.
 func (c *Client) RunOutput(ctx context.Context, id string, w io.Writer) error {
 	return c.copyTo(ctx, w, nil, "runs", id, "output")
 }
 
-// CancelRun ends a run. It is over when its state says so.
+// CancelRun asks the hub to end a run. The run can go on for a short time: it has ended when its state says so.
 func (c *Client) CancelRun(ctx context.Context, id, reason string) (parley.Run, error) {
 	in := struct {
 		Reason string `json:"reason,omitempty"`
@@ -45,12 +45,13 @@ func (c *Client) CancelRun(ctx context.Context, id, reason string) (parley.Run, 
 	return call[parley.Run](ctx, c, http.MethodPost, in, "runs", id, "cancel")
 }
 
-// Command tells an agent to start, stop, pause, resume or say how it is. Owners and its manager.
+// Command starts, stops, pauses or resumes an agent, or asks for its health. Owners and the agent's manager may call it.
 func (c *Client) Command(ctx context.Context, agent string, command parley.Command) (parley.Receipt, error) {
 	return call[parley.Receipt](ctx, c, http.MethodPost, command, "agents", agent, "commands")
 }
 
-// ReportHealth says how the caller is, which is the agent named. The time of it is the hub's.
+// ReportHealth stores the health that the caller reports about itself. agent must name the caller. The hub sets the time of
+// the report.
 func (c *Client) ReportHealth(ctx context.Context, agent string, h parley.Health) (parley.Health, error) {
 	in := struct {
 		Health   string          `json:"health"`
@@ -60,8 +61,8 @@ func (c *Client) ReportHealth(ctx context.Context, agent string, h parley.Health
 	return call[parley.Health](ctx, c, http.MethodPut, in, "agents", agent, "health")
 }
 
-// ResumePair lets two agents wake each other again that were stopped for doing so too often. It says whether they
-// were.
+// ResumePair lets two agents wake each other again after the hub has stopped them because of a loop. It returns false if the
+// hub had not stopped them.
 func (c *Client) ResumePair(ctx context.Context, agent, other string) (bool, error) {
 	in := struct {
 		With string `json:"with"`

@@ -6,13 +6,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Found is what a search has found, the best first.
+// SearchPage is a page of search results, the best first.
 type SearchPage struct {
 	Page[parley.Hit]
-	Behind bool `json:"behind,omitempty"` // the caller's own last message cannot be found yet
+	Behind bool `json:"behind,omitempty"` // the hub has not indexed the caller's own last message yet
 }
 
-// Search looks for words, "phrases", and messages by from: in: to: type: before: after: is:unanswered task:.
+// Search returns the messages that match a query: words, "phrases", -words that must not occur, and the filters from: in: to:
+// type: task: trace: before: after: is:unanswered.
 func (c *Client) Search(ctx context.Context, words string, page PageRequest) (SearchPage, error) {
 	q := page.query()
 	q.Set("q", words)

@@ -7,7 +7,8 @@ import (
 	"net/url"
 )
 
-// open starts to read an answer that may be of any length. What is read from it fails like a call.
+// open makes a call without a time limit, and returns the body of the answer. Reads from the body return the same errors as a
+// call.
 func (c *Client) open(ctx context.Context, r request, steps ...string) (io.ReadCloser, error) {
 	path, err := pathOf(steps...)
 	if err != nil {
@@ -21,7 +22,7 @@ func (c *Client) open(ctx context.Context, r request, steps ...string) (io.ReadC
 	return &answerBody{ctx, c, body}, nil
 }
 
-// long is a call that may take as long as it needs.
+// callWithoutLimit makes a call without a time limit, and decodes the answer as an Out.
 func callWithoutLimit[Out any](ctx context.Context, c *Client, r request, steps ...string) (out Out, err error) {
 	answer, err := c.open(ctx, r, steps...)
 	if err != nil {
@@ -32,7 +33,7 @@ func callWithoutLimit[Out any](ctx context.Context, c *Client, r request, steps 
 	return out, err
 }
 
-// copyTo writes an answer of any length to w.
+// copyTo makes a call without a time limit, and writes the answer to w.
 func (c *Client) copyTo(ctx context.Context, w io.Writer, q url.Values, steps ...string) error {
 	body, err := c.open(ctx, request{method: http.MethodGet, query: q}, steps...)
 	if err != nil {
@@ -43,7 +44,7 @@ func (c *Client) copyTo(ctx context.Context, w io.Writer, q url.Values, steps ..
 	return err
 }
 
-// answer is a body whose errors are those of a call.
+// answerBody is the body of an answer. It turns errors of the connection into errors of a call.
 type answerBody struct {
 	ctx    context.Context
 	client *Client
@@ -52,7 +53,7 @@ type answerBody struct {
 
 func (a *answerBody) Read(p []byte) (int, error) {
 	n, err := a.body.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // a Reader returns it bare
+	if err != nil && err != io.EOF { //nolint:errorlint // a Reader returns io.EOF itself
 		err = a.client.callError(a.ctx, a.ctx, a.client.connectionError(err))
 	}
 	return n, err

@@ -10,14 +10,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TasksOptions selects tasks. The zero value selects all the caller may see: those it asked for or is to do, and
-// what is under them; an owner everybody's.
+// TasksOptions selects tasks. The zero value selects all that the caller may see: the tasks that it requested or must do, and
+// their subtasks. An owner sees all tasks.
 type TasksOptions struct {
 	Assignee  string
 	Requester string
 	Status    []parley.TaskState
-	Open      bool // only those that have not ended
-	Roots     bool // only those without a parent
+	Open      bool // only tasks that have not ended
+	Roots     bool // only tasks without a parent
 }
 
 func (o TasksOptions) query(page PageRequest) url.Values {
@@ -31,7 +31,7 @@ func (o TasksOptions) query(page PageRequest) url.Values {
 	)
 }
 
-// task is a parley.TaskView as it is sent.
+// task is the JSON of a parley.TaskView.
 type task struct {
 	parley.TaskView
 	Elapsed float64 `json:"elapsed"`
@@ -56,7 +56,7 @@ func (c *Client) Tasks(ctx context.Context, o TasksOptions, page PageRequest) (P
 	return Page[parley.TaskView]{Items: viewsOf(answer.Items), Next: answer.Next}, err
 }
 
-// NewTask asks somebody for a piece of work. *parley.Held if somebody must approve that first.
+// NewTask creates a task for another participant or for the caller. If the call needs an approval, it returns *parley.Held.
 func (c *Client) NewTask(ctx context.Context, n parley.NewTask) (parley.TaskView, error) {
 	r := request{method: http.MethodPost, key: n.IdempotencyKey}
 	made, err := callWith[task](ctx, c, r, n, 0, "tasks")
@@ -69,19 +69,19 @@ func (c *Client) Task(ctx context.Context, id string) (parley.TaskView, error) {
 	return got.view(), err
 }
 
-// TaskTree returns a task and all under it, each after its parent.
+// TaskTree returns a task and all subtasks below it, each after its parent.
 func (c *Client) TaskTree(ctx context.Context, id string) ([]parley.TaskView, error) {
 	answer, err := fetch[Page[task]](ctx, c, nil, "tasks", id, "tree")
 	return viewsOf(answer.Items), err
 }
 
-// progress is a parley.TaskProgress in a call; the time of it is the hub's.
+// progress is the JSON of a parley.TaskProgress in a call. It leaves out the time, which the hub sets.
 type progress struct {
 	*parley.TaskProgress
-	At *time.Time `json:"at,omitempty"` // never given
+	At *time.Time `json:"at,omitempty"` // always nil; it hides TaskProgress.At
 }
 
-// UpdateTask says how a task goes, or that it has ended.
+// UpdateTask reports the progress of a task, or ends it.
 func (c *Client) UpdateTask(ctx context.Context, id string, change parley.TaskChange) (parley.TaskView, error) {
 	in := struct {
 		parley.TaskChange
@@ -93,7 +93,7 @@ func (c *Client) UpdateTask(ctx context.Context, id string, change parley.TaskCh
 	return c.changeTask(ctx, http.MethodPatch, in, id)
 }
 
-// CancelTask cancels a task and all under it.
+// CancelTask cancels a task and all subtasks below it.
 func (c *Client) CancelTask(ctx context.Context, id, reason string) (parley.TaskView, error) {
 	in := struct {
 		Reason string `json:"reason,omitempty"`
@@ -101,12 +101,12 @@ func (c *Client) CancelTask(ctx context.Context, id, reason string) (parley.Task
 	return c.changeTask(ctx, http.MethodPost, in, id, "cancel")
 }
 
-// RetryTask queues a task again that has failed or was cancelled.
+// RetryTask queues a failed or cancelled task again.
 func (c *Client) RetryTask(ctx context.Context, id string) (parley.TaskView, error) {
 	return c.changeTask(ctx, http.MethodPost, nil, id, "retry")
 }
 
-// ReassignTask gives a task to somebody else.
+// ReassignTask gives a task to another assignee.
 func (c *Client) ReassignTask(ctx context.Context, id, assignee string) (parley.TaskView, error) {
 	in := struct {
 		Assignee string `json:"assignee"`
