@@ -97,7 +97,7 @@ func (w *fixture) newestMessageFrom(conversation, who string) parley.Message {
 func (w *fixture) askSlotsUsed(who string) (n int) {
 	w.T.Helper()
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
-		n, err = tx.Queue().Asked(who)
+		n, err = tx.Queue().CountAsks(who)
 		return err
 	}))
 	return n

@@ -111,7 +111,7 @@ func (b *bridged) sent() []parley.Message {
 func (b *bridged) departs(m parley.Message, recipient, name string) {
 	b.T.Helper()
 	b.NoError(b.Store.Update(ctx, func(tx storage.Tx) error {
-		_, err := tx.Bridges().Depart(storage.DepartureRow{
+		_, err := tx.Bridges().AddDeparture(storage.DepartureRow{
 			Bridge: b.view.ID, Message: m.ID, Recipient: recipient, Folder: recipient, Name: name, State: parley.DepartureWritten, At: b.Clock.Now(),
 		})
 		return err

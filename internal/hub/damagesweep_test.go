@@ -175,7 +175,7 @@ func TestAgentsAreWokenBesideADeliveryToNobody(t *testing.T) {
 	w.SendDM("user", "b", "two")
 	waiting := []string{}
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
-		waiting, err = tx.Queue().Waiting(10)
+		waiting, err = tx.Queue().AgentsToWake(10)
 		return err
 	}))
 	same(t, "waiting", waiting, []string{"b"})

@@ -114,7 +114,7 @@ func (w *fixture) addDeliveries(all map[string]any) {
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, m := range messages {
-			list, ofErr := tx.Deliveries().Of(m.ID)
+			list, ofErr := tx.Deliveries().OfMessage(m.ID)
 			err = errors.Join(err, ofErr)
 			for _, d := range list {
 				all["delivery "+d.Message+d.Recipient] = []any{d, d.Lease, d.Until}

@@ -68,7 +68,7 @@ type frugal struct{ storage.Store }
 
 func (f frugal) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return f.Store.Update(ctx, func(tx storage.Tx) error {
-		tx.Bound(1 << 20)
+		tx.LimitBytes(1 << 20)
 		return fn(tx)
 	})
 }

@@ -170,7 +170,7 @@ func (m *runMachine) check() {
 	m.NoError(m.Store.View(ctx, func(tx storage.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)
 		for _, message := range messages {
-			list, ofErr := tx.Deliveries().Of(message.ID)
+			list, ofErr := tx.Deliveries().OfMessage(message.ID)
 			err = errors.Join(err, ofErr)
 			for _, d := range list {
 				if d.Waking && slices.Contains(runAgents, d.Recipient) {

@@ -83,7 +83,7 @@ func (f *Fixture) Open() {
 	f.closed = false
 	if f.Leases != nil {
 		f.Leases.Advance(24 * time.Hour) // leases end with the process
-		f.Store.DriveLeases(f.Leases.Now)
+		f.Store.SetLeaseClock(f.Leases.Now)
 	}
 	if f.Hub, err = hub.New(ctx, f.WrapStore(f.Store), f.Config); err != nil {
 		f.T.Fatalf("make the hub: %v", err)

@@ -79,7 +79,7 @@ func (f *Fixture) DeliveryOf(message, recipient string) (d parley.Delivery) {
 func (f *Fixture) DeliveriesOf(message string) (list []parley.Delivery) {
 	f.T.Helper()
 	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
-		list, err = tx.Deliveries().Of(message)
+		list, err = tx.Deliveries().OfMessage(message)
 		return err
 	}))
 	return list

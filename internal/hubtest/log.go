@@ -27,7 +27,7 @@ func (f *Fixture) AuditEntriesWithRefusals() []parley.AuditEntry {
 	f.T.Helper()
 	var list []parley.AuditEntry
 	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
-		list, err = tx.Log().Audited(0, 1000)
+		list, err = tx.Log().AuditEntries(0, 1000)
 		return err
 	}))
 	return list

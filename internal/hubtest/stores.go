@@ -27,7 +27,7 @@ type Store interface {
 	storage.Store
 	CheckDeep(context.Context, func(parley.CheckReport)) (parley.CheckReport, error)
 	Close() error
-	DriveLeases(now func() int64)
+	SetLeaseClock(now func() int64)
 }
 
 // StoreKind is a kind of store.

@@ -14,7 +14,7 @@ import (
 // store is the part of a database that a server uses.
 type store interface {
 	storage.Store
-	storage.Keeper
+	storage.Maintainer
 	Close() error
 }
 

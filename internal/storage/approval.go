@@ -24,7 +24,7 @@ type ApprovalStore interface {
 	// which may be long. ErrNotFound if there is no such agent.
 	Pending(agent string) ([]parley.Approval, error)
 	// PendingBy returns the id of the oldest pending or approved approval of each agent that has any.
-	PendingBy() (map[string]string, error)
+	OldestPending() (map[string]string, error)
 	// InTask returns the pending and approved approvals of a task, oldest first, as Pending does.
 	InTask(task string) ([]parley.Approval, error)
 	// List returns approvals by their ids, the newest first. With a decider that is not an owner, only those that it decides;

@@ -56,9 +56,9 @@ type ArtifactTable interface {
 	Get(sha256 string) (StoredArtifact, error)
 	// Known reports whether an agent has stored a body itself, or a message that refers to the body is in one of its conversations or
 	// in a public channel. False if there is no such body or agent.
-	Known(sha256, agent string) (bool, error)
+	Accessible(sha256, agent string) (bool, error)
 	// Of returns the digests that a message refers to, in order, or an empty list.
-	Of(message string) ([]string, error)
+	OfMessage(message string) ([]string, error)
 	// StoredBy returns the total size in bytes of the bodies that an agent has stored and that still exist. ErrNotFound if
 	// there is no such agent.
 	StoredBy(agent string) (int64, error)

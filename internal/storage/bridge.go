@@ -65,16 +65,16 @@ type DepartureCursor interface {
 // ArrivedFiles holds the files that have arrived. trees adds them; arrivals and departures look them up.
 type ArrivedFiles interface {
 	// Arrived adds a file. ErrTaken if it is stored already.
-	Arrived(FileRow) error
+	AddFile(FileRow) error
 	// File returns one file. ErrNotFound if it is not stored.
 	File(bridge string, f parley.BridgeFile) (FileRow, error)
 	// Known returns those of the given files that are stored, in the given order.
-	Known(bridge string, files []parley.BridgeFile) ([]parley.BridgeFile, error)
+	KnownFiles(bridge string, files []parley.BridgeFile) ([]parley.BridgeFile, error)
 	// Named returns the newest file with a name in the dialect, from a sender if one is given. It returns a refused file only if there
 	// is no other. ErrNotFound if there is none.
-	Named(bridge, name, from string) (FileRow, error)
+	FileNamed(bridge, name, from string) (FileRow, error)
 	// Came returns the file that a message arrived by. ErrNotFound if it did not arrive by a file.
-	Came(bridge, message string) (FileRow, error)
+	FileOfMessage(bridge, message string) (FileRow, error)
 	// LastFile returns the file with the greatest name that begins with a prefix. ErrNotFound if there is none.
 	LastFile(bridge, prefix string) (FileRow, error)
 }
@@ -83,7 +83,7 @@ type ArrivedFiles interface {
 type DepartureTable interface {
 	// Depart adds a departure and returns it with the Num that the store gives it. ErrTaken if the message departs there already, or
 	// the name is in use in its folder.
-	Depart(DepartureRow) (DepartureRow, error)
+	AddDeparture(DepartureRow) (DepartureRow, error)
 	// PutDeparture replaces the state of a departure and the time of that state. ErrNotFound if there is no such departure.
 	PutDeparture(DepartureRow) error
 	// Departure returns a departure by its message and recipient. ErrNotFound if there is none.
@@ -97,7 +97,7 @@ type DepartureTable interface {
 // DepartureNames finds departures by the names of their files. arrivals, departures and reading use it.
 type DepartureNames interface {
 	// DepartedAs returns the newest departure with a name, in a folder if one is given. ErrNotFound if there is none.
-	DepartedAs(bridge, folder, name string) (DepartureRow, error)
+	DepartureNamed(bridge, folder, name string) (DepartureRow, error)
 	// LastDeparture returns the departure with the greatest name in a folder that begins with a prefix. ErrNotFound if there is none.
 	LastDeparture(bridge, folder, prefix string) (DepartureRow, error)
 }

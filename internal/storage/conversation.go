@@ -48,18 +48,18 @@ type ConversationTable interface {
 // ConversationNames finds conversations by name, display name or set of members.
 type ConversationNames interface {
 	// Named returns all conversations with a name, by their NameRank, or an empty list.
-	Named(name string) ([]parley.Conversation, error)
+	WithName(name string) ([]parley.Conversation, error)
 	// Displayed returns conversations whose display name folds to the same as name: those that an agent takes part in, then the
 	// public channels, and with all the rest too. Within that the oldest come first, at most limit, or an empty list. ErrNotFound
 	// if there is no such agent.
-	Displayed(name, agent string, all bool, limit int) ([]parley.Conversation, error)
+	WithDisplayName(name, agent string, all bool, limit int) ([]parley.Conversation, error)
 	// FindSet returns the DM or implicit group of a set of members, never an ephemeral conversation.
 	// ErrNotFound if there is none.
 	FindSet(set string) (parley.Conversation, error)
 	// OfSet returns conversations with exactly this set of members, ephemeral ones included, that with the newest message
 	// first, at most limit, or an empty list. It finds a DM or implicit group of any age, and looks for ephemeral conversations
 	// among the newest 10,000 conversations of one of the members. ErrNotFound if one of the members does not exist.
-	OfSet(set string, limit int) ([]parley.Conversation, error)
+	WithSet(set string, limit int) ([]parley.Conversation, error)
 }
 
 // ConversationLists lists and counts conversations.
@@ -74,7 +74,7 @@ type ConversationLists interface {
 	Idle(IdleFilter) ([]string, error)
 	// Made counts the channels and groups that a participant has made and that are not archived. ErrNotFound if there is no such
 	// participant.
-	Made(agent string) (int, error)
+	CountMade(agent string) (int, error)
 }
 
 // ConversationRemoval removes conversations. channels buries them; archive erases their rows later.
@@ -82,7 +82,7 @@ type ConversationRemoval interface {
 	// Bury hides a conversation from every other method, frees its name and set, and takes its open
 	// deliveries out of the inboxes.
 	// ErrNotFound if there is none.
-	Bury(id string) error
+	Delete(id string) error
 	// Purge erases up to limit rows of buried conversations, references to artifacts among them, and returns how many it erased: 0
 	// when nothing is left. What the search index has of their messages is erased with them, and is not counted. Of runs, the cost and
 	// the task are kept. Tasks and approvals are kept.

@@ -44,5 +44,5 @@ type CountChecks interface {
 	// at most limit.
 	Keys(limit int) ([]string, error)
 	// Weight returns a sentence if the bytes RetentionStore.Weigh has counted are not those of the messages.
-	Weight(limit int) ([]string, error)
+	MessageBytes(limit int) ([]string, error)
 }

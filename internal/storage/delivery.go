@@ -29,9 +29,9 @@ type DeliveryTable interface {
 // DeliveryLists reads the deliveries of a message or a conversation.
 type DeliveryLists interface {
 	// Of returns the deliveries of a message in the order of their recipients' age, or an empty list.
-	Of(message string) ([]parley.Delivery, error)
+	OfMessage(message string) ([]parley.Delivery, error)
 	// Open reports whether a conversation has an open delivery. ErrNotFound if there is no such conversation.
-	Open(conversation string) (bool, error)
+	HasOpen(conversation string) (bool, error)
 	// Between returns the deliveries to a recipient of messages in a conversation with a seq greater
 	// than after and at most upTo, in order, at most limit.
 	Between(conversation, recipient string, after, upTo int64, limit int) ([]parley.Delivery, error)
@@ -40,7 +40,7 @@ type DeliveryLists interface {
 // PairNumbers holds the number of the last message from each sender to each recipient.
 type PairNumbers interface {
 	// Pair returns the last pair_seq from a sender to a recipient, or 0.
-	Pair(sender, recipient string) (int64, error)
+	PairSeq(sender, recipient string) (int64, error)
 	// Count sets the pair_seq from a sender to a recipient to n, for a message that reaches the recipient without a delivery.
-	Count(sender, recipient string, n int64) error
+	SetPairSeq(sender, recipient string, n int64) error
 }

@@ -21,9 +21,9 @@ type LogStore interface {
 	// and says how many. Those of messages stay with their messages.
 	Prune(before time.Time, limit int) (int, error)
 	// Audit adds an entry. Its Num and Hash are given by the store.
-	Audit(parley.AuditEntry) error
+	AppendAudit(parley.AuditEntry) error
 	// Audited returns audit entries with a number greater than after, in order, at most limit.
-	Audited(after int64, limit int) ([]parley.AuditEntry, error)
+	AuditEntries(after int64, limit int) ([]parley.AuditEntry, error)
 	// AuditHead returns the number and hash of the newest audit entry, or zeros.
 	AuditHead() (parley.AuditHead, error)
 }

@@ -59,9 +59,9 @@ type MessageLists interface {
 type IdempotencyKeys interface {
 	// Key notes that a sender has made a task by other means than a message, with an idempotency key. ErrNotFound if there is no such
 	// sender, or the id cannot be that of a task.
-	Key(sender, key, task string, at time.Time) error
+	AddKey(sender, key, task string, at time.Time) error
 	// Keyed returns the id of the message or task that a sender gave this idempotency key after since. ErrNotFound if there is none.
-	Keyed(sender, key string, since time.Time) (id string, err error)
+	FindByKey(sender, key string, since time.Time) (id string, err error)
 	// ForgetKeys drops up to limit idempotency keys from before a time and returns how many it dropped.
 	ForgetKeys(before time.Time, limit int) (int, error)
 }

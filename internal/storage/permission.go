@@ -11,7 +11,7 @@ type PermissionStore interface {
 	// Remove removes one. ErrNotFound if there is none.
 	Remove(agent, target string, effect parley.Effect) error
 	// Of returns the rules of an agent: by the age of their targets, those for everybody last, deny before allow.
-	Of(agent string) ([]parley.Permission, error)
+	OfAgent(agent string) ([]parley.Permission, error)
 	// List returns all rules, by the age of their agents, then as Of does.
 	List() ([]parley.Permission, error)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Queue selects pending deliveries.
-type Queue struct {
+type QueueFilter struct {
 	Recipient string
 	Wakes     bool           // those that wake; else those that do not
 	Paused    bool           // those that pause before another attempt; else those that can be taken
@@ -53,27 +53,27 @@ type ReadyDeliveries interface {
 	// Now returns the current moment on the store's lease clock.
 	Now() (parley.Tick, error)
 	// Ready returns deliveries that are not leased.
-	Ready(Queue) ([]parley.Delivery, error)
+	Ready(QueueFilter) ([]parley.Delivery, error)
 	// Senders counts the deliveries without a purpose that are not leased, by sender, in no order. Of the queue it reads
 	// Recipient, Wakes and Paused.
-	Senders(Queue) ([]SenderCount, error)
+	Senders(QueueFilter) ([]SenderCount, error)
 	// Waiting returns the ids of agents that have ready deliveries which wake, at most limit, without people and removed
 	// agents. Agents without such deliveries cost nothing.
-	Waiting(limit int) ([]string, error)
+	AgentsToWake(limit int) ([]string, error)
 }
 
 // LeasedDeliveries finds deliveries that are leased or paused. turns ends their leases; inbox shows them.
 type LeasedDeliveries interface {
 	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
 	// that are leased, and those that pause before another attempt.
-	Held(recipient string, after int64, limit int) ([]parley.Delivery, error)
+	LeasedOrPaused(recipient string, after int64, limit int) ([]parley.Delivery, error)
 	// Leased returns the deliveries of a lease, by seq.
 	Leased(lease string) ([]parley.Delivery, error)
 	// Lapsed returns deliveries whose lease or pause has ended by a moment, at most limit.
 	Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error)
 	// Left returns the deliveries that the hub with this name has leased, by seq. A hub calls it before it gives its first lease, so
 	// the leases are those of its former process.
-	Left(node string) ([]parley.Delivery, error)
+	LeasedByNode(node string) ([]parley.Delivery, error)
 }
 
 // InboxCounts counts and lists what is in inboxes, for feed, presence, reports and work.
@@ -86,7 +86,7 @@ type InboxCounts interface {
 	// Inboxes counts the open deliveries of each recipient that has ever had a delivery, by its id.
 	Inboxes() (map[string]parley.Inbox, error)
 	// Asked counts the open asks to a recipient: those that are ready, paused or leased.
-	Asked(recipient string) (int, error)
+	CountAsks(recipient string) (int, error)
 }
 
 // RelatedDeliveries finds deliveries by their task or kind. work uses OfTask; messages coalesces heartbeats.

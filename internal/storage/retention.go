@@ -30,5 +30,5 @@ type RetentionStore interface {
 	Erase(after, upTo int64) (Erased, error)
 	// Weigh counts the bodies of further messages, whose seqs are at most limit numbers. It returns the
 	// bytes of all that were counted and are still there, and whether there are more to count.
-	Weigh(limit int64) (bytes int64, more bool, err error)
+	CountBytes(limit int64) (bytes int64, more bool, err error)
 }

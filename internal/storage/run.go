@@ -42,7 +42,7 @@ type RunLists interface {
 	// Live returns the runs of an agent that have not ended, oldest first. Without an agent, those of all.
 	Live(agent string) ([]parley.Run, error)
 	// Counts returns the number of live runs of each agent that has any.
-	Counts() (map[string]int, error)
+	CountLive() (map[string]int, error)
 	// List returns runs by their ids, the newest first, and none for an agent or a conversation that does not exist.
 	List(parley.RunFilter) ([]parley.Run, error)
 	// InTask returns the live runs of a task, oldest first.
@@ -57,7 +57,7 @@ type RunLists interface {
 type RunPosts interface {
 	// Posted notes what a run has posted. Noting the same message again changes nothing. ErrNotFound if the
 	// message does not exist.
-	Posted(run string, post RunPost) error
+	AddPost(run string, post RunPost) error
 	// Posts returns what a run has posted, by seq.
 	Posts(run string) ([]RunPost, error)
 	// PostedBy returns the run that posted a message, of several the oldest. ErrNotFound if none did.

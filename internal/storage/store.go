@@ -43,7 +43,7 @@ type Prober interface {
 }
 
 // Keeper is what a store may be able to do for the safety of what it holds.
-type Keeper interface {
+type Maintainer interface {
 	// Backup copies everything into a new directory while others go on, and verifies the copy. If anything
 	// fails, nothing is left. E003 Conflict if the directory is there already, E002 StorageFull if the disk
 	// is full.

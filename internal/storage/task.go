@@ -57,9 +57,9 @@ type TaskLists interface {
 	// none after an id that is no task.
 	Scan(after string, limit int) ([]parley.Task, error)
 	// Assigned returns the open tasks of an assignee. ErrNotFound if there is no such participant.
-	Assigned(assignee string) ([]parley.Task, error)
+	AssignedTo(assignee string) ([]parley.Task, error)
 	// Begun returns the task that a message began, of several the first. ErrNotFound if none did.
-	Begun(message string) (parley.Task, error)
+	BegunBy(message string) (parley.Task, error)
 	// Due returns open tasks whose deadline has come, those due longest first, at most limit.
 	Due(now time.Time, limit int) ([]parley.Task, error)
 }
@@ -70,5 +70,5 @@ type DelegatedTasks interface {
 	// deleted), at most limit. ErrNotFound if there is no such participant.
 	Awaited(requester string, limit int) ([]parley.Task, error)
 	// AwaitedBy counts these tasks for each participant that has any.
-	AwaitedBy() (map[string]int, error)
+	CountAwaited() (map[string]int, error)
 }

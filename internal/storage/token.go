@@ -19,7 +19,7 @@ type TokenStore interface {
 	List(parley.TokenFilter) ([]parley.Token, error)
 	// Good counts the tokens, sessions and sign-in links of a participant that can be used at a time. ErrNotFound if there is
 	// no such participant.
-	Good(agent string, now time.Time) (int, error)
+	CountUsable(agent string, now time.Time) (int, error)
 	// Put writes down when a token was revoked; nothing else of it changes. ErrNotFound if there is none.
 	Put(parley.Token) error
 	// Erase erases a token. ErrNotFound if there is none.

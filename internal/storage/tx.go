@@ -65,8 +65,8 @@ type HistoryTables interface {
 type ReadLimits interface {
 	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
 	// A read beyond that fails with E003 and the reason too_large, and so do all later reads.
-	Bound(bytes int64)
+	LimitBytes(bytes int64)
 	// LeaveOut makes the reads of this transaction leave out a row of a task, run or approval that cannot be read, until strict is
 	// called. They note the row as damaged and call tell, unless it is nil, perhaps several times. Other reads fail at such a row.
-	LeaveOut(tell func(parley.Damage)) (strict func())
+	SkipUnreadable(tell func(parley.Damage)) (strict func())
 }

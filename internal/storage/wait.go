@@ -38,12 +38,12 @@ type AskLookup interface {
 	// Ask returns the ask of a message, ended or not. ErrNotFound if the message is no ask.
 	Ask(message string) (parley.Wait, error)
 	// Working returns the ask whose Work is a task, ended or not. ErrNotFound if there is none.
-	Working(task string) (parley.Wait, error)
+	ParkedAs(task string) (parley.Wait, error)
 	// Parked returns the asks to a participant that have become a task and have not ended, by their ids. ErrNotFound if there
 	// is no such participant.
 	Parked(target string) ([]parley.Wait, error)
 	// AskedBy returns the asks of a run in the states waiting and late, by their ids.
-	AskedBy(run string) ([]parley.Wait, error)
+	AsksOfRun(run string) ([]parley.Wait, error)
 	// Asks returns the asks that a participant made or was asked, or all asks if none is named, the newest question first.
 	// ErrNotFound if there is no such participant.
 	Asks(of string, f parley.AskFilter) ([]ListedAsk, error)
@@ -53,14 +53,14 @@ type AskLookup interface {
 type OpenWaits interface {
 	// In returns all waits for answers to messages of a conversation that have not ended, the late and the abandoned
 	// among them, by the order of the messages, then by their ids. It returns none for an id that is no conversation.
-	In(conversation string) ([]parley.Wait, error)
+	InConversation(conversation string) ([]parley.Wait, error)
 	// Of returns the waits of a run that are in the state waiting, by their ids.
-	Of(run string) ([]parley.Wait, error)
+	OfRun(run string) ([]parley.Wait, error)
 	// By returns the waits of a participant, outside of runs, that are in the state waiting, by their ids. ErrNotFound if there is no
 	// such participant.
-	By(waiter string) ([]parley.Wait, error)
+	OfWaiter(waiter string) ([]parley.Wait, error)
 	// At returns the waits in the state waiting whose waiter is connected to a process of the hub, by their ids.
-	At(node string) ([]parley.Wait, error)
+	OfNode(node string) ([]parley.Wait, error)
 	// Due returns asks in the state waiting whose Until has come, those due longest first, at most limit.
 	Due(now time.Time, limit int) ([]parley.Wait, error)
 }

@@ -120,7 +120,7 @@ func (s approvals) Pending(agent string) ([]parley.Approval, error) {
 	return s.read(briefApproval, "p.agent = $1 AND "+openApproval+" ORDER BY p.id", row.num)
 }
 
-func (s approvals) PendingBy() (map[string]string, error) {
+func (s approvals) OldestPending() (map[string]string, error) {
 	byNum := map[int64]string{}
 	err := s.each("SELECT p.agent, p.id FROM approvals p WHERE "+openApproval+" ORDER BY p.agent, p.id DESC", nil, func(r Rows) error {
 		var (

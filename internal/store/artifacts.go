@@ -44,7 +44,7 @@ func (s artifacts) Get(sha256 string) (storage.StoredArtifact, error) {
 	return list[0], nil
 }
 
-func (s artifacts) Known(sha256, agent string) (bool, error) {
+func (s artifacts) Accessible(sha256, agent string) (bool, error) {
 	who, err := s.agentNamed(agent)
 	if gone, err := absent(err); gone || err != nil {
 		return false, err
@@ -63,7 +63,7 @@ func (s artifacts) Known(sha256, agent string) (bool, error) {
 	return !gone && err == nil, err
 }
 
-func (s artifacts) Of(message string) ([]string, error) {
+func (s artifacts) OfMessage(message string) ([]string, error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
 		return nil, parley.ErrNotFound

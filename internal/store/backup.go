@@ -102,7 +102,7 @@ func VerifyBackup(ctx context.Context, dir, database string) (m Manifest, err er
 		if err := ctx.Err(); err != nil {
 			return m, err
 		}
-		found, err := Describe(dir, want.Path)
+		found, err := DescribeFile(dir, want.Path)
 		if err != nil {
 			return m, BackupDamaged(dir, err)
 		}

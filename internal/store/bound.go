@@ -13,7 +13,7 @@ const rowCost = 256
 type bound struct{ limit, left int64 }
 
 // Bound implements parley.Tx.
-func (t *tx) Bound(bytes int64) { t.bound = &bound{bytes, bytes} }
+func (t *tx) LimitBytes(bytes int64) { t.bound = &bound{bytes, bytes} }
 
 // spend counts a row that was read against the bound of the transaction.
 func (t *tx) spend(dest []any) error {

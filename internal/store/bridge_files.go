@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (s bridges) Arrived(f storage.FileRow) error {
+func (s bridges) AddFile(f storage.FileRow) error {
 	num, err := s.num(f.Bridge)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s bridges) File(bridge string, f parley.BridgeFile) (storage.FileRow, erro
 // filesAtOnce is how many files are looked up in one go.
 const filesAtOnce = 256
 
-func (s bridges) Known(bridge string, files []parley.BridgeFile) (known []parley.BridgeFile, err error) {
+func (s bridges) KnownFiles(bridge string, files []parley.BridgeFile) (known []parley.BridgeFile, err error) {
 	num, err := s.num(bridge)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s bridges) addKnown(have map[parley.BridgeFile]bool, num int64, page []par
 	})
 }
 
-func (s bridges) Named(bridge, name, from string) (storage.FileRow, error) {
+func (s bridges) FileNamed(bridge, name, from string) (storage.FileRow, error) {
 	f, err := s.newest(bridge, name, from, "AND f.message IS NOT NULL")
 	if refused, err := absent(err); !refused {
 		return f, err
@@ -83,7 +83,7 @@ func (s bridges) newest(bridge, name, from, condition string) (storage.FileRow, 
 	return s.file(bridge, "f.name = $2 AND f.sender = $3 "+condition+last, name, from)
 }
 
-func (s bridges) Came(bridge, message string) (storage.FileRow, error) {
+func (s bridges) FileOfMessage(bridge, message string) (storage.FileRow, error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
 		return storage.FileRow{}, parley.ErrNotFound

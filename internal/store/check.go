@@ -65,7 +65,7 @@ func (c *checker) pages(page func(view storage.Tx, limit int) (more bool, err er
 	for more := true; more; {
 		c.leftOut = 0
 		err := c.store.View(c.ctx, func(view storage.Tx) (err error) {
-			view.LeaveOut(c.leaveOut)
+			view.SkipUnreadable(c.leaveOut)
 			more, err = page(view, limit)
 			return err
 		})
@@ -113,7 +113,7 @@ func (c *checker) message(tx storage.Tx, m parley.Message) error {
 	if len(want) == 0 && m.RedactedAt == nil {
 		return nil
 	}
-	have, err := tx.Artifacts().Of(m.ID)
+	have, err := tx.Artifacts().OfMessage(m.ID)
 	if slices.Sort(want); err == nil && !slices.Equal(have, want) {
 		c.report.Add("message %s names other artifacts than are written down for it", m.ID)
 	}
@@ -228,7 +228,7 @@ func (c *checker) runs() error {
 func (c *checker) audit() error {
 	var last parley.AuditEntry
 	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
-		list, err := tx.Log().Audited(last.Num, limit)
+		list, err := tx.Log().AuditEntries(last.Num, limit)
 		for _, e := range list {
 			c.report.Audited++
 			if e.Num != last.Num+1 || e.Chain(last.Hash) != e.Hash {
@@ -243,7 +243,7 @@ func (c *checker) audit() error {
 func (c *checker) counts() error {
 	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
 		for _, find := range []func(int) ([]string, error){
-			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes, tx.Counts().Keys, tx.Counts().Weight,
+			tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes, tx.Counts().Keys, tx.Counts().MessageBytes,
 		} {
 			found, err := find(limit)
 			if err != nil {

@@ -28,7 +28,7 @@ type conversationRow struct {
 	parley.Conversation
 }
 
-func (s conversations) Made(agent string) (n int, err error) {
+func (s conversations) CountMade(agent string) (n int, err error) {
 	who, err := s.agentNamed(agent)
 	if err != nil {
 		return 0, err
@@ -43,14 +43,14 @@ func (s conversations) Find(idOrName string) (parley.Conversation, error) {
 	return row.Conversation, err
 }
 
-func (s conversations) Named(name string) ([]parley.Conversation, error) {
+func (s conversations) WithName(name string) ([]parley.Conversation, error) {
 	if !plausible(name) {
 		return nil, nil
 	}
 	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.name = $1 ORDER BY c.name_rank", []any{name})
 }
 
-func (s conversations) Displayed(name, agent string, all bool, limit int) ([]parley.Conversation, error) {
+func (s conversations) WithDisplayName(name, agent string, all bool, limit int) ([]parley.Conversation, error) {
 	folded := parley.Fold(name)
 	if !utf8.ValidString(name) || strings.Contains(name, "\x00") || folded == "" {
 		return nil, nil
@@ -70,7 +70,7 @@ func (s conversations) Displayed(name, agent string, all bool, limit int) ([]par
 // newestOfMember is among how many conversations of a member OfSet looks for ephemeral ones.
 const newestOfMember = 10_000
 
-func (s conversations) OfSet(set string, limit int) ([]parley.Conversation, error) {
+func (s conversations) WithSet(set string, limit int) ([]parley.Conversation, error) {
 	first, _, _ := strings.Cut(set, ",")
 	row, err := s.agentNamed(first) // what it takes part in has an index; the sets of ephemeral conversations have none
 	if err != nil {
@@ -214,7 +214,7 @@ func (s conversations) Update(c parley.Conversation) error {
 		return err
 	}
 	if c.Name != "" && (c.Name != row.Name || c.NameRank != row.NameRank) {
-		same, err := s.Named(c.Name)
+		same, err := s.WithName(c.Name)
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (s conversations) Update(c parley.Conversation) error {
 	return err
 }
 
-func (s conversations) Bury(id string) error {
+func (s conversations) Delete(id string) error {
 	row, err := s.conversation(id)
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (s counts) Conversations(limit int) (found []string, err error) {
 	return found, err
 }
 
-func (s counts) Weight(limit int) (found []string, err error) {
+func (s counts) MessageBytes(limit int) (found []string, err error) {
 	err = s.each("SELECT w.seq, w.bytes, (SELECT coalesce(sum("+bodyBytes+`), 0) FROM messages m WHERE m.seq <= w.seq) AS counted
 		FROM message_weight w LIMIT 0 + $1`, []any{limit}, func(r Rows) error {
 		var seq, bytes, counted int64

@@ -256,7 +256,7 @@ func (s deliveries) makeRoom(recipient int64, before, after parley.Delivery) err
 		recipient, has.Waking-had.Waking, has.Quiet-had.Quiet, has.Work-had.Work, evicted)
 }
 
-func (s deliveries) Of(message string) ([]parley.Delivery, error) {
+func (s deliveries) OfMessage(message string) ([]parley.Delivery, error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
 		return nil, parley.ErrNotFound
@@ -267,7 +267,7 @@ func (s deliveries) Of(message string) ([]parley.Delivery, error) {
 // open is the condition for an open delivery: see parley.Delivery.Open.
 const open = "(d.state IN ('accepted', 'delivered') OR d.state = 'seen' AND d.lease IS NOT NULL)"
 
-func (s deliveries) Open(conversation string) (found bool, err error) {
+func (s deliveries) HasOpen(conversation string) (found bool, err error) {
 	conv, err := s.conversationKey(conversation)
 	if err != nil {
 		return false, err
@@ -293,7 +293,7 @@ func (s deliveries) Between(conversation, recipient string, after, upTo int64, l
 		conv.num, after, upTo, to.num, limit)
 }
 
-func (s deliveries) Pair(sender, recipient string) (n int64, err error) {
+func (s deliveries) PairSeq(sender, recipient string) (n int64, err error) {
 	from, to, err := s.pair(sender, recipient)
 	if err != nil {
 		return 0, err
@@ -303,7 +303,7 @@ func (s deliveries) Pair(sender, recipient string) (n int64, err error) {
 	return n, err
 }
 
-func (s deliveries) Count(sender, recipient string, n int64) error {
+func (s deliveries) SetPairSeq(sender, recipient string, n int64) error {
 	from, to, err := s.pair(sender, recipient)
 	if err != nil {
 		return err

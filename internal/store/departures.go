@@ -13,7 +13,7 @@ import (
 // inChannel is the recipient of a departure that is for a channel; no agent has this number.
 const inChannel = 0
 
-func (s bridges) Depart(d storage.DepartureRow) (storage.DepartureRow, error) {
+func (s bridges) AddDeparture(d storage.DepartureRow) (storage.DepartureRow, error) {
 	bridge, recipient, err := s.way(d.Bridge, d.Recipient)
 	if err != nil {
 		return d, err
@@ -59,7 +59,7 @@ func (s bridges) DepartureAt(bridge string, num int64) (storage.DepartureRow, er
 	return only(s.departures(bridge, "d.num = $2", num))
 }
 
-func (s bridges) DepartedAs(bridge, folder, name string) (storage.DepartureRow, error) {
+func (s bridges) DepartureNamed(bridge, folder, name string) (storage.DepartureRow, error) {
 	if folder == "" {
 		return only(s.departures(bridge, "d.name = $2 ORDER BY d.num DESC LIMIT 1", name))
 	}

@@ -164,7 +164,7 @@ func (s log) Prune(before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
-func (s log) Audit(e parley.AuditEntry) error {
+func (s log) AppendAudit(e parley.AuditEntry) error {
 	before, err := s.AuditHead()
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s log) AuditHead() (head parley.AuditHead, err error) {
 	return head, err
 }
 
-func (s log) Audited(after int64, limit int) ([]parley.AuditEntry, error) {
+func (s log) AuditEntries(after int64, limit int) ([]parley.AuditEntry, error) {
 	var list []parley.AuditEntry
 	err := s.each(`SELECT num, at, actor, act, subject, detail, hash FROM audit WHERE num > $1 ORDER BY num LIMIT 0 + $2`,
 		[]any{after, limit}, func(r Rows) error {

@@ -121,7 +121,7 @@ func ReadManifest(dir, database string) (m Manifest, err error) {
 }
 
 // Describe reads a file of a backup and says what the manifest must say of it.
-func Describe(dir, path string) (f ManifestFile, err error) {
+func DescribeFile(dir, path string) (f ManifestFile, err error) {
 	file, err := os.OpenInRoot(dir, path)
 	if err != nil {
 		return f, err

@@ -73,7 +73,7 @@ func (s messages) remember(sender int64, key string, id []byte, at time.Time) er
 		sender, key, id, millis(at))
 }
 
-func (s messages) Key(sender, key, task string, at time.Time) error {
+func (s messages) AddKey(sender, key, task string, at time.Time) error {
 	from, err := s.agentNamed(sender)
 	if err != nil {
 		return err
@@ -294,7 +294,7 @@ func (s messages) InTrace(trace string, after int64, limit int) (conversations [
 	return conversations, more, err
 }
 
-func (s messages) Keyed(sender, key string, since time.Time) (string, error) {
+func (s messages) FindByKey(sender, key string, since time.Time) (string, error) {
 	from, err := s.agentNamed(sender)
 	if err != nil {
 		return "", err

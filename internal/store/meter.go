@@ -23,7 +23,7 @@ func (m *Meter) Cost() Cost {
 }
 
 // Less returns the difference of two costs.
-func (c Cost) Less(other Cost) Cost {
+func (c Cost) Minus(other Cost) Cost {
 	return Cost{c.Reads - other.Reads, c.Writes - other.Writes, c.Rows - other.Rows, c.Trips - other.Trips}
 }
 

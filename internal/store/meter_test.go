@@ -14,7 +14,7 @@ func TestMeterTellsReadsFromWrites(t *testing.T) {
 	if got, want := m.Cost(), (Cost{Reads: 2, Writes: 3, Rows: 9, Trips: 1}); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
-	if got, want := m.Cost().Less(Cost{Reads: 1, Writes: 1, Rows: 4}), (Cost{Reads: 1, Writes: 2, Rows: 5, Trips: 1}); got != want {
+	if got, want := m.Cost().Minus(Cost{Reads: 1, Writes: 1, Rows: 4}), (Cost{Reads: 1, Writes: 2, Rows: 5, Trips: 1}); got != want {
 		t.Errorf("the difference is %+v, want %+v", got, want)
 	}
 }

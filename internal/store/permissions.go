@@ -51,7 +51,7 @@ func (s permissions) Remove(agent, target string, effect parley.Effect) error {
 	return changed(n, err, parley.ErrNotFound)
 }
 
-func (s permissions) Of(agent string) ([]parley.Permission, error) {
+func (s permissions) OfAgent(agent string) ([]parley.Permission, error) {
 	row, err := s.agentNamed(agent)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (s queue) Now() (parley.Tick, error) {
 	return parley.Tick(now), s.note(err)
 }
 
-func (s queue) Ready(q storage.Queue) ([]parley.Delivery, error) {
+func (s queue) Ready(q storage.QueueFilter) ([]parley.Delivery, error) {
 	to, err := s.agentNamed(q.Recipient)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s queue) Ready(q storage.Queue) ([]parley.Delivery, error) {
 }
 
 // waitingFor selects the deliveries of a recipient that nobody has.
-func waitingFor(recipient int64, q storage.Queue) *query {
+func waitingFor(recipient int64, q storage.QueueFilter) *query {
 	sql := &query{}
 	sql.add("d.agent = ? AND d.state = 'accepted'", recipient)
 	if q.Paused {
@@ -73,7 +73,7 @@ func waitingFor(recipient int64, q storage.Queue) *query {
 	return sql
 }
 
-func (s queue) Senders(q storage.Queue) (list []storage.SenderCount, err error) {
+func (s queue) Senders(q storage.QueueFilter) (list []storage.SenderCount, err error) {
 	to, err := s.agentNamed(q.Recipient)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s queue) Senders(q storage.Queue) (list []storage.SenderCount, err error) 
 
 // where narrows a question down to conversations. The sum keeps PostgreSQL from beginning at all messages
 // of one, when the recipient's queue is shorter.
-func (s queue) where(sql *query, q storage.Queue) error {
+func (s queue) where(sql *query, q storage.QueueFilter) error {
 	if q.In != "" {
 		conv, err := s.conversationKey(q.In)
 		if err != nil {
@@ -117,7 +117,7 @@ func (s queue) where(sql *query, q storage.Queue) error {
 	return nil
 }
 
-func (s queue) Held(recipient string, after int64, limit int) ([]parley.Delivery, error) {
+func (s queue) LeasedOrPaused(recipient string, after int64, limit int) ([]parley.Delivery, error) {
 	to, err := s.agentNamed(recipient)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s queue) Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error) {
 	return s.find("d.timer <= $1 ORDER BY d.timer LIMIT 0 + $2", s.locks.Skip, int64(now), limit)
 }
 
-func (s queue) Left(node string) (list []parley.Delivery, err error) {
+func (s queue) LeasedByNode(node string) (list []parley.Delivery, err error) {
 	list, err = s.find("d.lease IS NOT NULL AND d.node = $1", s.locks.Wait, node)
 	slices.SortFunc(list, bySeq)
 	return list, err
@@ -212,7 +212,7 @@ const (
 			WHERE d.agent = w.agent AND ` + alive + " AND " + ready + " ORDER BY d.rank DESC, d.place LIMIT 1) IS NOT NULL"
 )
 
-func (s queue) Waiting(limit int) (ids []string, err error) {
+func (s queue) AgentsToWake(limit int) (ids []string, err error) {
 	var nums []int64
 	err = s.each(waitingAgents, nil, func(r Rows) error {
 		var num int64
@@ -237,7 +237,7 @@ func (s queue) Waiting(limit int) (ids []string, err error) {
 	return ids, err
 }
 
-func (s queue) Asked(recipient string) (n int, err error) {
+func (s queue) CountAsks(recipient string) (n int, err error) {
 	to, err := s.agentNamed(recipient)
 	if err != nil {
 		return 0, err

@@ -28,7 +28,7 @@ func skip(t *tx, row any, err error) error {
 }
 
 // LeaveOut implements parley.Tx.
-func (t *tx) LeaveOut(tell func(parley.Damage)) (strict func()) {
+func (t *tx) SkipUnreadable(tell func(parley.Damage)) (strict func()) {
 	before := t.unreadable
 	if tell == nil {
 		tell = func(parley.Damage) {}

@@ -99,7 +99,7 @@ func (s retention) recount(gone map[int64]int64) error {
 	return nil
 }
 
-func (s retention) Weigh(limit int64) (bytes int64, more bool, err error) {
+func (s retention) CountBytes(limit int64) (bytes int64, more bool, err error) {
 	last, err := s.lastSeq()
 	if err != nil {
 		return 0, false, err

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (s runs) Posted(run string, post storage.RunPost) error {
+func (s runs) AddPost(run string, post storage.RunPost) error {
 	key, err := s.key(run)
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func (s runs) Live(agent string) ([]parley.Run, error) {
 	return list, err
 }
 
-func (s runs) Counts() (map[string]int, error) {
+func (s runs) CountLive() (map[string]int, error) {
 	byNum := map[int64]int{}
 	err := s.each("SELECT r.agent, count(*) FROM runs r WHERE "+runRoom+" IS NOT NULL AND "+liveOfAll+" GROUP BY r.agent", nil,
 		func(r Rows) error {

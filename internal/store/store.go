@@ -71,8 +71,8 @@ func (s *Store) Probe(ctx context.Context) error {
 	})
 }
 
-// DriveLeases replaces the lease clock, for whoever wants to move it.
-func (s *Store) DriveLeases(now func() int64) { s.leases.Store(&now) }
+// SetLeaseClock replaces the lease clock, for whoever wants to move it.
+func (s *Store) SetLeaseClock(now func() int64) { s.leases.Store(&now) }
 
 func (s *Store) leaseNow(conn Conn) (int64, error) {
 	if now := s.leases.Load(); now != nil {

@@ -97,7 +97,7 @@ func (s tasks) Put(t parley.Task) error {
 	return changed(n, err, parley.ErrNotFound)
 }
 
-func (s tasks) Begun(message string) (parley.Task, error) {
+func (s tasks) BegunBy(message string) (parley.Task, error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
 		return parley.Task{}, parley.ErrNotFound
@@ -181,7 +181,7 @@ func (s tasks) Awaited(requester string, limit int) ([]parley.Task, error) {
 	return s.find("t.requester = $1 AND t.callback_to IS NOT NULL AND "+openTask+" ORDER BY t.num LIMIT 0 + $2", row.num, limit)
 }
 
-func (s tasks) AwaitedBy() (map[string]int, error) {
+func (s tasks) CountAwaited() (map[string]int, error) {
 	byNum := map[int64]int{}
 	err := s.each("SELECT t.requester, count(*) FROM tasks t WHERE t.callback_to IS NOT NULL AND "+openTask+" GROUP BY t.requester", nil,
 		func(r Rows) error {
@@ -196,7 +196,7 @@ func (s tasks) AwaitedBy() (map[string]int, error) {
 	return byID(s.tx, byNum, err)
 }
 
-func (s tasks) Assigned(assignee string) ([]parley.Task, error) {
+func (s tasks) AssignedTo(assignee string) ([]parley.Task, error) {
 	row, err := s.agentNamed(assignee)
 	if err != nil {
 		return nil, err

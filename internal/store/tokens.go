@@ -78,7 +78,7 @@ func (s tokens) List(f parley.TokenFilter) ([]parley.Token, error) {
 	return s.collect(q.text.String(), q.args...)
 }
 
-func (s tokens) Good(agent string, now time.Time) (n int, err error) {
+func (s tokens) CountUsable(agent string, now time.Time) (n int, err error) {
 	holder, err := s.agentNamed(agent)
 	if err != nil {
 		return 0, err

@@ -82,7 +82,7 @@ func (s waits) Ask(message string) (parley.Wait, error) {
 	return only(s.find("m.id = $1 AND w.ask = 1", id[:]))
 }
 
-func (s waits) In(conversation string) ([]parley.Wait, error) {
+func (s waits) InConversation(conversation string) ([]parley.Wait, error) {
 	id, err := uuid.Parse(conversation)
 	if err != nil {
 		return nil, nil // nobody waits in what is no conversation
@@ -90,7 +90,7 @@ func (s waits) In(conversation string) ([]parley.Wait, error) {
 	return s.find("c.id = $1 AND "+openWait+" ORDER BY m.seq, w.id", id[:])
 }
 
-func (s waits) Of(run string) ([]parley.Wait, error) {
+func (s waits) OfRun(run string) ([]parley.Wait, error) {
 	id, err := uuid.Parse(run)
 	if err != nil {
 		return nil, nil // what is no run waits for nobody
@@ -98,7 +98,7 @@ func (s waits) Of(run string) ([]parley.Wait, error) {
 	return s.find(blocked+" AND w.run = $1 ORDER BY w.id", id[:])
 }
 
-func (s waits) By(waiter string) ([]parley.Wait, error) {
+func (s waits) OfWaiter(waiter string) ([]parley.Wait, error) {
 	row, err := s.agentNamed(waiter)
 	if err != nil {
 		return nil, err
@@ -106,11 +106,11 @@ func (s waits) By(waiter string) ([]parley.Wait, error) {
 	return s.find(blocked+" AND w.waiter = $1 AND w.run IS NULL ORDER BY w.id", row.num)
 }
 
-func (s waits) At(node string) ([]parley.Wait, error) {
+func (s waits) OfNode(node string) ([]parley.Wait, error) {
 	return s.find(blocked+" AND w.node = $1 ORDER BY w.id", node)
 }
 
-func (s waits) AskedBy(run string) ([]parley.Wait, error) {
+func (s waits) AsksOfRun(run string) ([]parley.Wait, error) {
 	id, err := uuid.Parse(run)
 	if err != nil {
 		return nil, nil // what is no run has asked nobody
@@ -125,7 +125,7 @@ func (s waits) AskedBy(run string) ([]parley.Wait, error) {
 	return list, err
 }
 
-func (s waits) Working(task string) (parley.Wait, error) {
+func (s waits) ParkedAs(task string) (parley.Wait, error) {
 	num, err := taskNum(task)
 	if err != nil {
 		return parley.Wait{}, parley.ErrNotFound

@@ -19,13 +19,13 @@ func Audit(u *unit.Unit, act, subject string, detail any) error {
 		return err
 	}
 	u.Audited = true
-	return u.Log().Audit(parley.AuditEntry{At: u.Now, Actor: u.Me.ID, Act: act, Subject: subject, Detail: raw})
+	return u.Log().AppendAudit(parley.AuditEntry{At: u.Now, Actor: u.Me.ID, Act: act, Subject: subject, Detail: raw})
 }
 
 // AuditLog returns the audit entries after a number, in order. Only an owner may call it.
 func (s *Service) AuditLog(ctx context.Context, caller unit.Caller, after int64, limit int) (list []parley.AuditEntry, err error) {
 	err = s.View(ctx, caller, unit.OpListAudit, func(u *unit.Unit) error {
-		list, err = u.Log().Audited(after, unit.Clamp(limit, 100, 1000))
+		list, err = u.Log().AuditEntries(after, unit.Clamp(limit, 100, 1000))
 		return err
 	})
 	return list, err
@@ -36,7 +36,7 @@ func (s *Service) AuditLog(ctx context.Context, caller unit.Caller, after int64,
 func (s *Service) VerifyAudit(ctx context.Context, caller unit.Caller) (parley.AuditReport, error) {
 	return checkAudit(s.Config.AuditHead, func(after int64) (list []parley.AuditEntry, err error) {
 		err = s.View(ctx, caller, unit.OpVerifyAudit, func(u *unit.Unit) error {
-			list, err = u.Log().Audited(after, auditPage)
+			list, err = u.Log().AuditEntries(after, auditPage)
 			return err
 		})
 		return list, err
@@ -47,7 +47,7 @@ func (s *Service) VerifyAudit(ctx context.Context, caller unit.Caller) (parley.A
 func VerifyAudit(ctx context.Context, db storage.Store, head unit.HeadKeeper) (parley.AuditReport, error) {
 	return checkAudit(head, func(after int64) (list []parley.AuditEntry, err error) {
 		err = db.View(ctx, func(tx storage.Tx) error {
-			list, err = tx.Log().Audited(after, auditPage)
+			list, err = tx.Log().AuditEntries(after, auditPage)
 			return err
 		})
 		return list, err
@@ -167,7 +167,7 @@ func isInLog(tx storage.Tx, kept parley.AuditHead) error {
 	if kept.Num == 0 {
 		return nil
 	}
-	list, err := tx.Log().Audited(kept.Num-1, 1)
+	list, err := tx.Log().AuditEntries(kept.Num-1, 1)
 	if err != nil {
 		return err
 	}

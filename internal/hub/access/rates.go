@@ -105,7 +105,7 @@ func MayCreate(u *unit.Unit, kind parley.ConversationKind) error {
 	if u.SeesAll() || kind != parley.Channel && kind != parley.Group {
 		return nil
 	}
-	made, err := u.Conversations().Made(u.Me.ID)
+	made, err := u.Conversations().CountMade(u.Me.ID)
 	if err == nil && made >= MaxConversations {
 		err = parley.Errorf(parley.Unavailable, "%s has made %d conversations, which is the most it may have", u.Me.ID, made).
 			Suggest("archive those that are not used any more: parley conv archive")
@@ -118,7 +118,7 @@ func checkCredentialQuota(u *unit.Unit, holder string) error {
 	if u.SeesAll() {
 		return nil
 	}
-	good, err := u.Tokens().Good(holder, u.Now)
+	good, err := u.Tokens().CountUsable(holder, u.Now)
 	if err == nil && good >= MaxCredentials {
 		err = parley.Errorf(parley.Unavailable, "%s has %d credentials, which is the most it may have", holder, good).
 			Suggest("revoke those that are not used any more: parley token list, parley token revoke")

@@ -148,7 +148,7 @@ func (r *refusals) write(ctx context.Context) {
 	}
 	err := r.hub.Store.Update(ctx, func(tx storage.Tx) error {
 		for _, e := range list {
-			if err := tx.Log().Audit(e); err != nil {
+			if err := tx.Log().AppendAudit(e); err != nil {
 				return err
 			}
 		}

@@ -65,7 +65,7 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 	for after := ""; ; {
 		var list []parley.Task
 		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
-			u.LeaveOut(e.noteUnreadable)
+			u.SkipUnreadable(e.noteUnreadable)
 			list, err = u.Tasks().Scan(after, exportPage)
 			return err
 		})
@@ -138,7 +138,7 @@ func (e *exporter) approvalIDs(ctx context.Context) (ids []string, err error) {
 	for before := ""; ; {
 		var list []parley.Approval
 		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
-			u.LeaveOut(e.noteUnreadable)
+			u.SkipUnreadable(e.noteUnreadable)
 			list, err = u.Approvals().List(parley.ApprovalFilter{Before: before, Limit: exportPage}, "", false)
 			return err
 		})

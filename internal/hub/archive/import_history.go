@@ -136,7 +136,7 @@ func (in *HistoryWriter) rankImported(c *parley.Conversation) error {
 	if c.Name == "" {
 		return nil
 	}
-	list, err := in.Conversations().Named(c.Name)
+	list, err := in.Conversations().WithName(c.Name)
 	for _, other := range list {
 		if !other.ReadableByAll() || !c.ReadableByAll() {
 			c.NameRank = max(c.NameRank, other.NameRank+1)

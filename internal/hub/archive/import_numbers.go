@@ -35,7 +35,7 @@ func (n *taskNumbers) load(ctx context.Context, i *importer) error {
 	for after := ""; ; {
 		var list []parley.Task
 		err := i.View(ctx, i.caller, unit.OpImportHub, func(u *unit.Unit) (err error) {
-			u.LeaveOut(nil)
+			u.SkipUnreadable(nil)
 			list, err = u.Tasks().Scan(after, exportPage)
 			return err
 		})

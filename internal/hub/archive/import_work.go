@@ -54,7 +54,7 @@ func (in *HistoryWriter) addPermission(p parley.Permission) (err error) {
 			return err
 		}
 	}
-	rules, err := in.Permissions().Of(p.Agent)
+	rules, err := in.Permissions().OfAgent(p.Agent)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func eraseMessages(ctx context.Context, core *unit.Core, gone *erasedTotals, cho
 func countMessageBytes(ctx context.Context, core *unit.Core) (total int64, err error) {
 	for more := true; more && err == nil; {
 		err = core.Store.Update(ctx, func(tx storage.Tx) (err error) {
-			total, more, err = tx.Retention().Weigh(countBatch)
+			total, more, err = tx.Retention().CountBytes(countBatch)
 			return err
 		})
 	}

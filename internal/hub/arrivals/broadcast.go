@@ -12,7 +12,7 @@ import (
 // broadcastBefore finds the message of a broadcast that arrived before in another file: scripts write one file for each
 // recipient. A message without deliveries does not count, because nobody was told.
 func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arrived, known bool, err error) {
-	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
+	row, err := u.Bridges().FileNamed(b.ID, l.Name, l.From)
 	if err != nil || row.Message == "" {
 		return first, false, unit.IgnoreNotFound(err)
 	}
@@ -20,7 +20,7 @@ func broadcastBefore(u *unit.Unit, b parley.Bridge, l *Document) (first parley.A
 		return first, false, err
 	}
 	if !l.History {
-		told, err := u.Deliveries().Of(row.Message)
+		told, err := u.Deliveries().OfMessage(row.Message)
 		if err != nil || len(told) == 0 {
 			return first, false, err
 		}

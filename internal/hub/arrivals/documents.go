@@ -196,7 +196,7 @@ func findEarlier(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arriv
 // sameDocument finds the message of a document that arrived before under another path, with the same sender, id and address.
 // The same path does not count, because some formats reuse ids.
 func sameDocument(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arrived, known bool, err error) {
-	row, err := u.Bridges().Named(b.ID, l.Name, l.From)
+	row, err := u.Bridges().FileNamed(b.ID, l.Name, l.From)
 	if err != nil || row.Message == "" || row.File.Path == l.Path {
 		return first, false, unit.IgnoreNotFound(err)
 	}

@@ -122,10 +122,13 @@ func messageInTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (st
 		return "", nil
 	}
 	for _, find := range []func() (string, error){
-		func() (string, error) { d, err := u.Bridges().DepartedAs(b.ID, folder, name); return d.Message, err },
-		func() (string, error) { f, err := u.Bridges().Named(b.ID, name, from); return f.Message, err },
-		func() (string, error) { d, err := u.Bridges().DepartedAs(b.ID, "", name); return d.Message, err },
-		func() (string, error) { f, err := u.Bridges().Named(b.ID, name, ""); return f.Message, err },
+		func() (string, error) {
+			d, err := u.Bridges().DepartureNamed(b.ID, folder, name)
+			return d.Message, err
+		},
+		func() (string, error) { f, err := u.Bridges().FileNamed(b.ID, name, from); return f.Message, err },
+		func() (string, error) { d, err := u.Bridges().DepartureNamed(b.ID, "", name); return d.Message, err },
+		func() (string, error) { f, err := u.Bridges().FileNamed(b.ID, name, ""); return f.Message, err },
 	} {
 		id, err := find()
 		if err = unit.IgnoreNotFound(err); err != nil || id != "" {

@@ -174,7 +174,7 @@ func (s *Service) ArtifactTotals(ctx context.Context, caller unit.Caller) (total
 func FindSize(u *unit.Unit, sha256 string) (size int64, err error) {
 	known := u.SeesAll()
 	if !known {
-		if known, err = u.Artifacts().Known(sha256, u.Me.ID); err != nil {
+		if known, err = u.Artifacts().Accessible(sha256, u.Me.ID); err != nil {
 			return 0, err
 		}
 	}

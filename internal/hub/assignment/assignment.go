@@ -77,7 +77,7 @@ func FindOrMakeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string
 		return id, nil
 	}
 	if err == nil && key != "" {
-		err = u.Messages().Key(u.Me.ID, key, id, u.Now)
+		err = u.Messages().AddKey(u.Me.ID, key, id, u.Now)
 	}
 	return id, err
 }

@@ -37,7 +37,7 @@ func (b bridgeAPI) Unknown(ctx context.Context, id string, files []parley.Bridge
 
 func unknownFiles(u *unit.Unit, b parley.Bridge, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
 	askable := slices.DeleteFunc(slices.Clone(files), func(f parley.BridgeFile) bool { return !trees.Keepable(f.Path, f.Digest) })
-	known, err := u.Bridges().Known(b.ID, askable)
+	known, err := u.Bridges().KnownFiles(b.ID, askable)
 	if err != nil {
 		return nil, err
 	}

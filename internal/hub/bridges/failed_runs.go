@@ -52,7 +52,7 @@ func addFailedRun(u *unit.Unit, b parley.Bridge, list []parley.FailedRun, e parl
 // triggerName returns the name in the tree of the newest document that woke a run, or "".
 func triggerName(u *unit.Unit, b parley.Bridge, r parley.Run) (string, error) {
 	for _, id := range slices.Backward(r.Triggers) {
-		file, err := u.Bridges().Came(b.ID, id)
+		file, err := u.Bridges().FileOfMessage(b.ID, id)
 		if err == nil {
 			return file.Name, nil
 		}

@@ -200,7 +200,7 @@ func (s *Service) DeleteConversation(ctx context.Context, caller unit.Caller, re
 		}
 		asks, err := waits.AsksIn(u, p.ID)
 		if err == nil {
-			err = u.Conversations().Bury(p.ID)
+			err = u.Conversations().Delete(p.ID)
 		}
 		if err == nil {
 			err = work.TellAsksLost(u, asks)

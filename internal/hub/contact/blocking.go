@@ -45,7 +45,7 @@ func BlockCaller(ctx context.Context, core *unit.Core, caller unit.Caller, do un
 
 // WaitsForAnswers returns a wait for each answer to a message that has not come yet.
 func WaitsForAnswers(u *unit.Unit, message string) (list []parley.Wait, err error) {
-	deliveries, err := u.Deliveries().Of(message)
+	deliveries, err := u.Deliveries().OfMessage(message)
 	for _, d := range NotReached(deliveries, parley.DeliveryAnswered) {
 		list = append(list, parley.Wait{Message: message, Target: d.Recipient, Conversation: d.Conversation})
 	}

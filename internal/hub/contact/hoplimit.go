@@ -16,7 +16,7 @@ import (
 func reportHopLimit(ctx context.Context, core *unit.Core, caller unit.Caller, why *parley.Error) {
 	key := "hops " + caller.Run
 	err := core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		_, err := u.Messages().Keyed(parley.System, key, u.Now.Add(-unit.KeyMemory))
+		_, err := u.Messages().FindByKey(parley.System, key, u.Now.Add(-unit.KeyMemory))
 		if !errors.Is(err, parley.ErrNotFound) {
 			return err // they know already
 		}

@@ -36,7 +36,7 @@ func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 			return c, err
 		}
 	}
-	list, err := u.Conversations().Named(key)
+	list, err := u.Conversations().WithName(key)
 	switch {
 	case err != nil:
 		return parley.Conversation{}, err
@@ -71,7 +71,7 @@ const (
 
 // findByDisplayName returns the conversation with a display name that the caller is a member of, or else the one that it may read.
 func findByDisplayName(u *unit.Unit, name string) (c parley.Conversation, err error) {
-	list, err := u.Conversations().Displayed(name, u.Me.ID, u.SeesAll(), maxListed+1)
+	list, err := u.Conversations().WithDisplayName(name, u.Me.ID, u.SeesAll(), maxListed+1)
 	if err != nil {
 		return c, err
 	}
@@ -132,7 +132,7 @@ func findByMembers(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversat
 	if !u.SeesAll() && !slices.Contains(ids, u.Me.ID) {
 		return c, parley.ErrNotFound
 	}
-	list, err := u.Conversations().OfSet(parley.SetKey(ids), maxListed+1)
+	list, err := u.Conversations().WithSet(parley.SetKey(ids), maxListed+1)
 	switch {
 	case err != nil:
 		return c, err
@@ -187,7 +187,7 @@ func NameTaken(name string) *parley.Error {
 // sees another conversation of that name. A conversation that the caller does not see does not matter, because an error
 // would reveal it.
 func freeRank(u *unit.Unit, name, id string) (int, error) {
-	list, err := u.Conversations().Named(name)
+	list, err := u.Conversations().WithName(name)
 	rank := 0
 	for _, c := range list {
 		if c.ID == id || err != nil {
@@ -208,7 +208,7 @@ func MustBeOnlyName(u *unit.Unit, p Place) error {
 	if p.ReadableByAll() || p.Name == "" {
 		return nil
 	}
-	list, err := u.Conversations().Named(p.Name)
+	list, err := u.Conversations().WithName(p.Name)
 	for _, c := range list {
 		if c.ReadableByAll() {
 			return parley.Errorf(parley.BadInput, "there is a public channel #%s too", p.Name).Because(parley.Conflict).

@@ -192,7 +192,7 @@ func (s *Service) Approvals(ctx context.Context, caller unit.Caller, f parley.Ap
 	}
 	err = s.View(ctx, caller, unit.OpListApprovals, func(u *unit.Unit) error {
 		if f.Agent, err = agents.Named(u, f.Agent); err == nil {
-			u.LeaveOut(nil)
+			u.SkipUnreadable(nil)
 			list, err = approvals.List(u, f)
 		}
 		return err

@@ -15,7 +15,7 @@ func (s *Service) SweepApprovals(ctx context.Context) error {
 	for {
 		var list []parley.Approval
 		err := s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-			u.LeaveOut(nil) // an approval that cannot be read must not block the others
+			u.SkipUnreadable(nil) // an approval that cannot be read must not block the others
 			list, err = u.Approvals().Due(u.Now, 1)
 			return err
 		})
@@ -23,7 +23,7 @@ func (s *Service) SweepApprovals(ctx context.Context) error {
 			return err
 		}
 		err = s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-			u.LeaveOut(nil)
+			u.SkipUnreadable(nil)
 			if list, err = u.Approvals().Due(u.Now, deliveries.DueBatch); err != nil {
 				return err
 			}

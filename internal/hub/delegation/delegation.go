@@ -210,7 +210,7 @@ func (s *Service) Task(ctx context.Context, caller unit.Caller, id string) (view
 	err = s.View(ctx, caller, unit.OpShowTask, func(u *unit.Unit) error {
 		t, err := taskToRead(u, caller, id)
 		if err == nil {
-			u.LeaveOut(nil)
+			u.SkipUnreadable(nil)
 			view, err = tasks.NewViewer(u).View(t)
 		}
 		return err
@@ -249,7 +249,7 @@ func (s *Service) Tasks(ctx context.Context, caller unit.Caller, f parley.TaskFi
 		if u.SeesAll() {
 			reader = ""
 		}
-		u.LeaveOut(nil)
+		u.SkipUnreadable(nil)
 		list, err := u.Tasks().List(f, reader)
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (s *Service) TaskTree(ctx context.Context, caller unit.Caller, id string) (
 		if err != nil {
 			return err
 		}
-		u.LeaveOut(nil)
+		u.SkipUnreadable(nil)
 		g, err := tasks.FindSubtree(u, t.ID)
 		if err != nil {
 			return err

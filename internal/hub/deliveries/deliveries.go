@@ -23,7 +23,7 @@ func InsertRows(tx storage.Tx, m parley.Message, to []parley.Reach) ([]parley.De
 
 // CountRow sets the number of the last message from a sender to a recipient, for a message without a delivery.
 func CountRow(tx storage.Tx, from, to string, n int64) error {
-	return tx.Deliveries().Count(from, to, n)
+	return tx.Deliveries().SetPairSeq(from, to, n)
 }
 
 // Move takes a delivery to another state, through every state on the way, and notes the event. No other function changes the

@@ -12,7 +12,7 @@ import (
 // Ready returns the deliveries that the caller may take now. A sleeping agent gets only asks. A paused or stopped agent gets
 // only deliveries that do not wake it.
 func Ready(u *unit.Unit, t parley.Take, turn int) ([]parley.Delivery, error) {
-	q := storage.Queue{Recipient: u.Me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
+	q := storage.QueueFilter{Recipient: u.Me.ID, Wakes: true, Urgent: t.Urgent, Limit: t.Limit}
 	asleep := u.Me.Asleep(u.Now)
 	if len(t.Only) > 0 {
 		return readyOf(u, t.Only, asleep)
@@ -61,7 +61,7 @@ func readyOf(u *unit.Unit, messages []string, asleep bool) ([]parley.Delivery, e
 const oldestEvery = 8
 
 // WithOldest replaces the least urgent deliveries by the oldest, as often as oldestEvery says.
-func WithOldest(u *unit.Unit, urgent []parley.Delivery, q storage.Queue, turn int) ([]parley.Delivery, error) {
+func WithOldest(u *unit.Unit, urgent []parley.Delivery, q storage.QueueFilter, turn int) ([]parley.Delivery, error) {
 	due := (turn%oldestEvery + len(urgent)) / oldestEvery
 	if due == 0 || len(urgent) < q.Limit {
 		return urgent, nil // the list holds every ready delivery, or none is due

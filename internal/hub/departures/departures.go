@@ -85,7 +85,7 @@ func (d *Search) replyName(m parley.Message, recipient string) (string, error) {
 	if m.InReplyTo == "" {
 		return documentOf(d.Bridge.Layout, m), nil
 	}
-	file, err := d.Bridges().Came(d.BridgeID, m.InReplyTo)
+	file, err := d.Bridges().FileOfMessage(d.BridgeID, m.InReplyTo)
 	if !errors.Is(err, parley.ErrNotFound) {
 		return file.Name, err
 	}

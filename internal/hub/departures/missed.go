@@ -36,14 +36,14 @@ func (d *Search) listMissed(upTo int64) error {
 // missedDeliveries returns the deliveries that may still be written or fail: all waking ones, and the others in channels
 // with a directory.
 func (d *Search) missedDeliveries() ([]parley.Delivery, error) {
-	looks := []storage.Queue{{Wakes: true}}
+	looks := []storage.QueueFilter{{Wakes: true}}
 	for _, name := range d.Channels() {
 		c, err := d.Conversations().Find(name)
 		if err = unit.IgnoreNotFound(err); err != nil {
 			return nil, err
 		}
 		if c.ID != "" {
-			looks = append(looks, storage.Queue{In: c.ID})
+			looks = append(looks, storage.QueueFilter{In: c.ID})
 		}
 	}
 	return d.readyDeliveries(looks...)

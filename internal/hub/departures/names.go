@@ -32,7 +32,7 @@ func (d *Search) insertDeparture(m parley.Message, recipient, folder string) (st
 	if err != nil {
 		return row, err
 	}
-	return d.Bridges().Depart(row)
+	return d.Bridges().AddDeparture(row)
 }
 
 // namesPerSecond is how many names a second has for the messages of one agent in one channel.
@@ -90,14 +90,14 @@ func (d *Search) mailName(m parley.Message, recipient string) (string, error) {
 // nameTaken reports whether another message has a name in a folder. A refused file of the same sender there counts as this
 // message: an earlier bridge wrote it.
 func (d *Search) nameTaken(m parley.Message, folder, recipient, name string) (bool, error) {
-	row, err := d.Bridges().DepartedAs(d.BridgeID, folder, name)
+	row, err := d.Bridges().DepartureNamed(d.BridgeID, folder, name)
 	if err == nil && row.Message != m.ID {
 		return true, nil
 	}
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return false, err
 	}
-	file, err := d.Bridges().Named(d.BridgeID, name, "")
+	file, err := d.Bridges().FileNamed(d.BridgeID, name, "")
 	if errors.Is(err, parley.ErrNotFound) {
 		return false, nil
 	}
@@ -140,14 +140,14 @@ func (d *Search) ownDocumentName(m parley.Message, folder string) (string, error
 	if name == "" {
 		return "", nil
 	}
-	row, err := d.Bridges().DepartedAs(d.BridgeID, folder, name)
+	row, err := d.Bridges().DepartureNamed(d.BridgeID, folder, name)
 	if err == nil && row.Message != m.ID {
 		return "", nil
 	}
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return "", err
 	}
-	file, err := d.Bridges().Named(d.BridgeID, name, "")
+	file, err := d.Bridges().FileNamed(d.BridgeID, name, "")
 	if err == nil && file.From != m.From && trees.FolderOf(file.File.Path) == folder {
 		return "", nil
 	}
@@ -160,7 +160,7 @@ func FindOwn(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, of p
 	if folder == "" || !trees.Keepable(folder, name) {
 		return false, of, nil
 	}
-	row, err := u.Bridges().DepartedAs(b.ID, folder, name)
+	row, err := u.Bridges().DepartureNamed(b.ID, folder, name)
 	if err != nil {
 		return false, of, unit.IgnoreNotFound(err)
 	}

@@ -116,7 +116,7 @@ func (d *Search) isForTree(m parley.Message) (bool, error) {
 	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil || m.Damage != nil {
 		return false, nil
 	}
-	if _, err := d.Bridges().Came(d.BridgeID, m.ID); !errors.Is(err, parley.ErrNotFound) {
+	if _, err := d.Bridges().FileOfMessage(d.BridgeID, m.ID); !errors.Is(err, parley.ErrNotFound) {
 		return false, err
 	}
 	if m.From == parley.System && m.To != "" && m.To != parley.All && !slices.Contains(d.Bridge.Agents, m.To) {

@@ -131,7 +131,7 @@ func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 	if err := stepDeparture(u, &row, to); err != nil {
 		return err
 	}
-	list, err := u.Deliveries().Of(row.Message)
+	list, err := u.Deliveries().OfMessage(row.Message)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}

@@ -185,7 +185,7 @@ func (d *Search) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
 
 // listMail lists the pending deliveries of agents in the tree that have no name yet, the oldest first.
 func (d *Search) listMail() error {
-	waiting, err := d.readyDeliveries(storage.Queue{Wakes: true}, storage.Queue{})
+	waiting, err := d.readyDeliveries(storage.QueueFilter{Wakes: true}, storage.QueueFilter{})
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (d *Search) listMail() error {
 
 // readyDeliveries returns the ready deliveries of the agents in the tree that match one of the queries, in the order of
 // their seq.
-func (d *Search) readyDeliveries(looks ...storage.Queue) (list []parley.Delivery, err error) {
+func (d *Search) readyDeliveries(looks ...storage.QueueFilter) (list []parley.Delivery, err error) {
 	inboxes, err := d.Queue().Inboxes()
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ const defaultAttention = 10
 func (s *Service) Attention(ctx context.Context, caller unit.Caller, limit int) (needs parley.Attention, err error) {
 	limit = unit.Clamp(limit, defaultAttention, work.MaxWanted)
 	err = s.View(ctx, caller, unit.OpAttention, func(u *unit.Unit) error {
-		u.LeaveOut(nil)
+		u.SkipUnreadable(nil)
 		needs = parley.Attention{Items: []parley.AttentionItem{}, Totals: map[parley.AttentionKind]int{}}
 		wanted, err := findActionable(u)
 		if err != nil {

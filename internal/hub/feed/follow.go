@@ -214,7 +214,7 @@ func withSubjects(tx storage.Tx, after int64, events []parley.Event) ([]Followed
 				return batch, nil
 			}
 			one.Posted, messages = &messages[0], messages[1:]
-			if one.Deliveries, err = tx.Deliveries().Of(e.Message); err != nil {
+			if one.Deliveries, err = tx.Deliveries().OfMessage(e.Message); err != nil {
 				return nil, err
 			}
 		}
@@ -236,7 +236,7 @@ func endedRun(tx storage.Tx, e parley.Event) (*parley.Run, error) {
 	if !e.Kind.Within("run") || json.Unmarshal(e.Data, &data) != nil || !data.State.Known() || data.State.Live() {
 		return nil, nil
 	}
-	defer tx.LeaveOut(nil)()
+	defer tx.SkipUnreadable(nil)()
 	r, err := tx.Runs().Get(data.Run)
 	if errors.Is(err, parley.ErrNotFound) {
 		return nil, nil

@@ -66,7 +66,7 @@ func findDeadLetter(u *unit.Unit, message, recipient string) (parley.Delivery, e
 	if err != nil {
 		return parley.Delivery{}, err
 	}
-	list, err := u.Deliveries().Of(m.ID)
+	list, err := u.Deliveries().OfMessage(m.ID)
 	if err != nil {
 		return parley.Delivery{}, err
 	}

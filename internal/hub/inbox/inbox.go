@@ -114,13 +114,13 @@ func wantsAction(u *unit.Unit, d parley.Delivery) (bool, error) {
 
 // openAfter returns the caller's open deliveries after a seq, in the order of their seq.
 func openAfter(u *unit.Unit, after int64, limit int) ([]parley.Delivery, error) {
-	list, err := u.Queue().Held(u.Me.ID, after, limit)
+	list, err := u.Queue().LeasedOrPaused(u.Me.ID, after, limit)
 	for _, wakes := range []bool{true, false} {
 		if err != nil {
 			return nil, err
 		}
 		var more []parley.Delivery
-		more, err = u.Queue().Ready(storage.Queue{Recipient: u.Me.ID, Wakes: wakes, After: after, Limit: limit})
+		more, err = u.Queue().Ready(storage.QueueFilter{Recipient: u.Me.ID, Wakes: wakes, After: after, Limit: limit})
 		list = append(list, more...)
 	}
 	slices.SortFunc(list, deliveries.BySeq)

@@ -55,7 +55,7 @@ func CheckSequence(u *unit.Unit, m parley.Message, sequence int64, to []parley.R
 	if delivered >= 0 {
 		to[delivered].Sequence = sequence
 	}
-	last, err := u.Deliveries().Pair(m.From, recipient)
+	last, err := u.Deliveries().PairSeq(m.From, recipient)
 	if err == nil && delivered < 0 {
 		err = deliveries.CountRow(u.Tx, m.From, recipient, sequence)
 	}
@@ -156,7 +156,7 @@ func countTaken(u *unit.Unit, a parley.Agent, d parley.Delivery, open int) (int,
 	if a.Runtime != parley.RuntimeBridge || open <= a.InboxDepth {
 		return open, nil
 	}
-	waiting, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: d.Waking, Plain: true, Limit: a.InboxDepth + maxEvictions})
+	waiting, err := u.Queue().Ready(storage.QueueFilter{Recipient: a.ID, Wakes: d.Waking, Plain: true, Limit: a.InboxDepth + maxEvictions})
 	return len(waiting), err
 }
 
@@ -194,7 +194,7 @@ func findVictim(u *unit.Unit, d parley.Delivery) (parley.Delivery, bool, error) 
 func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, err error) {
 	counts := map[string]storage.SenderCount{}
 	for _, paused := range []bool{false, true} {
-		list, err := u.Queue().Senders(storage.Queue{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused})
+		list, err := u.Queue().Senders(storage.QueueFilter{Recipient: d.Recipient, Wakes: d.Waking, Paused: paused})
 		if err != nil {
 			return "", false, err
 		}
@@ -217,7 +217,7 @@ func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, 
 // findOldest returns the oldest pending delivery of a sender of the same kind as d, paused ones included.
 func findOldest(u *unit.Unit, d parley.Delivery, sender string) (oldest parley.Delivery, found bool, err error) {
 	for _, paused := range []bool{false, true} {
-		list, err := u.Queue().Ready(storage.Queue{
+		list, err := u.Queue().Ready(storage.QueueFilter{
 			Recipient: d.Recipient, Wakes: d.Waking, Paused: paused, Plain: true, From: sender, Limit: 1,
 		})
 		if err != nil {
@@ -235,7 +235,7 @@ func FindKeyed(u *unit.Unit, key string) (id string, err error) {
 	if key == "" {
 		return "", nil
 	}
-	id, err = u.Messages().Keyed(u.Me.ID, key, u.Now.Add(-unit.KeyMemory))
+	id, err = u.Messages().FindByKey(u.Me.ID, key, u.Now.Add(-unit.KeyMemory))
 	return id, unit.IgnoreNotFound(err)
 }
 

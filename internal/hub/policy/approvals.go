@@ -110,7 +110,7 @@ func wokeCaller(u *unit.Unit, o unit.Origin, conversation string) (bool, error) 
 		r, err := u.Runs().Get(o.Caller.Run)
 		return err == nil && r.Conversation == conversation, unit.IgnoreNotFound(err)
 	}
-	held, err := u.Queue().Held(u.Me.ID, 0, maxTakenSeen)
+	held, err := u.Queue().LeasedOrPaused(u.Me.ID, 0, maxTakenSeen)
 	return slices.ContainsFunc(held, func(d parley.Delivery) bool {
 		return d.Conversation == conversation && d.Lease != ""
 	}), err

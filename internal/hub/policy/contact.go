@@ -16,7 +16,7 @@ func Rules(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 		return parley.Verdict{Allowed: true, Free: true, Rule: rule, Checks: []parley.RuleCheck{{Rule: rule, Result: "allows it"}}}, nil
 	}
 	if u.CallerRules == nil || u.CallerRules.Of != u.Me.ID {
-		list, err := u.Permissions().Of(u.Me.ID)
+		list, err := u.Permissions().OfAgent(u.Me.ID)
 		if err != nil {
 			return parley.Verdict{}, err
 		}

@@ -130,7 +130,7 @@ func (s *Service) Permissions(ctx context.Context, caller unit.Caller, agent str
 		}
 		whose, err := ruledAgent(u, agent)
 		if err == nil {
-			list, err = u.Permissions().Of(whose.ID)
+			list, err = u.Permissions().OfAgent(whose.ID)
 		}
 		return err
 	})

@@ -56,7 +56,7 @@ func wrongKey(key string, m parley.Message) error {
 func receiptOf(u *unit.Unit, id string) (first parley.Receipt, err error) {
 	first.Duplicate = true
 	if first.Message, _, err = conversations.Message(u, id); err == nil {
-		first.Deliveries, err = u.Deliveries().Of(id)
+		first.Deliveries, err = u.Deliveries().OfMessage(id)
 	}
 	return first, err
 }

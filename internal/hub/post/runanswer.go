@@ -135,7 +135,7 @@ func waitersFor(u *unit.Unit, r parley.Run, woken []parley.Delivery) (ids []stri
 	if t.Source != parley.TaskFromAsk {
 		return ids, nil
 	}
-	w, err := u.Waits().Working(t.ID)
+	w, err := u.Waits().ParkedAs(t.ID)
 	if err == nil {
 		ids = append(ids, w.Waiter)
 	}

@@ -83,7 +83,7 @@ func answerStatusQuery(u *unit.Unit, request parley.Message, recipient, named st
 // openTasksOf returns the open tasks of an agent that the caller may see.
 func openTasksOf(u *unit.Unit, a parley.Agent) ([]openTask, error) {
 	list := []openTask{}
-	all, err := u.Tasks().Assigned(a.ID)
+	all, err := u.Tasks().AssignedTo(a.ID)
 	for _, t := range all {
 		sees, err := tasks.SeesTask(u, t)
 		if err != nil {

@@ -94,7 +94,7 @@ func FindWork(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
 
 // ViewAgent returns an agent with its state, as the caller may see it.
 func ViewAgent(u *unit.Unit, a parley.Agent) (view parley.AgentView, err error) {
-	u.LeaveOut(nil)
+	u.SkipUnreadable(nil)
 	work, err := FindWork(u, a.ID)
 	if err != nil {
 		return view, err
@@ -146,11 +146,11 @@ func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) 
 
 // FindWaiting returns the agents that wait for a task they delegated, or for an approval.
 func FindWaiting(u *unit.Unit) (map[string]bool, error) {
-	delegated, err := u.Tasks().AwaitedBy()
+	delegated, err := u.Tasks().CountAwaited()
 	if err != nil {
 		return nil, err
 	}
-	held, err := u.Approvals().PendingBy()
+	held, err := u.Approvals().OldestPending()
 	waits := map[string]bool{}
 	for id := range delegated {
 		waits[id] = true

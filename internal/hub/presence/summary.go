@@ -56,7 +56,7 @@ type lastFailure struct {
 // summarize writes an event with the state of an agent. The hub does so every 15 minutes, after each failed run and with each change of
 // the agent's tasks.
 func summarize(u *unit.Unit, a parley.Agent) error {
-	defer u.LeaveOut(nil)() // a summary must not keep a task or a run from ending
+	defer u.SkipUnreadable(nil)() // a summary must not keep a task or a run from ending
 	live, err := u.Runs().Live(a.ID)
 	if err != nil {
 		return err

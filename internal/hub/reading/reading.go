@@ -84,7 +84,7 @@ func (s *Service) Message(ctx context.Context, caller unit.Caller, id string) (s
 		if shown.Damage != nil {
 			return shown.Damage
 		}
-		shown.Deliveries, err = u.Deliveries().Of(shown.ID)
+		shown.Deliveries, err = u.Deliveries().OfMessage(shown.ID)
 		return err
 	})
 	return shown, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolMessage, policy.MessageArgs{Message: id})

@@ -73,7 +73,7 @@ func collectTrace(u *unit.Unit, id string) (shown parley.Traced, err error) {
 			shown.Cut = true
 			continue
 		}
-		if shown.Items[i].Deliveries, err = u.Deliveries().Of(m.ID); err != nil {
+		if shown.Items[i].Deliveries, err = u.Deliveries().OfMessage(m.ID); err != nil {
 			return shown, err
 		}
 		deliveries += len(shown.Items[i].Deliveries)
@@ -155,11 +155,11 @@ func messageOfFile(u *unit.Unit, name string) (newest *parley.Message, err error
 		return nil, err
 	}
 	for _, b := range trees {
-		came, err := u.Bridges().Named(b.ID, name, "")
+		came, err := u.Bridges().FileNamed(b.ID, name, "")
 		if err = unit.IgnoreNotFound(err); err != nil {
 			return nil, err
 		}
-		departed, err := u.Bridges().DepartedAs(b.ID, "", name)
+		departed, err := u.Bridges().DepartureNamed(b.ID, "", name)
 		if err = unit.IgnoreNotFound(err); err != nil {
 			return nil, err
 		}

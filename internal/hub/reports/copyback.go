@@ -84,7 +84,7 @@ func copyAnswer(u *unit.Unit, d parley.Delivery) error {
 	if err != nil || CallbackOf(request) == "" {
 		return unit.IgnoreNotFound(err)
 	}
-	if _, err := u.Tasks().Begun(request.ID); !errors.Is(err, parley.ErrNotFound) {
+	if _, err := u.Tasks().BegunBy(request.ID); !errors.Is(err, parley.ErrNotFound) {
 		return err
 	}
 	answer, err := u.Messages().Get(d.Answer)

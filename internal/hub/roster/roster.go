@@ -106,7 +106,7 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 		if err != nil {
 			return err
 		}
-		u.LeaveOut(nil)
+		u.SkipUnreadable(nil)
 		work, err := presence.FindWork(u, "")
 		if err != nil {
 			return err

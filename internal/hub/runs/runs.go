@@ -41,7 +41,7 @@ func KeepOutput(tx storage.Tx, id string, output []byte) error {
 
 // NotePost stores that a run posted a message.
 func NotePost(tx storage.Tx, id string, p storage.RunPost) error {
-	return tx.Runs().Posted(id, p)
+	return tx.Runs().AddPost(id, p)
 }
 
 // Step takes a run to another state and notes the event. No other function changes the state of a run. edit sets other

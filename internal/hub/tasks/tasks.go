@@ -149,7 +149,7 @@ func Resolve(u *unit.Unit, name *string) error {
 
 // TaskOfMessage returns the task that a message began or belongs to. It returns parley.ErrNotFound if there is none.
 func TaskOfMessage(u *unit.Unit, m parley.Message) (parley.Task, error) {
-	t, err := u.Tasks().Begun(m.ID)
+	t, err := u.Tasks().BegunBy(m.ID)
 	if !errors.Is(err, parley.ErrNotFound) || m.Task == "" {
 		return t, err
 	}

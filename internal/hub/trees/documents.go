@@ -60,7 +60,7 @@ func ReportedIn(u *unit.Unit, b parley.Bridge, message, agent string) (bool, err
 	if err != nil || !found || m.ID != t.Callback {
 		return false, err
 	}
-	_, err = u.Bridges().Came(b.ID, m.InReplyTo)
+	_, err = u.Bridges().FileOfMessage(b.ID, m.InReplyTo)
 	return err == nil, unit.IgnoreNotFound(err)
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Arrived stores which message a document became.
 func Arrived(tx storage.Tx, row storage.FileRow) error {
-	return tx.Bridges().Arrived(row)
+	return tx.Bridges().AddFile(row)
 }
 
 // MustSpeakNowhere returns E003 if a bridge lists an agent that is to be removed. The bridge would otherwise list a name

@@ -207,13 +207,13 @@ func FailOrphanedDeliveries(ctx context.Context, core *unit.Core) error {
 
 // openDeliveries returns open deliveries to a participant.
 func openDeliveries(u *unit.Unit, id string, limit int) ([]parley.Delivery, error) {
-	list, err := u.Queue().Held(id, 0, limit)
+	list, err := u.Queue().LeasedOrPaused(id, 0, limit)
 	for _, wakes := range []bool{true, false} {
 		if err != nil || len(list) >= limit {
 			break
 		}
 		var more []parley.Delivery
-		more, err = u.Queue().Ready(storage.Queue{Recipient: id, Wakes: wakes, Limit: limit - len(list)})
+		more, err = u.Queue().Ready(storage.QueueFilter{Recipient: id, Wakes: wakes, Limit: limit - len(list)})
 		list = append(list, more...)
 	}
 	return list, err

@@ -188,7 +188,7 @@ func nextAsk(u *unit.Unit, st runStart) (d parley.Delivery, found bool, err erro
 	if slots <= 0 {
 		return d, false, nil
 	}
-	list, err := u.Queue().Ready(storage.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: 1})
+	list, err := u.Queue().Ready(storage.QueueFilter{Recipient: st.agent.ID, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: 1})
 	return firstOrZero(list), len(list) > 0, err
 }
 
@@ -221,7 +221,7 @@ func (st runStart) busyPlaces() (conversations, tasks []string) {
 // oldest one when its turn has come. If there is none, a delivery of another task may start a run in a busy conversation.
 func chooseTrigger(u *unit.Unit, st runStart, turn int) (d parley.Delivery, found bool, err error) {
 	busy, tasks := st.busyPlaces()
-	q := storage.Queue{Recipient: st.agent.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
+	q := storage.QueueFilter{Recipient: st.agent.ID, Wakes: true, Urgent: true, NotIn: busy, Limit: 1}
 	for {
 		list, err := u.Queue().Ready(q)
 		if err == nil {
@@ -243,7 +243,7 @@ func chooseTrigger(u *unit.Unit, st runStart, turn int) (d parley.Delivery, foun
 
 // chooseTriggerIn returns the delivery of a conversation with which a run may begin. d is the most urgent one. It is not chosen
 // if a live run has its task, or if another member's turn comes first.
-func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q storage.Queue, busy []string) (parley.Delivery, bool, error) {
+func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q storage.QueueFilter, busy []string) (parley.Delivery, bool, error) {
 	mode, err := work.FindAnswerMode(u, conversation)
 	if err != nil {
 		return d, false, err
@@ -269,7 +269,7 @@ func chooseTriggerIn(u *unit.Unit, conversation string, d parley.Delivery, q sto
 // live.
 func chooseTriggerOfOtherTask(u *unit.Unit, a parley.Agent, conversations, busy []string) (d parley.Delivery, found bool, err error) {
 	for _, conversation := range conversations {
-		list, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: maxTriggers})
+		list, err := u.Queue().Ready(storage.QueueFilter{Recipient: a.ID, Wakes: true, Urgent: true, In: conversation, Limit: maxTriggers})
 		if err != nil {
 			return d, false, err
 		}
@@ -356,7 +356,7 @@ func collectTriggers(u *unit.Unit, st runStart) ([]parley.Delivery, []parley.Mes
 // joiningDeliveries returns the other pending deliveries to the recipient in the same conversation. Asks and requests of tasks
 // are not among them, because each wakes its own run. Expired deliveries end.
 func joiningDeliveries(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, error) {
-	list, err := u.Queue().Ready(storage.Queue{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: maxTriggers})
+	list, err := u.Queue().Ready(storage.QueueFilter{Recipient: lead.Recipient, Wakes: true, In: lead.Conversation, Limit: maxTriggers})
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func FinishRecovery(ctx context.Context, s *Service) error {
 func returnFormerLeases(ctx context.Context, core *unit.Core) error {
 	var left []parley.Delivery
 	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-		left, err = u.Queue().Left(core.Config.Node)
+		left, err = u.Queue().LeasedByNode(core.Config.Node)
 		return err
 	})
 	for part := range slices.Chunk(left, deliveries.DueBatch) {

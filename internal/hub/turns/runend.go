@@ -257,7 +257,7 @@ func storeFailure(u *unit.Unit, r *parley.Run, f parley.Failure, cause *parley.E
 
 // endCancelled ends a run that somebody has cancelled.
 func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
-	asks, err := u.Waits().AskedBy(r.ID)
+	asks, err := u.Waits().AsksOfRun(r.ID)
 	if err != nil {
 		return err
 	}

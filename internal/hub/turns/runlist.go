@@ -24,7 +24,7 @@ func (s *Service) Runs(ctx context.Context, caller unit.Caller, f parley.RunFilt
 			}
 			f.Conversation = p.ID
 		}
-		u.LeaveOut(nil)
+		u.SkipUnreadable(nil)
 		list, err = u.Runs().List(f)
 		return err
 	})

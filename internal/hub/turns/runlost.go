@@ -15,7 +15,7 @@ import (
 // ones whose process may still be alive. See RecoverRun.
 func (s *Service) LostRuns(ctx context.Context, node string) (lost []parley.Run, err error) {
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		u.LeaveOut(nil) // the hub starts without runs that cannot be read
+		u.SkipUnreadable(nil) // the hub starts without runs that cannot be read
 		live, err := u.Runs().Live("")
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func EndOverdueRuns(ctx context.Context, core *unit.Core) error {
 	}
 	var list []parley.Run
 	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-		u.LeaveOut(nil)
+		u.SkipUnreadable(nil)
 		list, err = overdue(u)
 		return err
 	})
@@ -98,7 +98,7 @@ func EndOverdueRuns(ctx context.Context, core *unit.Core) error {
 		return err
 	}
 	return core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		u.LeaveOut(nil)
+		u.SkipUnreadable(nil)
 		list, err := overdue(u)
 		for i := range list {
 			if err == nil {

@@ -122,7 +122,7 @@ func storeAssignment(u *unit.Unit, a *runs.Assignment, idle bool, plan plannedRu
 
 // markQuietSeen marks quiet deliveries as seen for a run whose context is read at once. Like runs.SeeQuiet.
 func markQuietSeen(u *unit.Unit, a parley.Agent, r parley.Run) error {
-	quiet, err := u.Queue().Ready(storage.Queue{Recipient: r.Agent, In: r.Conversation, Limit: 1})
+	quiet, err := u.Queue().Ready(storage.QueueFilter{Recipient: r.Agent, In: r.Conversation, Limit: 1})
 	if err != nil || len(quiet) == 0 {
 		return err
 	}

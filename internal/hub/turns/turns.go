@@ -53,7 +53,7 @@ const maxWaiting = 10_000
 // left out. A sleeping agent is left out unless somebody asks it.
 func (s *Service) Waiting(ctx context.Context) (ids []string, err error) {
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		all, err := u.Queue().Waiting(maxWaiting)
+		all, err := u.Queue().AgentsToWake(maxWaiting)
 		for _, id := range all {
 			var waits bool
 			if err == nil {
@@ -89,7 +89,7 @@ func (s *Service) SweepWaits(ctx context.Context) error {
 // RecoverWaits detaches the waits of callers that were connected to a former process of this hub.
 func (s *Service) RecoverWaits(ctx context.Context) error {
 	return work.EachWait(ctx, s.Core, func(u *unit.Unit, limit int) ([]parley.Wait, error) {
-		list, err := u.Waits().At(s.Config.Node)
+		list, err := u.Waits().OfNode(s.Config.Node)
 		return list[:min(limit, len(list))], err
 	}, work.RecoverWait)
 }

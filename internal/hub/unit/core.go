@@ -137,7 +137,7 @@ func (c *Core) View(ctx context.Context, caller Caller, do Op, fn func(*Unit) er
 			return err
 		}
 		if !u.SeesAll() {
-			u.Bound(ViewBytes)
+			u.LimitBytes(ViewBytes)
 		}
 		return fn(u)
 	})

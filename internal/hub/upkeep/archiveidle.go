@@ -60,7 +60,7 @@ func archiveStillIdle(u *unit.Unit, ids []string, filter storage.IdleFilter) err
 			continue
 		}
 		if filter.Settled {
-			open, err := u.Deliveries().Open(p.ID)
+			open, err := u.Deliveries().HasOpen(p.ID)
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,7 @@ func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (m
 		return made, parley.Errorf(parley.BadInput, "the directory %q is not absolute", dir).
 			Suggest("give an absolute path: the hub does not know your current directory")
 	}
-	keeper, err := keeperForOwner(ctx, s.Core, caller, unit.OpMakeBackup, "hub.backup", dir)
+	maintainer, err := maintainerForOwner(ctx, s.Core, caller, unit.OpMakeBackup, "hub.backup", dir)
 	if err != nil {
 		return made, err
 	}
@@ -25,29 +25,29 @@ func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (m
 		return made, parley.Errorf(parley.Unavailable, "a backup is being made already").Suggest("wait until it is done")
 	}
 	defer s.backingUp.Unlock()
-	made, err = keeper.Backup(ctx, filepath.Clean(dir))
+	made, err = maintainer.Backup(ctx, filepath.Clean(dir))
 	return made, s.Explain(ctx, caller, err)
 }
 
 // CheckDeep verifies all stored data while the hub works. It calls progress, unless that is nil, from time to time. The report
 // has what it finds; an error means that the check itself has failed. Only an owner may call it.
 func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
-	keeper, err := keeperForOwner(ctx, s.Core, caller, unit.OpCheck, "hub.check", "")
+	maintainer, err := maintainerForOwner(ctx, s.Core, caller, unit.OpCheck, "hub.check", "")
 	if err != nil {
 		return report, err
 	}
-	report, err = keeper.CheckDeep(ctx, progress)
+	report, err = maintainer.CheckDeep(ctx, progress)
 	return report, s.Explain(ctx, caller, err)
 }
 
 // keeperForOwner returns the store's maintenance functions for an owner, and writes an audit entry.
-func keeperForOwner(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (storage.Keeper, error) {
-	keeper, able := core.Store.(storage.Keeper)
+func maintainerForOwner(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (storage.Maintainer, error) {
+	maintainer, able := core.Store.(storage.Maintainer)
 	err := core.Update(ctx, caller, do, func(u *unit.Unit) error {
 		if !able {
 			return parley.Errorf(parley.Unavailable, "this store cannot %s", do.Rule().Act).Suggest("use the database's own tools")
 		}
 		return access.Audit(u, audited, subject, nil)
 	})
-	return keeper, err
+	return maintainer, err
 }

@@ -34,7 +34,7 @@ func notifyOverspent(u *unit.Unit, id string) error {
 	if err != nil || a.RemovedAt != nil {
 		return err
 	}
-	waiting, err := u.Queue().Ready(storage.Queue{Recipient: a.ID, Wakes: true, Limit: 1})
+	waiting, err := u.Queue().Ready(storage.QueueFilter{Recipient: a.ID, Wakes: true, Limit: 1})
 	if err != nil || len(waiting) == 0 {
 		return err // nothing waits for the budget
 	}
@@ -52,7 +52,7 @@ func notifyOverspent(u *unit.Unit, id string) error {
 
 func notifyExcess(u *unit.Unit, a parley.Agent, e presence.Excess) error {
 	key := "budget " + e.Budget + " " + a.ID
-	_, err := u.Messages().Keyed(parley.System, key, u.Now.Add(-e.Window))
+	_, err := u.Messages().FindByKey(parley.System, key, u.Now.Add(-e.Window))
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err // they know already
 	}

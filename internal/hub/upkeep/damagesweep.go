@@ -84,7 +84,7 @@ func (s *Service) endAllDamaged(ctx context.Context, found []parley.Damage) erro
 // endDamagedMessage ends the damaged deliveries of a message, and the ask or the tasks that wait for one of them. A damaged row
 // may have lost its recipient; then only the ask and the tasks can end.
 func endDamagedMessage(u *unit.Unit, found parley.Damage) error {
-	list, err := u.Deliveries().Of(found.ID)
+	list, err := u.Deliveries().OfMessage(found.ID)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}

@@ -65,7 +65,7 @@ func countOpen(u *unit.Unit, f *Figures) (err error) {
 	if f.Inboxes, err = u.Queue().Inboxes(); err != nil {
 		return err
 	}
-	u.LeaveOut(nil)
+	u.SkipUnreadable(nil)
 	f.Runs, err = u.Runs().Live("")
 	return err
 }

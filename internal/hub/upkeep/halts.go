@@ -38,7 +38,7 @@ func dueHalts(ctx context.Context, core *unit.Core) (due []string, next []time.T
 		if err != nil {
 			return err
 		}
-		busy, err := u.Runs().Counts()
+		busy, err := u.Runs().CountLive()
 		for _, a := range list {
 			now := false
 			for _, t := range presence.DueTimes(a, busy[a.ID] > 0) {

@@ -51,11 +51,11 @@ func KeepWait(u *unit.Unit, w *parley.Wait, after parley.Wait) error {
 
 // OpenAsks returns the asks that an agent has not answered yet.
 func OpenAsks(u *unit.Unit, to string) ([]parley.Delivery, error) {
-	list, err := u.Queue().Ready(storage.Queue{Recipient: to, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: unit.MaxAsks})
+	list, err := u.Queue().Ready(storage.QueueFilter{Recipient: to, Wakes: true, Urgent: true, Purpose: parley.PurposeAsk, Limit: unit.MaxAsks})
 	if err != nil {
 		return nil, err
 	}
-	held, err := u.Queue().Held(to, 0, unit.MaxAsks)
+	held, err := u.Queue().LeasedOrPaused(to, 0, unit.MaxAsks)
 	for _, d := range held {
 		if d.Purpose == parley.PurposeAsk {
 			list = append(list, d)
@@ -77,7 +77,7 @@ type Asked struct {
 
 // AsksIn returns the asks in a conversation whose answer a caller waits for or will get as a callback.
 func AsksIn(u *unit.Unit, conversation string) (list []Asked, err error) {
-	waits, err := u.Waits().In(conversation)
+	waits, err := u.Waits().InConversation(conversation)
 	for _, w := range waits {
 		if err != nil || !w.Ask || w.State == parley.WaitAbandoned {
 			continue

@@ -55,7 +55,7 @@ func isBefore(u *unit.Unit, d parley.Delivery) (bool, error) {
 	if err != nil {
 		return false, unit.IgnoreNotFound(err) // a delivery with a damaged id ends when it is taken
 	}
-	list, err := u.Deliveries().Of(d.Message)
+	list, err := u.Deliveries().OfMessage(d.Message)
 	if err != nil {
 		return false, err
 	}
@@ -129,7 +129,7 @@ func passTurn(u *unit.Unit, d parley.Delivery) error {
 	if err != nil || mode != parley.AnswersRoundRobin && (mode != parley.AnswersFirst || d.State != parley.DeliveryAnswered) {
 		return err
 	}
-	list, err := u.Deliveries().Of(d.Message)
+	list, err := u.Deliveries().OfMessage(d.Message)
 	if err != nil {
 		return unit.IgnoreNotFound(err) // the id of the message is damaged
 	}
@@ -174,7 +174,7 @@ func passTurns(u *unit.Unit, r parley.Run) error {
 		return err
 	}
 	for _, message := range r.Triggers {
-		list, err := u.Deliveries().Of(message)
+		list, err := u.Deliveries().OfMessage(message)
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
-	waiting, err := u.Queue().Ready(storage.Queue{
+	waiting, err := u.Queue().Ready(storage.QueueFilter{
 		Recipient: who.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: approvals.MaxRequests,
 	})
 	if err == nil {

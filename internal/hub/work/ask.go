@@ -21,7 +21,7 @@ func CheckSlots(u *unit.Unit, target parley.Agent) error {
 	if err := mayPark(u, target.ID); err != nil {
 		return err
 	}
-	open, err := u.Queue().Asked(target.ID)
+	open, err := u.Queue().CountAsks(target.ID)
 	if most := u.Core.Config.Asks.Slots; err == nil && open >= most {
 		return parley.Errorf(parley.Unavailable, "%s has %d asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing.",
 			target.Name, open)

@@ -47,7 +47,7 @@ func AskOf(u *unit.Unit, task string) (w parley.Wait, open bool, err error) {
 	if task == "" {
 		return w, false, nil
 	}
-	w, err = u.Waits().Working(task)
+	w, err = u.Waits().ParkedAs(task)
 	if errors.Is(err, parley.ErrNotFound) {
 		return w, false, nil
 	}
@@ -59,7 +59,7 @@ func askDepth(u *unit.Unit, t parley.Task) (int, error) {
 	if t.Source != parley.TaskFromAsk {
 		return 0, nil
 	}
-	w, err := u.Waits().Working(t.ID)
+	w, err := u.Waits().ParkedAs(t.ID)
 	if err != nil {
 		return 0, unit.IgnoreNotFound(err)
 	}
@@ -251,7 +251,7 @@ func wantedByOthers(u *unit.Unit, w parley.Wait) (bool, error) {
 	if err != nil {
 		return false, unit.IgnoreNotFound(err)
 	}
-	list, err := u.Waits().In(request.Conversation)
+	list, err := u.Waits().InConversation(request.Conversation)
 	return slices.ContainsFunc(list, func(other parley.Wait) bool {
 		return other.Message == w.Message && other.ID != w.ID && other.State == parley.WaitWaiting
 	}), err

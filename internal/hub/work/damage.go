@@ -58,7 +58,7 @@ func taskDamaged(u *unit.Unit, d parley.Delivery) error {
 	if err != nil || d.Purpose == "" || !recipient.Dispatched() {
 		return err // other agents end their tasks themselves
 	}
-	list, err := u.Tasks().Assigned(d.Recipient)
+	list, err := u.Tasks().AssignedTo(d.Recipient)
 	for _, t := range list {
 		if err == nil {
 			t, err = u.Tasks().Get(t.ID) // it may have ended with an earlier one
@@ -73,7 +73,7 @@ func taskDamaged(u *unit.Unit, d parley.Delivery) error {
 // FindBegunTask returns the task that a damaged message began, because the message itself no longer names it. It returns nothing if there
 // is none.
 func FindBegunTask(u *unit.Unit, message string) (string, error) {
-	t, err := u.Tasks().Begun(message)
+	t, err := u.Tasks().BegunBy(message)
 	return t.ID, unit.IgnoreNotFound(err)
 }
 

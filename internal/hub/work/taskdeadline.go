@@ -15,7 +15,7 @@ func (s *Service) SweepTasks(ctx context.Context) error {
 	for {
 		var due []parley.Task
 		err := s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-			u.LeaveOut(nil)
+			u.SkipUnreadable(nil)
 			due, err = u.Tasks().Due(u.Now, 1)
 			return err
 		})
@@ -31,7 +31,7 @@ func (s *Service) SweepTasks(ctx context.Context) error {
 // failLate fails a batch of tasks whose deadline has passed, parents first, because their subtasks are cancelled with them. A task
 // whose row cannot be read does not keep others from failing.
 func failLate(u *unit.Unit) error {
-	u.LeaveOut(nil)
+	u.SkipUnreadable(nil)
 	due, err := u.Tasks().Due(u.Now, deliveries.DueBatch)
 	slices.SortFunc(due, func(a, b parley.Task) int { return cmp.Compare(a.Depth, b.Depth) })
 	for _, t := range due {

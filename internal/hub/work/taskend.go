@@ -326,7 +326,7 @@ func endIfOutdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
 
 // EndTasksOf fails the open tasks of a participant that was removed.
 func EndTasksOf(u *unit.Unit, a parley.Agent) error {
-	list, err := u.Tasks().Assigned(a.ID)
+	list, err := u.Tasks().AssignedTo(a.ID)
 	if err != nil {
 		return err
 	}

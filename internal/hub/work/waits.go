@@ -31,7 +31,7 @@ func Unblock(u *unit.Unit, run string) error {
 	if run == "" {
 		return nil
 	}
-	left, err := u.Waits().Of(run)
+	left, err := u.Waits().OfRun(run)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func leave(u *unit.Unit, list []parley.Wait, asks parley.WaitState) error {
 // freeWaits is called when a run has ended in any way, and ends its waits. If the run has ended well, it has only stopped waiting, like
 // a program whose shell gives up early: the hub delivers the answer.
 func freeWaits(u *unit.Unit, r parley.Run) error {
-	list, err := u.Waits().Of(r.ID)
+	list, err := u.Waits().OfRun(r.ID)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func freeWaits(u *unit.Unit, r parley.Run) error {
 
 // FreeWaitsOf ends the waits of a participant that was removed.
 func FreeWaitsOf(u *unit.Unit, a parley.Agent) error {
-	list, err := u.Waits().By(a.ID)
+	list, err := u.Waits().OfWaiter(a.ID)
 	if err != nil {
 		return err
 	}

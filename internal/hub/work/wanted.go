@@ -37,7 +37,7 @@ func ArchiveAnswered(u *unit.Unit, c parley.Conversation) error {
 	if c.Kind != parley.Ephemeral || c.CreatedBy != u.Me.ID || c.ArchivedAt != nil {
 		return nil
 	}
-	open, err := u.Deliveries().Open(c.ID)
+	open, err := u.Deliveries().HasOpen(c.ID)
 	if err != nil || open {
 		return err
 	}

@@ -53,7 +53,7 @@ func filled(t *testing.T) (*DB, parley.Conversation, string) {
 	url := migrated.Copy(t)
 	db := opened(t, url)
 	c := prepare(t, db)
-	err := db.Update(t.Context(), func(tx storage.Tx) error { return tx.Log().Audit(parley.AuditEntry{Act: "begin"}) })
+	err := db.Update(t.Context(), func(tx storage.Tx) error { return tx.Log().AppendAudit(parley.AuditEntry{Act: "begin"}) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,21 +128,21 @@ func TestQuestionsAreAnsweredByIndex(t *testing.T) {
 
 func questions() map[string]func(storage.Tx) error {
 	id := uuid.UUID{15: 31}.String() // of a message, a conversation and a lease
-	ready := func(q storage.Queue) func(storage.Tx) error {
+	ready := func(q storage.QueueFilter) func(storage.Tx) error {
 		q.Recipient, q.Limit = "agent-3", 5
 		return func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) }
 	}
 	return map[string]func(storage.Tx) error{
-		"take what wakes":     ready(storage.Queue{Wakes: true}),
-		"take what is quiet":  ready(storage.Queue{}),
-		"take what is plain":  ready(storage.Queue{Wakes: true, Plain: true}),
-		"take what is urgent": ready(storage.Queue{Wakes: true, Urgent: true}),
-		"take asks":           ready(storage.Queue{Wakes: true, Urgent: true, Purpose: parley.PurposeAsk}),
-		"look at the rest":    ready(storage.Queue{Wakes: true, After: 3}),
+		"take what wakes":     ready(storage.QueueFilter{Wakes: true}),
+		"take what is quiet":  ready(storage.QueueFilter{}),
+		"take what is plain":  ready(storage.QueueFilter{Wakes: true, Plain: true}),
+		"take what is urgent": ready(storage.QueueFilter{Wakes: true, Urgent: true}),
+		"take asks":           ready(storage.QueueFilter{Wakes: true, Urgent: true, Purpose: parley.PurposeAsk}),
+		"look at the rest":    ready(storage.QueueFilter{Wakes: true, After: 3}),
 		"inbox, from the end": func(tx storage.Tx) error {
 			return found(tx.Queue().Newest(storage.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
 		},
-		"held":         func(tx storage.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) },
+		"held":         func(tx storage.Tx) error { return found(tx.Queue().LeasedOrPaused("agent-3", 1, 5)) },
 		"leased":       func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) },
 		"lapsed":       func(tx storage.Tx) error { return found(tx.Queue().Lapsed(crowded, 5)) },
 		"due":          func(tx storage.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
@@ -169,7 +169,7 @@ func questions() map[string]func(storage.Tx) error {
 			return found(tx.Members().Unread(parley.Member{Conversation: id, Agent: "agent-3"}, 9))
 		},
 		"last seq": func(tx storage.Tx) error { return found(tx.Messages().NextSeq()) },
-		"of":       func(tx storage.Tx) error { return found(tx.Deliveries().Of(id)) },
+		"of":       func(tx storage.Tx) error { return found(tx.Deliveries().OfMessage(id)) },
 		"between":  func(tx storage.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, crowded, 5)) },
 		"message":  func(tx storage.Tx) error { return found(tx.Messages().Get(id)) },
 		"replies":  func(tx storage.Tx) error { return found(tx.Messages().Replies(id, 5)) },
@@ -188,7 +188,7 @@ func runQuestions() map[string]func(storage.Tx) error {
 		f.Limit = 5
 		return func(tx storage.Tx) error { return found(tx.Runs().List(f)) }
 	}
-	ready := func(q storage.Queue) func(storage.Tx) error {
+	ready := func(q storage.QueueFilter) func(storage.Tx) error {
 		q.Recipient, q.Wakes, q.Limit = "agent-3", true, 5
 		return func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) }
 	}
@@ -196,7 +196,7 @@ func runQuestions() map[string]func(storage.Tx) error {
 		"run":            func(tx storage.Tx) error { return found(tx.Runs().Get(id)) },
 		"live runs":      func(tx storage.Tx) error { return found(tx.Runs().Live("agent-3")) },
 		"all live runs":  func(tx storage.Tx) error { return found(tx.Runs().Live("")) },
-		"count runs":     func(tx storage.Tx) error { return found(tx.Runs().Counts()) },
+		"count runs":     func(tx storage.Tx) error { return found(tx.Runs().CountLive()) },
 		"runs":           list(parley.RunFilter{Before: late}),
 		"runs of one":    list(parley.RunFilter{Agent: "agent-3", Before: late}),
 		"runs of few":    list(parley.RunFilter{Agent: "agent-4", Before: late}),
@@ -213,9 +213,9 @@ func runQuestions() map[string]func(storage.Tx) error {
 		"numbered":       func(tx storage.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) },
 		"next number":    func(tx storage.Tx) error { return found(tx.Runs().NextNumber()) },
 		"exchanges":      func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(id)) },
-		"waiting":        func(tx storage.Tx) error { return found(tx.Queue().Waiting(5)) },
-		"take elsewhere": ready(storage.Queue{NotIn: []string{id, late}}),
-		"urgent, not in": ready(storage.Queue{Urgent: true, NotIn: []string{id, late}}),
+		"waiting":        func(tx storage.Tx) error { return found(tx.Queue().AgentsToWake(5)) },
+		"take elsewhere": ready(storage.QueueFilter{NotIn: []string{id, late}}),
+		"urgent, not in": ready(storage.QueueFilter{Urgent: true, NotIn: []string{id, late}}),
 	}
 }
 

@@ -124,7 +124,7 @@ func eachArtifact(ctx context.Context, s storage.Store, look func(storage.Stored
 
 // listFiles describes the files of a backup. A body is what its name says: that was checked.
 func listFiles(ctx context.Context, dir string, s *snapshot) ([]store.ManifestFile, error) {
-	database, err := store.Describe(dir, databaseName)
+	database, err := store.DescribeFile(dir, databaseName)
 	if err != nil {
 		return nil, err
 	}

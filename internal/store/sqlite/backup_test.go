@@ -64,7 +64,7 @@ func rich(t *testing.T) (db *DB, home string, ids []string) {
 		ids = append(ids, id)
 	}
 	err = errors.Join(err, db.Update(t.Context(), func(tx storage.Tx) error {
-		return errors.Join(tx.Log().Audit(parley.AuditEntry{Act: "one"}), tx.Log().Audit(parley.AuditEntry{Act: "two"}))
+		return errors.Join(tx.Log().AppendAudit(parley.AuditEntry{Act: "one"}), tx.Log().AppendAudit(parley.AuditEntry{Act: "two"}))
 	}))
 	if err != nil {
 		t.Fatal(err)

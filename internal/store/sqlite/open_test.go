@@ -94,7 +94,7 @@ func TestNumbersGoOnAfterTheNewestRowsAreErased(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := tx.Conversations().Bury(c.ID); err != nil {
+		if err := tx.Conversations().Delete(c.ID); err != nil {
 			return err
 		}
 		_, err = tx.Conversations().Purge(1000)

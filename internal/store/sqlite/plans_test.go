@@ -113,7 +113,7 @@ func spyOn(t *testing.T, fill func(*testing.T, string)) *spy {
 func TestDeliveriesAreFoundByIndex(t *testing.T) {
 	s := spyOnCrowd(t)
 	id := uuid.UUID{15: 31}.String() // of a message, a conversation and a lease
-	ready := func(q storage.Queue) func(storage.Tx) error {
+	ready := func(q storage.QueueFilter) func(storage.Tx) error {
 		q.Recipient, q.Limit = "agent-3", 5
 		return func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) }
 	}
@@ -121,18 +121,18 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		want string
 		ask  func(storage.Tx) error
 	}{
-		"take what wakes":     {"deliveries_ready (agent=? AND waking=?)", ready(storage.Queue{Wakes: true})},
-		"take what is quiet":  {"deliveries_ready (agent=? AND waking=?)", ready(storage.Queue{})},
-		"take what is plain":  {"deliveries_ready (agent=? AND waking=?)", ready(storage.Queue{Wakes: true, Plain: true})},
-		"take what is urgent": {"deliveries_urgent (agent=?)", ready(storage.Queue{Wakes: true, Urgent: true})},
-		"take asks":           {"deliveries_urgent (agent=? AND rank=?)", ready(storage.Queue{Wakes: true, Urgent: true, Purpose: "ask"})},
-		"look at the rest":    {"deliveries_ready (agent=? AND waking=? AND place>?)", ready(storage.Queue{Wakes: true, After: 3})},
-		"held":                {"deliveries_held (agent=? AND place>?)", func(tx storage.Tx) error { return found(tx.Queue().Held("agent-3", 1, 5)) }},
+		"take what wakes":     {"deliveries_ready (agent=? AND waking=?)", ready(storage.QueueFilter{Wakes: true})},
+		"take what is quiet":  {"deliveries_ready (agent=? AND waking=?)", ready(storage.QueueFilter{})},
+		"take what is plain":  {"deliveries_ready (agent=? AND waking=?)", ready(storage.QueueFilter{Wakes: true, Plain: true})},
+		"take what is urgent": {"deliveries_urgent (agent=?)", ready(storage.QueueFilter{Wakes: true, Urgent: true})},
+		"take asks":           {"deliveries_urgent (agent=? AND rank=?)", ready(storage.QueueFilter{Wakes: true, Urgent: true, Purpose: "ask"})},
+		"look at the rest":    {"deliveries_ready (agent=? AND waking=? AND place>?)", ready(storage.QueueFilter{Wakes: true, After: 3})},
+		"held":                {"deliveries_held (agent=? AND place>?)", func(tx storage.Tx) error { return found(tx.Queue().LeasedOrPaused("agent-3", 1, 5)) }},
 		"inbox, from the end": {"deliveries_seen (agent=? AND place<?)", func(tx storage.Tx) error {
 			return found(tx.Queue().Newest(storage.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
 		}},
 		"leased":    {"deliveries_lease (lease=?)", func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) }},
-		"left":      {"deliveries_lease (lease>?)", func(tx storage.Tx) error { return found(tx.Queue().Left("node")) }},
+		"left":      {"deliveries_lease (lease>?)", func(tx storage.Tx) error { return found(tx.Queue().LeasedByNode("node")) }},
 		"lapsed":    {"deliveries_timer (timer<?)", func(tx storage.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
 		"due":       {"deliveries_next (next_at<?)", func(tx storage.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
 		"dead":      {"deliveries_dead (message>?)", func(tx storage.Tx) error { return found(tx.Queue().Dead(9, 5)) }},
@@ -140,10 +140,10 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		"heartbeat": {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("agent-3", "agent-4")) }},
 		"orphaned":  {"deliveries_held (agent=?)", func(tx storage.Tx) error { return found(tx.Queue().Orphaned()) }},
 		"get":       {"d USING PRIMARY KEY (message=? AND agent=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Get(id, "agent-3")) }},
-		"of":        {"d USING PRIMARY KEY (message=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Of(id)) }},
-		"open":      {"d USING PRIMARY KEY (message=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Open(id)) }},
+		"of":        {"d USING PRIMARY KEY (message=?)", func(tx storage.Tx) error { return found(tx.Deliveries().OfMessage(id)) }},
+		"open":      {"d USING PRIMARY KEY (message=?)", func(tx storage.Tx) error { return found(tx.Deliveries().HasOpen(id)) }},
 		"between":   {"messages_conv (conv=? AND seq>? AND seq<?)", func(tx storage.Tx) error { return found(tx.Deliveries().Between(id, "agent-3", 5, 99, 5)) }},
-		"pair":      {"pairs USING PRIMARY KEY (sender=? AND recipient=?)", func(tx storage.Tx) error { return found(tx.Deliveries().Pair("agent-3", "agent-4")) }},
+		"pair":      {"pairs USING PRIMARY KEY (sender=? AND recipient=?)", func(tx storage.Tx) error { return found(tx.Deliveries().PairSeq("agent-3", "agent-4")) }},
 		"put": {"deliveries USING PRIMARY KEY (message=? AND agent=?)", func(tx storage.Tx) error {
 			before := parley.Delivery{Seq: 7, Recipient: "agent-8", State: parley.DeliveryAccepted}
 			return tx.Deliveries().Put(before, before)
@@ -216,7 +216,7 @@ func TestRunsAreFoundByIndex(t *testing.T) {
 		"forget outputs": {"runs_output (ended_at<?)", func(tx storage.Tx) error { return found(tx.Runs().ForgetOutputs(time.UnixMilli(900), 5)) }},
 		"exchange":       {"e USING PRIMARY KEY (low=? AND high=?)", func(tx storage.Tx) error { return found(tx.Loops().Get("agent-3", "agent-4")) }},
 		"forget in":      {"exchanges_conv (conv=?)", func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(id)) }},
-		"waiting":        {"deliveries_urgent (agent>?)", func(tx storage.Tx) error { return found(tx.Queue().Waiting(5)) }},
+		"waiting":        {"deliveries_urgent (agent>?)", func(tx storage.Tx) error { return found(tx.Queue().AgentsToWake(5)) }},
 		"numbered":       {"runs_number (number=?)", func(tx storage.Tx) error { return found(tx.Names().Numbered(parley.NounRun, 5)) }},
 		"an end": {"SEARCH runs USING INDEX runs_number (number>?)", func(tx storage.Tx) error {
 			return found(tx.Names().Like(parley.NounRun, "abcdef", storage.IDReader{}, 5))
@@ -237,7 +237,7 @@ func TestLiveRunsAreFoundByIndex(t *testing.T) {
 	s := spyOnCrowd(t)
 	for name, ask := range map[string]func(storage.Tx) error{
 		"live":   func(tx storage.Tx) error { return found(tx.Runs().Live("")) },
-		"counts": func(tx storage.Tx) error { return found(tx.Runs().Counts()) },
+		"counts": func(tx storage.Tx) error { return found(tx.Runs().CountLive()) },
 		"list":   func(tx storage.Tx) error { return found(tx.Runs().List(parley.RunFilter{Live: true, Limit: 5})) },
 	} {
 		t.Run(name, func(t *testing.T) {

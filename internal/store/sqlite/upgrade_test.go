@@ -93,7 +93,7 @@ func TestDeliveriesOfTheFirstSchemaAreKept(t *testing.T) {
 	)
 	err := db.Update(t.Context(), func(tx storage.Tx) (err error) {
 		for seq := range 4 {
-			list, err := tx.Deliveries().Of(uuid.UUID{15: byte(seq + 1)}.String())
+			list, err := tx.Deliveries().OfMessage(uuid.UUID{15: byte(seq + 1)}.String())
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func TestDeliveriesOfTheFirstSchemaAreKept(t *testing.T) {
 				return err
 			}
 		}
-		urgent, err = tx.Queue().Ready(storage.Queue{Recipient: "gendry", Wakes: true, Urgent: true, Limit: 9})
+		urgent, err = tx.Queue().Ready(storage.QueueFilter{Recipient: "gendry", Wakes: true, Urgent: true, Limit: 9})
 		return err
 	})
 	if err != nil {
@@ -142,7 +142,7 @@ func TestWhatRunsNeedIsAddedToTheFirstSchema(t *testing.T) {
 		if err != nil || c.Answers != "" {
 			t.Errorf("a conversation of the first schema: %+v, %v", c, err)
 		}
-		waiting, err := tx.Queue().Waiting(9)
+		waiting, err := tx.Queue().AgentsToWake(9)
 		if diff := cmp.Diff([]string{"gendry", "sansa"}, waiting); diff != "" {
 			t.Errorf("waiting (-want +got):\n%s", diff)
 		}
@@ -269,7 +269,7 @@ func TestOldConversationsHaveNoDisplayName(t *testing.T) {
 		if err := tx.Conversations().Update(c); err != nil {
 			return err
 		}
-		list, err := tx.Conversations().Displayed("FOR ALL", c.CreatedBy, true, 2)
+		list, err := tx.Conversations().WithDisplayName("FOR ALL", c.CreatedBy, true, 2)
 		if len(list) != 1 || list[0].ID != c.ID {
 			t.Errorf("found %v", list)
 		}

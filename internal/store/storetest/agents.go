@@ -348,7 +348,7 @@ func agentRetired(f *fixture) {
 		f.same("conversations of "+agent, len(list), want)
 	}
 	f.conversation(newDM("arya", "gendry"), "arya", "gendry") // the next one's own
-	f.same("made by the next one", read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().Made("arya") }), 0)
+	f.same("made by the next one", read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().CountMade("arya") }), 0)
 }
 
 func agentRetireRefused(f *fixture) {

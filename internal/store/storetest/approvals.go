@@ -200,7 +200,7 @@ func approvalPending(f *fixture) {
 	for _, task := range []string{"task-3", "nonsense", ""} {
 		f.same("in "+task, in(task), []parley.Approval{})
 	}
-	oldest := read(f, func(tx storage.Tx) (map[string]string, error) { return tx.Approvals().PendingBy() })
+	oldest := read(f, func(tx storage.Tx) (map[string]string, error) { return tx.Approvals().OldestPending() })
 	f.same("the oldest of each", oldest, map[string]string{"arya": all[1].ID, "gendry": all[2].ID})
 }
 

@@ -101,7 +101,7 @@ func artifactKnown(f *fixture) {
 		f.Helper()
 		got := read(f, func(tx storage.Tx) (who []string, err error) {
 			for _, id := range []string{"arya", "gendry", "sansa", "ned", "nobody"} {
-				yes, known := tx.Artifacts().Known(d, id)
+				yes, known := tx.Artifacts().Accessible(d, id)
 				if err = errors.Join(err, known); yes {
 					who = append(who, id)
 				}
@@ -128,7 +128,7 @@ func artifactKnown(f *fixture) {
 	f.post(referring(public.ID, d))
 	known("arya gendry sansa ned")
 	f.update(func(tx storage.Tx) error {
-		return errors.Join(tx.Conversations().Bury(public.ID), tx.Conversations().Bury(dm.ID))
+		return errors.Join(tx.Conversations().Delete(public.ID), tx.Conversations().Delete(dm.ID))
 	})
 	known("arya ned")
 }
@@ -143,8 +143,8 @@ func artifactCounted(f *fixture) {
 	f.post(newMessage(c.ID, "arya", "without"))
 	f.same("the first", f.artifact(a).Refs, int64(2))
 	f.same("the second", f.artifact(b).Refs, int64(1))
-	f.same("of a message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{a, b})
-	f.same("of no message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(newID()) })), 0)
+	f.same("of a message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(m.ID) }), []string{a, b})
+	f.same("of no message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(newID()) })), 0)
 	f.keep("arya", a)
 	f.same("kept again", f.artifact(a).Refs, int64(2))
 }
@@ -181,7 +181,7 @@ func artifactUnused(f *fixture) {
 	f.same("forgotten", f.forgetArtifact(d, 2), true)
 	f.same("forgotten twice", f.forgetArtifact(d, 2), false)
 	f.missing("what was forgotten", func(tx storage.Tx) error { return found(tx.Artifacts().Get(d)) })
-	f.same("known to who stored it", read(f, func(tx storage.Tx) (bool, error) { return tx.Artifacts().Known(d, "arya") }), false)
+	f.same("known to who stored it", read(f, func(tx storage.Tx) (bool, error) { return tx.Artifacts().Accessible(d, "arya") }), false)
 	f.keep("arya", d)
 	f.same("kept anew", f.artifact(d).Size, int64(3))
 }
@@ -205,7 +205,7 @@ func artifactPurged(f *fixture) {
 		f.post(referring(c.ID, a, b))
 	}
 	f.post(referring(other.ID, a))
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.same("before", f.artifact(a).Refs, int64(4))
 	total := 0
 	for n := f.purge(2); n > 0; n = f.purge(2) {
@@ -240,7 +240,7 @@ func artifactExpired(f *fixture) {
 	f.same("removed", f.expire(d, 1), true)
 	f.same("removed again", f.expire(d, 1), false)
 	f.same("what is known", f.artifact(d), storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1, RemovedAt: atp(50)})
-	f.same("of the message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) }), []string{d})
+	f.same("of the message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(m.ID) }), []string{d})
 	f.same("totals", read(f, func(tx storage.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() }), parley.ArtifactTotals{})
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(post(tx, referring(c.ID, d))) })
 	f.keep("arya", d)

@@ -37,7 +37,7 @@ func madeCounts(f *fixture) {
 	f.channel("one", "arya")
 	two := f.channel("two", "arya")
 	made := func(agent string) int {
-		return read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().Made(agent) })
+		return read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().CountMade(agent) })
 	}
 	f.same("made", []int{made("arya"), made("gendry")}, []int{2, 0})
 	f.update(func(tx storage.Tx) error {
@@ -45,7 +45,7 @@ func madeCounts(f *fixture) {
 		return tx.Conversations().Update(two)
 	})
 	f.same("without what is archived", made("arya"), 1)
-	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Conversations().Made("nobody"); return err })
+	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Conversations().CountMade("nobody"); return err })
 }
 
 func goodCounts(f *fixture) {
@@ -60,10 +60,10 @@ func goodCounts(f *fixture) {
 		return tx.Tokens().Put(revoked)
 	})
 	good := func(agent string, seconds int) int {
-		return read(f, func(tx storage.Tx) (int, error) { return tx.Tokens().Good(agent, at(seconds)) })
+		return read(f, func(tx storage.Tx) (int, error) { return tx.Tokens().CountUsable(agent, at(seconds)) })
 	}
 	f.same("good", []int{good("arya", 5), good("arya", 10), good("arya", 40), good("gendry", 5)}, []int{3, 2, 1, 0})
-	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Tokens().Good("nobody", at(1)); return err })
+	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Tokens().CountUsable("nobody", at(1)); return err })
 }
 
 func messageSizes(f *fixture) {
@@ -104,7 +104,7 @@ func tracedWithoutBodies(f *fixture) {
 	})
 	in := func(trace string, after int64, limit int) (got []any) {
 		f.view(func(tx storage.Tx) error {
-			tx.Bound(1 << 20) // they have three
+			tx.LimitBytes(1 << 20) // they have three
 			list, more, err := tx.Messages().InTrace(trace, after, limit)
 			got = []any{list, more}
 			return err
@@ -157,13 +157,13 @@ func boundedReads(f *fixture) {
 	general, first := largeMessages(f)
 	page := parley.Page{Limit: 2}
 	f.view(func(tx storage.Tx) error {
-		tx.Bound(1 << 20)
+		tx.LimitBytes(1 << 20)
 		_, err := tx.Messages().Page(general.ID, page)
 		return err
 	})
 	var failed error
 	err := f.store.View(f.Context(), func(tx storage.Tx) error {
-		tx.Bound(1 << 20)
+		tx.LimitBytes(1 << 20)
 		_, failed = tx.Messages().Replies(first, 100)
 		_, again := tx.Messages().Page(general.ID, page)
 		return again

@@ -62,10 +62,10 @@ func filesKnown(f *fixture) {
 	changed := known[0]
 	changed.Digest = "ff"
 	got := read(f, func(tx storage.Tx) ([]parley.BridgeFile, error) {
-		return tx.Bridges().Known("tree", append(all, changed))
+		return tx.Bridges().KnownFiles("tree", append(all, changed))
 	})
 	f.same("known", got, known)
-	got = read(f, func(tx storage.Tx) ([]parley.BridgeFile, error) { return tx.Bridges().Known("other", all) })
+	got = read(f, func(tx storage.Tx) ([]parley.BridgeFile, error) { return tx.Bridges().KnownFiles("other", all) })
 	f.same("known to another", got, []parley.BridgeFile{})
 }
 
@@ -75,7 +75,7 @@ func fileTaken(f *fixture) {
 	f.arrived(file)
 	again := file
 	again.Name, again.Message, again.At = "other", "", at(9)
-	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Arrived(again) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().AddFile(again) })
 	f.same("the first", f.file("tree", file.File), file)
 }
 
@@ -84,15 +84,15 @@ func fileNamed(f *fixture) {
 	older, newer, refused, elsewhere := newFile("tree", "a.json", m.ID), newFile("tree", "b.json", m.ID), newFile("tree", "c.json", ""), newFile("other", "d.json", "")
 	newer.At, newer.From, refused.At, elsewhere.At = at(5), "gendry", at(9), at(10)
 	named := func(name, from string) storage.FileRow {
-		return read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().Named("tree", name, from) })
+		return read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().FileNamed("tree", name, from) })
 	}
 	f.arrived(refused, elsewhere)
 	f.same("refused", named("name", ""), refused)
 	f.arrived(newer, older)
 	f.same("the newest", named("name", ""), newer)
 	f.same("from one", named("name", "arya"), older)
-	f.missing("of another name", func(tx storage.Tx) error { return found(tx.Bridges().Named("tree", "Name", "")) })
-	f.missing("from another", func(tx storage.Tx) error { return found(tx.Bridges().Named("tree", "name", "sansa")) })
+	f.missing("of another name", func(tx storage.Tx) error { return found(tx.Bridges().FileNamed("tree", "Name", "")) })
+	f.missing("from another", func(tx storage.Tx) error { return found(tx.Bridges().FileNamed("tree", "name", "sansa")) })
 }
 
 func fileCame(f *fixture) {
@@ -100,11 +100,11 @@ func fileCame(f *fixture) {
 	other := f.post(newMessage(c.ID, "arya", "again"))
 	file := newFile("tree", "a.json", m.ID)
 	f.arrived(file, newFile("tree", "b.json", ""))
-	f.same("came by", read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().Came("tree", m.ID) }), file)
+	f.same("came by", read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().FileOfMessage("tree", m.ID) }), file)
 	for bridge, id := range map[string]string{"tree": other.ID, "other": m.ID} {
-		f.missing("what did not come", func(tx storage.Tx) error { return found(tx.Bridges().Came(bridge, id)) })
+		f.missing("what did not come", func(tx storage.Tx) error { return found(tx.Bridges().FileOfMessage(bridge, id)) })
 	}
-	f.missing("no message", func(tx storage.Tx) error { return found(tx.Bridges().Came("tree", "no uuid")) })
+	f.missing("no message", func(tx storage.Tx) error { return found(tx.Bridges().FileOfMessage("tree", "no uuid")) })
 }
 
 // fileOutlives erases messages in each way there is. What is redacted is still there.
@@ -122,7 +122,7 @@ func fileOutlives(f *fixture) {
 	)
 	f.update(func(tx storage.Tx) error {
 		return errors.Join(
-			tx.Messages().Redact(redacted.Redacted(at(9))), tx.Conversations().Bury(gone.ID),
+			tx.Messages().Redact(redacted.Redacted(at(9))), tx.Conversations().Delete(gone.ID),
 			found(tx.Retention().Erase(erased.Seq-1, erased.Seq)),
 		)
 	})

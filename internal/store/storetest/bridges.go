@@ -42,7 +42,7 @@ func (f *fixture) bridgeList() []parley.Bridge {
 
 func (f *fixture) arrived(list ...storage.FileRow) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Bridges().Arrived) })
+	f.update(func(tx storage.Tx) error { return each(list, tx.Bridges().AddFile) })
 }
 
 // depart adds departures and returns them with their numbers.
@@ -51,7 +51,7 @@ func (f *fixture) depart(list ...storage.DepartureRow) []storage.DepartureRow {
 	made := make([]storage.DepartureRow, len(list))
 	f.update(func(tx storage.Tx) (err error) {
 		for i, d := range list {
-			if made[i], err = tx.Bridges().Depart(d); err != nil {
+			if made[i], err = tx.Bridges().AddDeparture(d); err != nil {
 				return err
 			}
 		}
@@ -156,21 +156,23 @@ func bridgeUnknown(f *fixture) {
 	f.bridges(newBridge("tree"))
 	for _, id := range []string{"nothing", "", "a\x00b", "\xff"} {
 		for name, call := range map[string]func(storage.BridgeStore) error{
-			"Get":           func(s storage.BridgeStore) error { return found(s.Get(id)) },
-			"Put":           func(s storage.BridgeStore) error { return s.Put(newBridge(id)) },
-			"Remove":        func(s storage.BridgeStore) error { return s.Remove(id, at(1)) },
-			"Cursor":        func(s storage.BridgeStore) error { return found(s.Cursor(id)) },
-			"MoveCursor":    func(s storage.BridgeStore) error { return s.MoveCursor(id, 9) },
-			"Arrived":       func(s storage.BridgeStore) error { return s.Arrived(newFile(id, "a.json", "")) },
-			"File":          func(s storage.BridgeStore) error { return found(s.File(id, parley.BridgeFile{})) },
-			"Known":         func(s storage.BridgeStore) error { return found(s.Known(id, nil)) },
-			"Named":         func(s storage.BridgeStore) error { return found(s.Named(id, "name", "")) },
-			"LastFile":      func(s storage.BridgeStore) error { return found(s.LastFile(id, "n")) },
-			"Came":          func(s storage.BridgeStore) error { return found(s.Came(id, newID())) },
-			"Depart":        func(s storage.BridgeStore) error { return found(s.Depart(newDeparture(id, "arya", "name", newID()))) },
+			"Get":        func(s storage.BridgeStore) error { return found(s.Get(id)) },
+			"Put":        func(s storage.BridgeStore) error { return s.Put(newBridge(id)) },
+			"Remove":     func(s storage.BridgeStore) error { return s.Remove(id, at(1)) },
+			"Cursor":     func(s storage.BridgeStore) error { return found(s.Cursor(id)) },
+			"MoveCursor": func(s storage.BridgeStore) error { return s.MoveCursor(id, 9) },
+			"Arrived":    func(s storage.BridgeStore) error { return s.AddFile(newFile(id, "a.json", "")) },
+			"File":       func(s storage.BridgeStore) error { return found(s.File(id, parley.BridgeFile{})) },
+			"Known":      func(s storage.BridgeStore) error { return found(s.KnownFiles(id, nil)) },
+			"Named":      func(s storage.BridgeStore) error { return found(s.FileNamed(id, "name", "")) },
+			"LastFile":   func(s storage.BridgeStore) error { return found(s.LastFile(id, "n")) },
+			"Came":       func(s storage.BridgeStore) error { return found(s.FileOfMessage(id, newID())) },
+			"Depart": func(s storage.BridgeStore) error {
+				return found(s.AddDeparture(newDeparture(id, "arya", "name", newID())))
+			},
 			"Departure":     func(s storage.BridgeStore) error { return found(s.Departure(id, newID(), "arya")) },
 			"DepartureAt":   func(s storage.BridgeStore) error { return found(s.DepartureAt(id, 1)) },
-			"DepartedAs":    func(s storage.BridgeStore) error { return found(s.DepartedAs(id, "", "name")) },
+			"DepartedAs":    func(s storage.BridgeStore) error { return found(s.DepartureNamed(id, "", "name")) },
 			"LastDeparture": func(s storage.BridgeStore) error { return found(s.LastDeparture(id, "arya", "n")) },
 			"Departures":    func(s storage.BridgeStore) error { return found(s.Departures(id, parley.DepartureDue, 0, 9)) },
 			"PutDeparture":  func(s storage.BridgeStore) error { return s.PutDeparture(storage.DepartureRow{Bridge: id, Num: 1}) },

@@ -31,7 +31,7 @@ func buryHides(f *fixture) {
 		if _, err := tx.Conversations().Find(c.ID); err != nil {
 			return err
 		}
-		if err := tx.Conversations().Bury(c.ID); err != nil {
+		if err := tx.Conversations().Delete(c.ID); err != nil {
 			return err
 		}
 		return hidden(tx, c, m) // also from the rest of the update
@@ -39,7 +39,7 @@ func buryHides(f *fixture) {
 	f.view(func(tx storage.Tx) error { return hidden(tx, c, m) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "again"))) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Update(c) })
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") })
 }
@@ -53,7 +53,7 @@ func hidden(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 		"Members.List": found(tx.Members().List(c.ID)),
 		"Messages.Get": found(tx.Messages().Get(m.ID)),
 		"Page":         found(tx.Messages().Page(c.ID, parley.Page{Limit: 9})),
-		"Open":         found(tx.Deliveries().Open(c.ID)),
+		"Open":         found(tx.Deliveries().HasOpen(c.ID)),
 	} {
 		if !errors.Is(err, parley.ErrNotFound) {
 			return fmt.Errorf("%s: got %w, want ErrNotFound", name, err)
@@ -67,7 +67,7 @@ func hidden(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	if err != nil {
 		return err
 	}
-	deliveries, err := tx.Deliveries().Of(m.ID)
+	deliveries, err := tx.Deliveries().OfMessage(m.ID)
 	if err != nil && !errors.Is(err, parley.ErrNotFound) {
 		return err
 	}
@@ -84,7 +84,7 @@ func buryFrees(f *fixture) {
 	channel, dm := f.channel("general", "arya"), f.conversation(newDM("arya", "gendry"))
 	again, dmAgain := newChannel("general", "gendry"), newDM("arya", "gendry")
 	f.update(func(tx storage.Tx) error {
-		return errors.Join(tx.Conversations().Bury(channel.ID), tx.Conversations().Bury(dm.ID),
+		return errors.Join(tx.Conversations().Delete(channel.ID), tx.Conversations().Delete(dm.ID),
 			tx.Conversations().Insert(again), tx.Conversations().Insert(dmAgain))
 	})
 	f.same("the new channel", f.findConversation("general"), again)
@@ -95,14 +95,14 @@ func buryFrees(f *fixture) {
 
 func buryUnknown(f *fixture) {
 	f.agents("arya")
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Bury(newID()) })
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Bury("") })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Delete(newID()) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Delete("") })
 }
 
 func buryUndone(f *fixture) {
 	before := f.prepared()
 	f.fails(errOwn, func(tx storage.Tx) error {
-		return errors.Join(tx.Conversations().Bury(before.Conversations[0].ID), errOwn)
+		return errors.Join(tx.Conversations().Delete(before.Conversations[0].ID), errOwn)
 	})
 	f.same("afterwards", f.everything(), before)
 	f.same("erased", f.purge(10), 0)
@@ -126,7 +126,7 @@ func purgePortions(f *fixture) {
 		for _, m := range f.posts(6, c.ID) {
 			f.deliver(m, "gendry", "sansa")
 		}
-		f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+		f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	}
 	total := 0
 	for n := f.purge(5); n > 0; n = f.purge(5) {
@@ -152,7 +152,7 @@ func purgeNothing(f *fixture) {
 func purgeKeepsNumbers(f *fixture) {
 	before := f.prepared()
 	c := before.Conversations[0]
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	for f.purge(100) > 0 {
 		continue
 	}

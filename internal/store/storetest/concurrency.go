@@ -227,7 +227,7 @@ func auditUnderConcurrency(f *fixture) {
 	const n = 16
 	errs := together(n, func(i int) error {
 		return f.store.Update(f.Context(), func(tx storage.Tx) error {
-			err := tx.Log().Audit(parley.AuditEntry{At: at(i), Actor: "user", Act: "test", Subject: strconv.Itoa(i)})
+			err := tx.Log().AppendAudit(parley.AuditEntry{At: at(i), Actor: "user", Act: "test", Subject: strconv.Itoa(i)})
 			if err == nil && i%4 == 3 {
 				err = errOwn
 			}

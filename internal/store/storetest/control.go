@@ -92,7 +92,7 @@ func controlAnswers(f *fixture) {
 
 func (f *fixture) waiting(limit int) []string {
 	f.Helper()
-	return read(f, func(tx storage.Tx) ([]string, error) { return tx.Queue().Waiting(limit) })
+	return read(f, func(tx storage.Tx) ([]string, error) { return tx.Queue().AgentsToWake(limit) })
 }
 
 func controlWaiting(f *fixture) {
@@ -134,7 +134,7 @@ func controlReadyIn(f *fixture) {
 	m.channel = here
 	m.wakes("e")
 	for _, urgent := range []bool{false, true} {
-		q := storage.Queue{Wakes: true, Urgent: urgent}
+		q := storage.QueueFilter{Wakes: true, Urgent: urgent}
 		q.In = here.ID
 		m.is("in one", "a b e", ready(q))
 		q.Limit = 1
@@ -151,7 +151,7 @@ func controlReadyIn(f *fixture) {
 		m.is("in none of them", "", ready(q))
 		q.In, q.NotIn = there.ID, []string{here.ID}
 		m.is("in one and not in another", "c d", ready(q))
-		m.is("after one", "d e", ready(storage.Queue{Wakes: true, Urgent: urgent, After: m.made["c"].Seq}))
+		m.is("after one", "d e", ready(storage.QueueFilter{Wakes: true, Urgent: urgent, After: m.made["c"].Seq}))
 		q.In = newID()
 		f.missing("a conversation that is not there", func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) })
 	}

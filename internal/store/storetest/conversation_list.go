@@ -46,7 +46,7 @@ func listScan(f *fixture) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(tx.Conversations().Update(archived), tx.Conversations().Bury(buried.ID))
+		return errors.Join(tx.Conversations().Update(archived), tx.Conversations().Delete(buried.ID))
 	})
 	for limit := 1; limit < 6; limit++ {
 		var all []parley.Conversation
@@ -174,7 +174,7 @@ func listIdleBorder(f *fixture) {
 		c.ArchivedAt = &c.CreatedAt
 		return tx.Conversations().Update(c)
 	})
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(f.findConversation("c").ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(f.findConversation("c").ID) })
 	f.same("not archived, not buried", f.idle(storage.IdleFilter{Since: at(9), Limit: 10}), "a")
 }
 

@@ -133,7 +133,7 @@ func conversationUpdate(f *fixture) {
 // displayed are the names of the conversations with a display name.
 func (f *fixture) displayed(name string) string {
 	return words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
-		return tx.Conversations().Displayed(name, "arya", false, 3)
+		return tx.Conversations().WithDisplayName(name, "arya", false, 3)
 	}),
 		func(c parley.Conversation) string { return c.Name })
 }
@@ -150,7 +150,7 @@ func conversationDisplayed(f *fixture) {
 	for _, name := range []string{"", "one", "Über  Eins", "Über\x00", "\xff", strings.Repeat("ü", 500)} {
 		f.same(name, f.displayed(name), "")
 	}
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(f.mustFind(tx, "one").ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(f.mustFind(tx, "one").ID) })
 	f.same("one is deleted", f.displayed("über eins"), "two three four")
 	f.agents("gendry")
 	hidden, mine := newChannel("hidden", "gendry"), newChannel("mine", "gendry")
@@ -160,10 +160,10 @@ func conversationDisplayed(f *fixture) {
 	}
 	f.same("those an agent takes part in, first", f.displayed("über eins"), "mine two three")
 	f.same("for whoever sees all", words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
-		return tx.Conversations().Displayed("über eins", "gendry", true, 9)
+		return tx.Conversations().WithDisplayName("über eins", "gendry", true, 9)
 	}), func(c parley.Conversation) string { return c.Name }), "hidden two three four mine")
 	f.missing("nobody's", func(tx storage.Tx) error {
-		_, err := tx.Conversations().Displayed("über eins", "nobody", true, 9)
+		_, err := tx.Conversations().WithDisplayName("über eins", "nobody", true, 9)
 		return err
 	})
 }
@@ -188,14 +188,14 @@ func conversationsOfSet(f *fixture) {
 	}
 	f.conversation(newDM("arya", "sansa"), "arya", "sansa")
 	ofSet := func(set string, limit int) string {
-		return words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().OfSet(set, limit) }),
+		return words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().WithSet(set, limit) }),
 			func(c parley.Conversation) string { return c.ID })
 	}
 	f.same("all", ofSet("arya,gendry", 9), ids[2]+" "+ids[1]+" "+ids[0])
 	f.same("two", ofSet("arya,gendry", 2), ids[2]+" "+ids[1])
 	f.same("none", ofSet("gendry,sansa", 9), "")
-	f.missing("nobody's", func(tx storage.Tx) error { _, err := tx.Conversations().OfSet("arya2,nobody", 9); return err })
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(ids[2]) })
+	f.missing("nobody's", func(tx storage.Tx) error { _, err := tx.Conversations().WithSet("arya2,nobody", 9); return err })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(ids[2]) })
 	f.same("one is deleted", ofSet("arya,gendry", 9), ids[1]+" "+ids[0])
 }
 

@@ -22,7 +22,7 @@ var deliveryTests = []test{
 
 func (f *fixture) deliveriesOf(message string) []parley.Delivery {
 	f.Helper()
-	return read(f, func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Deliveries().Of(message) })
+	return read(f, func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Deliveries().OfMessage(message) })
 }
 
 func deliveryFields(f *fixture) {
@@ -138,7 +138,7 @@ func deliveryOpen(f *fixture) {
 	f.agents("a", "b")
 	c, other := f.channel("general", "a"), f.channel("other", "a")
 	open := func(conversation string) bool {
-		return read(f, func(tx storage.Tx) (bool, error) { return tx.Deliveries().Open(conversation) })
+		return read(f, func(tx storage.Tx) (bool, error) { return tx.Deliveries().HasOpen(conversation) })
 	}
 	m := f.post(newMessage(c.ID, "a", "hello"))
 	f.same("without deliveries", open(c.ID), false)
@@ -146,7 +146,7 @@ func deliveryOpen(f *fixture) {
 	f.same("with one", open(c.ID), true)
 	f.same("by name", open("general"), true)
 	f.same("elsewhere", open(other.ID), false)
-	f.missing("an unknown conversation", func(tx storage.Tx) error { return found(tx.Deliveries().Open(newID())) })
+	f.missing("an unknown conversation", func(tx storage.Tx) error { return found(tx.Deliveries().HasOpen(newID())) })
 }
 
 func deliveryNone(f *fixture) {

@@ -153,7 +153,7 @@ func openStates(f *fixture) {
 		f.Helper()
 		d := m.made["a"]
 		f.same("the domain's word for "+string(d.State), d.Open(), want)
-		got := read(f, func(tx storage.Tx) (bool, error) { return tx.Deliveries().Open(m.channel.ID) })
+		got := read(f, func(tx storage.Tx) (bool, error) { return tx.Deliveries().HasOpen(m.channel.ID) })
 		f.same("open while "+string(d.State), got, want)
 		idle := read(f, func(tx storage.Tx) ([]string, error) {
 			return tx.Conversations().Idle(storage.IdleFilter{
@@ -217,7 +217,7 @@ func betweenPart(f *fixture) {
 
 func (f *fixture) pair(from, to string) int64 {
 	f.Helper()
-	return read(f, func(tx storage.Tx) (int64, error) { return tx.Deliveries().Pair(from, to) })
+	return read(f, func(tx storage.Tx) (int64, error) { return tx.Deliveries().PairSeq(from, to) })
 }
 
 func pairLast(f *fixture) {
@@ -228,24 +228,24 @@ func pairLast(f *fixture) {
 	f.same("the other way", f.pair("gendry", "arya"), int64(0))
 	f.same("to another", f.pair("arya", "sansa"), int64(0))
 	f.fails(errOwn, func(tx storage.Tx) error {
-		if n, err := tx.Deliveries().Pair("arya", "gendry"); err != nil || n != 2 {
+		if n, err := tx.Deliveries().PairSeq("arya", "gendry"); err != nil || n != 2 {
 			return err
 		}
 		msg, err := post(tx, newMessage(m.channel.ID, "arya", "c"))
 		if err == nil {
 			_, err = tx.Deliveries().Insert(msg, reaches("gendry"))
 		}
-		if n, pairErr := tx.Deliveries().Pair("arya", "gendry"); err != nil || pairErr != nil || n != 3 {
+		if n, pairErr := tx.Deliveries().PairSeq("arya", "gendry"); err != nil || pairErr != nil || n != 3 {
 			return err
 		}
 		return errOwn
 	})
 	f.same("after one that failed", f.pair("arya", "gendry"), int64(2))
 	for pair, n := range map[[2]string]int64{{"arya", "gendry"}: 7, {"gendry", "arya"}: 1} {
-		f.update(func(tx storage.Tx) error { return tx.Deliveries().Count(pair[0], pair[1], n) })
+		f.update(func(tx storage.Tx) error { return tx.Deliveries().SetPairSeq(pair[0], pair[1], n) })
 		f.same("as the sender counts", f.pair(pair[0], pair[1]), n)
 	}
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Deliveries().Count("arya", "nobody", 1) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Deliveries().SetPairSeq("arya", "nobody", 1) })
 }
 
 func pairSequence(f *fixture) {

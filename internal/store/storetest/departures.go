@@ -55,7 +55,7 @@ func departureFound(f *fixture) {
 	}
 	as := func(folder string) storage.DepartureRow {
 		return read(f, func(tx storage.Tx) (storage.DepartureRow, error) {
-			return tx.Bridges().DepartedAs("tree", folder, "name")
+			return tx.Bridges().DepartureNamed("tree", folder, "name")
 		})
 	}
 	f.same("by its name", as("arya"), made[0])
@@ -66,8 +66,8 @@ func departureFound(f *fixture) {
 		"no message":        func(s storage.BridgeStore) error { return found(s.Departure("tree", "no uuid", "arya")) },
 		"another number":    func(s storage.BridgeStore) error { return found(s.DepartureAt("tree", 99)) },
 		"another bridge":    func(s storage.BridgeStore) error { return found(s.DepartureAt("other", made[0].Num)) },
-		"another folder":    func(s storage.BridgeStore) error { return found(s.DepartedAs("tree", "sansa", "name")) },
-		"another name":      func(s storage.BridgeStore) error { return found(s.DepartedAs("tree", "", "Name")) },
+		"another folder":    func(s storage.BridgeStore) error { return found(s.DepartureNamed("tree", "sansa", "name")) },
+		"another name":      func(s storage.BridgeStore) error { return found(s.DepartureNamed("tree", "", "Name")) },
 	} {
 		f.missing(name, func(tx storage.Tx) error { return call(tx.Bridges()) })
 	}
@@ -77,13 +77,13 @@ func departureTaken(f *fixture) {
 	_, m := f.bridged()
 	made := f.depart(newDeparture("tree", "arya", "name", m.ID))
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
-		return found(tx.Bridges().Depart(newDeparture("tree", "arya", "other", m.ID)))
+		return found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "other", m.ID)))
 	})
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
-		return found(tx.Bridges().Depart(newDeparture("tree", "arya", "name", newID())))
+		return found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", newID())))
 	})
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error {
-		return found(tx.Bridges().Depart(newDeparture("tree", "nobody", "x", m.ID)))
+		return found(tx.Bridges().AddDeparture(newDeparture("tree", "nobody", "x", m.ID)))
 	})
 	f.depart(newDeparture("other", "arya", "name", m.ID), newDeparture("tree", "gendry", "name", m.ID))
 	f.same("the first", f.departureAt(made[0].Num), made[0])

@@ -75,12 +75,12 @@ func dumpSince(tx storage.Tx, begin *model) (all everything, err error) {
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
 	all.Events, errs[3] = tx.Log().Events(begin.seq, plenty)
-	all.Audit, errs[4] = tx.Log().Audited(begin.auditNum, plenty)
+	all.Audit, errs[4] = tx.Log().AuditEntries(begin.auditNum, plenty)
 	all.NextSeq, errs[5] = tx.Messages().NextSeq()
 	all.Artifacts, errs[6] = tx.Artifacts().List("", plenty)
 	all.Tokens, errs[7] = tx.Tokens().List(parley.TokenFilter{Limit: plenty})
 	all.Runs, errs[8] = tx.Runs().List(parley.RunFilter{Limit: plenty})
-	all.Live, errs[9] = tx.Runs().Counts()
+	all.Live, errs[9] = tx.Runs().CountLive()
 	all.Healths, errs[10] = tx.Agents().Healths()
 	all.Tasks, errs[11] = tx.Tasks().List(parley.TaskFilter{Limit: plenty}, "")
 	all.Permissions, errs[12] = tx.Permissions().List()
@@ -106,7 +106,7 @@ func (all *everything) fill(tx storage.Tx) (err error) {
 	}
 	all.Deliveries = map[string][]parley.Delivery{}
 	for _, m := range all.Messages {
-		if all.Deliveries[m.ID], err = tx.Deliveries().Of(m.ID); err != nil {
+		if all.Deliveries[m.ID], err = tx.Deliveries().OfMessage(m.ID); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (all *everything) fillDepartures(tx storage.Tx) (err error) {
 func (all *everything) fillWaits(tx storage.Tx) (err error) {
 	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
 	for _, c := range all.Conversations {
-		if all.Waits[c.ID], err = tx.Waits().In(c.ID); err != nil {
+		if all.Waits[c.ID], err = tx.Waits().InConversation(c.ID); err != nil {
 			return err
 		}
 	}
@@ -198,7 +198,7 @@ func writeEverything(tx storage.Tx) error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
 		},
 		func() error {
-			return tx.Log().Audit(parley.AuditEntry{At: at(1), Actor: "arya", Act: "add", Subject: "newcomer"})
+			return tx.Log().AppendAudit(parley.AuditEntry{At: at(1), Actor: "arya", Act: "add", Subject: "newcomer"})
 		},
 	} {
 		if err := step(); err != nil {
@@ -213,7 +213,7 @@ func writeRun(tx storage.Tx, r parley.Run, posted parley.Message) error {
 	ended := r
 	ended.State, ended.EndedAt = parley.RunSucceeded, atp(5)
 	return errors.Join(
-		tx.Runs().Insert(r), tx.Runs().Posted(r.ID, storage.RunPost{Digest: "digest", Message: posted.ID}),
+		tx.Runs().Insert(r), tx.Runs().AddPost(r.ID, storage.RunPost{Digest: "digest", Message: posted.ID}),
 		tx.Runs().KeepOutput(r.ID, []byte("output")), tx.Runs().Put(ended),
 		tx.Loops().Put(storage.Exchange{A: "arya", B: "newcomer", Last: "newcomer", Conversation: r.Conversation, Count: 1, At: at(2)}),
 		tx.Agents().KeepHealth(r.Agent, parley.Health{Health: "healthy", At: at(3)}),
@@ -239,14 +239,14 @@ func writeWork(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 // writeBridge writes with everything there is about bridges.
 func writeBridge(tx storage.Tx, m parley.Message) error {
 	return errors.Join(
-		tx.Bridges().Insert(newBridge("tree")), tx.Bridges().MoveCursor("tree", 90), tx.Bridges().Arrived(newFile("tree", "a.json", m.ID)),
-		found(tx.Bridges().Depart(newDeparture("tree", "arya", "name", m.ID))),
+		tx.Bridges().Insert(newBridge("tree")), tx.Bridges().MoveCursor("tree", 90), tx.Bridges().AddFile(newFile("tree", "a.json", m.ID)),
+		found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", m.ID))),
 	)
 }
 
 // evictOldest ends what waits longest for an agent.
 func evictOldest(tx storage.Tx, agent string) error {
-	list, err := tx.Queue().Ready(storage.Queue{Recipient: agent, Wakes: true, Limit: 1})
+	list, err := tx.Queue().Ready(storage.QueueFilter{Recipient: agent, Wakes: true, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return err
 	}

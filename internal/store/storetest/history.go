@@ -112,7 +112,7 @@ func (f *fixture) beginning() *model {
 			return err
 		}
 		m.seq = next - 1
-		audit, err := tx.Log().Audited(0, plenty)
+		audit, err := tx.Log().AuditEntries(0, plenty)
 		for _, e := range audit {
 			m.auditNum, m.auditHash = e.Num, e.Hash
 		}
@@ -214,7 +214,7 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 	},
 	"bury": func(_ *history, tx storage.Tx, m *model, s step) error {
 		id := m.someConversation(s.A).ID
-		return differ(tx.Conversations().Bury(id), m.bury(id))
+		return differ(tx.Conversations().Delete(id), m.bury(id))
 	},
 	"purge": func(_ *history, tx storage.Tx, _ *model, s step) error {
 		n, err := tx.Conversations().Purge(s.A + 1)
@@ -277,7 +277,7 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 	"audit": func(_ *history, tx storage.Tx, m *model, s step) error {
 		e := parley.AuditEntry{At: at(s.A), Actor: "user", Act: "test"}
 		m.auditEntry(e)
-		return tx.Log().Audit(e)
+		return tx.Log().AppendAudit(e)
 	},
 }
 
@@ -342,7 +342,7 @@ func (h *history) dump(tx storage.Tx, begin *model) (all everything, err error) 
 
 func (h *history) checkKeys(tx storage.Tx) error {
 	for key, want := range h.model.keys {
-		got, err := tx.Messages().Keyed(key[0], key[1], time.Time{})
+		got, err := tx.Messages().FindByKey(key[0], key[1], time.Time{})
 		if err != nil || got != want {
 			return fmt.Errorf("the key %v leads to %s, want %s: %w", key, got, want, err)
 		}

@@ -18,7 +18,7 @@ import (
 // and C to say.
 var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"take": func(h *history, tx storage.Tx, m *model, s step) error {
-		q := storage.Queue{Recipient: h.who(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
+		q := storage.QueueFilter{Recipient: h.who(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
 		list, err := tx.Queue().Ready(q)
 		if m.agent(q.Recipient) < 0 {
 			return differ(err, parley.ErrNotFound)
@@ -119,11 +119,11 @@ func (h *history) checkQueues(tx storage.Tx, m *model) error {
 }
 
 func (h *history) checkWaiting(tx storage.Tx, m *model) error {
-	got, err := tx.Queue().Waiting(plenty)
+	got, err := tx.Queue().AgentsToWake(plenty)
 	got = slices.DeleteFunc(got, func(id string) bool { return !h.mine(id) })
 	var want []string
 	for _, a := range m.agents {
-		if a.RemovedAt == nil && len(m.ready(storage.Queue{Recipient: a.ID, Wakes: true, Limit: 1})) > 0 {
+		if a.RemovedAt == nil && len(m.ready(storage.QueueFilter{Recipient: a.ID, Wakes: true, Limit: 1})) > 0 {
 			want = append(want, a.ID)
 		}
 	}
@@ -137,7 +137,7 @@ func (h *history) checkWaiting(tx storage.Tx, m *model) error {
 
 func (h *history) checkRecipient(tx storage.Tx, m *model, id string) error {
 	var errs []error
-	for _, q := range []storage.Queue{
+	for _, q := range []storage.QueueFilter{
 		{Wakes: true},
 		{Wakes: true, Urgent: true},
 		{},
@@ -157,9 +157,9 @@ func (h *history) checkRecipient(tx storage.Tx, m *model, id string) error {
 		got, err := tx.Deliveries().Get(d.Message, d.Recipient)
 		errs = append(errs, h.agree("get", []parley.Delivery{d})([]parley.Delivery{got}, err))
 	}
-	errs = append(errs, h.agree("held", held)(tx.Queue().Held(id, 0, plenty)))
+	errs = append(errs, h.agree("held", held)(tx.Queue().LeasedOrPaused(id, 0, plenty)))
 	for _, from := range m.agents {
-		n, err := tx.Deliveries().Pair(from.ID, id)
+		n, err := tx.Deliveries().PairSeq(from.ID, id)
 		if want := m.pairs[[2]string{from.ID, id}]; err != nil || n != want {
 			errs = append(errs, fmt.Errorf("the pair %s and %s is at %d, want %d: %w", from.ID, id, n, want, err))
 		}

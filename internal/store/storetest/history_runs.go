@@ -33,7 +33,7 @@ var runSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	},
 	"run posts": func(_ *history, tx storage.Tx, m *model, s step) error {
 		r, p := m.someRun(s.A), storage.RunPost{Digest: strconv.Itoa(s.C), Message: m.someMessage(s.B).ID}
-		return differ(tx.Runs().Posted(r.ID, p), m.posted(r.ID, p))
+		return differ(tx.Runs().AddPost(r.ID, p), m.posted(r.ID, p))
 	},
 	"keep output": func(_ *history, tx storage.Tx, m *model, s step) error {
 		r, output := m.someRun(s.A), []string{"", "output", "other", "more"}[s.B]

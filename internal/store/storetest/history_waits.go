@@ -46,17 +46,17 @@ func (h *history) checkWaits(tx storage.Tx, m *model) error {
 	}
 	blocked := func(w parley.Wait) bool { return w.State == parley.WaitWaiting }
 	for _, a := range m.agents {
-		check("by", func() ([]parley.Wait, error) { return tx.Waits().By(a.ID) },
+		check("by", func() ([]parley.Wait, error) { return tx.Waits().OfWaiter(a.ID) },
 			func(w parley.Wait) bool { return blocked(w) && w.Waiter == a.ID && w.Run == "" })
-		asked, err := tx.Queue().Asked(a.ID)
+		asked, err := tx.Queue().CountAsks(a.ID)
 		errs = append(errs, agreed("asked", asked, m.asked(a.ID), err))
 	}
 	for _, r := range m.runs {
-		check("of", func() ([]parley.Wait, error) { return tx.Waits().Of(r.ID) },
+		check("of", func() ([]parley.Wait, error) { return tx.Waits().OfRun(r.ID) },
 			func(w parley.Wait) bool { return blocked(w) && w.Run == r.ID })
 	}
 	for n := range 4 {
-		check("at", func() ([]parley.Wait, error) { return tx.Waits().At(h.node(n)) },
+		check("at", func() ([]parley.Wait, error) { return tx.Waits().OfNode(h.node(n)) },
 			func(w parley.Wait) bool { return blocked(w) && w.Node == h.node(n) })
 	}
 	return errors.Join(errs...)

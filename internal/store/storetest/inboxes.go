@@ -61,7 +61,7 @@ func inboxTotals(f *fixture) {
 	})
 	list := read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan("", 100) })
 	for _, c := range list {
-		f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+		f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	}
 	f.same("of what is left", totals(), parley.Totals{Agents: start.Agents})
 }
@@ -147,7 +147,7 @@ func queueUndone(f *fixture) {
 		f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(attempt(tx), errOwn) })
 		f.panics(func(tx storage.Tx) error { panic(attempt(tx)) })
 		f.same("after "+what, f.everything(), before)
-		m.is("ready after "+what, "a", ready(storage.Queue{Wakes: true}))
+		m.is("ready after "+what, "a", ready(storage.QueueFilter{Wakes: true}))
 		m.is("held after "+what, "", held(9))
 		m.is("lapsed after "+what, "", lapsed(1<<40, 9))
 		m.is("due after "+what, "a", due(far, 9))
@@ -174,8 +174,8 @@ func buryHidesQueue(f *fixture) {
 	f.same("removed, with open deliveries", f.orphaned(), []string{"gendry"})
 	hidden := func(tx storage.Tx) error {
 		for what, ask := range map[string]func(storage.Tx) ([]parley.Delivery, error){
-			"ready": ready(storage.Queue{Wakes: true}), "urgent": ready(storage.Queue{Wakes: true, Urgent: true}),
-			"quiet": ready(storage.Queue{}), "held": held(9), "leased": leased(lease), "lapsed": lapsed(1<<40, 9),
+			"ready": ready(storage.QueueFilter{Wakes: true}), "urgent": ready(storage.QueueFilter{Wakes: true, Urgent: true}),
+			"quiet": ready(storage.QueueFilter{}), "held": held(9), "leased": leased(lease), "lapsed": lapsed(1<<40, 9),
 			"due": due(at(1_000_000), 9), "dead": dead(0, 9),
 		} {
 			if list, err := ask(tx); err != nil || len(list) > 0 {
@@ -188,7 +188,7 @@ func buryHidesQueue(f *fixture) {
 		return nil
 	}
 	f.update(func(tx storage.Tx) error {
-		return errors.Join(tx.Conversations().Bury(m.channel.ID), hidden(tx)) // also from the rest of the update
+		return errors.Join(tx.Conversations().Delete(m.channel.ID), hidden(tx)) // also from the rest of the update
 	})
 	f.view(hidden)
 	f.missing("a delivery", func(tx storage.Tx) error { return found(tx.Deliveries().Get(m.made["ready"].Message, "gendry")) })
@@ -211,7 +211,7 @@ func purgeCountsOut(f *fixture) {
 	m.wakes("stays")
 	m.write("stays quiet", letter{})
 	f.same("before", m.inbox("gendry"), parley.Inbox{Waking: 3, Quiet: 2, Work: 1})
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
 	var inside parley.Inbox
 	f.fails(errOwn, func(tx storage.Tx) error {
 		msg, err := post(tx, newMessage(m.channel.ID, "arya", "another"))

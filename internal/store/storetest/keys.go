@@ -30,7 +30,7 @@ func (f *fixture) keyed(conversation, from, key string, when time.Time) parley.M
 func (f *fixture) key(sender, key string, since time.Time) (id string) {
 	f.Helper()
 	f.view(func(tx storage.Tx) (err error) {
-		if id, err = tx.Messages().Keyed(sender, key, since); errors.Is(err, parley.ErrNotFound) {
+		if id, err = tx.Messages().FindByKey(sender, key, since); errors.Is(err, parley.ErrNotFound) {
 			id, err = "", nil
 		}
 		return err
@@ -60,16 +60,16 @@ func keyFound(f *fixture) {
 		if _, err := post(tx, m); err != nil {
 			return err
 		}
-		id, err := tx.Messages().Keyed("arya", "within", at(0))
+		id, err := tx.Messages().FindByKey("arya", "within", at(0))
 		if err == nil && id != m.ID {
 			err = fmt.Errorf("found %s, want %s", id, m.ID)
 		}
 		return err
 	})
 	for _, key := range []string{"", "KEY", "key ", "ke", "k%"} {
-		f.missing(key, func(tx storage.Tx) error { return found(tx.Messages().Keyed("arya", key, time.Time{})) })
+		f.missing(key, func(tx storage.Tx) error { return found(tx.Messages().FindByKey("arya", key, time.Time{})) })
 	}
-	f.missing("a stranger's", func(tx storage.Tx) error { return found(tx.Messages().Keyed("nobody", "key", time.Time{})) })
+	f.missing("a stranger's", func(tx storage.Tx) error { return found(tx.Messages().FindByKey("nobody", "key", time.Time{})) })
 }
 
 func keyBorder(f *fixture) {
@@ -95,7 +95,7 @@ func keyOfTask(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	key := func(key, task string, when time.Time) {
-		f.update(func(tx storage.Tx) error { return tx.Messages().Key("arya", key, task, when) })
+		f.update(func(tx storage.Tx) error { return tx.Messages().AddKey("arya", key, task, when) })
 	}
 	key("key", "task-258", at(5))
 	f.same("found", f.key("arya", "key", at(0)), "task-258")
@@ -107,8 +107,8 @@ func keyOfTask(f *fixture) {
 	key("key", "task-7", at(9))
 	f.same("and of a task again", f.key("arya", "key", at(0)), "task-7")
 	f.same("forgotten", f.forget(at(9), 2), 1)
-	f.missing("a stranger's", func(tx storage.Tx) error { return tx.Messages().Key("nobody", "key", "task-7", at(1)) })
-	f.missing("what is no task", func(tx storage.Tx) error { return tx.Messages().Key("arya", "key", "7", at(1)) })
+	f.missing("a stranger's", func(tx storage.Tx) error { return tx.Messages().AddKey("nobody", "key", "task-7", at(1)) })
+	f.missing("what is no task", func(tx storage.Tx) error { return tx.Messages().AddKey("arya", "key", "7", at(1)) })
 }
 
 func keysForgotten(f *fixture) {

@@ -182,14 +182,14 @@ func eventPruneAll(f *fixture) {
 
 func (f *fixture) audited(after int64, limit int) []parley.AuditEntry {
 	f.Helper()
-	return read(f, func(tx storage.Tx) ([]parley.AuditEntry, error) { return tx.Log().Audited(after, limit) })
+	return read(f, func(tx storage.Tx) ([]parley.AuditEntry, error) { return tx.Log().AuditEntries(after, limit) })
 }
 
 func (f *fixture) audit(entries ...parley.AuditEntry) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
 		for _, e := range entries {
-			if err := tx.Log().Audit(e); err != nil {
+			if err := tx.Log().AppendAudit(e); err != nil {
 				return err
 			}
 		}
@@ -236,9 +236,9 @@ func auditChain(f *fixture) {
 	f.same("the head of nothing", f.auditHead(), parley.AuditHead{})
 	entry := func(act string) parley.AuditEntry { return parley.AuditEntry{At: at(1), Actor: "user", Act: act} }
 	f.audit(entry("a"))
-	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Log().Audit(entry("x")), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Log().AppendAudit(entry("x")), errOwn) })
 	f.audit(entry("b"), entry("c"))
-	f.panics(func(tx storage.Tx) error { panic(tx.Log().Audit(entry("y"))) })
+	f.panics(func(tx storage.Tx) error { panic(tx.Log().AppendAudit(entry("y"))) })
 	f.audit(entry("d"))
 	all := f.auditChain()
 	f.same("the head", f.auditHead(), parley.AuditHead{Num: 4, Hash: all[3].Hash})

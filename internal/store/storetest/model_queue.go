@@ -48,7 +48,7 @@ func (m *model) firstConversations() (ids []string) {
 }
 
 // ready is what waits to be taken, by the words of parley.Queue.
-func (m *model) ready(q storage.Queue) (list []parley.Delivery) {
+func (m *model) ready(q storage.QueueFilter) (list []parley.Delivery) {
 	for _, d := range m.allDeliveries() {
 		if d.Recipient == q.Recipient && d.Ready() && d.Waking == q.Wakes &&
 			(q.Purpose == "" || d.Purpose == q.Purpose) && (!q.Plain || d.Purpose == "") &&

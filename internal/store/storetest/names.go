@@ -143,7 +143,7 @@ func numbersAreNeverReused(f *fixture) {
 	for _, n := range numberedRows(c.ID) {
 		f.drawn(n)
 	}
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	for n := -1; n != 0; {
 		f.update(func(tx storage.Tx) (err error) {
 			n, err = tx.Conversations().Purge(100)
@@ -183,7 +183,7 @@ func foundByNumber(f *fixture) {
 	}
 	f.missing("an event", func(tx storage.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq+99)(tx)) })
 	f.missing("a noun without numbers", func(tx storage.Tx) error { return found(byNumber("agent", 1)(tx)) })
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.missing("a message of a deleted conversation", func(tx storage.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq)(tx)) })
 	f.missing("a run of a deleted conversation", func(tx storage.Tx) error { return found(byNumber(parley.NounRun, 1)(tx)) })
 }
@@ -238,7 +238,7 @@ func foundByPiece(f *fixture) {
 	}
 	f.same("with its number", f.like(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID{{ID: farID, Number: 3}})
 	f.same("of no noun", f.like("agent", "ffffff", storage.IDReader{}), []storage.NamedID(nil))
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.same("messages of a deleted conversation", f.like(parley.NounMessage, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
 	f.same("runs of a deleted conversation", f.like(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
 }

@@ -22,7 +22,7 @@ func (f *fixture) permit(list ...parley.Permission) {
 
 func (f *fixture) rulesOf(agent string) []parley.Permission {
 	f.Helper()
-	return read(f, func(tx storage.Tx) ([]parley.Permission, error) { return tx.Permissions().Of(agent) })
+	return read(f, func(tx storage.Tx) ([]parley.Permission, error) { return tx.Permissions().OfAgent(agent) })
 }
 
 func (f *fixture) rules() []parley.Permission {
@@ -78,6 +78,6 @@ func permissionRefused(f *fixture) {
 	for _, pair := range [][2]string{{"nobody", "arya"}, {"arya", "nobody"}, {"nobody", "*"}, {"*", "arya"}} {
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Permissions().Remove(pair[0], pair[1], parley.EffectAllow) })
 	}
-	f.missing("rules of nobody", func(tx storage.Tx) error { return found(tx.Permissions().Of("nobody")) })
+	f.missing("rules of nobody", func(tx storage.Tx) error { return found(tx.Permissions().OfAgent("nobody")) })
 	f.same("rules", f.rules(), []parley.Permission{})
 }

@@ -34,7 +34,7 @@ var queueTests = []test{
 }
 
 // ready asks for what is ready.
-func ready(q storage.Queue) func(storage.Tx) ([]parley.Delivery, error) {
+func ready(q storage.QueueFilter) func(storage.Tx) ([]parley.Delivery, error) {
 	if q.Recipient == "" {
 		q.Recipient = "gendry"
 	}
@@ -45,7 +45,7 @@ func ready(q storage.Queue) func(storage.Tx) ([]parley.Delivery, error) {
 }
 
 func held(limit int) func(storage.Tx) ([]parley.Delivery, error) {
-	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Held("gendry", 0, limit) }
+	return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().LeasedOrPaused("gendry", 0, limit) }
 }
 
 func newest(p storage.InboxPage) func(storage.Tx) ([]parley.Delivery, error) {
@@ -112,12 +112,12 @@ func readyOrder(f *fixture) {
 	} {
 		m.write(l.name, letter{to: l.to, priority: l.priority})
 	}
-	m.is("by seq", "low normal ask urgent task later", ready(storage.Queue{Wakes: true}))
-	m.is("by priority", "ask urgent later task normal low", ready(storage.Queue{Wakes: true, Urgent: true}))
-	m.is("what does not wake", "quiet hushed", ready(storage.Queue{}))
-	m.is("what does not wake has no urgency", "quiet hushed", ready(storage.Queue{Urgent: true}))
-	m.is("the first", "low normal", ready(storage.Queue{Wakes: true, Limit: 2}))
-	m.is("the most urgent", "ask urgent", ready(storage.Queue{Wakes: true, Urgent: true, Limit: 2}))
+	m.is("by seq", "low normal ask urgent task later", ready(storage.QueueFilter{Wakes: true}))
+	m.is("by priority", "ask urgent later task normal low", ready(storage.QueueFilter{Wakes: true, Urgent: true}))
+	m.is("what does not wake", "quiet hushed", ready(storage.QueueFilter{}))
+	m.is("what does not wake has no urgency", "quiet hushed", ready(storage.QueueFilter{Urgent: true}))
+	m.is("the first", "low normal", ready(storage.QueueFilter{Wakes: true, Limit: 2}))
+	m.is("the most urgent", "ask urgent", ready(storage.QueueFilter{Wakes: true, Urgent: true, Limit: 2}))
 }
 
 func readyFilters(f *fixture) {
@@ -128,15 +128,15 @@ func readyFilters(f *fixture) {
 	} {
 		m.write(string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
 		m.write("quiet "+string(p), letter{to: parley.Reach{Purpose: p}})
-		m.is("with the purpose "+string(p), string(p), ready(storage.Queue{Wakes: true, Purpose: p}))
-		m.is("by priority with the purpose "+string(p), string(p), ready(storage.Queue{Wakes: true, Urgent: true, Purpose: p}))
-		m.is("quiet with the purpose "+string(p), "quiet "+string(p), ready(storage.Queue{Purpose: p}))
+		m.is("with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Purpose: p}))
+		m.is("by priority with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Urgent: true, Purpose: p}))
+		m.is("quiet with the purpose "+string(p), "quiet "+string(p), ready(storage.QueueFilter{Purpose: p}))
 	}
-	m.is("without a purpose", "plain", ready(storage.Queue{Wakes: true, Plain: true}))
-	m.is("quiet without a purpose", "", ready(storage.Queue{Plain: true}))
+	m.is("without a purpose", "plain", ready(storage.QueueFilter{Wakes: true, Plain: true}))
+	m.is("quiet without a purpose", "", ready(storage.QueueFilter{Plain: true}))
 	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
-	m.is("another's", "sansa's", ready(storage.Queue{Recipient: "SansaBot", Wakes: true}))
-	m.is("nobody's", "", ready(storage.Queue{Recipient: "arya", Wakes: true}))
+	m.is("another's", "sansa's", ready(storage.QueueFilter{Recipient: "SansaBot", Wakes: true}))
+	m.is("nobody's", "", ready(storage.QueueFilter{Recipient: "arya", Wakes: true}))
 }
 
 func senderCounts(f *fixture) {
@@ -151,7 +151,7 @@ func senderCounts(f *fixture) {
 	m.put("a2", leaseTo(newID(), 50))
 	counts := func(paused bool) []storage.SenderCount {
 		list := read(f, func(tx storage.Tx) ([]storage.SenderCount, error) {
-			return tx.Queue().Senders(storage.Queue{Recipient: "gendry", Wakes: true, Paused: paused})
+			return tx.Queue().Senders(storage.QueueFilter{Recipient: "gendry", Wakes: true, Paused: paused})
 		})
 		slices.SortFunc(list, func(a, b storage.SenderCount) int { return strings.Compare(a.Sender, b.Sender) })
 		return list
@@ -161,26 +161,26 @@ func senderCounts(f *fixture) {
 	})
 	paused := m.put("a2", pause(80))
 	f.same("what pauses", counts(true), []storage.SenderCount{{Sender: "arya", Count: 1, Oldest: paused.Seq}})
-	m.is("of one sender", "s1", ready(storage.Queue{Wakes: true, From: "sansa"}))
-	m.is("of another", "a1 a3 task", ready(storage.Queue{Wakes: true, From: "arya"}))
+	m.is("of one sender", "s1", ready(storage.QueueFilter{Wakes: true, From: "sansa"}))
+	m.is("of another", "a1 a3 task", ready(storage.QueueFilter{Wakes: true, From: "arya"}))
 }
 
 func readyStates(f *fixture) {
 	m := newMail(f)
 	m.wakes("a", "b", "c")
 	m.put("b", leaseTo(newID(), 50))
-	m.is("without what somebody has", "a c", ready(storage.Queue{Wakes: true}))
+	m.is("without what somebody has", "a c", ready(storage.QueueFilter{Wakes: true}))
 	m.put("b", pause(80))
-	m.is("without what pauses", "a c", ready(storage.Queue{Wakes: true}))
-	m.is("nor by priority", "a c", ready(storage.Queue{Wakes: true, Urgent: true}))
+	m.is("without what pauses", "a c", ready(storage.QueueFilter{Wakes: true}))
+	m.is("nor by priority", "a c", ready(storage.QueueFilter{Wakes: true, Urgent: true}))
 	m.put("b", become(parley.DeliveryAccepted))
-	m.is("after the pause", "a b c", ready(storage.Queue{Wakes: true}))
+	m.is("after the pause", "a b c", ready(storage.QueueFilter{Wakes: true}))
 	for _, state := range []parley.DeliveryState{
 		parley.DeliverySeen, parley.DeliveryAcked, parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired,
 		parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliveryDropped,
 	} {
 		m.put("a", become(state))
-		m.is("without what is "+string(state), "b c", ready(storage.Queue{Wakes: true}))
+		m.is("without what is "+string(state), "b c", ready(storage.QueueFilter{Wakes: true}))
 	}
 }
 
@@ -232,7 +232,7 @@ func leftByNode(f *fixture) {
 		}
 	}
 	left := func(node string) func(storage.Tx) ([]parley.Delivery, error) {
-		return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().Left(node) }
+		return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().LeasedByNode(node) }
 	}
 	one, two := newID(), newID()
 	m.put("c", by(one, 50))
@@ -432,11 +432,11 @@ func takenOnce(f *fixture) {
 		total += len(read(f, leased(lease)))
 	}
 	f.same("taken", total, letters)
-	m.is("left", "", ready(storage.Queue{Wakes: true}))
+	m.is("left", "", ready(storage.QueueFilter{Wakes: true}))
 }
 
 func takeOne(tx storage.Tx, lease string) error {
-	list, err := tx.Queue().Ready(storage.Queue{Recipient: "gendry", Wakes: true, Limit: 1})
+	list, err := tx.Queue().Ready(storage.QueueFilter{Recipient: "gendry", Wakes: true, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return err
 	}

@@ -67,7 +67,7 @@ func redactReferences(f *fixture) {
 	f.post(referring(c.ID, b))
 	f.redact(m)
 	f.same("references", []int64{f.artifact(a).Refs, f.artifact(b).Refs}, []int64{0, 1})
-	f.same("of the message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Of(m.ID) })), 0)
+	f.same("of the message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(m.ID) })), 0)
 	f.same("unused, though stored a moment ago", f.unused(0, 9), []string{a})
 	f.keep("arya", a)
 	f.same("unused when stored again", len(f.unused(0, 9)), 0)

@@ -89,7 +89,7 @@ func refusedLeavesNothing(f *fixture) {
 			return tx.Runs().KeepOutput(newID(), []byte("output"))
 		}},
 		"a post of no message": {parley.ErrNotFound, func(tx storage.Tx) error {
-			return tx.Runs().Posted(run.ID, storage.RunPost{Message: newID()})
+			return tx.Runs().AddPost(run.ID, storage.RunPost{Message: newID()})
 		}},
 		"a second ask of a message": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Waits().Insert(newAsk(m.ID, "gendry", "arya"))
@@ -110,10 +110,10 @@ func refusedLeavesNothing(f *fixture) {
 		"a second notice of a key":    {parley.ErrTaken, func(tx storage.Tx) error { return tx.Notices().Insert(newNotice("key", 2)) }},
 		"a second bridge of a name":   {parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Insert(newBridge("tree")) }},
 		"a file that has arrived": {parley.ErrTaken, func(tx storage.Tx) error {
-			return tx.Bridges().Arrived(newFile("tree", "a.json", m.ID))
+			return tx.Bridges().AddFile(newFile("tree", "a.json", m.ID))
 		}},
 		"a departure with a taken name": {parley.ErrTaken, func(tx storage.Tx) error {
-			return found(tx.Bridges().Depart(newDeparture("tree", "arya", "name", newID())))
+			return found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", newID())))
 		}},
 		"the health of nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Agents().KeepHealth("nobody", parley.Health{})

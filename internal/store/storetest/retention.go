@@ -39,7 +39,7 @@ func (f *fixture) erase(after, upTo int64) (erased storage.Erased) {
 func (f *fixture) sound() {
 	f.Helper()
 	f.view(func(tx storage.Tx) error {
-		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Weight} {
+		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().MessageBytes} {
 			wrong, err := find(9)
 			if err != nil {
 				return err
@@ -211,7 +211,7 @@ func retentionBuried(f *fixture) {
 		f.deliver(m, "gendry")
 		f.become(m, "gendry", state(parley.DeliveryAcked))
 	}
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.same("oldest", len(f.oldest(0, 9)), 0)
 	f.same("erased", f.erase(0, 1<<40), storage.Erased{})
 	f.same("purged", f.purge(100), 3+3+1)
@@ -242,7 +242,7 @@ func retentionIndex(f *fixture) {
 func (f *fixture) weigh(limit int64) (bytes int64, more bool) {
 	f.Helper()
 	f.update(func(tx storage.Tx) (err error) {
-		bytes, more, err = tx.Retention().Weigh(limit)
+		bytes, more, err = tx.Retention().CountBytes(limit)
 		return err
 	})
 	return bytes, more
@@ -274,7 +274,7 @@ func retentionWeight(f *fixture) {
 	check("again", 2, 4+8+16+64, false)
 	f.erase(0, list[1].Seq)
 	check("after erasing", 10, 8+16+64, false)
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
 	check("after burying", 10, 8+16+64, false)
 	for f.purge(1) > 0 {
 		f.sound()

@@ -19,7 +19,7 @@ var runErasureTests = []test{
 
 func (f *fixture) bury(c parley.Conversation) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 }
 
 func runBuried(f *fixture) {
@@ -49,7 +49,7 @@ func runBuried(f *fixture) {
 		list[1], errs[1] = tx.Runs().List(parley.RunFilter{Limit: 9})
 		list[2], errs[2] = tx.Runs().List(parley.RunFilter{Conversation: c.ID, Limit: 9})
 		list[3], errs[3] = tx.Runs().WokenBy(m[0].ID, "arya")
-		counts, err := tx.Runs().Counts()
+		counts, err := tx.Runs().CountLive()
 		if n := len(list[0]) + len(list[1]) + len(list[2]) + len(list[3]) + len(counts); n > 0 {
 			return fmt.Errorf("still to be seen: %v and %v", list, counts)
 		}
@@ -60,7 +60,7 @@ func runBuried(f *fixture) {
 	for _, write := range []func(storage.Tx) error{
 		func(tx storage.Tx) error { return tx.Runs().Put(r) },
 		func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("output")) },
-		func(tx storage.Tx) error { return tx.Runs().Posted(r.ID, storage.RunPost{Message: m[0].ID}) },
+		func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m[0].ID}) },
 		func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID)) },
 	} {
 		f.fails(parley.ErrNotFound, write)

@@ -19,7 +19,7 @@ var runRecordTests = []test{
 func (f *fixture) posted(run, digest string, m parley.Message) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
-		return tx.Runs().Posted(run, storage.RunPost{Digest: digest, Message: m.ID})
+		return tx.Runs().AddPost(run, storage.RunPost{Digest: digest, Message: m.ID})
 	})
 }
 

@@ -135,7 +135,7 @@ func runSpellings(f *fixture) {
 	answer.Answer = m[1].ID
 	f.same("replaced", f.getRun(r.ID), answer)
 	f.update(func(tx storage.Tx) error {
-		return errors.Join(tx.Runs().Posted(strings.ToUpper(r.ID), storage.RunPost{Message: strings.ToUpper(m[1].ID)}),
+		return errors.Join(tx.Runs().AddPost(strings.ToUpper(r.ID), storage.RunPost{Message: strings.ToUpper(m[1].ID)}),
 			tx.Runs().KeepOutput(strings.ToUpper(r.ID), []byte("output")))
 	})
 	for what, ask := range map[string]func(storage.Tx) ([]parley.Run, error){
@@ -199,8 +199,8 @@ func runUnknown(f *fixture) {
 		f.missing("who posted", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(id)) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().KeepOutput(id, []byte("output")) })
-		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Posted(id, storage.RunPost{Message: m[0].ID}) })
-		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Posted(known.ID, storage.RunPost{Message: id}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().AddPost(id, storage.RunPost{Message: m[0].ID}) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().AddPost(known.ID, storage.RunPost{Message: id}) })
 	}
 	f.missing("runs of nobody", func(tx storage.Tx) error { return found(tx.Runs().Live("nobody")) })
 	f.missing("what nobody was woken by", func(tx storage.Tx) error { return found(tx.Runs().WokenBy(m[0].ID, "nobody")) })

@@ -329,7 +329,7 @@ func searchBuried(f *fixture) {
 	c, other := f.channel("general", "arya", "arya"), f.channel("other", "arya", "arya")
 	f.said(c.ID, "word gone")
 	f.said(other.ID, "word stays")
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.finds("by all", all("word"), "word stays")
 	f.finds("by a member", storage.SearchQuery{Reader: "arya", All: phrases("word")}, "word stays")
 	f.missing("the conversation", func(tx storage.Tx) error {
@@ -345,7 +345,7 @@ func searchPurged(f *fixture) {
 	}
 	late := f.post(newMessage(c.ID, "arya", "late"))
 	before := f.mark()
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	for f.purge(2) > 0 {
 		continue
 	}

@@ -34,7 +34,7 @@ func taskBuried(f *fixture) {
 	check := func(when string) {
 		f.same("the task "+when, f.getTask(task.ID), task)
 		f.same("the approval "+when, f.getApproval(approval.ID), approval)
-		f.missing("begun "+when, func(tx storage.Tx) error { return found(tx.Tasks().Begun(m[0].ID)) })
+		f.missing("begun "+when, func(tx storage.Tx) error { return found(tx.Tasks().BegunBy(m[0].ID)) })
 	}
 	check("when buried")
 	f.same("erased", f.purge(100), 3)
@@ -52,7 +52,7 @@ func taskRetained(f *fixture) {
 	task.Message, approval.Trigger = "", ""
 	f.same("the task", f.getTask(task.ID), task)
 	f.same("the approval", f.getApproval(approval.ID), approval)
-	f.missing("begun", func(tx storage.Tx) error { return found(tx.Tasks().Begun(m[1].ID)) })
+	f.missing("begun", func(tx storage.Tx) error { return found(tx.Tasks().BegunBy(m[1].ID)) })
 }
 
 func taskOfChanged(f *fixture) {

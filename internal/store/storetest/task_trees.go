@@ -111,7 +111,7 @@ func (w *forest) compare(tx storage.Tx) error {
 	for _, t := range w.tasks {
 		errs = append(errs, w.compareTask(tx, t))
 	}
-	awaited, err := tx.Tasks().AwaitedBy()
+	awaited, err := tx.Tasks().CountAwaited()
 	for _, who := range w.agents {
 		waits := w.those(func(t parley.Task) bool { return open(t) && t.Requester == who && t.CallbackTo != "" })
 		errs = append(errs, agreed("awaited by", awaited[who], len(waits), err), w.compareAgent(tx, who, waits), w.compareLists(tx, who))
@@ -136,7 +136,7 @@ func (w *forest) compareTask(tx storage.Tx, t parley.Task) error {
 
 func (w *forest) compareAgent(tx storage.Tx, who string, waits []parley.Task) error {
 	awaited, err := tx.Tasks().Awaited(who, plenty)
-	assigned, err2 := tx.Tasks().Assigned(who)
+	assigned, err2 := tx.Tasks().AssignedTo(who)
 	return errors.Join(
 		agreed("awaited", awaited, waits, err),
 		agreed("assigned", assigned, w.those(func(t parley.Task) bool { return open(t) && t.Assignee == who }), err2),

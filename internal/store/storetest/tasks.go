@@ -76,7 +76,7 @@ func taskFields(f *fixture) {
 	full := fullTask(11, c, m[0], m[1])
 	f.tasks(newTask(1), newTask(2), full)
 	f.same("full", f.getTask("task-11"), full)
-	f.same("begun", read(f, func(tx storage.Tx) (parley.Task, error) { return tx.Tasks().Begun(m[0].ID) }), full)
+	f.same("begun", read(f, func(tx storage.Tx) (parley.Task, error) { return tx.Tasks().BegunBy(m[0].ID) }), full)
 	plain := newTask(12)
 	f.tasks(plain)
 	f.same("plain", f.getTask("task-12"), plain)
@@ -210,10 +210,10 @@ func taskUnknown(f *fixture) {
 		f.same("spent on "+id, read(f, func(tx storage.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent(id) }), map[string]parley.Usage{})
 	}
 	for _, id := range []string{"", "no uuid", newID()} {
-		f.missing("begun by "+id, func(tx storage.Tx) error { return found(tx.Tasks().Begun(id)) })
+		f.missing("begun by "+id, func(tx storage.Tx) error { return found(tx.Tasks().BegunBy(id)) })
 	}
 	f.missing("awaited", func(tx storage.Tx) error { return found(tx.Tasks().Awaited("nobody", 1)) })
-	f.missing("assigned", func(tx storage.Tx) error { return found(tx.Tasks().Assigned("nobody")) })
+	f.missing("assigned", func(tx storage.Tx) error { return found(tx.Tasks().AssignedTo("nobody")) })
 	for _, filter := range []parley.TaskFilter{{Assignee: "nobody"}, {Requester: "nobody"}, {Before: "x"}, {Before: "task-1"}} {
 		f.same("a list", f.taskIDs(filter, ""), "")
 	}

@@ -35,7 +35,7 @@ func (f *fixture) prepared() everything {
 		if err := tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "arya"}); err != nil {
 			return err
 		}
-		return tx.Log().Audit(parley.AuditEntry{At: at(1), Actor: "arya", Act: "begin", Subject: "all"})
+		return tx.Log().AppendAudit(parley.AuditEntry{At: at(1), Actor: "arya", Act: "begin", Subject: "all"})
 	})
 	return f.everything()
 }
@@ -91,7 +91,7 @@ func updateErrorLeavesNothing(f *fixture) {
 	}
 	f.same("after failed updates", f.everything(), before)
 	f.missing("the key of a failed update", func(tx storage.Tx) error {
-		return found(tx.Messages().Keyed("arya", "fresh-key", time.Time{}))
+		return found(tx.Messages().FindByKey("arya", "fresh-key", time.Time{}))
 	})
 }
 

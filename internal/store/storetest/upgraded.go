@@ -13,7 +13,7 @@ import (
 func Upgraded(t *testing.T, s storage.Store) {
 	t.Helper()
 	f := &fixture{t, s}
-	f.same("asked", read(f, func(tx storage.Tx) (int, error) { return tx.Queue().Asked("arya") }), 1)
+	f.same("asked", read(f, func(tx storage.Tx) (int, error) { return tx.Queue().CountAsks("arya") }), 1)
 	runs := read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().InTask("task-1") })
 	f.same("runs", words(runs, func(r parley.Run) string { return r.Agent }), "arya")
 	f.same("its depth", runs[0].Depth, 0)

@@ -130,12 +130,12 @@ func viewCannotWrite(f *fixture) {
 		"Agents.Update":        func(tx storage.Tx) error { return tx.Agents().Update(a) },
 		"Conversations.Insert": func(tx storage.Tx) error { return tx.Conversations().Insert(newChannel("fresh", "arya")) },
 		"Conversations.Update": func(tx storage.Tx) error { return tx.Conversations().Update(c) },
-		"Conversations.Bury":   func(tx storage.Tx) error { return tx.Conversations().Bury(c.ID) },
+		"Conversations.Bury":   func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) },
 		"Members.Put": func(tx storage.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", ReadSeq: 1})
 		},
 		"Conversations.Purge": func(tx storage.Tx) error { return found(tx.Conversations().Purge(10)) },
-		"Messages.Key":        func(tx storage.Tx) error { return tx.Messages().Key("arya", "key", task.ID, at(10)) },
+		"Messages.Key":        func(tx storage.Tx) error { return tx.Messages().AddKey("arya", "key", task.ID, at(10)) },
 		"Messages.ForgetKeys": func(tx storage.Tx) error { return found(tx.Messages().ForgetKeys(at(10), 10)) },
 		"Members.Remove":      func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") },
 		"Messages.Insert":     func(tx storage.Tx) error { return tx.Messages().Insert(next) },
@@ -149,7 +149,7 @@ func viewCannotWrite(f *fixture) {
 		"Messages.Redact":  func(tx storage.Tx) error { return tx.Messages().Redact(m.Redacted(at(1))) },
 		"Retention.Erase":  func(tx storage.Tx) error { return found(tx.Retention().Erase(0, before.NextSeq)) },
 		"Retention.Weigh": func(tx storage.Tx) error {
-			_, _, err := tx.Retention().Weigh(10)
+			_, _, err := tx.Retention().CountBytes(10)
 			return err
 		},
 		"Search.Forget":     func(tx storage.Tx) error { return tx.Search().Forget(m.Seq) },
@@ -157,7 +157,7 @@ func viewCannotWrite(f *fixture) {
 		"Agents.KeepHealth": func(tx storage.Tx) error { return tx.Agents().KeepHealth("arya", parley.Health{At: at(1)}) },
 		"Runs.Insert":       func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
 		"Runs.Put":          func(tx storage.Tx) error { return tx.Runs().Put(r) },
-		"Runs.Posted":       func(tx storage.Tx) error { return tx.Runs().Posted(r.ID, storage.RunPost{Message: m.ID}) },
+		"Runs.Posted":       func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m.ID}) },
 		"Runs.KeepOutput":   func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("other")) },
 		"no output":         func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, nil) },
 		"ForgetOutputs":     func(tx storage.Tx) error { return found(tx.Runs().ForgetOutputs(at(99), 9)) },
@@ -181,7 +181,7 @@ func viewCannotWrite(f *fixture) {
 		"Notices.Forget":     func(tx storage.Tx) error { return found(tx.Notices().Forget(at(99), 9)) },
 		"Log.Prune":          func(tx storage.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
 		"Log.Append":         func(tx storage.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
-		"Log.Audit":          func(tx storage.Tx) error { return tx.Log().Audit(parley.AuditEntry{At: at(1), Act: "test"}) },
+		"Log.Audit":          func(tx storage.Tx) error { return tx.Log().AppendAudit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
 		f.view(func(tx storage.Tx) error {
 			switch err := write(tx); {
@@ -213,7 +213,7 @@ func (f *fixture) withErasable() {
 	f.approvals(newApproval("digest"))
 	f.notices(newNotice("key", 1))
 	buried := f.channel("buried", "arya")
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Bury(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
 }
 
 func viewError(f *fixture) {

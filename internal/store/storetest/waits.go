@@ -51,7 +51,7 @@ func (f *fixture) ask(message string) parley.Wait {
 
 func (f *fixture) waitsIn(conversation string) []parley.Wait {
 	f.Helper()
-	return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().In(conversation) })
+	return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().InConversation(conversation) })
 }
 
 func waitFields(f *fixture) {
@@ -120,9 +120,9 @@ func waitRefused(f *fixture) {
 	for _, id := range []string{m[1].ID, newID(), "no uuid", ""} {
 		f.missing("an ask", func(tx storage.Tx) error { return found(tx.Waits().Ask(id)) })
 		f.same("waits", f.waitsIn(id), []parley.Wait{})
-		f.same("waits of a run", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(id) }), []parley.Wait{})
+		f.same("waits of a run", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(id) }), []parley.Wait{})
 	}
-	f.missing("waits of nobody", func(tx storage.Tx) error { return found(tx.Waits().By("nobody")) })
+	f.missing("waits of nobody", func(tx storage.Tx) error { return found(tx.Waits().OfWaiter("nobody")) })
 }
 
 func waitAsksListed(f *fixture) {
@@ -186,8 +186,8 @@ func waitStates(f *fixture) {
 	}
 	f.waits(all...)
 	f.same("not ended", f.waitsIn(c.ID), open)
-	f.same("outside of runs", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("arya") }), all[:1])
-	f.same("of a process", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("node") }), all[:1])
+	f.same("outside of runs", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfWaiter("arya") }), all[:1])
+	f.same("of a process", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfNode("node") }), all[:1])
 }
 
 func waitLists(f *fixture) {
@@ -206,16 +206,16 @@ func waitLists(f *fixture) {
 		find func(storage.Tx) ([]parley.Wait, error)
 		want []parley.Wait
 	}{
-		"of a run":           {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }, []parley.Wait{all[0], all[3]}},
-		"of another":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(other) }, all[4:5]},
-		"of a participant":   {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("ARYA") }, []parley.Wait{all[1], all[5]}},
-		"of another one":     {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }, all[2:3]},
-		"at a process":       {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("one") }, all[0:2]},
-		"at another":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("two") }, all[2:4]},
-		"at a third":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("three") }, nil},
-		"at no process":      {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().At("") }, nil},
-		"of no run":          {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of("") }, nil},
-		"of a run of naught": {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(newID()) }, nil},
+		"of a run":           {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(run) }, []parley.Wait{all[0], all[3]}},
+		"of another":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(other) }, all[4:5]},
+		"of a participant":   {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfWaiter("ARYA") }, []parley.Wait{all[1], all[5]}},
+		"of another one":     {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfWaiter("gendry") }, all[2:3]},
+		"at a process":       {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfNode("one") }, all[0:2]},
+		"at another":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfNode("two") }, all[2:4]},
+		"at a third":         {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfNode("three") }, nil},
+		"at no process":      {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfNode("") }, nil},
+		"of no run":          {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun("") }, nil},
+		"of a run of naught": {func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(newID()) }, nil},
 	} {
 		f.same(what, read(f, list.find), list.want)
 	}
@@ -254,11 +254,11 @@ func waitWork(f *fixture) {
 	other.Run = run // no ask
 	f.waits(parked, ended, late, plain, left, other)
 	working := func(task string) parley.Wait {
-		return read(f, func(tx storage.Tx) (parley.Wait, error) { return tx.Waits().Working(task) })
+		return read(f, func(tx storage.Tx) (parley.Wait, error) { return tx.Waits().ParkedAs(task) })
 	}
 	f.same("of a task", []parley.Wait{working("task-3"), working("task-4")}, []parley.Wait{parked, ended})
-	f.missing("of another task", func(tx storage.Tx) error { return found(tx.Waits().Working("task-7")) })
-	f.missing("of no task", func(tx storage.Tx) error { return found(tx.Waits().Working("nothing")) })
+	f.missing("of another task", func(tx storage.Tx) error { return found(tx.Waits().ParkedAs("task-7")) })
+	f.missing("of no task", func(tx storage.Tx) error { return found(tx.Waits().ParkedAs("nothing")) })
 	of := func(who string) []parley.Wait {
 		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Parked(who) })
 	}
@@ -266,7 +266,7 @@ func waitWork(f *fixture) {
 	f.same("abandoned", of("arya"), []parley.Wait{left})
 	f.missing("of nobody", func(tx storage.Tx) error { return found(tx.Waits().Parked("nobody")) })
 	by := func(run string) []parley.Wait {
-		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().AskedBy(run) })
+		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().AsksOfRun(run) })
 	}
 	f.same("by a run", by(run), []parley.Wait{parked, late})
 	f.same("by none", [][]parley.Wait{by(newID()), by("nothing")}, [][]parley.Wait{{}, nil})
@@ -299,8 +299,8 @@ func waitErasure(f *fixture) {
 	check := func(when string) {
 		f.same("there "+when, f.waitsIn(c.ID), []parley.Wait{})
 		f.missing("the ask "+when, func(tx storage.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
-		f.same("of the run "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Of(run) }), []parley.Wait{})
-		f.same("of gendry "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().By("gendry") }), []parley.Wait{})
+		f.same("of the run "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(run) }), []parley.Wait{})
+		f.same("of gendry "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfWaiter("gendry") }), []parley.Wait{})
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Put(buried) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Erase(plain.ID) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Insert(newWait(m[0].ID, "arya", "gendry")) })
