@@ -14,8 +14,8 @@ const (
 	minAskInterval = time.Second
 )
 
-// keep extends the leases of the run until ctx is done. It ends the run if a participant has cancelled it, if it has ended in the
-// hub, or if the leases could not be extended for longer than leaseTime.
+// keep extends the leases of the run until ctx is done. It ends the run if a participant has cancelled it, if it has ended in
+// the hub, or if the leases could not be extended for longer than leaseTime.
 func (r *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 	kept := time.Now()
 	next := time.NewTimer(keepEvery)

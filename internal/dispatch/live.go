@@ -107,8 +107,8 @@ func (r *activeRun) hide(text string) string {
 	return strings.ReplaceAll(text, r.Token, "[hidden]")
 }
 
-// begin registers the process of the run, and then reports the begin to the hub. The process is registered first, so that the hub
-// knows its agent at its first call.
+// begin registers the process of the run, and then reports the begin to the hub. The process is registered first, so that the
+// hub knows its agent at its first call.
 func (r *activeRun) begin(ctx context.Context, p parley.Process) (err error) {
 	if p.PID != 0 {
 		r.unregister() // the process of an earlier begin has ended, and another process may have got its number

@@ -21,8 +21,8 @@ type codex struct {
 	} `json:"usage"`
 }
 
-// codexEvent adds an event to a transcript, and returns its text for watchers. An item of type error is a warning. After an event
-// of type error, Codex may retry. Only turn.failed is a failure.
+// codexEvent adds an event to a transcript, and returns its text for watchers. An item of type error is a warning. After an
+// event of type error, Codex may retry. Only turn.failed is a failure.
 func codexEvent(t *transcript, e codex) string {
 	switch e.Type {
 	case "thread.started":

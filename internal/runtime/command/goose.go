@@ -11,8 +11,8 @@ type goose struct {
 	Total int64  `json:"total_tokens"` // input and output tokens together
 }
 
-// gooseEvent adds an event to a transcript, and returns its text for watchers. The text of an answer comes in pieces. Text before
-// the result of a tool is not part of the answer.
+// gooseEvent adds an event to a transcript, and returns its text for watchers. The text of an answer comes in pieces. Text
+// before the result of a tool is not part of the answer.
 func gooseEvent(t *transcript, e goose) string {
 	switch e.Type {
 	case "message":

@@ -29,8 +29,8 @@ type openCode struct {
 	} `json:"error"`
 }
 
-// openCodeEvent adds an event to a transcript, and returns its text for watchers. The last step has the answer. After a step that
-// ends with tool calls, another step follows.
+// openCodeEvent adds an event to a transcript, and returns its text for watchers. The last step has the answer. After a step
+// that ends with tool calls, another step follows.
 func openCodeEvent(t *transcript, e openCode) string {
 	if e.Session != "" {
 		t.session = e.Session

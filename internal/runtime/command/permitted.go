@@ -49,7 +49,8 @@ func within(path, dir string) bool {
 	return err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
 }
 
-// checkEnv returns an error if an agent must not get a variable: the configuration does not allow it, and no preset passes it on.
+// checkEnv returns an error if an agent must not get a variable: the configuration does not allow it, and no preset passes it
+// on.
 func (r *Runtime) checkEnv(names []string) error {
 	if r.options.Env == nil {
 		return nil

@@ -24,9 +24,9 @@ func Presets() map[string]Preset {
 	return presets
 }
 
-// ParsePresets parses the section runtimes of config.yaml, a map of presets by name, and returns these presets with the built-in
-// ones. A preset with the name of a built-in one changes only the fields that it sets. ParsePresets returns E003 with the line of
-// the first mistake.
+// ParsePresets parses the section runtimes of config.yaml, a map of presets by name, and returns these presets with the
+// built-in ones. A preset with the name of a built-in one changes only the fields that it sets. ParsePresets returns E003 with
+// the line of the first mistake.
 func ParsePresets(text []byte) (map[string]Preset, error) {
 	presets := Presets()
 	own, err := parse(text, presets)

@@ -49,8 +49,8 @@ func start(a *attempt) (p *process, err error) {
 	return p, nil
 }
 
-// watch waits for the program in the background. Before watch is called, no other process can get the number of the program, even
-// if the program has ended.
+// watch waits for the program in the background. Before watch is called, no other process can get the number of the program,
+// even if the program has ended.
 func (p *process) watch() {
 	go func() {
 		defer close(p.ended)
