@@ -31,7 +31,7 @@ func writeAnthropic(x *wire, a Answer) {
 	x.event("message_stop", object{"type": "message_stop"})
 }
 
-// anthropicBlocks streams the content, and says whether it broke off.
+// anthropicBlocks streams the content, and reports whether a fault ended the stream.
 func anthropicBlocks(x *wire, a Answer) bool {
 	index := 0
 	block := func(start object, deltas ...object) {

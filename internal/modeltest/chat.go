@@ -33,7 +33,7 @@ func writeChat(x *wire, a Answer) {
 	x.raw("data: [DONE]\n\n")
 }
 
-// chatDeltas streams the content, and says whether it broke off.
+// chatDeltas streams the content, and reports whether a fault ended the stream.
 func chatDeltas(x *wire, a Answer, delta func(object, any)) bool {
 	if a.Text != "" {
 		for _, piece := range pieces(a.Text) {

@@ -32,7 +32,7 @@ func writeGemini(x *wire, a Answer) {
 	}) {
 		return
 	}
-	if len(parts) == 0 { // clients take an empty text beside calls for an empty answer
+	if len(parts) == 0 { // an answer with calls must have no empty text, because clients take that for an empty answer
 		parts = []any{object{"text": ""}}
 	}
 	x.event("", chunk(parts, stop))

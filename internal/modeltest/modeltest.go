@@ -1,5 +1,5 @@
-// Package modeltest fakes the APIs of models for tests. It speaks the wire formats of Anthropic Messages, OpenAI Chat Completions
-// and Responses, and Gemini generateContent, including streams and errors. The test chooses the answers.
+// Package modeltest fakes the APIs of models for tests. It speaks the wire formats of Anthropic Messages, OpenAI Chat
+// Completions and Responses, and Gemini generateContent, including streams and errors. The test chooses the answers.
 package modeltest
 
 import (
@@ -31,18 +31,18 @@ type Request struct {
 	Model  string
 	Stream bool
 	Tools  []string // names
-	Texts  []string // every text in it, in order: the system prompt, messages, results of tools
+	Texts  []string // every text of the request, in order: the system prompt, messages, results of tools
 }
 
-// Says reports whether one of the texts contains a string.
-func (r Request) Says(s string) bool { return strings.Contains(strings.Join(r.Texts, "\n"), s) }
+// HasText reports whether the texts contain a string.
+func (r Request) HasText(s string) bool { return strings.Contains(strings.Join(r.Texts, "\n"), s) }
 
 // Call is a tool that the model wants to use.
 type Call struct {
 	ID, Name, Args string
 }
 
-// Fault is what goes wrong half-way through a stream.
+// Fault is a failure in the middle of a stream.
 type Fault int
 
 // The faults.
@@ -54,16 +54,16 @@ const (
 	Hang        // nothing more comes until the client goes away
 )
 
-// Answer is what the model answers.
+// Answer is an answer of the model.
 type Answer struct {
 	Text          string
 	Calls         []Call
-	Stop          string // the API's own word for why it ends; "": what fits
+	Stop          string // the API's own word for the reason of the end; "": end of the answer, or tool calls if there are any
 	Refusal       string // Chat only
 	Input, Output int64  // tokens
 	Fault         Fault
 
-	// With a Status it is this response instead.
+	// If Status is set, the server responds with Status, Header and Body, and ignores the fields above.
 	Status int
 	Header map[string]string
 	Body   string
@@ -78,14 +78,14 @@ type Server struct {
 	requests []Request
 }
 
-// New starts a server that answers by a function. It is safe if the function is called at the same time.
+// New starts a server that answers by a function. The server may call the function concurrently.
 func New(answer func(Request) Answer) *Server {
 	s := &Server{answer: answer}
 	s.Server = httptest.NewServer(s)
 	return s
 }
 
-// InOrder answers with one after the other, and then with the last for ever.
+// InOrder returns a function that returns the answers in order, and then always the last one.
 func InOrder(answers ...Answer) func(Request) Answer {
 	var mu sync.Mutex
 	next := 0
@@ -98,7 +98,7 @@ func InOrder(answers ...Answer) func(Request) Answer {
 	}
 }
 
-// Requests are those that came so far.
+// Requests returns the requests so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,26 +107,26 @@ func (s *Server) Requests() []Request {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	api, write := apiOf(r.URL.Path)
+	api, write := formatOf(r.URL.Path)
 	body, err := io.ReadAll(r.Body)
 	if api == "" || r.Method != http.MethodPost || err != nil {
 		http.Error(w, "not served here", http.StatusNotFound)
 		return
 	}
-	request := read(api, r, body)
+	request := parseRequest(api, r, body)
 	s.mu.Lock()
 	s.requests = append(s.requests, request)
 	s.mu.Unlock()
 	a := s.answer(request)
 	if a.Status != 0 {
-		respond(w, a)
+		writeStatus(w, a)
 		return
 	}
 	write(&wire{w: w, r: r, request: request}, a)
 }
 
-// apiOf is the format that a path belongs to, and what writes its answers.
-func apiOf(path string) (API, func(*wire, Answer)) {
+// formatOf returns the wire format of a path, and the function that writes answers in it. It returns "" for other paths.
+func formatOf(path string) (API, func(*wire, Answer)) {
 	_, method, _ := strings.Cut(path[strings.LastIndex(path, "/")+1:], ":")
 	switch {
 	case strings.HasSuffix(path, "/messages"):
@@ -142,7 +142,7 @@ func apiOf(path string) (API, func(*wire, Answer)) {
 	}
 }
 
-func respond(w http.ResponseWriter, a Answer) {
+func writeStatus(w http.ResponseWriter, a Answer) {
 	w.Header().Set("Content-Type", "application/json")
 	for name, value := range a.Header {
 		w.Header().Set(name, value)
@@ -151,8 +151,8 @@ func respond(w http.ResponseWriter, a Answer) {
 	_, _ = io.WriteString(w, a.Body)
 }
 
-// read finds in a request what all formats have, by the names that they share.
-func read(api API, r *http.Request, body []byte) Request {
+// parseRequest parses a request of any format, by the field names that the formats share.
+func parseRequest(api API, r *http.Request, body []byte) Request {
 	var parsed struct {
 		Model  string
 		Stream bool
@@ -182,10 +182,10 @@ func read(api API, r *http.Request, body []byte) Request {
 	return request
 }
 
-// texts are the strings under the keys that formats keep text under, in the order of the body.
+// texts returns the strings under the keys of texts, in the order of the body.
 func texts(body []byte) (found []string) {
 	decoder := json.NewDecoder(strings.NewReader(string(body)))
-	var keys []string // of the objects around; "[" for an array
+	var keys []string // the open objects and arrays: "{" or "[", and the key before it
 	key := ""
 	for {
 		token, err := decoder.Token()
@@ -215,6 +215,7 @@ func texts(body []byte) (found []string) {
 	}
 }
 
+// isText reports whether a format keeps texts under a key.
 func isText(key string) bool {
 	switch key {
 	case "text", "content", "system", "instructions", "input", "output":

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/modeltest"
 )
 
-// requests are what a client sends, by format: where to, and what.
+// requests are requests of clients by format: path and body.
 var requests = map[modeltest.API][2]string{
 	modeltest.Anthropic: {"/v1/messages", `{"model":"m","stream":true,"system":[{"type":"text","text":"be kind"}],"messages":[{"role":"user","content":"hello"}],"tools":[{"name":"reply"}]}`},
 	modeltest.Chat:      {"/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"system","content":"be kind"},{"role":"user","content":"hello"}],"tools":[{"type":"function","function":{"name":"reply"}}]}`},
@@ -37,14 +37,14 @@ func TestEveryFormat(t *testing.T) {
 			if len(got) != 1 || got[0].API != api || got[0].Model != "m" || !got[0].Stream || !slices.Equal(got[0].Tools, []string{"reply"}) {
 				t.Fatalf("%+v", got)
 			}
-			if !got[0].Says("be kind") || !got[0].Says("hello") || got[0].Says("nobody said this") {
+			if !got[0].HasText("be kind") || !got[0].HasText("hello") || got[0].HasText("nobody said this") {
 				t.Errorf("its texts are %q", got[0].Texts)
 			}
 		})
 	}
 }
 
-// wantStream requires that every event is JSON, and that together they say what was to be said.
+// wantStream checks that every event is JSON, and that the events together contain the answer.
 func wantStream(t *testing.T, body io.Reader) {
 	t.Helper()
 	all := ""

@@ -29,7 +29,7 @@ func (x *wire) begin() {
 	x.w.WriteHeader(http.StatusOK)
 }
 
-// event sends one event. Without a name it is data alone.
+// event sends one event. If name is "", the event has only data.
 func (x *wire) event(name string, v any) {
 	if name != "" {
 		_, _ = fmt.Fprintf(x.w, "event: %s\n", name)
@@ -64,7 +64,7 @@ func (x *wire) fails(f Fault, report func()) bool {
 	}
 }
 
-// pieces cuts a text in two, as a stream does.
+// pieces returns a text in one or two pieces, for a stream.
 func pieces(s string) []string {
 	middle := len(s) / 2
 	for middle > 0 && !utf8.RuneStart(s[middle]) {

@@ -12,14 +12,14 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// messages is a talk by the Messages API.
-type messages struct {
+// anthropicDialogue is a dialogue by the Messages API.
+type anthropicDialogue struct {
 	api    anthropic.MessageService
 	params anthropic.MessageNewParams
 }
 
-func (r *Runtime) startAnthropic(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) dialogue {
-	m := &messages{
+func (r *Runtime) newAnthropicDialogue(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) dialogue {
+	m := &anthropicDialogue{
 		api: anthropic.NewMessageService(
 			option.WithBaseURL(p.BaseURL), option.WithAPIKey(key), option.WithHTTPClient(r.client),
 			option.WithMaxRetries(0), option.WithoutOpenTelemetry(),
@@ -54,7 +54,7 @@ func anthropicTool(t tools.Tool) anthropic.ToolUnionParam {
 	}}
 }
 
-func (m *messages) next(ctx context.Context, l listener) (turn, error) {
+func (m *anthropicDialogue) next(ctx context.Context, l listener) (turn, error) {
 	stream := m.api.NewStreaming(ctx, m.params)
 	defer func() { _ = stream.Close() }()
 	var message anthropic.Message
@@ -66,12 +66,12 @@ func (m *messages) next(ctx context.Context, l listener) (turn, error) {
 		}
 		switch event.Type {
 		case "message_start":
-			if err := l.begun(); err != nil {
+			if err := l.accepted(); err != nil {
 				return anthropicTurn(message), err
 			}
 		case "content_block_delta":
 			if event.Delta.Type == "text_delta" {
-				l.said(event.Delta.Text)
+				l.text(event.Delta.Text)
 			}
 		case "message_stop":
 			complete = true
@@ -105,14 +105,14 @@ func anthropicTurn(m anthropic.Message) turn {
 	t.text = text.String()
 	switch m.StopReason {
 	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
-		t.ending = length
+		t.ending = cutOff
 	case anthropic.StopReasonRefusal:
 		t.ending = refused
 	}
 	return t
 }
 
-func (m *messages) addResults(outcomes []toolResult) {
+func (m *anthropicDialogue) addResults(outcomes []toolResult) {
 	var blocks []anthropic.ContentBlockParamUnion
 	for _, o := range outcomes {
 		blocks = append(blocks, anthropic.NewToolResultBlock(o.id, o.text, o.failed))

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley/internal/runtime/llm"
 )
 
-// calling is a model that contacts somebody once, and then answers.
-func calling(args string) func(modeltest.Request) modeltest.Answer {
+// contactThenAnswer makes a model call contact_agent once, and then answer.
+func contactThenAnswer(args string) func(modeltest.Request) modeltest.Answer {
 	return modeltest.InOrder(
 		modeltest.Answer{Calls: []modeltest.Call{{ID: "a", Name: "contact_agent", Args: args}}},
 		modeltest.Answer{Text: "Done."},
@@ -23,42 +23,42 @@ func TestOthersAreContacted(t *testing.T) {
 	late := parley.Errorf(parley.TimedOut, "DataBot did not respond within 120 seconds. Consider using 'delegate' for async processing. The answer will be delivered when it comes.")
 	for name, test := range map[string]struct {
 		args    string
-		answer  string
-		told    string
+		answer  string // the answer to an ask
+		text    string // the text of another contact, which the model must read
 		fails   error
 		want    parley.Contact
-		hearing string
+		reading string // the text that the model must read instead
 	}{
 		"ask": {
 			args:    `{"action":"ask","agentId":"databot","message":"What was Q4 revenue?"}`,
 			answer:  "Q4 revenue was $2.4M, up 18% YoY.",
 			want:    parley.Contact{Pattern: parley.PatternAsk, Agent: "databot", Message: "What was Q4 revenue?"},
-			hearing: "Response from DataBot:\nwritten by databot:\n| Q4 revenue was $2.4M, up 18% YoY.\n",
+			reading: "Response from DataBot:\nwritten by databot:\n| Q4 revenue was $2.4M, up 18% YoY.\n",
 		},
 		"delegate": {
 			args: `{"action":"delegate","agentId":"WriterBot","message":"Draft it","context":"For Friday."}`,
-			told: "Delegated to WriterBot (subtask task-101). You'll receive the result automatically when WriterBot finishes.",
+			text: "Delegated to WriterBot (subtask task-101). You'll receive the result automatically when WriterBot finishes.",
 			want: parley.Contact{Pattern: parley.PatternDelegate, Agent: "WriterBot", Message: "Draft it", Context: "For Friday."},
 		},
 		"held": {
 			args: `{"action":"ask","agentId":"senior","message":"Is it right?"}`, fails: &parley.Held{},
 			want:    parley.Contact{Pattern: parley.PatternAsk, Agent: "senior", Message: "Is it right?"},
-			hearing: "This action requires approval. Waiting for approval...",
+			reading: "This action requires approval. Waiting for approval...",
 		},
 		"late": {
 			args: `{"action":"ask","agentId":"databot","message":"MRR?"}`, fails: late,
 			want:    parley.Contact{Pattern: parley.PatternAsk, Agent: "databot", Message: "MRR?"},
-			hearing: "Error: " + late.Message,
+			reading: "Error: " + late.Message,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, kind llm.Kind) {
-				s := newStage(t, kind, calling(test.args))
+				s := newFixture(t, kind, contactThenAnswer(test.args))
 				hub := &workspace{contact: func(context.Context, parley.Contact) (parley.Contacted, error) {
 					if test.answer != "" {
 						return parley.Contacted{}.Answered(parley.Agent{ID: "databot", Name: "DataBot"}, test.answer), nil
 					}
-					return parley.Contacted{Text: test.told}, test.fails
+					return parley.Contacted{Text: test.text}, test.fails
 				}}
 				s.job.Workspace = hub
 				if result, err := s.run(t); err != nil || result.Text != "Done." {
@@ -67,19 +67,19 @@ func TestOthersAreContacted(t *testing.T) {
 				if len(hub.contacted) != 1 || !reflect.DeepEqual(hub.contacted[0], test.want) {
 					t.Errorf("contacted %+v, want %+v", hub.contacted, test.want)
 				}
-				if heard := test.told + test.hearing; !s.api.Requests()[1].Says(heard) {
-					t.Errorf("the model is not told %q: %q", heard, s.api.Requests()[1].Texts)
+				if want := test.text + test.reading; !s.api.Requests()[1].HasText(want) {
+					t.Errorf("the model does not read %q: %q", want, s.api.Requests()[1].Texts)
 				}
 			})
 		})
 	}
 }
 
-// TestAWaitingCallEndsWithItsRun: only the run's own deadline limits how long a call may wait, and what the call
-// says of it is not told to anybody.
+// TestAWaitingCallEndsWithItsRun checks that only the deadline of the run limits how long a call may wait, and that the model
+// gets no result of a call that the end of the run has ended.
 func TestAWaitingCallEndsWithItsRun(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, calling(`{"action":"ask","agentId":"databot","message":"MRR?"}`))
+		s := newFixture(t, kind, contactThenAnswer(`{"action":"ask","agentId":"databot","message":"MRR?"}`))
 		over := errors.New("the run's time is up")
 		ctx, end := context.WithCancelCause(t.Context())
 		defer end(nil)

@@ -17,10 +17,10 @@ type dialogue interface {
 	addResults(outcomes []toolResult)
 }
 
-// listener gets a turn while it arrives.
+// listener has functions that a dialogue calls while a turn arrives.
 type listener struct {
-	begun func() error // the API has accepted the request
-	said  func(text string)
+	accepted func() error      // called when the API has accepted the request; its error ends the turn
+	text     func(text string) // called with each piece of text
 }
 
 // ending is why a turn has ended.
@@ -28,16 +28,16 @@ type ending int
 
 const (
 	done    ending = iota // the model has answered, or calls tools
-	length                // it was cut off
+	cutOff                // the turn reached the limit of tokens
 	refused               // the model refused to answer
 )
 
 // turn is one answer of a model.
 type turn struct {
-	text   string
-	calls  []toolCall
-	ending ending
-	why    string // of a refusal
+	text    string
+	calls   []toolCall
+	ending  ending
+	refusal string // the model's reason to refuse
 	parley.Usage
 }
 
@@ -47,32 +47,32 @@ type toolCall struct {
 	args     json.RawMessage
 }
 
-// toolResult is what a call came to.
+// toolResult is the result of a tool call.
 type toolResult struct {
 	id     string
 	text   string
 	failed bool
 }
 
-// start makes a talk with what a run is told.
-func (r *Runtime) start(job parley.Job, s settings, p Provider, key string) dialogue {
-	offered := offeredTo(job)
+// newDialogue makes a dialogue that begins with the prompt of a run.
+func (r *Runtime) newDialogue(job parley.Job, s settings, p Provider, key string) dialogue {
+	offered := allowedTools(job)
 	if p.Kind == Anthropic {
-		return r.startAnthropic(job.Prompt, s, p, key, offered)
+		return r.newAnthropicDialogue(job.Prompt, s, p, key, offered)
 	}
-	return r.startOpenAI(job.Prompt, s, p, key, offered)
+	return r.newOpenAIDialogue(job.Prompt, s, p, key, offered)
 }
 
-// offeredTo are the tools that a run may use.
-func offeredTo(job parley.Job) (offered []tools.Tool) {
-	may := map[string]bool{}
+// allowedTools returns the tools that a run may use.
+func allowedTools(job parley.Job) (list []tools.Tool) {
+	allowed := map[string]bool{}
 	for _, t := range job.Tools {
-		may[t.Name] = true
+		allowed[t.Name] = true
 	}
 	for _, t := range tools.All() {
-		if may[t.Name] {
-			offered = append(offered, t)
+		if allowed[t.Name] {
+			list = append(list, t)
 		}
 	}
-	return offered
+	return list
 }

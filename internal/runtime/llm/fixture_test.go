@@ -16,36 +16,36 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// canary is the key of every test. It must be nowhere but in the header of a request.
+// canary is the key of every test. It must appear only in the header of a request.
 const canary = "sk-canary-0123456789"
 
 var kinds = []llm.Kind{llm.Anthropic, llm.OpenAI}
 
-// each runs a test on either API.
+// each runs a test with each kind of API.
 func each(t *testing.T, test func(t *testing.T, kind llm.Kind)) {
 	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) { test(t, kind) })
 	}
 }
 
-// stage is a run on a fake API, with all that came of it.
-type stage struct {
+// fixture is a run on a fake API, with everything that the run reports.
+type fixture struct {
 	api     *modeltest.Server
 	runtime *llm.Runtime
 	job     parley.Job
 
-	mu     sync.Mutex
-	begun  int
-	said   strings.Builder
-	logged strings.Builder
-	pauses []time.Duration
+	mu       sync.Mutex
+	begun    int
+	progress strings.Builder
+	logged   strings.Builder
+	pauses   []time.Duration
 }
 
-func newStage(t *testing.T, kind llm.Kind, answer func(modeltest.Request) modeltest.Answer) *stage {
+func newFixture(t *testing.T, kind llm.Kind, answer func(modeltest.Request) modeltest.Answer) *fixture {
 	t.Helper()
-	s := &stage{api: modeltest.New(answer)}
+	s := &fixture{api: modeltest.New(answer)}
 	t.Cleanup(s.api.Close)
-	runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: kind, BaseURL: base(kind, s.api), KeyEnv: "FAKE_KEY"}}, llm.Options{
+	runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: kind, BaseURL: baseURL(kind, s.api), KeyEnv: "FAKE_KEY"}}, llm.Options{
 		Getenv: func(name string) string { return map[string]string{"FAKE_KEY": canary + "\n"}[name] },
 		Pause:  s.pause,
 	})
@@ -57,46 +57,46 @@ func newStage(t *testing.T, kind llm.Kind, answer func(modeltest.Request) modelt
 		Agent:  agentWith(`{"provider":"fake","model":"model-1","max_tokens":1000,"temperature":0.5}`),
 		Prompt: parley.Prompt{System: "You are Arya.", User: "Hello?"}, Tools: tools.Docs(), Workspace: &workspace{},
 		Begin: func(context.Context, parley.Process) error { s.begun++; return nil },
-		Say:   func(text string) { s.said.WriteString(text) },
+		Say:   func(text string) { s.progress.WriteString(text) },
 		Log:   func(output []byte) { s.logged.Write(output) },
 	}
 	return s
 }
 
-// base is where an API is for a client of its kind.
-func base(kind llm.Kind, api *modeltest.Server) string {
+// baseURL returns the base URL of a fake API for a provider of a kind.
+func baseURL(kind llm.Kind, api *modeltest.Server) string {
 	if kind == llm.Anthropic {
 		return api.URL
 	}
 	return api.URL + "/v1"
 }
 
-func (s *stage) pause(ctx context.Context, d time.Duration) error {
+func (s *fixture) pause(ctx context.Context, d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pauses = append(s.pauses, d)
 	return ctx.Err()
 }
 
-func (s *stage) run(t *testing.T) (parley.Result, error) {
+func (s *fixture) run(t *testing.T) (parley.Result, error) {
 	t.Helper()
 	result, err := s.runtime.Run(t.Context(), s.job)
 	s.wantNoKey(t, result, err)
 	return result, err
 }
 
-// wantNoKey looks for the key in everything that a run leaves behind.
-func (s *stage) wantNoKey(t *testing.T, result parley.Result, err error) {
+// wantNoKey checks that no output of a run contains the key.
+func (s *fixture) wantNoKey(t *testing.T, result parley.Result, err error) {
 	t.Helper()
-	left := fmt.Sprintf("%+v %+v %v %s %s", result, err, err, s.said.String(), s.logged.String())
+	output := fmt.Sprintf("%+v %+v %v %s %s", result, err, err, s.progress.String(), s.logged.String())
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		left += fmt.Sprintf(" %#v %v", e, e)
+		output += fmt.Sprintf(" %#v %v", e, e)
 	}
 	for _, r := range s.api.Requests() {
-		left += string(r.Body) + r.Path
+		output += string(r.Body) + r.Path
 	}
-	if strings.Contains(left, canary) {
-		t.Errorf("the key is in %s", left)
+	if strings.Contains(output, canary) {
+		t.Errorf("the key is in %s", output)
 	}
 }
 
@@ -106,8 +106,8 @@ func agentWith(config string) parley.Agent {
 	return a
 }
 
-// wantTrouble looks at why a run has failed.
-func wantTrouble(t *testing.T, err error, failure parley.Failure, words ...string) parley.Trouble {
+// wantFailure checks how a run has failed, and that its error contains some texts. It returns the failure.
+func wantFailure(t *testing.T, err error, failure parley.Failure, words ...string) parley.Trouble {
 	t.Helper()
 	trouble, ok := errors.AsType[*parley.RunError](err)
 	if !ok {
@@ -124,7 +124,7 @@ func wantTrouble(t *testing.T, err error, failure parley.Failure, words ...strin
 	return trouble.Trouble
 }
 
-// workspace is a hub that remembers what was posted.
+// workspace is a fake hub that records posts and contacts.
 type workspace struct {
 	parley.Workspace
 	posted []parley.Draft

@@ -15,8 +15,8 @@ const (
 	redactedAs = "[key]"
 )
 
-// key finds the key of a provider; "" if it needs none. It is looked for at each run, so that a new one
-// counts at once. Nothing but a run keeps it.
+// key returns the key of a provider, or "" if the provider needs none. Each run reads the key anew, so a new key applies at
+// once. It returns E003 if the key is missing, malformed, or readable by other users.
 func (p Provider) key(name string, getenv func(string) string) (string, error) {
 	switch {
 	case p.KeyEnv != "":
@@ -37,7 +37,7 @@ func (p Provider) key(name string, getenv func(string) string) (string, error) {
 	}
 }
 
-// readKey reads a file that nobody else may read.
+// readKey reads a key file. It returns E003 if other users may read the file.
 func readKey(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func readKey(path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// checkKey refuses what is no key. Its text is in no error.
+// checkKey returns E003 if a text cannot be a key. The error does not contain the text.
 func checkKey(key, where string) error {
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, odd) {
@@ -71,7 +71,7 @@ func checkKey(key, where string) error {
 	return nil
 }
 
-// redact takes a key out of a text.
+// redact replaces a key in a text.
 func redact(text, key string) string {
 	if key == "" {
 		return text

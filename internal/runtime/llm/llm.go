@@ -27,12 +27,13 @@ type Runtime struct {
 
 // Options configure a runtime. The zero value of a field means its default.
 type Options struct {
-	Client *http.Client                               // what requests are sent with
-	Getenv func(string) string                        // where keys are looked for
-	Pause  func(context.Context, time.Duration) error // how it waits before another try
+	Client *http.Client                               // sends the requests
+	Getenv func(string) string                        // returns the variables that hold keys
+	Pause  func(context.Context, time.Duration) error // waits before another attempt
 }
 
-// New makes a runtime of the built-in providers and these, which come first. E003 if one is wrong.
+// New makes a runtime of the built-in providers and the given ones, which override built-in ones of the same name. It returns
+// E003 if a provider is wrong.
 func New(providers map[string]Provider, o Options) (*Runtime, error) {
 	all, err := withBuiltin(providers)
 	if err != nil {
@@ -51,7 +52,8 @@ func New(providers map[string]Provider, o Options) (*Runtime, error) {
 	return r, nil
 }
 
-// Check says why an agent cannot be run, or nil.
+// Check returns E003 if an agent cannot be run: its runtime_config is wrong, its provider has no key, or it has a budget in
+// dollars and the price of its model is unknown.
 func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 	s, p, err := r.settingsOf(a)
 	if err != nil {
@@ -74,7 +76,7 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	if err != nil {
 		return parley.Result{}, err
 	}
-	x := &exchange{Runtime: r, job: job, settings: s, provider: p, key: key, dialogue: r.start(job, s, p, key)}
+	x := &modelRun{Runtime: r, job: job, settings: s, provider: p, key: key, dialogue: r.newDialogue(job, s, p, key)}
 	text, err := x.converse(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -17,7 +17,7 @@ import (
 
 func TestAnAnswerIsStreamed(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Good day, Ned. ☕\n", Input: 11, Output: 7}))
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Good day, Ned. ☕\n", Input: 11, Output: 7}))
 		result, err := s.run(t)
 		if err != nil {
 			t.Fatal(err)
@@ -26,8 +26,8 @@ func TestAnAnswerIsStreamed(t *testing.T) {
 		if result != want {
 			t.Errorf("got %+v, want %+v", result, want)
 		}
-		if s.said.String() != "Good day, Ned. ☕\n" || s.begun != 1 {
-			t.Errorf("said %q, begun %d times", s.said.String(), s.begun)
+		if s.progress.String() != "Good day, Ned. ☕\n" || s.begun != 1 {
+			t.Errorf("the text for watchers is %q, begun %d times", s.progress.String(), s.begun)
 		}
 		wantRequest(t, kind, s.api.Requests()[0])
 	})
@@ -55,7 +55,7 @@ func wantRequest(t *testing.T, kind llm.Kind, r modeltest.Request) {
 	if body.StreamOptions.IncludeUsage != (kind == llm.OpenAI) {
 		t.Errorf("the request does not ask for what was used: %s", r.Body)
 	}
-	if !r.Says("You are Arya.") || !r.Says("Hello?") {
+	if !r.HasText("You are Arya.") || !r.HasText("Hello?") {
 		t.Errorf("the request says %q", r.Texts)
 	}
 	want := []string{
@@ -68,7 +68,7 @@ func wantRequest(t *testing.T, kind llm.Kind, r modeltest.Request) {
 
 func TestToolsAreUsed(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(
+		s := newFixture(t, kind, modeltest.InOrder(
 			modeltest.Answer{Text: "Let me tell them.", Input: 10, Output: 5, Calls: []modeltest.Call{
 				{ID: "a", Name: "send_channel_message", Args: `{"channelId":"#forge","content":"Hot!"}`},
 				{ID: "b", Name: "query_workspace", Args: `{"action":"whoami"}`},
@@ -92,8 +92,8 @@ func TestToolsAreUsed(t *testing.T) {
 		for _, words := range []string{
 			"Posted as message m1", `You are "Arya", id arya`, `Error: the arguments are wrong: there is no "colour"`, `Error: there is no tool "launch_rockets"`,
 		} {
-			if !second.Says(words) {
-				t.Errorf("the model is not told %q: %q", words, second.Texts)
+			if !second.HasText(words) {
+				t.Errorf("the model does not read %q: %q", words, second.Texts)
 			}
 		}
 	})
@@ -101,11 +101,11 @@ func TestToolsAreUsed(t *testing.T) {
 
 func TestAModelThatOnlyUsesToolsIsStopped(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{
 			Input: 1, Calls: []modeltest.Call{{ID: "a", Name: "query_workspace", Args: `{"action":"whoami"}`}},
 		}))
 		result, err := s.run(t)
-		wantTrouble(t, err, parley.FailureFinal, "32 times")
+		wantFailure(t, err, parley.FailureFinal, "32 times")
 		if result.InputTokens != 32 || len(s.api.Requests()) != 32 {
 			t.Errorf("got %+v after %d requests", result, len(s.api.Requests()))
 		}
@@ -114,7 +114,7 @@ func TestAModelThatOnlyUsesToolsIsStopped(t *testing.T) {
 
 func TestOnlyToolsOfTheRunAreOffered(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Hm."}))
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Hm."}))
 		s.job.Tools = []parley.ToolDoc{{Name: "reply"}}
 		if _, err := s.run(t); err != nil {
 			t.Fatal(err)
@@ -147,13 +147,13 @@ func TestHowATurnEnds(t *testing.T) {
 			{"blank", modeltest.Answer{Text: " \n"}, "", ""},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				s := newStage(t, kind, modeltest.InOrder(test.answer))
+				s := newFixture(t, kind, modeltest.InOrder(test.answer))
 				result, err := s.run(t)
 				if result.Text != test.text {
 					t.Errorf("the text is %q, want %q", result.Text, test.text)
 				}
 				if test.failed != "" {
-					wantTrouble(t, err, parley.FailureFinal, test.failed)
+					wantFailure(t, err, parley.FailureFinal, test.failed)
 				} else if err != nil {
 					t.Error(err)
 				}
@@ -163,14 +163,14 @@ func TestHowATurnEnds(t *testing.T) {
 }
 
 func TestARefusalSaysWhy(t *testing.T) {
-	s := newStage(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Refusal: "I cannot help with that."}))
+	s := newFixture(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Refusal: "I cannot help with that."}))
 	_, err := s.run(t)
-	wantTrouble(t, err, parley.FailureFinal, "I cannot help with that.")
+	wantFailure(t, err, parley.FailureFinal, "I cannot help with that.")
 }
 
 func TestARunThatMayNotBeginEnds(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Hello."}))
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Hello."}))
 		gone := errors.New("the run is not live any more")
 		s.job.Begin = func(context.Context, parley.Process) error { return gone }
 		if _, err := s.run(t); !errors.Is(err, gone) || len(s.api.Requests()) != 1 {
@@ -187,7 +187,7 @@ func TestServersThatGiveEveryCallTheSameIndex(t *testing.T) {
 		return fmt.Sprintf(`{"tool_calls":[{"index":0,"id":%q,"type":"function","extra_content":{"google":{"thought_signature":"sig-%s"}},"function":{"name":"send_channel_message","arguments":%q}}]}`, id, id, args)
 	}
 	body := chunk(answer("x", `{"channelId":"a","content":"1"}`), "null") + chunk(answer("y", `{"channelId":"b","content":"2"}`), `"stop"`) + "data: [DONE]\n\n"
-	s := newStage(t, llm.OpenAI, modeltest.InOrder(
+	s := newFixture(t, llm.OpenAI, modeltest.InOrder(
 		modeltest.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"}, Body: body}, modeltest.Answer{Text: "Done."},
 	))
 	if _, err := s.run(t); err != nil {
@@ -216,8 +216,8 @@ func TestCosts(t *testing.T) {
 		if test.provider == "anthropic" {
 			kind = llm.Anthropic
 		}
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{Text: "x", Input: 1e6, Output: 5e5}))
-		runtime, err := llm.New(map[string]llm.Provider{test.provider: {BaseURL: base(kind, s.api), KeyEnv: "FAKE_KEY"}}, llm.Options{
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "x", Input: 1e6, Output: 5e5}))
+		runtime, err := llm.New(map[string]llm.Provider{test.provider: {BaseURL: baseURL(kind, s.api), KeyEnv: "FAKE_KEY"}}, llm.Options{
 			Getenv: func(string) string { return canary },
 		})
 		if err != nil {
@@ -235,7 +235,7 @@ func TestCosts(t *testing.T) {
 func TestAProviderThatSaysTheCostIsBelieved(t *testing.T) {
 	body := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n" +
 		"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1,\"total_tokens\":6,\"cost\":0.0125}}\n\ndata: [DONE]\n\n"
-	s := newStage(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"}, Body: body}))
+	s := newFixture(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"}, Body: body}))
 	result, err := s.run(t)
 	if err != nil || result.Cost != 0.0125 || result.InputTokens != 5 {
 		t.Errorf("%+v, %v", result, err)

@@ -15,18 +15,18 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// completions is a talk by the Chat Completions API.
-type completions struct {
+// openAIDialogue is a dialogue by the Chat Completions API.
+type openAIDialogue struct {
 	api    openai.ChatCompletionService
 	params openai.ChatCompletionNewParams
 }
 
-func (r *Runtime) startOpenAI(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) dialogue {
+func (r *Runtime) newOpenAIDialogue(prompt parley.Prompt, s settings, p Provider, key string, offered []tools.Tool) dialogue {
 	options := []option.RequestOption{option.WithBaseURL(p.BaseURL), option.WithHTTPClient(r.client), option.WithMaxRetries(0)}
 	if key != "" {
 		options = append(options, option.WithAPIKey(key))
 	}
-	c := &completions{
+	c := &openAIDialogue{
 		api: openai.NewChatCompletionService(options...),
 		params: openai.ChatCompletionNewParams{
 			Model:         s.Model,
@@ -38,7 +38,7 @@ func (r *Runtime) startOpenAI(prompt parley.Prompt, s settings, p Provider, key 
 	}
 	c.params.Messages = append(c.params.Messages, openai.UserMessage(prompt.User))
 	switch {
-	case s.MaxTokens > 0 && p.official():
+	case s.MaxTokens > 0 && p.isOpenAI():
 		c.params.MaxCompletionTokens = openai.Int(s.MaxTokens)
 	case s.MaxTokens > 0:
 		c.params.MaxTokens = openai.Int(s.MaxTokens)
@@ -62,17 +62,17 @@ func openaiTool(t tools.Tool) openai.ChatCompletionToolUnionParam {
 	})
 }
 
-func (c *completions) next(ctx context.Context, l listener) (turn, error) {
+func (c *openAIDialogue) next(ctx context.Context, l listener) (turn, error) {
 	stream := c.api.NewStreaming(ctx, c.params)
 	defer func() { _ = stream.Close() }()
 	var answer chunks
 	for first := true; stream.Next(); first = false {
 		if first {
-			if err := l.begun(); err != nil {
+			if err := l.accepted(); err != nil {
 				return answer.turn(), err
 			}
 		}
-		l.said(answer.add(stream.Current()))
+		l.text(answer.add(stream.Current()))
 	}
 	if err := stream.Err(); err != nil {
 		return answer.turn(), err
@@ -84,29 +84,29 @@ func (c *completions) next(ctx context.Context, l listener) (turn, error) {
 	return answer.turn(), nil
 }
 
-func (c *completions) addResults(outcomes []toolResult) {
+func (c *openAIDialogue) addResults(outcomes []toolResult) {
 	for _, o := range outcomes {
 		c.params.Messages = append(c.params.Messages, openai.ToolMessage(o.text, o.id))
 	}
 }
 
-// chunks is a turn as it comes in.
+// chunks collects the chunks of a turn.
 type chunks struct {
 	text, refusal strings.Builder
 	calls         []*fragment
-	at            map[int64]*fragment // by the index that the API gives them
+	byIndex       map[int64]*fragment // by the index that the API gives them
 	finish        string
 	usage         parley.Usage
 }
 
-// fragment is a call of which more may come.
+// fragment is the part of a tool call that has arrived so far.
 type fragment struct {
-	id, name string
-	args     strings.Builder
-	extra    map[string]any // what else a provider wants to have back, such as Gemini's signatures
+	id, name    string
+	args        strings.Builder
+	extraFields map[string]any // what else a provider wants to have back, such as Gemini's signatures
 }
 
-// add takes a chunk, and returns the text in it.
+// add adds a chunk, and returns the text in it.
 func (c *chunks) add(chunk openai.ChatCompletionChunk) string {
 	if u := chunk.Usage; u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		c.usage = parley.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
@@ -127,43 +127,42 @@ func (c *chunks) add(chunk openai.ChatCompletionChunk) string {
 	return choice.Delta.Content
 }
 
-// addCall takes a piece of a call. Some servers give every call the same index, so that a new id begins a
-// new call too.
+// addCall adds a piece of a tool call. Some servers give every call the same index, so a new id also begins a new call.
 func (c *chunks) addCall(piece openai.ChatCompletionChunkChoiceDeltaToolCall) {
-	f := c.at[piece.Index]
+	f := c.byIndex[piece.Index]
 	if f == nil || piece.ID != "" && piece.ID != f.id {
 		f = &fragment{id: piece.ID}
 		if f.id == "" {
 			f.id = fmt.Sprintf("call_%d", len(c.calls)+1)
 		}
-		if c.at == nil {
-			c.at = map[int64]*fragment{}
+		if c.byIndex == nil {
+			c.byIndex = map[int64]*fragment{}
 		}
-		c.at[piece.Index] = f
+		c.byIndex[piece.Index] = f
 		c.calls = append(c.calls, f)
 	}
 	f.name += piece.Function.Name
 	f.args.WriteString(piece.Function.Arguments)
 	if extra, ok := piece.JSON.ExtraFields["extra_content"]; ok {
-		f.extra = map[string]any{"extra_content": json.RawMessage(extra.Raw())}
+		f.extraFields = map[string]any{"extra_content": json.RawMessage(extra.Raw())}
 	}
 }
 
 func (c *chunks) turn() turn {
-	t := turn{text: c.text.String(), why: c.refusal.String(), Usage: c.usage}
+	t := turn{text: c.text.String(), refusal: c.refusal.String(), Usage: c.usage}
 	for _, f := range c.calls {
 		t.calls = append(t.calls, toolCall{id: f.id, name: f.name, args: json.RawMessage(f.args.String())})
 	}
 	switch {
-	case c.finish == "content_filter" || t.why != "":
+	case c.finish == "content_filter" || t.refusal != "":
 		t.ending = refused
 	case c.finish == "length":
-		t.ending = length
+		t.ending = cutOff
 	}
 	return t
 }
 
-// message is the turn as it goes into the next request.
+// message returns the turn as a message for the next request.
 func (c *chunks) message() openai.ChatCompletionMessageParamUnion {
 	var m openai.ChatCompletionAssistantMessageParam
 	if c.text.Len() > 0 {
@@ -174,7 +173,7 @@ func (c *chunks) message() openai.ChatCompletionMessageParamUnion {
 			ID:       f.id,
 			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: f.name, Arguments: f.args.String()},
 		}
-		param.SetExtraFields(f.extra)
+		param.SetExtraFields(f.extraFields)
 		m.ToolCalls = append(m.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &param})
 	}
 	return openai.ChatCompletionMessageParamUnion{OfAssistant: &m}

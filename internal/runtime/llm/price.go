@@ -13,13 +13,13 @@ import (
 //go:embed prices.yaml
 var pricesFile []byte
 
-// Price is what a million tokens cost, in US dollars.
+// Price is the price of a million tokens in US dollars.
 type Price struct {
 	Input  float64 `yaml:"input"`
 	Output float64 `yaml:"output"`
 }
 
-// prices are by provider, and by how the names of models begin.
+// prices maps providers, and prefixes of the names of their models, to prices.
 type prices map[string]map[string]Price
 
 func builtinPrices() (p prices) {
@@ -29,7 +29,7 @@ func builtinPrices() (p prices) {
 	return p
 }
 
-// with puts the prices that providers have in the configuration over the built-in ones.
+// with adds the configured prices of providers, which override the built-in ones. It changes p.
 func (p prices) with(providers map[string]Provider) prices {
 	for name, provider := range providers {
 		if p[name] == nil {
@@ -40,8 +40,8 @@ func (p prices) with(providers map[string]Provider) prices {
 	return p
 }
 
-// of is the price of a model, if it is known. The longest beginning of its name counts.
-func (p prices) of(provider, model string) (best Price, known bool) {
+// find returns the price of a model, and whether the price is known. The longest matching prefix counts.
+func (p prices) find(provider, model string) (best Price, known bool) {
 	longest := -1
 	for prefix, price := range p[provider] {
 		if strings.HasPrefix(model, prefix) && len(prefix) > longest {
@@ -51,17 +51,17 @@ func (p prices) of(provider, model string) (best Price, known bool) {
 	return best, longest >= 0
 }
 
-// cost is what some tokens cost, or 0 where that is not known.
+// cost returns the cost of a usage, or 0 if the price of the model is unknown.
 func (p prices) cost(provider, model string, u parley.Usage) float64 {
-	price, _ := p.of(provider, model)
+	price, _ := p.find(provider, model)
 	const million = 1e6
 	return (float64(u.InputTokens)*price.Input + float64(u.OutputTokens)*price.Output) / million
 }
 
-// checkBudget refuses a budget in dollars where nobody knows what the model costs: it would never be used up.
-// OpenRouter says itself what a call has cost.
+// checkBudget returns E003 if an agent has a budget in dollars and the price of its model is unknown. Such a budget would
+// never be used up. OpenRouter reports the cost of each call, so its models need no price.
 func (p prices) checkBudget(a parley.Agent, s settings) error {
-	if _, known := p.of(s.Provider, s.Model); known || a.Budget.CostPerDay == 0 || s.Provider == "openrouter" {
+	if _, known := p.find(s.Provider, s.Model); known || a.Budget.CostPerDay == 0 || s.Provider == "openrouter" {
 		return nil
 	}
 	return parley.Errorf(parley.BadInput, "%s has a budget in dollars, but the price of %s is not known", a.ID, s.Model).

@@ -26,17 +26,17 @@ const (
 	OpenAI    Kind = "openai"    // Chat Completions, which most others speak too
 )
 
-// Provider is where models are to be had.
+// Provider describes an API that serves models.
 type Provider struct {
 	Kind    Kind   `yaml:"kind"`
 	BaseURL string `yaml:"base_url"`
-	KeyEnv  string `yaml:"key_env"`  // the variable of the hub that has the key
-	KeyFile string `yaml:"key_file"` // or the file that has it, which nobody else may read (0600)
+	KeyEnv  string `yaml:"key_env"`  // the environment variable of the hub that holds the key
+	KeyFile string `yaml:"key_file"` // or the file that holds the key, which only the hub's user may read (0600)
 
-	Prices map[string]Price `yaml:"prices"` // by how the names of models begin
+	Prices map[string]Price `yaml:"prices"` // by prefix of the model's name
 }
 
-// Builtin are the providers that need no configuration.
+// Builtin returns the providers that need no configuration, by name.
 func Builtin() map[string]Provider {
 	return map[string]Provider{
 		"anthropic":  {Kind: Anthropic, BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY"},
@@ -48,8 +48,8 @@ func Builtin() map[string]Provider {
 	}
 }
 
-// ParseProviders reads the section providers of a configuration: by name, what there is. E003 with the line
-// where it is wrong.
+// ParseProviders parses the section providers of config.yaml, and returns the providers by name. It returns E003 with the line
+// of the first mistake.
 func ParseProviders(text []byte) (map[string]Provider, error) {
 	var providers map[string]Provider
 	err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&providers)
@@ -60,11 +60,12 @@ func ParseProviders(text []byte) (map[string]Provider, error) {
 	return providers, nil
 }
 
-// withBuiltin adds the built-in providers. What a provider of the same name leaves out is as built in.
+// withBuiltin adds the built-in providers. A provider with the name of a built-in one gets the fields that it leaves out from
+// that one.
 func withBuiltin(given map[string]Provider) (map[string]Provider, error) {
 	all := Builtin()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		p := given[name].over(all[name])
+		p := given[name].withDefaults(all[name])
 		if err := p.check(name); err != nil {
 			return nil, err
 		}
@@ -73,7 +74,7 @@ func withBuiltin(given map[string]Provider) (map[string]Provider, error) {
 	return all, nil
 }
 
-func (p Provider) over(base Provider) Provider {
+func (p Provider) withDefaults(base Provider) Provider {
 	if p.Kind == "" {
 		p.Kind = base.Kind
 	}
@@ -91,7 +92,7 @@ var (
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// check says what is wrong with a provider, or nil.
+// check returns E003 with the first mistake in a provider, or nil.
 func (p Provider) check(name string) error {
 	wrong := func(what, hint string) error {
 		return parley.Errorf(parley.BadInput, "provider %q: %s", name, what).Suggest("%s", hint)
@@ -112,7 +113,7 @@ func (p Provider) check(name string) error {
 		return wrong("key_file is not absolute", "write the whole path")
 	case p.hasKey() && u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return wrong("its key would be sent without encryption", "use https")
-	case slices.ContainsFunc(slices.Collect(maps.Values(p.Prices)), func(one Price) bool { return !(one.Input >= 0 && one.Output >= 0) }):
+	case slices.ContainsFunc(slices.Collect(maps.Values(p.Prices)), func(p Price) bool { return !(p.Input >= 0 && p.Output >= 0) }):
 		return wrong("a price is negative or no number", "write dollars for a million tokens, like {input: 3, output: 15}")
 	default:
 		return nil
@@ -121,14 +122,14 @@ func (p Provider) check(name string) error {
 
 func (p Provider) hasKey() bool { return p.KeyEnv != "" || p.KeyFile != "" }
 
-// isLoopback holds for this machine's own addresses.
+// isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// official holds for the API of OpenAI itself, which has words that others do not know yet.
-func (p Provider) official() bool {
+// isOpenAI reports whether the provider is OpenAI itself. Its API has parameters that other servers do not know yet.
+func (p Provider) isOpenAI() bool {
 	u, err := url.Parse(p.BaseURL)
 	if err != nil {
 		return false

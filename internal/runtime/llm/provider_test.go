@@ -145,9 +145,9 @@ func TestKeyFiles(t *testing.T) {
 		}
 	}
 
-	s := newStage(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Text: "x"}))
+	s := newFixture(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Text: "x"}))
 	path := write("good", canary+"\n", 0o400)
-	runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: llm.OpenAI, BaseURL: base(llm.OpenAI, s.api), KeyFile: path}}, llm.Options{})
+	runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: llm.OpenAI, BaseURL: baseURL(llm.OpenAI, s.api), KeyFile: path}}, llm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func TestNoOtherKeyIsSent(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	for _, kind := range kinds {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{Text: "x"}))
-		runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: kind, BaseURL: base(kind, s.api)}}, llm.Options{})
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "x"}))
+		runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: kind, BaseURL: baseURL(kind, s.api)}}, llm.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,21 +10,22 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// settings are what an agent's runtime_config says.
+// settings is the runtime_config of an agent.
 type settings struct {
 	Provider    string   `json:"provider"`
 	Model       string   `json:"model"`
-	MaxTokens   int64    `json:"max_tokens"` // of one turn; 0: what the provider allows, or 8192
+	MaxTokens   int64    `json:"max_tokens"` // of one turn; 0: the limit of the provider, or 8192 if the API demands a number
 	Temperature *float64 `json:"temperature"`
 }
 
 const (
-	defaultMaxTokens = 8192 // where the API demands a number
+	defaultMaxTokens = 8192 // if the API demands a number
 	maxTokensLimit   = 1 << 20
 	maxModelLength   = 256 // bytes of a model's name
 )
 
-// settingsOf reads an agent's runtime_config. E003 with what to write.
+// settingsOf returns the settings of an agent and their provider. It returns E003 with an example if the runtime_config is
+// wrong.
 func (r *Runtime) settingsOf(a parley.Agent) (s settings, p Provider, err error) {
 	wrong := func(format string, args ...any) *parley.Error {
 		return parley.Errorf(parley.BadInput, "runtime_config: "+format, args...).

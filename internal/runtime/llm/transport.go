@@ -20,9 +20,9 @@ var (
 	errTooLarge = errors.New("the answer is too large")
 )
 
-// newClient makes what requests are sent with. Proxies are as the environment says.
+// newClient makes the client that sends the requests. It uses the proxies of the environment.
 func newClient() *http.Client {
-	return &http.Client{Transport: guard{&http.Transport{
+	return &http.Client{Transport: limitedTransport{&http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: connectWithin, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   connectWithin,
@@ -33,10 +33,11 @@ func newClient() *http.Client {
 	}}}
 }
 
-// guard bounds answers, and follows no redirect: the key would go along to wherever it leads.
-type guard struct{ http.RoundTripper }
+// limitedTransport limits the size of answers, and follows no redirect, because a redirect would send the key to another
+// address.
+type limitedTransport struct{ http.RoundTripper }
 
-func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := g.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -45,23 +46,23 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = response.Body.Close()
 		return nil, errRedirect
 	}
-	response.Body = &bounded{ReadCloser: response.Body, left: maxResponse}
+	response.Body = &limitedBody{ReadCloser: response.Body, left: maxResponse}
 	return response, nil
 }
 
-// CloseIdleConnections lets a client close what it keeps open.
-func (g guard) CloseIdleConnections() {
+// CloseIdleConnections closes the connections that are kept open for further requests.
+func (g limitedTransport) CloseIdleConnections() {
 	if c, ok := g.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-type bounded struct {
+type limitedBody struct {
 	io.ReadCloser
 	left int
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= n; b.left < 0 {
 		return 0, errTooLarge

@@ -1,5 +1,5 @@
-// Package rundoc describes one run as JSON, for programs that want more than a prompt: it is the body of a call to a webhook,
-// and the standard input of a command whose preset says `input: json`. docs/runtimes/webhook.md lists the keys.
+// Package rundoc describes one run as JSON, for programs that need more than a prompt. The document is the body of a call to a
+// webhook, and the standard input of a command whose preset says `input: json`. docs/runtimes/webhook.md lists the keys.
 package rundoc
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// document is what is written. Its keys are a promise to programs of others.
+// document is the JSON document. Its keys must not change, because programs of users read them.
 type document struct {
 	Run          string           `json:"run"`
 	Agent        string           `json:"agent"`
@@ -26,14 +26,14 @@ type prompt struct {
 	User   string `json:"user"`
 }
 
-// Reply is how a program that is called over HTTP answers later: by a POST to the URL with the token.
+// Reply lets a receiver answer later: by a POST to the URL, with the token.
 type Reply struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
 }
 
-// Encode writes a job as JSON, with a prompt of its choice: that of a client whose session is lost says more. Without a reply,
-// the document holds no credential.
+// Encode returns the JSON document of a job with a prompt. The caller chooses between job.Prompt and the longer job.Fresh. If
+// reply is nil, the document contains no credential.
 func Encode(job parley.Job, p parley.Prompt, reply *Reply) ([]byte, error) {
 	return json.Marshal(document{
 		Run: job.Run.ID, Agent: job.Agent.ID, Conversation: job.Run.Conversation, Attempt: job.Run.Attempt,

@@ -33,8 +33,8 @@ func (r record) wantAnswer(t *testing.T) {
 	if r.err != nil {
 		t.Fatalf("the run failed: %v\n%s", r.err, r.output)
 	}
-	if r.Text != answer || !strings.Contains(r.said, answer) {
-		t.Errorf("the answer is %q, meanwhile it said %q", r.Text, r.said)
+	if r.Text != answer || !strings.Contains(r.progress, answer) {
+		t.Errorf("the answer is %q, the text for watchers is %q", r.Text, r.progress)
 	}
 	if r.InputTokens != inputTokens || r.OutputTokens != outputTokens {
 		t.Errorf("it used %+v", r.Usage)
@@ -57,12 +57,12 @@ func TestAClientAnswersAndGoesOnWithItsSession(t *testing.T) {
 	each(t, func(t *testing.T, b *bench) {
 		first := b.run(t.Context(), t, "", "Remember the word tangerine.")
 		first.wantAnswer(t)
-		b.api.asked(t, "tangerine", "You are ana.")
+		b.api.findRequest(t, "tangerine", "You are ana.")
 		b.keep(t, "answer", first)
 
 		second := b.run(t.Context(), t, first.Session, "Which fruit was it, persimmon?")
 		second.wantAnswer(t)
-		b.api.asked(t, "tangerine", "persimmon")
+		b.api.findRequest(t, "tangerine", "persimmon")
 		if second.Session != first.Session {
 			t.Errorf("session %s became %s", first.Session, second.Session)
 		}
@@ -73,7 +73,7 @@ func TestAClientAnswersAndGoesOnWithItsSession(t *testing.T) {
 	})
 }
 
-// lostSessions have the form that each client's have.
+// lostSessions are ids of sessions that do not exist, in the form of each client.
 var lostSessions = map[string]string{
 	"claude":   "478926a6-9737-4a77-b82a-6677c5fe14aa",
 	"codex":    "01a1df29-77fb-7d70-af98-50b7390ffa00",
@@ -101,10 +101,10 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 		t.Run(string(test.want), func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, b *bench) {
-				b.api.says(refusal(test.status))
+				b.api.answerAlways(refusal(test.status))
 				r := b.runInTime(t)
 				if why := r.wantFailure(t, test.want); why.Hint == "" {
-					t.Errorf("%q says not what to do", why.Reason)
+					t.Errorf("%q has no hint", why.Reason)
 				}
 				b.keep(t, string(test.want), r)
 			})
@@ -112,8 +112,9 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 	}
 }
 
-// runInTime does a run of which the deadline is the end where a client tries for ever, as OpenCode does: the cause is
-// told all the same. On a busy machine it has more time to get so far.
+// runInTime does a run with a deadline, because some clients, like OpenCode, retry for ever. The run must still report the
+// cause. On a busy machine the client may need more time until it knows the cause, so runInTime repeats the run with a longer
+// deadline.
 func (b *bench) runInTime(t *testing.T) (r record) {
 	t.Helper()
 	for limit := 15 * time.Second; limit <= 2*time.Minute; limit *= 2 {
@@ -132,7 +133,7 @@ func (b *bench) runWithin(limit time.Duration, t *testing.T) record {
 	return b.run(ctx, t, "", "Which fruit was it?")
 }
 
-// late says that the deadline ended a run, and nothing is known of why it did not end before.
+// late reports whether the deadline ended a run without a known cause.
 func (r record) late() bool {
 	why, ok := errors.AsType[*parley.RunError](r.err)
 	return ok && why.Failure == parley.FailureStopped && why.Reason == context.DeadlineExceeded.Error()
@@ -140,7 +141,7 @@ func (r record) late() bool {
 
 func TestAClientEndsWhenItIsAskedTo(t *testing.T) {
 	each(t, func(t *testing.T, b *bench) {
-		b.api.says(silence)
+		b.api.answerAlways(silence)
 		ctx, cancel := context.WithCancel(t.Context())
 		var asked time.Time
 		go func() {
@@ -163,14 +164,14 @@ func TestAClientEndsWhenItIsAskedTo(t *testing.T) {
 
 func TestADeadlineEndsAClient(t *testing.T) {
 	each(t, func(t *testing.T, b *bench) {
-		b.api.says(silence)
+		b.api.answerAlways(silence)
 		if r := b.runWithin(4*time.Second, t); !r.late() {
 			t.Errorf("it ended with %v\n%s", r.err, r.output)
 		}
 	})
 }
 
-// keep writes a recording anew, if wanted. The ordinary tests replay it.
+// keep writes a recording, with the flag -record. The tests of package command replay the recordings.
 func (b *bench) keep(t *testing.T, name string, r record) {
 	t.Helper()
 	if !*recordAnew {

@@ -14,21 +14,21 @@ import (
 	"github.com/parley-hub/parley/internal/modeltest"
 )
 
-// turn is what a model does once it is told something: it says something, or has a command run.
-type turn struct{ told, says, runs string }
+// turn is what a model does when a request matches: it answers with a text, or calls its shell with a command.
+type turn struct{ when, text, command string }
 
-// plays has the model take the last of some turns that it is told enough for. A $ in what it says stands for what it
-// was told. Clients also ask for other things than an answer, like a title: such a request names no shell.
-func (h *hub) plays(turns ...turn) {
-	h.api.does(func(r modeltest.Request) modeltest.Answer {
+// playTurns makes the model take the last of the turns that matches a request. A $ in the text of a turn stands for the match.
+// Clients also request other things than an answer, such as a title. Such a request offers no shell.
+func (h *hub) playTurns(turns ...turn) {
+	h.api.answerBy(func(r modeltest.Request) modeltest.Answer {
 		for _, do := range slices.Backward(turns) {
-			told := regexp.MustCompile(do.told).FindString(strings.Join(r.Texts, "\n"))
+			told := regexp.MustCompile(do.when).FindString(strings.Join(r.Texts, "\n"))
 			switch {
 			case told == "" || !slices.Contains(r.Tools, h.shell.tool):
-			case do.runs != "":
-				return h.shell.calls(do.runs)
+			case do.command != "":
+				return h.shell.calls(do.command)
 			default:
-				return modeltest.Answer{Text: strings.ReplaceAll(do.says, "$", told), Input: inputTokens, Output: outputTokens}
+				return modeltest.Answer{Text: strings.ReplaceAll(do.text, "$", told), Input: inputTokens, Output: outputTokens}
 			}
 		}
 		return theAnswer
@@ -43,15 +43,15 @@ func (h *hub) addScript(t *testing.T, id, rules string) {
 	h.parley(t, "agent", "add", id, "--runtime", "script", "--rules", file)
 }
 
-// aCounter is a script that has something to say.
+// aCounter is the rules of an agent that always gives the same answer.
 const aCounter = "[{else: [{reply: There are twelve crates.}]}]"
 
 func TestTheShellOfAClientAsks(t *testing.T) {
 	eachHub(t, func(t *testing.T, h *hub) {
 		h.addScript(t, "bot", aCounter)
-		h.plays(
-			turn{told: "Is there enough", runs: `parley ask bot "How many tangerines are there?" --context "For the market"`},
-			turn{told: "Response from bot: There are twelve crates\\.", says: "I was told: $"},
+		h.playTurns(
+			turn{when: "Is there enough", command: `parley ask bot "How many tangerines are there?" --context "For the market"`},
+			turn{when: "Response from bot: There are twelve crates\\.", text: "I was told: $"},
 		)
 		if text := h.ask(t, "ana", "--dm", "Is there enough?"); text != "I was told: Response from bot: There are twelve crates." {
 			t.Errorf("the answer is %q", text)
@@ -68,7 +68,7 @@ func TestTheShellOfAClientAsks(t *testing.T) {
 	})
 }
 
-// wantPosted wants a message with this text among what a run has posted.
+// wantPosted checks that a run has posted a message with this text.
 func wantPosted(t *testing.T, h *hub, r parley.RunView, id, text string) {
 	t.Helper()
 	for _, m := range lines[parley.Message](t, h.parley(t, "trace", r.TraceID, "-o", "jsonl")) {
@@ -79,7 +79,7 @@ func wantPosted(t *testing.T, h *hub, r parley.RunView, id, text string) {
 	t.Errorf("run %s has posted %v, and not %s: %q", r.ID, r.Posts, id, text)
 }
 
-// states are the first states that runs have come to, those before they begin left out.
+// states returns the first states that runs have reached, without the states before their begin.
 func (h *hub) states(t *testing.T, count int) (states []string) {
 	t.Helper()
 	kinds := "run.running,run.waiting,run.succeeded,run.failed"
@@ -92,17 +92,17 @@ func (h *hub) states(t *testing.T, count int) (states []string) {
 func TestTheShellOfAClientDelegates(t *testing.T) {
 	eachHub(t, func(t *testing.T, h *hub) {
 		h.addScript(t, "bot", aCounter)
-		h.plays(
-			turn{told: "Prepare the list", runs: `parley delegate bot "Count the tangerines" --priority high`},
-			turn{told: "Delegated to bot \\(subtask task-\\d+\\)", says: "I have work done."},
-			turn{told: `\[Delegation Result from bot \| task-\d+\]`, says: "It is there: $"},
+		h.playTurns(
+			turn{when: "Prepare the list", command: `parley delegate bot "Count the tangerines" --priority high`},
+			turn{when: "Delegated to bot \\(subtask task-\\d+\\)", text: "I have work done."},
+			turn{when: `\[Delegation Result from bot \| task-\d+\]`, text: "It is there: $"},
 		)
 		if text := h.ask(t, "ana", "--dm", "Prepare the list.\nBy noon."); text != "I have work done." {
 			t.Errorf("the answer is %q", text)
 		}
 		tree := h.wantTree(t)
 		first, second := h.wantRunsOf(t, tree[0])
-		h.api.asked(t, "Prepare the list", "I have work done.", "[Delegation Result from bot | "+tree[1].ID+"]", "There are twelve crates.")
+		h.api.findRequest(t, "Prepare the list", "I have work done.", "[Delegation Result from bot | "+tree[1].ID+"]", "There are twelve crates.")
 		if want := "It is there: [Delegation Result from bot | " + tree[1].ID + "]"; tree[0].Result.Words() != want || tree[1].Result.Words() != "There are twelve crates." {
 			t.Errorf("the results are %q and %q", tree[0].Result.Words(), tree[1].Result.Words())
 		}
@@ -111,7 +111,7 @@ func TestTheShellOfAClientDelegates(t *testing.T) {
 	})
 }
 
-// wantTree waits until the client's task has ended, and wants one other under it.
+// wantTree waits until the client's task has ended, and checks that it has one subtask.
 func (h *hub) wantTree(t *testing.T) []parley.TaskView {
 	t.Helper()
 	root := h.run(t).Task
@@ -129,7 +129,7 @@ func (h *hub) wantTree(t *testing.T) []parley.TaskView {
 	return tree
 }
 
-// wantRunsOf wants two runs of the client in a task, the second woken by the hub, both in one session.
+// wantRunsOf checks that a task has two runs of the client in one session, and that the hub woke the second.
 func (h *hub) wantRunsOf(t *testing.T, task parley.TaskView) (first, second parley.RunView) {
 	t.Helper()
 	runs := h.runs(t, "ana")
@@ -173,12 +173,12 @@ func TestAClientIsAsked(t *testing.T) {
 	})
 }
 
-// TestAClientAmongThoseWhoAsk: how deep an ask is nested goes through a client by the token in its shell.
+// TestAClientAmongThoseWhoAsk checks that the token in the shell of a client carries the depth of an ask.
 func TestAClientAmongThoseWhoAsk(t *testing.T) {
 	eachHub(t, func(t *testing.T, h *hub) {
 		h.addScript(t, "boss", "[{else: [{ask: {agent: ana, message: Is there enough?, save: said}}, {reply: '{{.Saved.said}}'}]}]")
 		h.addScript(t, "bot", "[{else: [{ask: {agent: boss, message: Is there?, otherwise: [{reply: '{{.Error}}'}]}}]}]")
-		h.plays(turn{told: "Is there enough", runs: `parley ask bot "How many are there?"`}, turn{told: "Response from bot: .*nesting\\.", says: "$"})
+		h.playTurns(turn{when: "Is there enough", command: `parley ask bot "How many are there?"`}, turn{when: "Response from bot: .*nesting\\.", text: "$"})
 		const want = "Response from boss: Response from ana: Response from bot: " +
 			"Error: Maximum agent communication depth (3) reached. Use 'delegate' for async to avoid nesting.\n"
 		if text := h.parley(t, "ask", "boss", "Is there enough?"); text != want {

@@ -24,7 +24,7 @@ import (
 // object is a piece of JSON.
 type object = map[string]any
 
-// client is one of the real clients, and how it is pointed at another API.
+// client is a real client, with the settings that make it use another API.
 type client struct {
 	name   string
 	config object // runtime_config
@@ -33,10 +33,10 @@ type client struct {
 	set func(t *testing.T, home, api string) []string
 }
 
-// shell is a client's own: the name of the tool, and of its argument.
+// shell has the names of a client's shell tool and of its argument.
 type shell struct{ tool, argument string }
 
-// calls is what a model answers that wants a command to be run.
+// calls returns the answer of a model that runs a command in the shell.
 func (s shell) calls(command string) modeltest.Answer {
 	args, _ := json.Marshal(object{s.argument: command, "description": "talk to the others"})
 	return modeltest.Answer{
@@ -91,7 +91,7 @@ var clients = []client{
 				"options": {"baseURL": "`+api+`/v1", "apiKey": "canary-key"}, "models": {"fake": {"name": "fake", "cost": {"input": 3, "output": 15}}}
 			}}
 		}`)
-		// It fetches its plugin SDK once, unless it is there.
+		// OpenCode downloads its plugin SDK unless it is installed.
 		config := filepath.Join(home, ".config", "opencode")
 		write(t, filepath.Join(config, "package.json"), `{"dependencies": {"@opencode-ai/plugin": "1.18.33"}}`)
 		write(t, filepath.Join(config, "package-lock.json"), `{"lockfileVersion": 3, "packages": {
@@ -112,8 +112,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// place is where a client runs: its home, the API, and the way to the rest of the world, which is closed.
-type place struct {
+// setup is the environment of a client: its home, the API, and a proxy that refuses all other connections.
+type setup struct {
 	client
 	api   *model
 	proxy *proxy
@@ -122,16 +122,16 @@ type place struct {
 	environ           []string
 }
 
-func newPlace(t *testing.T, c client) *place {
+func newSetup(t *testing.T, c client) *setup {
 	t.Helper()
-	p := &place{client: c, api: newModel(t), proxy: newProxy(t), home: t.TempDir(), temp: t.TempDir(), tools: abs(t, ".tools/clients")}
+	p := &setup{client: c, api: newModel(t), proxy: newProxy(t), home: t.TempDir(), temp: t.TempDir(), tools: abs(t, ".tools/clients")}
 	p.environ = append(c.set(t, p.home, p.api.URL),
 		"HOME="+p.home, "PATH="+filepath.Join(p.tools, "node_modules", ".bin")+":"+os.Getenv("PATH"), "TMPDIR="+p.temp, "LANG=C.UTF-8",
 		"HTTP_PROXY="+p.proxy.URL, "HTTPS_PROXY="+p.proxy.URL, "NO_PROXY=127.0.0.1,localhost")
 	return p
 }
 
-// abs is the absolute path of something in the module.
+// abs returns the absolute path of a file in the module.
 func abs(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("../../../..", name))
@@ -141,16 +141,16 @@ func abs(t *testing.T, name string) string {
 	return path
 }
 
-// bench is a client that is run by its preset alone.
+// bench is a client that its preset runs without a hub.
 type bench struct {
-	*place
+	*setup
 	runtime *command.Runtime
-	dir     string // the agent's
+	dir     string // the directory of the agent
 }
 
 func newBench(t *testing.T, c client) *bench {
 	t.Helper()
-	b := &bench{place: newPlace(t, c)}
+	b := &bench{setup: newSetup(t, c)}
 	b.dir = filepath.Join(b.home, "agents", "ana")
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -179,32 +179,32 @@ func (b *bench) agent(t *testing.T, settings ...object) parley.Agent {
 	return a
 }
 
-// record is what those who watch a run have seen.
+// record is everything that a run has reported.
 type record struct {
 	parley.Result
-	err    error
-	begun  []parley.Process
-	said   string
-	output string
+	err      error
+	begun    []parley.Process
+	progress string
+	output   string
 }
 
-// run does one run, with a session to go on with or without.
+// run does one run. It resumes a session unless session is "".
 func (b *bench) run(ctx context.Context, t *testing.T, session, prompt string, settings ...object) record {
 	t.Helper()
 	var r record
 	var mu sync.Mutex
-	told := parley.Prompt{System: "You are ana.", User: prompt}
+	p := parley.Prompt{System: "You are ana.", User: prompt}
 	r.Result, r.err = b.runtime.Run(ctx, parley.Job{
 		Run:    parley.Run{ID: uuid.NewString(), Session: session},
 		Agent:  b.agent(t, settings...),
-		Prompt: told,
-		Fresh:  func() parley.Prompt { return told },
+		Prompt: p,
+		Fresh:  func() parley.Prompt { return p },
 		Token:  "parley_canary-token-of-the-run", URL: "http://127.0.0.1:1", Dir: b.dir,
 		Begin: func(_ context.Context, p parley.Process) error {
 			r.begun = append(r.begun, p)
 			return nil
 		},
-		Say: func(text string) { r.said += text },
+		Say: func(text string) { r.progress += text },
 		Log: func(output []byte) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -214,11 +214,11 @@ func (b *bench) run(ctx context.Context, t *testing.T, session, prompt string, s
 	return r
 }
 
-// proxy refuses everything, and knows what was asked for.
+// proxy refuses all requests and records their hosts.
 type proxy struct {
 	*httptest.Server
-	mu    sync.Mutex
-	asked []string
+	mu        sync.Mutex
+	requested []string
 }
 
 func newProxy(t *testing.T) *proxy {
@@ -226,7 +226,7 @@ func newProxy(t *testing.T) *proxy {
 	p := &proxy{}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
-		p.asked = append(p.asked, r.Host)
+		p.requested = append(p.requested, r.Host)
 		p.mu.Unlock()
 		w.WriteHeader(http.StatusForbidden)
 	}))
@@ -237,13 +237,13 @@ func newProxy(t *testing.T) *proxy {
 func (p *proxy) hosts() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	hosts := slices.Clone(p.asked)
+	hosts := slices.Clone(p.requested)
 	slices.Sort(hosts)
 	return slices.Compact(hosts)
 }
 
-// scrub takes what is of this machine out of recorded output. Claude Code also writes paths with dashes.
-func (p *place) scrub(output string) string {
+// scrub replaces the paths and addresses of this machine in recorded output. Claude Code also writes paths with dashes.
+func (p *setup) scrub(output string) string {
 	return strings.NewReplacer(
 		p.home, "/home/user", strings.ReplaceAll(p.home, "/", "-"), "-home-user", p.temp, "/tmp", p.tools, "/clients",
 		p.api.Listener.Addr().String(), "api",

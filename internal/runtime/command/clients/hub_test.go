@@ -20,16 +20,16 @@ import (
 
 // hub is the program as a whole, with one client in its PATH.
 type hub struct {
-	*place
+	*setup
 	process *exec.Cmd
-	said    strings.Builder // on standard error
+	stderr  strings.Builder
 	ended   chan error
 }
 
-// newHub starts a hub with an agent that is run by a client.
+// newHub starts a hub with an agent that a client runs.
 func newHub(t *testing.T, c client) *hub {
 	t.Helper()
-	h := &hub{place: newPlace(t, c)}
+	h := &hub{setup: newSetup(t, c)}
 	h.environ = append(h.environ, "PARLEY_HOME="+filepath.Join(h.home, "hub"), "PARLEY_ADDR=127.0.0.1:0", "PARLEY_RUNS_GRACE=3s")
 	h.up(t)
 	t.Cleanup(func() { h.kill(t) })
@@ -41,40 +41,40 @@ func newHub(t *testing.T, c client) *hub {
 	return h
 }
 
-// mostWaiting is how long a command may wait for what is to happen.
-const mostWaiting = 3 * time.Minute
+// commandTimeout is how long a command may take.
+const commandTimeout = 3 * time.Minute
 
-// command is a call of the program as its owner makes it.
+// command returns a call of parley as the owner.
 func (h *hub) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), mostWaiting)
+	ctx, cancel := context.WithTimeout(t.Context(), commandTimeout)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, abs(t, "bin/parley"), args...)
 	cmd.Dir, cmd.Env = h.home, h.environ
 	return cmd
 }
 
-// parley returns what a command prints.
+// parley runs parley and returns its output.
 func (h *hub) parley(t *testing.T, args ...string) string {
 	t.Helper()
 	printed, err := h.command(t, args...).Output()
 	if err != nil {
-		said := ""
+		stderr := ""
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			said = string(exit.Stderr)
+			stderr = string(exit.Stderr)
 		}
-		t.Fatalf("parley %s: %v\n%s%s\n%s", strings.Join(args, " "), err, printed, said, h.parleyRuns(t))
+		t.Fatalf("parley %s: %v\n%s%s\n%s", strings.Join(args, " "), err, printed, stderr, h.parleyRuns(t))
 	}
 	return string(printed)
 }
 
-// parleyRuns is what a person would look at if something went wrong.
+// parleyRuns returns the list of runs, for the message of a failed test.
 func (h *hub) parleyRuns(t *testing.T) string {
 	printed, _ := h.command(t, "agent", "runs").CombinedOutput()
 	return string(printed)
 }
 
-// up starts the hub, and waits until it says that it is ready.
+// up starts the hub, and waits until it reports that it is running.
 func (h *hub) up(t *testing.T) {
 	t.Helper()
 	h.process, h.ended = exec.Command(abs(t, "bin/parley"), "up"), make(chan error, 1)
@@ -87,18 +87,18 @@ func (h *hub) up(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := make(chan struct{})
-	go h.listen(bufio.NewScanner(output), ready)
+	go h.readStderr(bufio.NewScanner(output), ready)
 	select {
 	case <-ready:
 	case err := <-h.ended:
 		h.process = nil
-		t.Fatalf("the hub did not start: %v\n%s", err, h.said.String())
+		t.Fatalf("the hub did not start: %v\n%s", err, h.stderr.String())
 	}
 }
 
-func (h *hub) listen(lines *bufio.Scanner, ready chan<- struct{}) {
+func (h *hub) readStderr(lines *bufio.Scanner, ready chan<- struct{}) {
 	for lines.Scan() {
-		h.said.WriteString(lines.Text() + "\n")
+		h.stderr.WriteString(lines.Text() + "\n")
 		if ready != nil && strings.Contains(lines.Text(), "The hub is running") {
 			close(ready)
 			ready = nil
@@ -107,7 +107,7 @@ func (h *hub) listen(lines *bufio.Scanner, ready chan<- struct{}) {
 	h.ended <- h.process.Wait()
 }
 
-// down asks the hub to end, and waits for it.
+// down stops the hub, and waits until it has ended.
 func (h *hub) down(t *testing.T) {
 	t.Helper()
 	if err := h.process.Process.Signal(syscall.SIGTERM); err != nil {
@@ -116,7 +116,7 @@ func (h *hub) down(t *testing.T) {
 	err := <-h.ended
 	h.process = nil
 	if err != nil {
-		t.Fatalf("the hub ended with %v\n%s", err, h.said.String())
+		t.Fatalf("the hub ended with %v\n%s", err, h.stderr.String())
 	}
 }
 
@@ -125,12 +125,12 @@ func (h *hub) kill(t *testing.T) {
 		h.down(t)
 	}
 	if t.Failed() {
-		t.Logf("the hub said:\n%s", h.said.String())
+		t.Logf("the hub logged:\n%s", h.stderr.String())
 	}
 }
 
-// left are the processes of runs that go on although the hub has ended: they work in its home.
-func (h *hub) left(t *testing.T) (found string) {
+// leftProcesses lists the processes that still run in the home of the hub, although the hub has ended.
+func (h *hub) leftProcesses(t *testing.T) (found string) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
 	if err != nil {
@@ -144,16 +144,16 @@ func (h *hub) left(t *testing.T) (found string) {
 	return found
 }
 
-// answered is what send --wait tells.
-type answered struct {
+// sendResult is the output of send --wait.
+type sendResult struct {
 	parley.Receipt
 	Answers []parley.Message `json:"answers"`
 }
 
-// ask sends a message as a person does, waits, and wants it answered.
+// ask sends a message as a person, and returns the text of its answer.
 func (h *hub) ask(t *testing.T, args ...string) (text string) {
 	t.Helper()
-	var got answered
+	var got sendResult
 	read(t, h.parley(t, append([]string{"send", "--wait", "-o", "json"}, args...)...), &got)
 	if len(got.Deliveries) != 1 || got.Deliveries[0].State != parley.DeliveryAnswered || len(got.Answers) != 1 {
 		t.Fatalf("it came to %+v", got)
@@ -161,7 +161,7 @@ func (h *hub) ask(t *testing.T, args ...string) (text string) {
 	return got.Answers[0].Content.Text
 }
 
-// run is the client's newest run, with its output.
+// run returns the client's newest run, with its output.
 func (h *hub) run(t *testing.T) (r struct {
 	parley.RunView
 	Output string `json:"output"`
@@ -172,13 +172,13 @@ func (h *hub) run(t *testing.T) (r struct {
 	return r
 }
 
-// runs are those of an agent, the newest first.
+// runs returns the runs of an agent, the newest first.
 func (h *hub) runs(t *testing.T, agent string) []parley.Run {
 	t.Helper()
 	return lines[parley.Run](t, h.parley(t, "agent", "runs", agent, "-o", "jsonl"))
 }
 
-// lines are the objects of a list, one in each line.
+// lines parses a list of JSON objects, one in each line.
 func lines[T any](t *testing.T, text string) (list []T) {
 	t.Helper()
 	for line := range strings.Lines(text) {

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// isolated says that this process has a network of its own, in which there is nobody else.
+// isolated is the variable that is set in a process with a network of its own.
 const isolated = "PARLEY_TEST_ISOLATED"
 
-// TestMain runs the tests in a network that ends at loopback, where the system can make one.
+// TestMain runs the tests in a network that has only the loopback interface, if the system can make one.
 func TestMain(m *testing.M) {
 	if os.Getenv(isolated) == "" && canIsolate {
 		os.Exit(runIsolated())
@@ -31,7 +31,7 @@ func runIsolated() int {
 	again.SysProcAttr = ownNetwork()
 	err := again.Run()
 	if again.ProcessState == nil {
-		fmt.Fprintln(os.Stderr, "no network of its own can be made for the tests:", err)
+		fmt.Fprintln(os.Stderr, "cannot make a separate network for the tests:", err)
 		return 1
 	}
 	return again.ProcessState.ExitCode()

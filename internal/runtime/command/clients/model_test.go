@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/modeltest"
 )
 
-// answer is what the model says, unless a test has it say something else, and what it says it used.
+// answer is the default answer of the model, with the usage that it reports.
 const (
 	answer       = "The answer is pong."
 	inputTokens  = 1100
@@ -22,19 +22,19 @@ const (
 
 var theAnswer = modeltest.Answer{Text: answer, Input: inputTokens, Output: outputTokens}
 
-// silence begins, and never goes on.
+// silence begins an answer and never continues it.
 var silence = modeltest.Answer{Text: "I wonder", Fault: modeltest.Hang}
 
-// refusal is a status instead of an answer.
+// refusal returns an error response with a status.
 func refusal(status int) modeltest.Answer {
 	return modeltest.Answer{Status: status, Body: fmt.Sprintf(
 		`{"type": "error", "error": {"type": "api_error", "message": "refused with status %d", "code": %d}}`, status, status)}
 }
 
-// model is the API that a client is pointed at.
+// model is the fake API that a client uses.
 type model struct {
 	*modeltest.Server
-	arrived chan struct{} // a request has come
+	arrived chan struct{} // receives when a request has arrived
 
 	mu     sync.Mutex
 	answer func(modeltest.Request) modeltest.Answer
@@ -43,7 +43,7 @@ type model struct {
 func newModel(t *testing.T) *model {
 	t.Helper()
 	m := &model{arrived: make(chan struct{}, 100)}
-	m.says(theAnswer)
+	m.answerAlways(theAnswer)
 	m.Server = modeltest.New(m.turn)
 	closeAtEnd(t, m.Server.Server)
 	return m
@@ -56,12 +56,13 @@ func closeAtEnd(t *testing.T, s *httptest.Server) {
 	})
 }
 
-// says has it answer everything in the same way.
-func (m *model) says(a modeltest.Answer) {
-	m.does(func(modeltest.Request) modeltest.Answer { return a })
+// answerAlways makes the model give the same answer to every request.
+func (m *model) answerAlways(a modeltest.Answer) {
+	m.answerBy(func(modeltest.Request) modeltest.Answer { return a })
 }
 
-func (m *model) does(answer func(modeltest.Request) modeltest.Answer) {
+// answerBy makes the model answer by a function.
+func (m *model) answerBy(answer func(modeltest.Request) modeltest.Answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answer = answer
@@ -78,20 +79,21 @@ func (m *model) turn(r modeltest.Request) modeltest.Answer {
 	return answer(r)
 }
 
-// fallsSilent has it say nothing from now on: what arrives next is not answered.
-func (m *model) fallsSilent() {
-	m.says(silence)
+// stopAnswering makes the model answer no further request. The next value of arrived is from such a request.
+func (m *model) stopAnswering() {
+	m.answerAlways(silence)
 	for len(m.arrived) > 0 {
 		<-m.arrived
 	}
 }
 
-// asked is the newest request with these words. Clients also ask for other things than an answer, like a title.
-func (m *model) asked(t *testing.T, words ...string) modeltest.Request {
+// findRequest returns the newest request that contains all these words. Clients also send requests for other things than an
+// answer, such as a title.
+func (m *model) findRequest(t *testing.T, words ...string) modeltest.Request {
 	t.Helper()
 	requests := m.Requests()
 	for _, r := range slices.Backward(requests) {
-		if !slices.ContainsFunc(words, func(w string) bool { return !r.Says(w) }) {
+		if !slices.ContainsFunc(words, func(w string) bool { return !r.HasText(w) }) {
 			return r
 		}
 	}
@@ -99,8 +101,8 @@ func (m *model) asked(t *testing.T, words ...string) modeltest.Request {
 	return modeltest.Request{}
 }
 
-// having are the texts of a request in which there are these words.
-func having(r modeltest.Request, words string) (found []string) {
+// textsWith returns the texts of a request that contain these words.
+func textsWith(r modeltest.Request, words string) (found []string) {
 	for _, text := range r.Texts {
 		if strings.Contains(text, words) {
 			found = append(found, text)

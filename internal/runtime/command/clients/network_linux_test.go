@@ -20,7 +20,7 @@ func ownNetwork() *syscall.SysProcAttr {
 	}
 }
 
-// loopbackUp switches loopback on, which is off in a new network.
+// loopbackUp switches on the loopback interface, which is off in a new network.
 func loopbackUp() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err != nil {

@@ -30,7 +30,7 @@ func needSandboxPrograms(t *testing.T) {
 }
 
 // TestSandboxes runs parley in the shell of each client, inside the client's own sandbox, and checks whether the
-// shell reaches the hub: by the socket, which is the default, and by TCP where config.yaml says run_token: bearer.
+// shell reaches the hub: by the socket, which is the default, and by TCP if config.yaml says run_token: bearer.
 // docs/runtimes/command.md has the same table. The names are short because they become part of paths of sockets.
 func TestSandboxes(t *testing.T) {
 	const (
@@ -39,7 +39,7 @@ func TestSandboxes(t *testing.T) {
 	)
 	for _, test := range []struct {
 		name, client string
-		old, new     string // in its settings
+		old, new     string // a replacement in the settings of the client
 		bearer       bool
 		reaches      bool
 	}{
@@ -74,7 +74,7 @@ func TestSandboxes(t *testing.T) {
 			}
 			h := newHub(t, c)
 			var called atomic.Bool
-			h.api.does(func(r modeltest.Request) modeltest.Answer {
+			h.api.answerBy(func(r modeltest.Request) modeltest.Answer {
 				if slices.Contains(r.Tools, h.shell.tool) && !called.Swap(true) {
 					return h.shell.calls("parley chat --conv lab 'The tangerines are here.'")
 				}
@@ -84,12 +84,12 @@ func TestSandboxes(t *testing.T) {
 			h.ask(t, "ana", "--dm", "Tell the others.")
 			read := h.parley(t, "conv", "read", "lab")
 			requests := h.api.Requests()
-			told := string(requests[len(requests)-1].Body) // Codex does not always print the command it ran
+			lastRequest := string(requests[len(requests)-1].Body) // Codex does not always print the command it ran
 			if reaches := strings.Contains(read, "ana: The tangerines are here."); reaches != test.reaches {
-				t.Errorf("it reaches the hub: %v, and was told %s", reaches, told)
+				t.Errorf("it reaches the hub: %v, the last request is %s", reaches, lastRequest)
 			}
-			if !test.reaches && !strings.Contains(told, "E002") {
-				t.Errorf("it was not the hub that its shell could not reach: %s", told)
+			if !test.reaches && !strings.Contains(lastRequest, "E002") {
+				t.Errorf("it was not the hub that its shell could not reach: %s", lastRequest)
 			}
 		})
 	}

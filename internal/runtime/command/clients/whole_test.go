@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/modeltest"
 )
 
-// eachHub runs a test with every client, each started by a hub.
+// eachHub runs a test with every client, each with a hub of its own.
 func eachHub(t *testing.T, test func(t *testing.T, h *hub)) {
 	for _, c := range clients {
 		t.Run(c.name, func(t *testing.T) {
@@ -29,15 +29,15 @@ func TestAnIdleClientIsWokenAndAnswers(t *testing.T) {
 			t.Errorf("the answer is %q", text)
 		}
 		first := h.run(t)
-		wantPrompt(t, h.api.asked(t, "tangerine"), "tangerine", "Your id there is ana.", "fruiterer", "parley send AGENT",
+		wantPrompt(t, h.api.findRequest(t, "tangerine"), "tangerine", "Your id there is ana.", "fruiterer", "parley send AGENT",
 			"from user (human)", "| Remember the word tangerine.\n--- end ---\n", "Your final text is posted as your reply in this ")
 
 		h.ask(t, "ana", "--dm", "Which fruit was it?")
 		second := h.run(t)
-		news := wantPrompt(t, h.api.asked(t, "Which fruit", "tangerine"), "Which fruit", "| Which fruit was it?\n--- end ---\n")
+		news := wantPrompt(t, h.api.findRequest(t, "Which fruit", "tangerine"), "Which fruit", "| Which fruit was it?\n--- end ---\n")
 		for _, old := range []string{"tangerine", "pong", "Your id there is ana."} {
 			if strings.Contains(news, old) {
-				t.Errorf("it was told of %q once more:\n%s", old, news)
+				t.Errorf("the prompt repeats %q:\n%s", old, news)
 			}
 		}
 		wantCharged(t, h.client, first.Run, second.Run)
@@ -46,8 +46,8 @@ func TestAnIdleClientIsWokenAndAnswers(t *testing.T) {
 		if text := h.ask(t, "--conv", "lab", "@ana is it ripe?"); text != answer {
 			t.Errorf("the answer in the channel is %q", text)
 		}
-		wantPrompt(t, h.api.asked(t, "ripe"), "ripe", "Your id there is ana.", "This is #lab, a public channel", "| @ana is it ripe?\n--- end ---\n")
-		if h.run(t).Session == first.Session || h.api.asked(t, "ripe").Says("tangerine") {
+		wantPrompt(t, h.api.findRequest(t, "ripe"), "ripe", "Your id there is ana.", "This is #lab, a public channel", "| @ana is it ripe?\n--- end ---\n")
+		if h.run(t).Session == first.Session || h.api.findRequest(t, "ripe").HasText("tangerine") {
 			t.Error("the channel has the session of the direct conversation")
 		}
 		if hosts := h.proxy.hosts(); len(hosts) > 0 {
@@ -56,10 +56,11 @@ func TestAnIdleClientIsWokenAndAnswers(t *testing.T) {
 	})
 }
 
-// wantPrompt wants one text with these words in a request, which is the prompt, and all others in it. It returns it.
+// wantPrompt checks that exactly one text of a request contains these words, and that this text, the prompt, contains each of
+// the others once. It returns the prompt.
 func wantPrompt(t *testing.T, r modeltest.Request, words string, others ...string) string {
 	t.Helper()
-	found := having(r, words)
+	found := textsWith(r, words)
 	if len(found) != 1 || strings.Count(found[0], words) != 1 {
 		t.Fatalf("%q is there in %d texts: %q", words, len(found), found)
 	}
@@ -71,7 +72,7 @@ func wantPrompt(t *testing.T, r modeltest.Request, words string, others ...strin
 	return found[0]
 }
 
-// wantCharged wants two runs of one session, each with what it used alone.
+// wantCharged checks that two runs have the same session, and that each has only its own usage.
 func wantCharged(t *testing.T, c client, first, second parley.Run) {
 	t.Helper()
 	if first.Session == "" || second.Session != first.Session {
@@ -90,7 +91,7 @@ func wantCharged(t *testing.T, c client, first, second parley.Run) {
 func TestTheShellOfAClientSpeaksForItsAgent(t *testing.T) {
 	eachHub(t, func(t *testing.T, h *hub) {
 		var called atomic.Bool
-		h.api.does(func(r modeltest.Request) modeltest.Answer {
+		h.api.answerBy(func(r modeltest.Request) modeltest.Answer {
 			if slices.Contains(r.Tools, h.shell.tool) && !called.Swap(true) {
 				return h.shell.calls("parley chat --conv lab 'The tangerines are here.'")
 			}
@@ -110,23 +111,23 @@ func TestTheShellOfAClientSpeaksForItsAgent(t *testing.T) {
 
 func TestAStopEndsAClientAndAStartGoesOn(t *testing.T) {
 	eachHub(t, func(t *testing.T, h *hub) {
-		h.api.fallsSilent()
+		h.api.stopAnswering()
 		var sent parley.Receipt
 		read(t, h.parley(t, "send", "ana", "--dm", "Which fruit was it?", "-o", "json"), &sent)
 		<-h.api.arrived
 		h.down(t)
-		if left := h.left(t); left != "" {
+		if left := h.leftProcesses(t); left != "" {
 			t.Errorf("the hub has left behind %s", left)
 		}
 
-		h.api.says(theAnswer)
+		h.api.answerAlways(theAnswer)
 		h.up(t)
 		h.parley(t, "watch", "--after", "0", "--kinds", "delivery.answered", "--limit", "1")
 		var runs []parley.RunState
 		for _, r := range h.runs(t, "ana") {
 			runs = append(runs, r.State)
 			if !slices.Equal(r.Triggers, []string{sent.Message.ID}) || r.Attempt != 1 {
-				t.Errorf("a run was woken by %v, at its try %d", r.Triggers, r.Attempt)
+				t.Errorf("a run was woken by %v, at its attempt %d", r.Triggers, r.Attempt)
 			}
 		}
 		if !slices.Equal(runs, []parley.RunState{parley.RunSucceeded, parley.RunCancelled}) {

@@ -18,37 +18,37 @@ import (
 
 var errCutOff = errors.New("the answer breaks off")
 
-const maxReason = 500 // characters of what an API says
+const maxReason = 500 // characters of a text of an API
 
-// refusal is the error response of an API.
-type refusal struct {
-	status  int    // 200: within the stream
-	word    string // the API's own for it
+// apiError is the error response of an API.
+type apiError struct {
+	status  int    // 200 if the error is an event of a stream
+	codes   string // the code and the type of the error, in the words of the API
 	message string
 	after   time.Duration
 }
 
-// refusalOf returns the error response in an error, if it has one.
-func refusalOf(err error) (r refusal, ok bool) {
+// apiErrorOf returns the error response in an error, if it has one.
+func apiErrorOf(err error) (r apiError, ok bool) {
 	if e, ok := errors.AsType[*anthropic.Error](err); ok {
-		r = parsed(e.RawJSON())
+		r = parseAPIError(e.RawJSON())
 		r.status, r.after = e.StatusCode, retryAfter(e.Response)
 		return r, true
 	}
 	if e, ok := errors.AsType[*openai.Error](err); ok {
-		r = refusal{status: e.StatusCode, word: e.Code + " " + e.Type, message: e.Message, after: retryAfter(e.Response)}
+		r = apiError{status: e.StatusCode, codes: e.Code + " " + e.Type, message: e.Message, after: retryAfter(e.Response)}
 		return r, true
 	}
 	if e, ok := errors.AsType[*ssestream.StreamError](err); ok {
-		r = parsed(string(e.Event.Data))
+		r = parseAPIError(string(e.Event.Data))
 		r.status = http.StatusOK
 		return r, true
 	}
-	return refusal{}, false
+	return apiError{}, false
 }
 
-// parsed reads {"error": {…}}, in which all agree more or less.
-func parsed(raw string) refusal {
+// parseAPIError parses {"error": {…}}, which the APIs write in similar ways.
+func parseAPIError(raw string) apiError {
 	var body struct {
 		Error struct {
 			Type    string
@@ -57,9 +57,9 @@ func parsed(raw string) refusal {
 		}
 	}
 	if json.Unmarshal([]byte(raw), &body) != nil {
-		return refusal{}
+		return apiError{}
 	}
-	return refusal{word: fmt.Sprint(body.Error.Code, " ", body.Error.Type), message: body.Error.Message}
+	return apiError{codes: fmt.Sprint(body.Error.Code, " ", body.Error.Type), message: body.Error.Message}
 }
 
 // retryAfter returns how long an API asks to wait, or 0.
@@ -80,39 +80,39 @@ func retryAfter(response *http.Response) time.Duration {
 	return 0
 }
 
-// failure is what kind of failure a refusal is.
-func (r refusal) failure() parley.Failure {
-	says := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(r.word, word) {
+// failure returns the kind of failure that an error response means.
+func (r apiError) failure() parley.Failure {
+	has := func(codes ...string) bool {
+		for _, code := range codes {
+			if strings.Contains(r.codes, code) {
 				return true
 			}
 		}
 		return false
 	}
 	switch {
-	case says("insufficient_quota", "billing_error"):
+	case has("insufficient_quota", "billing_error"):
 		return parley.FailureFinal
-	case r.status == http.StatusTooManyRequests, r.status == 529, says("overloaded", "rate_limit"):
+	case r.status == http.StatusTooManyRequests, r.status == 529, has("overloaded", "rate_limit"):
 		return parley.FailureBusy
 	case r.status >= 500, r.status == http.StatusRequestTimeout, r.status == http.StatusConflict:
 		return parley.FailureServer
-	case r.status == http.StatusOK && !says("invalid_request", "authentication", "permission", "not_found"):
+	case r.status == http.StatusOK && !has("invalid_request", "authentication", "permission", "not_found"):
 		return parley.FailureServer
 	default:
 		return parley.FailureFinal
 	}
 }
 
-// hint is what to do about a refusal that stands.
-func (x *exchange) hint(r refusal) string {
+// hint says what a person can do about a final failure. It returns "" for other failures.
+func (x *modelRun) hint(r apiError) string {
 	switch {
 	case r.failure() != parley.FailureFinal:
 		return ""
-	case strings.Contains(r.word, "insufficient_quota"), strings.Contains(r.word, "billing_error"), r.status == http.StatusPaymentRequired:
+	case strings.Contains(r.codes, "insufficient_quota"), strings.Contains(r.codes, "billing_error"), r.status == http.StatusPaymentRequired:
 		return "see to the account at provider " + x.settings.Provider
 	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden:
-		return "check the key in " + x.provider.where()
+		return "check the key in " + x.provider.keySource()
 	case r.status == http.StatusNotFound:
 		return fmt.Sprintf("check whether provider %s has the model %q, and its base_url", x.settings.Provider, x.settings.Model)
 	case r.status == http.StatusRequestEntityTooLarge:
@@ -122,7 +122,8 @@ func (x *exchange) hint(r refusal) string {
 	}
 }
 
-func (p Provider) where() string {
+// keySource says where the configuration takes the key from.
+func (p Provider) keySource() string {
 	switch {
 	case p.KeyEnv != "":
 		return "the variable " + p.KeyEnv
@@ -134,12 +135,12 @@ func (p Provider) where() string {
 }
 
 // runError turns an error into the failure of the run. The failure names the provider and never contains the key.
-func (x *exchange) runError(err error) *parley.RunError {
+func (x *modelRun) runError(err error) *parley.RunError {
 	if e, ok := errors.AsType[*parley.RunError](err); ok {
 		return e
 	}
 	name := "provider " + x.settings.Provider
-	if r, ok := refusalOf(err); ok {
+	if r, ok := apiErrorOf(err); ok {
 		reason := name + " answers " + r.title()
 		if r.message != "" {
 			reason += ": " + x.cleanText(r.message)
@@ -153,7 +154,7 @@ func (x *exchange) runError(err error) *parley.RunError {
 	return e
 }
 
-func (r refusal) title() string {
+func (r apiError) title() string {
 	if r.status == http.StatusOK {
 		return "with an error"
 	}
@@ -164,7 +165,7 @@ func (r refusal) title() string {
 }
 
 // cleanText returns a text of an API on one line, shortened, and without the key.
-func (x *exchange) cleanText(text string) string {
+func (x *modelRun) cleanText(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(redact(text, x.key), "\uFFFD")), " ")
 	if runes := []rune(text); len(runes) > maxReason {
 		text = string(runes[:maxReason]) + "…"

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/runtime/llm"
 )
 
-// failed is an error as an API sends it, with a word of its own for what is wrong. It repeats the key, as some do.
+// failed returns an error response of an API, with the API's own word for the error. It repeats the key, as some APIs do.
 func failed(kind llm.Kind, status int, word string) modeltest.Answer {
 	message := `Something is wrong with ` + canary
 	body := `{"error":{"type":"` + word + `","code":"` + word + `","message":"` + message + `","param":null}}`
@@ -37,7 +37,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			"no stream":   {Status: 200, Body: "welcome to our hotel"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				s := newStage(t, kind, modeltest.InOrder(bad, bad, modeltest.Answer{Text: "Good day.", Input: 10, Output: 2}))
+				s := newFixture(t, kind, modeltest.InOrder(bad, bad, modeltest.Answer{Text: "Good day.", Input: 10, Output: 2}))
 				result, err := s.run(t)
 				if err != nil || result.Text != "Good day." || s.begun != 1 {
 					t.Fatalf("%+v, %v, begun %d times", result, err, s.begun)
@@ -67,9 +67,9 @@ func TestWhatDoesNotPassInTimeIsTransient(t *testing.T) {
 			{"reset", modeltest.Answer{Text: "Good", Fault: modeltest.Reset}, parley.FailureServer, 1, "provider fake"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				s := newStage(t, kind, modeltest.InOrder(test.bad))
+				s := newFixture(t, kind, modeltest.InOrder(test.bad))
 				_, err := s.run(t)
-				wantTrouble(t, err, test.failure, test.words)
+				wantFailure(t, err, test.failure, test.words)
 				if strings.Contains(err.Error(), "<html>") {
 					t.Errorf("a page is in %q", err)
 				}
@@ -81,27 +81,27 @@ func TestWhatDoesNotPassInTimeIsTransient(t *testing.T) {
 	})
 }
 
-// TestWhatWasUsedBeforeAFailureCounts: the API has read the prompt, whatever happened then.
+// TestWhatWasUsedBeforeAFailureCounts checks that the tokens of a failed request count, because the API has read the prompt.
 func TestWhatWasUsedBeforeAFailureCounts(t *testing.T) {
-	s := newStage(t, llm.Anthropic, modeltest.InOrder(modeltest.Answer{Text: "Good", Fault: modeltest.Cut, Input: 7}))
+	s := newFixture(t, llm.Anthropic, modeltest.InOrder(modeltest.Answer{Text: "Good", Fault: modeltest.Cut, Input: 7}))
 	result, err := s.run(t)
-	wantTrouble(t, err, parley.FailureServer)
+	wantFailure(t, err, parley.FailureServer)
 	if result.InputTokens != 4*7 {
 		t.Errorf("%+v", result)
 	}
 }
 
 func TestAnOverloadWithinTheStreamIsBusy(t *testing.T) {
-	s := newStage(t, llm.Anthropic, modeltest.InOrder(modeltest.Answer{Text: "Good", Fault: modeltest.Error}))
+	s := newFixture(t, llm.Anthropic, modeltest.InOrder(modeltest.Answer{Text: "Good", Fault: modeltest.Error}))
 	_, err := s.run(t)
-	wantTrouble(t, err, parley.FailureBusy, "Overloaded")
+	wantFailure(t, err, parley.FailureBusy, "Overloaded")
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		busy := failed(kind, 429, "rate_limit_error")
 		busy.Header = map[string]string{"Retry-After": "7"}
-		s := newStage(t, kind, modeltest.InOrder(busy, modeltest.Answer{Text: "Good day."}))
+		s := newFixture(t, kind, modeltest.InOrder(busy, modeltest.Answer{Text: "Good day."}))
 		if _, err := s.run(t); err != nil {
 			t.Fatal(err)
 		}
@@ -110,9 +110,9 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		}
 
 		busy.Header = map[string]string{"Retry-After": "3600"}
-		s = newStage(t, kind, modeltest.InOrder(busy))
+		s = newFixture(t, kind, modeltest.InOrder(busy))
 		_, err := s.run(t)
-		if trouble := wantTrouble(t, err, parley.FailureBusy); trouble.After != time.Hour {
+		if trouble := wantFailure(t, err, parley.FailureBusy); trouble.After != time.Hour {
 			t.Errorf("to be tried again after %s", trouble.After)
 		}
 		if len(s.api.Requests()) != 1 || len(s.pauses) != 0 || s.begun != 0 {
@@ -125,11 +125,11 @@ func TestNobodyWaitsBeyondTheDeadline(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		busy := failed(kind, 429, "rate_limit_error")
 		busy.Header = map[string]string{"Retry-After": "20"}
-		s := newStage(t, kind, modeltest.InOrder(busy))
+		s := newFixture(t, kind, modeltest.InOrder(busy))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		_, err := s.runtime.Run(ctx, s.job)
-		wantTrouble(t, err, parley.FailureBusy)
+		wantFailure(t, err, parley.FailureBusy)
 		if len(s.pauses) != 0 {
 			t.Errorf("paused for %v", s.pauses)
 		}
@@ -154,9 +154,9 @@ func TestWhatStaysIsFinal(t *testing.T) {
 			{"flood", modeltest.Answer{Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"}, Body: strings.Repeat(": x\n", 9<<20)}, []string{"too large"}},
 		} {
 			t.Run(test.name, func(t *testing.T) {
-				s := newStage(t, kind, modeltest.InOrder(test.bad))
+				s := newFixture(t, kind, modeltest.InOrder(test.bad))
 				_, err := s.run(t)
-				wantTrouble(t, err, parley.FailureFinal, test.words...)
+				wantFailure(t, err, parley.FailureFinal, test.words...)
 				if s.begun != 0 || len(s.api.Requests()) != 1 {
 					t.Errorf("begun %d times, %d tries", s.begun, len(s.api.Requests()))
 				}
@@ -166,9 +166,9 @@ func TestWhatStaysIsFinal(t *testing.T) {
 }
 
 func TestALongReasonIsCut(t *testing.T) {
-	s := newStage(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Status: 400, Body: `{"error":{"message":"` + strings.Repeat("no ", 5000) + `"}}`}))
+	s := newFixture(t, llm.OpenAI, modeltest.InOrder(modeltest.Answer{Status: 400, Body: `{"error":{"message":"` + strings.Repeat("no ", 5000) + `"}}`}))
 	_, err := s.run(t)
-	wantTrouble(t, err, parley.FailureFinal)
+	wantFailure(t, err, parley.FailureFinal)
 	if len(err.Error()) > 1000 {
 		t.Errorf("%d bytes", len(err.Error()))
 	}
@@ -176,28 +176,28 @@ func TestALongReasonIsCut(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{}))
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{}))
 		s.api.Close()
 		_, err := s.run(t)
-		wantTrouble(t, err, parley.FailureServer, "connection refused")
+		wantFailure(t, err, parley.FailureServer, "connection refused")
 		if s.begun != 0 || len(s.pauses) != 3 {
 			t.Errorf("begun %d times, pauses %v", s.begun, s.pauses)
 		}
 	})
 }
 
-// TestAConnectionThatIsClosedAtOnce is a server that goes away as soon as somebody comes.
+// TestAConnectionThatIsClosedAtOnce runs on a server that closes each connection at once.
 func TestAConnectionThatIsClosedAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, func(modeltest.Request) modeltest.Answer { panic(http.ErrAbortHandler) })
+		s := newFixture(t, kind, func(modeltest.Request) modeltest.Answer { panic(http.ErrAbortHandler) })
 		_, err := s.run(t)
-		wantTrouble(t, err, parley.FailureServer, "provider fake")
+		wantFailure(t, err, parley.FailureServer, "provider fake")
 	})
 }
 
 func TestASlowStreamEndsWithTheRun(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Well, ", Fault: modeltest.Hang, Input: 3}))
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Well, ", Fault: modeltest.Hang, Input: 3}))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		late := errors.New("the deadline has passed")
 		s.job.Say = func(string) { cancel(late) }
@@ -212,14 +212,14 @@ func TestASlowStreamEndsWithTheRun(t *testing.T) {
 }
 
 func TestARunEndsWhileItWaits(t *testing.T) {
-	s := newStage(t, llm.OpenAI, modeltest.InOrder(failed(llm.OpenAI, 500, "x")))
-	runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: llm.OpenAI, BaseURL: base(llm.OpenAI, s.api)}}, llm.Options{})
+	s := newFixture(t, llm.OpenAI, modeltest.InOrder(failed(llm.OpenAI, 500, "x")))
+	runtime, err := llm.New(map[string]llm.Provider{"fake": {Kind: llm.OpenAI, BaseURL: baseURL(llm.OpenAI, s.api)}}, llm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
-	s.job.Log = func([]byte) { cancel(stopped) } // the first try is logged right before the pause
+	s.job.Log = func([]byte) { cancel(stopped) } // the runtime logs the first attempt right before the pause
 	if _, err := runtime.Run(ctx, s.job); !errors.Is(err, stopped) {
 		t.Error(err)
 	}
@@ -227,7 +227,7 @@ func TestARunEndsWhileItWaits(t *testing.T) {
 
 func TestARunEndsWhileAToolWorks(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{
 			Calls: []modeltest.Call{{ID: "a", Name: "reply", Args: `{"message":"m","content":"c"}`}},
 		}))
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -250,23 +250,23 @@ func TestInvalidUTF8IsMended(t *testing.T) {
 		llm.OpenAI: "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
 	}
 	each(t, func(t *testing.T, kind llm.Kind) {
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{
 			Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"}, Body: events[kind],
 		}))
 		result, err := s.run(t)
-		if err != nil || result.Text != "a\uFFFDb" || s.said.String() != "a\uFFFDb" {
-			t.Errorf("%q, said %q, %v", result.Text, s.said.String(), err)
+		if err != nil || result.Text != "a\uFFFDb" || s.progress.String() != "a\uFFFDb" {
+			t.Errorf("%q, said %q, %v", result.Text, s.progress.String(), err)
 		}
 	})
 }
 
-// TestTheKeyGoesNowhereElse is a server that wants the key to be sent on.
+// TestTheKeyGoesNowhereElse runs on a server that redirects requests, so that the key would be sent to another address.
 func TestTheKeyGoesNowhereElse(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the request came along: %v", r.Header) }))
 		defer other.Close()
-		s := newStage(t, kind, modeltest.InOrder(modeltest.Answer{Status: 308, Header: map[string]string{"Location": other.URL}}))
+		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Status: 308, Header: map[string]string{"Location": other.URL}}))
 		_, err := s.run(t)
-		wantTrouble(t, err, parley.FailureFinal, "redirects")
+		wantFailure(t, err, parley.FailureFinal, "redirects")
 	})
 }

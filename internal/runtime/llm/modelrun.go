@@ -13,13 +13,13 @@ import (
 
 const (
 	maxRounds   = 32 // turns with tools in one run
-	maxAttempts = 4  // of one turn
+	maxAttempts = 4  // requests for one turn
 	firstPause  = time.Second
-	maxPause    = 30 * time.Second // an API that wants more than that is left to the dispatcher
+	maxPause    = 30 * time.Second // if an API asks for a longer pause, the run fails and the hub retries it later
 )
 
-// exchange is the state of one run.
-type exchange struct {
+// modelRun is the state of one run.
+type modelRun struct {
 	*Runtime
 	job      parley.Job
 	settings settings
@@ -31,7 +31,7 @@ type exchange struct {
 }
 
 // converse requests turns and calls tools until the model has answered.
-func (x *exchange) converse(ctx context.Context) (string, error) {
+func (x *modelRun) converse(ctx context.Context) (string, error) {
 	for round := 1; round <= maxRounds; round++ {
 		t, err := x.nextTurn(ctx)
 		if err != nil {
@@ -54,20 +54,20 @@ func (x *exchange) converse(ctx context.Context) (string, error) {
 		"see the output of the run, and tell the agent in its IDENTITY.md when to stop")
 }
 
-// answer makes an answer of the last turn. One that was cut off says so; a call that was cut off has not been
-// made, so that the turn is worth nothing.
-func (x *exchange) answer(t turn) (string, error) {
+// answer returns the answer in the last turn. An answer that was cut off ends with a note about it. A turn with tool calls
+// that was cut off is an error, because the calls are incomplete.
+func (x *modelRun) answer(t turn) (string, error) {
 	text := strings.TrimSpace(strings.ToValidUTF8(t.text, "\uFFFD"))
 	switch {
 	case t.ending == refused:
 		reason := "the model refuses to answer"
-		if t.why != "" {
-			reason += ": " + x.cleanText(t.why)
+		if t.refusal != "" {
+			reason += ": " + x.cleanText(t.refusal)
 		}
 		return "", finalError(reason, "ask in another way, or another model")
-	case t.ending == length && (text == "" || len(t.calls) > 0):
+	case t.ending == cutOff && (text == "" || len(t.calls) > 0):
 		return "", finalError("the answer was cut off before there was any", "raise max_tokens in the agent's runtime_config, or lower its context_messages")
-	case t.ending == length:
+	case t.ending == cutOff:
 		return text + "\n\n(cut off: the answer was longer than the model may make it)", nil
 	default:
 		return text, nil
@@ -79,11 +79,11 @@ func finalError(reason, hint string) *parley.RunError {
 }
 
 // callTools makes the calls of a turn, one after the other.
-func (x *exchange) callTools(ctx context.Context, calls []toolCall) ([]toolResult, error) {
+func (x *modelRun) callTools(ctx context.Context, calls []toolCall) ([]toolResult, error) {
 	outcomes := make([]toolResult, 0, len(calls))
-	as := tools.Participant{ID: x.job.Agent.ID, Workspace: x.job.Workspace}
+	agent := tools.Participant{ID: x.job.Agent.ID, Workspace: x.job.Workspace}
 	for _, c := range calls {
-		text, err := tools.Call(ctx, as, c.name, c.args)
+		text, err := tools.Call(ctx, agent, c.name, c.args)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -97,20 +97,20 @@ func (x *exchange) callTools(ctx context.Context, calls []toolCall) ([]toolResul
 }
 
 // nextTurn requests a turn, and retries until it succeeds or another attempt cannot help.
-func (x *exchange) nextTurn(ctx context.Context) (turn, error) {
-	for try := 1; ; try++ {
-		t, err := x.dialogue.next(ctx, listener{begun: x.begin(ctx), said: x.say})
+func (x *modelRun) nextTurn(ctx context.Context) (turn, error) {
+	for attempt := 1; ; attempt++ {
+		t, err := x.dialogue.next(ctx, listener{accepted: x.begin(ctx), text: x.say})
 		x.spend(t.Usage)
 		if err == nil || ctx.Err() != nil {
 			return t, err
 		}
-		if stopped, ok := errors.AsType[cannotBegin](err); ok {
+		if stopped, ok := errors.AsType[beginError](err); ok {
 			return t, stopped.error
 		}
 		why := x.runError(err)
-		x.log("attempt %d: %v\n", try, why)
-		wait := x.retryDelay(try, why.After)
-		if why.Failure == parley.FailureFinal || try == maxAttempts || wait > maxPause || !x.hasTime(ctx, wait) {
+		x.log("attempt %d: %v\n", attempt, why)
+		wait := x.retryDelay(attempt, why.After)
+		if why.Failure == parley.FailureFinal || attempt == maxAttempts || wait > maxPause || !x.hasTime(ctx, wait) {
 			return t, why
 		}
 		if err := x.pause(ctx, wait); err != nil {
@@ -119,51 +119,51 @@ func (x *exchange) nextTurn(ctx context.Context) (turn, error) {
 	}
 }
 
-// retryDelay is how long to wait after a try: as long as the API asks for, or twice as long each time, give or take
-// a half, so that many runs do not come back at once.
-func (x *exchange) retryDelay(try int, asked time.Duration) time.Duration {
-	if asked > 0 {
-		return asked
+// retryDelay returns how long to wait after an attempt: the time that the API asks for, or else a time that doubles with each
+// attempt. A random factor from 0.5 to 1.5 keeps many runs from retrying at once.
+func (x *modelRun) retryDelay(attempt int, requested time.Duration) time.Duration {
+	if requested > 0 {
+		return requested
 	}
-	return time.Duration(float64(firstPause<<(try-1)) * (0.5 + x.jitter()))
+	return time.Duration(float64(firstPause<<(attempt-1)) * (0.5 + x.jitter()))
 }
 
 // hasTime reports whether the deadline of the run leaves time for another attempt.
-func (x *exchange) hasTime(ctx context.Context, wait time.Duration) bool {
+func (x *modelRun) hasTime(ctx context.Context, wait time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return !ok || time.Until(deadline) > wait
 }
 
-// cannotBegin is why the hub would not have the run begin.
-type cannotBegin struct{ error }
+// beginError is the error for which the hub refused to begin the run.
+type beginError struct{ error }
 
 // begin returns a function that tells the hub, once, that the model has received the prompt.
-func (x *exchange) begin(ctx context.Context) func() error {
+func (x *modelRun) begin(ctx context.Context) func() error {
 	return func() error {
 		if x.begun {
 			return nil
 		}
 		if err := x.job.Begin(ctx, parley.Process{}); err != nil {
-			return cannotBegin{err}
+			return beginError{err}
 		}
 		x.begun = true
 		return nil
 	}
 }
 
-func (x *exchange) say(text string) {
+func (x *modelRun) say(text string) {
 	if text != "" {
 		x.job.Say(strings.ToValidUTF8(text, "\uFFFD"))
 	}
 }
 
-func (x *exchange) spend(u parley.Usage) {
+func (x *modelRun) spend(u parley.Usage) {
 	if u.Cost == 0 {
 		u.Cost = x.prices.cost(x.settings.Provider, x.settings.Model, u)
 	}
 	x.used = x.used.Plus(u)
 }
 
-func (x *exchange) log(format string, args ...any) {
+func (x *modelRun) log(format string, args ...any) {
 	x.job.Log([]byte(redact(fmt.Sprintf(format, args...), x.key)))
 }
