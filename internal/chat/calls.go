@@ -105,7 +105,7 @@ func (m *Model) markRead() tea.Cmd {
 		return nil
 	}
 	m.read.start()
-	from := slices.IndexFunc(m.timeline.messages, func(one parley.Message) bool { return one.Seq > m.readUpTo })
+	from := slices.IndexFunc(m.timeline.messages, func(message parley.Message) bool { return message.Seq > m.readUpTo })
 	list := slices.Clone(m.timeline.messages[from:])
 	return m.runCall(func(ctx context.Context) tea.Msg {
 		return readMsg{newest, m.source.MarkShown(ctx, list)}

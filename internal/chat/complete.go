@@ -52,21 +52,21 @@ func lastWord(text string) string {
 
 // candidates returns the mentions that complete a word or, at the start of the text, the commands.
 func (m *Model) candidates(word string) (found []string) {
-	if begun, ok := strings.CutPrefix(word, "/"); ok && m.input.before() == word {
+	if prefix, ok := strings.CutPrefix(word, "/"); ok && m.input.before() == word {
 		for _, c := range commands {
-			if strings.HasPrefix(c.name, begun) {
+			if strings.HasPrefix(c.name, prefix) {
 				found = append(found, "/"+c.name)
 			}
 		}
 		return found
 	}
-	begun, ok := strings.CutPrefix(word, "@")
+	prefix, ok := strings.CutPrefix(word, "@")
 	if !ok {
 		return nil
 	}
-	begun = parley.Fold(begun)
+	prefix = parley.Fold(prefix)
 	for _, p := range append(slices.Clone(m.conversation.Known), parley.Presence{ID: parley.All, Name: parley.All}) {
-		if strings.HasPrefix(p.ID, begun) || strings.HasPrefix(parley.Fold(p.Name), begun) {
+		if strings.HasPrefix(p.ID, prefix) || strings.HasPrefix(parley.Fold(p.Name), prefix) {
 			found = append(found, "@"+p.ID)
 		}
 	}

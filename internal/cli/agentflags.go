@@ -87,20 +87,20 @@ type agentFlags struct {
 
 func (f *agentFlags) declare(a *app, cmd *cobra.Command) {
 	f.flags = cmd.Flags()
-	for _, one := range agentSettings {
-		switch value := one.value.(type) {
+	for _, setting := range agentSettings {
+		switch value := setting.value.(type) {
 		case string:
-			f.flags.String(one.flag, value, one.help)
+			f.flags.String(setting.flag, value, setting.help)
 		case int:
-			if strings.HasPrefix(one.field, "budget.") {
-				f.flags.Var(limitFlag{countFlag{&value}}, one.flag, one.help)
+			if strings.HasPrefix(setting.field, "budget.") {
+				f.flags.Var(limitFlag{countFlag{&value}}, setting.flag, setting.help)
 				continue
 			}
-			f.flags.Var(countFlag{&value}, one.flag, one.help)
+			f.flags.Var(countFlag{&value}, setting.flag, setting.help)
 		case float64:
-			f.flags.Var(amountFlag{&value}, one.flag, one.help)
+			f.flags.Var(amountFlag{&value}, setting.flag, setting.help)
 		case []string:
-			f.flags.StringArray(one.flag, value, one.help)
+			f.flags.StringArray(setting.flag, value, setting.help)
 		}
 	}
 	f.runtime.declare(cmd)
@@ -115,25 +115,25 @@ func (f *agentFlags) declare(a *app, cmd *cobra.Command) {
 func (f *agentFlags) change(ctx context.Context, a *app) (client.AgentChange, error) {
 	change := client.AgentChange{}
 	err := f.runtime.apply(ctx, a, change)
-	for _, one := range agentSettings {
-		if f.flags.Changed(one.flag) {
-			one.apply(change, f.value(one))
+	for _, setting := range agentSettings {
+		if f.flags.Changed(setting.flag) {
+			setting.apply(change, f.value(setting))
 		}
 	}
 	return change, err
 }
 
 // value returns the value of a flag. The getters fail only for flags of another type.
-func (f *agentFlags) value(one agentSetting) (value any) {
-	switch one.value.(type) {
+func (f *agentFlags) value(setting agentSetting) (value any) {
+	switch setting.value.(type) {
 	case string:
-		value, _ = f.flags.GetString(one.flag)
+		value, _ = f.flags.GetString(setting.flag)
 	case int:
-		value, _ = f.flags.GetInt(one.flag)
+		value, _ = f.flags.GetInt(setting.flag)
 	case float64:
-		value, _ = f.flags.GetFloat64(one.flag)
+		value, _ = f.flags.GetFloat64(setting.flag)
 	case []string:
-		value, _ = f.flags.GetStringArray(one.flag)
+		value, _ = f.flags.GetStringArray(setting.flag)
 	}
 	return value
 }
@@ -155,8 +155,8 @@ func (f *agentFlags) newAgent(ctx context.Context, a *app, id string) (n parley.
 }
 
 func settingNames() (names []string) {
-	for _, one := range agentSettings {
-		names = append(names, one.flag)
+	for _, setting := range agentSettings {
+		names = append(names, setting.flag)
 	}
 	return names
 }

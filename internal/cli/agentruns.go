@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) agentRuns() *cobra.Command {
-	var which client.RunsOptions
+	var options client.RunsOptions
 	limit := defaultRuns
 	cmd := &cobra.Command{
 		Use:   "runs [AGENT]",
@@ -25,15 +25,15 @@ func (a *app) agentRuns() *cobra.Command {
 		Args:              argCount(0, 1),
 		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),
 	}
-	cmd.Flags().BoolVar(&which.Live, "live", false, "list only runs that have not ended")
-	cmd.Flags().StringVar(&which.Conversation, "conv", "", "list only runs in this `conversation`")
+	cmd.Flags().BoolVar(&options.Live, "live", false, "list only runs that have not ended")
+	cmd.Flags().StringVar(&options.Conversation, "conv", "", "list only runs in this `conversation`")
 	cmd.Flags().Var(countFlag{&limit}, "limit", "list at most this `number` of runs")
 	completeFlag(cmd, "conv", a.completeConvs)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-		which.Agent = strings.Join(args, "")
+		options.Agent = strings.Join(args, "")
 		runs, err := collectItems(client.All(ctx, func(ctx context.Context, from client.PageRequest) (client.Page[parley.Run], error) {
 			from.Limit = min(limit, maxRunsPerCall)
-			return c.Runs(ctx, which, from)
+			return c.Runs(ctx, options, from)
 		}), limit)
 		if err != nil {
 			return err
@@ -127,11 +127,11 @@ func (a *app) showRun(ctx context.Context, c *client.Client, v parley.RunView) e
 	if err := c.RunOutput(ctx, v.ID, &output); err != nil {
 		return err
 	}
-	whole := struct {
+	runOutput := struct {
 		parley.RunView
 		Output string `json:"output,omitempty"`
 	}{v, output.String()}
-	return a.printValue(whole, func() {
+	return a.printValue(runOutput, func() {
 		titles, names := newConversationTitles(c), newMessageNames(c)
 		a.printFields("run", v.ShortName(), "id", v.ID, "agent", v.Agent, "state", string(v.State), "runtime", v.Runtime,
 			"where", titles.title(ctx, v.Conversation), "conversation", v.Conversation,

@@ -121,15 +121,15 @@ func formatAgo(t time.Time) string { return formatDuration(max(time.Since(t), 0)
 
 // haltText says by whom, when and why an agent was stopped or paused. It returns nothing if it was not.
 func (a *app) haltText(stopped, paused *parley.Halt) string {
-	what, halt := "stopped", stopped
+	state, halt := "stopped", stopped
 	if halt == nil {
-		what, halt = "paused", paused
+		state, halt = "paused", paused
 	}
 	if halt == nil {
 		return ""
 	}
-	text := what + " by " + halt.By + " at " + a.formatTime(halt.At)
-	if halt.Until != nil && what == "paused" {
+	text := state + " by " + halt.By + " at " + a.formatTime(halt.At)
+	if halt.Until != nil && state == "paused" {
 		text += " until " + a.formatFutureTime(*halt.Until)
 	}
 	if halt.Reason != "" {

@@ -20,7 +20,7 @@ func (a *app) approvalCommand() *cobra.Command {
 }
 
 func (a *app) approvalList() *cobra.Command {
-	which := client.ApprovalsOptions{State: parley.ApprovalPending}
+	options := client.ApprovalsOptions{State: parley.ApprovalPending}
 	var all bool
 	limit := defaultApprovals
 	cmd := &cobra.Command{
@@ -32,17 +32,17 @@ func (a *app) approvalList() *cobra.Command {
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&which.Agent, "agent", "", "list only calls by this `agent`")
-	flags.BoolVar(&which.Mine, "mine", false, "list only calls that you may decide")
+	flags.StringVar(&options.Agent, "agent", "", "list only calls by this `agent`")
+	flags.BoolVar(&options.Mine, "mine", false, "list only calls that you may decide")
 	flags.BoolVar(&all, "all", false, "also list decided calls")
 	flags.Var(countFlag{&limit}, "limit", "list at most this `number` of approvals")
 	completeFlag(cmd, "agent", a.completeAgents)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 		if all {
-			which.State = ""
+			options.State = ""
 		}
 		found, err := collectItems(client.All(ctx, func(ctx context.Context, from client.PageRequest) (client.Page[parley.Approval], error) {
-			return c.Approvals(ctx, which, from)
+			return c.Approvals(ctx, options, from)
 		}), limit)
 		if err != nil {
 			return err
@@ -74,14 +74,14 @@ func callText(p parley.Approval) string {
 	_ = json.Unmarshal(p.Call.Args, &call)                                          // other calls have none of these fields
 	if p.Call.Tool == "make_conversation" || p.Call.Tool == "update_conversation" { // the summary has the text
 		first, _, _ := strings.Cut(p.Summary, "\n")
-		_, wants, _ := strings.Cut(strings.TrimSuffix(first, ":"), " wants to ")
-		return wants
+		_, action, _ := strings.Cut(strings.TrimSuffix(first, ":"), " wants to ")
+		return action
 	}
-	what := strings.TrimSpace(cmp.Or(call.Action, p.Call.Tool) + " " + p.Target)
+	description := strings.TrimSpace(cmp.Or(call.Action, p.Call.Tool) + " " + p.Target)
 	if text := cmp.Or(call.Message, call.Content.Text, call.Text); text != "" {
-		what += ` "` + truncate(oneLine(text), 60) + `"`
+		description += ` "` + truncate(oneLine(text), 60) + `"`
 	}
-	return what
+	return description
 }
 
 // approvalState returns the state of an approval. It also says that an approved call was refused.

@@ -8,10 +8,10 @@ import (
 )
 
 // listAsks prints asks, newest first.
-func (a *app) listAsks(ctx context.Context, c *client.Client, which client.AsksOptions, limit int) error {
+func (a *app) listAsks(ctx context.Context, c *client.Client, options client.AsksOptions, limit int) error {
 	page := func(ctx context.Context, from client.PageRequest) (client.Page[parley.AskView], error) {
 		from.Limit = min(limit+1, maxTasksPerCall)
-		return c.Asks(ctx, which, from)
+		return c.Asks(ctx, options, from)
 	}
 	asks, err := collectItems(client.All(ctx, page), limit+1)
 	if err != nil {

@@ -70,8 +70,8 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at boardPath, ack
 		return nil
 	}
 	ids := make([]string, len(found))
-	for i, one := range found {
-		ids[i] = one.Message.ID
+	for i, item := range found {
+		ids[i] = item.Message.ID
 	}
 	_, err = c.Ack(ctx, "", ids...)
 	return err
@@ -97,11 +97,11 @@ func (a *app) findDocument(ctx context.Context, c *client.Client, at boardPath, 
 		Suggest("list the inbox: %s", a.commandLine("blackboard", "read", at.agent+"/inbox/"))
 }
 
-func (a *app) printDocuments(documents []json.RawMessage, one bool) error {
+func (a *app) printDocuments(documents []json.RawMessage, single bool) error {
 	if a.output == formatTable {
 		a.output = formatJSON // documents are JSON
 	}
-	if a.output == formatJSON && !one {
+	if a.output == formatJSON && !single {
 		return a.printJSON(documents)
 	}
 	for _, document := range documents {
@@ -123,12 +123,12 @@ func documentsOf(ctx context.Context, c *client.Client, list []inboxItem) ([]jso
 		tiers[agent.ID] = agent.Tier
 	}
 	documents := make([]json.RawMessage, 0, len(list))
-	for _, one := range list {
-		out, err := departureOf(ctx, c, one)
+	for _, item := range list {
+		out, err := departureOf(ctx, c, item)
 		if err != nil {
 			return nil, err
 		}
-		out.FromTier, out.ToTier = tiers[one.Message.From], tiers[one.Delivery.Recipient]
+		out.FromTier, out.ToTier = tiers[item.Message.From], tiers[item.Delivery.Recipient]
 		document, err := dialect.Encode(dialect.ClawOS, out)
 		if err != nil {
 			return nil, err
@@ -139,13 +139,13 @@ func documentsOf(ctx context.Context, c *client.Client, list []inboxItem) ([]jso
 }
 
 // departureOf returns a message of an inbox as a bridge would export it to a tree.
-func departureOf(ctx context.Context, c *client.Client, one inboxItem) (parley.Departure, error) {
-	written := boardMessage(one.Message)
+func departureOf(ctx context.Context, c *client.Client, item inboxItem) (parley.Departure, error) {
+	written := boardMessage(item.Message)
 	out := parley.Departure{
-		Name: written.ID, Message: written, Recipient: one.Delivery.Recipient, Sequence: one.Delivery.PairSeq,
-		Wakes: one.Delivery.Waking, Final: one.Message.Type == parley.TypeError,
+		Name: written.ID, Message: written, Recipient: item.Delivery.Recipient, Sequence: item.Delivery.PairSeq,
+		Wakes: item.Delivery.Waking, Final: item.Message.Type == parley.TypeError,
 	}
-	answers, err := answeredMessageID(ctx, c, one)
+	answers, err := answeredMessageID(ctx, c, item)
 	if err == nil && answers != "" {
 		var answered parley.Shown
 		if answered, err = c.Message(ctx, answers); err == nil {
@@ -155,8 +155,8 @@ func departureOf(ctx context.Context, c *client.Client, one inboxItem) (parley.D
 	if err != nil && parley.AsError(err).Reason != parley.NotFound {
 		return out, err
 	}
-	if one.Message.Task != "" {
-		task, err := c.Task(ctx, one.Message.Task)
+	if item.Message.Task != "" {
+		task, err := c.Task(ctx, item.Message.Task)
 		switch {
 		case err == nil:
 			out.Task = &task.Task
@@ -169,17 +169,17 @@ func departureOf(ctx context.Context, c *client.Client, one inboxItem) (parley.D
 
 // answeredMessageID returns the id of the message that a message answers. For the result of a task, that is the request
 // that created the task.
-func answeredMessageID(ctx context.Context, c *client.Client, one inboxItem) (string, error) {
-	if one.Message.InReplyTo != "" || one.Delivery.Purpose != parley.PurposeCallback {
-		return one.Message.InReplyTo, nil
+func answeredMessageID(ctx context.Context, c *client.Client, item inboxItem) (string, error) {
+	if item.Message.InReplyTo != "" || item.Delivery.Purpose != parley.PurposeCallback {
+		return item.Message.InReplyTo, nil
 	}
 	for from := (client.PageRequest{}); ; {
-		page, err := c.Tasks(ctx, client.TasksOptions{Requester: one.Delivery.Recipient}, from)
+		page, err := c.Tasks(ctx, client.TasksOptions{Requester: item.Delivery.Recipient}, from)
 		if err != nil {
 			return "", err
 		}
 		for _, task := range page.Items {
-			if task.Callback == one.Message.ID {
+			if task.Callback == item.Message.ID {
 				return task.Message, nil
 			}
 		}

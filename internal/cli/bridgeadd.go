@@ -129,7 +129,7 @@ func checkLayout(l parley.Layout) error {
 
 // resolveRoot returns the absolute path of a directory without symbolic links. A directory on another machine stays as
 // given.
-func resolveRoot(dir string, elsewhere bool) (string, error) {
+func resolveRoot(dir string, onOtherMachine bool) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", parley.Errorf(parley.BadInput, "cannot find %s: %w", dir, err).Suggest("give a path that begins with /")
@@ -138,7 +138,7 @@ func resolveRoot(dir string, elsewhere bool) (string, error) {
 	if err == nil {
 		err = mustBeDirectory(root)
 	}
-	if err != nil && elsewhere {
+	if err != nil && onOtherMachine {
 		return abs, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {

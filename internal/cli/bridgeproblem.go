@@ -50,7 +50,7 @@ func (a *app) bridgeRemedy(v parley.BridgeView) string {
 
 // bridgeProblem returns what keeps a bridge from working and what to do about it. It returns nothing if the bridge
 // works.
-func (a *app) bridgeProblem(v parley.BridgeView) (what, remedy string) {
+func (a *app) bridgeProblem(v parley.BridgeView) (problem, remedy string) {
 	switch state := bridgeState(v); {
 	case state == notRunning:
 		return v.ID + " is not running", "run it on the machine that has " + v.Root + ": " + a.commandLine("bridge", "run", v.ID)

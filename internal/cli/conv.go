@@ -58,7 +58,7 @@ func (a *app) convNew() *cobra.Command {
 }
 
 func (a *app) convList() *cobra.Command {
-	var which client.ConversationsOptions
+	var options client.ConversationsOptions
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List conversations, newest message first",
@@ -67,7 +67,7 @@ func (a *app) convList() *cobra.Command {
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			views, err := collectItems(client.All(ctx,
 				func(ctx context.Context, from client.PageRequest) (client.Page[parley.ConversationView], error) {
-					return c.Conversations(ctx, which, from)
+					return c.Conversations(ctx, options, from)
 				}), 0)
 			if err != nil {
 				return err
@@ -79,9 +79,9 @@ func (a *app) convList() *cobra.Command {
 			return printList(a, views, a.convColumns(me.Agent.ID)...)
 		}),
 	}
-	cmd.Flags().BoolVar(&which.All, "all", false, "also list conversations that you may read but have not joined")
-	cmd.Flags().BoolVar(&which.Archived, "archived", false, "list archived conversations")
-	cmd.Flags().BoolVar(&which.Ephemeral, "ephemeral", false, "also list conversations that parley send opened")
+	cmd.Flags().BoolVar(&options.All, "all", false, "also list conversations that you may read but have not joined")
+	cmd.Flags().BoolVar(&options.Archived, "archived", false, "list archived conversations")
+	cmd.Flags().BoolVar(&options.Ephemeral, "ephemeral", false, "also list conversations that parley send opened")
 	return cmd
 }
 

@@ -42,7 +42,7 @@ type demoAct struct {
 
 // runDemoShow creates the agents, plays the show, prints things to try, and prints messages from then on.
 func (a *app) runDemoShow(ctx context.Context, dir home.Dir, hub *server.Server, once bool) error {
-	// As the owner at the socket, whatever tokens the environment has for other hubs.
+	// The client calls through the socket as the owner. It ignores the tokens in the environment, which are for other hubs.
 	c, err := client.New(client.Options{Home: string(dir), Socket: hub.About().Socket, Source: "cli"})
 	if err != nil {
 		return err
@@ -78,14 +78,14 @@ func (s *demoShow) planActs(once bool) {
 	}
 }
 
-// play prints messages, one act after the other. After the last act it calls over, which reports whether to continue.
-func (s *demoShow) play(ctx context.Context, over func() (more bool, err error)) error {
+// play prints messages, one act after the other. After the last act it calls afterLastAct, which reports whether to continue.
+func (s *demoShow) play(ctx context.Context, afterLastAct func() (more bool, err error)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	late := time.AfterFunc(demoTimeout, func() {
+	timer := time.AfterFunc(demoTimeout, func() {
 		end(parley.Errorf(parley.TimedOut, "the demo did not finish in time").Suggest("is this machine very busy? Try again"))
 	})
-	defer late.Stop()
+	defer timer.Stop()
 	status, err := s.client.Status(ctx)
 	if err != nil {
 		return err
@@ -93,8 +93,8 @@ func (s *demoShow) play(ctx context.Context, over func() (more bool, err error))
 	if err := s.beginNext(ctx); err != nil {
 		return err
 	}
-	which := client.EventsOptions{After: status.LastEvent, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
-	for e, err := range s.client.Events(ctx, which) {
+	options := client.EventsOptions{After: status.LastEvent, Kinds: []string{string(parley.EventMessagePosted)}, Bodies: true}
+	for e, err := range s.client.Events(ctx, options) {
 		if err != nil || e.Body == nil {
 			continue // the stream reconnects by itself
 		}
@@ -108,8 +108,8 @@ func (s *demoShow) play(ctx context.Context, over func() (more bool, err error))
 			}
 			continue
 		}
-		late.Stop()
-		if more, err := over(); err != nil || !more {
+		timer.Stop()
+		if more, err := afterLastAct(); err != nil || !more {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func thingsToTryText(dir home.Dir, link, approval string) string {
 		b.WriteString("  unset PARLEY_URL PARLEY_TOKEN\n") // these variables would name another hub
 	}
 	for _, part := range []struct {
-		what     string
+		purpose  string
 		commands []string
 	}{
 		{"approve the question of InternBot", []string{"approval list", "approval approve " + approval}},
@@ -263,7 +263,7 @@ func thingsToTryText(dir home.Dir, link, approval string) string {
 		{"see a failed attempt and its retry", []string{`send internbot "a coffee, please" --wait`}},
 		{"pause an agent: its messages wait", []string{"agent pause databot --reason lunch", `send databot hello`, "agent resume databot"}},
 	} {
-		b.WriteString("\n  # " + part.what + "\n")
+		b.WriteString("\n  # " + part.purpose + "\n")
 		for _, command := range part.commands {
 			b.WriteString(parley(command))
 		}
@@ -278,11 +278,11 @@ func thingsToTryText(dir home.Dir, link, approval string) string {
 
 // programCall returns how to call this program in another terminal, and the line that extends the PATH for it.
 func programCall(called string) (program, export string) {
-	whole, err := filepath.Abs(called)
+	path, err := filepath.Abs(called)
 	if filepath.Base(called) == called || err != nil {
 		return called, "" // found by the PATH
 	}
-	return filepath.Base(whole), "  export PATH=" + shellWord(filepath.Dir(whole)) + ":$PATH\n"
+	return filepath.Base(path), "  export PATH=" + shellWord(filepath.Dir(path)) + ":$PATH\n"
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./~+-]+$`)

@@ -56,13 +56,13 @@ func (d *doctor) examineHub(ctx context.Context) error {
 func (d *doctor) checkBridges(bridges []parley.BridgeView) {
 	sound := int64(0)
 	for _, v := range bridges {
-		what, remedy := d.app.bridgeProblem(v)
+		problem, remedy := d.app.bridgeProblem(v)
 		switch info, err := os.Stat(v.Root); {
 		case !v.Outside && (err != nil || !info.IsDir()):
 			d.addFinding("bridges", verdictFail, "%s: there is no directory %s that this user can see", v.ID, v.Root).Fix = "restore the directory, or remove the bridge: " +
 				d.app.commandLine("bridge", "remove", v.ID)
-		case what != "":
-			d.addFinding("bridges", verdictWarn, "%s", what).Fix = remedy
+		case problem != "":
+			d.addFinding("bridges", verdictWarn, "%s", problem).Fix = remedy
 		default:
 			sound++
 		}

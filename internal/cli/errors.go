@@ -108,14 +108,14 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("unknown command %q (%s)", args[0], hint)}
 }
 
-// argCount requires at least and at most so many arguments; -1 is no limit.
-func argCount(least, most int) cobra.PositionalArgs {
+// argCount requires a minimum and a maximum number of arguments. A maximum of -1 is no limit.
+func argCount(minimum, maximum int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < least:
+		case len(args) < minimum:
 			return usagef(cmd, "%s is missing", missingArgument(cmd, len(args)))
-		case most >= 0 && len(args) > most:
-			return usagef(cmd, "%q is one argument too many%s", args[most], quotesHint(cmd))
+		case maximum >= 0 && len(args) > maximum:
+			return usagef(cmd, "%q is one argument too many%s", args[maximum], quotesHint(cmd))
 		default:
 			return nil
 		}

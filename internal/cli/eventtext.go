@@ -25,7 +25,7 @@ func parseRunEvent(e parley.Event) (data runEventData) {
 	return data
 }
 
-// isMinor reports whether a kind of event says little to a person that other events do not.
+// isMinor reports whether an event of this kind tells a person little that other events do not tell.
 func isMinor(kind parley.EventKind) bool {
 	switch kind {
 	case parley.EventTokenCreated, parley.EventTokenRevoked, parley.EventAgentSummary, parley.EventCursorMoved,

@@ -72,15 +72,15 @@ func (w *exportWriter) damageError() error {
 	if n == 0 {
 		return nil
 	}
-	what := formatQuantity(int64(n), "message is", "messages are")
+	subject := formatQuantity(int64(n), "message is", "messages are")
 	if w.others {
-		what = formatQuantity(int64(n), "entry is", "entries are")
+		subject = formatQuantity(int64(n), "entry is", "entries are")
 	}
 	numbers := slices.Clone(w.damaged[:min(n, maxDamageNamed)])
 	if n > maxDamageNamed {
 		numbers = append(numbers, "and "+strconv.Itoa(n-maxDamageNamed)+" more")
 	}
-	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", what,
+	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", subject,
 		strings.Join(numbers, ", ")).Suggest("the export has all others; run `parley doctor --deep`, and restore a backup to recover the damaged ones")
 }
 

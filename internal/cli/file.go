@@ -67,7 +67,7 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// declareForce declares the flag --force, which allows to replace a file.
+// declareForce declares the flag --force, which allows the command to replace a file.
 func declareForce(cmd *cobra.Command, force *bool) {
 	cmd.Flags().BoolVar(force, "force", false, "replace FILE if it exists")
 }

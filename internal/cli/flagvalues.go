@@ -37,22 +37,22 @@ var errDuration = errors.New("write a duration such as 90s, 2h30m or 30d")
 
 // parseDuration parses a duration, which may begin with days.
 func parseDuration(text string) (time.Duration, error) {
-	rest, whole := text, time.Duration(0)
+	rest, fromDays := text, time.Duration(0)
 	if days, after, found := strings.Cut(text, "d"); found {
 		n, err := strconv.ParseFloat(days, 64)
 		if err != nil || !(n >= 0 && n <= 36500) || math.IsNaN(n) {
 			return 0, errDuration
 		}
-		whole, rest = time.Duration(n*24*float64(time.Hour)), after
+		fromDays, rest = time.Duration(n*24*float64(time.Hour)), after
 		if rest == "" {
-			return whole, nil
+			return fromDays, nil
 		}
 	}
 	part, err := time.ParseDuration(rest)
 	if err != nil || part < 0 {
 		return 0, errDuration
 	}
-	return whole + part, nil
+	return fromDays + part, nil
 }
 
 // splitNames splits lists of names separated by commas.
@@ -133,17 +133,17 @@ var expectedValues = map[string]string{
 // plainFlagError replaces the words of Go's parser in an error of the library by what to write instead. Flags of this
 // package already say it.
 func plainFlagError(err error) error {
-	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
 	}
 	_, number := errors.AsType[*strconv.NumError](err)
 	_, list := errors.AsType[*csv.ParseError](err)
-	expected, known := expectedValues[bad.GetFlag().Value.Type()]
+	expected, known := expectedValues[invalid.GetFlag().Value.Type()]
 	if !number && !list || !known {
 		return err
 	}
-	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %s", bad.GetValue(), bad.GetFlag().Name, expected)
+	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %s", invalid.GetValue(), invalid.GetFlag().Name, expected)
 }
 
 // parseTime parses a time, or how long from now it is.

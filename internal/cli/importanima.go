@@ -56,9 +56,9 @@ func animaHub(ctx context.Context, c *client.Client) (hub anima.Hub, err error) 
 func allConversations(ctx context.Context, c *client.Client) ([]parley.ConversationView, error) {
 	var list []parley.ConversationView
 	for _, archived := range []bool{false, true} {
-		which := client.ConversationsOptions{All: true, Archived: archived, Ephemeral: true}
+		options := client.ConversationsOptions{All: true, Archived: archived, Ephemeral: true}
 		pages := func(ctx context.Context, from client.PageRequest) (client.Page[parley.ConversationView], error) {
-			return c.Conversations(ctx, which, from)
+			return c.Conversations(ctx, options, from)
 		}
 		for view, err := range client.All(ctx, pages) {
 			if err != nil {

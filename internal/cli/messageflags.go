@@ -50,20 +50,20 @@ func (f *messageFlags) textOnly() bool { return len(f.files) == 0 && f.payload =
 // checkArgs requires a recipient and a text. A message with files or a payload needs no text, and a message to a
 // conversation needs no recipient.
 func (f *messageFlags) checkArgs(cmd *cobra.Command, args []string, toConversation bool) error {
-	least := 2
+	minimum := 2
 	if toConversation {
-		least--
+		minimum--
 	}
 	if !f.textOnly() {
-		least--
+		minimum--
 	}
-	if toConversation && len(args) == 0 && least > 0 {
+	if toConversation && len(args) == 0 && minimum > 0 {
 		return usagef(cmd, "TEXT is missing")
 	}
 	if len(args) > 2 || toConversation && len(args) == 2 {
-		return afterWait(argCount(least, 2))(cmd, args)
+		return afterWait(argCount(minimum, 2))(cmd, args)
 	}
-	return argCount(least, 2)(cmd, args)
+	return argCount(minimum, 2)(cmd, args)
 }
 
 // buildDraft completes the draft with its text, its times and its files. It first stores the files.

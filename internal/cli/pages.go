@@ -6,28 +6,28 @@ import (
 )
 
 // lastItems reads a list to its end and returns its last items.
-func lastItems[T any](all iter.Seq2[T, error], limit int) (things []T, err error) {
-	for thing, err := range all {
+func lastItems[T any](all iter.Seq2[T, error], limit int) (items []T, err error) {
+	for item, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		if len(things) == limit {
-			things = slices.Delete(things, 0, 1)
+		if len(items) == limit {
+			items = slices.Delete(items, 0, 1)
 		}
-		things = append(things, thing)
+		items = append(items, item)
 	}
-	return things, nil
+	return items, nil
 }
 
-// collectItems reads a list to its end, or until it has so many items.
-func collectItems[T any](all iter.Seq2[T, error], limit int) (things []T, err error) {
-	for thing, err := range all {
+// collectItems reads a list to its end, or until it has read the given number of items.
+func collectItems[T any](all iter.Seq2[T, error], limit int) (items []T, err error) {
+	for item, err := range all {
 		if err != nil {
 			return nil, err
 		}
-		if things = append(things, thing); len(things) == limit {
+		if items = append(items, item); len(items) == limit {
 			break
 		}
 	}
-	return things, nil
+	return items, nil
 }

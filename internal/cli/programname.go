@@ -13,10 +13,10 @@ import (
 // know as a program of its own.
 func (a *app) rootFor(program string) *cobra.Command {
 	name := strings.TrimSuffix(program, ".py")
-	make, own := map[string]func() *cobra.Command{
+	make, isCommand := map[string]func() *cobra.Command{
 		"send-message": a.sendMessageCommand, "who": a.whoCommand, "blackboard": a.blackboardCommand,
 	}[name]
-	if !own {
+	if !isCommand {
 		return a.newRoot()
 	}
 	a.program = program

@@ -88,11 +88,11 @@ func impliedRuntime(change client.AgentChange) string {
 	return ""
 }
 
-// mergeConfig adds to changed runtime settings those that stay. It adds none if all settings were given, or if the
-// runtime changes.
+// mergeConfig adds the unchanged runtime settings of the agent to the changed ones. It adds none if the user gave all settings, or
+// if the runtime changes.
 func (f *runtimeFlags) mergeConfig(ctx context.Context, c *client.Client, agent string, change client.AgentChange) error {
-	changed, some := change[runtimeConfig].(map[string]any)
-	if _, another := change["runtime"]; !some || another || f.config != "" {
+	changed, isObject := change[runtimeConfig].(map[string]any)
+	if _, changesRuntime := change["runtime"]; !isObject || changesRuntime || f.config != "" {
 		return nil
 	}
 	view, err := c.Agent(ctx, agent)

@@ -66,8 +66,8 @@ func (a *app) printNeeds(needs parley.Attention) {
 	var fields []string
 	listed := map[parley.AttentionKind]int{}
 	for _, i := range needs.Items {
-		what, next := a.needText(i)
-		fields = append(fields, "  "+i.Name, what, "", next)
+		text, next := a.needText(i)
+		fields = append(fields, "  "+i.Name, text, "", next)
 		listed[i.Kind]++
 	}
 	for _, i := range needs.Items {
@@ -91,7 +91,7 @@ var needListCommands = map[parley.AttentionKind][]string{
 }
 
 // needText describes an item that needs the caller, and returns the next command to run.
-func (a *app) needText(i parley.AttentionItem) (what, next string) {
+func (a *app) needText(i parley.AttentionItem) (text, next string) {
 	switch i.Kind {
 	case parley.AttentionApproval:
 		return strings.TrimSuffix(i.Text, ":"), a.commandLine("approval", "approve", i.Name) + " (or: " + a.commandLine("approval", "deny", i.Name) + ")"
@@ -133,8 +133,8 @@ func (a *app) alertRemedy(g parley.AlertGroup) string {
 func (a *app) showBridges(bridges []parley.BridgeView) {
 	a.printFields("bridges", countStates(bridges))
 	for _, v := range bridges {
-		what, remedy := a.bridgeProblem(v)
-		a.printFields("bridge", what, "", remedy)
+		text, remedy := a.bridgeProblem(v)
+		a.printFields("bridge", text, "", remedy)
 	}
 }
 

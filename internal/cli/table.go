@@ -16,54 +16,54 @@ type column[T any] struct {
 }
 
 // printList prints items as a table, as a JSON array, or as JSON lines.
-func printList[T any](a *app, things []T, columns ...column[T]) error {
-	return printListWith(a, things, column[T]{}, columns...)
+func printList[T any](a *app, items []T, columns ...column[T]) error {
+	return printListWith(a, items, column[T]{}, columns...)
 }
 
 // printListWith is printList with a last column for long texts, which a terminal shows below their rows.
-func printListWith[T any](a *app, things []T, last column[T], columns ...column[T]) error {
+func printListWith[T any](a *app, items []T, last column[T], columns ...column[T]) error {
 	switch a.output {
 	case formatLines:
-		for _, thing := range things {
-			if err := a.printJSON(thing); err != nil {
+		for _, item := range items {
+			if err := a.printJSON(item); err != nil {
 				return err
 			}
 		}
 		return nil
 	case formatJSON:
-		if things == nil {
-			things = []T{}
+		if items == nil {
+			items = []T{}
 		}
-		return a.printJSON(things)
+		return a.printJSON(items)
 	default:
-		if len(things) == 0 {
+		if len(items) == 0 {
 			a.say("none")
 		}
 		var below []string
 		switch {
 		case last.cell == nil:
 		case isTerminal(a.out):
-			for _, thing := range things {
-				below = append(below, oneLine(last.cell(thing)))
+			for _, item := range items {
+				below = append(below, oneLine(last.cell(item)))
 			}
 		default:
 			columns = append(columns, last)
 		}
-		a.printTable(tableRows(things, columns), below...)
+		a.printTable(tableRows(items, columns), below...)
 		return nil
 	}
 }
 
-func tableRows[T any](things []T, columns []column[T]) [][]string {
+func tableRows[T any](items []T, columns []column[T]) [][]string {
 	head := make([]string, len(columns))
 	for i, c := range columns {
 		head[i] = strings.ToUpper(c.title)
 	}
 	table := [][]string{head}
-	for _, thing := range things {
+	for _, item := range items {
 		row := make([]string, len(columns))
 		for i, c := range columns {
-			row[i] = oneLine(c.cell(thing))
+			row[i] = oneLine(c.cell(item))
 		}
 		table = append(table, row)
 	}

@@ -74,12 +74,12 @@ func tracedMessageText(m parley.Shown) string {
 	for _, d := range m.Deliveries {
 		reached = append(reached, d.Recipient+" "+string(reachedState(d)))
 	}
-	who := m.From
+	sender := m.From
 	if len(reached) > 0 {
-		who += " → " + strings.Join(reached, ", ")
+		sender += " → " + strings.Join(reached, ", ")
 	}
 	if m.Ask != nil { // before the text, so that no message can forge it
-		who += " (" + tracetree.AskText(*m.Ask) + ")"
+		sender += " (" + tracetree.AskText(*m.Ask) + ")"
 	}
-	return m.ShortName() + "  " + oneLine(who) + "  " + truncate(oneLine(messageBody(m.Message)), 80)
+	return m.ShortName() + "  " + oneLine(sender) + "  " + truncate(oneLine(messageBody(m.Message)), 80)
 }

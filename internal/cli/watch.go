@@ -151,11 +151,11 @@ func (w *watcher) show(ctx context.Context, e parley.Event) error {
 	if e.Conversation != "" {
 		line = append(line, w.title(ctx, e.Conversation))
 	}
-	what, known := eventInWords(func(id string) string { return w.title(ctx, id) }, e)
+	text, known := eventInWords(func(id string) string { return w.title(ctx, id) }, e)
 	if !known {
-		what = w.eventText(e)
+		text = w.eventText(e)
 	}
-	w.printWords(append(line, what)...)
+	w.printWords(append(line, text)...)
 	return nil
 }
 

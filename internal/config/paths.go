@@ -10,13 +10,13 @@ import (
 
 // directories parses absolute paths. ~ is the home directory of the hub's user.
 func directories(text string) (list []string, err error) {
-	given, err := splitList(text, func(dir string) error {
+	dirs, err := splitList(text, func(dir string) error {
 		if dir != "~" && !strings.HasPrefix(dir, "~/") && !filepath.IsAbs(dir) {
 			return fmt.Errorf("%q is not an absolute path, nor one that begins with ~/", dir)
 		}
 		return nil
 	})
-	for _, dir := range given {
+	for _, dir := range dirs {
 		if rest, found := strings.CutPrefix(dir, "~"); found {
 			home, err := os.UserHomeDir()
 			if err != nil {

@@ -29,12 +29,12 @@ func (f file) keepSection(name string, value *ast.MappingValueNode) error {
 	if _, twice := f.sections[name]; twice {
 		return f.errorAt(line, "%s is set twice", name)
 	}
-	kept := section{source: fmt.Sprintf("%s:%d", f.path, line)}
+	section := section{source: fmt.Sprintf("%s:%d", f.path, line)}
 	switch v := value.Value.(type) {
 	case *ast.NullNode:
 	case ast.MapNode:
 		for all := v.MapRange(); all.Next(); {
-			kept.names = append(kept.names, all.Key().String())
+			section.names = append(section.names, all.Key().String())
 		}
 	default:
 		return f.errorAt(line, "%s must have names, each with settings below it", name)
@@ -43,8 +43,8 @@ func (f file) keepSection(name string, value *ast.MappingValueNode) error {
 	if !ok {
 		return f.errorAt(line, "cannot read %s here", name).Suggest("write %s on a line of its own, without braces around it", name)
 	}
-	kept.text = text
-	f.sections[name] = kept
+	section.text = text
+	f.sections[name] = section
 	return nil
 }
 

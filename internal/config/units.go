@@ -28,11 +28,11 @@ func ParseDuration(text string) (time.Duration, error) {
 		return time.Duration(days) * day, nil
 	}
 	part, err := time.ParseDuration(rest)
-	whole := time.Duration(days) * day
-	if err != nil || part < 0 || whole+part < whole {
+	fromDays := time.Duration(days) * day
+	if err != nil || part < 0 || fromDays+part < fromDays {
 		return 0, fmt.Errorf("%q is not a duration like 30d or 12h", text)
 	}
-	return whole + part, nil
+	return fromDays + part, nil
 }
 
 // sizeUnits has longer units first, because B ends all of them.

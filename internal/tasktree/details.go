@@ -65,8 +65,8 @@ func activeDetails(t parley.TaskView) (parts []string) {
 	case t.Blocked():
 		parts = append(parts, "blocked: "+strings.Join(t.Progress.Blockers, ", "))
 	case t.Progress != nil:
-		if far := ProgressText(*t.Progress); far != "" {
-			parts = append(parts, far)
+		if progress := ProgressText(*t.Progress); progress != "" {
+			parts = append(parts, progress)
 		}
 	}
 	if t.WaitsOn.Approval != "" {

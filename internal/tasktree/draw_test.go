@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
-	_ "github.com/parley-hub/parley/internal/repeatable" // see there
+	_ "github.com/parley-hub/parley/internal/repeatable" // draws the same values in every run of CI
 )
 
 var moment = time.Date(2030, 1, 2, 10, 40, 0, 0, time.UTC)
@@ -20,7 +20,7 @@ func ago(d time.Duration) *time.Time {
 
 func of[T any](v T) *T { return &v }
 
-// view is a task of a test.
+// view returns a task for a test.
 func view(id, parent, title, assignee string, status parley.TaskState, more ...func(*parley.TaskView)) parley.TaskView {
 	t := parley.TaskView{Task: parley.Task{
 		ID: id, Parent: parent, Title: title, Assignee: assignee, Status: status, CreatedAt: moment.Add(-10 * time.Minute),

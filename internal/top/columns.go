@@ -42,16 +42,16 @@ const gap = 2 // columns of space between two
 
 // table returns the heading and the rows of agents, with as many columns as fit. A width of 0 is unlimited.
 func table(agents []Agent, now time.Time, width int) (lines []string) {
-	var chosen []column
-	for most := len(columns); most > 0; most-- {
-		chosen = chosen[:0]
+	var shown []column
+	for count := len(columns); count > 0; count-- {
+		shown = shown[:0]
 		for _, c := range columns {
-			if c.rank < most {
-				chosen = append(chosen, c.column)
+			if c.rank < count {
+				shown = append(shown, c.column)
 			}
 		}
 		// The last column may be cut, but not its heading.
-		if lines = tableLines(chosen, agents, now); width == 0 || ansi.StringWidth(lines[0]) <= width {
+		if lines = tableLines(shown, agents, now); width == 0 || ansi.StringWidth(lines[0]) <= width {
 			return lines
 		}
 	}
@@ -59,9 +59,9 @@ func table(agents []Agent, now time.Time, width int) (lines []string) {
 }
 
 // tableLines aligns the cells of columns.
-func tableLines(chosen []column, agents []Agent, now time.Time) []string {
+func tableLines(shown []column, agents []Agent, now time.Time) []string {
 	lines := make([]string, 1+len(agents))
-	for i, c := range chosen {
+	for i, c := range shown {
 		cells := []string{c.title}
 		for _, a := range agents {
 			cells = append(cells, plain.Line(c.cell(a, now)))

@@ -54,14 +54,14 @@ func (m *Model) fields(v parley.AgentView) [][2]string {
 
 // haltText returns by whom and why an agent was stopped or paused.
 func haltText(v parley.AgentView) string {
-	what, halt := "stopped", v.Stopped
+	state, halt := "stopped", v.Stopped
 	if halt == nil {
-		what, halt = "paused", v.Paused
+		state, halt = "paused", v.Paused
 	}
 	if halt == nil {
 		return ""
 	}
-	return strings.TrimSuffix(what+" by "+halt.By+": "+halt.Reason, ": ")
+	return strings.TrimSuffix(state+" by "+halt.By+": "+halt.Reason, ": ")
 }
 
 func spentText(s *parley.Spent, limit int) string {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
-	_ "github.com/parley-hub/parley/internal/repeatable" // see there
+	_ "github.com/parley-hub/parley/internal/repeatable" // draws the same values in every run of CI
 )
 
 var began = time.Date(2026, 2, 25, 18, 50, 0, 0, time.UTC)
@@ -19,7 +19,7 @@ func later(ms int) *time.Time {
 	return &t
 }
 
-// conversed is a question, the run it woke with what that posted, and a person's reply.
+// conversed returns a trace: a question, the run that it woke, the messages of the run, and a person's reply.
 func conversed() parley.Traced {
 	return parley.Traced{
 		Items: []parley.Shown{
@@ -125,7 +125,7 @@ func TestCutTraceSaysSo(t *testing.T) {
 	}
 }
 
-// A line of a diagram, where a label is letters, digits, a few signs, and entities.
+// aLabel matches a label of a diagram: letters, digits, a few signs, and entities.
 const aLabel = `([\pL\pM\p{Nd} .,!?()_…-]|#[0-9]+;)+`
 
 var grammar = regexp.MustCompile(`^(sequenceDiagram|    participant p[0-9]+ as ` + aLabel + `|    p[0-9]+(->>|-->>|-x|--x)p[0-9]+: ` + aLabel +
