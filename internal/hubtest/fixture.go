@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// Tester is what a fixture needs of a test, or of one check of a property.
+// Tester has the methods of a test, or of one check of a property, that a fixture needs.
 type Tester interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -26,7 +26,7 @@ type Fixture struct {
 	*hub.Hub
 	T      Tester
 	Clock  *Clock
-	Leases *LeaseClock // nil: the store's own
+	Leases *LeaseClock // nil: the lease clock of the store
 	Store  Store
 	Kind   StoreKind
 	Place  string // of the store
@@ -64,8 +64,8 @@ func New(t Tester, kind StoreKind, place string, change ...func(*Fixture)) *Fixt
 // RealTime makes a fixture use the clocks of the machine, and makes the hub handle due work by itself.
 func RealTime(f *Fixture) { f.Leases, f.Config.Clock, f.Config.DueEvery = nil, nil, 0 }
 
-// Diskless is a store of which the hub cannot see how full its disk is. The disk of the machine that runs the tests has no
-// say then.
+// Diskless returns a store without the method that reports the free space of its disk. So the disk of the machine that runs the
+// tests does not affect them.
 func Diskless(s storage.Store) storage.Store {
 	return struct {
 		storage.Store
@@ -116,7 +116,7 @@ func (f *Fixture) Restart() {
 	f.Open()
 }
 
-// RestartAndRecover is Restart followed by the first step of Start: the hub returns the leases of its former process.
+// RestartAndRecover restarts the hub and does the first step of Start: the hub returns the leases of its former process.
 func (f *Fixture) RestartAndRecover() {
 	f.T.Helper()
 	f.Restart()

@@ -9,47 +9,47 @@ import (
 )
 
 // TakeAs takes the deliveries in the inbox of an agent.
-func (f *Fixture) TakeAs(who string, t parley.Take) parley.Taken {
+func (f *Fixture) TakeAs(agent string, t parley.Take) parley.Taken {
 	f.T.Helper()
-	taken, err := f.Take(ctx, As(who), t)
+	taken, err := f.Take(ctx, As(agent), t)
 	f.NoError(err)
 	return taken
 }
 
-// TakeTexts is TakeAs. It returns the texts of the messages.
-func (f *Fixture) TakeTexts(who string, t parley.Take) []string {
+// TakeTexts takes the deliveries as TakeAs does, and returns the texts of the messages.
+func (f *Fixture) TakeTexts(agent string, t parley.Take) []string {
 	f.T.Helper()
-	return TextsOf(f.TakeAs(who, t).Messages)
+	return TextsOf(f.TakeAs(agent, t).Messages)
 }
 
 // AckAs acknowledges messages for an agent, without a lease.
-func (f *Fixture) AckAs(who string, messages ...string) {
+func (f *Fixture) AckAs(agent string, messages ...string) {
 	f.T.Helper()
-	_, err := f.Ack(ctx, As(who), "", messages...)
+	_, err := f.Ack(ctx, As(agent), "", messages...)
 	f.NoError(err)
 }
 
-// NackTaken gives back everything that was taken.
-func (f *Fixture) NackTaken(who string, taken parley.Taken, why parley.Failure) {
+// NackTaken gives back all taken deliveries with a failure.
+func (f *Fixture) NackTaken(agent string, taken parley.Taken, failure parley.Failure) {
 	f.T.Helper()
 	var messages []string
 	for _, d := range taken.Deliveries {
 		messages = append(messages, d.Message)
 	}
-	_, err := f.Nack(ctx, As(who), taken.Lease, parley.Trouble{Failure: why}, messages...)
+	_, err := f.Nack(ctx, As(agent), taken.Lease, parley.Trouble{Failure: failure}, messages...)
 	f.NoError(err)
 }
 
 // InboxOf returns the totals of an inbox.
-func (f *Fixture) InboxOf(who string) parley.Inbox {
+func (f *Fixture) InboxOf(agent string) parley.Inbox {
 	f.T.Helper()
-	return Result[parley.Peeked](f)(f.Peek(ctx, As(who), 1)).Inbox
+	return Result[parley.Peeked](f)(f.Peek(ctx, As(agent), 1)).Inbox
 }
 
 // PendingTexts returns the texts of the messages that an agent can take or holds.
-func (f *Fixture) PendingTexts(who string) []string {
+func (f *Fixture) PendingTexts(agent string) []string {
 	f.T.Helper()
-	return TextsOf(Result[parley.Peeked](f)(f.Peek(ctx, As(who), 500)).Messages)
+	return TextsOf(Result[parley.Peeked](f)(f.Peek(ctx, As(agent), 500)).Messages)
 }
 
 // SweepDueDeliveries makes the hub handle all due deliveries.
@@ -58,7 +58,7 @@ func (f *Fixture) SweepDueDeliveries() {
 	f.NoError(f.SweepDeliveries(ctx))
 }
 
-// AdvanceLeases moves the lease clock, and makes the hub handle the deliveries that are due then.
+// AdvanceLeases advances the lease clock, and makes the hub handle the deliveries that are then due.
 func (f *Fixture) AdvanceLeases(d time.Duration) {
 	f.T.Helper()
 	f.Leases.Advance(d)

@@ -35,17 +35,17 @@ func (f *Fixture) CreateConversationAs(creator string, n parley.NewConversation)
 }
 
 // ConversationAs returns a conversation as a participant sees it.
-func (f *Fixture) ConversationAs(who, ref string) parley.ConversationView {
+func (f *Fixture) ConversationAs(reader, ref string) parley.ConversationView {
 	f.T.Helper()
-	view, err := f.Conversation(ctx, As(who), ref)
+	view, err := f.Conversation(ctx, As(reader), ref)
 	f.NoError(err)
 	return view
 }
 
 // ConversationIDs returns the ids in a participant's list of conversations.
-func (f *Fixture) ConversationIDs(who string, filter parley.ListFilter) []string {
+func (f *Fixture) ConversationIDs(reader string, filter parley.ListFilter) []string {
 	f.T.Helper()
-	views, _, err := f.Conversations(ctx, As(who), filter)
+	views, _, err := f.Conversations(ctx, As(reader), filter)
 	f.NoError(err)
 	ids := []string{}
 	for _, v := range views {
@@ -104,9 +104,9 @@ func (f *Fixture) ReplyAs(from, parent, words string) parley.Receipt {
 }
 
 // TextsIn returns the texts of a conversation's messages as a participant sees them, oldest first.
-func (f *Fixture) TextsIn(who, ref string) []string {
+func (f *Fixture) TextsIn(reader, ref string) []string {
 	f.T.Helper()
-	list, err := f.History(ctx, As(who), ref, parley.Page{})
+	list, err := f.History(ctx, As(reader), ref, parley.Page{})
 	f.NoError(err)
 	return TextsOf(list)
 }
@@ -122,14 +122,14 @@ func (f *Fixture) MessagesFrom(conversation, from string) (list []parley.Message
 	return list
 }
 
-// HubMessagesTo returns what the hub has said to a participant, oldest first.
-func (f *Fixture) HubMessagesTo(who string) (list []parley.Message) {
+// HubMessagesTo returns the messages of the hub to a participant, oldest first.
+func (f *Fixture) HubMessagesTo(reader string) (list []parley.Message) {
 	f.T.Helper()
 	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {
 		list, err = tx.Messages().Scan(0, 10_000)
 		return err
 	}))
-	return slices.DeleteFunc(list, func(m parley.Message) bool { return m.From != parley.System || m.To != who })
+	return slices.DeleteFunc(list, func(m parley.Message) bool { return m.From != parley.System || m.To != reader })
 }
 
 // NewestMessage returns the newest message of all.
@@ -143,7 +143,7 @@ func (f *Fixture) NewestMessage() parley.Message {
 	return list[len(list)-1]
 }
 
-// StoredMessage returns a message as the store has it.
+// StoredMessage reads a message directly from the store.
 func (f *Fixture) StoredMessage(id string) (m parley.Message) {
 	f.T.Helper()
 	f.NoError(f.Store.View(ctx, func(tx storage.Tx) (err error) {

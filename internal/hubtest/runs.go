@@ -15,13 +15,13 @@ func patiently(parley.Agent) hub.RunPlan {
 	return hub.RunPlan{Deadline: 10 * time.Minute, Token: parley.TokenRun}
 }
 
-// NextRunOf makes an agent's next run, or returns nil if nothing has woken the agent.
+// NextRunOf makes an agent's next run. It returns nil if no message has woken the agent.
 func (f *Fixture) NextRunOf(agent string) *hub.Assignment {
 	f.T.Helper()
 	return Result[*hub.Assignment](f)(f.NextRun(ctx, agent, hub.RunOptions{Node: Node, Plan: patiently}))
 }
 
-// StartRun makes and begins the next run of an agent, which something must have woken.
+// StartRun makes and begins the next run of an agent. It ends the test if no message has woken the agent.
 func (f *Fixture) StartRun(agent string) *hub.Assignment {
 	f.T.Helper()
 	a := f.NextRunOf(agent)
@@ -55,11 +55,11 @@ func (f *Fixture) EndRunWith(a *hub.Assignment, r parley.Result) parley.Run {
 // FailRunWith ends a run with a failure.
 func (f *Fixture) FailRunWith(a *hub.Assignment, failure parley.Failure) parley.Run {
 	f.T.Helper()
-	why := &parley.RunError{Trouble: parley.Trouble{Failure: failure, Reason: "it broke"}, Hint: "mend it"}
-	return Result[parley.Run](f)(f.FailRun(ctx, a.Run.ID, why, parley.Result{}, nil))
+	runErr := &parley.RunError{Trouble: parley.Trouble{Failure: failure, Reason: "it broke"}, Hint: "mend it"}
+	return Result[parley.Run](f)(f.FailRun(ctx, a.Run.ID, runErr, parley.Result{}, nil))
 }
 
-// RunAndAnswer has an agent do its next run and end it with a text. It returns the answer.
+// RunAndAnswer starts the next run of an agent and ends it with a text. It returns the answer.
 func (f *Fixture) RunAndAnswer(agent, text string) parley.Shown {
 	f.T.Helper()
 	r := f.EndRun(f.StartRun(agent), text)
@@ -81,7 +81,7 @@ func (f *Fixture) RunByID(id string) parley.RunView {
 	return Result[parley.RunView](f)(f.Run(ctx, Owner, id))
 }
 
-// AssertIdle fails the test if something has woken one of the agents.
+// AssertIdle fails the test if a message has woken one of the agents.
 func (f *Fixture) AssertIdle(agents ...string) {
 	f.T.Helper()
 	for _, agent := range agents {
@@ -91,7 +91,7 @@ func (f *Fixture) AssertIdle(agents ...string) {
 	}
 }
 
-// WokenAgents returns those of the agents that something has woken.
+// WokenAgents returns the agents that a message has woken.
 func (f *Fixture) WokenAgents(agents ...string) []string {
 	f.T.Helper()
 	return slices.DeleteFunc(slices.Clone(agents), func(agent string) bool { return f.NextRunOf(agent) == nil })

@@ -39,7 +39,7 @@ type StoreKind struct {
 	Open func(place string) (Store, error)
 	// SpoilBlob changes the body of an artifact from outside; nil removes it.
 	SpoilBlob func(place, sha256 string, content []byte) error
-	// Containing returns the files or tables of a closed store that have a word in them.
+	// Containing returns the files or tables of a closed store that contain a word.
 	Containing func(place, word string) ([]string, error)
 	// Tamper runs a statement on a closed store from outside.
 	Tamper func(place, statement string) error
@@ -61,7 +61,8 @@ var StoreKinds = []StoreKind{SQLite, PostgreSQL}
 // DropTemplates removes the databases that new places are copied from. Call it after the last test.
 func DropTemplates() { migrated.Drop() }
 
-// newHome is a home with all tables and no rows. Making them takes longer than most tests.
+// newHome returns a home with all tables and no rows. It copies a prepared file, because making the tables takes longer than most
+// tests.
 func newHome(t testing.TB) string {
 	t.Helper()
 	file, err := emptyFile()
@@ -91,7 +92,7 @@ var emptyFile = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(home, "parley.db"))
 })
 
-// migrated is a database with all tables and no rows.
+// migrated is the template of a database with all tables and no rows.
 var migrated = &pgtest.Template{Reuse: true, Make: func(url string) error {
 	db, err := postgres.Open(ctx, url)
 	if err != nil {
@@ -153,7 +154,7 @@ func filesWith(home, word string) (found []string, err error) {
 	return found, err
 }
 
-// tablesWith looks at rows as text, in which bytes are hexadecimal digits.
+// tablesWith returns the tables with a row whose text contains a word. In the text of a row, bytes are hexadecimal digits.
 func tablesWith(url, word string) (found []string, err error) {
 	c, err := pgx.Connect(ctx, url)
 	if err != nil {

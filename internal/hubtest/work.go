@@ -14,9 +14,9 @@ func (f *Fixture) TryContact(caller hub.Caller, c parley.Contact) error {
 }
 
 // Delegate hands work to an agent, and returns the id of the task.
-func (f *Fixture) Delegate(by hub.Caller, to, what string, change ...func(*parley.Contact)) string {
+func (f *Fixture) Delegate(by hub.Caller, to, text string, change ...func(*parley.Contact)) string {
 	f.T.Helper()
-	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: what}
+	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: text}
 	for _, edit := range change {
 		edit(&c)
 	}
@@ -54,9 +54,9 @@ func (f *Fixture) HeldApproval(err error) parley.Approval {
 }
 
 // DecideAs decides about a held call.
-func (f *Fixture) DecideAs(who, approval string, d parley.Decision) parley.Approval {
+func (f *Fixture) DecideAs(decider, approval string, d parley.Decision) parley.Approval {
 	f.T.Helper()
-	return Result[parley.Approval](f)(f.Decide(ctx, As(who), approval, d))
+	return Result[parley.Approval](f)(f.Decide(ctx, As(decider), approval, d))
 }
 
 // ApprovalByID returns an approval as the owner sees it.

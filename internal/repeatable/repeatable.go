@@ -1,13 +1,13 @@
-// Package repeatable makes property tests draw the same values in every run of CI, so that a change is never refused
-// for what another one has broken. Elsewhere they draw at random: make test and make soak explore. A test package that
-// uses rapid imports it for this effect.
+// Package repeatable makes property tests draw the same values in every run of CI, so that CI never refuses a change because of an
+// older fault. Outside of CI, as in make test and make soak, the tests draw at random. A test package that uses rapid imports this
+// package for its effect.
 package repeatable
 
 import (
 	"flag"
 	"os"
 
-	_ "pgregory.net/rapid" // has the flag
+	_ "pgregory.net/rapid" // defines the flag
 )
 
 func init() {

@@ -1,4 +1,4 @@
-// Package screentest is a terminal for tests: it runs what a person would see, and waits for it.
+// Package screentest is a terminal for tests. It runs a program, and waits until the screen shows what a test expects.
 package screentest
 
 import (
@@ -20,15 +20,15 @@ const deadline = 30 * time.Second
 // Terminal is a terminal with a screen that can be read.
 type Terminal struct {
 	t      testing.TB
-	keys   *os.File // what is written to it is typed
+	keys   *os.File // the program reads what is written to this file
 	screen vt10x.Terminal
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when the screen changes
-	gone    bool          // nothing is shown any more
+	ended   bool          // the program has ended
 }
 
-// Open makes a terminal. The program that is to use it gets the file.
+// Open makes a terminal. It returns the terminal and the file for the program that uses it.
 func Open(t testing.TB, columns, rows int) (*Terminal, *os.File) {
 	t.Helper()
 	keys, tty, err := pty.Open()
@@ -67,7 +67,7 @@ func (term *Terminal) show() {
 		term.mu.Lock()
 		close(term.changed)
 		term.changed = make(chan struct{})
-		term.gone = err != nil
+		term.ended = err != nil
 		term.mu.Unlock()
 		if err != nil {
 			return
@@ -84,7 +84,7 @@ func (term *Terminal) Resize(columns, rows int) {
 	}
 }
 
-// Type types.
+// Type sends text to the program, as if a person had typed it.
 func (term *Terminal) Type(text string) {
 	term.t.Helper()
 	if _, err := io.WriteString(term.keys, text); err != nil {
@@ -92,7 +92,7 @@ func (term *Terminal) Type(text string) {
 	}
 }
 
-// Screen is what can be seen, without spaces at the ends of lines.
+// Screen returns the text on the screen, without spaces at the ends of lines.
 func (term *Terminal) Screen() string {
 	lines := strings.Split(term.screen.String(), "\n")
 	for i := range lines {
@@ -101,7 +101,7 @@ func (term *Terminal) Screen() string {
 	return strings.Join(lines, "\n")
 }
 
-// Coloured says whether anything on the screen has a colour of its own.
+// Coloured reports whether any character on the screen has a colour of its own.
 func (term *Terminal) Coloured() bool {
 	columns, rows := term.screen.Size()
 	for y := range rows {
@@ -127,25 +127,25 @@ func (term *Terminal) Await(texts ...string) {
 	})
 }
 
-// Until waits until the screen is as it should be.
-func (term *Terminal) Until(what string, holds func(screen string) bool) {
+// Until waits until holds returns true for the screen. It ends the test with the description if that takes too long.
+func (term *Terminal) Until(description string, holds func(screen string) bool) {
 	term.t.Helper()
 	late := time.After(deadline)
 	for {
 		term.mu.Lock()
-		changed, gone := term.changed, term.gone
+		changed, ended := term.changed, term.ended
 		term.mu.Unlock()
 		screen := term.Screen()
 		if holds(screen) {
 			return
 		}
-		if gone {
-			term.t.Fatalf("the program ended before there was %s:\n%s", what, screen)
+		if ended {
+			term.t.Fatalf("the program ended before there was %s:\n%s", description, screen)
 		}
 		select {
 		case <-changed:
 		case <-late:
-			term.t.Fatalf("there is no %s:\n%s", what, screen)
+			term.t.Fatalf("there is no %s:\n%s", description, screen)
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Typecheck checks the types of this module, its tests included, as another operating system would compile it:
+// Typecheck checks the types of this module and its tests as another operating system would compile them:
 //
 //	go run ./internal/typecheck darwin
 //
-// go vet would compile every dependency for that system first, which takes minutes with an empty cache. This reads their
-// declarations only.
+// go vet would first compile every dependency for that system, which takes minutes with an empty cache. Typecheck reads only the
+// declarations of the dependencies.
 package main
 
 import (
@@ -51,7 +51,7 @@ func check(system string) (problems []string, err error) {
 	}, "./...")
 	for _, p := range list {
 		if strings.HasSuffix(p.ID, ".test") {
-			continue // go list has generated it, outside the module
+			continue // a main package of tests, which go list has generated outside the module
 		}
 		for _, e := range p.Errors {
 			problems = append(problems, e.Error())
