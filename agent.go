@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what sort of participant an agent is.
+// Kind is the kind of a participant: a program, a person or the hub.
 type Kind string
 
 // The kinds of participant.
@@ -18,10 +18,10 @@ const (
 	KindSystem Kind = "system"
 )
 
-// Access is what a person may do: an owner may do everything, a member may do what an agent may do.
+// Access says what a person may do. An owner may do everything; a member may do what an agent may do.
 type Access string
 
-// The accesses of people.
+// The levels of access.
 const (
 	AccessOwner  Access = "owner"
 	AccessMember Access = "member"
@@ -37,7 +37,7 @@ const (
 	TierWorker  Tier = "worker"
 )
 
-// Mode is how much an agent may do by itself.
+// Mode says how much an agent may do without an approval.
 type Mode string
 
 // The modes.
@@ -47,10 +47,10 @@ const (
 	ModeStrict     Mode = "strict"
 )
 
-// Overflow is what happens to a message when the recipient's inbox is full.
+// Overflow says what the hub does with a message when the inbox of its recipient is full.
 type Overflow string
 
-// The ways to overflow.
+// The settings for a full inbox.
 const (
 	OverflowEvict     Overflow = "evict-oldest"
 	OverflowReject    Overflow = "reject"
@@ -83,7 +83,7 @@ func (a Agent) Asleep(now time.Time) bool {
 // Halted reports whether an agent is stopped or paused at a moment, and so starts no runs.
 func (a Agent) Halted(now time.Time) bool { return a.Stopped != nil || a.Paused.Holds(now) }
 
-// Profile is everything about an agent that its owner may change.
+// Profile has everything about an agent that an owner may change.
 type Profile struct {
 	Role            string          `json:"role,omitempty" doc:"The agent's role, in a word."`
 	Description     string          `json:"description,omitempty" doc:"What the agent does."`
@@ -104,7 +104,7 @@ type Profile struct {
 	Protocols       []string        `json:"protocols,omitempty" doc:"The formats that the agent supports."`
 }
 
-// Bounded reports whether the inbox holds only so many messages.
+// Bounded reports whether the inbox has a limit on the number of its open waking deliveries.
 func (p Profile) Bounded() bool { return p.InboxOverflow != OverflowUnbounded && p.InboxDepth > 0 }
 
 // Budget caps what an agent may spend. Zero means no cap.
@@ -114,7 +114,7 @@ type Budget struct {
 	CostPerDay   float64 `json:"cost_per_day,omitempty" doc:"In US dollars; 0: no cap."`
 }
 
-// DefaultProfile returns the profile of an agent that was added without settings.
+// DefaultProfile returns the profile of an agent that an owner adds without settings.
 func DefaultProfile() Profile {
 	return Profile{
 		Mode:            ModeAutonomous,
@@ -127,12 +127,12 @@ func DefaultProfile() Profile {
 }
 
 const (
-	maxText    = 64 << 10 // role, description, guardrails and the like
-	maxList    = 256
-	maxContext = 1000
-	maxTokens  = 10_000_000
-	maxDepth   = 1_000_000
-	maxTries   = 100
+	maxText            = 64 << 10 // role, description, guardrails and the like
+	maxList            = 256
+	maxContextMessages = 1000
+	maxContextTokens   = 10_000_000
+	maxInboxDepth      = 1_000_000
+	maxAttemptsOrRuns  = 100 // attempts for a delivery, and runs at once
 )
 
 // Check returns what is wrong with a profile, or nil. The hub checks that the manager exists.
@@ -169,20 +169,20 @@ func checkSettings(p Profile) error {
 			Suggest("use evict-oldest, reject or unbounded")
 	}
 	for _, n := range []struct {
-		name        string
-		value, most int
+		name         string
+		value, limit int
 	}{
-		{"context_messages", p.ContextMessages, maxContext},
-		{"inbox_depth", p.InboxDepth, maxDepth},
-		{"attempts", p.Attempts, maxTries},
-		{"concurrency", p.Concurrency, maxTries},
+		{"context_messages", p.ContextMessages, maxContextMessages},
+		{"inbox_depth", p.InboxDepth, maxInboxDepth},
+		{"attempts", p.Attempts, maxAttemptsOrRuns},
+		{"concurrency", p.Concurrency, maxAttemptsOrRuns},
 	} {
-		if n.value < 1 || n.value > n.most {
-			return Errorf(BadInput, "%s is %d", n.name, n.value).Suggest("use a number from 1 to %d", n.most)
+		if n.value < 1 || n.value > n.limit {
+			return Errorf(BadInput, "%s is %d", n.name, n.value).Suggest("use a number from 1 to %d", n.limit)
 		}
 	}
-	if p.ContextTokens < 0 || p.ContextTokens > maxTokens {
-		return Errorf(BadInput, "context_tokens is %d", p.ContextTokens).Suggest("use a number up to %d, or 0 for no limit", maxTokens)
+	if p.ContextTokens < 0 || p.ContextTokens > maxContextTokens {
+		return Errorf(BadInput, "context_tokens is %d", p.ContextTokens).Suggest("use a number up to %d, or 0 for no limit", maxContextTokens)
 	}
 	if b := p.Budget; b.RunsPerHour < 0 || b.TokensPerDay < 0 || !(b.CostPerDay >= 0 && b.CostPerDay <= math.MaxFloat64) {
 		return Errorf(BadInput, "a budget is negative or not a number").Suggest("use 0 for no limit")
@@ -195,10 +195,11 @@ func checkSettings(p Profile) error {
 	return nil
 }
 
-// checkText refuses text that one of the databases cannot store: text that is not UTF-8, and NUL.
-func checkText(name, text string, most int) error {
-	if len(text) > most {
-		return tooLarge(name, len(text), most, "bytes")
+// checkText refuses a text with more bytes than the limit. It also refuses a text that one of the databases cannot store: one
+// that is not UTF-8, or that contains a NUL character. name is the name of the text in the error.
+func checkText(name, text string, limit int) error {
+	if len(text) > limit {
+		return tooLarge(name, len(text), limit, "bytes")
 	}
 	if !utf8.ValidString(text) {
 		return Errorf(BadInput, "%s is not valid UTF-8", name).Suggest("encode it as UTF-8")
@@ -211,16 +212,16 @@ func checkText(name, text string, most int) error {
 	return nil
 }
 
-func tooLarge(name string, size, most int, unit string) *Error {
-	return Errorf(BadInput, "%s has %d %s, the limit is %d", name, size, unit, most).Because(TooLarge).
+func tooLarge(name string, size, limit int, unit string) *Error {
+	return Errorf(BadInput, "%s has %d %s, the limit is %d", name, size, unit, limit).Because(TooLarge).
 		Suggest("shorten it, or send an artifact")
 }
 
-// Facts are what an agent's status is derived from.
+// Facts are the facts from which StatusAt derives the status of an agent.
 type Facts struct {
 	Kind             Kind
 	Stopped          bool
-	Away             bool // no session, node gone, heartbeat missed
+	Away             bool // it has no session, its hub process has ended, or its heartbeat is missing
 	LiveRuns         int
 	Busy             bool // the agent itself reports that it works
 	AwaitingApproval bool
@@ -229,7 +230,7 @@ type Facts struct {
 	Paused           bool
 }
 
-// Status is what an agent is doing. Some statuses have a reason.
+// Status says what an agent is doing. Some statuses have a reason.
 type Status struct {
 	Status string    `json:"status"`
 	Reason string    `json:"reason,omitempty"`
@@ -254,7 +255,8 @@ const (
 	ReasonOverBudget = "over budget"
 )
 
-// StatusAt derives the status at a moment. The first status whose condition holds counts.
+// StatusAt returns the status of an agent at a moment. It checks the statuses in the order above and returns the first whose
+// condition is met.
 func (f Facts) StatusAt(now time.Time) Status {
 	asleep, paused := f.SleepingUntil.After(now), ""
 	if f.Paused {
@@ -262,7 +264,7 @@ func (f Facts) StatusAt(now time.Time) Status {
 	}
 	switch {
 	case f.Kind != KindAgent:
-		return Status{Status: StatusIdle} // people are never offline, the hub is always there
+		return Status{Status: StatusIdle} // people and the hub are never offline
 	case f.Stopped:
 		return Status{Status: StatusOffline, Reason: ReasonStopped}
 	case f.Away:

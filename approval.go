@@ -39,7 +39,7 @@ type Approval struct {
 	Failure       *Error        `json:"failure,omitempty" doc:"Why the hub refused the call, or the error with which the call failed."`
 	Outcome       string        `json:"outcome,omitempty" doc:"The message that told the caller the outcome."`
 
-	// The place that the call came from. The outcome returns there.
+	// The fields below say where the call came from. The hub reports the outcome there.
 	Run          string `json:"run,omitempty" doc:"The run that made the call."`
 	Conversation string `json:"conversation,omitempty" doc:"The conversation of the call. The hub tells the caller the outcome there."`
 	Task         string `json:"task,omitempty" doc:"The task it belongs to."`
@@ -55,14 +55,14 @@ func (a Approval) Refused() bool { return a.State == ApprovalWithdrawn && a.Fail
 
 // ApprovalFilter selects approvals for a list, the newest first.
 type ApprovalFilter struct {
-	State  ApprovalState // none: all
-	Agent  string        // whose calls
-	Mine   bool          // only what the caller may decide
-	Before string        // only those with a smaller id
+	State  ApprovalState // empty: all
+	Agent  string        // only calls of this agent
+	Mine   bool          // only approvals that the caller may decide
+	Before string        // only approvals with a smaller id
 	Limit  int
 }
 
-// Decision is the approver's answer to a request for an approval.
+// Decision is what the approver decides about a held call.
 type Decision struct {
 	Approve bool   `json:"approve"`
 	Note    string `json:"note,omitempty"`
@@ -71,7 +71,7 @@ type Decision struct {
 // Check returns what is wrong with a decision, or nil.
 func (d Decision) Check() error { return checkText("note", d.Note, 4<<10) }
 
-// Held is the error of a call that the hub did not make, because it needs an approval first. It is not a failure.
+// Held is the error for a call that needs an approval first. The hub has stored the call and not made it. Held is not a failure.
 type Held struct{ Approval Approval }
 
 func (h *Held) Error() string { return HeldText }

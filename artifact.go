@@ -6,24 +6,25 @@ import (
 	"unicode"
 )
 
-// maxFileName is how many bytes file systems take for a name.
+// maxFileName is the longest name, in bytes, that file systems accept.
 const maxFileName = 255
 
-// CheckArtifactName returns why a text cannot be the name of an artifact, or nil. A name is a file name without a
-// directory, so a program that saves the artifact under its name never writes elsewhere. An empty name is fine.
+// CheckArtifactName returns why a text cannot be the name of an artifact, or nil. A name is a file name without a directory, so
+// that a program that saves the artifact under its name never writes into another directory. An empty name is allowed.
 func CheckArtifactName(name string) error {
 	if err := checkText("artifact name", name, maxFileName); err != nil {
 		return err
 	}
-	if name == "." || name == ".." || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unseen) {
+	if name == "." || name == ".." || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, isControlOrFormat) {
 		return Errorf(BadInput, "%q is not a name for an artifact", clip(name)).
 			Suggest("name the file without its directory: no / or \\, no line breaks, not . or ..")
 	}
 	return nil
 }
 
-// unseen holds for control characters, format characters and line separators.
-func unseen(r rune) bool {
+// isControlOrFormat reports whether a character is a control character, a format character or a line separator. It returns false
+// for the two joiners that words of some scripts and emoji need.
+func isControlOrFormat(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != '\u200c' && r != '\u200d'
 }
 
@@ -32,7 +33,7 @@ var (
 	anyDigest  = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 )
 
-// FoldDigest returns a digest in lower case, as digests are stored. A text that is no digest is returned unchanged.
+// FoldDigest returns a digest in lower case, as the hub stores digests. It returns any other text unchanged.
 func FoldDigest(sha256 string) string {
 	if anyDigest.MatchString(sha256) {
 		return strings.ToLower(sha256)
@@ -44,7 +45,7 @@ func FoldDigest(sha256 string) string {
 var ErrDamaged error = Errorf(Internal, "the body of an artifact is damaged").
 	Suggest("store the artifact again, which mends it, or restore the newest backup")
 
-// ArtifactTotals are sums over all stored bodies. Those that were removed do not count.
+// ArtifactTotals are sums over all stored bodies, without the removed ones.
 type ArtifactTotals struct {
 	Artifacts int64 `json:"artifacts" doc:"How many bodies are stored."`
 	Bytes     int64 `json:"bytes" doc:"Their bytes together."`

@@ -2,20 +2,20 @@ package parley
 
 import "time"
 
-// AttentionKind is what a participant must do about something.
+// AttentionKind says what a participant must do.
 type AttentionKind string
 
 // The kinds of attention, in the order of lists.
 const (
-	AttentionApproval   AttentionKind = "approval"    // decide about a call
-	AttentionDeadLetter AttentionKind = "dead_letter" // retry or drop it
-	AttentionAsk        AttentionKind = "ask"         // answer it
-	AttentionTask       AttentionKind = "task"        // do it
+	AttentionApproval   AttentionKind = "approval"    // decide on a held call
+	AttentionDeadLetter AttentionKind = "dead_letter" // retry or drop the delivery
+	AttentionAsk        AttentionKind = "ask"         // answer the question
+	AttentionTask       AttentionKind = "task"        // do the task
 	AttentionAck        AttentionKind = "ack"         // acknowledge the message
 	AttentionReply      AttentionKind = "reply"       // answer the message by its deadline
 )
 
-// AttentionItem is one thing that a participant must act on.
+// AttentionItem is an approval, a dead letter, an ask, a task or a message that a participant must act on.
 type AttentionItem struct {
 	Kind AttentionKind `json:"kind" doc:"approval, dead_letter, ask, task, ack or reply."`
 	// ID is the id of the approval, message or task.
@@ -28,7 +28,7 @@ type AttentionItem struct {
 	Due       *time.Time `json:"due,omitempty" doc:"When it is due, or expires."`
 }
 
-// Attention lists what a participant must act on, the newest of each kind first.
+// Attention lists everything that a participant must act on, the newest items of each kind first.
 type Attention struct {
 	Items  []AttentionItem       `json:"items" doc:"The newest of each kind first."`
 	Totals map[AttentionKind]int `json:"totals" doc:"How many there are of each kind; the items may be fewer."`

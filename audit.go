@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// AuditEntry is one line of the append-only record of administrative acts. Each carries the hash
-// of the one before it.
+// AuditEntry is one line of the append-only record of administrative acts. Each entry contains the hash of the entry before it.
 type AuditEntry struct {
 	Num     int64           `json:"num" doc:"Its number, without gaps."`
 	At      time.Time       `json:"at" doc:"When."`

@@ -1,9 +1,9 @@
 package parley
 
-// AwaitedKind is the kind of thing that a caller waits for.
+// AwaitedKind says what a caller waits for.
 type AwaitedKind string
 
-// The kinds.
+// The kinds. For each, the comment says what the caller waits for.
 const (
 	AwaitedMessage  AwaitedKind = "message"  // its answers
 	AwaitedAsk      AwaitedKind = "ask"      // its answer

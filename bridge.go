@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Layout is how a bridged directory tree is laid out. It also sets the dialect of the files.
+// Layout says where a bridged directory tree has its files. It also determines the dialect of the files.
 type Layout string
 
 // The layouts.
@@ -15,7 +15,7 @@ const (
 	LayoutInbox      Layout = "inbox"      // the Routing Protocol: an inbox for each agent, sequences
 )
 
-// Bridge connects a directory tree and the hub, in both directions.
+// Bridge is a connection between a directory tree and the hub. Files become messages, and messages become files.
 type Bridge struct {
 	ID          string     `json:"id" doc:"The bridge's id. Default: the layout and the last part of the root."`
 	Layout      Layout     `json:"layout" doc:"How the tree is laid out. The layout also sets the format of its files."`
@@ -61,7 +61,7 @@ type BridgeView struct {
 	Elsewhere []string `json:"elsewhere,omitempty" doc:"The agents that live in the trees of other bridges. Messages to them go through the hub."`
 }
 
-// BridgeState is what a bridge does at present.
+// BridgeState says what a bridge does at present.
 type BridgeState string
 
 // The states of a bridge.
@@ -108,7 +108,7 @@ type BridgeStatus struct {
 	Rejected  int64      `json:"rejected" doc:"Files refused since the bridge was started."`
 	Evicted   int64      `json:"evicted" doc:"Files removed to make room for newer ones since the bridge was started."`
 	Waiting   int64      `json:"waiting" doc:"Files that are not imported yet."`
-	// Trouble is, for example, a full disk or a missing permission.
+	// Trouble is the problem that blocks the bridge, such as a full disk or a missing permission.
 	Trouble string `json:"trouble,omitempty" doc:"The problem that blocks the bridge, such as a full disk or a missing permission."`
 	Stopped bool   `json:"stopped,omitempty" doc:"The bridge's lock in the tree was removed or replaced. The bridge is idle until it is paused and resumed."`
 }
@@ -125,7 +125,8 @@ type Arrival struct {
 	Name     string `json:"name" doc:"The document's id in its own format."`
 	From     string `json:"from" doc:"The sender: an agent's id."`
 	FromTier Tier   `json:"from_tier,omitempty" doc:"The sender's tier, as the document claims."`
-	// To may be All: every participant that the sender may contact, limited to ToTier if that is set.
+	// To may be All. Then the document is for every participant that the sender may contact or, if ToTier is set, for those of them
+	// with that tier.
 	To     string `json:"to,omitempty" doc:"The recipient: an agent's id, or all."`
 	ToTier Tier   `json:"to_tier,omitempty" doc:"With all: only agents of this tier."`
 	// Channel is the document's channel. Without one, the message belongs to the direct conversation of From and To.
@@ -135,12 +136,13 @@ type Arrival struct {
 	History  bool      `json:"history,omitempty" doc:"The hub stores the document as history and does not deliver it."`
 	Queue    bool      `json:"queue,omitempty" doc:"blackboard: a request without a recipient."`
 	Callback string    `json:"callback,omitempty" doc:"A conversation or NATS subject that also gets the response."`
-	// Draft has type, priority, ttl, deadline, trace, content, payload, metadata and sequence, but no address.
+	// Draft is the message without an address. It has a type, priority, ttl, deadline, trace, content, payload, metadata and
+	// sequence.
 	Draft     Draft     `json:"draft" doc:"The message, without an address."`
 	Warnings  []string  `json:"warnings,omitempty" doc:"What looks wrong in the document."`
 	ExpiresAt time.Time `json:"expires_at,omitzero" doc:"After this time the hub only logs the document."`
-	// Refused is why the bridge itself refused the document. It is set only if the bridge could read the id and the sender. The
-	// document becomes no message, and the hub tells the sender.
+	// Refused says why the bridge itself refused the document. The bridge sets it only if it could read the id and the sender. The
+	// hub does not turn the document into a message, but tells the sender.
 	Refused *Error `json:"refused,omitempty" doc:"Why the bridge refused the document. It becomes no message, and the hub tells its sender."`
 }
 
@@ -149,12 +151,12 @@ type Arrived struct {
 	Message   string   `json:"message,omitempty" doc:"The message that the hub stored."`
 	Duplicate bool     `json:"duplicate,omitempty" doc:"The document was imported before."`
 	Notices   []string `json:"notices,omitempty" doc:"What the sender should know."`
-	// Error is why the hub refused the arrival. E001 and E003 are final. After any other code the file stays in place, and the
+	// Error says why the hub refused the arrival. E001 and E003 are final. After any other code the file stays in place, and the
 	// bridge retries.
 	Error *Error `json:"error,omitempty" doc:"Why it was refused. E001 and E003 are final; the bridge retries after any other code."`
 }
 
-// Departure is a message to write into a bridged tree. Its name is fixed before the bridge writes it.
+// Departure is a message to write into a bridged tree. The hub fixes its file name before the bridge writes the file.
 type Departure struct {
 	ID        string  `json:"id" doc:"The departure's id, for reports."`
 	Name      string  `json:"name" doc:"The id in the tree's format. It never changes; the file is <name>.json."`
@@ -191,7 +193,7 @@ type DepartureReport struct {
 	Error *Error         `json:"error,omitempty" doc:"Why it failed."`
 }
 
-// Beat is the contents of a presence file: the state of an agent that lives in a tree.
+// Beat is the contents of a presence file: the state that an agent in a tree reports.
 type Beat struct {
 	Agent    string    `json:"agent" doc:"The agent's id."`
 	State    State     `json:"state" doc:"AWAKE or OFFLINE."`
@@ -200,7 +202,8 @@ type Beat struct {
 	Interval int64     `json:"interval,omitempty" doc:"How often the agent renews its presence file, in seconds. The agent is away after twice that time without renewal. Default: 900."`
 }
 
-// Lasts returns for how long the agent counts as present after this beat: twice its interval.
+// Lasts returns how long the agent counts as present after this report: twice its interval. A missing or invalid interval counts
+// as PresenceInterval.
 func (b Beat) Lasts() time.Duration {
 	if b.Interval <= 0 || b.Interval > int64(24*time.Hour/time.Second) {
 		return 2 * PresenceInterval
@@ -208,8 +211,8 @@ func (b Beat) Lasts() time.Duration {
 	return 2 * time.Duration(b.Interval) * time.Second
 }
 
-// BridgeTasks are the changed tasks of agents in a tree, and the position up to which the hub's order was read. A tree of
-// channels has failed runs instead of tasks.
+// BridgeTasks lists the changed tasks of the agents in a tree, and the position up to which the hub has read its order. For a
+// tree of channels it lists failed runs instead of tasks.
 type BridgeTasks struct {
 	Tasks      []Task      `json:"tasks" doc:"The tasks."`
 	FailedRuns []FailedRun `json:"failed_runs,omitempty" doc:"agentos: the runs that failed in the tree's channels."`
@@ -229,8 +232,9 @@ type FailedRun struct {
 	Error *Error `json:"error,omitempty" doc:"Why it failed."`
 }
 
-// BridgeHub is the part of the hub that a bridge uses. The calls are the same inside and outside of the hub's process. Only
-// owners may make them. Each returns E003 if the bridge does not exist or was removed: the bridge must then end.
+// BridgeHub has the calls of the hub that a bridge uses. They are the same inside and outside of the hub's process. Only owners
+// may make them; other callers get E001. Each call with the id of a bridge returns E003 if the bridge does not exist or was
+// removed. The bridge must then end.
 type BridgeHub interface {
 	BridgeReader
 	BridgeArrivals
@@ -239,43 +243,46 @@ type BridgeHub interface {
 
 // BridgeReader has the calls by which a bridge reads from the hub and reports its status.
 type BridgeReader interface {
-	// Bridge returns a bridge with its state.
+	// Bridge returns the bridge with this id, and its state.
 	Bridge(ctx context.Context, id string) (BridgeView, error)
-	// Who returns what each participant is doing.
+	// Who returns the presence of every participant.
 	Who(ctx context.Context) ([]Presence, error)
-	// BridgeTasks returns the tasks that have changed after a number in the hub's order; after 0 it returns all. For a tree of
-	// channels it returns the runs that failed there after that number; after 0 it returns none.
+	// BridgeTasks returns the tasks that have changed after a number in the hub's order; after 0 it returns all tasks. For a tree of
+	// channels it returns the runs that failed there after that number; after 0 it returns none. If nothing has changed, the lists
+	// are empty.
 	BridgeTasks(ctx context.Context, id string, after int64) (BridgeTasks, error)
-	// NoteBridge replaces the hub's last report of a bridge. A report with Looked marks the bridge's tree as reached.
+	// NoteBridge stores what a bridge reports, in place of the report before. The first report of a running bridge with ScannedAt
+	// sets Reached, unless the bridge is paused.
 	NoteBridge(ctx context.Context, id string, s BridgeStatus) error
 }
 
-// BridgeArrivals has the calls that import from a tree.
+// BridgeArrivals has the calls by which a bridge imports from a tree.
 type BridgeArrivals interface {
-	// Unknown returns the given files that the hub has not imported, in their order.
+	// Unknown returns those of the given files that the hub has not imported yet, in their order. The list is empty if the hub has
+	// imported all of them.
 	Unknown(ctx context.Context, id string, files []BridgeFile) ([]BridgeFile, error)
-	// Arrive imports documents in their order and returns the result for each. A repeated document is stored once. If the hub
-	// itself fails, Arrive returns the results so far and an error; no later document was imported.
+	// Arrive imports documents in their order and returns the result for each, in the same order. The hub stores a repeated document
+	// once. If the hub itself fails, Arrive returns the results so far and an error, and imports none of the later documents.
 	Arrive(ctx context.Context, id string, list []Arrival) ([]Arrived, error)
-	// Beat notes which of the agents that live in the tree are present.
+	// Beat stores what the presence files of the tree say about the agents that live there.
 	Beat(ctx context.Context, id string, beats []Beat) error
 }
 
-// BridgeDepartures has the calls that export into a tree.
+// BridgeDepartures has the calls by which a bridge exports into a tree.
 type BridgeDepartures interface {
-	// Departures returns the departures that a query selects.
+	// Departures returns the departures that a query selects. The list is empty if there are none when the time to wait is over.
 	Departures(ctx context.Context, id string, q DepartureQuery) ([]Departure, error)
-	// Report notes the state of departures. Repeating a report changes nothing.
+	// Report stores the new state of departures. Repeating a report changes nothing.
 	Report(ctx context.Context, id string, reports []DepartureReport) error
 }
 
-// Protocol is a supported format in a version.
+// Protocol is a format and its version.
 type Protocol struct {
 	Name    string `json:"name" doc:"agentos, clawos or routing."`
 	Version string `json:"version" doc:"The newest supported version. Older versions with the same major number are supported too."`
 }
 
-// Issues lists why a document or a payload is invalid, in the words of the Routing Protocol.
+// Issues lists why a document or a payload is invalid, in the form of the Routing Protocol.
 type Issues struct {
 	Error  string   `json:"error" doc:"VALIDATION_FAILED."`
 	MsgID  string   `json:"msg_id" doc:"The id that the document has in its own format, or the sender's key."`

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	maxRoot     = 1 << 10 // bytes: what is below it has to fit into a path too
-	maxSpeakers = 256
-	maxMapped   = 1024
+	maxRoot           = 1 << 10 // bytes, so that the path of a file below the root is not too long
+	maxBridgeAgents   = 256
+	maxBridgeChannels = 1024
 )
 
 // QueueAgent is the default agent for requests without a recipient.
@@ -21,7 +21,8 @@ func (l Layout) Dialect() string {
 	return map[Layout]string{LayoutAgentOS: "agentos", LayoutBlackboard: "clawos", LayoutInbox: "routing"}[l]
 }
 
-// Check returns a bridge with its defaults, or what is wrong with it. The hub checks that the named agents and channels exist.
+// Check returns the new bridge with its defaults, or an error that says what is wrong. The hub checks that the named agents and
+// channels exist.
 func (n NewBridge) Check() (NewBridge, error) {
 	if n.Layout.Dialect() == "" {
 		return n, Errorf(BadInput, "unknown layout %q", clip(string(n.Layout))).Suggest("use agentos, blackboard or inbox")
@@ -71,18 +72,18 @@ func (n NewBridge) checkNames() error {
 	if n.Layout != LayoutAgentOS && n.ReplaySince != nil {
 		return Errorf(BadInput, "files in inboxes are never history").Suggest("leave the time to replay from out")
 	}
-	if err := checkSpeakers(n.Agents); err != nil {
+	if err := checkBridgeAgents(n.Agents); err != nil {
 		return err
 	}
 	return n.Layout.checkChannels(n.Channels)
 }
 
-func checkSpeakers(agents []string) error {
+func checkBridgeAgents(agents []string) error {
 	switch {
 	case len(agents) == 0:
 		return Errorf(BadInput, "nobody may speak through the bridge").Suggest("name the agents of the tree, as in --agents claude,codex")
-	case len(agents) > maxSpeakers:
-		return tooLarge("agents", len(agents), maxSpeakers, "entries")
+	case len(agents) > maxBridgeAgents:
+		return tooLarge("agents", len(agents), maxBridgeAgents, "entries")
 	}
 	for _, name := range agents {
 		if err := checkText("agents", name, maxAddress); err != nil {
@@ -96,8 +97,8 @@ func (l Layout) checkChannels(names []string) error {
 	switch {
 	case l != LayoutAgentOS && len(names) > 0:
 		return Errorf(BadInput, "only the layout agentos has channels").Suggest("leave the channels out")
-	case len(names) > maxMapped:
-		return tooLarge("channels", len(names), maxMapped, "entries")
+	case len(names) > maxBridgeChannels:
+		return tooLarge("channels", len(names), maxBridgeChannels, "entries")
 	}
 	for _, name := range names {
 		if err := CheckKnownChannelName(name); err != nil {
@@ -110,7 +111,7 @@ func (l Layout) checkChannels(names []string) error {
 // Check returns what is wrong with a change to a bridge of a layout, or nil.
 func (c BridgeChange) Check(l Layout) error {
 	if c.Agents != nil {
-		if err := checkSpeakers(*c.Agents); err != nil {
+		if err := checkBridgeAgents(*c.Agents); err != nil {
 			return err
 		}
 	}
@@ -120,10 +121,10 @@ func (c BridgeChange) Check(l Layout) error {
 	return nil
 }
 
-// Speaks reports whether an agent may send through the bridge.
+// Speaks reports whether an agent may send messages through the bridge.
 func (b Bridge) Speaks(agent string) bool { return slices.Contains(b.Agents, agent) }
 
-// Maps reports whether a channel belongs to the bridge.
+// Maps reports whether the bridge connects a channel.
 func (b Bridge) Maps(channel string) bool {
 	return b.Layout == LayoutAgentOS && (len(b.Channels) == 0 || slices.Contains(b.Channels, channel))
 }

@@ -27,7 +27,7 @@ type NewConversation struct {
 	Answers Answers `json:"answers,omitempty" doc:"Who answers when one message wakes several agents: parallel (all at once), round-robin (one after the other) or first (the first answer counts)."`
 }
 
-// ConversationChange is what may be changed in a conversation. Nil fields stay unchanged.
+// ConversationChange is a change of a conversation. Nil fields stay unchanged.
 type ConversationChange struct {
 	Name *string `json:"name,omitempty" doc:"Another name. The creator and owners may change it. A name like \"Project X\" becomes the name project-x and the display name Project X."`
 	// DisplayName is the name that people see. If it is empty, they see Name.
@@ -63,7 +63,7 @@ type ListCursor struct {
 	ID      string
 }
 
-// Receipt is what the sender of a message gets back.
+// Receipt is the result of posting a message.
 type Receipt struct {
 	Message    Message    `json:"message" doc:"The message as it is stored."`
 	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The delivery of the message to each recipient."`
@@ -85,8 +85,8 @@ type Shown struct {
 	Ask        *AskState  `json:"ask,omitempty" doc:"In a trace, for a question that is an ask: the state of that ask."`
 }
 
-// Traced is a trace, as far as its reader may see it: the messages by seq, with their deliveries, and the runs that they
-// woke, by id.
+// Traced is a trace, as far as its reader may see it. It has the messages by seq, with their deliveries, and the runs that these
+// messages woke, by id.
 type Traced struct {
 	Items []Shown   `json:"items" doc:"The page."`
 	Runs  []RunView `json:"runs,omitempty" doc:"The runs that the messages woke."`
@@ -100,25 +100,25 @@ type Thread struct {
 	Notice string    `json:"notice,omitempty" doc:"If the thread is cut: how to read the rest."`
 }
 
-// SearchRequest asks for messages.
+// SearchRequest is a search for messages.
 type SearchRequest struct {
 	Query  string // words, "phrases", from: in: to: type: before: after: is:unanswered task: trace:
 	Limit  int
 	Cursor *SearchCursor
 }
 
-// SearchCursor is the position at which a search continues: among the messages below a seq, after those already shown.
+// SearchCursor is the position at which a search continues: among the messages below the seq Below, after the first Skip hits.
 type SearchCursor struct {
 	Below int64 `json:"below"`
 	Skip  int   `json:"skip"`
 }
 
-// SearchResult is a page of hits, best first. The cursor continues the search, or is nil at its end. It leads first to the
-// rest of the messages that were ranked together, then to older messages.
+// SearchResult is a page of hits, best first. Next continues the search; it is nil at the end. The next pages have first the rest
+// of the messages that the hub ranked together with these, then older messages.
 type SearchResult struct {
 	Hits   []Hit         `json:"hits"`
 	Next   *SearchCursor `json:"next,omitempty"`
-	Behind bool          `json:"behind,omitempty"` // the caller's own last message cannot be found yet
+	Behind bool          `json:"behind,omitempty"` // the caller's own last message is not in the index yet
 }
 
 // Hit is a message that a search found, and the part of it that matched.
@@ -134,14 +134,14 @@ type Hit struct {
 	Snippet      Snippet   `json:"snippet" doc:"The part of the message that matched."`
 }
 
-// Trouble is why a taken delivery failed.
+// Trouble says why an attempt at a delivery failed.
 type Trouble struct {
 	Failure Failure       `json:"failure"`
 	Reason  string        `json:"reason,omitempty"`
 	After   time.Duration `json:"-"` // the shortest pause before the next attempt
 }
 
-// Outcome is how the turn of a lease ended.
+// Outcome says how the work on the deliveries of a lease ended.
 type Outcome struct {
 	Answer  string   `json:"answer,omitempty"` // the message that answers every delivery of the lease
 	Trouble *Trouble `json:"trouble,omitempty"`
@@ -154,7 +154,7 @@ type Take struct {
 	Lease      time.Duration `json:"-"`               // default 60 s
 	AtMostOnce bool          `json:"at_most_once,omitempty"`
 	Waking     bool          `json:"waking,omitempty"` // only deliveries that wake
-	Urgent     bool          `json:"urgent,omitempty"` // by priority, instead of in order; only deliveries that wake
+	Urgent     bool          `json:"urgent,omitempty"` // by priority instead of in order, and only deliveries that wake
 	Only       []string      `json:"only,omitempty"`   // only the deliveries of these messages
 	Seen       bool          `json:"seen,omitempty"`   // mark the deliveries as seen at once
 	Run        string        `json:"run,omitempty"`
@@ -165,7 +165,7 @@ type Taken struct {
 	Lease      string        `json:"lease,omitempty"`
 	For        time.Duration `json:"-"`
 	Deliveries []Delivery    `json:"deliveries"`
-	Messages   []Message     `json:"messages"` // of each delivery
+	Messages   []Message     `json:"messages"` // the message of each delivery, in the same order
 }
 
 // Peeked is the contents of an inbox. Reading an inbox consumes nothing.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxProblems bounds how many problems a report lists.
+// maxProblems is how many problems a report lists at most.
 const maxProblems = 100
 
 // CheckReport is the result of a check of all stored data.
@@ -17,7 +17,7 @@ type CheckReport struct {
 	Omitted   int      `json:"omitted,omitempty"` // how many further problems are not listed
 }
 
-// Add notes a problem.
+// Add adds a problem to the report. Beyond maxProblems it only counts the problem.
 func (r *CheckReport) Add(format string, args ...any) {
 	if len(r.Problems) >= maxProblems {
 		r.Omitted++

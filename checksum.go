@@ -11,9 +11,9 @@ import (
 // canonicalForm names the layout below. A new layout gets a new name.
 const canonicalForm = "parley-message-1"
 
-// Canonical is the form of a message that its checksum is made from: netstrings ("5:hello,") of
-// the fields in a fixed order, times as milliseconds, the body as its digest. Two messages have
-// the same canonical form only if every field is the same. Agents appear under the name they were added with (OriginalName).
+// Canonical returns the form of a message from which its checksum is made. The form has the fields as netstrings ("5:hello,") in
+// a fixed order, with times as milliseconds and the body as its digest. Two messages have the same canonical form only if all
+// their fields are equal. The form names each agent by the id with which it was added; see OriginalName.
 func (m Message) Canonical(body [32]byte) []byte {
 	c := make(canonical, 0, 512)
 	c.message(&m, body)
@@ -26,7 +26,7 @@ func (c *canonical) message(m *Message, body [32]byte) {
 	c.num(m.Seq)
 	c.add(m.TraceID)
 	c.add(m.Conversation)
-	c.add(OriginalName(m.From)) // the checksum was made before another agent took the name
+	c.add(OriginalName(m.From)) // the checksum may be older than the id that the agent has now
 	c.add(OriginalName(m.To))
 	c.list(m.Mentions)
 	c.add(string(m.Type))
@@ -44,7 +44,7 @@ func (c *canonical) message(m *Message, body [32]byte) {
 	c.bytes(body[:])
 }
 
-// BodyDigest is the SHA-256 of what the sender wrote: text, code, artifacts, payload, metadata.
+// BodyDigest returns the SHA-256 of everything that the sender wrote: text, code, artifacts, payload and metadata.
 func (m Message) BodyDigest() [32]byte {
 	c := make(canonical, 0, len(m.Content.Text)+len(m.Content.Code)+len(m.Payload)+len(m.Metadata)+64)
 	c.body(&m)
@@ -66,14 +66,14 @@ func (c *canonical) body(m *Message) {
 	c.bytes(m.Metadata)
 }
 
-// Seal is the checksum of a message whose body has the given digest.
+// Seal returns the checksum of a message whose body has the given digest.
 func (m Message) Seal(body [32]byte) string {
 	sum := sha256.Sum256(m.Canonical(body))
 	return hex.EncodeToString(sum[:])
 }
 
-// Intact reports whether the message matches its checksum. A redacted message must have no body; the stored digest stands
-// for it.
+// Intact reports whether the message matches its checksum. A redacted message must have no body; for its body, the stored digest
+// counts.
 func (m Message) Intact() bool { return new(Verifier).Intact(&m) }
 
 // Verifier checks many messages one after the other, with one buffer for all of them. See Message.Intact.
@@ -121,7 +121,7 @@ func (c *canonical) length(n int) {
 	*c = append(*c, ':')
 }
 
-// list is a netstring of netstrings, so that no entry can look like two.
+// list adds a netstring that contains the entries as netstrings, so that one entry cannot look like two.
 func (c *canonical) list(entries []string) {
 	size := 0
 	for _, e := range entries {

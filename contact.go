@@ -12,11 +12,11 @@ type Pattern string
 // The patterns.
 const (
 	PatternAsk      Pattern = "ask"      // wait for the answer
-	PatternDelegate Pattern = "delegate" // hand over work; the result comes back by itself
-	PatternNotify   Pattern = "notify"   // tell something; wake nobody
+	PatternDelegate Pattern = "delegate" // hand over work; the result comes back as a callback
+	PatternNotify   Pattern = "notify"   // leave a message that wakes nobody
 )
 
-// Contact is a call by which one participant contacts another. An approval covers all of it.
+// Contact is a call by which one participant contacts another. An approval of the call covers every field.
 type Contact struct {
 	Pattern        Pattern    `json:"action" doc:"ask waits for the answer, delegate hands over work, notify wakes nobody."`
 	Agent          string     `json:"agent" doc:"The same as agentId. One of the two is needed."`
@@ -28,17 +28,17 @@ type Contact struct {
 	Artifacts      []Artifact `json:"artifacts,omitempty" doc:"Files that belong to it."`
 	IdempotencyKey string     `json:"idempotency_key,omitempty" doc:"The same key from the same caller within 24 hours does nothing and returns the outcome of the first call."`
 
-	// Wait is how long to wait for the answer. The default for an ask is AskWait. With delegate, the
-	// call waits that long for the result. A result that comes later comes as a callback.
+	// Wait is how long an ask waits for the answer, and a delegation for the result. The default is AskWait for an ask, and no wait
+	// for a delegation. A later answer or result comes as a callback.
 	Wait time.Duration `json:"-"`
 }
 
 // callKeyStart begins the idempotency keys that clients generate.
 const callKeyStart = "call-"
 
-// CallKey makes an idempotency key for one call out of a random word. A client that loses its connection repeats the call with
-// the key. Such a key belongs to the connection, not to the call: with another key it is still the same call for
-// an approval, and for a later attempt of a run.
+// CallKey makes an idempotency key for one call from a random word. A client that loses its connection repeats the call with the
+// same key. When the hub compares the call with an approved call, or with a call of an earlier attempt of a run, it ignores such
+// a key, because each attempt generates a new one.
 func CallKey(random string) string { return callKeyStart + random }
 
 // WithoutCallKey returns the contact without a key that a client has generated.
@@ -52,8 +52,8 @@ func (c Contact) WithoutCallKey() Contact {
 // ContactTool is the name of the tool by which an agent contacts another.
 const ContactTool = "contact_agent"
 
-// ContactTarget returns the agent that a call of the tool names: agentID, or agent, which is another name of the same
-// argument. E003 if the call names another tool, or two different agents.
+// ContactTarget returns the agent that a call of ContactTool names. The arguments agentID and agent mean the same. ContactTarget
+// returns E003 if tool names another tool, or if agentID and agent differ.
 func ContactTarget(tool, agentID, agent string) (string, error) {
 	switch {
 	case tool != "" && tool != ContactTool:
@@ -68,7 +68,7 @@ func ContactTarget(tool, agentID, agent string) (string, error) {
 	}
 }
 
-// clipped returns the beginning of a text.
+// clipped returns a text, or its first 80 characters and … if it is longer.
 func clipped(text string) string {
 	if runes := []rune(text); len(runes) > 80 {
 		return string(runes[:80]) + "…"
@@ -79,7 +79,7 @@ func clipped(text string) string {
 // AskWait is how long an ask waits for its answer, unless the call or the configuration sets another time.
 const AskWait = 120 * time.Second
 
-// ContactOutcome is the state of a contact when the call returns.
+// ContactOutcome says how far a contact has come when the call returns.
 type ContactOutcome string
 
 // The outcomes.
@@ -88,10 +88,10 @@ const (
 	ContactDelegated ContactOutcome = "delegated"
 	ContactNotified  ContactOutcome = "notified"
 	ContactWaiting   ContactOutcome = "waiting" // the request is stored, and the caller waits for the answer
-	ContactLate      ContactOutcome = "late"    // the time is up; the answer follows as a callback
+	ContactLate      ContactOutcome = "late"    // the time to wait is over; the answer will come as a callback
 )
 
-// Contacted is what the caller of a contact gets back.
+// Contacted is the result of a contact.
 type Contacted struct {
 	Text         string         `json:"text" doc:"The outcome in words."`
 	Quotes       []Quote        `json:"quotes,omitempty" doc:"The parts of text that the other participant wrote, in order. A heading inside such a part is not the hub's."`
@@ -109,37 +109,44 @@ type Contacted struct {
 	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
 }
 
-// Answered returns the result of a contact that by has answered with a text.
+// Answered returns the result of the contact with the answer of the participant by.
 func (c Contacted) Answered(by Agent, text string) Contacted {
 	w := Own("Response from ").Name(by.ID, by.Name).Own(": ").Quote(by.ID, text)
 	c.Outcome, c.Text, c.Quotes = ContactAnswered, w.Text, w.Quotes
 	return c
 }
 
-// Wording returns the text with the parts that the other participant wrote. If no part is marked, only known sentences of the
-// hub count as the hub's own words.
+// Wording returns the text, with marks for the parts that the other participant wrote. If the result has no valid marks, Wording
+// finds the parts with Framed.
 func (c Contacted) Wording() Wording {
-	if len(c.Quotes) == 0 || !fit(c.Quotes, c.Text) {
+	if len(c.Quotes) == 0 || !validQuotes(c.Quotes, c.Text) {
 		return Framed(c.Agent, c.Text)
 	}
 	return Wording{Text: c.Text, Quotes: c.Quotes}
 }
 
-// Contacts has the calls by which a participant contacts others, reports on its tasks and decides approvals.
+// Contacts has the calls by which a participant contacts others, reports on its tasks and decides on approvals.
+//
+// Each call returns E001 if the participant may not make it, E002 if the hub cannot make it at present, and E003 (NotFound) if it
+// names something that does not exist or that the participant may not see.
 type Contacts interface {
-	// Contact contacts another participant. It returns *Held if the call needs an approval first.
+	// Contact asks another participant, delegates work to it, or notifies it. It returns *Held if the call needs an approval first.
 	Contact(ctx context.Context, c Contact) (Contacted, error)
-	// Tasks returns the tasks that the caller may see.
+	// Tasks returns the tasks that the caller may see and that the filter selects. The list is empty if there are none. It returns
+	// *Held if the call needs an approval first.
 	Tasks(ctx context.Context, f TaskFilter) ([]TaskView, error)
-	// UpdateTask reports the progress or the end of a task. Without an id, it is the task of the caller's run.
+	// UpdateTask reports the progress or the end of a task. An empty id means the task of the caller's run. It returns E001 if the
+	// caller is neither the assignee nor an owner.
 	UpdateTask(ctx context.Context, id string, c TaskChange) (TaskView, error)
-	// Approvals returns the approvals that the caller may decide or waits for.
+	// Approvals returns the approvals that the caller has requested or may decide, as far as the filter selects them. The list is
+	// empty if there are none.
 	Approvals(ctx context.Context, f ApprovalFilter) ([]Approval, error)
-	// DecideApproval approves or denies a call of another participant. It returns E001 if the caller may not decide it.
+	// DecideApproval approves or denies a held call of another participant. It returns E001 if the caller may not decide on it.
 	DecideApproval(ctx context.Context, id string, d Decision) (Approval, error)
 }
 
-// Header returns the first line of a contact's message. The agent has chosen the name in it.
+// Header returns the first line of the message that makes the contact. It contains the display name of the calling agent, which
+// the agent has chosen.
 func (c Contact) Header(from Agent, task string) Wording {
 	if c.Pattern == PatternNotify {
 		return Own("[Agent Notification from ").Name(from.ID, from.Name).Own("]")
@@ -151,7 +158,7 @@ func (c Contact) Header(from Agent, task string) Wording {
 	return header.Own("]")
 }
 
-// SourceContact is the source of a message that makes a contact.
+// SourceContact is the source of messages that make contacts.
 const SourceContact = "agent_contact"
 
 // Unheaded returns the text of a message as its sender wrote it, without the header that the hub adds to a contact.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Halt is why an agent starts no runs: it was paused, or stopped.
+// Halt is a pause or a stop of an agent. A paused or stopped agent starts no runs.
 type Halt struct {
 	At     time.Time  `json:"at" doc:"When it began."`
 	Until  *time.Time `json:"until,omitempty" doc:"Of a pause: when the agent resumes by itself. Of a stop: when the hub cancels live runs."`
@@ -14,12 +14,12 @@ type Halt struct {
 	Reason string     `json:"reason,omitempty" doc:"Why."`
 }
 
-// Holds reports whether a pause is in force at a moment. A pause with an end is over at that time.
+// Holds reports whether a pause applies at a moment. A pause with an end no longer applies at that end.
 func (h *Halt) Holds(now time.Time) bool {
 	return h != nil && (h.Until == nil || h.Until.After(now))
 }
 
-// Action is what a command asks for.
+// Action says what a command asks an agent to do.
 type Action string
 
 // The actions.
@@ -42,7 +42,7 @@ type Command struct {
 	Parameters CommandParameters `json:"parameters,omitzero" doc:"The parameters of the action."`
 }
 
-// CommandParameters go with an action.
+// CommandParameters are the parameters of an action.
 type CommandParameters struct {
 	Reason    string `json:"reason,omitempty" doc:"Why; shown with the agent's status."`
 	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"stop: how long running work may take to end. pause: when to resume. health_check: how long to wait."`
@@ -54,7 +54,7 @@ const (
 	maxTimeout    = 30 * 24 * time.Hour
 )
 
-// Timeout returns the time limit of a command, or the action's default. 0 means no limit.
+// Timeout returns the time limit of a command, or else the default of its action. 0 means no limit.
 func (c Command) Timeout() time.Duration {
 	if c.Parameters.TimeoutMS > 0 {
 		return time.Duration(c.Parameters.TimeoutMS) * time.Millisecond
@@ -95,7 +95,7 @@ const (
 	Unhealthy = "unhealthy"
 )
 
-// Check returns a report with compact metrics, or what is wrong with the report.
+// Check returns the report with compact metrics, or an error that says what is wrong.
 func (h Health) Check(limits Limits) (Health, error) {
 	if !slices.Contains([]string{Healthy, Degraded, Unhealthy}, h.Health) {
 		return h, Errorf(BadInput, "unknown health %q", clip(h.Health)).Suggest("use healthy, degraded or unhealthy")
@@ -108,17 +108,17 @@ func (h Health) Check(limits Limits) (Health, error) {
 	return h, err
 }
 
-// Answers sets which agents answer in a channel when one message wakes several.
+// Answers says which agents answer in a conversation when one message wakes several of them.
 type Answers string
 
 // The ways to answer.
 const (
-	AnswersParallel   Answers = "parallel"    // all of them, at once
-	AnswersRoundRobin Answers = "round-robin" // one at a time in the order of mention
-	AnswersFirst      Answers = "first"       // all start, the first answer stands
+	AnswersParallel   Answers = "parallel"    // all agents answer, at once
+	AnswersRoundRobin Answers = "round-robin" // the agents answer one after the other, in the order of mention
+	AnswersFirst      Answers = "first"       // all agents start, and the first answer counts
 )
 
-// Check returns an error if a word is not a way to answer.
+// Check returns E003 if the word is not one of the ways to answer.
 func (a Answers) Check() error {
 	switch a {
 	case "", AnswersParallel, AnswersRoundRobin, AnswersFirst:
@@ -128,7 +128,7 @@ func (a Answers) Check() error {
 	}
 }
 
-// Stored returns the way to answer as the store keeps it. An empty one becomes parallel.
+// Stored returns the way to answer as the store keeps it: parallel, the default, is stored as an empty word.
 func (a Answers) Stored() Answers {
 	if a == AnswersParallel {
 		return ""

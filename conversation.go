@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// ConversationKind determines how a conversation is named, found and joined.
+// ConversationKind is the kind of a conversation. It determines how participants name, find and join the conversation.
 type ConversationKind string
 
 // The kinds of conversation.
 const (
-	Channel   ConversationKind = "channel"   // named, membership open
+	Channel   ConversationKind = "channel"   // has a unique name; its members can change
 	Group     ConversationKind = "group"     // several members; without a name, it is the only group of these members
-	DM        ConversationKind = "dm"        // the direct conversation of a pair
-	Ephemeral ConversationKind = "ephemeral" // one question between two
+	DM        ConversationKind = "dm"        // the only direct conversation of two participants
+	Ephemeral ConversationKind = "ephemeral" // for one question between two participants
 )
 
 // Visibility determines which participants may read a conversation without being members.
@@ -26,7 +26,7 @@ const (
 	Private Visibility = "private"
 )
 
-// Conversation is where messages live.
+// Conversation is a channel, a group, a direct conversation or an ephemeral one. Every message belongs to one conversation.
 type Conversation struct {
 	ID   string `json:"id" doc:"The id."`
 	Name string `json:"name,omitempty" doc:"Its name, without #; a DM has none."`
@@ -43,7 +43,7 @@ type Conversation struct {
 	ArchivedAt *time.Time `json:"archived_at,omitempty" doc:"When it was hidden from lists."`
 	Messages   int64      `json:"messages" doc:"How many messages it has."`
 	LastSeq    int64      `json:"last_seq" doc:"The seq of its newest message."`
-	// Set is the key of the members if they are fixed: in a direct, ephemeral or unnamed group conversation.
+	// Set is the key of the members (see SetKey) if they are fixed: in a direct or ephemeral conversation and in an unnamed group.
 	Set string `json:"-"`
 	// NameRank is the conversation's position among those with the same name. Only members may learn it.
 	NameRank int `json:"-"`
@@ -71,15 +71,14 @@ func (c Conversation) Title() string {
 	return "#" + c.Name
 }
 
-// SetKey returns the key of a set of agent ids. Order and repetition do not matter. No id
-// contains a comma.
+// SetKey returns the key of a set of agent ids: the ids in order, each once, with commas between them. No id contains a comma.
 func SetKey(ids []string) string {
 	set := slices.Clone(ids)
 	slices.Sort(set)
 	return strings.Join(slices.Compact(set), ",")
 }
 
-// Member is one participant of one conversation, with how far it has read.
+// Member says that a participant is a member of a conversation, and how far it has read.
 type Member struct {
 	Conversation string    `json:"conversation"`
 	Agent        string    `json:"agent"`

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Damage names one stored thing that has changed since the hub stored it.
+// Damage describes a stored row or body that has changed since the hub stored it.
 type Damage struct {
 	What string `json:"what"`          // message, delivery, artifact, task, run or approval
 	Seq  int64  `json:"seq,omitempty"` // the number of the message
-	ID   string `json:"id,omitempty"`  // its id; the message's id for a delivery, the digest for an artifact
-	Why  string `json:"why"`           // a sentence without a full stop
+	ID   string `json:"id,omitempty"`  // of a delivery: the id of the message; of an artifact: the digest
+	Why  string `json:"why"`           // what is wrong, as a sentence without a full stop
 }
 
 // String returns the damage as a sentence for people.
@@ -28,7 +28,7 @@ func (d Damage) String() string {
 	}
 }
 
-// Err returns the error that a reader gets in place of the damaged thing.
+// Err returns the error that a reader gets in place of the damaged row or body.
 func (d Damage) Err() *Error {
 	e := Errorf(Internal, "%s", d).Suggest("run `parley doctor --deep` to list everything that is damaged, and restore a backup to get it back")
 	return e.From(ErrDamagedRow)
@@ -43,8 +43,8 @@ const WrongChecksum = "it does not match its checksum"
 // DamagedLine begins the line of a Markdown export that stands for a damaged message. The message's number follows.
 const DamagedLine = "Damaged: message "
 
-// DamagedMessage stands for a message that cannot be trusted. It says in the hub's own words which message is damaged.
-// From the damaged row it takes only the number, the id and the conversation.
+// DamagedMessage returns a message that the hub shows in place of a damaged one. Its text is the hub's and says which message is
+// damaged. Only the number, the id and the conversation come from the damaged row.
 func DamagedMessage(d Damage, conversation string) Message {
 	return Message{
 		ID: d.ID, Seq: d.Seq, TraceID: d.ID, Conversation: conversation, From: System, Type: TypeError, Priority: DefaultPriority,
@@ -67,5 +67,5 @@ func idTime(id string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// lastMilli is the last moment of the year 9999: JSON has no later one.
+// lastMilli is the last millisecond of the year 9999. Times in JSON cannot be later.
 const lastMilli = 253402300799999

@@ -40,28 +40,28 @@ type Delivery struct {
 	Until Tick   `json:"-"`
 	Node  string `json:"-"` // the hub process that gave the lease; the name stays the same after a restart
 
-	// Damage says why the row cannot be trusted. The hub must not deliver such a row.
+	// Damage is set if the row does not match its checksum. The hub must not deliver the message then.
 	Damage *Damage `json:"-"`
 }
 
-// Tick is a moment on the store's lease clock, in milliseconds. Only ticks of one store can be compared. A
-// change of the wall clock does not change the lease clock. 0 means never.
+// Tick is a moment on the store's clock for leases, in milliseconds. Only ticks of the same store can be compared. Changes of the
+// wall clock do not affect ticks. 0 means never.
 type Tick int64
 
 // After returns the tick after a duration.
 func (t Tick) After(d time.Duration) Tick { return t + Tick(d.Milliseconds()) }
 
-// Purpose is set if a delivery carries more than a message. A delivery with a purpose does not count
-// towards the depth of an inbox; the hub neither evicts nor refuses it.
+// Purpose says what a delivery is for, if it does more than bring a message. A delivery with a purpose does not count towards the
+// depth of an inbox, and the hub neither evicts nor refuses it.
 type Purpose string
 
 // The purposes.
 const (
-	PurposeAsk      Purpose = "ask" // the caller waits: due at once, one attempt
+	PurposeAsk      Purpose = "ask" // a caller waits for the answer: due at once, and one attempt
 	PurposeTask     Purpose = "task"
 	PurposeCallback Purpose = "callback"
-	PurposeApproval Purpose = "approval" // a request for one, or the decision
-	PurposeError    Purpose = "error"    // a report about a message of the recipient
+	PurposeApproval Purpose = "approval" // a request for an approval, or the decision on it
+	PurposeError    Purpose = "error"    // a report that a message of the recipient has failed
 )
 
 // Open reports whether the delivery is not finished: it is accepted, delivered, or seen under a lease.
@@ -74,8 +74,8 @@ func (d Delivery) Open() bool {
 	}
 }
 
-// Wanted reports whether the recipient must act on the delivery: answer an ask, do a task, decide about a call, or
-// acknowledge the message by its deadline. Other deliveries to a person are settled when the person has seen them.
+// Wanted reports whether the recipient must act on the delivery: answer an ask, do a task, decide on a held call, or acknowledge
+// the message by its deadline. The hub settles other deliveries to a person when the person has seen them.
 func (d Delivery) Wanted() bool {
 	switch d.Purpose {
 	case PurposeAsk, PurposeTask, PurposeApproval:
@@ -96,11 +96,11 @@ func (d Delivery) Answerable() bool {
 	}
 }
 
-// Ready reports whether the delivery can be taken.
+// Ready reports whether a consumer can take the delivery.
 func (d Delivery) Ready() bool { return d.State == DeliveryAccepted && d.Until == 0 }
 
-// Reached reports whether the delivery has reached a state (delivered, seen or answered), or has failed and never
-// will. An acked delivery has not reached answered, because an answer may follow.
+// Reached reports whether the delivery has reached a state (delivered, seen or answered), or can no longer reach it. An acked
+// delivery has not reached answered, because an answer may follow.
 func (d Delivery) Reached(state DeliveryState) bool {
 	switch d.State {
 	case DeliveryAccepted:
@@ -114,8 +114,8 @@ func (d Delivery) Reached(state DeliveryState) bool {
 	}
 }
 
-// Next returns the next moment of wall time at which the delivery expires, becomes overdue or misses its deadline, or nil
-// if there is none.
+// Next returns the next wall-clock time at which the delivery expires, becomes overdue or misses its deadline. It returns nil if
+// there is none.
 func (d Delivery) Next() *time.Time {
 	var next *time.Time
 	consider := func(t *time.Time, counts bool) {
@@ -130,7 +130,7 @@ func (d Delivery) Next() *time.Time {
 	return next
 }
 
-// Awaited reports whether the deadline still counts. It does not count for a dead letter: the sender already knows.
+// Awaited reports whether the delivery can still miss its deadline. A dead letter cannot, because the sender already knows of it.
 func (d Delivery) Awaited() bool {
 	return d.Deadline != nil && !d.Late && !d.State.Settled() && d.State != DeliveryDead
 }
@@ -157,20 +157,20 @@ const maxRunBytes = 256
 // CheckRun returns why a string cannot name a run, or nil.
 func CheckRun(id string) error { return checkText("run", id, maxRunBytes) }
 
-// Failure is why an attempt failed. The hub retries after every failure except FailureFinal.
+// Failure is the kind of failure of an attempt. The hub retries after every failure except FailureFinal.
 type Failure string
 
 // The failures.
 const (
-	FailureLost    Failure = "lost"    // the lease has ended, or the session, process or host is lost
-	FailureBusy    Failure = "busy"    // the runtime has too much to do (429)
-	FailureServer  Failure = "server"  // the runtime's own failure (5xx)
+	FailureLost    Failure = "lost"    // the lease has ended, or its holder (a session, process or host) is lost
+	FailureBusy    Failure = "busy"    // the runtime is overloaded (429)
+	FailureServer  Failure = "server"  // the runtime itself failed (5xx)
 	FailureNoStart Failure = "nostart" // the runtime could not be started
-	FailureStopped Failure = "stopped" // the hub or the agent was stopped; this does not count as an attempt
+	FailureStopped Failure = "stopped" // somebody stopped the hub or the agent; the attempt does not count
 	FailureFinal   Failure = "final"   // a retry would not help
 )
 
-// pauses are the shortest and longest pause before the next attempt.
+// pauses has the shortest and the longest pause before the next attempt.
 var pauses = map[Failure][2]time.Duration{
 	FailureLost:    {time.Second, time.Minute},
 	FailureBusy:    {5 * time.Second, 5 * time.Minute},
@@ -181,7 +181,8 @@ var pauses = map[Failure][2]time.Duration{
 // Known reports whether this is one of the failures.
 func (f Failure) Known() bool { return f == FailureFinal || f == FailureStopped || pauses[f][0] > 0 }
 
-// Pause returns the pause after a number of failed attempts. It doubles with each attempt, up to a limit.
+// Pause returns the pause before the next attempt, after a number of failed attempts. The pause doubles with each failed attempt,
+// up to a limit.
 func (f Failure) Pause(failed int) time.Duration {
 	pause := pauses[f]
 	for wait := pause[0]; ; wait *= 2 {
@@ -191,7 +192,7 @@ func (f Failure) Pause(failed int) time.Duration {
 	}
 }
 
-// Reach is a delivery that a message needs: the recipient, whether it wakes the recipient, and its purpose.
+// Reach describes a delivery to make: its recipient, whether it wakes the recipient, and its purpose.
 type Reach struct {
 	Agent    string
 	Wakes    bool
@@ -199,44 +200,44 @@ type Reach struct {
 	Sequence int64 // the sender's own count; 0 if the sender does not count
 }
 
-// Reaches returns the deliveries of a message, in the order of the members. A post in a channel without mentions has no
-// deliveries; it only makes the channel unread.
+// Reaches returns the deliveries of a message, in the order of the members. A post in a channel that is addressed to nobody and
+// mentions nobody has no deliveries: members only see the channel as unread.
 func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Reach {
-	everyone := m.To == All
+	toAll := m.To == All
 	direct := c.FixedMembers() // DM, ephemeral, implicit group
-	calls := slices.Contains(m.Mentions, All)
-	// In an unnamed group a person talks to all members, unless the text mentions another member. A mention of the sender, or
-	// of an agent outside the group, does not count.
-	picked := slices.ContainsFunc(members, func(agent string) bool {
+	mentionsAll := slices.Contains(m.Mentions, All)
+	// In an unnamed group, a person's message wakes all members, unless it mentions another member. A mention of the sender, or of
+	// an agent outside the group, does not count.
+	mentionsMember := slices.ContainsFunc(members, func(agent string) bool {
 		return agent != m.From && agent != System && slices.Contains(m.Mentions, agent)
 	})
-	forAll := c.Kind != Group || fromHuman && !picked
+	wakesAll := c.Kind != Group || fromHuman && !mentionsMember
 	var reached []Reach
 	for _, agent := range members {
 		if agent == m.From || agent == System {
 			continue
 		}
-		named := m.To == agent || calls || slices.Contains(m.Mentions, agent)
-		if !named && !everyone && !direct {
+		named := m.To == agent || mentionsAll || slices.Contains(m.Mentions, agent)
+		if !named && !toAll && !direct {
 			continue
 		}
-		wakes := named || direct && !everyone && forAll
+		wakes := named || direct && !toAll && wakesAll
 		reached = append(reached, Reach{Agent: agent, Wakes: wakes && m.Type.Wakes()})
 	}
 	return reached
 }
 
-// AnswerReaches returns the deliveries of a run's answer, in the order of the members: to those that it mentions, to those
-// that it answers, and, if the members are fixed, to all. It wakes the members that it mentions, and those in answered that
-// are true. It wakes nobody else, because their runs would answer the answer.
+// AnswerReaches returns the deliveries of a run's answer, in the order of the members. The answer is delivered to the members
+// that it mentions, to the members in answered and, if the members are fixed, to all. It wakes the members that it mentions, and
+// the members for which answered is true. It does not wake other members, because their runs would answer the answer, in a loop.
 func (m Message) AnswerReaches(c Conversation, members []string, answered map[string]bool) []Reach {
-	everyone := slices.Contains(m.Mentions, All)
+	mentionsAll := slices.Contains(m.Mentions, All)
 	var reached []Reach
 	for _, agent := range members {
 		if agent == m.From || agent == System {
 			continue
 		}
-		mentioned := everyone || slices.Contains(m.Mentions, agent)
+		mentioned := mentionsAll || slices.Contains(m.Mentions, agent)
 		wakes, answers := answered[agent]
 		if mentioned || answers || agent == m.To || c.FixedMembers() {
 			reached = append(reached, Reach{Agent: agent, Wakes: mentioned || wakes})
@@ -245,8 +246,8 @@ func (m Message) AnswerReaches(c Conversation, members []string, answered map[st
 	return reached
 }
 
-// Addressees returns the participants that a message is addressed to: those that it names, and, if the members are fixed,
-// all other members. A message of the hub is addressed only to those that it names.
+// Addressees returns the participants to which a message is addressed: the addressee in To, the mentioned participants and, if
+// the members are fixed, all other members. Messages of the hub are not addressed to the other members.
 func (m Message) Addressees(c Conversation) []string {
 	ids := slices.Clone(m.Mentions)
 	if m.To != "" {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Code classifies a failure. The HTTP API, the CLI and the MCP server use the same six codes.
+// Code classifies a failure. All interfaces of the hub use the same six codes.
 type Code string
 
-// The codes, and whether a retry can help.
+// The codes. For each, the comment says whether a retry, or a changed call, can help.
 const (
 	NotPermitted     Code = "E001" // no
 	Unavailable      Code = "E002" // yes
@@ -27,7 +27,7 @@ type Reason string
 const (
 	NotFound    Reason = "not_found"
 	Conflict    Reason = "conflict"
-	Gone        Reason = "gone" // it was removed for good
+	Gone        Reason = "gone" // removed for good
 	TooLarge    Reason = "too_large"
 	RateLimited Reason = "rate_limited"
 	StorageFull Reason = "storage_full"
@@ -39,7 +39,7 @@ const (
 	Unauthenticated Reason = "unauthenticated"
 )
 
-// Error is a failure as the caller sees it: a code, a sentence, and what to do next.
+// Error is a failure as the caller sees it: a code, a sentence, and a suggestion what to do next.
 type Error struct {
 	Code        Code          `json:"code" doc:"E001 not permitted, E002 unavailable, E003 bad input, E004 timed out, E005 a dependency failed, E006 internal."`
 	Message     string        `json:"message" doc:"What went wrong, in a sentence."`
@@ -52,8 +52,8 @@ type Error struct {
 	cause error
 }
 
-// Errorf makes an Error whose recoverable flag is the code's own. An internal error is not
-// recoverable unless Retryable says so. A %w verb keeps its cause for errors.Is and As.
+// Errorf makes an Error. The error is recoverable unless its code is NotPermitted or Internal; Retryable can change that. An
+// error that is formatted with %w becomes the cause, for errors.Is and errors.As.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Message: err.Error(), Recoverable: code != NotPermitted && code != Internal}
@@ -63,13 +63,13 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return e
 }
 
-// Suggest adds what to do next.
+// Suggest sets the suggestion what to do next.
 func (e *Error) Suggest(format string, args ...any) *Error {
 	e.Suggestion = fmt.Sprintf(format, args...)
 	return e
 }
 
-// From sets the cause for errors.Is and As. The sentence does not quote it.
+// From sets the cause, for errors.Is and errors.As. The sentence does not quote the cause.
 func (e *Error) From(cause error) *Error {
 	e.cause = cause
 	return e
@@ -81,14 +81,14 @@ func (e *Error) Because(r Reason) *Error {
 	return e
 }
 
-// WithIssues adds every problem of a document or payload.
+// WithIssues sets the list of all problems of a document or payload.
 func (e *Error) WithIssues(i Issues) *Error {
 	e.Validation = &i
 	return e
 }
 
-// Invalid returns the error for an invalid document or payload. The sentence quotes the first issue; Validation has all of
-// them. id is the document's own id, if it has one.
+// Invalid returns the error for an invalid document or payload. The sentence quotes the first issue; Validation has all issues.
+// what names the document in the sentence. id is the document's own id, or empty.
 func Invalid(what, id string, issues []string) *Error {
 	first := issues[0]
 	if more := len(issues) - 1; more > 0 {
@@ -98,7 +98,7 @@ func Invalid(what, id string, issues []string) *Error {
 		WithIssues(Issues{Error: "VALIDATION_FAILED", MsgID: id, Issues: issues, Action: "Message refused, nothing stored"})
 }
 
-// Retryable marks the error as recoverable: the same call may succeed after a time (zero: at any moment).
+// Retryable marks the error as recoverable: the same call may succeed after a time. Zero means that the time is unknown.
 func (e *Error) Retryable(after time.Duration) *Error {
 	e.Recoverable, e.RetryAfter = true, after
 	return e
@@ -114,16 +114,16 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// errorWord begins each sentence that tells an agent about a failure.
-const errorWord = "Error: "
+// errorPrefix begins each sentence by which the hub tells an agent about a failure.
+const errorPrefix = "Error: "
 
-// Sentence returns the message as the hub tells it to an agent. It begins with "Error: ", once.
-func (e *Error) Sentence() string { return errorWord + e.Plain() }
+// Sentence returns the message for an agent. It begins with "Error: ", once.
+func (e *Error) Sentence() string { return errorPrefix + e.Plain() }
 
 // Plain returns the message without "Error: " before it, for use within another sentence.
-func (e *Error) Plain() string { return strings.TrimPrefix(e.Message, errorWord) }
+func (e *Error) Plain() string { return strings.TrimPrefix(e.Message, errorPrefix) }
 
-// AsError turns any error into an *Error. An error of another type becomes an internal one. nil stays nil.
+// AsError returns the *Error in the chain of an error. If there is none, it returns an internal error. nil stays nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil

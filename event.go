@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// EventKind is the kind of an event.
+// EventKind is the kind of an event, like message.posted.
 type EventKind string
 
 // The kinds of event.
@@ -28,8 +28,8 @@ const (
 	EventCursorMoved         EventKind = "cursor.moved"
 	EventTokenCreated        EventKind = "token.created"
 	EventTokenRevoked        EventKind = "token.revoked"
-	EventOverdue             EventKind = "overdue"       // a delivery was not seen in time
-	EventLate                EventKind = "late"          // a delivery's deadline was missed
+	EventOverdue             EventKind = "overdue"       // a recipient has not seen a message in time
+	EventLate                EventKind = "late"          // a delivery has missed its deadline
 	EventSequenceGap         EventKind = "sequence_gap"  // the sender's count has jumped
 	EventAgentHealth         EventKind = "agent.health"  // the health that an agent reports
 	EventAgentSummary        EventKind = "agent.summary" // an agent's state, every 15 minutes and after each failed run
@@ -71,7 +71,7 @@ func EventKinds() []EventKind {
 // EventDelivery returns the kind of the event for a delivery that reaches a state, such as delivery.seen.
 func EventDelivery(s DeliveryState) EventKind { return EventKind("delivery." + string(s)) }
 
-// Within reports whether a kind equals another, or begins with it and a dot: delivery.seen is within delivery.
+// Within reports whether a kind equals another kind, or begins with it and a dot: delivery.seen is within delivery.
 func (k EventKind) Within(other EventKind) bool {
 	rest, found := strings.CutPrefix(string(k), string(other))
 	return found && (rest == "" || rest[0] == '.')
@@ -83,9 +83,9 @@ type Event struct {
 	Num          int64           `json:"num"`
 	At           time.Time       `json:"at"`
 	Kind         EventKind       `json:"kind"`
-	Conversation string          `json:"conversation,omitempty"` // participants that may read it may see the event
+	Conversation string          `json:"conversation,omitempty"` // participants that may read this conversation may see the event
 	Agent        string          `json:"agent,omitempty"`        // the agent that the event is about
-	By           string          `json:"by,omitempty"`           // the participant that caused it
+	By           string          `json:"by,omitempty"`           // the participant that caused the event
 	Message      string          `json:"message,omitempty"`
 	Data         json.RawMessage `json:"data,omitempty"`
 	Body         *Message        `json:"body,omitempty"` // the posted message, if the caller asked for it

@@ -54,7 +54,7 @@ type ApprovalRequest struct {
 	Parts  []ApprovalPart
 }
 
-// ApprovalPart is a labelled text of the call that the agent wrote.
+// ApprovalPart is a text in the call that the agent wrote, with a label.
 type ApprovalPart struct{ Label, Text string }
 
 // Text returns the request in words. The agent's texts cannot add lines that look like the hub's.
@@ -62,40 +62,40 @@ func (r ApprovalRequest) Text() string { return r.Wording().Text }
 
 // Wording returns the request with the parts that the agent wrote.
 func (r ApprovalRequest) Wording() Wording {
-	w := Wording{}.Name(r.ID, visible(r.Agent)).Own(" wants to ").Join(DescribeCall(r.ID, r.Wants)).Own(":\nAction: ").
-		Name(r.ID, visible(r.Action)).Own("\n")
+	w := Wording{}.Name(r.ID, escapeInvisible(r.Agent)).Own(" wants to ").Join(DescribeCall(r.ID, r.Wants)).Own(":\nAction: ").
+		Name(r.ID, escapeInvisible(r.Action)).Own("\n")
 	for _, p := range r.Parts {
 		if p.Text != "" {
-			w = w.Own(p.Label + ":").Join(quoted(r.ID, p.Text)).Own("\n")
+			w = w.Own(p.Label + ":").Join(quoteText(r.ID, p.Text)).Own("\n")
 		}
 	}
 	return w.Own("\n[Approve] [Deny]")
 }
 
-// callVerb matches the verb of a held call. The text after it is a name that the caller may have chosen.
+// callVerb matches the verb at the beginning of a description of a call. A name that the caller may have chosen follows it.
 var callVerb = regexp.MustCompile(`^(?:contact(?:ing)? |post(?:ing)? in |read(?:ing)? (?:the thread of )?(?:message )?|look(?:ing)? at |\S+ |)`)
 
-// DescribeCall returns the wording of what a call does: "contact SeniorAnalystBot", "reading #forge".
+// DescribeCall returns the wording of a description of a call, such as "contact SeniorAnalystBot" or "reading #forge".
 func DescribeCall(by, text string) Wording {
-	text = visible(text)
+	text = escapeInvisible(text)
 	verb := callVerb.FindString(text)
 	return Own(verb).Name(by, text[len(verb):])
 }
 
-// quoted returns a text of one line in quotation marks, and a longer text with a mark before each line.
-func quoted(by, text string) Wording {
+// quoteText returns a text of one line in quotation marks, and a longer text with "| " before each line.
+func quoteText(by, text string) Wording {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(lines) == 1 {
-		return Own(` "`).Quote(by, visible(text)).Own(`"`)
+		return Own(` "`).Quote(by, escapeInvisible(text)).Own(`"`)
 	}
 	for i, line := range lines {
-		lines[i] = "| " + visible(line)
+		lines[i] = "| " + escapeInvisible(line)
 	}
 	return Own("\n").Quote(by, strings.Join(lines, "\n"))
 }
 
-// visible writes invisible characters and line breaks as escapes.
-func visible(text string) string {
+// escapeInvisible writes invisible characters and line breaks as escapes.
+func escapeInvisible(text string) string {
 	var out strings.Builder
 	for _, r := range text {
 		if unicode.IsGraphic(r) || r == '\t' || r == '\u200d' {
@@ -108,7 +108,7 @@ func visible(text string) string {
 	return out.String()
 }
 
-// ApprovalParts returns every text of a contact that an approver must see.
+// ApprovalParts returns every text and setting of a contact that an approver must see.
 func (c Contact) ApprovalParts() []ApprovalPart {
 	parts := []ApprovalPart{{"Message", c.Message}, {"Context", c.Context}}
 	if c.Pattern == PatternDelegate {
@@ -136,27 +136,28 @@ func (d Draft) ApprovalParts() []ApprovalPart {
 		ApprovalPart{"Metadata", string(d.Metadata)}, filesPart(d.Content.Artifacts))
 }
 
-// ApprovalParts returns what a change of a conversation does, in one word for each field, and every text of it.
+// ApprovalParts returns a description of a change of a conversation, with a word or two for each changed field, and every text of
+// the change.
 func (c ConversationChange) ApprovalParts() (action string, parts []ApprovalPart) {
-	var does []string
+	var actions []string
 	if c.Name != nil {
-		does, parts = append(does, "rename"), append(parts, ApprovalPart{"Name", *c.Name})
+		actions, parts = append(actions, "rename"), append(parts, ApprovalPart{"Name", *c.Name})
 	}
 	if c.DisplayName != nil && (*c.DisplayName != "" || c.Name == nil) {
-		does, parts = append(does, "display name"), append(parts, ApprovalPart{"Display name", *c.DisplayName})
+		actions, parts = append(actions, "display name"), append(parts, ApprovalPart{"Display name", *c.DisplayName})
 	}
 	if c.Topic != nil && *c.Topic == "" {
-		does = append(does, "remove topic")
+		actions = append(actions, "remove topic")
 	} else if c.Topic != nil {
-		does, parts = append(does, "topic"), append(parts, ApprovalPart{"Topic", *c.Topic})
+		actions, parts = append(actions, "topic"), append(parts, ApprovalPart{"Topic", *c.Topic})
 	}
 	if c.Archived != nil {
-		does = append(does, map[bool]string{true: "archive", false: "unarchive"}[*c.Archived])
+		actions = append(actions, map[bool]string{true: "archive", false: "unarchive"}[*c.Archived])
 	}
 	if c.Answers != nil {
-		does, parts = append(does, "answers"), append(parts, ApprovalPart{"Answers", string(*c.Answers)})
+		actions, parts = append(actions, "answers"), append(parts, ApprovalPart{"Answers", string(*c.Answers)})
 	}
-	return strings.Join(does, ", "), parts
+	return strings.Join(actions, ", "), parts
 }
 
 func filesPart(list []Artifact) ApprovalPart {

@@ -25,8 +25,8 @@ type ImportReport struct {
 
 const maxHops = 1 << 20
 
-// CheckHistory checks an imported message. It returns the message as the hub stores it, except for its seq and checksum, or
-// what is wrong with it. It needs nothing but the message.
+// CheckHistory checks an imported message. It returns the message as the hub stores it, except for its seq and checksum, or an
+// error that says what is wrong. It does not check whether the participants and the conversation exist.
 func (m Message) CheckHistory(limits Limits) (Message, error) {
 	if !IsUUID(m.ID) || m.InReplyTo != "" && !IsUUID(m.InReplyTo) {
 		return m, Errorf(BadInput, "%q or %q is not the id of a message", clip(m.ID), clip(m.InReplyTo)).Suggest("write ids as UUIDs")
@@ -86,7 +86,7 @@ func (m Message) checkBody(limits Limits) (Message, error) {
 	return m, err
 }
 
-// SealedBody returns the digest of the message's body, or of the body that was redacted.
+// SealedBody returns the digest of the body of a message. For a redacted message, it is the digest of the removed body.
 func (m Message) SealedBody() [32]byte {
 	kept, err := hex.DecodeString(m.Digest)
 	if m.RedactedAt == nil || err != nil || len(kept) != sha256.Size {

@@ -4,9 +4,9 @@ import "strings"
 
 type span struct{ start, end int }
 
-// codeRanges returns the parts of a Markdown text that are code, in order: fenced and indented blocks,
-// and spans between equal runs of backticks within a paragraph. It reads block quotes and lists as
-// CommonMark does, except that a fence in a list continues over lines that are not indented like the list.
+// codeRanges returns the parts of a Markdown text that are code, in order: fenced blocks, indented blocks, and spans between
+// equal runs of backticks within a paragraph. It reads block quotes and lists as CommonMark does, with one exception: a fence in
+// a list continues over lines that are not indented like the list.
 func codeRanges(text string) []span {
 	var b blocks
 	for at := 0; at < len(text); {
@@ -24,31 +24,32 @@ func codeRanges(text string) []span {
 	return b.code
 }
 
-// blocks is the set of blocks that are open between two lines of a text.
+// blocks has the code found so far, and the blocks that are open after a line of the text.
 type blocks struct {
-	code      []span
-	in        []int // the block quotes (0) and list items (the width of their mark) around a line
-	open      bool  // a paragraph is open
-	paragraph int   // and starts here
-	fence     string
-	fenceAt   int
+	code       []span
+	containers []int  // the open block quotes (quote) and list items (how far their contents are indented)
+	open       bool   // a paragraph is open
+	paragraph  int    // the start of the open paragraph
+	fence      string // the mark of the open fence; "" if none is open
+	fenceAt    int
 }
 
 const (
 	quote      = 0
-	maxNesting = 64 // deeper marks are text
+	maxNesting = 64 // marks that are nested deeper count as text
 )
 
+// line reads the line of the text from at to end.
 func (b *blocks) line(text string, at, end int) {
 	c := cursor{line: strings.TrimRight(text[at:end], "\r\n")}
 	if b.fence != "" && b.inFence(c, at, end) {
 		return
 	}
-	in := b.in[:c.follow(b.in, false)]
-	lazy := len(in) < len(b.in)
+	containers := b.containers[:c.follow(b.containers, false)]
+	lazy := len(containers) < len(b.containers)
 	if c.bare() == "" || !b.open {
 		b.flush(text, at)
-		b.in = in
+		b.containers = containers
 	}
 	for c.bare() != "" {
 		if c.indent() >= 4 {
@@ -59,8 +60,8 @@ func (b *blocks) line(text string, at, end int) {
 		}
 		bare := c.bare()
 		mark, item, heading := fenceMark(bare), listMark(bare), isHeading(bare) || isRule(bare)
-		isQuote := bare[0] == '>' && len(in) < maxNesting
-		isItem := item > 0 && len(in) < maxNesting && (!b.open || lazy || interrupts(bare, item)) && !heading
+		isQuote := bare[0] == '>' && len(containers) < maxNesting
+		isItem := item > 0 && len(containers) < maxNesting && (!b.open || lazy || interrupts(bare, item)) && !heading
 		if mark == "" && !isQuote && !isItem && !heading {
 			break
 		}
@@ -72,11 +73,11 @@ func (b *blocks) line(text string, at, end int) {
 			b.code = append(b.code, codeSpans(text, at, end)...)
 		case isQuote:
 			c.enter(1)
-			in = append(in, quote)
+			containers = append(containers, quote)
 		default:
-			in = append(in, c.enterItem(item))
+			containers = append(containers, c.enterItem(item))
 		}
-		b.in = in
+		b.containers = containers
 		if mark != "" || heading {
 			return
 		}
@@ -84,20 +85,22 @@ func (b *blocks) line(text string, at, end int) {
 	b.text(text, c, at, end, lazy)
 }
 
-// text opens a paragraph or continues the open one.
+// text reads a line of text, which opens a paragraph or continues the open one. lazy says that the line has fewer containers than
+// the paragraph.
 func (b *blocks) text(text string, c cursor, at, end int, lazy bool) {
 	switch {
 	case c.bare() == "":
 	case !b.open:
 		b.open, b.paragraph = true, at
 	case !lazy && (strings.Trim(c.bare(), "= \t") == "" || strings.Trim(c.bare(), "- \t") == ""):
-		b.flush(text, end) // underlined: a heading
+		b.flush(text, end) // an underline turns the paragraph into a heading
 	}
 }
 
-// inFence reports whether a line belongs to the open fence, and closes the fence at its end.
+// inFence reports whether a line belongs to the open fence. It closes the fence if the line ends the fence or one of its
+// containers.
 func (b *blocks) inFence(c cursor, at, end int) bool {
-	if c.follow(b.in, true) < len(b.in) {
+	if c.follow(b.containers, true) < len(b.containers) {
 		b.code = append(b.code, span{b.fenceAt, at})
 		b.fence = ""
 		return false
@@ -110,6 +113,7 @@ func (b *blocks) inFence(c cursor, at, end int) bool {
 	return true
 }
 
+// flush closes the open paragraph, if there is one, and adds its code spans.
 func (b *blocks) flush(text string, end int) {
 	if b.open {
 		b.code = append(b.code, codeSpans(text, b.paragraph, end)...)
@@ -120,11 +124,11 @@ func (b *blocks) flush(text string, end int) {
 // cursor moves over the marks at the start of a line. A tab ends at the next multiple of four.
 type cursor struct {
 	line string // the rest of the line
-	col  int    // the column at which it starts
-	base int    // the column from which its indent counts
+	col  int    // the column at which the rest starts
+	base int    // the column from which the indent of the rest counts
 }
 
-// indent returns the width of the white space that comes next.
+// indent returns the width of the white space at the start of the rest.
 func (c *cursor) indent() int {
 	col := c.col
 	for i := range len(c.line) {
@@ -140,9 +144,10 @@ func (c *cursor) indent() int {
 	return col - c.base
 }
 
+// bare returns the rest of the line without white space at its start.
 func (c *cursor) bare() string { return strings.TrimLeft(c.line, " \t") }
 
-// enter steps over white space and a mark of n bytes, to which one space after it belongs.
+// enter moves past white space and a mark of n bytes. One space after the mark belongs to the mark.
 func (c *cursor) enter(n int) {
 	c.col, c.line = c.base+c.indent()+n, c.bare()[n:]
 	c.base = c.col + 1
@@ -151,7 +156,7 @@ func (c *cursor) enter(n int) {
 	}
 }
 
-// enterItem steps over the mark of a list item and returns how far its contents are indented.
+// enterItem moves past the mark of a list item and returns how far the contents of the item are indented.
 func (c *cursor) enterItem(n int) int {
 	from := c.base
 	c.enter(n)
@@ -161,10 +166,10 @@ func (c *cursor) enterItem(n int) int {
 	return c.base - from
 }
 
-// follow steps into the quotes and items of the previous line, and returns how many of them
-// continue. If loose, items need no indent.
-func (c *cursor) follow(in []int, loose bool) int {
-	for i, width := range in {
+// follow moves into the containers that were open after the previous line, and returns how many of them the line continues. If
+// loose is set, the line continues a list item without an indent too.
+func (c *cursor) follow(containers []int, loose bool) int {
+	for i, width := range containers {
 		switch {
 		case width == quote:
 			if c.indent() >= 4 || !strings.HasPrefix(c.bare(), ">") {
@@ -177,13 +182,13 @@ func (c *cursor) follow(in []int, loose bool) int {
 			return i
 		}
 	}
-	return len(in)
+	return len(containers)
 }
 
 // fenceMark returns the run of three or more backticks or tildes that opens a fence, or "".
 func fenceMark(line string) string {
 	for _, c := range "`~" {
-		n := prefix(line, func(r rune) bool { return r == c })
+		n := prefixLen(line, func(r rune) bool { return r == c })
 		if n >= 3 && (c == '~' || !strings.Contains(line[n:], "`")) {
 			return line[:n]
 		}
@@ -193,7 +198,7 @@ func fenceMark(line string) string {
 
 // listMark returns the length of the mark of a list item, or 0.
 func listMark(line string) int {
-	n := prefix(line, func(r rune) bool { return '0' <= r && r <= '9' })
+	n := prefixLen(line, func(r rune) bool { return '0' <= r && r <= '9' })
 	switch {
 	case n > 9 || n == len(line):
 		return 0
@@ -206,13 +211,13 @@ func listMark(line string) int {
 	}
 }
 
-// interrupts reports whether a list item may begin right below a paragraph.
+// interrupts reports whether a list item may begin directly below a paragraph.
 func interrupts(line string, mark int) bool {
 	return strings.TrimSpace(line[mark:]) != "" && (mark == 1 || line[:mark-1] == "1")
 }
 
 func isHeading(line string) bool {
-	n := prefix(line, func(r rune) bool { return r == '#' })
+	n := prefixLen(line, func(r rune) bool { return r == '#' })
 	return 1 <= n && n <= 6 && (n == len(line) || line[n] == ' ' || line[n] == '\t')
 }
 
@@ -227,7 +232,7 @@ func codeSpans(text string, start, end int) []span {
 	if strings.IndexByte(text[start:end], '`') < 0 {
 		return nil
 	}
-	runs := map[int][]int{} // by length, where the runs of backticks start
+	runs := map[int][]int{} // the starts of the runs of backticks, by the length of the run
 	for at := start; at < end; at++ {
 		if n := backticks(text[at:end]); n > 0 {
 			runs[n] = append(runs[n], at)
@@ -257,4 +262,4 @@ func codeSpans(text string, start, end int) []span {
 	return spans
 }
 
-func backticks(s string) int { return prefix(s, func(r rune) bool { return r == '`' }) }
+func backticks(s string) int { return prefixLen(s, func(r rune) bool { return r == '`' }) }

@@ -6,64 +6,63 @@ import (
 	"unicode/utf8"
 )
 
-// Mentions are the names that a text mentions, before they are resolved to participants.
+// Mentions are the names that a text mentions, before Resolve finds the participants with these names.
 type Mentions struct {
-	leading string    // the word the text starts with, if it may be an id
-	called  []mention // what follows each @, each word once, in the order of the text
+	leading string    // the word at the start of the text, if it may be an id
+	afterAt []mention // the names after an @, each once, in the order of the text
 }
 
-// ParseMentions finds the names that a text mentions. An @ begins a mention unless it is in code or in
-// an e-mail address. The name ends at the first character that no id has. A text may also start with an id
-// that a comma, a colon, a space or the end of the text follows.
+// ParseMentions finds the names that a text mentions. An @ begins a mention unless it is in code or in an e-mail address. An id
+// at the very beginning of the text is a mention too, if a comma, a colon, white space or the end of the text follows.
 func ParseMentions(text string) Mentions {
 	m := Mentions{leading: strings.ToLower(leadingWord(text))}
 	if strings.Contains(text, "@") {
-		m.called = mentionsIn(text)
+		m.afterAt = mentionsIn(text)
 	}
 	return m
 }
 
-// Len returns how many names must be resolved.
-func (m Mentions) Len() int { return len(m.called) }
+// Len returns the number of names after an @.
+func (m Mentions) Len() int { return len(m.afterAt) }
 
-// Resolve returns the ids of the mentioned participants, each once, in the order of the text, and the names
-// that belong to nobody. named resolves a name to an id. The first word of a text counts only
-// if participant returns true for it.
-func (m Mentions) Resolve(named func(string) (string, bool), participant func(id string) bool) (ids, unknown []string) {
+// Resolve returns the ids of the mentioned participants, each once, in the order of the text, and the names that no participant
+// has. find returns the id of the participant with a name. The first word of the text counts only if isID returns true for it.
+func (m Mentions) Resolve(find func(name string) (id string, ok bool), isID func(word string) bool) (ids, unknown []string) {
 	found := map[string]bool{}
-	note := func(id string) {
+	add := func(id string) {
 		if !found[id] {
 			found[id] = true
 			ids = append(ids, id)
 		}
 	}
-	if m.leading != "" && participant(m.leading) {
-		note(m.leading)
+	if m.leading != "" && isID(m.leading) {
+		add(m.leading)
 	}
-	for _, called := range m.called {
-		if id, ok := called.resolve(named); ok {
-			note(id)
+	for _, mentioned := range m.afterAt {
+		if id, ok := mentioned.resolve(find); ok {
+			add(id)
 		} else {
-			unknown = append(unknown, called.word)
+			unknown = append(unknown, mentioned.word)
 		}
 	}
 	return ids, unknown
 }
 
-// mention is the text after an @: name ends at the first character that no id has; word, because a
-// display name may hold any letter, ends at the end of the word.
+// mention is the text after an @. The name ends at the first character that cannot be in an id. The word ends at the first
+// character that is no letter, digit, _ or -, because a display name may contain letters of any script.
 type mention struct{ name, word string }
 
-func (m mention) resolve(named func(string) (string, bool)) (string, bool) {
+// resolve finds the participant with the word or, if there is none, with the name.
+func (m mention) resolve(find func(string) (string, bool)) (string, bool) {
 	if m.word != m.name {
-		if id, ok := named(m.word); ok {
+		if id, ok := find(m.word); ok {
 			return id, true
 		}
 	}
 	if m.name == "" {
 		return "", false
 	}
-	return named(m.name)
+	return find(m.name)
 }
 
 func mentionsIn(text string) []mention {
@@ -81,13 +80,13 @@ func mentionsIn(text string) []mention {
 			continue
 		}
 		rest := text[at+1:]
-		name := rest[:prefix(rest, isIDRune)]
-		word := rest[:prefix(rest, isWordRune)]
-		if word == "" || strings.HasPrefix(rest[len(word):], "@") && prefix(rest[len(word)+1:], isIDRune) > 0 {
+		name := rest[:prefixLen(rest, isIDRune)]
+		word := rest[:prefixLen(rest, isWordRune)]
+		if word == "" || strings.HasPrefix(rest[len(word):], "@") && prefixLen(rest[len(word)+1:], isIDRune) > 0 {
 			continue // a lone @, or the local part of an address: @codex@example.com
 		}
 		if len(word) > maxAddress {
-			word = name // a text in a script without spaces may continue right after the name
+			word = name // in a script without spaces, the text may continue directly after the name
 		}
 		if word != "" && len(word) <= maxAddress && !seen[word] {
 			seen[word] = true
@@ -97,8 +96,8 @@ func mentionsIn(text string) []mention {
 	return found
 }
 
-// addressBefore reports whether the text before an @ ends like the local part of an e-mail address.
-// In scripts without spaces, a word may end right before a mention.
+// addressBefore reports whether the text before an @ ends like the local part of an e-mail address. A letter of a script without
+// spaces is no such end, because a word may end directly before a mention.
 func addressBefore(text string) bool {
 	text = strings.TrimRightFunc(text, unicode.IsMark) // an accent belongs to the letter before it
 	r, _ := utf8.DecodeLastRuneInString(text)
@@ -112,15 +111,16 @@ func addressBefore(text string) bool {
 	}
 }
 
+// leadingWord returns the word at the start of a text, or "" if the word cannot be a mention.
 func leadingWord(text string) string {
-	word := text[:prefix(text, isIDRune)]
+	word := text[:prefixLen(text, isIDRune)]
 	if rest := text[len(word):]; rest != "" && !strings.ContainsAny(rest[:1], ",: \t\r\n") {
 		return ""
 	}
 	return word
 }
 
-func prefix(s string, in func(rune) bool) int {
+func prefixLen(s string, in func(rune) bool) int {
 	if i := strings.IndexFunc(s, func(r rune) bool { return !in(r) }); i >= 0 {
 		return i
 	}

@@ -16,7 +16,7 @@ import (
 // Type is the type of a message: one of the types below, or a word of the sender's own.
 type Type string
 
-// The types that have a meaning for the hub.
+// The types of messages that the hub knows.
 const (
 	TypeChat         Type = "chat"
 	TypeRequest      Type = "request"
@@ -81,10 +81,10 @@ type Message struct {
 	Damage         *Error          `json:"damage,omitempty" doc:"Set if this is a stand-in for a damaged message. The text names the damage; nothing of the message is shown."`
 }
 
-// CheckReason returns why a text cannot be the reason of a redaction, or nil.
+// CheckReason returns why a text cannot be a reason, such as that of a redaction or a command, or nil.
 func CheckReason(reason string) error { return checkText("reason", reason, 4<<10) }
 
-// Redacted returns the message without its body.
+// Redacted returns the message without its body, and with the digest of the body.
 func (m Message) Redacted(at time.Time) Message {
 	digest := m.BodyDigest()
 	m.Content, m.Payload, m.Metadata = Content{}, nil, nil
@@ -92,8 +92,8 @@ func (m Message) Redacted(at time.Time) Message {
 	return m
 }
 
-// Size returns the bytes that the sender wrote: text, code, payload and metadata, and the list of artifacts without their
-// bodies.
+// Size returns the number of bytes that the sender wrote: text, code, payload, metadata and the list of artifacts, without the
+// bodies of the artifacts.
 func (m Message) Size() int {
 	size := len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata)
 	if len(m.Content.Artifacts) > 0 {
@@ -137,8 +137,8 @@ func (c Content) Digests() []string {
 // Draft is a message as its sender posts it.
 type Draft struct {
 	// Conversation is an id, a name or #name. Instead, Direct can name the other participants: one name selects the direct
-	// conversation with it, several select their group. One name with Ephemeral creates a new conversation. A draft with
-	// InReplyTo and without both goes to the sender of that message, in that message's conversation.
+	// conversation with that participant, several names select their group. One name with Ephemeral creates a new conversation. A
+	// draft with InReplyTo and without Conversation and Direct goes to the sender of the answered message, in its conversation.
 	Conversation string   `json:"conversation,omitempty" doc:"An id, a name or #name. Or give direct, or in_reply_to."`
 	Direct       []string `json:"direct,omitempty" doc:"The other participants: one name selects a direct conversation, several select their group."`
 	Ephemeral    bool     `json:"ephemeral,omitempty" doc:"With one name in direct: a new conversation for this message."`
@@ -164,7 +164,7 @@ type Draft struct {
 
 // Limits bound the size of a message.
 type Limits struct {
-	Body     int   // bytes of text, code and payload together; of metadata as well
+	Body     int   // bytes of text, code and payload together, and bytes of metadata
 	Artifact int64 // bytes of one artifact
 	Depth    int   // nesting of JSON
 	Mentions int
@@ -176,18 +176,18 @@ func DefaultLimits() Limits {
 }
 
 const (
-	maxArtifacts = 64
-	maxArtifact  = 1 << 10 // bytes of the name, the media type and the path each
-	maxDirect    = 64      // participants that Direct may name
-	maxAddress   = 256     // bytes of the name of a participant or a message
-	maxPlace     = 8 << 10 // bytes of a display name, or of a list of all names in Direct
-	maxKeyBytes  = 255
-	maxTTL       = 10 * 365 * 24 * 3600 // seconds
-	maxSequence  = 1 << 53              // every reader of JSON keeps integers up to this exactly
+	maxArtifacts       = 64
+	maxArtifact        = 1 << 10 // bytes of the name, the media type and the path each
+	maxDirect          = 64      // participants that Direct may name
+	maxAddress         = 256     // bytes of the name of a participant or a message
+	maxConversationRef = 8 << 10 // bytes of a display name, or of a list of all names in Direct
+	maxKeyBytes        = 255
+	maxTTL             = 10 * 365 * 24 * 3600 // seconds
+	maxSequence        = 1 << 53              // every JSON parser reads integers up to this exactly
 )
 
-// Check returns a draft with its defaults and with compact JSON, or what is wrong with it. It needs
-// nothing but the draft.
+// Check returns the draft with its defaults and with compact JSON, or an error that says what is wrong. It does not check whether
+// the participants and the conversation exist.
 func (d Draft) Check(limits Limits) (Draft, error) {
 	d.Content.Artifacts = slices.Clone(d.Content.Artifacts)
 	for i := range d.Content.Artifacts {
@@ -241,7 +241,7 @@ func (d Draft) checkAddress() error {
 			return err
 		}
 	}
-	if err := checkText("conversation", d.Conversation, maxPlace); err != nil {
+	if err := checkText("conversation", d.Conversation, maxConversationRef); err != nil {
 		return err
 	}
 	for name, text := range map[string]string{
@@ -297,10 +297,10 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 	return d, nil
 }
 
-// checkNames refuses names with line breaks and invisible characters: they could look like another file or line.
+// checkNames refuses names with line breaks or invisible characters, because such a name could look like another file or line.
 func (a Artifact) checkNames() error {
 	for name, text := range map[string]string{"artifact media_type": a.MediaType, "artifact path": a.Path} {
-		if strings.ContainsFunc(text, unseen) {
+		if strings.ContainsFunc(text, isControlOrFormat) {
 			return Errorf(BadInput, "%s %q has a line break or an invisible character", name, clip(text)).Suggest("leave it out")
 		}
 	}
@@ -366,7 +366,7 @@ func checkJSON(name string, raw []byte, depth int) error {
 		wantKey bool
 	}
 	var (
-		open    []level
+		open    []level // the objects and arrays around the next token
 		deepest int
 	)
 	dec := json.NewDecoder(bytes.NewReader(raw))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LogLine is one line of the message log, in the format of ClawOS. It never holds the text of a message.
+// LogLine is one line of the message log, in the format of ClawOS. It never contains the text of a message.
 type LogLine struct {
 	Timestamp time.Time `json:"timestamp"`
 	Level     string    `json:"level"` // info, warn, error
@@ -14,7 +14,7 @@ type LogLine struct {
 	From      string    `json:"from"`
 	To        string    `json:"to"` // the recipient, or the conversation if the message has no recipient
 	Type      Type      `json:"type"`
-	LatencyMS int64     `json:"latencyMs"` // since it was sent
+	LatencyMS int64     `json:"latencyMs"` // since the message was sent
 	Status    string    `json:"status"`    // sent, delivered, processed, failed
 }
 
@@ -27,7 +27,7 @@ type LogFilter struct {
 	Agent  string // the id of the sender or the recipient
 	Status string
 	Since  time.Time
-	Limit  int // the most lines, the newest
+	Limit  int // the largest number of lines; the newest lines count
 }
 
 // Check returns what is wrong with a filter, or nil.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// System is the hub itself as a participant; Owner is the person who set up the hub;
-// All addresses every participant of a conversation.
+// System is the id of the hub as a participant. Owner is the id of the person who set up the hub. All addresses every participant
+// of a conversation.
 const (
 	System = "parley"
 	Owner  = "user"
@@ -23,8 +23,8 @@ const (
 
 const maxNameRunes = 64
 
-// MaxNameBytes is more than the length of any name. Callers refuse longer texts before they fold them, because folding a long
-// text takes long.
+// MaxNameBytes is the number of bytes that no name exceeds. Callers refuse longer texts before they fold them, because folding a
+// long text takes much time.
 const MaxNameBytes = 256
 
 var (
@@ -43,8 +43,8 @@ func Fold(name string) string {
 	return strings.ToLower(name)
 }
 
-// foldUnicode folds decomposed text, because upper-case and lower-case letters do not compose alike. It repeats
-// both steps until nothing changes, because each can give the other more to do.
+// foldUnicode decomposes a text and folds it, because upper-case and lower-case letters do not compose alike. It repeats both
+// steps until nothing changes, because the result of one step can need the other step again.
 func foldUnicode(name string) string {
 	folded := norm.NFKD.String(name)
 	for range 4 {
@@ -57,8 +57,8 @@ func foldUnicode(name string) string {
 	return norm.NFKC.String(folded)
 }
 
-// beforeFold drops invisible characters, and turns Cherokee letters into upper case: cases.Fold swaps their two
-// cases instead of choosing one.
+// beforeFold removes an invisible character and turns a Cherokee letter into upper case, because cases.Fold swaps the two cases
+// of Cherokee letters instead of choosing one.
 func beforeFold(r rune) rune {
 	switch {
 	case invisible(r):
@@ -81,7 +81,8 @@ func CheckID(id string) error {
 	return cmp.Or(CheckKnownID(id), CheckNotShortName(id))
 }
 
-// CheckKnownID is CheckID for an existing agent, whose id may be older than the rules for short names.
+// CheckKnownID does what CheckID does, for an existing agent. It accepts short names, because the id may be older than the rule
+// against them.
 func CheckKnownID(id string) error {
 	if !slug.MatchString(id) {
 		return Errorf(BadInput, "%q is not an agent id", clip(id)).
@@ -95,8 +96,9 @@ func CheckChannelName(name string) error {
 	return cmp.Or(CheckKnownChannelName(name), CheckNotShortName(name))
 }
 
-// CheckKnownChannelName is CheckChannelName for an existing channel, whose name may be older than the rules for short names.
-// It refuses a name that looks like the id of a conversation, because nobody could find the channel by it.
+// CheckKnownChannelName does what CheckChannelName does, for an existing channel. It accepts short names, because the name may be
+// older than the rule against them. It refuses a name that looks like the id of a conversation, because nobody could find the
+// channel by such a name.
 func CheckKnownChannelName(name string) error {
 	if !slug.MatchString(name) || IsUUID(name) {
 		return Errorf(BadInput, "%q is not a channel name", clip(name)).
@@ -130,8 +132,8 @@ func CheckName(name string) error {
 // retiredMark is in the id and name of a removed agent whose names another agent has taken. No other id or name has it.
 const retiredMark = "~removed"
 
-// RetiredName returns the new id or name of a removed agent when another agent takes the old one: arya~removed, or
-// arya~removed-2 if that is taken too.
+// RetiredName returns the new id or name of a removed agent when another agent takes the old one: arya~removed for n below 2,
+// else arya~removed-n. The caller tries higher numbers while the name is taken.
 func RetiredName(name string, n int) string {
 	if n < 2 {
 		return name + retiredMark
@@ -139,7 +141,7 @@ func RetiredName(name string, n int) string {
 	return name + retiredMark + "-" + strconv.Itoa(n)
 }
 
-// OriginalName returns the id or name with which an agent was added, even if another agent has taken it since.
+// OriginalName returns the id or name with which an agent was added, even if a newer agent has it now.
 func OriginalName(name string) string {
 	original, _, _ := strings.Cut(name, retiredMark)
 	return original
@@ -154,46 +156,46 @@ func checkReserved(folded string) error {
 
 // clip shortens a participant's text for use inside a sentence.
 func clip(s string) string {
-	const most = 80
-	if utf8.RuneCountInString(s) <= most {
+	const limit = 80
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most]) + "…"
+	return string([]rune(s)[:limit]) + "…"
 }
 
-// Nearest returns up to three of the names that are most like a misspelt one, best first.
-func Nearest(wrong string, names []string) []string {
-	type near struct {
-		name string
-		far  int
+// Nearest returns up to three names that are similar to a misspelt one, the most similar first. It returns nil if there are none.
+func Nearest(misspelt string, names []string) []string {
+	type candidate struct {
+		name     string
+		distance int
 	}
-	if len(wrong) > MaxNameBytes {
+	if len(misspelt) > MaxNameBytes {
 		return nil
 	}
-	folded := []rune(Fold(wrong))
+	folded := []rune(Fold(misspelt))
 	if len(folded) == 0 || len(folded) > 2*maxNameRunes {
 		return nil
 	}
-	reach := 1 + len(folded)/4
-	var found []near
+	maxDistance := 1 + len(folded)/4
+	var found []candidate
 	for _, name := range names {
 		other := []rune(Fold(name))
 		switch difference := len(other) - len(folded); {
 		case difference >= 0 && len(folded) >= 3 && slices.Equal(other[:len(folded)], folded):
-			found = append(found, near{name, min(difference, 1)}) // one is a prefix of the other
-		case max(difference, -difference) <= reach: // a larger difference in length is already too far
-			if far := distance(folded, other); far <= reach {
-				found = append(found, near{name, far})
+			found = append(found, candidate{name, min(difference, 1)}) // the name begins with the misspelt one
+		case max(difference, -difference) <= maxDistance: // the distance is at least the difference in length
+			if d := distance(folded, other); d <= maxDistance {
+				found = append(found, candidate{name, d})
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b near) int {
-		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.name, b.name))
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
 	found = slices.Compact(found)
 	var best []string
-	for _, n := range found[:min(3, len(found))] {
-		best = append(best, n.name)
+	for _, c := range found[:min(3, len(found))] {
+		best = append(best, c.name)
 	}
 	return best
 }
@@ -222,7 +224,7 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// DidYouMean returns a suggestion with the near names, or otherwise if there are none.
+// DidYouMean returns a suggestion that lists the names that Nearest found. If there are none, it returns otherwise.
 func DidYouMean(near []string, otherwise string) string {
 	if len(near) == 0 {
 		return otherwise

@@ -2,8 +2,8 @@ package parley
 
 import "time"
 
-// Notice is a notification to a person outside of the hub, by the ways that the person has configured. The hub sends one
-// notice for each key.
+// Notice is a notification to a person outside of the hub. The hub sends one notice for each person and key, by all configured
+// notifiers of the person.
 type Notice struct {
 	ID        string    `json:"id"`
 	Person    string    `json:"person"`

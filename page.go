@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// The errors of a store that callers handle. Any other error of a store is an *Error or a failure of the
-// database.
+// The errors of a store that callers handle. Every other error of a store is an *Error or a failure of the database.
 var (
 	// ErrNotFound means that no row has the given key.
 	ErrNotFound = errors.New("not found")
@@ -16,11 +15,12 @@ var (
 
 // Clock tells the time.
 type Clock interface {
+	// Now returns the current wall-clock time. It cannot fail.
 	Now() time.Time
 }
 
-// Page selects a part of a conversation: forward, the first Limit messages after the seq After;
-// else the last Limit messages before the seq Before (0: the newest).
+// Page selects a part of a conversation. With Forward, it selects the first Limit messages after the seq After. Otherwise it
+// selects the last Limit messages before the seq Before (0: the newest messages).
 type Page struct {
 	Forward bool
 	After   int64
@@ -28,11 +28,11 @@ type Page struct {
 	Limit   int
 }
 
-// PageBytes is the size, in bytes that senders wrote, at which a page ends even if it has fewer messages than its limit.
+// PageBytes is the size (see Message.Size) at which a page ends even if it has fewer messages than its limit.
 const PageBytes = 1 << 20
 
-// Last reports whether a returned page is certainly the last: it has fewer messages than the limit, and is too
-// small to have been cut at PageBytes.
+// Last reports whether a returned page is certainly the last one: it has fewer messages than the limit, and is too small to have
+// been cut at PageBytes.
 func (p Page) Last(list []Message) bool {
 	size := 0
 	for _, m := range list {

@@ -2,10 +2,10 @@ package parley
 
 import "time"
 
-// Anyone is the target of a rule for every participant without a rule of its own.
+// Anyone is the target of a rule for every participant for which the agent has no other rule.
 const Anyone = "*"
 
-// Effect is whether a rule allows or denies.
+// Effect says whether a rule allows or denies contacts.
 type Effect string
 
 // The effects.
@@ -20,7 +20,7 @@ type Permission struct {
 	Agent  string `json:"agent" doc:"The agent that the rule restricts or permits."`
 	Target string `json:"target" doc:"The target: an agent, or * for every participant without a rule of its own."`
 	Effect Effect `json:"effect" doc:"The contents."`
-	// RequiresApproval is only for rules that allow.
+	// RequiresApproval and RequiresHuman are set only in rules that allow.
 	RequiresApproval bool      `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
 	RequiresHuman    bool      `json:"requires_human,omitempty" doc:"A person must give the approval."`
 	CreatedBy        string    `json:"created_by" doc:"The participant that created it."`
@@ -50,7 +50,7 @@ func (p Permission) Check() error {
 	return nil
 }
 
-// Verdict is whether one participant may contact another, and why.
+// Verdict says whether one participant may contact another, and why.
 type Verdict struct {
 	Allowed          bool        `json:"allowed" doc:"Whether the contact is allowed."`
 	RequiresApproval bool        `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
@@ -58,9 +58,9 @@ type Verdict struct {
 	Rule             string      `json:"rule" doc:"The rule that decided, in words."`
 	Checks           []RuleCheck `json:"checks" doc:"Each rule that the hub checked, in order. The last one decided."`
 	Error            *Error      `json:"error,omitempty" doc:"The error for a caller that is refused."`
-	// Free means that the agent's mode does not count either, because the two are manager and report.
+	// Free means that the contact needs no approval in any mode, because one participant is the manager of the other.
 	Free bool `json:"-"`
-	// Via is a tier that both may contact, if the tiers refuse.
+	// Via is a tier that both participants may contact. It is set if the tiers refuse the contact and there is such a tier.
 	Via Tier `json:"-"`
 }
 

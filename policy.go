@@ -7,74 +7,74 @@ import (
 
 // The results of checking a rule.
 const (
-	checkPassed = "passed on"
-	checkAllows = "allows it"
-	checkAsks   = "allows it with an approval"
-	checkPerson = "allows it with a person's approval"
-	checkDenies = "refuses it"
+	resultPassed        = "passed on"
+	resultAllows        = "allows it"
+	resultNeedsApproval = "allows it with an approval"
+	resultNeedsPerson   = "allows it with a person's approval"
+	resultRefuses       = "refuses it"
 )
 
-// Decide returns whether one participant may contact another, by the rules of the first and by their tiers. The
-// first rule that applies decides. The agent's mode may require an approval on top: see ByMode.
+// Decide returns whether one participant may contact another. The first check that applies decides: self, manager and report, the
+// rules of the caller, tiers. The mode of the caller may require an approval as well; see ByMode.
 func Decide(from, to Agent, rules []Permission, tiers Tiers) Verdict {
 	v := &Verdict{}
 	switch {
-	case v.oneself(from, to), v.related(from, to):
-	case v.ruled(from, to, to.ID, rules), v.ruled(from, to, Anyone, rules):
-	case v.tiered(from, to, tiers):
+	case v.decideSelf(from, to), v.decideByManager(from, to):
+	case v.decideByRules(from, to, to.ID, rules), v.decideByRules(from, to, Anyone, rules):
+	case v.decideByTiers(from, to, tiers):
 	default:
 		v.Allowed = true
-		v.decided("nothing forbids it", checkAllows)
+		v.addDecision("nothing forbids it", resultAllows)
 	}
 	return *v
 }
 
-func (v *Verdict) passed(rule string) { v.Checks = append(v.Checks, RuleCheck{rule, checkPassed}) }
+func (v *Verdict) addPassed(rule string) { v.Checks = append(v.Checks, RuleCheck{rule, resultPassed}) }
 
-func (v *Verdict) decided(rule, result string) {
+func (v *Verdict) addDecision(rule, result string) {
 	v.Rule = rule
 	v.Checks = append(v.Checks, RuleCheck{rule, result})
 }
 
-func (v *Verdict) refused(rule string, err *Error) {
-	v.decided(rule, checkDenies)
+func (v *Verdict) refuse(rule string, err *Error) {
+	v.addDecision(rule, resultRefuses)
 	v.Error = err
 }
 
-func (v *Verdict) oneself(from, to Agent) bool {
+func (v *Verdict) decideSelf(from, to Agent) bool {
 	const rule = "oneself"
 	if from.ID != to.ID {
-		v.passed(rule)
+		v.addPassed(rule)
 		return false
 	}
-	v.refused(rule, Errorf(BadInput, "%s cannot contact itself", from.Name).Suggest("name another participant"))
+	v.refuse(rule, Errorf(BadInput, "%s cannot contact itself", from.Name).Suggest("name another participant"))
 	return true
 }
 
-func (v *Verdict) related(from, to Agent) bool {
+func (v *Verdict) decideByManager(from, to Agent) bool {
 	const rule = "manager and report"
 	if from.Manager != to.ID && to.Manager != from.ID {
-		v.passed(rule)
+		v.addPassed(rule)
 		return false
 	}
 	v.Allowed, v.Free = true, true
-	v.decided(rule, checkAllows)
+	v.addDecision(rule, resultAllows)
 	return true
 }
 
-// ruled checks the rules for one target, which may be Anyone: deny before allow.
-func (v *Verdict) ruled(from, to Agent, target string, rules []Permission) bool {
+// decideByRules checks the rules for one target, which may be Anyone. A rule that denies counts before a rule that allows.
+func (v *Verdict) decideByRules(from, to Agent, target string, rules []Permission) bool {
 	for _, effect := range []Effect{EffectDeny, EffectAllow} {
 		rule := fmt.Sprintf("%s %s → %s", effect, from.ID, target)
 		p, found := ruleFor(rules, from.ID, target, effect)
 		switch {
 		case !found:
-			v.passed(rule)
+			v.addPassed(rule)
 			continue
 		case effect == EffectDeny:
-			v.refused(rule, mayNot(from, to).Suggest("ask an owner of this hub for a rule that allows it"))
+			v.refuse(rule, errNotAllowed(from, to).Suggest("ask an owner of this hub for a rule that allows it"))
 		default:
-			v.allowedBy(p, rule)
+			v.allowBy(p, rule)
 		}
 		return true
 	}
@@ -90,34 +90,34 @@ func ruleFor(rules []Permission, agent, target string, effect Effect) (Permissio
 	return Permission{}, false
 }
 
-func (v *Verdict) allowedBy(p Permission, rule string) {
+func (v *Verdict) allowBy(p Permission, rule string) {
 	v.Allowed, v.RequiresHuman = true, p.RequiresHuman
 	v.RequiresApproval = p.RequiresApproval || p.RequiresHuman
 	switch {
 	case v.RequiresHuman:
-		v.decided(rule, checkPerson)
+		v.addDecision(rule, resultNeedsPerson)
 	case v.RequiresApproval:
-		v.decided(rule, checkAsks)
+		v.addDecision(rule, resultNeedsApproval)
 	default:
-		v.decided(rule, checkAllows)
+		v.addDecision(rule, resultAllows)
 	}
 }
 
-func (v *Verdict) tiered(from, to Agent, tiers Tiers) bool {
+func (v *Verdict) decideByTiers(from, to Agent, tiers Tiers) bool {
 	switch {
 	case from.Tier == "" || to.Tier == "":
-		v.passed("tiers: not both have one")
+		v.addPassed("tiers: not both have one")
 		return false
 	case tiers.Allow(from.Tier, to.Tier):
-		v.passed(fmt.Sprintf("tiers: %s may contact %s", from.Tier, to.Tier))
+		v.addPassed(fmt.Sprintf("tiers: %s may contact %s", from.Tier, to.Tier))
 		return false
 	}
 	v.Via = tiers.Between(from.Tier, to.Tier)
-	v.refused(fmt.Sprintf("tiers: %s may not contact %s", from.Tier, to.Tier), mayNot(from, to).Suggest("%s", v.Way(from)))
+	v.refuse(fmt.Sprintf("tiers: %s may not contact %s", from.Tier, to.Tier), errNotAllowed(from, to).Suggest("%s", v.Way(from)))
 	return true
 }
 
-func mayNot(from, to Agent) *Error {
+func errNotAllowed(from, to Agent) *Error {
 	return Errorf(NotPermitted, "%s may not contact %s", from.Name, to.Name)
 }
 
@@ -133,15 +133,16 @@ func (t Tiers) Allow(a, b Tier) bool {
 
 // Between returns a tier that both tiers may contact, or "" if there is none.
 func (t Tiers) Between(a, b Tier) Tier {
-	for _, way := range []Tier{TierPM, TierCommand, TierWorker} {
-		if t.Allow(a, way) && t.Allow(way, b) {
-			return way
+	for _, middle := range []Tier{TierPM, TierCommand, TierWorker} {
+		if t.Allow(a, middle) && t.Allow(middle, b) {
+			return middle
 		}
 	}
 	return ""
 }
 
-// Way returns a suggestion for a contact that the tiers refuse: go through the tier Via. through names agents of that tier.
+// Way returns a suggestion for a contact that the tiers refuse: to go through an agent of the tier Via. through lists agents of
+// that tier. Without such a tier, it suggests to ask an owner for a rule.
 func (v Verdict) Way(from Agent, through ...string) string {
 	way := map[Tier]string{TierPM: "a pm", TierCommand: "command", TierWorker: "a worker"}[v.Via]
 	switch {
@@ -156,16 +157,16 @@ func (v Verdict) Way(from Agent, through ...string) string {
 	return "go through " + way + " (" + strings.Join(through, ", ") + ")"
 }
 
-// ByMode returns the verdict with the approval that an agent's mode requires.
+// ByMode returns the verdict after it has checked whether the mode of the caller requires an approval.
 func (v Verdict) ByMode(m Mode) Verdict {
 	rule := "mode " + string(m)
 	switch {
 	case !v.Allowed || v.Free || v.RequiresApproval:
 	case m == ModeSupervised || m == ModeStrict:
 		v.RequiresApproval = true
-		v.decided(rule, checkAsks)
+		v.addDecision(rule, resultNeedsApproval)
 	default:
-		v.passed(rule)
+		v.addPassed(rule)
 	}
 	return v
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// AwayAfter is how long an agent without a session may be silent before it counts as away.
+// AwayAfter is the time after which an agent without a session counts as away, if the hub has heard nothing from it.
 const AwayAfter = 45 * time.Second
 
 // PresenceInterval is how often an agent that lives in a directory tree renews its presence file, unless the file sets another
 // interval. The agent is away after twice this time without renewal.
 const PresenceInterval = 15 * time.Minute
 
-// Presence is what one participant is doing. Every participant may see it.
+// Presence says what one participant is doing. Every participant may see it.
 type Presence struct {
 	ID            string     `json:"id" doc:"The id."`
 	Name          string     `json:"name" doc:"The display name."`
@@ -34,8 +34,8 @@ type Presence struct {
 	Awaiting
 }
 
-// Awaiting is what an agent waits for, as far as the caller may know: the open tasks that it has delegated, and its
-// oldest call that needs an approval.
+// Awaiting says what an agent waits for, as far as the caller may know: the open tasks that the agent has delegated, and its
+// oldest pending approval.
 type Awaiting struct {
 	DelegationIDs []string `json:"awaiting_delegation_ids,omitempty" doc:"The tasks that the agent has delegated and waits for."`
 	ApprovalID    string   `json:"awaiting_approval_id,omitempty" doc:"The approval that the agent waits for."`
@@ -45,7 +45,7 @@ type Awaiting struct {
 // ApprovalName returns the short name of the approval that the agent waits for, or "".
 func (a Awaiting) ApprovalName() string { return shortName(NounApproval, a.Number, a.ApprovalID) }
 
-// Work is a live run. Every participant may see it, but only readers of the conversation see where it is.
+// Work is a live run. Every participant may see it, but only participants that may read its conversation see which one it is.
 type Work struct {
 	Run          string    `json:"run" doc:"The run's id."`
 	State        RunState  `json:"state" doc:"starting, running or waiting."`
@@ -54,7 +54,7 @@ type Work struct {
 	Channel      string    `json:"channel,omitempty" doc:"The conversation's name, if it has one and the caller may read it."`
 }
 
-// AgentView is a participant with what it is doing.
+// AgentView is a participant, its profile and what it is doing.
 type AgentView struct {
 	Agent
 	Status   string     `json:"status" doc:"offline, working, awaiting_approval, awaiting_delegation, sleeping or idle."`
@@ -71,13 +71,13 @@ type AgentView struct {
 	Awaiting
 }
 
-// State is whether a participant is online, in the words of the Multi-Agent OS.
+// State says whether a participant is online, in the words of the Multi-Agent OS format.
 type State string
 
-// Substate is what an awake participant is doing.
+// Substate says what an awake participant is doing.
 type Substate string
 
-// The states, and what an awake participant may be doing.
+// The states, and the substates of an awake participant.
 const (
 	Awake   State = "AWAKE"
 	Offline State = "OFFLINE"

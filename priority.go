@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Priority is how urgent a message is: a level from 0 to 10, and the word its sender used for it,
-// if it used one. The zero value stands for "not given".
+// Priority says how urgent a message is. It has a level from 0 to 10, and the word that the sender used for the level, if any.
+// The zero value means that the sender gave no priority.
 type Priority struct {
 	level int8 // one more than the level, so that the zero value is distinct from level 0
 	word  string
@@ -19,7 +19,7 @@ var DefaultPriority = Priority{level: 5 + 1}
 
 var priorityWords = map[string]int8{"low": 2, "normal": 5, "high": 8, "urgent": 10, "critical": 10}
 
-// PriorityOf returns the priority of a level, or E003.
+// PriorityOf returns the priority with a level. It returns E003 if the level is not from 0 to 10.
 func PriorityOf(level int) (Priority, error) {
 	if level < 0 || level > 10 {
 		return Priority{}, Errorf(BadInput, "priority is %d", level).Suggest("use 0 to 10, or low, normal, high, urgent")
@@ -27,7 +27,7 @@ func PriorityOf(level int) (Priority, error) {
 	return Priority{level: int8(level + 1)}, nil
 }
 
-// ParsePriority reads a level or one of the words low, normal, high, urgent and critical.
+// ParsePriority reads a level or one of the words low, normal, high, urgent and critical. It returns E003 for any other text.
 func ParsePriority(s string) (Priority, error) {
 	if level, err := strconv.Atoi(s); err == nil {
 		return PriorityOf(level)
@@ -99,7 +99,7 @@ func (p Priority) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(p.Level()), 10), nil
 }
 
-// UnmarshalJSON reads a word or a number. null leaves the priority unchanged.
+// UnmarshalJSON reads a word or a number. It returns E003 for anything else. null leaves the priority unchanged.
 func (p *Priority) UnmarshalJSON(raw []byte) error {
 	s := string(raw)
 	if s == "null" {

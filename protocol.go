@@ -30,13 +30,13 @@ type Speaker struct {
 	Common    []Protocol `json:"common" doc:"For each format that both support: the highest common version, which the hub uses."`
 }
 
-// Spoken lists the formats that the hub supports, and those of each agent that names any.
+// Spoken lists the formats that the hub supports, and the agents that name formats in their profiles.
 type Spoken struct {
 	Protocols []Protocol `json:"protocols" doc:"The formats that the hub supports."`
 	Agents    []Speaker  `json:"agents" doc:"Each agent that names a format in its profile."`
 }
 
-// ParseProtocol reads a name and a version, as an agent's profile has them: routing/1.0.0.
+// ParseProtocol reads a name and a version in the form of agents' profiles: routing/1.0.0. It returns E003 for any other text.
 func ParseProtocol(text string) (Protocol, error) {
 	name, version, _ := strings.Cut(text, "/")
 	if _, ok := versionOf(version); name == "" || !ok {
@@ -51,7 +51,7 @@ func (p Protocol) String() string { return p.Name + "/" + p.Version }
 func versionOf(text string) (numbers []int, ok bool) {
 	for part := range strings.SplitSeq(text, ".") {
 		n, err := strconv.Atoi(part)
-		if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 || part[0] == '+' { // ErrRange: a number too large for int still counts as a number
+		if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 || part[0] == '+' { // ErrRange: a number that is too large for int is valid
 			return nil, false
 		}
 		numbers = append(numbers, n)
@@ -59,8 +59,8 @@ func versionOf(text string) (numbers []int, ok bool) {
 	return numbers, true
 }
 
-// CompareVersions compares two versions as cmp.Compare does, and returns whether they have the same major number: only then
-// a program for the newer version understands the older. A text that is not a version is older than any version.
+// CompareVersions compares two versions as cmp.Compare does. It also returns whether they have the same major number; only then a
+// program for the newer version understands the older one. A text that is not a version is older than any version.
 func CompareVersions(a, b string) (order int, sameMajor bool) {
 	x, xOK := versionOf(a)
 	y, yOK := versionOf(b)
@@ -77,7 +77,7 @@ func CompareVersions(a, b string) (order int, sameMajor bool) {
 	return slices.Compare(x, y), sameMajor
 }
 
-// Common returns the formats that both support, each in the highest common version, ordered by name.
+// Common returns the formats that are in both lists, each in the highest common version, ordered by name.
 func Common(a, b []Protocol) []Protocol {
 	best := map[string]string{}
 	for _, p := range a {

@@ -13,9 +13,9 @@ import (
 // verifiedChunk is how many bytes a verifying reader reads at once and holds back.
 const verifiedChunk = 32 << 10
 
-// Verified returns a reader that verifies the digest of a body. If the digest is wrong, the reader returns ErrDamaged instead
-// of io.EOF. It returns the last bytes, up to 64 KiB, only after it has verified the digest, so nobody reads a damaged body
-// completely.
+// Verified returns a reader that verifies the digest of a body. If the digest is wrong, the reader returns ErrDamaged instead of
+// io.EOF. It returns the last bytes, up to 64 KiB, only after it has verified the digest. So nobody can read the whole of a
+// damaged body.
 func Verified(body io.ReadCloser, digest string) io.ReadCloser {
 	return &verified{ReadCloser: body, want: digest, sum: sha256.New()}
 }
@@ -28,7 +28,7 @@ type verified struct {
 	ready []byte // the bytes that Read may return
 	held  []byte // the last chunk, held back until the next one is read
 	spare []byte // a buffer to reuse
-	err   error  // returned after the ready bytes
+	err   error  // the error that Read returns after the ready bytes
 }
 
 func (v *verified) Read(p []byte) (int, error) {

@@ -2,7 +2,7 @@ package parley
 
 import "time"
 
-// Run is one invocation of a runtime for an agent: what woke it, how it went, and what it cost.
+// Run is one call of a runtime for an agent: what woke it, how it ended, and what it cost.
 type Run struct {
 	ID           string   `json:"id" doc:"The id."`
 	Number       int64    `json:"number,omitempty" doc:"The number in its short name: run-12 has 12. Numbers rise and are never used again."`
@@ -48,7 +48,7 @@ type Usage struct {
 	Cost         float64 `json:"cost,omitempty" doc:"In US dollars."`
 }
 
-// Plus returns the sum with the usage of another run, or of another part of the run.
+// Plus returns the sum of two usages.
 func (u Usage) Plus(other Usage) Usage {
 	u.InputTokens += other.InputTokens
 	u.OutputTokens += other.OutputTokens
@@ -67,8 +67,8 @@ type RunFilter struct {
 	Agent        string
 	Conversation string
 	Live         bool
-	Failed       bool   // only those with a failure
-	Before       string // only those with a smaller id
+	Failed       bool   // only runs with a failure
+	Before       string // only runs with a smaller id
 	Limit        int
 }
 
@@ -88,19 +88,19 @@ type RunContext struct {
 	Files        []IdentityFile // the existing identity files, in their order
 	Conversation Conversation
 	Members      []Agent   // the members of the conversation, including the agent
-	History      []Message // of the conversation, before the triggers and among them, oldest first
-	Whole        []Message // if a session is resumed: the History for a new session
+	History      []Message // messages of the conversation before the triggers and among them, oldest first
+	Whole        []Message // if Resumed: what History would be in a new session
 	Triggers     []Message // by seq
-	Senders      []Agent   // the senders of these messages that are not members, and parley
-	Earlier      []Message // the messages that an earlier attempt posted
-	Resumed      bool      // the client's session knows the messages before History
+	Senders      []Agent   // senders of messages above that are not members, and parley
+	Earlier      []Message // messages that an earlier attempt posted
+	Resumed      bool      // the client resumes a session, which knows the messages before History
 	Tools        []ToolDoc // the tools that the run may use
 	Task         *TaskView // the task of the run
-	Request      *Message  // the message that began the task, if no list above has it
+	Request      *Message  // the message that began the task, unless a list above has it
 	Needed       []Task    // the tasks that the task depends on, with their results
 }
 
-// Fresh returns the context for a new session, which knows nothing yet.
+// Fresh returns the context for a new session, which does not know earlier messages.
 func (c RunContext) Fresh() RunContext {
 	if c.Resumed {
 		c.History, c.Whole, c.Resumed = c.Whole, nil, false
@@ -108,10 +108,10 @@ func (c RunContext) Fresh() RunContext {
 	return c
 }
 
-// IdentityFile is one of the files that describe an agent to itself.
+// IdentityFile is one of the files that tell an agent about itself.
 type IdentityFile struct{ Name, Text string }
 
-// IdentityFiles returns their names, in the order of the prompt.
+// IdentityFiles returns the names of the identity files, in the order of the prompt.
 func IdentityFiles() []string {
 	return []string{"IDENTITY.md", "SOUL.md", "MEMORY.md", "AGENTS.md", "TOOLS.md"}
 }
@@ -119,7 +119,7 @@ func IdentityFiles() []string {
 // ToolDoc describes a tool to an agent.
 type ToolDoc struct{ Name, Description string }
 
-// Prompt is the input of a run: System comes from the operator, User has the messages of participants.
+// Prompt is the input of a run. System comes from the operator; User has the messages of participants.
 type Prompt struct {
 	System string
 	User   string

@@ -19,13 +19,13 @@ func (a Agent) Dispatched() bool {
 	return a.Kind == KindAgent && a.Runtime != "" && a.Runtime != RuntimeAttached && a.Runtime != RuntimeBridge
 }
 
-// Runtime runs agents of one sort.
+// Runtime runs agents of one kind, such as programs or agents on the API of a model.
 type Runtime interface {
-	// Check returns nil if the runtime can run an agent, else E003 with what to install or to set.
+	// Check returns nil if the runtime can run an agent. Otherwise it returns E003, with a suggestion what to install or to set.
 	Check(ctx context.Context, a Agent) error
-	// Run does one run and returns when it has ended: no process is left then. It ends early when ctx is
-	// done; the cause of ctx says why. A *RunError says whether a retry may help. Any other error is final.
-	// The result has the usage even if there is an error.
+	// Run does one run and returns when the run has ended. No process of the run is left then. The run ends early when ctx is done;
+	// the cause of ctx says why. If the run fails, Run returns a *RunError, which says whether a retry may help, or another error,
+	// after which the hub does not retry. The result has the usage even if there is an error.
 	Run(ctx context.Context, job Job) (Result, error)
 }
 
@@ -34,32 +34,31 @@ type Job struct {
 	Run       Run
 	Agent     Agent
 	Prompt    Prompt
-	Fresh     func() Prompt // makes the prompt for a new session, if the client's session is lost
+	Fresh     func() Prompt // makes the prompt for a new session, in case the client has lost its session
 	Triggers  []Message
 	Token     string    // the credential of this run
 	URL       string    // the hub's address for this token
 	Dir       string    // the agent's own directory
-	Workspace Workspace // the hub as this run may use it
+	Workspace Workspace // the calls of the hub that this run may make
 	Tools     []ToolDoc
 
-	// Begin reports that the turn with the triggers in its context has started, and in which process, if any.
-	// The runtime calls it once for each process: a second time only if it had to restart a client.
-	// If Begin fails, the run must end.
+	// Begin reports that the turn with the triggers in its context has started, and in which process, if any. The runtime calls it
+	// once for each process, so a second time only if it had to restart a client. If Begin fails, the runtime must end the run.
 	Begin func(context.Context, Process) error
-	// Say shows the text of a live run to participants that follow its events.
+	// Say shows a text of the live run to participants that follow its events.
 	Say func(text string)
-	// Log stores raw output, for finding the cause of a failure.
+	// Log stores raw output of the run, in which people can look for the cause of a failure.
 	Log func(output []byte)
 }
 
 // Result is the result of a run.
 type Result struct {
-	Text    string // the answer; empty: none
+	Text    string // the answer; empty if there is none
 	Session string // the client's session, for a later run to resume
 	Usage
 }
 
-// RunError is why a run failed.
+// RunError is the error of a run that failed.
 type RunError struct {
 	Trouble
 	Hint string // what to do about it
@@ -72,24 +71,31 @@ func (e *RunError) Error() string {
 	return e.Reason + " (" + e.Hint + ")"
 }
 
-// Workspace is the hub as one participant may use it, in a run or in a session.
+// Workspace has the calls of the hub that one participant may make, in a run or in a session.
+//
+// Each call returns E001 if the participant may not make it, E002 if the hub cannot make it at present, and E003 if an argument
+// is wrong. It returns E003 (NotFound) if a conversation does not exist or the participant may not see it. The calls that read,
+// except Named and Peek, return *Held if the mode of the agent requires an approval first.
 type Workspace interface {
 	Contacts
-	// Post posts a message. It returns *Held if the call needs an approval first.
+	// Post posts a message and returns its receipt. It returns *Held if the call needs an approval first.
 	Post(ctx context.Context, d Draft) (Receipt, error)
-	// Read returns the last messages of a conversation before a seq (0: the newest), oldest first.
+	// Read returns the last messages of a conversation before a seq (0: the newest), oldest first. The list is empty if there are
+	// none.
 	Read(ctx context.Context, conversation string, before int64, limit int) ([]Message, error)
-	// Who returns what each participant is doing.
+	// Who returns the presence of every participant.
 	Who(ctx context.Context) ([]Presence, error)
-	// Named returns the names, kinds and roles of the participants with these ids, without what they are doing. It never
-	// needs an approval. It leaves out ids that nobody has.
+	// Named returns the names, kinds and roles of the participants with these ids, and no other fields. It leaves out ids that no
+	// participant has. It never needs an approval.
 	Named(ctx context.Context, ids ...string) ([]Presence, error)
-	// Conversations returns the conversations that a filter selects.
+	// Conversations returns the conversations that a filter selects and the participant may see. The list is empty if there are
+	// none.
 	Conversations(ctx context.Context, f ListFilter) ([]ConversationView, error)
-	// Search returns a page of the messages that a query matches.
+	// Search returns a page of the messages that a query matches and the participant may read. The page is empty if there are none.
 	Search(ctx context.Context, r SearchRequest) (SearchResult, error)
-	// Peek returns the open deliveries in the participant's inbox. It consumes nothing.
+	// Peek returns the open deliveries in the participant's inbox, and leaves them there.
 	Peek(ctx context.Context, limit int) (Peeked, error)
-	// Sleep puts the participant to sleep until a time.
+	// Sleep puts the participant to sleep until a time. It returns E003 if the time is not in the future or more than a year away,
+	// or if the participant is not an agent.
 	Sleep(ctx context.Context, until time.Time) error
 }

@@ -3,11 +3,11 @@ package parley
 // Document is a message as the search index keeps it.
 type Document struct {
 	Message Message
-	// To are the addressees of the message.
+	// To lists the addressees of the message.
 	To []string
-	// Words are the words of the message in order. An empty word is a gap that no phrase crosses.
+	// Words lists the words of the message in order. An empty word is a gap: no phrase matches across it.
 	Words []string
-	// Loose are further words, which only match by themselves.
+	// Loose lists further words, which match by themselves but not as part of a phrase.
 	Loose []string
 }
 

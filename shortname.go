@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Noun is a kind of thing that has an id and a short name.
+// Noun is a word that begins short names: the kind of the row that a short name refers to.
 type Noun string
 
 // The nouns with short names: m1234, approval-7, run-12, task-101.
@@ -17,7 +17,7 @@ const (
 	NounTask     Noun = "task"
 )
 
-// ShortName returns the name of a thing with a number, like approval-7. A message's number is its seq.
+// ShortName returns the short name with a number, like approval-7. The number of a message is its seq.
 func (n Noun) ShortName(number int64) string { return n.prefix() + strconv.FormatInt(number, 10) }
 
 func (n Noun) prefix() string {
@@ -45,7 +45,7 @@ func (h Hit) ShortName() string { return shortName(NounMessage, h.Seq, h.Message
 // ShortName returns the short name of the question, like m1234.
 func (v AskView) ShortName() string { return shortName(NounMessage, v.Seq, v.Message) }
 
-// ShortName returns the short name of the request: that of its task, or else of its message.
+// ShortName returns the short name of the delegated task or, if there is none, of the request.
 func (c Contacted) ShortName() string {
 	if c.Task != "" {
 		return c.Task
@@ -62,8 +62,8 @@ func shortName(noun Noun, number int64, id string) string {
 
 var shortNameForm = regexp.MustCompile(`^(?:(task|approval|run)-|(m))([0-9]+)$`)
 
-// ParseShortName returns the noun and number of a short name, in upper or lower case. ok is false for a text in another form,
-// and for a number that nothing can have.
+// ParseShortName returns the noun and number of a short name, in upper or lower case. ok is false for a text in another form, and
+// for a number that is 0 or too large.
 func ParseShortName(text string) (noun Noun, number int64, ok bool) {
 	if len(text) > MaxNameBytes {
 		return "", 0, false
@@ -90,16 +90,16 @@ func parseNumber(digits string) (int64, bool) {
 	return number, true
 }
 
-// Ref is a parsed reference to a message, an approval or a run. It has an id, or else a number, a piece of an id, or both:
-// 123456 may be either.
+// Ref is a parsed reference to a message, an approval or a run. It has either an id, or a number or a piece of an id. It has both
+// a number and a piece for a text like 123456, which may be either.
 type Ref struct {
 	ID     string
 	Number int64
 	Piece  IDPiece
 }
 
-// ParseRef parses a reference to a thing of a noun: an id, a short name, a number, or the beginning or end of an id.
-// ok is false for any other text.
+// ParseRef parses a reference to a message, approval or run: an id, a short name, a number, or the beginning or end of an id. It
+// returns false for any other text, and for a short name of another noun.
 func ParseRef(noun Noun, text string) (Ref, bool) {
 	if IsUUID(text) {
 		return Ref{ID: strings.ToLower(text)}, true
@@ -110,9 +110,9 @@ func ParseRef(noun Noun, text string) (Ref, bool) {
 	if other, number, ok := ParseShortName(text); ok {
 		return Ref{Number: number}, other == noun
 	}
-	number, counted := parseNumber(text)
-	piece, cut := ParseIDPiece(text)
-	return Ref{Number: number, Piece: piece}, counted || cut
+	number, isNumber := parseNumber(text)
+	piece, isPiece := ParseIDPiece(text)
+	return Ref{Number: number, Piece: piece}, isNumber || isPiece
 }
 
 // IDPiece is a beginning or an end of an id: its hexadecimal digits in lower case, without dashes.
@@ -123,7 +123,8 @@ const (
 	idDigits       = 32 // the digits of a whole id
 )
 
-// ParseIDPiece reads a beginning or an end of an id: at least six of its digits, in any case, with its dashes or without.
+// ParseIDPiece reads a beginning or an end of an id: at least six of its digits, in upper or lower case, with or without dashes.
+// It returns false for any other text.
 func ParseIDPiece(text string) (IDPiece, bool) {
 	digits := strings.ToLower(strings.ReplaceAll(text, "-", ""))
 	if len(digits) < minPieceDigits || len(digits) > idDigits || strings.Trim(digits, "0123456789abcdef") != "" {
@@ -140,11 +141,11 @@ func (p IDPiece) Ends(id string) bool { return strings.HasSuffix(undashed(id), s
 
 func undashed(id string) string { return strings.ReplaceAll(id, "-", "") }
 
-// CheckNotShortName refuses a name of an agent or a conversation that has the form of a short name: task-101, approval-7, run-12
-// and m1234 name tasks, approvals, runs and messages. Names that are older than this rule stay valid.
+// CheckNotShortName refuses a name of an agent or a conversation that has the form of a short name, like task-101, approval-7,
+// run-12 or m1234. Names that are older than this rule stay valid.
 func CheckNotShortName(name string) error {
 	if len(name) > MaxNameBytes {
-		return nil // no name is in that form
+		return nil // no short name is that long
 	}
 	folded := Fold(name)
 	if !shortNameForm.MatchString(folded) {
@@ -155,7 +156,7 @@ func CheckNotShortName(name string) error {
 		Suggest("names like task-101, approval-7, run-12 and m1234 are for %s; choose another, like %s", what, otherName(folded))
 }
 
-// otherName returns a name like a short name that is not one.
+// otherName returns a similar name that does not have the form of a short name.
 func otherName(folded string) string {
 	if rest, found := strings.CutPrefix(folded, "m"); found && rest != "" {
 		return "member-" + rest

@@ -15,17 +15,18 @@ func (m steps[S]) known(s S) bool {
 // DeliveryState is the state of the delivery of one message to one recipient.
 type DeliveryState string
 
-// The states of a delivery. It goes from accepted to delivered to seen, and is then acked or answered, or it ends in a failure.
+// The states of a delivery. A delivery is accepted, then delivered, then seen, and then acked or answered. Or it ends in a
+// failure.
 const (
-	DeliveryAccepted  DeliveryState = "accepted"  // stored durably
-	DeliveryDelivered DeliveryState = "delivered" // handed to the runtime, or taken by the agent
-	DeliverySeen      DeliveryState = "seen"      // in the context of a turn that has started
+	DeliveryAccepted  DeliveryState = "accepted"  // the message is stored on disk
+	DeliveryDelivered DeliveryState = "delivered" // the runtime has the message, or the agent has taken it
+	DeliverySeen      DeliveryState = "seen"      // a turn with the message in its context has started
 	DeliveryAcked     DeliveryState = "acked"
 	DeliveryAnswered  DeliveryState = "answered"
 	DeliveryFailed    DeliveryState = "failed"
 	DeliveryExpired   DeliveryState = "expired"
 	DeliveryEvicted   DeliveryState = "evicted"
-	DeliveryDead      DeliveryState = "dead" // out of attempts; a person may retry or drop it
+	DeliveryDead      DeliveryState = "dead" // no attempts are left; a person may retry or drop it
 	DeliveryDropped   DeliveryState = "dropped"
 )
 
@@ -33,7 +34,7 @@ var deliverySteps = steps[DeliveryState]{
 	DeliveryAccepted: {DeliveryDelivered, DeliveryExpired, DeliveryEvicted, DeliveryFailed},
 	DeliveryDelivered: {
 		DeliverySeen, DeliveryAccepted, DeliveryDead, DeliveryFailed,
-		DeliveryEvicted, // a file in a directory may be removed to make room
+		DeliveryEvicted, // a bridge may remove a file to make room
 	},
 	DeliverySeen: {
 		DeliveryAcked, DeliveryAnswered, DeliveryFailed, DeliveryAccepted, DeliveryDead,
@@ -53,11 +54,11 @@ func (s DeliveryState) May(next DeliveryState) bool { return deliverySteps.allow
 // Known reports whether this is one of the states.
 func (s DeliveryState) Known() bool { return deliverySteps.known(s) }
 
-// deliveryPath is the states before a delivery settles, in order.
+// deliveryPath lists the states through which a delivery goes before it is settled, in order.
 var deliveryPath = []DeliveryState{DeliveryAccepted, DeliveryDelivered, DeliverySeen}
 
-// Path returns the states to go through to reach another state. A delivery that is seen, acked or answered has been
-// delivered and seen on the way.
+// Path returns the states through which a delivery must go to reach another state, including that state. A delivery that is to be
+// seen, acked or answered must be delivered and seen first.
 func (s DeliveryState) Path(to DeliveryState) []DeliveryState {
 	at := slices.Index(deliveryPath, s)
 	if at < 0 || to != DeliverySeen && to != DeliveryAcked && to != DeliveryAnswered {
@@ -70,8 +71,7 @@ func (s DeliveryState) Path(to DeliveryState) []DeliveryState {
 	return path
 }
 
-// Settled reports whether the delivery is finished: acknowledged, answered, or ended in a failure that
-// is not a dead letter.
+// Settled reports whether the delivery is finished: acked, answered, or ended in a failure. A dead letter is not settled.
 func (s DeliveryState) Settled() bool {
 	switch s {
 	case DeliveryAccepted, DeliveryDelivered, DeliverySeen, DeliveryDead:
@@ -107,7 +107,7 @@ func (s TaskState) May(next TaskState) bool { return taskSteps.allow(s, next) }
 // Known reports whether this is one of the states.
 func (s TaskState) Known() bool { return taskSteps.known(s) }
 
-// Ended reports whether the task has ended. Only a retry or a new assignee continues it.
+// Ended reports whether the task has ended. Only a retry or a reassignment continues an ended task.
 func (s TaskState) Ended() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
@@ -179,10 +179,10 @@ type DepartureState string
 // The states of a departure.
 const (
 	DepartureDue     DepartureState = "due"
-	DepartureWritten DepartureState = "written" // renamed into place: delivered; in a channel that settles it
-	DepartureSeen    DepartureState = "seen"    // removed, or moved to processed/
-	DepartureFailed  DepartureState = "failed"  // it can never be written; the hub tells the sender
-	DepartureEvicted DepartureState = "evicted" // its file made room for a newer one; the hub tells the sender
+	DepartureWritten DepartureState = "written" // the bridge has renamed the file into place; the delivery is delivered, or settled in a channel
+	DepartureSeen    DepartureState = "seen"    // the file was removed, or moved to processed/
+	DepartureFailed  DepartureState = "failed"  // the bridge can never write the file; the hub tells the sender
+	DepartureEvicted DepartureState = "evicted" // the file was removed to make room for a newer one; the hub tells the sender
 )
 
 var departureSteps = steps[DepartureState]{

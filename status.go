@@ -15,7 +15,7 @@ type HubStatus struct {
 	Home      string    `json:"home,omitempty" doc:"The hub's directory; for owners."`
 	Totals
 	LastEvent int64 `json:"last_event" doc:"The number of the newest event."`
-	// DiskFree and DiskTotal are 0 if they are unknown.
+	// DiskFree and DiskTotal are 0 if the hub cannot determine them.
 	DiskFree  int64   `json:"disk_free,omitempty" doc:"Free bytes on the hub's disk."`
 	DiskTotal int64   `json:"disk_total,omitempty" doc:"Size of the hub's disk in bytes."`
 	Alerts    []Alert `json:"alerts" doc:"What needs a person's attention."`
@@ -37,7 +37,7 @@ type NotReady struct {
 	Suggestion string `json:"suggestion,omitempty" doc:"What to do."`
 }
 
-// Totals counts what a hub holds. In a hub with very many conversations the counts are a moment old.
+// Totals counts the rows that a hub stores. In a hub with very many conversations the counts are a moment old.
 type Totals struct {
 	Agents         int64 `json:"agents" doc:"How many participants there are, people and the hub itself included."`
 	Conversations  int64 `json:"conversations" doc:"How many conversations there are."`
@@ -46,7 +46,7 @@ type Totals struct {
 	DeadLetters    int64 `json:"dead_letters" doc:"Deliveries that are out of attempts."`
 }
 
-// Alert is something that needs a person's attention.
+// Alert says that something needs a person's attention.
 type Alert struct {
 	// Name is disk, write, read, depth, latency, errors …
 	Name string `json:"name" doc:"The name of the alert."`
@@ -60,7 +60,7 @@ type Alert struct {
 	Title      string         `json:"-"` // the title of notices outside of the hub
 }
 
-// Backup is a backup that was made.
+// Backup describes a backup that the hub has made.
 type Backup struct {
 	Directory string `json:"directory" doc:"The backup's directory."`
 	Seq       int64  `json:"seq" doc:"The number of the newest message or event in it."`

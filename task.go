@@ -45,20 +45,20 @@ type Task struct {
 	StartedAt         *time.Time    `json:"started_at,omitempty" doc:"When work on it began."`
 	EndedAt           *time.Time    `json:"ended_at,omitempty" doc:"When it ended."`
 
-	// CallbackTo is the conversation in which the hub tells the requester that the task ended. It is empty for a task that an
-	// agent got for the message that woke it, because the answer to that message is there anyway. Callback is the message that
-	// told the requester.
+	// CallbackTo is the conversation in which the hub tells the requester that the task ended. It is empty for a task that the hub
+	// made for the message that woke the assignee, because that message gets an answer anyway. Callback is the message that told the
+	// requester.
 	CallbackTo string `json:"callback_to,omitempty" doc:"The conversation in which the hub tells the requester that the task ended."`
 	Callback   string `json:"callback,omitempty" doc:"The message that told the requester that the task ended."`
 }
 
-// The sources of tasks that agents make.
+// The sources of tasks that come from delegations and from asks.
 const (
 	TaskFromDelegation = "agent_delegation"
 	TaskFromAsk        = "agent_ask"
 )
 
-// TaskOutcome is how well a completed task went.
+// TaskOutcome says how well the assignee has completed a task.
 type TaskOutcome string
 
 // The outcomes.
@@ -74,8 +74,8 @@ type TaskResult struct {
 	Metrics      map[string]float64 `json:"metrics,omitempty" doc:"Measurements of the result."`
 	Issues       []string           `json:"issues,omitempty" doc:"What went wrong."`
 	NextSteps    []string           `json:"next_steps,omitempty" doc:"What should be done next."`
-	// Payload has further fields of the message that ended the task, as an object in the words of its format. A requester in a
-	// directory tree gets them in the document about the end.
+	// Payload has further fields of the message that ended the task, as an object in the terms of its format. A requester that lives
+	// in a directory tree gets these fields in the document about the end of the task.
 	Payload json.RawMessage `json:"payload,omitempty" doc:"Further fields of the message that ended the task, in the words of its format."`
 }
 
@@ -86,7 +86,7 @@ type TaskProgress struct {
 	Total      *int64   `json:"total,omitempty" doc:"How much there is to do."`
 	Message    string   `json:"message,omitempty" doc:"The progress in a sentence."`
 	Confidence *float64 `json:"confidence,omitempty" doc:"How sure the assignee is, from 0 to 1."`
-	// Blockers are what blocks the task. If there are any, the hub tells the requester.
+	// Blockers says what blocks the task. If the list is not empty, the hub tells the requester.
 	Blockers   []string  `json:"blockers,omitempty" doc:"What blocks the task."`
 	At         time.Time `json:"at" doc:"When the assignee reported it."`
 	Unreported bool      `json:"untold,omitempty" doc:"The requester lives in a directory tree and has too many unread reports. The hub writes this one when there is room."`
@@ -103,15 +103,15 @@ type TaskView struct {
 	WaitsOn  WaitsOn       `json:"waits_on,omitzero" doc:"What the open task waits for."`
 	Subtasks []string      `json:"subtasks,omitempty" doc:"The subtasks."`
 	Elapsed  time.Duration `json:"-"` // from its creation to its end, or until now
-	Usage                  // of its runs and of the runs of its subtasks
+	Usage                  // of the runs of the task and of its subtasks
 
-	// Notices and UnknownMentions are set for a new task: what the requester must know about the names in the text, and the names
-	// that no participant has. A notice names each of these, with the nearest names.
+	// Notices and UnknownMentions are set for a new task. Notices tells the requester about the names in the text. UnknownMentions
+	// lists the names that no participant has; a notice names each of them, with the nearest names.
 	Notices         []string `json:"notices,omitempty" doc:"Of a new task: what the requester must know about the names in the text."`
 	UnknownMentions []string `json:"unknown_mentions,omitempty" doc:"The names that the text mentions and no participant has. A notice names each, with the nearest names."`
 }
 
-// WaitsOn is what an open task waits for.
+// WaitsOn says what an open task waits for.
 type WaitsOn struct {
 	Subtasks []string `json:"subtasks,omitempty" doc:"Open subtasks."`
 	Approval string   `json:"approval,omitempty" doc:"The approval that a call of the task needs."`
@@ -151,7 +151,7 @@ type TaskFilter struct {
 	Requester string
 	Status    []TaskState
 	Open      bool // queued or active
-	Roots     bool // only those without a parent
+	Roots     bool // only tasks without a parent
 	Before    string
 	Limit     int
 }

@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	maxTaskText = 4 << 10 // bytes of a reason, a message of progress, a blocker, a deliverable
-	maxNeeded   = 64      // tasks that a task may depend on
+	maxTaskText     = 4 << 10 // bytes of each short text: title, reason, message of progress, blocker, deliverable
+	maxDependencies = 64      // tasks that a task may depend on
 )
 
-// Check returns what is wrong with a new task, or nil. It needs nothing but the task.
+// Check returns what is wrong with a new task, or nil. It does not check whether the assignee and the other tasks exist.
 func (n NewTask) Check(limits Limits) error {
 	if err := checkText("text", n.Text, limits.Body); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (n NewTask) Check(limits Limits) error {
 
 // CheckNeeded returns why a task cannot depend on these tasks or messages, or nil.
 func CheckNeeded(refs []string) error {
-	if len(refs) > maxNeeded {
-		return tooLarge("depends_on", len(refs), maxNeeded, "entries")
+	if len(refs) > maxDependencies {
+		return tooLarge("depends_on", len(refs), maxDependencies, "entries")
 	}
 	for _, ref := range refs {
 		if err := checkText("depends_on", ref, maxAddress); err != nil {
@@ -93,9 +93,9 @@ func (p TaskProgress) Check() error {
 	return checkItems("blockers", p.Blockers, MaxBlockers)
 }
 
-func checkItems(name string, items []string, most int) error {
-	if len(items) > most {
-		return tooLarge(name, len(items), most, "entries")
+func checkItems(name string, items []string, limit int) error {
+	if len(items) > limit {
+		return tooLarge(name, len(items), limit, "entries")
 	}
 	for _, item := range items {
 		if err := checkText(name, item, maxTaskText); err != nil {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// TitleOf returns the title of a task for a text: the first line, cut to the length of a title. For the message of a
-// contact, it is the first line after the header.
+// TitleOf returns a title for a task with a text: the first line, cut to MaxTaskTitle characters. For the message of a contact,
+// it is the first line after the header and the context.
 func TitleOf(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "[Agent Request from ") {
@@ -24,19 +24,19 @@ func afterParagraph(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// cutTo returns a text of at most so many characters, with a mark if it was cut.
-func cutTo(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
+// cutTo returns a text of at most limit characters. If it cuts the text, the last character is ….
+func cutTo(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	return string([]rune(text)[:most-1]) + "…"
+	return string([]rune(text)[:limit-1]) + "…"
 }
 
 // CallbackText returns the text that tells the requester that the task ended. assignee is the assignee's display name.
 func (t Task) CallbackText(assignee string) string { return t.CallbackWording(assignee).Text }
 
-// CallbackWording returns that text with the parts that participants wrote: the assignee wrote the result; any participant
-// may have written the reason.
+// CallbackWording returns the text of CallbackText, with marks for the parts that participants wrote. The assignee wrote the
+// result; any participant may have written the reason.
 func (t Task) CallbackWording(assignee string) Wording {
 	if t.Status == TaskCompleted {
 		head := Own("[Delegation Result from ").Name(t.Assignee, assignee).Own(" | " + t.ID)
@@ -53,7 +53,7 @@ func (t Task) CallbackWording(assignee string) Wording {
 		Name(t.Assignee, assignee).Own(FailedToComplete).Join(reason)
 }
 
-// Words returns the result as a text.
+// Words returns the result as a text, or "" if there is no result.
 func (r *TaskResult) Words() string {
 	if r == nil {
 		return ""

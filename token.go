@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-// Scope is a set of operations that a credential may be used for.
+// Scope is a set of operations for which a credential may be used.
 type Scope string
 
 // The scopes. An operation needs exactly one of them; none implies another.
 const (
-	ScopeRead   Scope = "read"   // read what the holder may read
-	ScopeSend   Scope = "send"   // post, take, acknowledge, take part
-	ScopeDecide Scope = "decide" // answer approvals
-	ScopeAdmin  Scope = "admin"  // administer what the holder may administer
+	ScopeRead   Scope = "read"   // read whatever the holder may read
+	ScopeSend   Scope = "send"   // post, take and acknowledge messages, and join conversations
+	ScopeDecide Scope = "decide" // decide on approvals
+	ScopeAdmin  Scope = "admin"  // administer whatever the holder may administer
 )
 
-// Scopes are what one credential may be used for.
+// Scopes are the scopes of one credential.
 type Scopes []Scope
 
 // AllScopes returns all scopes.
 func AllScopes() Scopes { return Scopes{ScopeRead, ScopeSend, ScopeDecide, ScopeAdmin} }
 
-// Has reports whether a scope is among the scopes.
-func (s Scopes) Has(one Scope) bool { return slices.Contains(s, one) }
+// Has reports whether the scopes include a scope.
+func (s Scopes) Has(scope Scope) bool { return slices.Contains(s, scope) }
 
-// Beyond returns the scopes that are not among others.
+// Beyond returns the scopes that others does not include.
 func (s Scopes) Beyond(others Scopes) Scopes {
 	return slices.DeleteFunc(slices.Clone(s), others.Has)
 }
 
-// Join returns the scopes as words with a separator.
+// Join returns the names of the scopes with a separator between them.
 func (s Scopes) Join(sep string) string {
 	words := make([]string, len(s))
-	for i, one := range s {
-		words[i] = string(one)
+	for i, scope := range s {
+		words[i] = string(scope)
 	}
 	return strings.Join(words, sep)
 }
 
-// Check returns the scopes in their usual order, each once. It refuses unknown words and an empty list.
+// Check returns the scopes in their usual order, each once. It returns E003 for an unknown scope and for an empty list.
 func (s Scopes) Check() (Scopes, error) {
 	if unknown := s.Beyond(AllScopes()); len(unknown) > 0 {
 		return nil, Errorf(BadInput, "unknown scope %q", clip(string(unknown[0]))).Suggest("use read, send, decide and admin")
@@ -51,21 +51,21 @@ func (s Scopes) Check() (Scopes, error) {
 	if len(s) == 0 {
 		return nil, Errorf(BadInput, "a token needs a scope").Suggest("use read, send, decide and admin")
 	}
-	return slices.DeleteFunc(AllScopes(), func(one Scope) bool { return !s.Has(one) }), nil
+	return slices.DeleteFunc(AllScopes(), func(scope Scope) bool { return !s.Has(scope) }), nil
 }
 
 // TokenKind is the kind of a credential.
 type TokenKind string
 
-// The kinds of credential.
+// The kinds of credential. The credential of a run has the id of the run, and the hub removes it when the run ends.
 const (
-	TokenPlain    TokenKind = "token"    // a program's, sent with each call
-	TokenSession  TokenKind = "session"  // a browser's, kept in a cookie
-	TokenLink     TokenKind = "link"     // opens a session, once
-	TokenRun      TokenKind = "run"      // of one run, and has its id; for processes of the run on the hub's socket; removed when the run ends
-	TokenBearer   TokenKind = "bearer"   // of one run likewise, but for every process that has it, over TCP too, and never to decide
-	TokenReply    TokenKind = "reply"    // of one run likewise, but only for one answer to a message that woke the run
-	TokenApproval TokenKind = "approval" // decides one approval, whose id is its label
+	TokenPlain    TokenKind = "token"    // a program sends it with each call
+	TokenSession  TokenKind = "session"  // a browser keeps it in a cookie
+	TokenLink     TokenKind = "link"     // it opens a session, once
+	TokenRun      TokenKind = "run"      // of one run, for processes of the run on the hub's socket
+	TokenBearer   TokenKind = "bearer"   // of one run, for every process that has it, also over TCP; without the scope decide
+	TokenReply    TokenKind = "reply"    // of one run, for one answer to a message that woke the run
+	TokenApproval TokenKind = "approval" // it decides on one approval; its label is the id of the approval
 )
 
 // Token is a credential without its secret, which the hub does not keep.
@@ -80,10 +80,10 @@ type Token struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty" doc:"When the token expires."`
 	RevokedAt *time.Time `json:"revoked_at,omitempty" doc:"When it was revoked."`
 
-	SessionUntil *time.Time `json:"-"` // of a link: when the session it opens must have ended
+	SessionUntil *time.Time `json:"-"` // of a link: the latest end of the session that it opens
 }
 
-// OfRun reports whether a token is the credential of a run: it has the run's id, and ends with the run.
+// OfRun reports whether tokens of this kind are credentials of runs.
 func (k TokenKind) OfRun() bool { return k == TokenRun || k == TokenBearer || k == TokenReply }
 
 // Good reports whether a token is valid at a moment.
@@ -104,16 +104,16 @@ type NewToken struct {
 
 // TokenFilter selects tokens for a list.
 type TokenFilter struct {
-	Agent  string // only those of this holder
-	Before string // only those with a smaller id
+	Agent  string // only tokens of this holder
+	Before string // only tokens with a smaller id
 	Limit  int
 }
 
-// MadeToken is a token with its secret, which is shown once.
+// MadeToken is a new token with its secret. The hub shows the secret once.
 type MadeToken struct {
 	Token
 	Secret string `json:"secret" doc:"Shown once: the hub keeps only its hash."`
-	Page   string `json:"-"` // of a session: the secret of its page; see SessionSecret
+	Page   string `json:"-"` // of a session: the secret of the hub's page; see SessionSecret
 }
 
 // TokenHash is the hash of a secret. The hub stores it and finds the token by it. A secret has 256 random bits, so
@@ -129,7 +129,7 @@ func NewSecret() string {
 	return secretPrefix + base64.RawURLEncoding.EncodeToString(bits[:])
 }
 
-// HashSecret returns the hash of a secret. ok is false for a text that cannot be a secret.
+// HashSecret returns the hash of a secret. ok is false for a text that does not have the form of a secret.
 func HashSecret(secret string) (hash TokenHash, ok bool) {
 	bits, found := strings.CutPrefix(secret, secretPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(bits)
@@ -140,9 +140,9 @@ func HashSecret(secret string) (hash TokenHash, ok bool) {
 	return sha256.Sum256([]byte(secret)), true
 }
 
-// SessionSecret returns the secret of a session, which a browser keeps in a cookie and sends to every port of a
-// machine. It is derived from the page's secret, which only the hub's own page keeps. Nobody can derive the page's secret
-// from the cookie, and the hub needs to remember neither.
+// SessionSecret returns the secret of a session. A browser keeps it in a cookie, and sends the cookie to every port of a machine.
+// So the secret is derived from another one, which only the hub's own page keeps. Nobody can derive the secret of the page from
+// the cookie. The hub stores neither.
 func SessionSecret(page string) string {
 	sum := sha256.Sum256([]byte("parley-session:" + page))
 	return secretPrefix + base64.RawURLEncoding.EncodeToString(sum[:])

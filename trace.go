@@ -22,8 +22,8 @@ func CheckTrace(id string) error {
 	return nil
 }
 
-// TraceBytes returns the OpenTelemetry id of a trace: the id itself if it is a UUID or 32
-// hexadecimal digits, else the first 16 bytes of its SHA-256. An id of zeros is not valid.
+// TraceBytes returns the OpenTelemetry id of a trace. This is the id itself if it is a UUID or 32 hexadecimal digits, else the
+// first 16 bytes of its SHA-256. An id of zeros counts as another text, because OpenTelemetry does not allow it.
 func TraceBytes(id string) [16]byte {
 	raw, ok := parseUUID(id)
 	if digits, err := hex.DecodeString(id); !ok && err == nil && len(digits) == len(raw) {
@@ -50,8 +50,8 @@ func TraceKey(id string) string {
 // MessageSpan returns the OpenTelemetry id of the span of a message.
 func MessageSpan(id string) [8]byte { return spanBytes("message", id) }
 
-// StateSpan returns the OpenTelemetry id of the span in which a delivery reaches a state. attempt distinguishes several such
-// spans of one delivery: it is the run that was woken, or a count.
+// StateSpan returns the OpenTelemetry id of the span for a delivery that reaches a state. A delivery can reach a state several
+// times; attempt distinguishes the spans. It is the id of the run that was woken, or a number.
 func StateSpan(message, recipient string, state DeliveryState, attempt string) [8]byte {
 	return spanBytes("rung", message, recipient, string(state), attempt)
 }
@@ -59,11 +59,11 @@ func StateSpan(message, recipient string, state DeliveryState, attempt string) [
 // RunSpan returns the OpenTelemetry id of the span of a run.
 func RunSpan(id string) [8]byte { return spanBytes("run", id) }
 
-// spanBytes derives the id of a span from its names, so that every exporter gives a span the same id.
+// spanBytes returns the id of a span, derived from its names, so that every exporter gives a span the same id.
 func spanBytes(names ...string) (id [8]byte) {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
 	copy(id[:], sum[:])
-	id[7] |= 1 // an id of zeros is not valid
+	id[7] |= 1 // OpenTelemetry does not allow an id of zeros
 	return id
 }
 

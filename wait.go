@@ -2,7 +2,7 @@ package parley
 
 import "time"
 
-// Wait is a participant that is blocked until a message is answered, by an ask or by a wait for any message.
+// Wait says that a participant is blocked until another one answers a message: an ask, or any message whose answer it waits for.
 // It is an edge of the wait graph, from the waiter to the participant that must answer. The hub keeps the wait of an ask after
 // its end.
 type Wait struct {
@@ -20,10 +20,10 @@ type Wait struct {
 	Answer   string     `json:"answer,omitempty"`
 	Failure  *Error     `json:"failure,omitempty"`
 	Callback string     `json:"callback,omitempty"` // the message that brought a late answer to the waiter
-	Work     string     `json:"work,omitempty"`     // of an ask: the task that the answer has become; its end ends the ask
+	Work     string     `json:"work,omitempty"`     // of a parked ask: the task that the answer has become, which ends the ask
 	EndedAt  *time.Time `json:"ended_at,omitempty"`
 
-	// Conversation and Task are where the question came from, and where a late answer goes.
+	// Conversation and Task say where the question came from. A late answer goes there.
 	Conversation string `json:"conversation"`
 	Task         string `json:"task,omitempty"`
 
@@ -36,10 +36,10 @@ type WaitState string
 // The states of a wait. Answered and failed are final.
 const (
 	WaitWaiting   WaitState = "waiting"
-	WaitLate      WaitState = "late" // the waiter went on; the hub delivers the answer
+	WaitLate      WaitState = "late" // the waiter no longer waits; the hub will deliver the answer
 	WaitAnswered  WaitState = "answered"
 	WaitFailed    WaitState = "failed"
-	WaitAbandoned WaitState = "abandoned" // the waiter has ended, and gets no answer
+	WaitAbandoned WaitState = "abandoned" // the waiter has ended and gets no answer
 )
 
 var waitSteps = steps[WaitState]{
@@ -53,16 +53,16 @@ var waitSteps = steps[WaitState]{
 // May reports whether a wait may change from this state to next.
 func (s WaitState) May(next WaitState) bool { return waitSteps.allow(s, next) }
 
-// Known says whether this is a state at all.
+// Known reports whether this is one of the states.
 func (s WaitState) Known() bool { return waitSteps.known(s) }
 
 // Ended reports whether the wait is answered or failed.
 func (s WaitState) Ended() bool { return s.Known() && len(waitSteps[s]) == 0 }
 
-// AskFilter selects asks. The zero value selects all the caller may see.
+// AskFilter selects asks. The zero value selects all asks that the caller may see.
 type AskFilter struct {
-	Open   bool  // only those that have not ended
-	Before int64 // only those whose question has a smaller seq; 0: from the newest
+	Open   bool  // only asks that have not ended
+	Before int64 // only asks whose question has a smaller seq; 0: from the newest
 	Limit  int
 }
 
@@ -75,7 +75,7 @@ type AskState struct {
 	Task    string     `json:"task,omitempty" doc:"The task that the answer has become, if any."`
 }
 
-// AskView is an ask as a list shows it. It is not a task, but has the same source as the tasks that asks become.
+// AskView is an ask as a list shows it.
 type AskView struct {
 	Message      string `json:"message" doc:"The question."`
 	Seq          int64  `json:"seq" doc:"The number of the question."`

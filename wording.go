@@ -16,17 +16,17 @@ type Quote struct {
 	End   int    `json:"end" doc:"Where it ends: a byte offset into the text, in UTF-8."`
 }
 
-// Wording is a text of the hub, with the parts of it that others wrote. The hub repeats results, reasons and notes of
-// participants; readers must be able to tell these words from the hub's own.
+// Wording is a text of the hub, with marks for the parts that others wrote. The hub repeats results, reasons and notes of
+// participants. Readers must be able to tell these words from the hub's own.
 type Wording struct {
 	Text   string
 	Quotes []Quote // in order, without overlaps
 }
 
-// Own returns a wording of the hub's own words.
+// Own returns a wording that consists of the hub's own words.
 func Own(text string) Wording { return Wording{Text: text} }
 
-// Own adds words of the hub.
+// Own adds the hub's own words.
 func (w Wording) Own(text string) Wording {
 	w.Text += text
 	return w
@@ -43,8 +43,8 @@ func (w Wording) Quote(by, text string) Wording {
 	return w
 }
 
-// Name adds the display name of a participant. A name of letters and digits cannot be mistaken for other text. Any other name
-// could, so Name marks it as the participant's words.
+// Name adds the display name of a participant. Readers cannot mistake a name of letters, digits and _-.# for other text. Name
+// marks any other name as words of the participant.
 func (w Wording) Name(by, name string) Wording {
 	if plainName(name) {
 		return w.Own(name)
@@ -69,7 +69,7 @@ func (w Wording) Join(other Wording) Wording {
 	return w
 }
 
-// Part is a piece of a wording: the hub's own words, or quoted ones.
+// Part is a piece of a wording: words of the hub, or quoted words.
 type Part struct {
 	Text   string
 	Quoted bool
@@ -103,24 +103,24 @@ func (w Wording) OwnWords() string {
 	return own.String()
 }
 
-// Cut returns the first bytes of a wording, at most so many, without splitting a character.
-func (w Wording) Cut(most int) Wording {
-	if len(w.Text) <= most {
+// Cut returns the beginning of a wording, at most limit bytes, without splitting a character.
+func (w Wording) Cut(limit int) Wording {
+	if len(w.Text) <= limit {
 		return w
 	}
-	for most > 0 && !utf8.RuneStart(w.Text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(w.Text[limit]) {
+		limit--
 	}
-	cut := Wording{Text: w.Text[:most]}
+	cut := Wording{Text: w.Text[:limit]}
 	for _, q := range w.Quotes {
-		if q.End = min(q.End, most); q.Start < q.End {
+		if q.End = min(q.End, limit); q.Start < q.End {
 			cut.Quotes = append(cut.Quotes, q)
 		}
 	}
 	return cut
 }
 
-// Map changes each piece of a wording.
+// Map returns the wording with each piece replaced by what change returns for it.
 func (w Wording) Map(change func(string) string) (mapped Wording) {
 	for _, p := range w.Parts() {
 		if p.Quoted {
@@ -132,19 +132,21 @@ func (w Wording) Map(change func(string) string) (mapped Wording) {
 	return mapped
 }
 
-// The hub's words between the name of a participant and the words of that participant. A name has no spaces, so the first
+// The words that the hub writes between the name and the words of a participant. A name contains no space, so the first
 // occurrence in a sentence is the hub's.
 const (
 	FailedToRespond  = " failed to respond: "
 	FailedToComplete = " failed to complete the task: "
 )
 
-// framed matches the hub's beginning of a sentence that ends in words of others, and the name in it.
-var framed = regexp.MustCompile(`^(?:Response from (\S+): |Error: (\S+)(?:` + FailedToRespond + `|` + FailedToComplete + `| did not do this: ))`)
+// framePattern matches the beginning, written by the hub, of a sentence that ends with words of others. It also matches the name
+// in the beginning.
+var framePattern = regexp.MustCompile(`^(?:Response from (\S+): |Error: (\S+)(?:` + FailedToRespond + `|` + FailedToComplete + `| did not do this: ))`)
 
-// Frame divides such a sentence into the hub's own beginning and the words of others.
+// Frame splitsCharacter a sentence such as "Response from DataBot: …" into the beginning that the hub wrote and the words of
+// others. ok is false for any other sentence.
 func Frame(by, text string) (frame Wording, words string, ok bool) {
-	at := framed.FindStringSubmatchIndex(text)
+	at := framePattern.FindStringSubmatchIndex(text)
 	if at == nil {
 		return frame, "", false
 	}
@@ -152,8 +154,8 @@ func Frame(by, text string) (frame Wording, words string, ok bool) {
 	return Own(text[:from]).Name(by, text[from:to]).Own(text[to:at[1]]), text[at[1]:], true
 }
 
-// fixed matches whole sentences of the hub in which only names and ids vary.
-var fixed = regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
+// hubSentences matches whole sentences of the hub, in which only names and ids vary.
+var hubSentences = regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
 	`Delegated to NAME \(subtask NAME\)\. You'll receive the result automatically when NAME finishes\.`,
 	`Delegated as NAME\.`,
 	`Notification sent to NAME\.`,
@@ -162,16 +164,17 @@ var fixed = regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
 	`Error: NAME did not respond within [0-9.]+ seconds\. Consider using 'delegate' for async processing\. The answer will be delivered when it comes\.`,
 }, `|`)+`)$`, `NAME`, `[\pL\p{Nd}_.#-]+`))
 
-// Framed is the wording of a sentence that the hub made out of what a participant wrote: "Response from DataBot: …",
-// "Error: DataBot failed to respond: …". Of any other sentence only "Error: " counts as the hub's own.
+// Framed returns the wording of a sentence in which the hub repeats words of the participant by, such as "Response from DataBot:
+// …" or "Error: DataBot failed to respond: …". A fixed sentence of the hub counts as its own words. In any other sentence, only
+// "Error: " counts as words of the hub.
 func Framed(by, text string) Wording {
 	if frame, words, ok := Frame(by, text); ok {
 		if strings.HasPrefix(text, "Error: ") {
-			by = "" // the participant that cancelled it may have written the reason
+			by = "" // another participant may have written the reason, when it cancelled the work
 		}
 		return frame.Quote(by, words)
 	}
-	if fixed.MatchString(text) {
+	if hubSentences.MatchString(text) {
 		return Own(text)
 	}
 	if rest, isError := strings.CutPrefix(text, "Error: "); isError {
@@ -183,12 +186,13 @@ func Framed(by, text string) Wording {
 // hubKey is the key of a message's metadata that only the hub sets.
 const hubKey = "parley"
 
-// hubMetadata is what the hub keeps in the metadata of its own messages.
+// hubMetadata is the value of hubKey in the metadata of messages of the hub.
 type hubMetadata struct {
 	Quotes []Quote `json:"quotes"`
 }
 
-// Say makes a wording the text of a message of the hub, and notes the author of each part in the metadata.
+// Say sets the text of a message of the hub to a wording, and stores the author of each part in the metadata. It returns an error
+// if the metadata is not a JSON object.
 func (m Message) Say(w Wording) (Message, error) {
 	all := map[string]json.RawMessage{}
 	if len(m.Metadata) > 0 {
@@ -209,8 +213,8 @@ func (m Message) Say(w Wording) (Message, error) {
 	return m, err
 }
 
-// Wording is the text of a message with the parts that its sender repeats from others. Only messages of the hub have such
-// parts. If a message of the hub does not say who wrote which part, all of it counts as words of others.
+// Wording returns the text of a message, with marks for the parts that its sender repeats from others. Only messages of the hub
+// have such parts. If the metadata of a message of the hub has no valid marks, the whole text counts as words of others.
 func (m Message) Wording() Wording {
 	text := m.Content.Text
 	if m.From != System {
@@ -219,17 +223,17 @@ func (m Message) Wording() Wording {
 	var kept struct {
 		Parley *hubMetadata `json:"parley"`
 	}
-	if json.Unmarshal(m.Metadata, &kept) != nil || kept.Parley == nil || !fit(kept.Parley.Quotes, text) {
+	if json.Unmarshal(m.Metadata, &kept) != nil || kept.Parley == nil || !validQuotes(kept.Parley.Quotes, text) {
 		return Wording{}.Quote("", text)
 	}
 	return Wording{Text: text, Quotes: kept.Parley.Quotes}
 }
 
-// fit reports whether quotes are parts of a text, in order and of whole characters.
-func fit(quotes []Quote, text string) bool {
+// validQuotes reports whether quotes mark parts of a text that are in order, do not overlap and split no character.
+func validQuotes(quotes []Quote, text string) bool {
 	at := 0
 	for _, q := range quotes {
-		if q.Start < at || q.End <= q.Start || q.End > len(text) || splits(text, q.Start) || splits(text, q.End) {
+		if q.Start < at || q.End <= q.Start || q.End > len(text) || splitsCharacter(text, q.Start) || splitsCharacter(text, q.End) {
 			return false
 		}
 		at = q.End
@@ -237,17 +241,17 @@ func fit(quotes []Quote, text string) bool {
 	return true
 }
 
-func splits(text string, at int) bool { return at < len(text) && !utf8.RuneStart(text[at]) }
+func splitsCharacter(text string, at int) bool { return at < len(text) && !utf8.RuneStart(text[at]) }
 
-// CheckMetadata refuses metadata with the key that only the hub sets. With it, a participant could pass off words as
-// another participant's.
+// CheckMetadata returns E003 for metadata with the key that only the hub sets. With this key, a participant could present its
+// words as words of another participant.
 func CheckMetadata(metadata json.RawMessage) error {
 	if len(metadata) == 0 {
 		return nil
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(metadata, &all); err != nil {
-		return nil // it is not an object, which another check refuses
+		return nil // another check refuses metadata that is not an object
 	}
 	for key := range all {
 		if strings.EqualFold(key, hubKey) {
