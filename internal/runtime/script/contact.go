@@ -13,7 +13,7 @@ import (
 
 var savedName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
-// contact is an ask, delegate or notify.
+// contact is a step that asks, delegates or notifies.
 type contact struct {
 	pattern                 parley.Pattern
 	agent, message, context template
@@ -25,7 +25,7 @@ type contact struct {
 	otherwise               []step
 }
 
-// contact reads ask, delegate and notify. What is saved can be used by the steps that follow.
+// contact parses ask, delegate and notify. The steps that follow can use the saved text.
 func (p *stepParser) contact(pattern parley.Pattern, v value) (_ step, err error) {
 	s := contact{pattern: pattern}
 	allowed := map[parley.Pattern][]string{
@@ -41,9 +41,9 @@ func (p *stepParser) contact(pattern parley.Pattern, v value) (_ step, err error
 		map[string]*template{"agent": &s.agent, "message": &s.message, "context": &s.context}); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"priority", "deadline", "after", "wait", "otherwise", "save"} { // save is known only afterwards
+	for _, name := range []string{"priority", "deadline", "after", "wait", "otherwise", "save"} { // save comes last: only later steps may use its name
 		if field, ok := fields[name]; ok {
-			if err := p.detail(&s, field); err != nil {
+			if err := p.readDetail(&s, field); err != nil {
 				return nil, err
 			}
 		}
@@ -51,13 +51,13 @@ func (p *stepParser) contact(pattern parley.Pattern, v value) (_ step, err error
 	return s, nil
 }
 
-// detail reads what a contact may have beside its texts.
-func (p *stepParser) detail(s *contact, field value) (err error) {
+// readDetail parses a field of a contact that is not a text.
+func (p *stepParser) readDetail(s *contact, field value) (err error) {
 	switch field.name {
 	case "priority":
 		word, _ := field.text()
 		if s.priority, err = parley.ParsePriority(word); err != nil {
-			return field.wrong("unknown priority %q", word).Suggest("use low, normal, high or urgent")
+			return field.errorf("unknown priority %q", word).Suggest("use low, normal, high or urgent")
 		}
 	case "deadline":
 		s.deadline, err = field.moment()
@@ -73,7 +73,7 @@ func (p *stepParser) detail(s *contact, field value) (err error) {
 	return err
 }
 
-// templates reads a text with places, or a list of them.
+// templates parses one template or a list of templates.
 func (p *stepParser) templates(v value) (list []template, err error) {
 	parts := []value{v}
 	if _, plain := scalar(v.node); !plain {
@@ -91,22 +91,22 @@ func (p *stepParser) templates(v value) (list []template, err error) {
 	return list, nil
 }
 
-// otherwise reads the steps for the case that a contact fails. They know why.
+// otherwise parses the steps for the case that a contact fails. Their texts may use {{.Error}}.
 func (p *stepParser) otherwise(v value) ([]step, error) {
-	within := &stepParser{count: p.count, names: maps.Clone(p.names)}
-	within.names["Error"] = true
-	steps, err := within.steps(v)
-	p.count = within.count
+	inner := &stepParser{count: p.count, names: maps.Clone(p.names)}
+	inner.names["Error"] = true
+	steps, err := inner.steps(v)
+	p.count = inner.count
 	return steps, err
 }
 
-// save reads the name under which the steps that follow find what the contact was told.
+// save parses the name by which later steps use the result of a contact.
 func (p *stepParser) save(s *contact, v value) (err error) {
 	if s.save, err = v.text(); err != nil {
 		return err
 	}
 	if !savedName.MatchString(s.save) {
-		return v.wrong("%q is no name to save under", s.save).Suggest("use letters, digits and _")
+		return v.errorf("%q is no name to save under", s.save).Suggest("use letters, digits and _")
 	}
 	p.names["Saved."+s.save] = true
 	if s.pattern == parley.PatternDelegate {
@@ -115,53 +115,54 @@ func (p *stepParser) save(s *contact, v value) (err error) {
 	return nil
 }
 
-func (s contact) do(ctx context.Context, p *player) error {
-	told, err := s.call(ctx, p)
+func (s contact) do(ctx context.Context, x *execution) error {
+	result, err := s.call(ctx, x)
 	if err != nil && s.otherwise != nil && ctx.Err() == nil {
-		p.values["Error"] = parley.AsError(err).Sentence()
-		return cmp.Or(p.do(ctx, s.otherwise), errRuleEnds)
+		x.values["Error"] = parley.AsError(err).Sentence()
+		return cmp.Or(x.do(ctx, s.otherwise), errRuleEnds)
 	}
 	if s.save != "" {
-		p.values["Saved."+s.save], p.values["Saved."+s.save+".Task"] = told.Text, told.Task
+		x.values["Saved."+s.save], x.values["Saved."+s.save+".Task"] = result.Text, result.Task
 	}
 	return err
 }
 
-// call makes the contact. One that waits for an approval has not failed: what it is told is that it waits.
-func (s contact) call(ctx context.Context, p *player) (parley.Contacted, error) {
-	c, err := s.fill(ctx, p)
+// call makes the contact. If the contact waits for an approval, it has not failed: its result is a text that says so.
+func (s contact) call(ctx context.Context, x *execution) (parley.Contacted, error) {
+	c, err := s.fill(ctx, x)
 	if err != nil {
 		return parley.Contacted{}, err
 	}
-	told, err := p.job.Workspace.Contact(ctx, c)
+	result, err := x.job.Workspace.Contact(ctx, c)
 	if held, ok := errors.AsType[*parley.Held](err); ok {
 		return parley.Contacted{Text: held.Error()}, nil
 	}
-	return told, err
+	return result, err
 }
 
-func (s contact) fill(ctx context.Context, p *player) (c parley.Contact, err error) {
+// fill returns the contact with its texts filled in.
+func (s contact) fill(ctx context.Context, x *execution) (c parley.Contact, err error) {
 	c = parley.Contact{Pattern: s.pattern, Priority: s.priority, Wait: s.wait}
 	for t, into := range map[*template]*string{&s.agent: &c.Agent, &s.message: &c.Message, &s.context: &c.Context} {
-		if *into, err = p.fill(ctx, *t); err != nil {
+		if *into, err = x.fill(ctx, *t); err != nil {
 			return c, err
 		}
 	}
 	for _, t := range s.after {
-		task, err := p.fill(ctx, t)
+		task, err := x.fill(ctx, t)
 		if err != nil {
 			return c, err
 		}
 		c.After = append(c.After, task)
 	}
-	if s.deadline.given() {
+	if s.deadline.isSet() {
 		due := s.deadline.time()
 		c.Deadline = &due
 	}
 	return c, nil
 }
 
-// ignoreHeld is an error, unless it says that the call waits for an approval.
+// ignoreHeld returns an error, or nil if the error says that the call waits for an approval.
 func ignoreHeld(err error) error {
 	if _, held := errors.AsType[*parley.Held](err); held {
 		return nil

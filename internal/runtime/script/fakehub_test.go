@@ -15,30 +15,30 @@ import (
 
 const askTimeout = 2 * time.Minute
 
-// fakeHub is what a hub would be to agents that follow rules. It writes down what happens.
+// fakeHub is a hub of agents that follow rules. It records what happens as the lines of a dialogue.
 type fakeHub struct {
-	bots  map[string]string // their rules
-	held  map[string]func() // what is done once somebody approves what a bot does
+	bots  map[string]string // rules by agent
+	held  map[string]func() // by agent: what the hub does when a person approves the ask of the agent
 	lines []string
-	waits []wake
+	queue []wake
 	tasks int
 }
 
-// wake is a run that has to be done.
+// wake is a pending run.
 type wake struct {
 	bot     string
 	message parley.Message
 	attempt int
 	task    string
-	done    func(answer string) // nil: the answer goes where the message is
+	done    func(answer string) // called with the answer; nil: the hub posts the answer in the conversation of the message
 }
 
-// note notes a line, and what follows its first one indented.
+// note records a text. It indents all lines except the first.
 func (w *fakeHub) note(format string, args ...any) {
 	w.lines = append(w.lines, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n  "))
 }
 
-// post puts a message where it belongs and wakes whom it calls.
+// post posts a message to a channel or a participant, and wakes its recipients.
 func (w *fakeHub) post(from, channel, to, text string) {
 	m := parley.Message{From: from, Type: parley.TypeChat, Conversation: "dm", Content: parley.Content{Text: text}}
 	if channel == "" {
@@ -59,22 +59,22 @@ func (w *fakeHub) post(from, channel, to, text string) {
 
 func (w *fakeHub) wake(bot string, m parley.Message, done func(string)) {
 	if _, ok := w.bots[bot]; ok && bot != m.From {
-		w.waits = append(w.waits, wake{bot, m, 1, m.Task, done})
+		w.queue = append(w.queue, wake{bot, m, 1, m.Task, done})
 	}
 }
 
-// settle runs what waits until nothing does.
-func (w *fakeHub) settle(ctx context.Context) {
-	for len(w.waits) > 0 {
-		next := w.waits[0]
-		w.waits = w.waits[1:]
+// runAll executes the pending runs until none is left.
+func (w *fakeHub) runAll(ctx context.Context) {
+	for len(w.queue) > 0 {
+		next := w.queue[0]
+		w.queue = w.queue[1:]
 		answer, err := w.run(ctx, next)
 		why, isRunError := errors.AsType[*parley.RunError](err)
 		switch {
 		case isRunError && why.Failure != parley.FailureFinal:
 			w.note("%s fails for now: %s", next.bot, why.Reason)
 			next.attempt++
-			w.waits = append(w.waits, next)
+			w.queue = append(w.queue, next)
 		case isRunError:
 			w.note("%s fails: %s", next.bot, why.Reason)
 		case err != nil:
@@ -87,7 +87,7 @@ func (w *fakeHub) settle(ctx context.Context) {
 	}
 }
 
-// answer posts a run's answer. Between two it wakes nobody.
+// answer posts the answer of a run. In a DM it wakes nobody.
 func (w *fakeHub) answer(to wake, text string) {
 	if to.message.Conversation == "dm" {
 		w.note("%s → %s: %s", to.bot, to.message.From, text)
@@ -111,7 +111,7 @@ func (w *fakeHub) run(ctx context.Context, next wake) (string, error) {
 
 // workspace is the hub as one run uses it.
 type workspace struct {
-	parley.Workspace // what no rule uses
+	parley.Workspace // nil: no rule calls the other methods
 	hub              *fakeHub
 	wake             wake
 }
@@ -140,29 +140,29 @@ func (s workspace) UpdateTask(_ context.Context, id string, c parley.TaskChange)
 	return parley.TaskView{}, nil
 }
 
-// Contact is the contact_agent of OpenCompany.
+// Contact implements contact_agent of OpenCompany.
 func (s workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
-	words := c.Message
+	text := c.Message
 	if c.Context != "" {
-		words += "\ncontext: " + c.Context
+		text += "\ncontext: " + c.Context
 	}
 	if len(c.After) > 0 {
-		words += "\nafter: " + strings.Join(c.After, ", ")
+		text += "\nafter: " + strings.Join(c.After, ", ")
 	}
 	switch c.Pattern {
 	case parley.PatternAsk:
-		s.hub.note("%s asks %s: %s", s.wake.bot, c.Agent, words)
+		s.hub.note("%s asks %s: %s", s.wake.bot, c.Agent, text)
 		return s.ask(ctx, c)
 	case parley.PatternDelegate:
-		s.hub.note("%s delegates to %s (%s): %s", s.wake.bot, c.Agent, c.Priority.Class(), words)
+		s.hub.note("%s delegates to %s (%s): %s", s.wake.bot, c.Agent, c.Priority.Class(), text)
 		return s.delegate(c), nil
 	default:
-		s.hub.note("%s notifies %s: %s", s.wake.bot, c.Agent, words)
+		s.hub.note("%s notifies %s: %s", s.wake.bot, c.Agent, text)
 		return parley.Contacted{Text: "Notification sent to " + c.Agent + "."}, nil
 	}
 }
 
-// request is the message by which a bot turns to another.
+// request returns the message by which one bot contacts another.
 func (s workspace) request(c parley.Contact, task string) parley.Message {
 	return parley.Message{
 		From: s.wake.bot, Type: parley.TypeRequest, Source: "agent_contact", Conversation: "dm", Task: task,
@@ -174,8 +174,8 @@ func (s workspace) ask(ctx context.Context, c parley.Contact) (parley.Contacted,
 	if _, needs := s.hub.held[s.wake.bot]; needs {
 		s.hub.held[s.wake.bot] = func() {
 			delete(s.hub.held, s.wake.bot)
-			told, _ := s.Contact(ctx, c)
-			s.callBack("approval", told.Text)
+			result, _ := s.Contact(ctx, c)
+			s.deliver("approval", result.Text)
 		}
 		return parley.Contacted{}, &parley.Held{}
 	}
@@ -196,28 +196,27 @@ func (s workspace) delegate(c parley.Contact) parley.Contacted {
 	task := fmt.Sprintf("task-%d", s.hub.tasks)
 	s.hub.wake(c.Agent, s.request(c, task), func(answer string) {
 		s.hub.note("%s finishes %s: %s", c.Agent, task, answer)
-		s.callBack("delegation_result", fmt.Sprintf("[Delegation Result from %s | %s]\n%s", c.Agent, task, answer))
+		s.deliver("delegation_result", fmt.Sprintf("[Delegation Result from %s | %s]\n%s", c.Agent, task, answer))
 	})
 	return parley.Contacted{Text: fmt.Sprintf("Delegated to %s (subtask %s).", c.Agent, task), Task: task}
 }
 
-// callBack tells a bot something where it was called.
-func (s workspace) callBack(source, text string) {
+// deliver wakes the bot with a callback in the conversation of its run.
+func (s workspace) deliver(source, text string) {
 	m := s.wake.message
 	m.Source, m.Content.Text = source, text
 	s.hub.wake(s.wake.bot, m, nil)
 }
 
 var (
-	block    = regexp.MustCompile("(?ms)^```(\\S*)(?: (\\w+))?\n(.*?)^```$")
-	direct   = regexp.MustCompile(`^(\w+) → (\w+): (.*)$`)
-	inRoom   = regexp.MustCompile(`^(\w+) in #([\w-]+): (.*)$`)
-	needs    = regexp.MustCompile(`^(\w+) needs an approval to ask$`)
-	approves = regexp.MustCompile(`^\w+ approves what (\w+) asks$`)
+	block     = regexp.MustCompile("(?ms)^```(\\S*)(?: (\\w+))?\n(.*?)^```$")
+	direct    = regexp.MustCompile(`^(\w+) → (\w+): (.*)$`)
+	inChannel = regexp.MustCompile(`^(\w+) in #([\w-]+): (.*)$`)
+	needs     = regexp.MustCompile(`^(\w+) needs an approval to ask$`)
+	approves  = regexp.MustCompile(`^\w+ approves what (\w+) asks$`)
 )
 
-// playDocument plays every dialogue of a document with the rules above it, and compares what happens with what
-// is written.
+// playDocument plays every dialogue of a document with the rules above it, and compares the recorded lines with the document.
 func playDocument(ctx context.Context, t *testing.T, document string) (played int) {
 	t.Helper()
 	bots := map[string]string{}
@@ -229,7 +228,7 @@ func playDocument(ctx context.Context, t *testing.T, document string) (played in
 			w := &fakeHub{bots: bots, held: map[string]func(){}}
 			w.dialogue(ctx, text)
 			if got := strings.Join(w.lines, "\n") + "\n"; got != text {
-				t.Errorf("what happens is\n%s\nbut the document has\n%s", got, text)
+				t.Errorf("the dialogue is\n%s\nbut the document has\n%s", got, text)
 			}
 			played++
 			bots = map[string]string{}
@@ -238,7 +237,7 @@ func playDocument(ctx context.Context, t *testing.T, document string) (played in
 	return played
 }
 
-// dialogue says what the people say in it.
+// dialogue posts the messages of people in a dialogue, and lets the bots answer.
 func (w *fakeHub) dialogue(ctx context.Context, text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -250,9 +249,9 @@ func (w *fakeHub) dialogue(ctx context.Context, text string) {
 			w.held[m[1]]()
 		} else if m := direct.FindStringSubmatch(line); m != nil && w.bots[m[1]] == "" {
 			w.post(m[1], "", m[2], m[3])
-		} else if m := inRoom.FindStringSubmatch(line); m != nil && w.bots[m[1]] == "" {
+		} else if m := inChannel.FindStringSubmatch(line); m != nil && w.bots[m[1]] == "" {
 			w.post(m[1], m[2], "", m[3])
 		}
-		w.settle(ctx)
+		w.runAll(ctx)
 	}
 }

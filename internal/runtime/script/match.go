@@ -12,18 +12,18 @@ import (
 
 const maxAttempts = 100
 
-// match is what must hold of a message. What is not given holds.
+// match is the conditions of a rule. A message matches if it meets all conditions that are set.
 type match struct {
 	text         *regexp.Regexp
-	size         int      // of text, in steps
-	contains     []string // any of them, in lower case
-	equals       []string // any of them, in lower case
+	size         int      // the number of steps of text
+	contains     []string // the message contains any of them; lower case
+	equals       []string // the message equals any of them; lower case
 	from         []string
-	kind         []string // types
+	kind         []string // types of messages
 	source       []string
 	conversation []string
 	channel      []string // names without #
-	mentions     []string // any of them
+	mentions     []string // the message mentions any of them
 	task         *bool
 	attempt      int
 }
@@ -48,11 +48,11 @@ func (v value) match() (m match, err error) {
 			return m, err
 		}
 	}
-	m.fold()
+	m.normalize()
 	return m, nil
 }
 
-// set reads what is no list of texts.
+// set parses a field that is not a list of texts.
 func (m *match) set(name string, field value) error {
 	switch name {
 	case "text":
@@ -61,7 +61,7 @@ func (m *match) set(name string, field value) error {
 			return err
 		}
 		if m.text, m.size, err = compile(pattern); err != nil {
-			return field.wrong("text is no regular expression that can be used: %v", err).Suggest("see https://golang.org/s/re2syntax, or use contains")
+			return field.errorf("text is no regular expression that can be used: %v", err).Suggest("see https://golang.org/s/re2syntax, or use contains")
 		}
 		return nil
 	case "task":
@@ -75,8 +75,8 @@ func (m *match) set(name string, field value) error {
 	}
 }
 
-// fold makes names and texts comparable.
-func (m *match) fold() {
+// normalize puts names and texts into lower case, and removes a leading @ or #.
+func (m *match) normalize() {
 	for _, list := range []*[]string{&m.contains, &m.equals, &m.from, &m.channel, &m.mentions} {
 		for i, text := range *list {
 			(*list)[i] = strings.ToLower(strings.TrimLeft(text, "@#"))
@@ -84,7 +84,8 @@ func (m *match) fold() {
 	}
 }
 
-// groups are the names by which a text may use what the groups of the regular expression found.
+// groups returns the texts of the groups of the regular expression, by the names that a template uses. If found is nil, the
+// texts are empty.
 func (m match) groups(found []string) map[string]string {
 	groups := map[string]string{}
 	if m.text == nil {
@@ -103,11 +104,11 @@ func (m match) groups(found []string) map[string]string {
 	return groups
 }
 
-// holds says whether a message matches, and what the groups of the regular expression found.
-func (m match) holds(ctx context.Context, p *player, message parley.Message) (map[string]string, bool, error) {
-	// What the hub repeats is left out: a result that says "approved by user" is not the hub saying so.
+// matches reports whether a message matches, and returns the texts of the groups of the regular expression.
+func (m match) matches(ctx context.Context, x *execution, message parley.Message) (map[string]string, bool, error) {
+	// Text of others that the hub repeats does not count: a result that says "approved by user" is not a message of the hub.
 	text := strings.TrimSpace(message.Wording().OwnWords())
-	if !m.fits(p.job.Run, message, text) {
+	if !m.matchesEnvelope(x.job.Run, message, text) {
 		return nil, false, nil
 	}
 	var found []string
@@ -117,7 +118,7 @@ func (m match) holds(ctx context.Context, p *player, message parley.Message) (ma
 		}
 	}
 	if len(m.channel) > 0 {
-		name, err := p.channel(ctx, message.Conversation)
+		name, err := x.channel(ctx, message.Conversation)
 		if err != nil || !slices.Contains(m.channel, strings.ToLower(name)) {
 			return nil, false, err
 		}
@@ -125,8 +126,8 @@ func (m match) holds(ctx context.Context, p *player, message parley.Message) (ma
 	return m.groups(found), true, nil
 }
 
-// fits looks at what needs neither the regular expression nor the hub.
-func (m match) fits(run parley.Run, message parley.Message, text string) bool {
+// matchesEnvelope checks the conditions that need neither the regular expression nor a call of the hub.
+func (m match) matchesEnvelope(run parley.Run, message parley.Message, text string) bool {
 	lower := strings.ToLower(text)
 	return oneOf(m.from, message.From) &&
 		oneOf(m.kind, string(message.Type)) &&
@@ -139,10 +140,10 @@ func (m match) fits(run parley.Run, message parley.Message, text string) bool {
 		(m.attempt == 0 || m.attempt == run.Attempt)
 }
 
-// oneOf says whether a text is one of a list, or the list is empty.
+// oneOf reports whether a text is in a list, or the list is empty.
 func oneOf(list []string, text string) bool { return len(list) == 0 || slices.Contains(list, text) }
 
-// anyOf says whether one of a list is as it should be, or the list is empty.
+// anyOf reports whether ok holds for any text of a list, or the list is empty.
 func anyOf(list []string, ok func(string) bool) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, ok)
 }

@@ -6,15 +6,16 @@ import (
 	"regexp/syntax"
 )
 
-// What regular expressions may cost. Their time grows with the text times the number of their steps, and nothing
-// can interrupt one.
+// The limits of regular expressions. The time of a match grows with the length of the text times the number of steps, and
+// nothing can interrupt a match.
 const (
 	maxPatternLength   = 1 << 10 // bytes
-	maxPatternSteps    = 2000    // steps of one, once its repetitions are written out
+	maxPatternSteps    = 2000    // steps of one regular expression, with its repetitions written out
 	maxStepsOfPatterns = 20_000  // of all rules together
 )
 
-// compile makes a regular expression, and says how many steps it has.
+// compile returns a regular expression and the number of its steps. It returns an error if the expression is malformed or
+// exceeds a limit.
 func compile(pattern string) (*regexp.Regexp, int, error) {
 	if len(pattern) > maxPatternLength {
 		return nil, 0, fmt.Errorf("it has %d bytes, the limit is %d", len(pattern), maxPatternLength)
@@ -30,6 +31,6 @@ func compile(pattern string) (*regexp.Regexp, int, error) {
 	if steps := len(program.Inst); steps > maxPatternSteps {
 		return nil, 0, fmt.Errorf("it repeats too much: it has %d steps, the limit is %d", steps, maxPatternSteps)
 	}
-	made, err := regexp.Compile(pattern)
-	return made, len(program.Inst), err
+	compiled, err := regexp.Compile(pattern)
+	return compiled, len(program.Inst), err
 }

@@ -5,10 +5,10 @@ import "github.com/parley-hub/parley"
 const (
 	maxBytes = 64 << 10 // of the rules' text
 	maxRules = 1000
-	maxSteps = 100 // of one rule, those within steps too
+	maxSteps = 100 // of one rule, including the steps under otherwise
 )
 
-// rules are what an agent follows. The first that matches counts.
+// rules are the rules of an agent. The first rule that matches a message counts.
 type rules []rule
 
 type rule struct {
@@ -16,7 +16,7 @@ type rule struct {
 	steps []step
 }
 
-// parseRules reads a list of rules: match and do, or else.
+// parseRules parses a list of rules. Each has match and do; the last one may have else instead.
 func parseRules(text string) (rules, error) {
 	if len(text) > maxBytes {
 		return nil, parley.Errorf(parley.BadInput, "the rules have %d bytes, the limit is %d", len(text), maxBytes).
@@ -31,7 +31,7 @@ func parseRules(text string) (rules, error) {
 		return nil, err
 	}
 	if len(list) == 0 || len(list) > maxRules {
-		return nil, document.wrong("there are %d rules", len(list)).Suggest("use 1 to %d", maxRules)
+		return nil, document.errorf("there are %d rules", len(list)).Suggest("use 1 to %d", maxRules)
 	}
 	var parsed rules
 	size := 0
@@ -42,7 +42,7 @@ func parseRules(text string) (rules, error) {
 			return nil, err
 		}
 		if size += r.match.size; size > maxStepsOfPatterns {
-			return nil, one.wrong("the regular expressions of all rules have more than %d steps", maxStepsOfPatterns).
+			return nil, one.errorf("the regular expressions of all rules have more than %d steps", maxStepsOfPatterns).
 				Suggest("repeat less in them, or use contains")
 		}
 		parsed = append(parsed, r)
@@ -60,13 +60,13 @@ func (v value) rule(last bool) (r rule, err error) {
 	do, hasDo := fields["do"]
 	switch {
 	case isElse && (hasMatch || hasDo):
-		return r, v.wrong("a rule with else has neither match nor do").Suggest("write the steps under else")
+		return r, v.errorf("a rule with else has neither match nor do").Suggest("write the steps under else")
 	case isElse && !last:
-		return r, v.wrong("a rule stands after else").Suggest("put else last: it matches everything")
+		return r, v.errorf("a rule stands after else").Suggest("put else last: it matches everything")
 	case isElse:
 		do = otherwise
 	case !hasMatch || !hasDo:
-		return r, v.wrong("a rule needs match and do").Suggest("write match and do, or else for what no other rule matches")
+		return r, v.errorf("a rule needs match and do").Suggest("write match and do, or else for what no other rule matches")
 	default:
 		if r.match, err = matching.match(); err != nil {
 			return r, err

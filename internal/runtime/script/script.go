@@ -34,7 +34,7 @@ func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 	return err
 }
 
-// Run plays the rules on each of the messages, in their order, and answers with all replies together.
+// Run executes the rules for each of the messages, in order, and answers with all replies together.
 func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
 	rules, err := r.rulesOf(job.Agent)
 	if err != nil {
@@ -43,24 +43,25 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	if err := job.Begin(ctx, parley.Process{}); err != nil {
 		return parley.Result{}, err
 	}
-	run := newPlayer(job)
+	run := newExecution(job)
 	for _, trigger := range job.Triggers {
-		if err := run.play(ctx, rules, trigger); err != nil {
+		if err := run.execute(ctx, rules, trigger); err != nil {
 			return parley.Result{}, err
 		}
 	}
 	return parley.Result{Text: run.answer()}, nil
 }
 
-// cacheSize bounds what is kept of the rules of agents.
+// cacheSize is how many agents the cache holds at most.
 const cacheSize = 1000
 
+// rulesOf returns the rules of an agent, from the cache if its runtime_config is unchanged.
 func (r *Runtime) rulesOf(a parley.Agent) (rules, error) {
 	config := string(a.RuntimeConfig)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if k, ok := r.cache[a.ID]; ok && k.config == config {
-		return k.rules, nil
+	if cached, ok := r.cache[a.ID]; ok && cached.config == config {
+		return cached.rules, nil
 	}
 	parsed, err := parseConfig(a.RuntimeConfig)
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *Runtime) rulesOf(a parley.Agent) (rules, error) {
 	return parsed, nil
 }
 
-// parseConfig reads an agent's runtime_config: {"rules": "<YAML>"}.
+// parseConfig parses an agent's runtime_config: {"rules": "<YAML>"}.
 func parseConfig(raw json.RawMessage) (rules, error) {
 	var config map[string]json.RawMessage
 	if len(raw) > 0 {

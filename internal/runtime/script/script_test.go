@@ -98,8 +98,8 @@ func TestRulesThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestNestingCostsNothing is about a parser whose time grows with the square of the depth: 25 s for 60,000
-// brackets.
+// TestNestingCostsNothing checks that deep nesting is refused quickly. The time of the YAML parser grows with the square of the
+// depth: 25 s for 60,000 brackets.
 func TestNestingCostsNothing(t *testing.T) {
 	for _, opening := range []string{"[", "- ", "{a: ", "- else: [\n", "[{a: ["} {
 		start := time.Now()
@@ -177,7 +177,7 @@ func TestADelayEndsWithItsRun(t *testing.T) {
 	})
 }
 
-// contacts is a hub that notes who is contacted, and how.
+// contacts is a fake hub that records contacts.
 type contacts struct {
 	parley.Workspace
 	made  []parley.Contact
@@ -250,7 +250,7 @@ func TestATextDoesNotGrowWithoutEnd(t *testing.T) {
 	}
 }
 
-// Row "Bombs": many replies to many messages are no more than a message and the one that was too much.
+// Row "Bombs": the replies to many messages need no more memory than one message and one reply.
 func TestRepliesDoNotGrowWithoutEnd(t *testing.T) {
 	var steps strings.Builder
 	for i := range maxSteps {
@@ -266,7 +266,7 @@ func TestRepliesDoNotGrowWithoutEnd(t *testing.T) {
 	}
 }
 
-// Row "Bombs": a short regular expression that stands for a long one would take hours for a long message.
+// Row "Bombs": a short regular expression with many repetitions would take hours for a long message.
 func TestRegularExpressionsThatExplodeAreRefused(t *testing.T) {
 	rule := func(pattern string) string { return "- match: {text: '" + pattern + "'}\n  do: [{reply: x}]\n" }
 	for name, rules := range map[string]string{
@@ -284,7 +284,7 @@ func TestRegularExpressionsThatExplodeAreRefused(t *testing.T) {
 	}
 }
 
-// Row "Bombs": a run whose time is over tries no more rules.
+// Row "Bombs": a run whose deadline has passed tries no more rules.
 func TestRulesAreTriedWhileTheRunLives(t *testing.T) {
 	why := errors.New("cancelled by user")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -295,13 +295,13 @@ func TestRulesAreTriedWhileTheRunLives(t *testing.T) {
 	}
 }
 
-// rooms is a workspace that lists more conversations than a page has.
-type rooms struct {
+// manyConversations is a workspace with more conversations than fit on a page.
+type manyConversations struct {
 	parley.Workspace
 	list []parley.ConversationView
 }
 
-func (r rooms) Conversations(_ context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
+func (r manyConversations) Conversations(_ context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
 	from := 0
 	if f.Cursor != nil {
 		from = 1 + slices.IndexFunc(r.list, func(c parley.ConversationView) bool { return c.ID == f.Cursor.ID })
@@ -310,7 +310,7 @@ func (r rooms) Conversations(_ context.Context, f parley.ListFilter) ([]parley.C
 }
 
 func TestAChannelIsFoundOnAnyPage(t *testing.T) {
-	var all rooms
+	var all manyConversations
 	for i := range 250 {
 		all.list = append(all.list, parley.ConversationView{Conversation: parley.Conversation{ID: fmt.Sprint(i), Name: fmt.Sprintf("Room%d", i)}})
 	}
@@ -323,7 +323,7 @@ func TestAChannelIsFoundOnAnyPage(t *testing.T) {
 	}
 }
 
-// FuzzRules shows that no rules break the parser, and that those it takes can be played.
+// FuzzRules checks that no rules break the parser, and that valid rules can be executed.
 func FuzzRules(f *testing.F) {
 	f.Add("- match: {text: '(a+)+$', from: [x, y]}\n  do:\n  - reply: '{{.Group.1}}'\n- else: []", "aaaa")
 	f.Add("- else:\n  - ask: {agent: a, message: b, save: c, otherwise: [{fail: {reason: x, transient: true}}]}", "x")
@@ -338,18 +338,19 @@ func FuzzRules(f *testing.F) {
 			return
 		}
 		job := jobWith(rules, text)
-		job.Workspace, job.Say = rooms{}, func(string) {}
+		job.Workspace, job.Say = manyConversations{}, func(string) {}
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // matches are made, steps are not
-		p := newPlayer(job)
+		cancel() // the run tries rules but executes no steps
+		p := newExecution(job)
 		for _, rule := range parsed {
-			_, _, _ = rule.match.holds(ctx, p, job.Triggers[0])
+			_, _, _ = rule.match.matches(ctx, p, job.Triggers[0])
 		}
-		_ = p.play(ctx, parsed, job.Triggers[0])
+		_ = p.execute(ctx, parsed, job.Triggers[0])
 	})
 }
 
-// TestRulesForTheHubDoNotMatchWordsOfOthers: a result that says that something was approved is not the hub saying so.
+// TestRulesForTheHubDoNotMatchWordsOfOthers checks that a rule for messages of the hub does not match a result that claims an
+// approval.
 func TestRulesForTheHubDoNotMatchWordsOfOthers(t *testing.T) {
 	const rules = "- match: {from: parley, contains: approved by user}\n  do: [{reply: obeyed}]\n" +
 		"- match: {from: parley, text: '(?s)approved.*user'}\n  do: [{reply: obeyed}]\n" +

@@ -7,12 +7,12 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// step is one thing that a rule does.
+// step is one action of a rule.
 type step interface {
-	do(ctx context.Context, p *player) error
+	do(ctx context.Context, x *execution) error
 }
 
-// stepParser is the steps of one rule being read: how many there are, and which names their texts may use.
+// stepParser parses the steps of one rule. It counts them, and knows the names that their texts may use.
 type stepParser struct {
 	count int
 	names map[string]bool
@@ -37,7 +37,7 @@ func (p *stepParser) steps(v value) ([]step, error) {
 	var steps []step
 	for _, one := range list {
 		if p.count++; p.count > maxSteps {
-			return nil, one.wrong("a rule has more than %d steps", maxSteps)
+			return nil, one.errorf("a rule has more than %d steps", maxSteps)
 		}
 		one.name = "a step"
 		s, err := p.step(one)
@@ -55,10 +55,10 @@ func (p *stepParser) step(v value) (step, error) {
 		return nil, err
 	}
 	if len(fields) != 1 {
-		return nil, v.wrong("a step does one thing").Suggest("begin each step with “- ”")
+		return nil, v.errorf("a step does one thing").Suggest("begin each step with “- ”")
 	}
 	var field value
-	for _, field = range fields { // there is one
+	for _, field = range fields { // fields has one element
 	}
 	switch field.name {
 	case "reply":
@@ -81,11 +81,11 @@ func (p *stepParser) step(v value) (step, error) {
 	}
 }
 
-// texts reads fields that are texts with places. Those in must have to be there.
-func (p *stepParser) texts(v value, fields map[string]value, must []string, into map[string]*template) error {
-	for _, name := range must {
+// texts parses fields that are templates. It returns an error if a required field is missing.
+func (p *stepParser) texts(v value, fields map[string]value, required []string, into map[string]*template) error {
+	for _, name := range required {
 		if _, ok := fields[name]; !ok {
-			return v.wrong("%s needs %s", v.name, name)
+			return v.errorf("%s needs %s", v.name, name)
 		}
 	}
 	for name, t := range into {
@@ -109,7 +109,7 @@ func (p *stepParser) post(v value) (step, error) {
 	_, dm := fields["dm"]
 	_, to := fields["to"]
 	if dm && (channel || to) {
-		return nil, v.wrong("post has dm and channel or to").Suggest("name one place: a channel, or who the dm is with")
+		return nil, v.errorf("post has dm and channel or to").Suggest("name one place: a channel, or who the dm is with")
 	}
 	return &s, p.texts(v, fields, []string{"text"},
 		map[string]*template{"channel": &s.channel, "dm": &s.dm, "to": &s.to, "text": &s.text})
@@ -146,15 +146,15 @@ func (p *stepParser) fail(v value) (_ step, err error) {
 	return s, err
 }
 
-// moment is a time to come: so long after a step is played, or at a time of the calendar.
+// moment is a future time: a duration after the step is executed, or a fixed time.
 type moment struct {
 	at    time.Time
 	after time.Duration
 }
 
-func (m moment) given() bool { return m != moment{} }
+func (m moment) isSet() bool { return m != moment{} }
 
-// time is when it is, for a step that is played now.
+// time returns the time for a step that is executed now.
 func (m moment) time() time.Time {
 	if m.after > 0 {
 		return time.Now().Add(m.after)
@@ -162,7 +162,7 @@ func (m moment) time() time.Time {
 	return m.at
 }
 
-// moment reads how long, or until when.
+// moment parses a duration or a time.
 func (v value) moment() (moment, error) {
 	text, _ := scalar(v.node)
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
@@ -170,7 +170,7 @@ func (v value) moment() (moment, error) {
 	}
 	d, err := v.duration(maxSleep)
 	if err != nil {
-		return moment{}, v.wrong("%s must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", v.name, maxSleep)
+		return moment{}, v.errorf("%s must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", v.name, maxSleep)
 	}
 	return moment{after: d}, nil
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// template is a text with places, written {{.From}}.
+// template is a text with placeholders like {{.From}}.
 type template struct{ parts []part }
 
-// part is a text as it is, or the name of what stands there.
+// part is a fixed text, or the name in a placeholder.
 type part struct{ text, name string }
 
 var placeholder = regexp.MustCompile(`\{\{\s*\.([A-Za-z0-9_.]+)\s*\}\}`)
 
-// template reads a text whose places have names that are known.
+// template parses a text. It returns an error if a placeholder has an unknown name.
 func (p *stepParser) template(v value) (t template, err error) {
 	text, err := v.text()
 	if err != nil {
@@ -27,7 +27,7 @@ func (p *stepParser) template(v value) (t template, err error) {
 	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
 		name := text[at[2]:at[3]]
 		if !p.names[name] {
-			return t, v.wrong("%s names {{.%s}}, which is nothing here", v.name, name).Suggest("use %s", p.known())
+			return t, v.errorf("%s names {{.%s}}, which is nothing here", v.name, name).Suggest("use %s", p.knownNames())
 		}
 		t.parts = append(t.parts, part{text: text[from:at[0]]}, part{name: name})
 		from = at[1]
@@ -35,22 +35,22 @@ func (p *stepParser) template(v value) (t template, err error) {
 	t.parts = append(t.parts, part{text: text[from:]})
 	for _, part := range t.parts {
 		if strings.Contains(part.text, "{{") {
-			return t, v.wrong("%s has {{ without a name", v.name).Suggest("use %s", p.known())
+			return t, v.errorf("%s has {{ without a name", v.name).Suggest("use %s", p.knownNames())
 		}
 	}
 	return t, nil
 }
 
-// known lists the names that a text may use.
-func (p *stepParser) known() string {
+// knownNames lists the placeholders that a text may use.
+func (p *stepParser) knownNames() string {
 	names := slices.Sorted(maps.Keys(p.names))
 	return "{{." + strings.Join(names, "}}, {{.") + "}}"
 }
 
-// maxText bounds what a text becomes: no message is longer.
+// maxText is the largest size of a filled template in bytes, which is the limit of a message.
 const maxText = 256 << 10
 
-// fill puts what the names stand for into the text.
+// fill replaces the placeholders by the values of their names. It returns E003 if the text becomes too long.
 func (t template) fill(values func(name string) (string, error)) (string, error) {
 	var b strings.Builder
 	for _, part := range t.parts {

@@ -17,13 +17,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// value is a part of the rules' text. What it is called stands in errors about it.
+// value is a part of the rules. Errors about it contain its name.
 type value struct {
 	name string
 	node ast.Node
 }
 
-// parseYAML reads one document.
+// parseYAML parses a text that must have exactly one document.
 func parseYAML(text string) (value, error) {
 	tokens := lexer.Tokenize(text)
 	if err := checkNesting(tokens); err != nil {
@@ -31,21 +31,21 @@ func parseYAML(text string) (value, error) {
 	}
 	parsed, err := parser.Parse(tokens, 0)
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {
-		return value{}, wrongAt(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
+		return value{}, errorAt(syntax.GetToken().Position.Line, "%s", syntax.GetMessage())
 	}
 	if err != nil {
-		return value{}, wrongAt(1, "%v", err)
+		return value{}, errorAt(1, "%v", err)
 	}
 	if len(parsed.Docs) != 1 || parsed.Docs[0].Body == nil {
-		return value{}, wrongAt(1, "the rules must be one list").Suggest("begin each rule with “- match:” or “- else:”")
+		return value{}, errorAt(1, "the rules must be one list").Suggest("begin each rule with “- match:” or “- else:”")
 	}
 	return value{"the rules", parsed.Docs[0].Body}, nil
 }
 
-// maxNesting is how many brackets may be open, and how many dashes may begin a line.
+// maxNesting is how many brackets may be open at once, and how many dashes may begin a line.
 const maxNesting = 32
 
-// checkNesting refuses what is nested without need: the parser's time grows with the square of it.
+// checkNesting refuses rules that are nested too deeply, because the time of the parser grows with the square of the depth.
 func checkNesting(tokens token.Tokens) error {
 	open, dashes, line := 0, 0, 0
 	for _, t := range tokens {
@@ -61,31 +61,31 @@ func checkNesting(tokens token.Tokens) error {
 			dashes++
 		}
 		if open > maxNesting || dashes > maxNesting {
-			return wrongAt(line, "more than %d lists stand in each other", maxNesting)
+			return errorAt(line, "more than %d lists stand in each other", maxNesting)
 		}
 	}
 	return nil
 }
 
-func wrongAt(line int, format string, args ...any) *parley.Error {
+func errorAt(line int, format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, "rules, line %d: %s", line, fmt.Sprintf(format, args...)).
 		Suggest("see docs/runtimes/script.md")
 }
 
-// wrong is an error about this part.
-func (v value) wrong(format string, args ...any) *parley.Error {
+// errorf returns an E003 error about this value, with its line.
+func (v value) errorf(format string, args ...any) *parley.Error {
 	line := 1
 	if t := v.node.GetToken(); t != nil && t.Position != nil {
 		line = t.Position.Line
 	}
-	return wrongAt(line, format, args...)
+	return errorAt(line, format, args...)
 }
 
-// list is the values of a list.
+// list returns the values of a list.
 func (v value) list() ([]value, error) {
 	sequence, ok := v.node.(*ast.SequenceNode)
 	if !ok {
-		return nil, v.wrong("%s must be a list", v.name)
+		return nil, v.errorf("%s must be a list", v.name)
 	}
 	var list []value
 	for _, node := range sequence.Values {
@@ -94,7 +94,8 @@ func (v value) list() ([]value, error) {
 	return list, nil
 }
 
-// fields are the values of a mapping that has no other keys than these.
+// fields returns the values of a mapping by key. It returns an error if the mapping has a key that is not allowed, or a key
+// twice.
 func (v value) fields(allowed ...string) (map[string]value, error) {
 	var pairs []*ast.MappingValueNode
 	switch n := v.node.(type) {
@@ -103,7 +104,7 @@ func (v value) fields(allowed ...string) (map[string]value, error) {
 	case *ast.MappingValueNode:
 		pairs = []*ast.MappingValueNode{n}
 	default:
-		return nil, v.wrong("%s must have keys and values", v.name).Suggest("use %s", strings.Join(allowed, ", "))
+		return nil, v.errorf("%s must have keys and values", v.name).Suggest("use %s", strings.Join(allowed, ", "))
 	}
 	fields := map[string]value{}
 	for _, pair := range pairs {
@@ -111,16 +112,16 @@ func (v value) fields(allowed ...string) (map[string]value, error) {
 		name, ok := scalar(pair.Key)
 		switch _, twice := fields[name]; {
 		case !ok || !slices.Contains(allowed, name):
-			return nil, key.wrong("%s has no %q", v.name, pair.Key.GetToken().Value).Suggest("use %s", strings.Join(allowed, ", "))
+			return nil, key.errorf("%s has no %q", v.name, pair.Key.GetToken().Value).Suggest("use %s", strings.Join(allowed, ", "))
 		case twice:
-			return nil, key.wrong("%s has %q twice", v.name, name)
+			return nil, key.errorf("%s has %q twice", v.name, name)
 		}
 		fields[name] = value{name, pair.Value}
 	}
 	return fields, nil
 }
 
-// scalar is a plain value as it is written.
+// scalar returns the text of a plain value. It returns false for lists and mappings.
 func scalar(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -134,17 +135,17 @@ func scalar(node ast.Node) (string, bool) {
 	}
 }
 
-// text is a text that is not empty.
+// text returns a text, which must not be empty.
 func (v value) text() (string, error) {
 	text, ok := scalar(v.node)
 	text = strings.TrimSpace(text)
 	if !ok || text == "" {
-		return "", v.wrong("%s must be a text", v.name)
+		return "", v.errorf("%s must be a text", v.name)
 	}
 	return text, nil
 }
 
-// texts is one text, or a list of them.
+// texts returns one text, or the texts of a list.
 func (v value) texts() ([]string, error) {
 	if _, plain := scalar(v.node); plain {
 		text, err := v.text()
@@ -152,7 +153,7 @@ func (v value) texts() ([]string, error) {
 	}
 	list, err := v.list()
 	if err != nil {
-		return nil, v.wrong("%s must be a text or a list of texts", v.name)
+		return nil, v.errorf("%s must be a text or a list of texts", v.name)
 	}
 	var texts []string
 	for _, one := range list {
@@ -165,39 +166,39 @@ func (v value) texts() ([]string, error) {
 	return texts, nil
 }
 
-// boolean is true or false.
+// boolean returns a value that must be true or false.
 func (v value) boolean() (bool, error) {
 	if n, ok := v.node.(*ast.BoolNode); ok {
 		return n.Value, nil
 	}
-	return false, v.wrong("%s must be true or false", v.name)
+	return false, v.errorf("%s must be true or false", v.name)
 }
 
-// fraction is a number from 0 to 1.
+// fraction returns a number, which must be from 0 to 1.
 func (v value) fraction() (float64, error) {
 	text, _ := scalar(v.node)
 	number, err := strconv.ParseFloat(text, 64)
-	if err == nil && number >= 0 && number <= 1 { // which no NaN is
+	if err == nil && number >= 0 && number <= 1 { // NaN fails this comparison
 		return number, nil
 	}
-	return 0, v.wrong("%s must be a number from 0 to 1", v.name)
+	return 0, v.errorf("%s must be a number from 0 to 1", v.name)
 }
 
-// count is a whole number from 1 to most.
-func (v value) count(most int) (int, error) {
+// count returns a whole number, which must be from 1 to limit.
+func (v value) count(limit int) (int, error) {
 	text, _ := scalar(v.node)
-	if number, err := strconv.Atoi(text); err == nil && number >= 1 && number <= most {
+	if number, err := strconv.Atoi(text); err == nil && number >= 1 && number <= limit {
 		return number, nil
 	}
-	return 0, v.wrong("%s must be a whole number from 1 to %d", v.name, most)
+	return 0, v.errorf("%s must be a whole number from 1 to %d", v.name, limit)
 }
 
-// duration is a time like 500ms, 2s or 5m.
-func (v value) duration(most time.Duration) (time.Duration, error) {
+// duration returns a duration like 500ms, 2s or 5m, which must be at most limit.
+func (v value) duration(limit time.Duration) (time.Duration, error) {
 	text, _ := scalar(v.node)
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > most {
-		return 0, v.wrong("%s must be a time like 500ms, 2s or 5m, to at most %s", v.name, most)
+	if err != nil || d <= 0 || d > limit {
+		return 0, v.errorf("%s must be a time like 500ms, 2s or 5m, to at most %s", v.name, limit)
 	}
 	return d, nil
 }

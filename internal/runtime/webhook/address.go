@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The special networks of IPv4 and those within the public part of IPv6, as IANA lists them.
+// special are the networks that IANA lists as special: those of IPv4, and those within the public part of IPv6.
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
@@ -26,8 +26,8 @@ func prefixes(texts ...string) (list []netip.Prefix) {
 	return list
 }
 
-// isPublic says whether an address can be reached from everywhere. One that stands for an IPv4 address is as
-// public as that one.
+// isPublic reports whether an address can be reached from everywhere. For an IPv6 address that contains an IPv4 address, the
+// IPv4 address decides.
 func isPublic(address netip.Addr) bool {
 	if address.Zone() != "" {
 		return false

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestFailuresNameNoAddress: neither the server that resolves names nor what a name stands for in this network is told to
-// senders; the hub's own log has it.
+// TestFailuresNameNoAddress checks that the failure that senders read contains neither the name server nor an address of this
+// network. Only the hub's own log has them.
 func TestFailuresNameNoAddress(t *testing.T) {
 	to := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 8443}
 	for _, test := range []struct {
@@ -31,7 +31,7 @@ func TestFailuresNameNoAddress(t *testing.T) {
 	} {
 		got := explain(t.Context(), &url.Error{Op: "Post", URL: "http://hooks.corp.lan/secret", Err: test.err})
 		if want := "the webhook cannot be reached: " + test.want; got.Error() != want {
-			t.Errorf("%v is told as %q, want %q", test.err, got, want)
+			t.Errorf("%v becomes %q, want %q", test.err, got, want)
 		}
 	}
 }
@@ -46,13 +46,13 @@ func TestCallsThatFailAreInTheLogOnly(t *testing.T) {
 	r.options.Failed = func(agent string, err error) { logged = agent + ": " + err.Error() }
 	_, err := r.Run(t.Context(), s.job("http://hooks.example/secret"))
 	if err == nil || strings.Contains(err.Error(), "10.9.9.9") || strings.Contains(err.Error(), "hooks.example") {
-		t.Errorf("the sender is told %v", err)
+		t.Errorf("the failure is %v", err)
 	}
 	if !strings.Contains(logged, "10.9.9.9") || strings.Contains(logged, "secret") {
 		t.Errorf("the log says %q", logged)
 	}
 	r.guard.resolver = nameserver(t, "10.1.2.3")
 	if _, err := r.Run(t.Context(), s.job("http://hooks.example")); err == nil || strings.Contains(err.Error(), "10.1.2.3") {
-		t.Errorf("the sender is told %v", err)
+		t.Errorf("the failure is %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// call is the body of a call, as a receiver reads it.
+// call is the body of a request, as a receiver parses it.
 type call struct {
 	Run, Agent, Conversation string
 	Attempt                  int
@@ -24,14 +24,14 @@ type call struct {
 	Reply                    struct{ URL, Token string }
 }
 
-// fixture is a runtime with an agent whose webhook is a handler of the test.
+// fixture is a runtime with an agent whose receiver is a handler of the test.
 type fixture struct {
 	*Runtime
 	t      *testing.T
 	server *httptest.Server
 	dir    string
 	began  int
-	waited chan struct{} // closed to say that the agent has answered by the API
+	waited chan struct{} // closed when the agent has answered by the API
 }
 
 func newFixture(t *testing.T, handler http.HandlerFunc) *fixture {

@@ -24,7 +24,7 @@ const (
 type guard struct {
 	networks []netip.Prefix // allowed
 	hosts    []string       // allowed, as host or host:port in lower case
-	resolver *net.Resolver  // nil: the system's
+	resolver *net.Resolver  // nil: the resolver of the system
 }
 
 func newGuard(allow []string) (*guard, error) {
@@ -47,7 +47,8 @@ func newGuard(allow []string) (*guard, error) {
 	return g, nil
 }
 
-// NewClient makes calls to public addresses, and to what is allowed beside them. E003 if that cannot be read.
+// NewClient returns a client that calls only public addresses and the allowed ones. It returns E003 if an entry of allow is
+// malformed.
 func NewClient(allow []string) (*http.Client, error) {
 	g, err := newGuard(allow)
 	if err != nil {
@@ -56,7 +57,7 @@ func NewClient(allow []string) (*http.Client, error) {
 	return g.client(), nil
 }
 
-// isHost holds for a name, and for a name or address with a port.
+// isHost reports whether an entry is a name, or a name or address with a port.
 func isHost(entry string) bool {
 	host, port, err := net.SplitHostPort(entry)
 	if err != nil {
@@ -65,7 +66,7 @@ func isHost(entry string) bool {
 	return host != "" && port != "" && !strings.ContainsAny(entry, "/")
 }
 
-// allowsHost says whether a host is allowed by its name, with this port or with any.
+// allowsHost reports whether the name of a host is allowed, with this port or with every port.
 func (g *guard) allowsHost(host, port string) bool {
 	host = strings.ToLower(host)
 	return slices.Contains(g.hosts, host) || slices.Contains(g.hosts, net.JoinHostPort(host, port))
@@ -88,7 +89,8 @@ func (g *guard) client() *http.Client {
 	}
 }
 
-// redirect follows to where the same request can be made, as it was signed.
+// redirect decides whether the client follows a redirect. It follows only redirects that repeat the same signed request, never
+// from https to http.
 func (g *guard) redirect(request *http.Request, before []*http.Request) error {
 	last := before[len(before)-1]
 	if request.Method != http.MethodPost || len(before) > maxRedirects || last.URL.Scheme == "https" && request.URL.Scheme != "https" {
@@ -97,7 +99,7 @@ func (g *guard) redirect(request *http.Request, before []*http.Request) error {
 	return g.checkURL(request.URL)
 }
 
-// checkURL refuses what need not be looked up to be refused.
+// checkURL returns E001 if a URL names a private host or address. It does not resolve names; control checks their addresses.
 func (g *guard) checkURL(target *url.URL) error {
 	if g.allowsHost(target.Hostname(), portOf(target)) {
 		return nil
@@ -105,7 +107,7 @@ func (g *guard) checkURL(target *url.URL) error {
 	host := strings.ToLower(strings.TrimSuffix(target.Hostname(), "."))
 	for _, private := range []string{"localhost", "local", "internal", "home.arpa"} {
 		if host == private || strings.HasSuffix(host, "."+private) {
-			return refused(host)
+			return refusedError(host)
 		}
 	}
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -114,6 +116,7 @@ func (g *guard) checkURL(target *url.URL) error {
 	return nil
 }
 
+// portOf returns the port of a URL, or the default port of its scheme.
 func portOf(target *url.URL) string {
 	if port := target.Port(); port != "" {
 		return port
@@ -133,14 +136,14 @@ func (g *guard) dial(ctx context.Context, network, hostPort string) (net.Conn, e
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !g.allows(to.Addr()) {
-		return refused("this address") // callers must not learn what a name resolves to in this network
+		return refusedError("this address") // callers must not learn what a name resolves to in this network
 	}
 	return nil
 }
 
 func (g *guard) checkAddress(address netip.Addr) error {
 	if !g.allows(address) {
-		return refused(address.String())
+		return refusedError(address.String())
 	}
 	return nil
 }
@@ -150,7 +153,7 @@ func (g *guard) allows(address netip.Addr) bool {
 	return isPublic(address) || slices.ContainsFunc(g.networks, func(n netip.Prefix) bool { return n.Contains(plain) })
 }
 
-func refused(what string) error {
+func refusedError(what string) error {
 	return parley.Errorf(parley.NotPermitted, "a webhook must not call %s: only this machine or its network can reach it", what).
 		Suggest("allow it in config.yaml under webhook.allow, as host:port or network, if it is meant to be called")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestWebhookSSRF is about the threat of that name: nothing that only this machine or its network can reach is
-// connected to, by whatever name or redirect.
+// TestWebhookSSRF checks the threat "Webhook SSRF": the runtime connects to no address that only this machine or its network can
+// reach, whatever name or redirect leads to the address.
 func TestWebhookSSRF(t *testing.T) {
 	t.Run("addresses", func(t *testing.T) {
 		r := newRuntime(t, t.TempDir())
@@ -93,7 +93,7 @@ func unreachable(t *testing.T) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was called", r.Host) }
 }
 
-// nameserver is a resolver that answers one address after the other, the last one for ever.
+// nameserver returns a resolver that answers the addresses in order, and then always the last one.
 func nameserver(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -127,7 +127,7 @@ func nameserver(t *testing.T, addresses ...string) *net.Resolver {
 	}}
 }
 
-// questionIn is the type that a query asks for, and where its one question ends.
+// questionIn returns the record type in a query, and the offset after its only question.
 func questionIn(query []byte) (kind uint16, end int) {
 	at := 12
 	for query[at] != 0 {

@@ -12,8 +12,8 @@ import (
 	prompts "github.com/parley-hub/parley/internal/prompt"
 )
 
-// TestForgedResultsStayQuotationsInCalls: the receiver learns who wrote which part of what the hub says, in the prompt and in the
-// triggers.
+// TestForgedResultsStayQuotationsInCalls checks that the prompt and the triggers mark which participant wrote which part of a
+// message from the hub.
 func TestForgedResultsStayQuotationsInCalls(t *testing.T) {
 	var got call
 	s := newFixture(t, func(w http.ResponseWriter, r *http.Request) {

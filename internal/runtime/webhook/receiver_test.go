@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// receiver is what docs/runtimes/webhook.md shows. A test compares the two.
+// receiver is the example in docs/runtimes/webhook.md. A test compares the two.
 func receiver(secret string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20))

@@ -17,7 +17,7 @@ import (
 
 const maxURLLength = 2048
 
-// parseConfig reads an agent's runtime_config: {"url": "https://…"}.
+// parseConfig parses an agent's runtime_config: {"url": "https://…"}.
 func parseConfig(raw json.RawMessage) (*url.URL, error) {
 	var config struct {
 		URL string `json:"url"`
@@ -71,7 +71,7 @@ func Sign(request *http.Request, secret, body []byte, at time.Time) {
 	request.Header.Set("Parley-Signature", "v1="+sign(secret, timestamp, body))
 }
 
-// sign is the signature of a body sent at a time.
+// sign returns the signature of a timestamp and a body.
 func sign(secret []byte, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(timestamp + "."))

@@ -17,11 +17,11 @@ import (
 
 const (
 	largestResponse = 1 << 20
-	maxPause        = time.Hour // that a Retry-After can ask for
-	maxQuote        = 300       // runes of a response in a failure
+	maxPause        = time.Hour // the longest pause that a Retry-After can request
+	maxQuote        = 300       // characters of a response in a failure
 )
 
-// readResponse makes the result of a run out of a response.
+// readResponse returns the result of a run from a response.
 func readResponse(ctx context.Context, response *http.Response, log func([]byte)) (parley.Result, error) {
 	body, err := io.ReadAll(io.LimitReader(response.Body, largestResponse+1))
 	if err != nil {
@@ -32,17 +32,17 @@ func readResponse(ctx context.Context, response *http.Response, log func([]byte)
 	case status == http.StatusNoContent:
 		return parley.Result{}, nil
 	case status != http.StatusOK:
-		return parley.Result{}, refusal(response, body)
+		return parley.Result{}, statusFailure(response, body)
 	case len(body) > largestResponse:
-		return parley.Result{}, unusable("has more than %d bytes", largestResponse)
+		return parley.Result{}, unusableResponse("has more than %d bytes", largestResponse)
 	case response.Header.Get("Content-Encoding") != "":
-		return parley.Result{}, unusable("is encoded as %s", shorten(response.Header.Get("Content-Encoding")))
+		return parley.Result{}, unusableResponse("is encoded as %s", shorten(response.Header.Get("Content-Encoding")))
 	default:
 		return readAnswer(response.Header.Get("Content-Type"), body)
 	}
 }
 
-// readAnswer reads a body of JSON or of plain text.
+// readAnswer parses a body of JSON or of plain text.
 func readAnswer(contentType string, body []byte) (parley.Result, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return parley.Result{}, nil
@@ -51,53 +51,54 @@ func readAnswer(contentType string, body []byte) (parley.Result, error) {
 	case "application/json":
 		return answerJSON(body)
 	case "text/plain":
-		return parley.Result{Text: postable(string(body))}, nil
+		return parley.Result{Text: cleanText(string(body))}, nil
 	default:
-		return parley.Result{}, unusable("is of the type %q", shorten(contentType))
+		return parley.Result{}, unusableResponse("is of the type %q", shorten(contentType))
 	}
 }
 
 func answerJSON(body []byte) (parley.Result, error) {
-	var given struct {
+	var answer struct {
 		Text  string       `json:"text"`
 		Usage parley.Usage `json:"usage"`
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&given); err != nil {
-		return parley.Result{}, unusable("is not as it should be: %s", shorten(err.Error()))
+	if err := dec.Decode(&answer); err != nil {
+		return parley.Result{}, unusableResponse("is not as it should be: %s", shorten(err.Error()))
 	}
-	u := given.Usage
+	u := answer.Usage
 	if u.InputTokens < 0 || u.OutputTokens < 0 || u.Cost < 0 {
-		return parley.Result{}, unusable("has a usage below zero")
+		return parley.Result{}, unusableResponse("has a usage below zero")
 	}
-	return parley.Result{Text: postable(given.Text), Usage: u}, nil
+	return parley.Result{Text: cleanText(answer.Text), Usage: u}, nil
 }
 
-// refusal is the failure that a status stands for.
-func refusal(response *http.Response, body []byte) *parley.RunError {
-	says := "the webhook answered " + shorten(response.Status)
+// statusFailure returns the failure that a status means.
+func statusFailure(response *http.Response, body []byte) *parley.RunError {
+	reason := "the webhook answered " + shorten(response.Status)
 	if quote := shorten(strings.TrimSpace(string(body))); quote != "" {
-		says += ": " + quote
+		reason += ": " + quote
 	}
 	pause, given := retryAfter(response.Header.Get("Retry-After"))
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && given:
-		return failed(parley.FailureBusy, pause, "%s", says)
+		return failed(parley.FailureBusy, pause, "%s", reason)
 	case status >= 500, status == http.StatusRequestTimeout:
-		return failed(parley.FailureServer, pause, "%s", says)
+		return failed(parley.FailureServer, pause, "%s", reason)
 	case status >= 300 && status < 400:
-		e := failed(parley.FailureFinal, 0, "%s", says)
+		e := failed(parley.FailureFinal, 0, "%s", reason)
 		e.Hint = "set the URL to where it leads; only 307 and 308 are followed, at most 3 of them, and never from https to http"
 		return e
 	default:
-		e := failed(parley.FailureFinal, 0, "%s", says)
+		e := failed(parley.FailureFinal, 0, "%s", reason)
 		e.Hint = "look at the receiver's log"
 		return e
 	}
 }
 
-// retryAfter reads a number of seconds or a date.
+// retryAfter parses the header Retry-After: a number of seconds or a date. It returns false if the header is missing or
+// malformed.
 func retryAfter(header string) (time.Duration, bool) {
 	pause, ok := time.Duration(0), false
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
@@ -112,21 +113,21 @@ func failed(kind parley.Failure, after time.Duration, format string, args ...any
 	return &parley.RunError{Trouble: parley.Trouble{Failure: kind, Reason: fmt.Sprintf(format, args...), After: after}}
 }
 
-// unusable is a response that says 200 and has no answer in it that could be read.
-func unusable(format string, args ...any) *parley.RunError {
+// unusableResponse returns the failure for a response with status 200 whose answer cannot be read.
+func unusableResponse(format string, args ...any) *parley.RunError {
 	e := failed(parley.FailureFinal, 0, "the webhook's response "+format, args...)
 	e.Hint = `answer with {"text": "…"} as application/json, with text/plain, or with 204; at most 1 MiB, not compressed`
 	return e
 }
 
-// postable makes a text one that can be posted.
-func postable(text string) string {
+// cleanText removes from a text what the hub does not accept in a message: invalid UTF-8 and NUL characters.
+func cleanText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// shorten is the first part of a text of others, on one line.
+// shorten returns the beginning of a text of a receiver, on one line.
 func shorten(text string) string {
-	text = strings.Join(strings.Fields(postable(text)), " ")
+	text = strings.Join(strings.Fields(cleanText(text)), " ")
 	if runes := []rune(text); len(runes) > maxQuote {
 		return string(runes[:maxQuote]) + "…"
 	}

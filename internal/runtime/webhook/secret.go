@@ -15,11 +15,11 @@ import (
 const (
 	secretName      = "webhook.secret"
 	secretBytes     = 32
-	minSecretLength = 16 // characters of a secret that somebody else has put there
+	minSecretLength = 16 // characters of a secret that a person has written
 	maxSecretSize   = 1 << 10
 )
 
-// secret is what an agent's calls are signed with. It is made where there is none.
+// secret returns the secret that signs the calls of an agent. It makes a secret if there is none.
 func (r *Runtime) secret(agent string) ([]byte, error) {
 	r.secretMutex.Lock()
 	defer r.secretMutex.Unlock()
@@ -34,7 +34,8 @@ func (r *Runtime) secret(agent string) ([]byte, error) {
 	return nil, parley.Errorf(parley.Unavailable, "the secret of %s cannot be read: %w", agent, err).Suggest("check the permissions of %s", dir)
 }
 
-// readSecret refuses what is no plain file, and what others may read.
+// readSecret reads a secret. It returns E003 if the path is not a regular file, other users may read the file, or it has no
+// secret.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -59,7 +60,7 @@ func readSecret(path string) ([]byte, error) {
 	return []byte(secret), nil
 }
 
-// makeSecret writes a new secret under another name first, so that there is a whole one or none.
+// makeSecret makes a new secret. It writes the file under another name first, so that a crash leaves no incomplete secret.
 func makeSecret(dir string) ([]byte, error) {
 	random := make([]byte, secretBytes)
 	_, _ = rand.Read(random) // never fails

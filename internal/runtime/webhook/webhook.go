@@ -18,11 +18,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Options are what the runtime needs to know.
+// Options configure a runtime.
 type Options struct {
-	// Dir is the directory of an agent, by its id. Its secret is there.
+	// Dir returns the directory of an agent, by its id. The directory contains the secret of the agent.
 	Dir func(agent string) string
-	// Allow are addresses that may be called although they are private: networks (10.0.0.0/8) or host:port.
+	// Allow lists private addresses that the runtime may call: networks (10.0.0.0/8), hosts, or host:port.
 	Allow []string
 	// Failed is called with the reason why a call got no response, in full detail. The detail is for the hub's own log, because
 	// it may name addresses of this network. Failed may be nil.
@@ -36,10 +36,10 @@ type Runtime struct {
 	options     Options
 	guard       *guard
 	client      *http.Client
-	secretMutex sync.Mutex // one secret at a time
+	secretMutex sync.Mutex // held while a secret is read or made
 }
 
-// New makes the runtime. It returns E003 if what is allowed cannot be read.
+// New makes the runtime. It returns E003 if an entry of Options.Allow is malformed.
 func New(o Options) (*Runtime, error) {
 	g, err := newGuard(o.Allow)
 	if err != nil {
@@ -48,10 +48,11 @@ func New(o Options) (*Runtime, error) {
 	return &Runtime{options: o, guard: g, client: g.client()}, nil
 }
 
-// Close ends the connections that wait to be used again.
+// Close closes the idle connections.
 func (r *Runtime) Close() { r.client.CloseIdleConnections() }
 
-// Check says why an agent cannot be called, or nil, and makes its secret where there is none.
+// Check returns an error if an agent cannot be called: E003 if its runtime_config or its secret is wrong, E001 if its URL is
+// private, E002 if its secret cannot be read. It makes the secret of the agent if there is none.
 func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 	target, err := parseConfig(a.RuntimeConfig)
 	if err == nil {
@@ -63,7 +64,7 @@ func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 	return err
 }
 
-// RunToken is the kind of token that the receiver gets: it leaves this machine, so it is good for one answer and nothing
+// RunToken returns the kind of token that the receiver gets. The token leaves this machine, so it allows one answer and nothing
 // else.
 func (r *Runtime) RunToken(parley.Agent) parley.TokenKind { return parley.TokenReply }
 

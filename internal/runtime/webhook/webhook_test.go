@@ -58,7 +58,7 @@ func TestACallIsSignedAndAnswered(t *testing.T) {
 	}
 }
 
-// TestTheReceiverOfTheManual runs what the manual shows, and keeps the two the same.
+// TestTheReceiverOfTheManual runs the example of the manual, and checks that the manual has the same code.
 func TestTheReceiverOfTheManual(t *testing.T) {
 	source, err := os.ReadFile("receiver_test.go")
 	if err != nil {
@@ -154,7 +154,7 @@ func TestRetryAfterADate(t *testing.T) {
 	}
 }
 
-// TestABombStaysPacked shows that nothing is decompressed: neither asked for, nor when it comes all the same.
+// TestABombStaysPacked checks that the runtime requests no compression, and decompresses no response.
 func TestABombStaysPacked(t *testing.T) {
 	s := newFixture(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")

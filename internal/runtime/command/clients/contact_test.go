@@ -22,13 +22,13 @@ type turn struct{ when, text, command string }
 func (h *hub) playTurns(turns ...turn) {
 	h.api.answerBy(func(r modeltest.Request) modeltest.Answer {
 		for _, do := range slices.Backward(turns) {
-			told := regexp.MustCompile(do.when).FindString(strings.Join(r.Texts, "\n"))
+			match := regexp.MustCompile(do.when).FindString(strings.Join(r.Texts, "\n"))
 			switch {
-			case told == "" || !slices.Contains(r.Tools, h.shell.tool):
+			case match == "" || !slices.Contains(r.Tools, h.shell.tool):
 			case do.command != "":
 				return h.shell.calls(do.command)
 			default:
-				return modeltest.Answer{Text: strings.ReplaceAll(do.text, "$", told), Input: inputTokens, Output: outputTokens}
+				return modeltest.Answer{Text: strings.ReplaceAll(do.text, "$", match), Input: inputTokens, Output: outputTokens}
 			}
 		}
 		return theAnswer
