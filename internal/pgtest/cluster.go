@@ -1,5 +1,5 @@
-// Package pgtest gives tests a PostgreSQL server: a private one that is thrown away, or the one that
-// PARLEY_TEST_POSTGRES names, where it makes databases and drops only those. It never touches any other.
+// Package pgtest gives tests a PostgreSQL server. By default it starts a private server and removes it after the tests. If the
+// environment variable PARLEY_TEST_POSTGRES names a server, it makes databases there and drops only those.
 package pgtest
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrNoServer says that this machine has no programs to run a server with.
+// ErrNoServer is the error of Start on a machine that cannot run a server.
 var ErrNoServer = errors.New("no PostgreSQL server programs (initdb, postgres) are in PATH or under /usr/lib/postgresql")
 
-// Options say how a cluster is run.
+// Options are the settings of a cluster.
 type Options struct {
-	Durable bool // sync to disk: for tests that crash it, and for measurements
-	TCP     bool // listen on a port of 127.0.0.1 too
+	Durable bool // sync to disk, for tests that crash the server and for measurements
+	TCP     bool // listen also on a port of 127.0.0.1
 }
 
 // Cluster is a private server in a temporary directory.
@@ -35,13 +35,13 @@ type Cluster struct {
 	port    int
 	server  *exec.Cmd
 	control io.WriteCloser
-	answers *bufio.Reader
+	replies *bufio.Reader
 }
 
-// WithPassword is a user that is asked for its password, once a test has created it. Nobody else is.
-const WithPassword = "with_password"
+// PasswordUser is the name of the only user whom the server asks for a password. A test that needs the user creates it.
+const PasswordUser = "with_password"
 
-const admission = "local all " + WithPassword + " scram-sha-256\nlocal all all trust\nhost all all 127.0.0.1/32 trust\n"
+const hbaRules = "local all " + PasswordUser + " scram-sha-256\nlocal all all trust\nhost all all 127.0.0.1/32 trust\n"
 
 // supervise makes a cluster, and runs the server until its input ends. The input ends even if the parent process crashes. Then
 // supervise removes the cluster. Commands on the input crash, start or restart the server; supervise confirms each one. A server
@@ -69,25 +69,25 @@ done
 crash
 rm -rf "$dir"`
 
-// Start makes a cluster and runs it. ErrNoServer if that is not possible here.
+// Start makes a cluster and runs its server. It returns ErrNoServer if this machine cannot run one.
 func Start(o Options) (*Cluster, error) {
-	bin, err := programs()
+	bin, err := programDir()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(o.place(), "pg")
+	dir, err := os.MkdirTemp(o.parentDir(), "pg")
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{dir: dir, port: 5432}
 	if err := c.start(bin, o); err != nil {
-		return nil, errors.Join(err, c.log(), os.RemoveAll(dir))
+		return nil, errors.Join(err, c.logError(), os.RemoveAll(dir))
 	}
 	return c, nil
 }
 
-// programs is the directory of the newest server programs.
-func programs() (string, error) {
+// programDir returns the directory of the newest server programs.
+func programDir() (string, error) {
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		return filepath.Dir(initdb), nil
 	}
@@ -109,12 +109,12 @@ func (c *Cluster) start(bin string, o Options) error {
 	if err != nil {
 		return err
 	}
-	admits := filepath.Join(c.dir, "pg_hba.conf")
-	if err := os.WriteFile(admits, []byte(admission), 0o644); err != nil {
+	hbaFile := filepath.Join(c.dir, "pg_hba.conf")
+	if err := os.WriteFile(hbaFile, []byte(hbaRules), 0o644); err != nil {
 		return err
 	}
 	settings := []string{
-		"hba_file=" + admits, "unix_socket_directories=" + c.dir, "listen_addresses=", "max_connections=300", "log_statement=none",
+		"hba_file=" + hbaFile, "unix_socket_directories=" + c.dir, "listen_addresses=", "max_connections=300", "log_statement=none",
 	}
 	if o.TCP {
 		if c.port, err = freePort(); err != nil {
@@ -140,7 +140,7 @@ func (c *Cluster) start(bin string, o Options) error {
 	if err != nil {
 		return err
 	}
-	c.answers = bufio.NewReader(out)
+	c.replies = bufio.NewReader(out)
 	if err := c.server.Start(); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (c *Cluster) start(bin string, o Options) error {
 	return nil
 }
 
-// freePort is a port that nobody listens on.
+// freePort returns a port on which no process listens.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -159,13 +159,13 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
 }
 
-// URL is the address of a database of this cluster, by its socket.
+// URL returns the address of a database of this cluster, by its socket.
 func (c *Cluster) URL(database string) string {
 	query := url.Values{"host": {c.dir}, "port": {strconv.Itoa(c.port)}}
 	return (&url.URL{Scheme: "postgres", User: url.User("parley"), Path: "/" + database, RawQuery: query.Encode()}).String()
 }
 
-// Addr is where it listens, if it was asked to.
+// Addr returns the TCP address of the server, if Options.TCP is set.
 func (c *Cluster) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)) }
 
 // Ready waits until the server takes connections.
@@ -179,14 +179,14 @@ func (c *Cluster) Ready() error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(err, c.log())
+			return errors.Join(err, c.logError())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// log is what the server has written, as an error.
-func (c *Cluster) log() error {
+// logError returns the log of the server as an error, or nil if there is no log.
+func (c *Cluster) logError() error {
 	text, err := os.ReadFile(filepath.Join(c.dir, "log"))
 	if err != nil {
 		return nil
@@ -195,21 +195,21 @@ func (c *Cluster) log() error {
 }
 
 // Crash ends the server at once, as pg_ctl stop -m immediate does.
-func (c *Cluster) Crash() error { return c.tell("crash") }
+func (c *Cluster) Crash() error { return c.sendCommand("crash") }
 
-// Run runs a server that has crashed. Ready says when it is there.
-func (c *Cluster) Run() error { return c.tell("start") }
+// Run starts the server again after Crash. Call Ready to wait for it.
+func (c *Cluster) Run() error { return c.sendCommand("start") }
 
-// Restart ends the server at once and runs it again.
-func (c *Cluster) Restart() error { return c.tell("restart") }
+// Restart ends the server at once and starts it again.
+func (c *Cluster) Restart() error { return c.sendCommand("restart") }
 
-func (c *Cluster) tell(command string) error {
+func (c *Cluster) sendCommand(command string) error {
 	if _, err := io.WriteString(c.control, command+"\n"); err != nil {
 		return err
 	}
-	_, err := c.answers.ReadString('\n')
+	_, err := c.replies.ReadString('\n')
 	return err
 }
 
-// Stop ends the server and removes all it has stored.
+// Stop ends the server and removes its data.
 func (c *Cluster) Stop() error { return errors.Join(c.control.Close(), c.server.Wait()) }

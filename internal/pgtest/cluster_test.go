@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 
 // A server must not outlive the tests that started it, not even when they are killed.
 func TestServerEndsWithTheProcessThatStartedIt(t *testing.T) {
-	if _, err := programs(); err != nil {
-		needs(t, err)
+	if _, err := programDir(); err != nil {
+		requireServer(t, err)
 	}
 	process := exec.Command(os.Args[0])
 	process.Env = append(os.Environ(), starter+"=1")
@@ -67,8 +67,8 @@ func TestServerEndsWithTheProcessThatStartedIt(t *testing.T) {
 
 // Nothing may be left of a cluster that was only being made, either.
 func TestClusterThatIsBeingMadeEndsWithTheProcess(t *testing.T) {
-	if _, err := programs(); err != nil {
-		needs(t, err)
+	if _, err := programDir(); err != nil {
+		requireServer(t, err)
 	}
 	place, err := os.MkdirTemp("", "parley-pgtest") // not the test's own, where the server's user may not be
 	if err != nil {

@@ -10,14 +10,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// contents are the rows of a database, with a mark of its tables.
+// contents are the rows of a database, with a digest of its schema.
 type contents struct {
-	schema string            // differs after any change of a table, an index, a constraint, a trigger or a function
+	schema string            // changes with every table, index, constraint, trigger and function
 	reset  string            // statements that empty all tables and set all sequences back
 	rows   map[string][]byte // of the tables that are not empty, by their quoted names, as COPY writes them
 }
 
-// schemaMark is a digest of the definitions in a database: each change of one gives its row in the catalog another xmin.
+// schemaMark returns a digest of the definitions in a database. When a definition changes, its row in the catalog gets a new
+// xmin.
 const schemaMark = `
 WITH changed AS (
 	SELECT 'c' || oid || ':' || xmin AS row FROM pg_class WHERE oid >= 16384
@@ -43,16 +44,16 @@ func readContents(url string) (*contents, error) {
 	if err := conn.QueryRow(ctx, schemaMark).Scan(&c.schema); err != nil {
 		return nil, err
 	}
-	tables, err := texts(ctx, conn, "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')")
+	tables, err := queryStrings(ctx, conn, "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')")
 	if err != nil {
 		return nil, err
 	}
-	sequences, err := texts(ctx, conn, "SELECT format('SELECT setval(%L, %s, %L)', quote_ident(schemaname) || '.' || quote_ident(sequencename), "+
+	sequences, err := queryStrings(ctx, conn, "SELECT format('SELECT setval(%L, %s, %L)', quote_ident(schemaname) || '.' || quote_ident(sequencename), "+
 		"coalesce(last_value, start_value), last_value IS NOT NULL) FROM pg_sequences")
 	if err != nil {
 		return nil, err
 	}
-	statements := []string{"SET session_replication_role = replica"} // the order of references does not matter then
+	statements := []string{"SET session_replication_role = replica"} // then the order of tables does not matter
 	for _, table := range tables {
 		statements = append(statements, "DELETE FROM "+table)
 		var rows bytes.Buffer
@@ -67,7 +68,7 @@ func readContents(url string) (*contents, error) {
 	return c, nil
 }
 
-func texts(ctx context.Context, conn *pgx.Conn, query string) ([]string, error) {
+func queryStrings(ctx context.Context, conn *pgx.Conn, query string) ([]string, error) {
 	rows, err := conn.Query(ctx, query)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func (c *contents) restore(url string) error {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	if err := endOthers(ctx, conn); err != nil {
+	if err := endOtherConnections(ctx, conn); err != nil {
 		return err
 	}
 	var schema string
@@ -104,8 +105,9 @@ func (c *contents) restore(url string) error {
 	return nil
 }
 
-// endOthers ends all other connections to the database, and waits until they have ended. What they had begun is undone.
-func endOthers(ctx context.Context, conn *pgx.Conn) error {
+// endOtherConnections ends all other connections to the database, and waits until they have ended. The server rolls their
+// transactions back.
+func endOtherConnections(ctx context.Context, conn *pgx.Conn) error {
 	const others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
 	if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid, 10000) "+others); err != nil {
 		return err

@@ -14,22 +14,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Variable names the environment variable with the URL of a server to use instead of a private one. Its
-// user must be allowed to create databases.
+// Variable is the name of the environment variable with the URL of a server to use instead of a private one. The user in the
+// URL must be allowed to create databases.
 const Variable = "PARLEY_TEST_POSTGRES"
 
-// URL is the address of a new, empty database, which is dropped when the test has ended. Where no
-// server can be had the test is skipped, or, with CI=true, fails.
+// URL makes an empty database for a test and returns its address. The database is dropped when the test ends. On a machine that
+// cannot run a server, URL skips the test, or fails it if the environment variable CI is "true".
 func URL(t testing.TB) string {
 	t.Helper()
 	return database(t, "template1")
 }
 
-// Template is a database that is made once and copied for each test, which is faster.
+// Template is a database that is made once and copied for each test. A copy is faster than making the database again.
 type Template struct {
+	// Make fills a new database with what the copies are to contain.
 	Make func(url string) error
-	// Reuse gives the copies of ended tests to later tests, with the rows of the template. That takes a tenth of the time of a new
-	// copy. Planner statistics stay from test to test.
+	// Reuse gives the copies of ended tests to later tests, after setting their rows back to those of the template. That takes a
+	// tenth of the time of a new copy. Planner statistics stay from test to test.
 	Reuse bool
 
 	once sync.Once
@@ -41,10 +42,10 @@ type Template struct {
 	spare []string // copies that no test uses
 }
 
-// Copy is the address of a copy of the template, which the test has for itself.
+// Copy makes a copy of the template for one test and returns its address.
 func (m *Template) Copy(t testing.TB) string {
 	t.Helper()
-	s := shared(t)
+	s := sharedServer(t)
 	m.once.Do(func() { m.err = m.make(s) })
 	if m.err != nil {
 		t.Fatal(m.err)
@@ -98,7 +99,7 @@ func (m *Template) giveBack(s *server, name string) error {
 	return nil
 }
 
-// Drop removes the template itself and its copies. It is for the end of TestMain, where no test runs any more.
+// Drop removes the template itself and its copies. Call it at the end of TestMain, when no test runs any more.
 func (m *Template) Drop() {
 	if m.name == "" {
 		return
@@ -110,7 +111,7 @@ func (m *Template) Drop() {
 
 func database(t testing.TB, template string) string {
 	t.Helper()
-	s := shared(t)
+	s := sharedServer(t)
 	name, err := s.create(template)
 	if err != nil {
 		t.Fatal(err)
@@ -123,32 +124,32 @@ func database(t testing.TB, template string) string {
 	return s.url(name)
 }
 
-// server is where this process makes databases.
+// server is the server on which this process makes databases.
 type server struct {
 	base    *url.URL
-	private *Cluster // which ends when this is let go of
+	private *Cluster // nil with PARLEY_TEST_POSTGRES. The cluster ends when the garbage collector closes its input, so keep it here.
 
 	mu   sync.Mutex // guards conn
 	conn *pgx.Conn
 }
 
 var (
-	theServer *server
-	start     = sync.OnceValue(func() error {
+	theServer   *server
+	startServer = sync.OnceValue(func() error {
 		s, err := connect()
 		theServer = s
 		return err
 	})
 )
 
-func shared(t testing.TB) *server {
+func sharedServer(t testing.TB) *server {
 	t.Helper()
-	needs(t, start())
+	requireServer(t, startServer())
 	return theServer
 }
 
-// needs skips a test where no server can be had. With CI=true it fails.
-func needs(t testing.TB, err error) {
+// requireServer skips a test on a machine that cannot run a server. With CI=true it fails the test.
+func requireServer(t testing.TB, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
@@ -159,11 +160,11 @@ func needs(t testing.TB, err error) {
 	}
 }
 
-// Private is a cluster of the test's own, which it may crash.
+// Private starts a cluster for one test, which may crash it.
 func Private(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	cluster, err := Start(o)
-	needs(t, err)
+	requireServer(t, err)
 	t.Cleanup(func() { _ = cluster.Stop() })
 	return cluster
 }
@@ -194,7 +195,7 @@ func (s *server) url(database string) string {
 	return u.String()
 }
 
-// create makes a database. Copying its files is several times faster than logging them.
+// create makes a copy of a template. The strategy file_copy is several times faster than the default one, which logs each page.
 func (s *server) create(template string) (name string, err error) {
 	name = "parley_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	statement := fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template)

@@ -1,5 +1,5 @@
-// Command with runs a command, given as its arguments, with a PostgreSQL server that its tests share:
-// the one that PARLEY_TEST_POSTGRES names, or a private one that ends with it.
+// Command with runs the command in its arguments, with one PostgreSQL server for all tests that the command runs. That is the
+// server that PARLEY_TEST_POSTGRES names, or else a private server that ends with the command.
 package main
 
 import (
@@ -33,7 +33,7 @@ func run(command []string) error {
 			if err := os.Setenv(pgtest.Variable, cluster.URL("postgres")); err != nil {
 				return err
 			}
-		case errors.Is(err, pgtest.ErrNoServer): // the tests skip, or fail, as they see fit
+		case errors.Is(err, pgtest.ErrNoServer): // the tests themselves skip or fail
 		default:
 			return err
 		}

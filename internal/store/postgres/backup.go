@@ -19,9 +19,9 @@ import (
 
 const manifestDatabase = "postgres"
 
-// Backup copies everything into a new directory while the hubs go on: each table as of one moment, in
-// PostgreSQL's binary form. What the snapshot holds is checked, and what was written is read again,
-// before it gets its name. If anything fails, nothing is left.
+// Backup copies every table, as of one moment, into a new directory, in PostgreSQL's binary form. The hubs can go on writing
+// meanwhile. Backup checks the content of its snapshot, and reads and verifies the copy, before it gives the directory its
+// name. If anything fails, Backup removes the copy.
 func (db *DB) Backup(ctx context.Context, dir string) (parley.Backup, error) {
 	return store.MakeBackup(ctx, dir, func(partial string) (m store.Manifest, err error) {
 		c, err := db.dialer.connect(ctx)
@@ -34,7 +34,7 @@ func (db *DB) Backup(ctx context.Context, dir string) (parley.Backup, error) {
 			m, err = db.dialer.backUpTo(ctx, tx, partial)
 			return err
 		})
-		if sqlState(err) != "" || unreachable(err) {
+		if sqlState(err) != "" || isUnreachable(err) {
 			err = db.dialer.explain(err)
 		}
 		if err != nil {
@@ -53,7 +53,7 @@ func (d *dialer) backUpTo(ctx context.Context, tx pgx.Tx, dir string) (m store.M
 	if err := tx.QueryRow(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&m.Schema); err != nil {
 		return m, err
 	}
-	tables, err := tablesOf(ctx, tx)
+	tables, err := listTables(ctx, tx)
 	if err != nil {
 		return m, err
 	}
@@ -67,14 +67,14 @@ func (d *dialer) backUpTo(ctx context.Context, tx pgx.Tx, dir string) (m store.M
 	return m, errors.Join(m.Write(dir), store.SyncPath(dir))
 }
 
-// checkSnapshot verifies everything the transaction sees, and returns what that is and its newest
-// number.
+// checkSnapshot verifies everything that a transaction sees. It returns the counts of what it has read, and the newest number
+// of the log.
 func (d *dialer) checkSnapshot(ctx context.Context, tx pgx.Tx) (report parley.CheckReport, seq int64, err error) {
 	var snapshot string
 	if err := tx.QueryRow(ctx, "SELECT pg_export_snapshot()").Scan(&snapshot); err != nil {
 		return report, 0, err
 	}
-	f := d.freeze(tx, snapshot)
+	f := d.newSnapshotStore(tx, snapshot)
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := store.Check(ctx, f, &report, func(parley.CheckReport) {}); err != nil {
 		return report, 0, err
@@ -89,7 +89,7 @@ func (d *dialer) checkSnapshot(ctx context.Context, tx pgx.Tx) (report parley.Ch
 	return report, seq, err
 }
 
-// copyTable writes one table to a file, durably, and describes what it has written.
+// copyTable writes one table to a file, syncs the file and returns its description.
 func copyTable(ctx context.Context, tx pgx.Tx, dir, table string) (f store.ManifestFile, err error) {
 	f.Path = table + store.CopySuffix
 	file, err := os.OpenFile(filepath.Join(dir, f.Path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -98,7 +98,7 @@ func copyTable(ctx context.Context, tx pgx.Tx, dir, table string) (f store.Manif
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	sum := sha256.New()
-	_, err = tx.Conn().PgConn().CopyTo(ctx, io.MultiWriter(file, sum), "COPY "+quoted(table)+" TO STDOUT (FORMAT binary)")
+	_, err = tx.Conn().PgConn().CopyTo(ctx, io.MultiWriter(file, sum), "COPY "+quoteName(table)+" TO STDOUT (FORMAT binary)")
 	if err != nil {
 		return f, err
 	}

@@ -287,7 +287,7 @@ func TestMigrationsCanStopAtAVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := migrations()
+	known, err := programMigrations()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,11 +307,11 @@ func TestMigrationsCanStopAtAVersion(t *testing.T) {
 }
 
 func TestTablesComeAfterThoseTheyReferTo(t *testing.T) {
-	got, err := inOrder([]table{{"a", []string{"c"}}, {"b", nil}, {"c", []string{"b"}}})
+	got, err := orderByReferences([]table{{"a", []string{"c"}}, {"b", nil}, {"c", []string{"b"}}})
 	if err != nil || !slices.Equal(got, []string{"b", "c", "a"}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := inOrder([]table{{"a", []string{"b"}}, {"b", []string{"a"}}}); err == nil {
+	if _, err := orderByReferences([]table{{"a", []string{"b"}}, {"b", []string{"a"}}}); err == nil {
 		t.Error("a circle was put in order")
 	}
 }

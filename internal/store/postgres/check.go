@@ -10,16 +10,16 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// CheckDeep verifies everything that is stored: every row is read in full, so that the server notices
-// pages it cannot trust; every reference, message, artifact, audit entry and count. The server's own
-// tools check its indexes: see pg_amcheck. progress, which may be nil, is told now and then how far it
-// is. An error means that the check could not be made; what it found is in the report.
+// CheckDeep verifies everything that is stored: every reference, message, artifact, audit entry and count. It first reads every
+// row in full, so that the server notices damaged pages. It does not check indexes; use PostgreSQL's pg_amcheck for that. It
+// calls progress from time to time; progress may be nil. The report holds the damage that it found. An error means that the
+// check could not finish.
 func (db *DB) CheckDeep(ctx context.Context, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
 	if progress == nil {
 		progress = func(parley.CheckReport) {}
 	}
 	if err := db.checkRows(ctx, &report); err != nil {
-		return report, db.checkFailed(ctx, err)
+		return report, db.explainUnlessCanceled(ctx, err)
 	}
 	return report, store.Check(ctx, db, &report, progress)
 }
@@ -34,21 +34,21 @@ func (db *DB) checkRows(ctx context.Context, report *parley.CheckReport) error {
 	if err != nil {
 		return err
 	}
-	if err := readAll(ctx, tx); err != nil {
+	if err := readAllRows(ctx, tx); err != nil {
 		return err
 	}
 	return checkReferences(ctx, tx, report)
 }
 
-func (db *DB) checkFailed(ctx context.Context, err error) error {
+func (db *DB) explainUnlessCanceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return db.dialer.explain(err)
 }
 
-func readAll(ctx context.Context, tx pgx.Tx) error {
-	tables, err := lines(ctx, tx, `SELECT quote_ident(relname) FROM pg_class WHERE relkind = 'r' AND relname <> 'goose_db_version'
+func readAllRows(ctx context.Context, tx pgx.Tx) error {
+	tables, err := queryStrings(ctx, tx, `SELECT quote_ident(relname) FROM pg_class WHERE relkind = 'r' AND relname <> 'goose_db_version'
 		AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())`)
 	if err != nil {
 		return err
@@ -63,10 +63,10 @@ func readAll(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// checkReferences looks for rows that refer to what is not there. The database never lets one in, but
-// one may come back from a backup, or from an index that has lost an entry.
+// checkReferences adds rows that refer to missing rows to a report. The server refuses to store such a row, but a backup of the
+// server or an index that has lost an entry can bring one in.
 func checkReferences(ctx context.Context, tx pgx.Tx, report *parley.CheckReport) error {
-	queries, err := lines(ctx, tx, `SELECT format(
+	queries, err := queryStrings(ctx, tx, `SELECT format(
 			'SELECT format(''%%s of %%s refers to %%s, which is not there'', %L, %L, c.%I) FROM %s c
 				WHERE c.%I IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %s p WHERE p.%I = c.%I) LIMIT 10',
 			a.attname, k.conrelid::regclass, a.attname, k.conrelid::regclass, a.attname, k.confrelid::regclass, b.attname, a.attname)
@@ -78,7 +78,7 @@ func checkReferences(ctx context.Context, tx pgx.Tx, report *parley.CheckReport)
 		return err
 	}
 	for _, query := range queries {
-		dangling, err := lines(ctx, tx, query)
+		dangling, err := queryStrings(ctx, tx, query)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func checkReferences(ctx context.Context, tx pgx.Tx, report *parley.CheckReport)
 	return nil
 }
 
-func lines(ctx context.Context, tx pgx.Tx, query string) ([]string, error) {
+func queryStrings(ctx context.Context, tx pgx.Tx, query string) ([]string, error) {
 	rows, err := tx.Query(ctx, query)
 	if err != nil {
 		return nil, err

@@ -17,38 +17,37 @@ const (
 	beginUpdate = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 	beginView   = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-	// takeTurn makes the updates of all hubs come one after the other. The first number stands for
-	// Parley ("Parl"), the second for the schema, so that others in the same database are not held up.
-	takeTurn = "SELECT pg_advisory_xact_lock(1348563564, 'counters'::regclass::oid::int4)"
+	// takeWriteLock takes the lock that lets only one hub at a time run an update. The first number stands for Parley ("Parl"). The
+	// second one stands for the schema, so that hubs in other schemas of the same database do not wait.
+	takeWriteLock = "SELECT pg_advisory_xact_lock(1348563564, 'counters'::regclass::oid::int4)"
 
-	outside = 'I' // PostgreSQL's word for a connection without a transaction
+	noTransaction = 'I' // PostgreSQL's status of a connection without a transaction
 
-	noteCommit = `INSERT INTO commits (writer, batch, at)
+	insertCommit = `INSERT INTO commits (writer, batch, at)
 		VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 		ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at`
 )
 
-// conn is a store.Conn that keeps statements back until there is one whose result somebody wants, and
-// then sends all of them in one round trip. It opens its connection when it is first needed, and
-// another one when a transaction begins and the old one is gone. No context reaches it but
-// context.Background: an interrupted statement would take a whole transaction with it.
+// conn is a store.Conn that delays statements until the caller needs a result, and then sends all of them in one round trip. It
+// opens its connection when it first needs one, and opens a new connection at the start of a transaction if the old one was
+// lost. It passes only context.Background to the driver, because an interrupted statement would end the whole transaction.
 type conn struct {
 	dial    func() (*pgx.Conn, error)
-	pg      *pgx.Conn // nil until it is needed
+	pg      *pgx.Conn // nil until the first statement is sent
 	pending []statement
-	begun   bool  // statements of the transaction went well
-	failed  error // what ended the transaction; until ROLLBACK nothing goes on
+	begun   bool  // the server has run statements of the transaction
+	failed  error // the error that ended the transaction; every call returns it until ROLLBACK
 
-	// For the connection that writes.
-	writer      []byte // what it is called in commits
+	// Only the connection that writes uses these.
+	writer      []byte // its id in the table commits
 	batch       int64  // the number of its transaction
-	unconfirmed int64  // the batch whose COMMIT was sent and not answered
+	unconfirmed int64  // the batch whose COMMIT was sent and got no answer; 0: there is none
 }
 
 type statement struct {
-	query string
-	args  []any
-	one   bool // it must change exactly one row
+	query  string
+	args   []any
+	oneRow bool // the statement must change exactly one row
 }
 
 func newWriter(dial func() (*pgx.Conn, error)) *conn {
@@ -66,7 +65,7 @@ func (c *conn) Later(query string, args ...any) error {
 	c.pending = append(c.pending, statement{query: query, args: args})
 	if query == beginUpdate {
 		c.batch++
-		c.pending = append(c.pending, statement{query: takeTurn})
+		c.pending = append(c.pending, statement{query: takeWriteLock})
 	}
 	return nil
 }
@@ -97,13 +96,13 @@ func (c *conn) exec(query string, args []any) (int64, error) {
 		return 0, err
 	}
 	tag, err := results.Exec()
-	if closing := results.Close(); err == nil {
-		err = closing
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
 	}
 	if err == nil && query == "COMMIT" && tag.String() != "COMMIT" {
 		err = errors.New("the database has rolled back instead of committing")
 	}
-	return tag.RowsAffected(), c.note(err)
+	return tag.RowsAffected(), c.recordError(err)
 }
 
 // Query implements store.Conn.
@@ -115,14 +114,14 @@ func (c *conn) Query(query string, args ...any) (store.Rows, error) {
 	found, err := results.Query()
 	if err != nil {
 		_ = results.Close()
-		return nil, c.note(err)
+		return nil, c.recordError(err)
 	}
 	return &rows{Rows: found, results: results, conn: c}, nil
 }
 
-// send sends what is pending and one statement more, whose result is the next to be read. Where that
-// begins a transaction, and the connection turns out to be gone, it is sent on another one: nothing has
-// happened yet, unless it also was to commit.
+// send sends the pending statements and a last one, and returns the results, of which that of the last statement is still
+// unread. If the statements begin a transaction and the connection proves to be lost, send repeats them on a new connection:
+// nothing has taken effect yet. It does not repeat a COMMIT.
 func (c *conn) send(last statement) (pgx.BatchResults, error) {
 	if c.failed != nil {
 		return nil, c.failed
@@ -130,20 +129,20 @@ func (c *conn) send(last statement) (pgx.BatchResults, error) {
 	c.pending = append(c.pending, last)
 	all := c.pending
 	c.pending = nil
-	results, err := c.try(all)
+	results, err := c.sendAll(all)
 	if err != nil && !c.begun && last.query != "COMMIT" && c.pg != nil && c.pg.IsClosed() {
-		results, err = c.try(all)
+		results, err = c.sendAll(all)
 	}
 	if err != nil {
-		c.failed = c.passing(err)
+		c.failed = c.markTransient(err)
 		return nil, c.failed
 	}
 	c.begun = true
 	return results, nil
 }
 
-func (c *conn) try(all []statement) (pgx.BatchResults, error) {
-	if err := c.connected(); err != nil {
+func (c *conn) sendAll(all []statement) (pgx.BatchResults, error) {
+	if err := c.ensureConnected(); err != nil {
 		return nil, err
 	}
 	batch := &pgx.Batch{}
@@ -153,7 +152,7 @@ func (c *conn) try(all []statement) (pgx.BatchResults, error) {
 	results := c.pg.SendBatch(context.Background(), batch)
 	for _, s := range all[:len(all)-1] {
 		tag, err := results.Exec()
-		if err == nil && s.one && tag.RowsAffected() != 1 {
+		if err == nil && s.oneRow && tag.RowsAffected() != 1 {
 			err = store.ErrNotOne
 		}
 		if err != nil {
@@ -164,8 +163,8 @@ func (c *conn) try(all []statement) (pgx.BatchResults, error) {
 	return results, nil
 }
 
-// connected opens a connection unless there is one, or a transaction was open on it.
-func (c *conn) connected() (err error) {
+// ensureConnected opens a connection if there is none, or if it was lost outside of a transaction.
+func (c *conn) ensureConnected() (err error) {
 	if c.pg != nil && (c.begun || !c.pg.IsClosed()) {
 		return nil
 	}
@@ -173,43 +172,44 @@ func (c *conn) connected() (err error) {
 	return err
 }
 
-// note remembers an error after which the transaction cannot go on, not even from a savepoint.
-func (c *conn) note(err error) error {
+// recordError returns an error of a statement, marked as transient if it is. It keeps a transient error, because the transaction
+// cannot go on after it, not even from a savepoint.
+func (c *conn) recordError(err error) error {
 	if err == nil {
 		return nil
 	}
-	passing := c.passing(err)
-	if _, passes := errors.AsType[*transient](passing); passes {
-		c.failed = passing
+	marked := c.markTransient(err)
+	if _, isTransient := errors.AsType[*transient](marked); isTransient {
+		c.failed = marked
 	}
-	return passing
+	return marked
 }
 
-// passing marks an error that need not come again in another transaction.
-func (c *conn) passing(err error) error {
-	if c.pg != nil && c.pg.IsClosed() || collided(err) {
+// markTransient wraps an error that may not occur again in another transaction.
+func (c *conn) markTransient(err error) error {
+	if c.pg != nil && c.pg.IsClosed() || isConflict(err) {
 		return &transient{err}
 	}
 	return err
 }
 
-// rollback ends the transaction, if the server knows of one.
+// rollback ends the transaction, if the server has begun it.
 func (c *conn) rollback() (err error) {
 	c.pending, c.begun, c.failed = nil, false, nil
-	if c.pg != nil && !c.pg.IsClosed() && c.pg.PgConn().TxStatus() != outside {
+	if c.pg != nil && !c.pg.IsClosed() && c.pg.PgConn().TxStatus() != noTransaction {
 		_, err = c.pg.PgConn().Exec(context.Background(), "ROLLBACK").ReadAll()
 	}
 	return err
 }
 
-// commit notes the batch with its last statements. If the connection ends before the answer, it is in
-// doubt whether it was stored.
+// commit records the batch with the last statements of the transaction, and commits. If the connection is lost before the server
+// answers, settle must find out whether the batch was stored.
 func (c *conn) commit() error {
 	if !c.begun && c.failed == nil && strings.HasPrefix(c.firstPending(), "BEGIN") && len(c.pending) <= 2 {
-		c.pending = nil // nothing was done in it
+		c.pending = nil // the transaction did nothing
 		return nil
 	}
-	if err := c.noteCommit(); err != nil {
+	if err := c.recordCommit(); err != nil {
 		return err
 	}
 	if _, err := c.exec("COMMIT", nil); err != nil {
@@ -222,13 +222,13 @@ func (c *conn) commit() error {
 	return nil
 }
 
-// noteCommit writes the batch down. Where a row may turn out not to be what it was, that must be known
-// before the COMMIT is sent.
-func (c *conn) noteCommit() error {
-	if !slices.ContainsFunc(c.pending, func(s statement) bool { return s.one }) {
-		return c.Later(noteCommit, c.writer, c.batch)
+// recordCommit writes the number of the batch into the table commits. If a pending statement must change exactly one row, it
+// sends the statements now, because their results decide whether the COMMIT may be sent.
+func (c *conn) recordCommit() error {
+	if !slices.ContainsFunc(c.pending, func(s statement) bool { return s.oneRow }) {
+		return c.Later(insertCommit, c.writer, c.batch)
 	}
-	_, err := c.exec(noteCommit, []any{c.writer, c.batch})
+	_, err := c.exec(insertCommit, []any{c.writer, c.batch})
 	return err
 }
 
@@ -239,13 +239,13 @@ func (c *conn) firstPending() string {
 	return c.pending[0].query
 }
 
-// settle says whether the batch in doubt was stored. It takes the lock to read, which it gets when the
-// server has done with the transaction that held it.
+// settle reports whether the unconfirmed batch was stored. Before it reads, it takes the write lock, which it gets only when the
+// server has ended the transaction of that batch.
 func (c *conn) settle() (committed bool, err error) {
 	if c.unconfirmed == 0 {
 		return false, nil
 	}
-	defer func() { _ = c.rollback() }() // nothing was written
+	defer func() { _ = c.rollback() }() // settle writes nothing
 	if err := c.Later(beginUpdate); err != nil {
 		return false, err
 	}
@@ -268,9 +268,9 @@ func (c *conn) settle() (committed bool, err error) {
 	return committed, nil
 }
 
-// idle says whether the connection can be lent again.
+// idle reports whether the pool can lend the connection again.
 func (c *conn) idle() bool {
-	return !c.begun && c.failed == nil && (c.pg == nil || !c.pg.IsClosed() && c.pg.PgConn().TxStatus() == outside)
+	return !c.begun && c.failed == nil && (c.pg == nil || !c.pg.IsClosed() && c.pg.PgConn().TxStatus() == noTransaction)
 }
 
 func (c *conn) close() error {

@@ -1,10 +1,9 @@
-// Package postgres is the store's second database: PostgreSQL, used by any number of hubs.
+// Package postgres stores the data of one or more hubs with PostgreSQL.
 //
-// A writing transaction takes one lock, with its first statement, and holds it to its end. So the
-// updates of all hubs come one after the other, as those of one do, each sees what was committed before
-// it, and numbers become visible in their order.
+// A transaction that writes takes one lock with its first statement and keeps the lock until it ends. Therefore the updates of
+// all hubs run one after the other, each sees all earlier updates, and numbers become visible in their order.
 //
-// Statements whose result nobody looks at are sent together with the next one that is looked at, which
-// saves a round trip each: see conn. A COMMIT whose answer was lost is looked up in the table commits,
-// never repeated blindly: see settle.
+// The package delays statements whose result the store does not need, and sends them together with the next statement whose
+// result it needs. Each saves a round trip: see conn. If the answer to a COMMIT is lost, the package looks the commit up in the
+// table commits and never just repeats it: see settle.
 package postgres

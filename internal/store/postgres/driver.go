@@ -8,11 +8,11 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// readers is how many snapshots can be read at once.
+// readers is the largest number of snapshots that can be read at once.
 const readers = 8
 
-// settleTries is how often the fate of a commit is asked for while the connection is lost again.
-const settleTries = 5
+// settleAttempts is how often the driver asks what became of a commit, if the connection is lost each time.
+const settleAttempts = 5
 
 // driver is the store.Driver of one database.
 type driver struct {
@@ -34,7 +34,7 @@ func (d *driver) Writer() store.Conn { return d.writer }
 func (d *driver) Reader(ctx context.Context) (store.Conn, error) {
 	c, err := d.readers.take(ctx)
 	if err != nil {
-		return nil, err // not c: an interface that holds a nil pointer is not nil
+		return nil, err // returning c would be wrong: an interface that holds a nil pointer is not nil
 	}
 	return c, nil
 }
@@ -49,7 +49,7 @@ func (d *driver) Locks() store.Locks {
 	return store.Locks{Wait: " FOR UPDATE OF d", Skip: " FOR UPDATE OF d SKIP LOCKED", Run: " FOR UPDATE OF r"}
 }
 
-// LeaseNow is the server's time: all hubs have the same.
+// LeaseNow implements store.Driver. It returns the server's time, which is the same for all hubs.
 func (d *driver) LeaseNow(c store.Conn) (now int64, err error) {
 	found, err := c.Query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
 	if err != nil {
@@ -64,19 +64,19 @@ func (d *driver) LeaseNow(c store.Conn) (now int64, err error) {
 
 func (d *driver) Text() store.TextIndex { return store.TSVector{} }
 
-// Committed implements store.Driver: the server keeps its own account.
+// Committed implements store.Driver. It does nothing: the server guards its own log.
 func (d *driver) Committed(int64) {}
 
 func (d *driver) Explain(err error) error { return d.dialer.explain(err) }
 
 func (d *driver) Transient(err error) bool {
-	_, passes := errors.AsType[*transient](err)
-	return passes
+	_, isTransient := errors.AsType[*transient](err)
+	return isTransient
 }
 
 // Settle implements store.Driver.
 func (d *driver) Settle() (committed bool, err error) {
-	for range settleTries {
+	for range settleAttempts {
 		if committed, err = d.writer.settle(); !d.Transient(err) {
 			break
 		}
@@ -84,13 +84,13 @@ func (d *driver) Settle() (committed bool, err error) {
 	return committed, err
 }
 
-// Close closes all connections. None is lent any more.
+// Close closes all connections. No caller may have a reader any more.
 func (d *driver) Close() error { return errors.Join(d.readers.close(), d.writer.close()) }
 
-// pool lends connections, at most so many at once. The one given back last is lent first, so that
-// no more are opened than are used at once.
+// pool lends a limited number of connections. It lends the connection that came back last first, so that it opens no more
+// connections than are used at once.
 type pool struct {
-	free chan struct{} // one for each that is not lent
+	free chan struct{} // has one element for each connection that may still be lent
 	make func() *conn
 
 	mu   sync.Mutex
@@ -126,7 +126,7 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// giveBack takes a connection back, unless it is broken: then another one is made when it is needed.
+// giveBack takes a connection back. It closes a broken connection; take makes a new one when it needs one.
 func (p *pool) giveBack(c *conn) {
 	if c.idle() {
 		p.mu.Lock()

@@ -11,32 +11,32 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// transient is an error that ended a transaction and need not come again in another one.
+// transient is an error that ended a transaction and may not occur again in another one.
 type transient struct{ cause error }
 
 func (t *transient) Error() string { return t.cause.Error() }
 
 func (t *transient) Unwrap() error { return t.cause }
 
-// Codes of errors (SQLSTATE), as PostgreSQL lists them.
+// Error codes (SQLSTATE) of PostgreSQL. Those whose name ends in Class are prefixes of codes.
 const (
-	noSuchDatabase   = "3D000"
-	serialization    = "40001"
-	deadlock         = "40P01"
-	noRight          = "42501"
-	diskFull         = "53100"
-	tooMany          = "53300"
-	lockTimeout      = "55P03"
-	readOnly         = "25006"
-	idleInTx         = "25P03"
-	pageDamaged      = "XX001"
-	indexDamaged     = "XX002"
-	connectionClass  = "08"
-	credentialsClass = "28"
-	operatorClass    = "57P"
+	noSuchDatabase        = "3D000"
+	serializationFailure  = "40001"
+	deadlock              = "40P01"
+	insufficientPrivilege = "42501"
+	diskFull              = "53100"
+	tooManyConnections    = "53300"
+	lockTimeout           = "55P03"
+	readOnly              = "25006"
+	idleInTx              = "25P03"
+	pageDamaged           = "XX001"
+	indexDamaged          = "XX002"
+	connectionClass       = "08"
+	credentialsClass      = "28"
+	operatorClass         = "57P"
 )
 
-// sqlState is the code of an error of the server, or "" for one of the connection.
+// sqlState returns the code of an error of the server, or "" for an error of the connection.
 func sqlState(err error) string {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failure.Code
@@ -44,25 +44,25 @@ func sqlState(err error) string {
 	return ""
 }
 
-// collided holds for errors that come from others who write at the same time.
-func collided(err error) bool {
-	return slices.Contains([]string{serialization, deadlock}, sqlState(err))
+// isConflict reports whether an error comes from another transaction that wrote at the same time.
+func isConflict(err error) bool {
+	return slices.Contains([]string{serializationFailure, deadlock}, sqlState(err))
 }
 
-// unreachable holds for errors that pass when the server is back.
-func unreachable(err error) bool {
+// isUnreachable reports whether an error is likely to end when the server accepts connections again.
+func isUnreachable(err error) bool {
 	state := sqlState(err)
 	if state == "" {
 		_, refused := errors.AsType[*pgconn.ConnectError](err)
 		_, lost := errors.AsType[*transient](err)
 		return refused || lost
 	}
-	return state == tooMany || state == idleInTx ||
+	return state == tooManyConnections || state == idleInTx ||
 		strings.HasPrefix(state, connectionClass) || strings.HasPrefix(state, operatorClass)
 }
 
-// explain turns an error of the database into one with a sentence and a hint. No sentence has the
-// password: the server never says it, and the driver takes it out of its own errors.
+// explain turns an error of the database into a *parley.Error with a hint. It returns nil for nil, and a *parley.Error as it
+// is. No error contains the password: the server never sends it, and the driver removes it from its own errors.
 func (d *dialer) explain(err error) error {
 	if err == nil {
 		return nil
@@ -78,7 +78,7 @@ func (d *dialer) explain(err error) error {
 	case state == noSuchDatabase:
 		return parley.Errorf(parley.Unavailable, "there is no database %s: %w", d.name(), err).
 			Suggest("create it with createdb, or correct the address")
-	case state == noRight:
+	case state == insufficientPrivilege:
 		return parley.Errorf(parley.Unavailable, "%s may not do this in the database %s: %w", d.config.User, d.name(), err).
 			Suggest("make %s the owner of the database", d.config.User)
 	case state == readOnly:
@@ -92,9 +92,9 @@ func (d *dialer) explain(err error) error {
 			Retryable(0).Suggest("look for hubs that hang, and try again")
 	case state == pageDamaged || state == indexDamaged:
 		return damaged(err)
-	case collided(err):
+	case isConflict(err):
 		return parley.Errorf(parley.Unavailable, "others changed the same: %w", err).Retryable(0).Suggest("try again")
-	case unreachable(err):
+	case isUnreachable(err):
 		return parley.Errorf(parley.Unavailable, "the database %s cannot be reached: %w", d.name(), err).
 			Retryable(0).Suggest("check that the server runs and that its address is right, and try again")
 	default:

@@ -46,7 +46,7 @@ func TestConnectionsCutInTheMiddleOfCommits(t *testing.T) {
 			calm := opened(t, server.URL(database))
 			c := prepare(t, calm)
 			cutOff := opened(t, "postgres://parley@"+through.listener.Addr().String()+"/"+database)
-			cutOff.dialer.patience = time.Minute
+			cutOff.dialer.reconnectTime = time.Minute
 			ids := posts(t, []*DB{cutOff, calm}, c, 4, 20)
 			holds(t, calm, ids)
 			if cuts.Load() < 3 {
@@ -151,7 +151,7 @@ func TestServerRestartedUnderPosts(t *testing.T) {
 	server := pgtest.Private(t, pgtest.Options{Durable: true})
 	hubs := []*DB{opened(t, server.URL("postgres")), opened(t, server.URL("postgres"))}
 	for _, db := range hubs {
-		db.dialer.patience = time.Minute
+		db.dialer.reconnectTime = time.Minute
 	}
 	c := prepare(t, hubs[0])
 	done := make(chan []string)
@@ -195,7 +195,7 @@ func TestServerThatIsGoneForLong(t *testing.T) {
 	db := opened(t, server.URL("postgres"))
 	c := prepare(t, db)
 	ids := []string{post(t, db, c, "before")}
-	db.dialer.patience, db.dialer.respite = 50*time.Millisecond, time.Hour
+	db.dialer.reconnectTime, db.dialer.refuseTime = 50*time.Millisecond, time.Hour
 	if err := server.Crash(); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestServerThatIsGoneForLong(t *testing.T) {
 	if err := server.Ready(); err != nil {
 		t.Fatal(err)
 	}
-	db.dialer.patience, db.dialer.respite = time.Minute, 0
+	db.dialer.reconnectTime, db.dialer.refuseTime = time.Minute, 0
 	ids = append(ids, post(t, db, c, "after"))
 	holds(t, db, ids)
 }

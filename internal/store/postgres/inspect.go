@@ -10,22 +10,22 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// oldestServer is PostgreSQL 13, the oldest that is still looked after.
+// oldestServer is PostgreSQL 13, the oldest version that the package supports.
 const oldestServer = 13_00_00
 
-// facts are what is known of a database before anything is changed in it.
-type facts struct {
+// databaseInfo describes a database, before the package changes anything in it.
+type databaseInfo struct {
 	server   int // 150004 is 15.4
 	encoding string
-	schema   string // where tables go; "": there is no such schema
+	schema   string // the schema for new tables; "": the search path names no schema that exists
 	mayWrite bool
-	tables   int   // tables in the schema, but for those of extensions and of the migrations
-	version  int64 // of the tables; 0: there are none
+	tables   int   // number of tables in the schema, without those of extensions and of goose
+	version  int64 // of the schema; 0: no migration has run
 
-	application, oldest string // as meta says
+	application, minProgram string // from the table meta
 }
 
-func inspect(ctx context.Context, c *pgx.Conn) (f facts, err error) {
+func inspect(ctx context.Context, c *pgx.Conn) (f databaseInfo, err error) {
 	var migrated, described bool
 	err = c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
 		coalesce(current_schema(), ''),
@@ -41,13 +41,13 @@ func inspect(ctx context.Context, c *pgx.Conn) (f facts, err error) {
 	}
 	if err == nil && described && migrated {
 		err = c.QueryRow(ctx, `SELECT coalesce(max(value) FILTER (WHERE key = 'application'), ''),
-			coalesce(max(value) FILTER (WHERE key = 'min_program'), '') FROM meta`).Scan(&f.application, &f.oldest)
+			coalesce(max(value) FILTER (WHERE key = 'min_program'), '') FROM meta`).Scan(&f.application, &f.minProgram)
 	}
 	return f, err
 }
 
-// check says why a database cannot be used, or nil.
-func (f facts) check(name string) error {
+// check returns an error if the hub cannot use the database.
+func (f databaseInfo) check(name string) error {
 	switch {
 	case f.server < oldestServer:
 		return parley.Errorf(parley.Unavailable, "the server of %s is PostgreSQL %d, %d is needed", name, f.server/10000, oldestServer/10000).
@@ -65,13 +65,14 @@ func (f facts) check(name string) error {
 		return parley.Errorf(parley.Unavailable, "no tables may be made in the schema %s of the database %s", f.schema, name).
 			Suggest("give the user the right to create there, or make it the owner of the database")
 	case f.tables > 0:
-		return store.CheckProgram(f.oldest)
+		return store.CheckProgram(f.minProgram)
 	default:
 		return nil
 	}
 }
 
-// Name says which database a URL leads to, and which schema in it, without the password.
+// Name returns a description of the database and schema of a URL, without the password. It returns an error if it cannot parse
+// the URL.
 func Name(url string) (string, error) {
 	d, err := newDialer(url)
 	if err != nil {
@@ -84,8 +85,8 @@ func Name(url string) (string, error) {
 	return name, nil
 }
 
-// Stored says whether a hub has stored something in a database.
-func Stored(ctx context.Context, url string) (found bool, err error) {
+// HasData reports whether a database has tables. It returns an error if it cannot parse the URL or read the database.
+func HasData(ctx context.Context, url string) (found bool, err error) {
 	d, err := newDialer(url)
 	if err != nil {
 		return false, err

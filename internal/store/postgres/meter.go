@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// Measure counts the statements and round trips of the database from now on, except those that move the bodies of
-// artifacts. It is called before the database is used.
+// Measure makes m count the statements and round trips of the database from now on, except those that move the bodies of
+// artifacts. Call it before the first use of the database.
 func (db *DB) Measure(m *store.Meter) {
 	config, dial := db.dialer.config, db.dialer.config.DialFunc
 	config.Tracer = statementTracer{m}
@@ -42,27 +42,27 @@ func (t statementTracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, done pg
 
 func (statementTracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// TraceQueryStart counts nothing: a statement outside of batches sets a new connection up.
+// TraceQueryStart implements pgx.QueryTracer. It counts nothing: statements outside of batches only prepare new connections.
 func (statementTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return ctx
 }
 
 func (statementTracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// measuredConn counts a round trip for each first read after a write.
+// measuredConn counts a round trip for the first read after each write.
 type measuredConn struct {
 	net.Conn
 	meter *store.Meter
-	asked atomic.Bool // something was written since the last read
+	wrote atomic.Bool // a write has happened since the last read
 }
 
 func (c *measuredConn) Write(b []byte) (int, error) {
-	c.asked.Store(true)
+	c.wrote.Store(true)
 	return c.Conn.Write(b)
 }
 
 func (c *measuredConn) Read(b []byte) (int, error) {
-	if c.asked.Swap(false) {
+	if c.wrote.Swap(false) {
 		c.meter.Trip()
 	}
 	return c.Conn.Read(b)

@@ -17,48 +17,49 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// steps are the migrations this program knows.
-type steps struct {
+// migrationSet is a set of migrations.
+type migrationSet struct {
 	files  fs.FS
 	newest int64
 }
 
-func migrations() (s steps, err error) {
+func programMigrations() (s migrationSet, err error) {
 	if s.files, err = fs.Sub(migrationFiles, "migrations"); err != nil {
 		return s, err
 	}
 	names, err := fs.Glob(s.files, "*.sql")
 	for _, name := range names {
-		version, bad := goose.NumericComponent(name)
-		err = errors.Join(err, bad)
+		version, parseErr := goose.NumericComponent(name)
+		err = errors.Join(err, parseErr)
 		s.newest = max(s.newest, version)
 	}
 	return s, err
 }
 
-// upTo are the steps to a version that is not the newest.
-func (s steps) upTo(version int64) fs.FS { return older{s.files, version} }
+// upTo returns the migrations up to a version.
+func (s migrationSet) upTo(version int64) fs.FS { return olderMigrations{s.files, version} }
 
-// older hides the migrations after a version.
-type older struct {
+// olderMigrations is a file system that hides the migrations after a version.
+type olderMigrations struct {
 	fs.FS
 	version int64
 }
 
-func (o older) Glob(pattern string) ([]string, error) {
+func (o olderMigrations) Glob(pattern string) ([]string, error) {
 	names, err := fs.Glob(o.FS, pattern)
 	return slices.DeleteFunc(names, func(name string) bool {
-		version, bad := goose.NumericComponent(name)
-		return bad == nil && version > o.version
+		version, parseErr := goose.NumericComponent(name)
+		return parseErr == nil && version > o.version
 	}), err
 }
 
-// migrate brings the tables up to date: forward only, each step in a transaction, one hub at a time.
+// migrate runs the missing migrations, each in a transaction of its own, and never goes back to an older schema. One hub at a
+// time migrates a schema.
 func (d *dialer) migrate(ctx context.Context, files fs.FS) (err error) {
 	db := stdlib.OpenDB(*d.config)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(oneAtATime{}))
+		goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(migrationLocker{}))
 	if err != nil {
 		return err
 	}
@@ -68,25 +69,25 @@ func (d *dialer) migrate(ctx context.Context, files fs.FS) (err error) {
 	return nil
 }
 
-// oneAtATime is the lock that the migrations of one schema are made under. goose's own asks again
-// every few seconds; this one waits.
-type oneAtATime struct{}
+// migrationLocker takes the lock under which a hub migrates a schema. goose's own lock polls every few seconds. This one waits
+// on the server and gets the lock at once when it is free.
+type migrationLocker struct{}
 
 const migrationLock = "(1348563565, hashtext(current_schema()))"
 
-func (oneAtATime) SessionLock(ctx context.Context, conn *sql.Conn) error {
+func (migrationLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock"+migrationLock)
 	return err
 }
 
-func (oneAtATime) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+func (migrationLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock"+migrationLock)
 	return err
 }
 
-// forgetWriters drops what hubs that ended long ago have left in commits. Nobody is in doubt about a
-// commit for so long.
-func forgetWriters(ctx context.Context, c *pgx.Conn) error {
+// deleteOldCommits deletes rows in commits that are older than 30 days. Their hubs have long ended or know the outcome of the
+// commit.
+func deleteOldCommits(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, `DELETE FROM commits WHERE at < (extract(epoch FROM clock_timestamp() - interval '30 days') * 1000)::bigint`)
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// DB is an open database: the store on it, and what can be asked of a server only.
+// DB is an open database: the store, and its connection to the server.
 type DB struct {
 	*store.Store
 	dialer *dialer
@@ -18,11 +18,10 @@ type DB struct {
 
 var _ storage.Store = (*DB)(nil)
 
-// Open opens a database by its URL and brings its schema up to date. Several hubs may do so at once.
-// The tables are in the first schema of the search path, which the URL can set. It refuses, with a
-// sentence that says what to do: a server that cannot be reached, is too old or does not store UTF-8, a
-// user that is not let in or may not create tables, a schema that is another program's, and a database
-// made for newer programs only.
+// Open opens the database of a URL and brings its schema up to date. Several hubs may do so at once. The tables are in the
+// first schema of the search path, which the URL can set. Open returns an error with a hint if the server cannot be reached, is
+// too old or does not store UTF-8; if the user is not admitted or may not create tables; if the schema belongs to another
+// program; and if the database needs a newer program.
 func Open(ctx context.Context, url string) (*DB, error) {
 	d, err := newDialer(url)
 	if err != nil {
@@ -41,17 +40,17 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	return &DB{Store: store.New(newDriver(d)), dialer: d, bodies: bodies}, nil
 }
 
-// Blobs implements parley.Store: bodies are rows.
+// Blobs implements storage.Store. The bodies are rows of a table.
 func (db *DB) Blobs() storage.Blobs { return db.bodies }
 
-// Close runs what has begun and closes all connections.
+// Close waits for accepted updates and closes all connections.
 func (db *DB) Close() error {
 	err := db.Store.Close()
 	db.bodies.close()
 	return err
 }
 
-// prepare looks at the database and migrates it if that is due.
+// prepare checks the database and runs missing migrations.
 func (d *dialer) prepare(ctx context.Context) (err error) {
 	c, err := d.connect(ctx)
 	if err != nil {
@@ -65,7 +64,7 @@ func (d *dialer) prepare(ctx context.Context) (err error) {
 	if err := found.check(d.name()); err != nil {
 		return err
 	}
-	steps, err := migrations()
+	steps, err := programMigrations()
 	if err != nil {
 		return err
 	}
@@ -74,5 +73,5 @@ func (d *dialer) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return forgetWriters(ctx, c)
+	return deleteOldCommits(ctx, c)
 }

@@ -84,13 +84,13 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 func TestServersThatCannotBeUsed(t *testing.T) {
 	server := pgtest.Private(t, pgtest.Options{})
 	raw(t, server.URL("postgres"),
-		"CREATE ROLE "+pgtest.WithPassword+" LOGIN PASSWORD 'r1ght'", "CREATE ROLE guest LOGIN",
+		"CREATE ROLE "+pgtest.PasswordUser+" LOGIN PASSWORD 'r1ght'", "CREATE ROLE guest LOGIN",
 		"CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0", "CREATE DATABASE closed",
 		"CREATE DATABASE parley")
 	raw(t, server.URL("closed"), "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
 	as := func(user *url.Userinfo) func(*url.URL) { return func(u *url.URL) { u.User = user } }
-	refuses(t, with(t, server.URL("parley"), as(url.UserPassword(pgtest.WithPassword, "s3cret"))),
-		"E002", "does not let "+pgtest.WithPassword+" in")
+	refuses(t, with(t, server.URL("parley"), as(url.UserPassword(pgtest.PasswordUser, "s3cret"))),
+		"E002", "does not let "+pgtest.PasswordUser+" in")
 	refuses(t, with(t, server.URL("parley"), as(url.User("stranger"))), "E002", "does not let stranger in")
 	refuses(t, server.URL("missing"), "E002", "there is no database missing")
 	refuses(t, server.URL("latin"), "E002", "stores LATIN1, not UTF-8")
@@ -101,11 +101,11 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 }
 
 func TestOldServersAreRefused(t *testing.T) {
-	err := facts{server: 12_00_22, encoding: "UTF8", schema: "public", mayWrite: true}.check("parley on here:5432")
+	err := databaseInfo{server: 12_00_22, encoding: "UTF8", schema: "public", mayWrite: true}.check("parley on here:5432")
 	if e := parley.AsError(err); e.Code != parley.Unavailable || !strings.Contains(e.Message, "PostgreSQL 12, 13 is needed") {
 		t.Errorf("told %v", err)
 	}
-	if err := (facts{server: 13_00_00, encoding: "UTF8", schema: "public", mayWrite: true}).check("here"); err != nil {
+	if err := (databaseInfo{server: 13_00_00, encoding: "UTF8", schema: "public", mayWrite: true}).check("here"); err != nil {
 		t.Error(err)
 	}
 }

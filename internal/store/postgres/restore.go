@@ -15,8 +15,8 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// Restore puts a backup into a database in which nothing is stored, in one transaction. It verifies the
-// backup first, and refuses one that needs a newer program; afterwards it checks what it has stored.
+// Restore loads a backup in one transaction into a database that no hub has used. It verifies the backup before and the database
+// after. It returns an error for a damaged backup, for a backup that needs a newer program, and for a database that is in use.
 func Restore(ctx context.Context, from, url string) (m store.Manifest, err error) {
 	if m, err = store.VerifyBackup(ctx, from, manifestDatabase); err != nil {
 		return m, err
@@ -40,22 +40,22 @@ func (d *dialer) restore(ctx context.Context, from string, m store.Manifest) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
-	if err := d.prepareFor(ctx, c, m); err != nil {
+	if err := d.prepareTables(ctx, c, m); err != nil {
 		return err
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, takeTurn); err != nil {
+		if _, err := tx.Exec(ctx, takeWriteLock); err != nil {
 			return err
 		}
-		if err := d.refuseStored(ctx, tx); err != nil {
+		if err := d.refuseUsed(ctx, tx); err != nil {
 			return err
 		}
-		return load(ctx, tx, from, m)
+		return loadTables(ctx, tx, from, m)
 	})
 }
 
-// prepareFor makes the tables as they were when the backup was made.
-func (d *dialer) prepareFor(ctx context.Context, c *pgx.Conn, m store.Manifest) error {
+// prepareTables makes the tables with the schema that the backup has.
+func (d *dialer) prepareTables(ctx context.Context, c *pgx.Conn, m store.Manifest) error {
 	found, err := inspect(ctx, c)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (d *dialer) prepareFor(ctx context.Context, c *pgx.Conn, m store.Manifest) 
 	if err := found.check(d.name()); err != nil {
 		return err
 	}
-	known, err := migrations()
+	known, err := programMigrations()
 	switch {
 	case err != nil:
 		return err
@@ -80,7 +80,7 @@ func (d *dialer) prepareFor(ctx context.Context, c *pgx.Conn, m store.Manifest) 
 	}
 }
 
-func (d *dialer) refuseStored(ctx context.Context, tx pgx.Tx) error {
+func (d *dialer) refuseUsed(ctx context.Context, tx pgx.Tx) error {
 	var used bool
 	if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM agents)").Scan(&used); err != nil {
 		return err
@@ -92,14 +92,14 @@ func (d *dialer) refuseStored(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// load fills the tables, each after those it refers to.
-func load(ctx context.Context, tx pgx.Tx, from string, m store.Manifest) error {
-	tables, err := tablesOf(ctx, tx)
+// loadTables fills the tables, each after the tables that it refers to.
+func loadTables(ctx context.Context, tx pgx.Tx, from string, m store.Manifest) error {
+	tables, err := listTables(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for _, table := range slices.Backward(tables) { // migrations have put rows into some
-		if _, err := tx.Exec(ctx, "DELETE FROM "+quoted(table)); err != nil {
+	for _, table := range slices.Backward(tables) { // the migrations have put rows into some tables
+		if _, err := tx.Exec(ctx, "DELETE FROM "+quoteName(table)); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func load(ctx context.Context, tx pgx.Tx, from string, m store.Manifest) error {
 			return err
 		}
 	}
-	if err := goOnCounting(ctx, tx); err != nil {
+	if err := advanceSequences(ctx, tx); err != nil {
 		return err
 	}
 	var oldest string
@@ -122,19 +122,19 @@ func load(ctx context.Context, tx pgx.Tx, from string, m store.Manifest) error {
 	return store.CheckProgram(oldest)
 }
 
-// loadTable reads a file once more, and makes sure that it is still the one that was verified.
+// loadTable loads a file into a table. It returns an error if the file is no longer the one that was verified.
 func loadTable(ctx context.Context, tx pgx.Tx, path, table string, want store.ManifestFile) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	body := parley.Verified(file, want.SHA256)
-	_, err = tx.Conn().PgConn().CopyFrom(ctx, body, "COPY "+quoted(table)+" FROM STDIN (FORMAT binary)")
+	_, err = tx.Conn().PgConn().CopyFrom(ctx, body, "COPY "+quoteName(table)+" FROM STDIN (FORMAT binary)")
 	return errors.Join(err, body.Close())
 }
 
-// goOnCounting lets columns whose numbers the server draws go on after the largest that was loaded.
-func goOnCounting(ctx context.Context, tx pgx.Tx) error {
+// advanceSequences makes the server draw numbers for identity columns after the largest number that was loaded.
+func advanceSequences(ctx context.Context, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, `SELECT c.relname::text, a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 		WHERE a.attidentity <> '' AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())`)
 	if err != nil {
@@ -144,13 +144,13 @@ func goOnCounting(ctx context.Context, tx pgx.Tx) error {
 	for _, c := range columns {
 		if err == nil {
 			_, err = tx.Exec(ctx, fmt.Sprintf("SELECT setval(pg_get_serial_sequence($1, $2), max(%s)) FROM %s HAVING max(%[1]s) IS NOT NULL",
-				quoted(c.Column), quoted(c.Table)), quoted(c.Table), c.Column)
+				quoteName(c.Column), quoteName(c.Table)), quoteName(c.Table), c.Column)
 		}
 	}
 	return err
 }
 
-// checkRestored looks at what is stored now as a hub will find it.
+// checkRestored opens the database as a hub does, checks it and compares its counts with those of the manifest.
 func checkRestored(ctx context.Context, url string, m store.Manifest) error {
 	db, err := Open(ctx, url)
 	if err != nil {

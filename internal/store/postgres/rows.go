@@ -9,21 +9,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rows is the open result of the last statement that was sent.
+// rows is the open result of the statement that was sent last.
 type rows struct {
 	pgx.Rows
 	results pgx.BatchResults
 	conn    *conn
 }
 
-func (r *rows) Err() error { return r.conn.note(r.Rows.Err()) }
+func (r *rows) Err() error { return r.conn.recordError(r.Rows.Err()) }
 
 func (r *rows) Close() {
 	r.Rows.Close()
-	_ = r.results.Close() // what went wrong was told by Err, or is told by the next statement
+	_ = r.results.Close() // Err has returned the error, or the next statement returns it
 }
 
-// Scan reads what the store stores, without asking for the type of each column.
+// Scan copies the columns of a row to dest. It supports only the types that the store uses, and does not look up the column
+// types.
 func (r *rows) Scan(dest ...any) error {
 	values := r.RawValues()
 	if len(values) != len(dest) {
@@ -71,7 +72,7 @@ func scan(raw []byte, dest any) (err error) {
 	return err
 }
 
-// integer reads PostgreSQL's binary form of int2, int4 and int8.
+// integer decodes PostgreSQL's binary form of int2, int4 and int8.
 func integer(raw []byte) (int64, error) {
 	switch len(raw) {
 	case 8:

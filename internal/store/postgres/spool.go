@@ -12,19 +12,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// spooled is a body in a temporary file that has no name any more: it ends with the process.
+// spooled is a body in a temporary file. The file has no name any more, so the system removes it at the latest when the process
+// ends.
 type spooled struct {
 	file   *os.File
 	digest []byte
 	size   int64
-	parts  [][sha256.Size]byte // digests of its chunks; an empty body has an empty one
+	parts  [][sha256.Size]byte // the digests of its chunks; an empty body has one empty chunk
 }
 
-// spool reads a body to its end, at most limit bytes.
+// spool reads a body to its end into a temporary file. It returns an error if the body has more than limit bytes.
 func spool(ctx context.Context, r io.Reader, limit int64) (_ *spooled, err error) {
 	file, err := os.CreateTemp("", "parley-artifact-*")
 	if err != nil {
-		return nil, noSpool(err)
+		return nil, spoolError(err)
 	}
 	s := &spooled{file: file}
 	defer func() {
@@ -33,7 +34,7 @@ func spool(ctx context.Context, r io.Reader, limit int64) (_ *spooled, err error
 		}
 	}()
 	if err := os.Remove(file.Name()); err != nil {
-		return nil, noSpool(err)
+		return nil, spoolError(err)
 	}
 	return s, s.fill(io.LimitReader(parley.UntilDone(ctx, r), limit+1), limit)
 }
@@ -54,15 +55,15 @@ func (s *spooled) fill(r io.Reader, limit int64) error {
 		s.parts = append(s.parts, sha256.Sum256(buffer[:n]))
 		sum.Write(buffer[:n])
 		if _, err := s.file.Write(buffer[:n]); err != nil {
-			return noSpool(err)
+			return spoolError(err)
 		}
 	}
 	s.digest = sum.Sum(nil)
 	return nil
 }
 
-// readFull fills a buffer. Unlike io.ReadFull it returns the error of r as it is: a body that was cut
-// off must not look like one that has ended.
+// readFull fills a buffer. Unlike io.ReadFull it returns the error of r unchanged, because a body that was cut off must not look
+// complete.
 func readFull(r io.Reader, buffer []byte) (n int, err error) {
 	for n < len(buffer) && err == nil {
 		var more int
@@ -72,8 +73,8 @@ func readFull(r io.Reader, buffer []byte) (n int, err error) {
 	return n, err
 }
 
-// each calls fn with each chunk.
-func (s *spooled) each(fn func(n int, data []byte) error) error {
+// eachChunk calls fn with each chunk.
+func (s *spooled) eachChunk(fn func(n int, data []byte) error) error {
 	for n := range s.parts {
 		at := int64(n) * chunkSize
 		data := make([]byte, min(chunkSize, s.size-at))
@@ -89,7 +90,7 @@ func (s *spooled) each(fn func(n int, data []byte) error) error {
 
 func (s *spooled) close() error { return s.file.Close() }
 
-func noSpool(err error) error {
+func spoolError(err error) error {
 	failed := parley.Errorf(parley.Unavailable, "the artifact cannot be kept in %s: %w", os.TempDir(), err).Retryable(0).
 		Suggest("make room there, or set TMPDIR to another directory")
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {

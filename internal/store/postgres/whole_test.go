@@ -43,7 +43,7 @@ func TestBackupHoldsEveryNoun(t *testing.T) {
 // What was there before there were tasks goes on: a run is nested in no ask, and what was asked counts.
 func TestWorkIsAddedToASchemaWithRuns(t *testing.T) {
 	url := pgtest.URL(t)
-	known, err := migrations()
+	known, err := programMigrations()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestWorkIsAddedToASchemaWithRuns(t *testing.T) {
 // Runs and approvals from before they had numbers get them by age.
 func TestRunsAndApprovalsOfAnOlderProgramAreNumberedByAge(t *testing.T) {
 	url := pgtest.URL(t)
-	known, err := migrations()
+	known, err := programMigrations()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package pgtest
+
+func (o Options) parentDir() string { return "" }
