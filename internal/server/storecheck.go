@@ -68,9 +68,9 @@ func (s *Server) saveStoreName() error {
 func (s *Server) requireData(ctx context.Context) (err error) {
 	var found bool
 	if s.Config.Store == config.SQLite {
-		found, err = sqlite.Stored(string(s.Home))
+		found, err = sqlite.HasData(string(s.Home))
 	} else {
-		found, err = postgres.Stored(ctx, s.Config.Store)
+		found, err = postgres.HasData(ctx, s.Config.Store)
 	}
 	if err == nil && !found {
 		err = parley.Errorf(parley.BadInput, "nothing is stored yet for the home %s", s.Home).

@@ -17,9 +17,9 @@ import (
 
 const manifestDatabase = "sqlite"
 
-// Backup copies everything into a new directory while the hub goes on: the database as of one moment,
-// and the bodies of its artifacts. What was written is read again and verified before it gets its name.
-// If anything fails, nothing is left.
+// Backup copies the database, as of one moment, and the bodies of its artifacts into a new directory. The hub can go on writing
+// meanwhile. Backup reads and verifies the copy before it gives the directory its name. If anything fails, Backup removes the
+// copy.
 func (db *DB) Backup(ctx context.Context, dir string) (parley.Backup, error) {
 	return store.MakeBackup(ctx, dir, func(partial string) (store.Manifest, error) { return db.backUpTo(ctx, partial) })
 }
@@ -46,7 +46,7 @@ func (db *DB) backUpTo(ctx context.Context, dir string) (m store.Manifest, err e
 	return store.ReadManifest(dir, manifestDatabase)
 }
 
-// copyAll copies the database and then the bodies it needs. No body is removed in between.
+// copyAll copies the database and then the bodies that the copy refers to. The hub removes no body meanwhile.
 func (db *DB) copyAll(ctx context.Context, dir string) error {
 	defer db.bodies.Pause()()
 	if err := db.copyDatabase(ctx, filepath.Join(dir, databaseName)); err != nil {
@@ -64,11 +64,11 @@ func (db *DB) copyAll(ctx context.Context, dir string) error {
 	return errors.Join(err, copied.Close(), to.Close())
 }
 
-// copyDatabase writes the database as of one moment to a new file. It reads on a snapshot, on a
-// connection of its own, so that the writer goes on.
+// copyDatabase writes the database as of one moment to a new file. It reads a snapshot on its own connection, so that it does not
+// block the writer.
 func (db *DB) copyDatabase(ctx context.Context, target string) error {
-	// Made first, so that the copy of everybody's messages is never readable by others.
-	if err := create(target); err != nil {
+	// createFile sets the permissions before SQLite writes, so that other users can never read the messages in the copy.
+	if err := createFile(target); err != nil {
 		return err
 	}
 	c, err := newConn(db.path)
@@ -78,7 +78,7 @@ func (db *DB) copyDatabase(ctx context.Context, target string) error {
 	c.sqlite.SetInterrupt(ctx.Done())
 	_, err = c.Exec("VACUUM INTO $1", target)
 	if err != nil {
-		err = checkFailed(ctx, target, err)
+		err = explainUnlessCanceled(ctx, target, err)
 	} else {
 		err = store.SyncPath(target)
 	}
@@ -98,8 +98,8 @@ func copyBody(ctx context.Context, from, to storage.Blobs, sha256 string) error 
 	return errors.Join(err, body.Close())
 }
 
-// eachArtifact looks at every artifact whose body a store has.
-func eachArtifact(ctx context.Context, s storage.Store, look func(storage.StoredArtifact) error) error {
+// eachArtifact calls visit for every artifact whose body has not been removed from a store.
+func eachArtifact(ctx context.Context, s storage.Store, visit func(storage.StoredArtifact) error) error {
 	const page = 500
 	for after := ""; ; {
 		var list []storage.StoredArtifact
@@ -114,7 +114,7 @@ func eachArtifact(ctx context.Context, s storage.Store, look func(storage.Stored
 			if a.RemovedAt != nil {
 				continue
 			}
-			if err := look(a); err != nil {
+			if err := visit(a); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,8 @@ func eachArtifact(ctx context.Context, s storage.Store, look func(storage.Stored
 	}
 }
 
-// listFiles describes the files of a backup. A body is what its name says: that was checked.
+// listFiles describes the files of a backup. The size and digest of a body are those of its row: the check of the copy has compared
+// the row with the body.
 func listFiles(ctx context.Context, dir string, s *snapshot) ([]store.ManifestFile, error) {
 	database, err := store.DescribeFile(dir, databaseName)
 	if err != nil {
@@ -137,8 +138,8 @@ func listFiles(ctx context.Context, dir string, s *snapshot) ([]store.ManifestFi
 	return list, err
 }
 
-// Verify reads a whole backup and makes sure that every byte is what was verified when it was made,
-// and that this program may use it. It changes nothing.
+// Verify reads a whole backup, and returns an error if any file differs from the manifest or if this program is too old to use
+// the backup. It changes nothing.
 func Verify(ctx context.Context, dir string) (m store.Manifest, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return m, err

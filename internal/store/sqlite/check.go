@@ -20,14 +20,14 @@ import (
 
 const applicationID = 0x5061726c // "Parl"
 
-// checkFile looks at a file before anything is changed, and says whether it was left by an unclean
-// stop.
+// checkFile checks a database file before anything changes it, and reports whether the last hub that used the file stopped
+// uncleanly.
 func checkFile(path string, mark *mark) (unclean bool, err error) {
-	log, err := exists(path + "-wal")
+	hasLog, err := exists(path + "-wal")
 	if err != nil {
 		return false, err
 	}
-	journal, err := exists(path + "-journal")
+	hasJournal, err := exists(path + "-journal")
 	if err != nil {
 		return false, err
 	}
@@ -35,19 +35,19 @@ func checkFile(path string, mark *mark) (unclean bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	unclean = log || journal
+	unclean = hasLog || hasJournal
 	if found {
 		if err := checkHeader(path, unclean); err != nil {
 			return false, err
 		}
-		last, err := lastDrawn(path)
+		last, err := newestNumber(path)
 		if err != nil {
 			return false, err
 		}
 		return unclean, mark.check(path, last)
 	}
 	switch {
-	case log: // a journal alone is what a file that never had a page begins with
+	case hasLog: // a journal alone is normal: SQLite makes it before the first page of a new file
 		return false, damagedf(path, "it is missing or empty, but its write-ahead log is there")
 	case mark.last > 0:
 		return false, damagedf(path, "it is missing or empty, but %d changes were acknowledged; to begin anew, delete %s",
@@ -57,11 +57,11 @@ func checkFile(path string, mark *mark) (unclean bool, err error) {
 	}
 }
 
-// lastDrawn is the number the newest message or event has. It reads without changing anything: a
-// connection that can write would move the write-ahead log into the file when it is closed. Only where
-// a stop has left a journal, which it does while the file is switched to a write-ahead log and has
-// none, must it be rolled back first.
-func lastDrawn(path string) (last int64, err error) {
+// newestNumber returns the number of the newest message or event in a file. It opens the file only for reading: a connection
+// that can write would move the write-ahead log into the file when it closes. If there is a journal, SQLite must roll it back
+// first, which needs a connection that can write. A journal remains when a hub stops while it switches the file to a
+// write-ahead log, and then there is no write-ahead log yet.
+func newestNumber(path string) (last int64, err error) {
 	mode := sqlite.OpenReadOnly
 	if journal, err := exists(path + "-journal"); err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func lastDrawn(path string) (last int64, err error) {
 	var tables int64
 	err = read("SELECT count(*) FROM sqlite_schema WHERE name IN ('counters', 'messages', 'events')", &tables)
 	if err != nil || tables < 3 {
-		return 0, err // stopped before it had any, or another program's
+		return 0, err // the hub stopped before it made the tables, or the database belongs to another program
 	}
 	var message, event int64
 	err = read(`SELECT seq, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)
@@ -116,7 +116,7 @@ func checkHeader(path string, unclean bool) error {
 		page = 64 << 10
 	}
 	pages, id := int64(binary.BigEndian.Uint32(header[28:])), binary.BigEndian.Uint32(header[68:])
-	unfinished := id == 0 && header[18] == 2 // in WAL mode without an id, as ours is before its first table
+	unfinished := id == 0 && header[18] == 2 // in WAL mode without an id, as a Parley database is before its first table
 	switch {
 	case !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
 		return damagedf(path, "its header does not say that it is a database")
@@ -124,46 +124,46 @@ func checkHeader(path string, unclean bool) error {
 		return damagedf(path, "its header gives the impossible page size %d", page)
 	case !unclean && info.Size() != pages*page:
 		return damagedf(path, "it has %d bytes, but its header says %d", info.Size(), pages*page)
-	case !unclean && id != applicationID && pages > 1 && !unfinished: // one page: it never had any table
-		return foreign(path)
+	case !unclean && id != applicationID && pages > 1 && !unfinished: // a file of one page never had a table
+		return foreignDatabase(path)
 	default:
 		return nil
 	}
 }
 
-func foreign(path string) error {
+func foreignDatabase(path string) error {
 	return parley.Errorf(parley.BadInput, "%s is a database of another program", path).Suggest("use another home")
 }
 
-// checkOwner refuses the database of another program where the header could not tell: its newest page
-// may be in the write-ahead log.
-func checkOwner(ctx context.Context, db *sql.DB, path string) error {
+// checkApplication refuses the database of another program. checkHeader cannot always do that, because the newest version of the
+// header may still be in the write-ahead log.
+func checkApplication(ctx context.Context, db *sql.DB, path string) error {
 	var id int
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
 		return err
 	}
 	tables, err := countTables(ctx, db)
 	if err == nil && tables > 0 && id != applicationID {
-		return foreign(path)
+		return foreignDatabase(path)
 	}
 	return err
 }
 
-// dueCheck is a file that is there from an unclean stop until a check has gone through. A hub that is
-// stopped during the check does it again at the next start; one whose check has failed, and is in the
-// file, takes no update until a check goes through.
-type dueCheck struct {
+// pendingCheck is a file that exists from an unclean stop until a check has passed. If the hub stops during the check, the next
+// start repeats the check. If the check fails, the file holds its result, and the hub refuses updates until a check passes.
+type pendingCheck struct {
 	path    string
-	due     bool
-	failure error
+	due     bool  // a check must run
+	failure error // what the last check found; nil: it did not fail
 }
 
-func (d *dueCheck) remember(unclean bool) error {
+// load reads the file. If there is none and the last stop was unclean, it creates the file.
+func (d *pendingCheck) load(unclean bool) error {
 	found, err := os.ReadFile(d.path)
 	switch {
 	case err == nil && len(found) > 0:
 		d.due = true
-		d.failure = restorable(parley.Errorf(parley.Internal, "%s", strings.TrimSpace(string(found))).From(errDamaged))
+		d.failure = suggestRestore(parley.Errorf(parley.Internal, "%s", strings.TrimSpace(string(found))).From(errDamaged))
 		return nil
 	case err == nil:
 		d.due = true
@@ -172,7 +172,7 @@ func (d *dueCheck) remember(unclean bool) error {
 		return ignoreMissing(err)
 	}
 	d.due = true
-	return errors.Join(create(d.path), store.SyncPath(filepath.Dir(d.path)))
+	return errors.Join(createFile(d.path), store.SyncPath(filepath.Dir(d.path)))
 }
 
 func ignoreMissing(err error) error {
@@ -182,45 +182,46 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// passed and failed are best effort: where the file cannot be written, the next start checks again.
-func (d *dueCheck) passed() { _ = os.Remove(d.path) }
+// markPassed removes the file. It ignores errors: if the file remains, the next start checks again.
+func (d *pendingCheck) markPassed() { _ = os.Remove(d.path) }
 
-func (d *dueCheck) failed(found error) {
+// saveFailure writes the result of a failed check into the file. It ignores errors: the next start checks again in any case.
+func (d *pendingCheck) saveFailure(found error) {
 	_ = os.WriteFile(d.path, []byte(parley.AsError(found).Message+"\n"), 0o600)
 	_ = store.SyncPath(d.path)
 }
 
-// checkBehind verifies the structure of a database that was not closed. If it does not hold, no
-// update is taken any more.
-func (db *DB) checkBehind(ctx context.Context) {
-	defer close(db.checked)
+// checkInBackground verifies the structure of a database that was not closed. If it finds damage, the store refuses further
+// updates.
+func (db *DB) checkInBackground(ctx context.Context) {
+	defer close(db.checkDone)
 	db.checkErr = db.pragmaCheck(ctx, "quick_check")
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(db.checkErr, errDamaged):
 		db.Halt(db.checkErr)
-		db.due.failed(db.checkErr)
-	case db.checkErr != nil: // it could not be made, which says nothing of the file: it stays due
+		db.pending.saveFailure(db.checkErr)
+	case db.checkErr != nil: // the check could not run, so the file may be sound or damaged: the check stays due
 	default:
-		db.due.passed()
+		db.pending.markPassed()
 		db.Resume()
 	}
 }
 
-// Checked waits for the check behind the start, if there is one, and returns what it found, or
-// context.Canceled if the database was closed before.
+// Checked waits for the background check that Open started, and returns its error. Without such a check it returns nil at once.
+// It returns context.Canceled if the database was closed before the check ended, and the error of ctx if ctx ends first.
 func (db *DB) Checked(ctx context.Context) error {
 	select {
-	case <-db.checked:
+	case <-db.checkDone:
 		return db.checkErr
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// CheckDeep verifies everything that is stored: every page, index and reference of the file, every
-// message, artifact and audit entry, every count. progress, which may be nil, is told now and then how
-// far it is. An error means that the check could not be made; what it found is in the report.
+// CheckDeep verifies everything that is stored: every page, index and reference of the file, every message, artifact, audit
+// entry and count. It calls progress from time to time; progress may be nil. The report holds the damage that it found. An
+// error means that the check could not finish.
 func (db *DB) CheckDeep(ctx context.Context, progress func(parley.CheckReport)) (report parley.CheckReport, err error) {
 	if progress == nil {
 		progress = func(parley.CheckReport) {}
@@ -236,7 +237,7 @@ func (db *DB) CheckDeep(ctx context.Context, progress func(parley.CheckReport)) 
 	return report, err
 }
 
-// checkPages adds to a report what SQLite itself finds wrong with a file.
+// checkPages runs SQLite's own checks on a file and adds the damage that they find to a report.
 func checkPages(ctx context.Context, c *conn, path string, report *parley.CheckReport) error {
 	for _, check := range []string{"integrity_check", "foreign_key_check"} {
 		err := runCheck(ctx, c, path, check)
@@ -249,7 +250,7 @@ func checkPages(ctx context.Context, c *conn, path string, report *parley.CheckR
 	return nil
 }
 
-// pragmaCheck uses a connection of its own, so that it may be interrupted.
+// pragmaCheck runs a check on its own connection, because ctx may interrupt the check.
 func (db *DB) pragmaCheck(ctx context.Context, check string) error {
 	c, err := newConn(db.path, "query_only=1")
 	if err != nil {
@@ -263,13 +264,13 @@ func runCheck(ctx context.Context, c *conn, path, check string) error {
 	c.sqlite.SetInterrupt(ctx.Done())
 	stmt, err := c.prepare("PRAGMA " + check)
 	if err != nil {
-		return checkFailed(ctx, path, err)
+		return explainUnlessCanceled(ctx, path, err)
 	}
 	var found []string
 	for len(found) < 10 {
 		more, err := stmt.Step()
 		if err != nil {
-			return checkFailed(ctx, path, err)
+			return explainUnlessCanceled(ctx, path, err)
 		}
 		if !more {
 			break
@@ -288,7 +289,7 @@ func runCheck(ctx context.Context, c *conn, path, check string) error {
 	return nil
 }
 
-func checkFailed(ctx context.Context, path string, err error) error {
+func explainUnlessCanceled(ctx context.Context, path string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

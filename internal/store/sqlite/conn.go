@@ -11,23 +11,23 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// conn is a store.Conn that prepares each statement once. Nothing ever interrupts it: an
-// interrupted statement would take a whole transaction with it.
+// conn is a store.Conn that prepares each statement once. The store never interrupts a statement, because SQLite would roll the
+// whole transaction back.
 type conn struct {
 	sqlite     *sqlite.Conn
 	statements map[string]*sqlite.Stmt
 	rows       rows         // the one result that can be open
-	meter      *store.Meter // counts the statements; nil: nobody counts them
+	meter      *store.Meter // counts the statements; nil: they are not counted
 }
 
 // busyTimeout is how long a connection waits for another program that has locked the file.
 const busyTimeout = 10 * time.Second
 
-// maxStatements bounds what a connection keeps prepared. The store has far fewer statements.
+// maxStatements is how many prepared statements a connection keeps at most. The store has far fewer statements.
 const maxStatements = 256
 
-// Settings of every connection. FULL makes a commit wait for the disk; fullfsync does the same on
-// macOS, where a plain fsync does not.
+// pragmas are the settings of every connection. synchronous=FULL makes a commit wait for the disk. macOS also needs fullfsync,
+// because its plain fsync does not wait.
 var pragmas = []string{
 	fmt.Sprintf("busy_timeout=%d", busyTimeout.Milliseconds()), "journal_mode=WAL", "synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1",
 	"foreign_keys=1", "temp_store=memory", "trusted_schema=0", "cell_size_check=1",
@@ -60,20 +60,20 @@ func (c *conn) Exec(query string, args ...any) (int64, error) {
 			return 0, err
 		}
 		if !more {
-			c.measure(query)
+			c.countStatement(query)
 			return int64(c.sqlite.Changes()), nil
 		}
 	}
 }
 
-// measure counts a statement that has ended.
-func (c *conn) measure(query string) {
+// countStatement tells the meter of a statement that has ended.
+func (c *conn) countStatement(query string) {
 	if c.meter != nil {
 		c.meter.Statement(query, int64(c.sqlite.Changes()))
 	}
 }
 
-// Later has nothing to gain here from waiting.
+// Later implements store.Conn. It runs the statement at once: SQLite runs in this process, so there is no round trip to save.
 func (c *conn) Later(query string, args ...any) error {
 	_, err := c.Exec(query, args...)
 	return err
@@ -151,9 +151,9 @@ func (c *conn) prepare(query string) (*sqlite.Stmt, error) {
 		return stmt, nil
 	}
 	if len(c.statements) >= maxStatements {
-		c.forget()
+		c.finalizeStatements()
 	}
-	// $2 would be a name to SQLite, numbered by its place in the text; ?2 is the second argument.
+	// SQLite treats $2 as a parameter name and numbers it by its position in the text. ?2 is always the second argument.
 	stmt, trailing, err := c.sqlite.PrepareTransient(strings.ReplaceAll(query, "$", "?"))
 	if err == nil && trailing > 0 {
 		_ = stmt.Finalize()
@@ -165,7 +165,7 @@ func (c *conn) prepare(query string) (*sqlite.Stmt, error) {
 	return stmt, err
 }
 
-func (c *conn) forget() {
+func (c *conn) finalizeStatements() {
 	for query, stmt := range c.statements {
 		_ = stmt.Finalize()
 		delete(c.statements, query)
@@ -173,7 +173,7 @@ func (c *conn) forget() {
 }
 
 func (c *conn) close() error {
-	c.forget()
+	c.finalizeStatements()
 	return c.sqlite.Close()
 }
 
@@ -195,7 +195,7 @@ func (r *rows) Err() error { return r.err }
 
 func (r *rows) Close() {
 	_ = r.stmt.Reset()
-	r.conn.measure(r.query)
+	r.conn.countStatement(r.query)
 }
 
 func (r *rows) Scan(dest ...any) error {

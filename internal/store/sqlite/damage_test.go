@@ -358,7 +358,7 @@ func TestCheckThatWasInterruptedIsMadeAtTheNextStart(t *testing.T) {
 }
 
 func TestCheckedWaitsNoLongerThanItsContext(t *testing.T) {
-	db := &DB{checked: make(chan struct{})}
+	db := &DB{checkDone: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := db.Checked(ctx); err == nil {

@@ -1,8 +1,12 @@
-// Package sqlite is the store's first database: one file in the hub's home, used by one process.
+// Package sqlite stores a hub's data with SQLite: in one file in the hub's home, which one process uses.
 //
-// Files in a home: parley.db and its write-ahead log, parley.lock (held while a hub runs, and
-// says who it is), parley.mark and parley.head (the number of the newest committed message or event, by which a
-// lost or cut write-ahead log is noticed), parley.unchecked (there from an unclean stop until a
-// check has gone through), artifacts/ (the bodies of artifacts) and backups/ (made before a
-// migration).
+// A home contains:
+//
+//   - parley.db and its write-ahead log.
+//   - parley.lock, which a running hub keeps locked. It names the process.
+//   - parley.mark and parley.head: two copies of the number of the newest committed message or event. With them the hub notices
+//     that its write-ahead log was lost or cut.
+//   - parley.unchecked, which exists from an unclean stop until a check has passed.
+//   - artifacts/, the bodies of artifacts.
+//   - backups/, copies of the database that the hub makes before migrations.
 package sqlite

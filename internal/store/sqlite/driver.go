@@ -16,7 +16,7 @@ import (
 	"github.com/parley-hub/parley/internal/store"
 )
 
-// readers is how many snapshots can be read at once.
+// readers is the largest number of snapshots that can be read at once.
 const readers = 8
 
 // driver is the store.Driver of one open file.
@@ -28,12 +28,12 @@ type driver struct {
 	lock    *lock
 
 	opened    time.Time
-	firstTick int64 // the lease clock's first moment: later than any it has given before
+	firstTick int64 // where the lease clock begins: later than every tick that it gave before
 }
 
-// pool lends connections. The one given back last is lent first: its cache is the warmest.
+// pool lends connections. It lends the connection that came back last first, because the cache of that connection is the warmest.
 type pool struct {
-	free chan struct{} // one for each connection that is not lent
+	free chan struct{} // has one element for each connection that is not lent
 	all  []*conn
 
 	mu   sync.Mutex
@@ -69,35 +69,35 @@ func (p *pool) giveBack(c *conn) {
 }
 
 func connect(path string) (*driver, error) {
-	// secure_delete overwrites what is erased: what was redacted is not to be found in the file.
+	// secure_delete overwrites erased content, so that redacted text does not remain in the file.
 	writer, err := newConn(path, "cache_size=-65536", "wal_autocheckpoint=4000", "secure_delete=1")
 	if err != nil {
 		return nil, err
 	}
-	made := &driver{path: path, writer: writer, opened: time.Now()}
+	d := &driver{path: path, writer: writer, opened: time.Now()}
 	var conns []*conn
 	for i := range readers {
 		cache := "cache_size=-4096"
-		if i == readers-1 { // the one that is lent first, and to one reader at a time always
+		if i == readers-1 { // the pool lends this connection first, so a single reader always gets it
 			cache = "cache_size=-65536"
 		}
 		reader, err := newConn(path, "query_only=1", cache)
 		if err != nil {
-			made.readers = newPool(conns)
-			return nil, errors.Join(err, made.closeConnections())
+			d.readers = newPool(conns)
+			return nil, errors.Join(err, d.closeConnections())
 		}
 		conns = append(conns, reader)
 	}
-	made.readers = newPool(conns)
-	if made.firstTick, err = nextTick(writer); err != nil {
-		return nil, errors.Join(err, made.closeConnections())
+	d.readers = newPool(conns)
+	if d.firstTick, err = nextTick(writer); err != nil {
+		return nil, errors.Join(err, d.closeConnections())
 	}
-	return made, nil
+	return d, nil
 }
 
 const lastTimer = "SELECT coalesce(max(timer), 0) FROM deliveries WHERE timer IS NOT NULL"
 
-// nextTick is later than every lease that is in the file: leases end with the process that gave them.
+// nextTick returns a tick after the end of every lease in the file, because leases end with the process that gave them.
 func nextTick(c *conn) (tick int64, err error) {
 	rows, err := c.Query(lastTimer)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *driver) Writer() store.Conn { return d.writer }
 func (d *driver) Reader(ctx context.Context) (store.Conn, error) {
 	c, err := d.readers.take(ctx)
 	if err != nil {
-		return nil, err // not c: an interface that holds a nil pointer is not nil
+		return nil, err // returning c would be wrong: an interface that holds a nil pointer is not nil
 	}
 	return c, nil
 }
@@ -127,15 +127,15 @@ func (d *driver) Begin() string { return "BEGIN IMMEDIATE" }
 
 func (d *driver) BeginView() string { return "BEGIN" }
 
-// Locks are not needed: there is one writer.
+// Locks implements store.Driver. It returns no locks, because there is only one writer.
 func (d *driver) Locks() store.Locks { return store.Locks{} }
 
-// LeaseNow counts by the monotonic clock.
+// LeaseNow implements store.Driver. It uses the monotonic clock, so that changes of the wall clock do not affect leases.
 func (d *driver) LeaseNow(store.Conn) (int64, error) {
 	return d.firstTick + time.Since(d.opened).Milliseconds(), nil
 }
 
-// Transient implements store.Driver: this process is the only one, and what fails stays so.
+// Transient implements store.Driver. No error is transient: no other process uses the file, so another attempt would fail too.
 func (d *driver) Transient(error) bool { return false }
 
 // Settle implements store.Driver.
@@ -145,11 +145,11 @@ func (d *driver) Text() store.TextIndex { return store.FTS5{} }
 
 func (d *driver) Committed(seq int64) { d.mark.write(seq) }
 
-// Close moves everything from the write-ahead log into the database and closes it.
+// Close moves the content of the write-ahead log into the database and closes the database.
 func (d *driver) Close() error {
 	_, err := d.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	if err != nil {
-		// Nothing is lost: what could not be moved stays in the write-ahead log for the next start.
+		// Nothing is lost: the rest stays in the write-ahead log, and the next start reads it there.
 		err = d.Explain(err)
 	}
 	return errors.Join(err, d.closeConnections(), d.mark.close(), d.lock.release())
@@ -166,6 +166,8 @@ func (d *driver) closeConnections() error {
 // Explain implements store.Driver.
 func (d *driver) Explain(err error) error { return explain(d.path, err) }
 
+// explain turns an error of SQLite or of the disk into a *parley.Error with a hint. It returns nil for nil, and a *parley.Error
+// as it is.
 func explain(path string, err error) error {
 	if err == nil {
 		return nil
@@ -173,9 +175,9 @@ func explain(path string, err error) error {
 	if _, ok := errors.AsType[*parley.Error](err); ok {
 		return err
 	}
-	switch code(err) {
+	switch resultCode(err) {
 	case sqlite.ResultFull:
-		return full(path, err)
+		return diskFull(path, err)
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return parley.Errorf(parley.Unavailable, "another program has locked the database: %w", err).
 			Retryable(0).Suggest("close what has %s open and try again", path)
@@ -183,8 +185,8 @@ func explain(path string, err error) error {
 		return parley.Errorf(parley.Unavailable, "the database cannot be written: %w", err).
 			Suggest("check the permissions of %s and its directory", path)
 	case sqlite.ResultIOErr:
-		if extended(err) == sqlite.ResultIOErrSHMSize {
-			return full(path, err) // there is no room for the index of the write-ahead log
+		if extendedCode(err) == sqlite.ResultIOErrSHMSize {
+			return diskFull(path, err) // there is no room for the index of the write-ahead log
 		}
 		return parley.Errorf(parley.Internal, "the disk failed: %w", err).
 			Retryable(0).Suggest("check the disk of %s and try again", path)
@@ -195,17 +197,17 @@ func explain(path string, err error) error {
 	}
 }
 
-// full is what is said when there is no room.
-func full(path string, cause error) error {
+// diskFull returns the error for a full disk.
+func diskFull(path string, cause error) error {
 	return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored").
 		Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", path).From(cause)
 }
 
-// code is the primary result code of an error, whichever of the two ways to SQLite it came by.
-func code(err error) sqlite.ResultCode { return extended(err).ToPrimary() }
+// resultCode returns the primary result code of an error, for both SQLite packages that this package uses.
+func resultCode(err error) sqlite.ResultCode { return extendedCode(err).ToPrimary() }
 
-// extended is the whole result code of an error.
-func extended(err error) sqlite.ResultCode {
+// extendedCode returns the extended result code of an error.
+func extendedCode(err error) sqlite.ResultCode {
 	switch failure, ok := errors.AsType[*modernc.Error](err); {
 	case ok:
 		return sqlite.ResultCode(failure.Code())
@@ -216,15 +218,15 @@ func extended(err error) sqlite.ResultCode {
 	}
 }
 
-// errDamaged is what every error about a damaged file is.
+// errDamaged is wrapped by every error about a damaged file.
 var errDamaged = store.ErrCorrupt
 
-// damaged is what is said of a file that cannot be trusted.
+// damaged returns the error for a damaged file.
 func damaged(path string, cause error) error {
-	return restorable(parley.Errorf(parley.Internal, "the database %s %w: %w", path, errDamaged, cause))
+	return suggestRestore(parley.Errorf(parley.Internal, "the database %s %w: %w", path, errDamaged, cause))
 }
 
-func restorable(e *parley.Error) *parley.Error {
+func suggestRestore(e *parley.Error) *parley.Error {
 	return e.Suggest("stop the hub, move parley.db, parley.db-wal, parley.db-shm, parley.mark, parley.head and parley.unchecked aside together, and restore the newest backup as parley.db")
 }
 

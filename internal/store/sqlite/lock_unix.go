@@ -14,28 +14,28 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// lock makes sure that one process uses a home, and tells others which.
+// lock makes sure that only one process uses a home. Other processes can read in the file which process that is.
 type lock struct{ file *os.File }
 
-// A hub that was killed may have been starting a program, which has the lock until it is that program. Two
-// seconds are long for that.
+// If a hub was killed while it started a program, the new process keeps the lock until it executes that program. acquireLock
+// waits for that. Two seconds are much longer than it takes.
 const (
-	lockTries = 400
-	lockPause = 5 * time.Millisecond
+	lockAttempts = 400
+	lockPause    = 5 * time.Millisecond
 )
 
-func acquire(home, path string) (*lock, error) {
+func acquireLock(home, path string) (*lock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	holder := ""
-	for range lockTries {
+	for range lockAttempts {
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}
-		if holder = readHolder(file); !gone(holder) {
+		if holder = readHolder(file); !holderEnded(holder) {
 			break
 		}
 		time.Sleep(lockPause)
@@ -52,37 +52,37 @@ func acquire(home, path string) (*lock, error) {
 	host, _ := os.Hostname()
 	err = file.Truncate(0)
 	if err == nil {
-		_, err = file.WriteAt(fmt.Appendf(nil, holderForm+" since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339)), 0)
+		_, err = file.WriteAt(fmt.Appendf(nil, holderFormat+" since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339)), 0)
 	}
-	if err != nil && !errors.Is(err, syscall.ENOSPC) { // a full disk locks the home no less
+	if err != nil && !errors.Is(err, syscall.ENOSPC) { // on a full disk the lock works too, but the file names no process
 		_ = file.Close()
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	return &lock{file}, nil
 }
 
-// holderForm is how the file says who has it.
-const holderForm = "process %d on %s"
+// holderFormat is the form in which the file names the process that has the lock.
+const holderFormat = "process %d on %s"
 
 func readHolder(file *os.File) string {
 	text, _ := io.ReadAll(io.NewSectionReader(file, 0, 1<<10))
 	return strings.TrimSpace(string(text))
 }
 
-// gone says that the holder was a process of this machine that has ended.
-func gone(holder string) bool {
+// holderEnded reports whether the holder was a process of this machine that has ended.
+func holderEnded(holder string) bool {
 	var (
 		pid  int
 		host string
 	)
-	if _, err := fmt.Sscanf(holder, holderForm, &pid, &host); err != nil || pid <= 0 {
+	if _, err := fmt.Sscanf(holder, holderFormat, &pid, &host); err != nil || pid <= 0 {
 		return false
 	}
 	here, _ := os.Hostname()
 	return host == here && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// release empties the file and leaves it: removing it would race with one who has just opened it.
+// release gives the lock up and empties the file. It does not remove the file: another process may just have opened it.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }

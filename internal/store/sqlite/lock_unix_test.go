@@ -25,21 +25,21 @@ func TestALockOfAKilledHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	host, _ := os.Hostname()
-	if _, err := fmt.Fprintf(held, holderForm+" since noon\n", dead.Process.Pid, host); err != nil {
+	if _, err := fmt.Fprintf(held, holderFormat+" since noon\n", dead.Process.Pid, host); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(20*time.Millisecond, func() { _ = held.Close() })
-	l, err := acquire("home", path)
+	l, err := acquireLock("home", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if holder := readHolder(l.file); gone(holder) {
+	if holder := readHolder(l.file); holderEnded(holder) {
 		t.Errorf("the lock is %q's", holder)
 	}
-	if _, err := acquire("home", path); err == nil {
+	if _, err := acquireLock("home", path); err == nil {
 		t.Error("a second process has it too")
 	}
 	if err := l.release(); err != nil {

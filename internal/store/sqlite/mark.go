@@ -15,10 +15,9 @@ import (
 // markNames are the files of a mark, both in the home.
 var markNames = [...]string{"parley.mark", "parley.head"}
 
-// mark keeps the number of the newest committed message or event outside the database. It is written after
-// each commit and not synced, so it never runs ahead of the database; a database that is behind
-// its mark has lost acknowledged changes. There are two copies, so that the loss of the write-ahead log together with one
-// of them is still noticed.
+// mark keeps the number of the newest committed message or event outside the database. The store writes it after each commit,
+// so it is never ahead of the database. A database that is behind its mark has lost acknowledged changes. There are two copies:
+// if one of them is lost together with the write-ahead log, the other still shows the loss.
 type mark struct {
 	files [len(markNames)]*os.File
 	last  int64
@@ -35,25 +34,27 @@ func openMark(home string) (_ *mark, err error) {
 		path := filepath.Join(home, name)
 		raw, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, unusable(err)
+			return nil, unusableFile(err)
 		}
-		// A copy that power loss left empty or torn says nothing.
+		// Ignore a copy that a power loss has left empty or incomplete.
 		if last, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil {
 			m.last = max(m.last, last)
 		}
 		if m.files[i], err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
-			return nil, unusable(err)
+			return nil, unusableFile(err)
 		}
 	}
 	return m, nil
 }
 
-// unusable says which file of a mark cannot be opened, and why, as the error of the system has it.
-func unusable(err error) error {
+// unusableFile returns the error for a file of a mark that cannot be opened. The error of the system names the file and the
+// reason.
+func unusableFile(err error) error {
 	return parley.Errorf(parley.Internal, "the hub cannot use a file of its home: %w", err).
 		Suggest("make it a file that this user can read and write, and start the hub again")
 }
 
+// check returns an error if the newest number in a database is smaller than the mark.
 func (m *mark) check(path string, newest int64) error {
 	if newest >= m.last {
 		return nil
@@ -62,10 +63,11 @@ func (m *mark) check(path string, newest int64) error {
 		"put it back, or, to go on without what is lost, delete %s", newest, m.last, path, m.names())
 }
 
-// names are the files of the mark, for the sentence that tells people to delete them.
+// names returns the paths of the files, for messages that advise a person to delete them.
 func (m *mark) names() string { return m.files[0].Name() + " and " + m.files[1].Name() }
 
-// write is best effort: a mark that could not be written is only older than it could be.
+// write stores a number and does not sync the files. It ignores errors: then the mark is older, and shows the loss of fewer
+// changes.
 func (m *mark) write(seq int64) {
 	if seq <= m.last {
 		return

@@ -21,15 +21,15 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrate brings a database up to date: forward only, each step in a transaction, after a backup
-// of what was there. It refuses a database that needs a newer program.
+// migrate brings a database up to date. It first makes a backup, and then runs each missing migration in a transaction of its
+// own. It never goes back to an older schema. It returns an error for a database that needs a newer program.
 func migrate(ctx context.Context, path, backups string) error {
-	files, err := ourSteps()
+	files, err := programMigrations()
 	if err != nil {
 		return err
 	}
 	return withDB(path, func(db *sql.DB) error {
-		if err := checkOwner(ctx, db, path); err != nil {
+		if err := checkApplication(ctx, db, path); err != nil {
 			return err
 		}
 		return migrateDB(ctx, db, files, backups)
@@ -53,7 +53,7 @@ func migrateDB(ctx context.Context, db *sql.DB, files fs.FS, backups string) err
 		if err != nil {
 			return err
 		}
-		if err := backUp(ctx, db, backups, current, target); err != nil {
+		if err := backUpBeforeMigration(ctx, db, backups, current, target); err != nil {
 			return err
 		}
 		if _, err := steps.Up(ctx); err != nil {
@@ -65,11 +65,12 @@ func migrateDB(ctx context.Context, db *sql.DB, files fs.FS, backups string) err
 		return err
 	}
 	if current > target {
-		return nil // made by a newer program that lets this one use it
+		return nil // a newer program made the database and allows this program to use it
 	}
 	return checkSchema(ctx, db, files)
 }
 
+// checkProgram returns an error if this program may not use a database, or contains a SQLite that is too old.
 func checkProgram(ctx context.Context, db *sql.DB) error {
 	var version string
 	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
@@ -95,10 +96,10 @@ func checkProgram(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// backUp copies an existing database aside before it is changed. There is one copy for each way from a
-// schema to another, so that a migration that fails at every start does not fill the disk; and what has
-// that name is whole.
-func backUp(ctx context.Context, db *sql.DB, dir string, current, next int64) error {
+// backUpBeforeMigration copies an existing database before a migration changes it. A backup's name holds the old and the new
+// schema version, so that a migration that fails at every start does not fill the disk with backups. A file gets that name only
+// when it is complete.
+func backUpBeforeMigration(ctx context.Context, db *sql.DB, dir string, current, next int64) error {
 	if tables, err := countTables(ctx, db); err != nil || tables == 0 {
 		return err
 	}
@@ -110,8 +111,8 @@ func backUp(ctx context.Context, db *sql.DB, dir string, current, next int64) er
 	if err := os.Remove(partial); ignoreMissing(err) != nil {
 		return err
 	}
-	// Made first, so that the copy of everybody's messages is never readable by others.
-	if err := create(partial); err != nil {
+	// createFile sets the permissions before SQLite writes, so that other users can never read the messages in the copy.
+	if err := createFile(partial); err != nil {
 		return err
 	}
 	_, err := db.ExecContext(ctx, "VACUUM INTO ?", partial)
@@ -124,8 +125,8 @@ func backUp(ctx context.Context, db *sql.DB, dir string, current, next int64) er
 	return store.SyncPath(dir)
 }
 
-// countTables counts what a database holds beside the tables of SQLite and of the migrations: these
-// are there before the first migration is.
+// countTables returns how many tables, indexes and triggers a database has. It does not count those of SQLite and of goose, which
+// exist before the first migration runs.
 func countTables(ctx context.Context, db *sql.DB) (n int, err error) {
 	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema
 		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version'`).Scan(&n)
@@ -134,20 +135,20 @@ func countTables(ctx context.Context, db *sql.DB) (n int, err error) {
 
 type schemaEntry struct{ kind, name, table, sql string }
 
-// ourSteps are the migrations of this program, ourSchema what they make of a new database.
+// programMigrations are the migrations of this program. programSchema is the schema of a new database after them.
 var (
-	ourSteps  = sync.OnceValues(func() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") })
-	ourSchema = sync.OnceValues(func() ([]schemaEntry, error) {
-		files, err := ourSteps()
+	programMigrations = sync.OnceValues(func() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") })
+	programSchema     = sync.OnceValues(func() ([]schemaEntry, error) {
+		files, err := programMigrations()
 		if err != nil {
 			return nil, err
 		}
-		return schemaBy(context.Background(), files)
+		return schemaAfter(context.Background(), files)
 	})
 )
 
-// schemaBy is what steps make of a new database.
-func schemaBy(ctx context.Context, files fs.FS) ([]schemaEntry, error) {
+// schemaAfter returns the schema of a new database after the given migrations.
+func schemaAfter(ctx context.Context, files fs.FS) ([]schemaEntry, error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
@@ -161,24 +162,24 @@ func schemaBy(ctx context.Context, files fs.FS) ([]schemaEntry, error) {
 	if _, err := steps.Up(ctx); err != nil {
 		return nil, err
 	}
-	return schemaOf(ctx, fresh)
+	return readSchema(ctx, fresh)
 }
 
-// expectedSchema is schemaBy, worked out once for what is asked at every start.
+// expectedSchema is schemaAfter, but computes the schema of the program's own migrations only once.
 func expectedSchema(ctx context.Context, files fs.FS) ([]schemaEntry, error) {
-	if ours, err := ourSteps(); err == nil && files == ours {
-		return ourSchema()
+	if ours, err := programMigrations(); err == nil && files == ours {
+		return programSchema()
 	}
-	return schemaBy(ctx, files)
+	return schemaAfter(ctx, files)
 }
 
-// checkSchema compares a database with a new one made by the same steps.
+// checkSchema compares the schema of a database with that of a new database after the same migrations.
 func checkSchema(ctx context.Context, db *sql.DB, files fs.FS) error {
 	want, err := expectedSchema(ctx, files)
 	if err != nil {
 		return err
 	}
-	have, err := schemaOf(ctx, db)
+	have, err := readSchema(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -200,8 +201,8 @@ func schemaDiffers(e schemaEntry) error {
 		Suggest("undo that change, or restore the newest backup")
 }
 
-func schemaOf(ctx context.Context, db *sql.DB) (entries []schemaEntry, err error) {
-	// SQLite keeps statistics in tables of its own where somebody has run ANALYZE.
+func readSchema(ctx context.Context, db *sql.DB) (entries []schemaEntry, err error) {
+	// The query leaves out the tables in which SQLite keeps statistics after somebody has run ANALYZE.
 	rows, err := db.QueryContext(ctx, `SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema
 		WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\' ORDER BY type, name`)
 	if err != nil {

@@ -120,7 +120,7 @@ func TestBackupsAreWholeAndFew(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := withDB(filepath.Join(home, "parley.db"), func(db *sql.DB) error {
-		return backUp(ctx, db, filepath.Join(home, "backups"), 1, 99)
+		return backUpBeforeMigration(ctx, db, filepath.Join(home, "backups"), 1, 99)
 	})
 	if err == nil {
 		t.Error("a cancelled backup succeeded")
@@ -155,7 +155,7 @@ func TestFailingMigrationLeavesTheDatabaseAsItWas(t *testing.T) {
 func schema(t *testing.T, home string) (entries []schemaEntry) {
 	t.Helper()
 	err := withDB(filepath.Join(home, "parley.db"), func(db *sql.DB) (err error) {
-		entries, err = schemaOf(t.Context(), db)
+		entries, err = readSchema(t.Context(), db)
 		return err
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func schema(t *testing.T, home string) (entries []schemaEntry) {
 // A first start that failed halfway, say on a full disk, can be made again.
 func TestFirstMigrationThatFailedIsMadeAgain(t *testing.T) {
 	home := t.TempDir()
-	if err := create(filepath.Join(home, "parley.db")); err != nil {
+	if err := createFile(filepath.Join(home, "parley.db")); err != nil {
 		t.Fatal(err)
 	}
 	files := fstest.MapFS{"00001_core.sql": {Data: []byte("-- +goose Up\nCREATE TABLE meta (n INTEGER);\nINSERT INTO nowhere VALUES (1);")}}

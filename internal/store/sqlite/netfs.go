@@ -2,10 +2,10 @@ package sqlite
 
 import "github.com/parley-hub/parley"
 
-// fileSystemOf can be replaced in tests: they cannot mount a network file system.
+// fileSystemOf is a variable so that tests can replace it: they cannot mount a network file system.
 var fileSystemOf = networkFS
 
-// refuseNetwork refuses a home on a network file system, where locks and shared memory do not hold.
+// refuseNetwork returns an error for a home on a network file system, where locks and shared memory are not reliable.
 func refuseNetwork(home string) error {
 	kind, err := fileSystemOf(home)
 	if err != nil || kind == "" {

@@ -7,7 +7,7 @@ import (
 
 const mntLocal = 0x1000 // MNT_LOCAL of sys/mount.h
 
-// networkFS names the network file system a path is on, or "".
+// networkFS returns the name of the network file system that holds a path, or "" if the file system is local.
 func networkFS(path string) (string, error) {
 	var info syscall.Statfs_t
 	if err := syscall.Statfs(path, &info); err != nil {

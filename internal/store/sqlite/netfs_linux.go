@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// File systems that live on another machine, by the number statfs gives. FUSE may be either.
+// networkMagic names the file systems that are on another machine, by the number that statfs returns. A FUSE file system may be
+// local or remote.
 var networkMagic = map[uint32]string{
 	0x6969: "nfs", 0x517b: "smb", 0xfe534d42: "smb2", 0xff534d42: "cifs", 0x01021997: "9p", 0x5346414f: "afs",
 	0x00c36400: "ceph", 0x0bd00bd0: "lustre", 0x47504653: "gpfs", 0x73757245: "coda", 0x564c: "ncp", 0x19830326: "fhgfs",
@@ -15,7 +16,7 @@ var networkMagic = map[uint32]string{
 
 const fuseMagic = 0x65735546
 
-// networkFS names the network file system a path is on, or "".
+// networkFS returns the name of the network file system that holds a path, or "" if the file system is local or unknown.
 func networkFS(path string) (string, error) {
 	var info syscall.Statfs_t
 	if err := syscall.Statfs(path, &info); err != nil {
@@ -27,12 +28,12 @@ func networkFS(path string) (string, error) {
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return "", nil // nothing more can be learned
+		return "", nil // the file system stays unknown
 	}
 	return networkFUSE(mountType(string(mounts), path)), nil
 }
 
-// mountType is the type of the mount a path is on, as mountinfo lists it.
+// mountType returns the file system type of the mount that holds a path, as mountinfo lists it.
 func mountType(mountinfo, path string) (kind string) {
 	longest := -1
 	for line := range strings.Lines(mountinfo) {
@@ -52,7 +53,7 @@ func mountType(mountinfo, path string) (kind string) {
 
 var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// networkFUSE says which FUSE file systems are known to be remote.
+// networkFUSE returns the name of a FUSE file system that is known to be remote, or "".
 func networkFUSE(kind string) string {
 	for _, remote := range []string{"sshfs", "s3fs", "rclone", "glusterfs", "gcsfuse", "davfs", "curlftpfs", "juicefs", "cephfs", "goofys"} {
 		if strings.Contains(kind, remote) {

@@ -16,26 +16,25 @@ import (
 	"github.com/parley-hub/parley/internal/store/blobfs"
 )
 
-// oldestSQLite is the first version without the bug that could lose pages when a write-ahead log
-// was reset under a reader.
+// oldestSQLite is the first version that fixes a bug which could lose pages when a write-ahead log was reset during a read.
 const oldestSQLite = "3.51.3"
 
-// What a home and a backup have in common.
+// Names of files that a home and a backup both contain.
 const (
 	databaseName = "parley.db"
 	bodiesName   = "artifacts"
 )
 
-// DB is an open database: the store on it, and what can be asked of a file only.
+// DB is an open database. Besides the methods of the store it has those that only a database in a file can have.
 type DB struct {
 	*store.Store
-	driver   *driver
-	path     string
-	bodies   *blobfs.Dir
-	due      *dueCheck
-	stop     context.CancelFunc
-	checked  chan struct{}
-	checkErr error
+	driver    *driver
+	path      string
+	bodies    *blobfs.Dir
+	pending   *pendingCheck
+	stop      context.CancelFunc
+	checkDone chan struct{}
+	checkErr  error
 }
 
 var (
@@ -43,12 +42,11 @@ var (
 	_ storage.Disk  = (*DB)(nil)
 )
 
-// Open opens the database in a home directory, creating both where they do not exist, and brings
-// its schema up to date. It refuses, with a sentence that says what to do: a home that another
-// process uses or that is on a network file system, a file that is damaged or is not Parley's, and
-// a database made for newer programs only.
+// Open opens the database in a home directory and brings its schema up to date. It creates the home and the database if they do
+// not exist. It returns an error with a hint for a home that another process uses, a home on a network file system, a damaged
+// file, the database of another program, and a database that needs a newer program.
 //
-// After an unclean stop a check runs behind the start; if it fails, updates are refused.
+// After an unclean stop Open starts a check in the background. If the check finds damage, the store refuses updates.
 func Open(ctx context.Context, home string) (*DB, error) {
 	home, err := filepath.Abs(home)
 	if err != nil {
@@ -64,20 +62,21 @@ func Open(ctx context.Context, home string) (*DB, error) {
 	if err := refuseNetwork(home); err != nil {
 		return nil, err
 	}
-	held, err := acquire(home, filepath.Join(home, "parley.lock"))
+	locked, err := acquireLock(home, filepath.Join(home, "parley.lock"))
 	if err != nil {
 		return nil, err
 	}
-	db, err := openHeld(ctx, home, held)
+	db, err := openLocked(ctx, home, locked)
 	if err != nil {
-		return nil, errors.Join(explain(filepath.Join(home, "parley.db"), err), held.release())
+		return nil, errors.Join(explain(filepath.Join(home, "parley.db"), err), locked.release())
 	}
 	return db, nil
 }
 
-// makeHome makes a new directory durable too: it could be lost with all that is in it.
+// makeHome creates a home and syncs its parent directories, because a power loss could remove an unsynced directory with its
+// content.
 func makeHome(home string) error {
-	var parents []string // of what does not exist yet
+	var parents []string // of the directories that do not exist yet
 	for dir := home; ; dir = filepath.Dir(dir) {
 		_, err := os.Stat(dir)
 		if err == nil || dir == filepath.Dir(dir) {
@@ -95,7 +94,7 @@ func makeHome(home string) error {
 	return errors.Join(errs...)
 }
 
-func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
+func openLocked(ctx context.Context, home string, locked *lock) (_ *DB, err error) {
 	path := filepath.Join(home, databaseName)
 	mark, err := openMark(home)
 	if err != nil {
@@ -110,11 +109,11 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	due := &dueCheck{path: filepath.Join(home, "parley.unchecked")}
-	if err := due.remember(unclean); err != nil {
+	pending := &pendingCheck{path: filepath.Join(home, "parley.unchecked")}
+	if err := pending.load(unclean); err != nil {
 		return nil, err
 	}
-	if err := create(path); err != nil {
+	if err := createFile(path); err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, path, filepath.Join(home, "backups")); err != nil {
@@ -131,35 +130,35 @@ func openHeld(ctx context.Context, home string, held *lock) (_ *DB, err error) {
 	if err != nil {
 		return nil, errors.Join(err, bodies.Close())
 	}
-	d.mark, d.lock = mark, held
+	d.mark, d.lock = mark, locked
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	db := &DB{Store: store.New(d), driver: d, path: path, bodies: bodies, due: due, stop: stop, checked: make(chan struct{})}
-	if due.failure != nil {
-		db.Halt(due.failure)
+	db := &DB{Store: store.New(d), driver: d, path: path, bodies: bodies, pending: pending, stop: stop, checkDone: make(chan struct{})}
+	if pending.failure != nil {
+		db.Halt(pending.failure)
 	}
-	if due.due {
-		go db.checkBehind(checking)
+	if pending.due {
+		go db.checkInBackground(checking)
 	} else {
-		close(db.checked)
+		close(db.checkDone)
 	}
 	return db, nil
 }
 
-// Close stops what runs and closes the database. Everything acknowledged is in the file.
+// Close stops the background check, waits for accepted updates and closes the database.
 func (db *DB) Close() error {
 	db.stop()
-	<-db.checked
+	<-db.checkDone
 	return errors.Join(db.Store.Close(), db.bodies.Close())
 }
 
-// Space implements parley.Disk: the disk is that of the home.
+// Space implements storage.Disk. It returns the space on the disk of the home.
 func (db *DB) Space() (free, total int64, err error) { return space(filepath.Dir(db.path)) }
 
-// Blobs implements parley.Store: bodies are files in the home.
+// Blobs implements storage.Store. The bodies are files in the home.
 func (db *DB) Blobs() storage.Blobs { return db.bodies }
 
-// create makes the file with the right permissions before SQLite does with others.
-func create(path string) error {
+// createFile creates a file that only this user can read. SQLite would create it with other permissions.
+func createFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return parley.Errorf(parley.Unavailable, "the database cannot be opened: %w", err).
@@ -168,7 +167,7 @@ func create(path string) error {
 	return file.Close()
 }
 
-// withDB opens a file through database/sql, which is what migrations need.
+// withDB opens a file with database/sql, which goose needs, and calls fn with it.
 func withDB(path string, fn func(*sql.DB) error) error {
 	settings := url.Values{}
 	for _, pragma := range pragmas {
@@ -182,6 +181,7 @@ func withDB(path string, fn func(*sql.DB) error) error {
 	return errors.Join(fn(db), db.Close())
 }
 
+// exists reports whether there is a file that is not empty.
 func exists(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

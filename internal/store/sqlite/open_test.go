@@ -76,7 +76,7 @@ func TestCloseLeavesEverythingInOneFile(t *testing.T) {
 	db := opened(t, home)
 	holds(t, db, ids)
 	select {
-	case <-db.checked:
+	case <-db.checkDone:
 	default:
 		t.Error("a check runs after an orderly stop")
 	}
@@ -122,7 +122,7 @@ func TestNumbersGoOnAfterTheNewestRowsAreErased(t *testing.T) {
 
 func TestEveryConnectionWaitsForTheDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
-	if err := create(path); err != nil {
+	if err := createFile(path); err != nil {
 		t.Fatal(err)
 	}
 	c, err := newConn(path)

@@ -15,9 +15,9 @@ import (
 
 const restoringSuffix = ".restoring"
 
-// Restore puts a backup into a home that has no database. It verifies the backup first, and refuses
-// one that needs a newer program, and a home that a hub uses. The database gets its name last: a
-// restore that was interrupted has left none, and is done again.
+// Restore puts a backup into a home that has no database. It returns an error for a backup that is damaged or needs a newer
+// program, and for a home that a hub uses. The database gets its name last, so an interrupted restore leaves no database and
+// can be repeated.
 func Restore(ctx context.Context, from, home string) (m store.Manifest, err error) {
 	if m, err = Verify(ctx, from); err != nil {
 		return m, err
@@ -32,15 +32,15 @@ func Restore(ctx context.Context, from, home string) (m store.Manifest, err erro
 	if err := refuseNetwork(home); err != nil {
 		return m, err
 	}
-	held, err := acquire(home, filepath.Join(home, "parley.lock"))
+	locked, err := acquireLock(home, filepath.Join(home, "parley.lock"))
 	if err != nil {
 		return m, err
 	}
-	err = restoreHeld(ctx, from, home, m)
-	return m, errors.Join(explain(filepath.Join(home, databaseName), err), held.release())
+	err = restoreLocked(ctx, from, home, m)
+	return m, errors.Join(explain(filepath.Join(home, databaseName), err), locked.release())
 }
 
-func restoreHeld(ctx context.Context, from, home string, m store.Manifest) error {
+func restoreLocked(ctx context.Context, from, home string, m store.Manifest) error {
 	if err := refuseDatabase(home); err != nil {
 		return err
 	}
@@ -52,15 +52,15 @@ func restoreHeld(ctx context.Context, from, home string, m store.Manifest) error
 	if err := restoreBodies(ctx, from, home, m); err != nil {
 		return err
 	}
-	// The mark and the result of a check are of the database that was here before.
+	// These files, if they exist, belong to the database that was in the home before.
 	if err := removeAll(filepath.Join(home, "parley.mark"), filepath.Join(home, "parley.head"), filepath.Join(home, "parley.unchecked"), target+"-shm"); err != nil {
 		return err
 	}
 	return errors.Join(os.Rename(restoring, target), store.SyncPath(home))
 }
 
-// Stored says whether a home has a database, or what is left of one.
-func Stored(home string) (bool, error) {
+// HasData reports whether a home has a database or files that a database has left.
+func HasData(home string) (bool, error) {
 	for _, name := range []string{databaseName, databaseName + "-wal", "parley.mark", "parley.head"} {
 		if found, err := exists(filepath.Join(home, name)); found || err != nil {
 			return found, err
@@ -83,7 +83,7 @@ func refuseDatabase(home string) error {
 	return nil
 }
 
-// copyFile copies a file anew and durably, and makes sure that it is the one that was verified.
+// copyFile copies a file and syncs the copy. It returns an error if the file is not the one that the manifest describes.
 func copyFile(from, to string, want store.ManifestFile) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

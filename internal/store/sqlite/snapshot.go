@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/store/blobfs"
 )
 
-// snapshot is a database and its bodies that nobody changes: a backup. Reading it leaves no trace.
+// snapshot is a store on a backup, whose files nobody changes. Reading it changes no file either.
 type snapshot struct {
 	*store.Store
 	path   string
@@ -30,14 +30,14 @@ func openSnapshot(dir string) (*snapshot, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, databaseName)
-	c, err := newImmutable(path)
+	c, err := openImmutable(path)
 	if err != nil {
 		return nil, errors.Join(explain(path, err), bodies.Close())
 	}
-	return &snapshot{Store: store.New(&immutable{driver{path: path, writer: c, readers: newPool([]*conn{c})}}), path: path, bodies: bodies}, nil
+	return &snapshot{Store: store.New(&immutableDriver{driver{path: path, writer: c, readers: newPool([]*conn{c})}}), path: path, bodies: bodies}, nil
 }
 
-// Blobs implements parley.Store.
+// Blobs implements storage.Store.
 func (s *snapshot) Blobs() storage.Blobs { return s.bodies }
 
 func (s *snapshot) Close() error { return errors.Join(s.Store.Close(), s.bodies.Close()) }
@@ -46,8 +46,8 @@ func immutableURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&immutable=1"}).String()
 }
 
-// newImmutable opens a file without locks, and without looking for a log beside it.
-func newImmutable(path string) (*conn, error) {
+// openImmutable opens a file without locks and ignores a write-ahead log beside it.
+func openImmutable(path string) (*conn, error) {
 	opened, err := sqlite.OpenConn(immutableURI(path), sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {
 		return nil, err
@@ -61,16 +61,16 @@ func newImmutable(path string) (*conn, error) {
 	return c, nil
 }
 
-// immutable is the driver of a file that is only read: it has one connection, no lock and no mark.
-type immutable struct{ driver }
+// immutableDriver is the driver of a file that nobody changes. It has one connection, no lock and no mark.
+type immutableDriver struct{ driver }
 
-func (d *immutable) Committed(int64) {}
+func (d *immutableDriver) Committed(int64) {}
 
-func (d *immutable) Close() error { return d.writer.close() }
+func (d *immutableDriver) Close() error { return d.writer.close() }
 
-// check verifies everything in a snapshot, and returns what it holds and its newest number.
+// check verifies everything in a snapshot. It returns the counts of what it has read, and the newest number of its log.
 func (s *snapshot) check(ctx context.Context, progress func(parley.CheckReport)) (report parley.CheckReport, seq int64, err error) {
-	c, err := newImmutable(s.path)
+	c, err := openImmutable(s.path)
 	if err != nil {
 		return report, 0, explain(s.path, err)
 	}

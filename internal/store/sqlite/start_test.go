@@ -175,9 +175,9 @@ func TestCheckThatCannotBeMadeIsNoDamage(t *testing.T) {
 	if err := db.Checked(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	db.checked = make(chan struct{})
+	db.checkDone = make(chan struct{})
 	db.path = filepath.Join(home, "nothing-there.db")
-	db.checkBehind(t.Context())
+	db.checkInBackground(t.Context())
 	if err := db.checkErr; err == nil || errors.Is(err, errDamaged) {
 		t.Errorf("the check said %v", err)
 	}
@@ -188,13 +188,13 @@ func TestBackupOfEachSchemaIsKept(t *testing.T) {
 	home, ids := filled(t)
 	err := withDB(filepath.Join(home, "parley.db"), func(db *sql.DB) error {
 		dir := filepath.Join(home, "backups")
-		if err := backUp(t.Context(), db, dir, 1, 3); err != nil {
+		if err := backUpBeforeMigration(t.Context(), db, dir, 1, 3); err != nil {
 			return err
 		}
 		if _, err := db.Exec("DROP TABLE audit"); err != nil {
 			return err
 		}
-		return backUp(t.Context(), db, dir, 2, 3)
+		return backUpBeforeMigration(t.Context(), db, dir, 2, 3)
 	})
 	if err != nil {
 		t.Fatal(err)

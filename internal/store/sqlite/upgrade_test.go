@@ -36,7 +36,7 @@ func only(t *testing.T, names ...string) fs.FS {
 func beforeDeliveries(t *testing.T) (home string) {
 	t.Helper()
 	home = t.TempDir()
-	if err := create(filepath.Join(home, "parley.db")); err != nil {
+	if err := createFile(filepath.Join(home, "parley.db")); err != nil {
 		t.Fatal(err)
 	}
 	if err := upgrade(t, home, only(t, "00001_core.sql")); err != nil {
