@@ -141,7 +141,8 @@ func TestFirstUpdateOfABatchFails(t *testing.T) {
 	}
 }
 
-// An update is refused because of a row that another update of its batch wrote. If that one is rolled back, the refused one runs again.
+// An update is refused because of a row that another update of its batch wrote. If that one is rolled back, the refused one
+// runs again.
 func TestRefusalIsForgottenWithItsBatch(t *testing.T) {
 	withWriter(t, func(f *fixture) {
 		winner := ""

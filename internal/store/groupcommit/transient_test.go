@@ -57,8 +57,8 @@ func TestRetriesAreLimited(t *testing.T) {
 	})
 }
 
-// loseCommitAnswer loses the answer of the first COMMIT. stored says whether it took effect. Settle returns the answers, one a call, and
-// then whether it took effect.
+// loseCommitAnswer loses the answer of the first COMMIT. stored says whether it took effect. Settle returns the answers, one a
+// call, and then whether it took effect.
 func loseCommitAnswer(f *fixture, stored bool, answers ...error) {
 	failed := false
 	f.Conn.Before = func(c *committest.Conn, query string) error {

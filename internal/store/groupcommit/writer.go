@@ -33,7 +33,7 @@ type Writer[T any] struct {
 	closed bool
 
 	turn    chan struct{} // full while a goroutine has the turn; guards suspect, conn and session
-	suspect bool          // the last commit failed, and the database has not said yet what became of it
+	suspect bool          // the last commit failed, and it is not known yet whether it took effect
 }
 
 // update is one call of Update. Its state leaves waiting once: either the writer starts it, or its caller gives it up.
@@ -60,9 +60,9 @@ func New[T any](conn Conn, database Database, session Session[T]) *Writer[T] {
 	}
 }
 
-// Update runs fn in a transaction that other updates may share, and returns after the commit. If fn fails or panics, nothing that it
-// wrote remains, and Update returns its error. An error of ctx means that fn did not run: once fn has started, Update waits for the
-// outcome. ErrClosed after Close, and the error given to Halt while the writer is halted.
+// Update runs fn in a transaction that other updates may share, and returns after the commit. If fn fails or panics, nothing
+// that it wrote remains, and Update returns its error. An error of ctx means that fn did not run: once fn has started, Update
+// waits for the outcome. Update returns ErrClosed after Close, and the error given to Halt while the writer is halted.
 func (w *Writer[T]) Update(ctx context.Context, fn func(T) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (w *Writer[T]) Update(ctx context.Context, fn func(T) error) error {
 		if u.state.CompareAndSwap(waiting, givenUp) {
 			return ctx.Err()
 		}
-		return <-u.done // it has started, so only its outcome tells whether it was stored
+		return <-u.done // fn has started, so only its outcome tells whether anything was stored
 	}
 }
 
@@ -93,12 +93,12 @@ func (w *Writer[T]) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.turn <- struct{}{} // and never gives it up
+	w.turn <- struct{}{} // take the turn and never give it up
 	w.drain()
 }
 
-// enqueue runs an update at once if the turn is free, because that is faster than to wake another goroutine for it. Otherwise it puts
-// the update in the queue.
+// enqueue runs an update at once if the turn is free, because that is faster than to wake another goroutine for it. Otherwise
+// it puts the update in the queue.
 func (w *Writer[T]) enqueue(ctx context.Context, u *update[T]) error {
 	w.mu.RLock()
 	if w.closed {
@@ -132,8 +132,8 @@ func (w *Writer[T]) takeTurn() bool {
 	}
 }
 
-// passOn gives the turn up. While updates are queued it gives the turn to a new goroutine, so that the caller, whose own update has
-// ended, need not work for others.
+// passOn gives the turn up. While updates are queued it gives the turn to a new goroutine, so that the caller, whose own update
+// has ended, need not work for others.
 func (w *Writer[T]) passOn() {
 	for {
 		if len(w.queue) > 0 {
@@ -163,8 +163,8 @@ func (w *Writer[T]) drain() {
 }
 
 // run runs a batch, and ends the process if the batch does not end. That happens after a panic outside of an update, or after
-// runtime.Goexit inside of one: then a transaction is open, and callers wait for an outcome that never comes. The panic is in another
-// goroutine so that no caller can recover from it.
+// runtime.Goexit inside of one: then a transaction is open, and callers wait for an outcome that never comes. The panic is in
+// another goroutine so that no caller can recover from it.
 func (w *Writer[T]) run(first *update[T]) {
 	ended := false
 	defer func() {
@@ -258,8 +258,8 @@ func (w *Writer[T]) claim(u *update[T]) bool {
 	return true
 }
 
-// undoFirst rolls back the transaction of an update that failed as the first of its batch, and runs the update again if the database
-// failed for a transient reason. It returns the outcome of the update.
+// undoFirst rolls back the transaction of an update that failed as the first of its batch, and runs the update again if the
+// database failed for a transient reason. It returns the outcome of the update.
 func (w *Writer[T]) undoFirst(fn func(T) error, err, broken error) error {
 	transient := w.database.Transient(broken)
 	w.rollback()
@@ -269,8 +269,8 @@ func (w *Writer[T]) undoFirst(fn func(T) error, err, broken error) error {
 	return err
 }
 
-// runEachAgain rolls a batch back after an error that ended its transaction. It runs each of several updates again alone: those without
-// fault succeed, and the one at fault gets its error.
+// runEachAgain rolls a batch back after an error that ended its transaction. If the batch has several updates, it runs each again
+// alone, so that only the update that causes the error fails.
 func (w *Writer[T]) runEachAgain(batch []outcome[T], cause error) {
 	w.rollback()
 	committed, err := w.settle()
@@ -335,7 +335,7 @@ func (w *Writer[T]) begin() error {
 	return w.database.Explain(w.conn.Later(w.database.Begin()))
 }
 
-// settle finds out what became of a commit that failed, if the last one did. It returns an error while that is not known.
+// settle finds out whether the last commit took effect, if that commit failed. It returns an error if it cannot find out.
 func (w *Writer[T]) settle() (committed bool, err error) {
 	if !w.suspect {
 		return false, nil
@@ -347,8 +347,8 @@ func (w *Writer[T]) settle() (committed bool, err error) {
 	return committed, nil
 }
 
-// unknownOutcome returns the error of an update whose commit failed and may have taken effect. After a full disk that is not so: the end
-// of the transaction was never written, and the error stays what it is.
+// unknownOutcome returns the error of an update whose commit failed and may have taken effect. On a full disk the commit cannot
+// have taken effect, because the end of the transaction was never written. Then unknownOutcome returns the cause.
 func unknownOutcome(cause error) error {
 	if parley.AsError(cause).Reason == parley.StorageFull {
 		return cause
@@ -358,7 +358,8 @@ func unknownOutcome(cause error) error {
 		Suggest("check the database and its disk; then look whether it is there, or send it again with the same idempotency key")
 }
 
-// runInSavepoint runs one update. err is the update's own, and nothing of the update remains. fatal has ended the transaction.
+// runInSavepoint runs one update. err is the error of the update, of which nothing remains. fatal is an error that ended the
+// transaction.
 func (w *Writer[T]) runInSavepoint(fn func(T) error) (err, fatal error) {
 	if fatal := w.conn.Later("SAVEPOINT one"); fatal != nil {
 		return nil, w.database.Explain(fatal)

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// Fixture hands updates to a writer and keeps what each was told. It is used within a synctest bubble, whose clock stands still
-// while anything runs, so that only their number ends batches.
+// Fixture hands updates to a writer and keeps the outcome of each. Use it within a synctest bubble: the clock of a bubble stands
+// still while a goroutine runs, so a batch ends only when it has enough updates.
 type Fixture[T any] struct {
 	*testing.T
 	Conn *Conn // the connection that writes
@@ -18,8 +18,8 @@ type Fixture[T any] struct {
 
 	target   Target[T]
 	mu       sync.Mutex
-	outcomes map[string]error // by label, once it was told
-	runs     map[string]int   // how often its function ran
+	outcomes map[string]error // by label, for updates that have returned
+	runs     map[string]int   // by label: how often the function of the update ran
 }
 
 // Target is the writer under test.
@@ -28,7 +28,7 @@ type Target[T any] struct {
 	Update func(ctx context.Context, fn func(T) error) error
 	// Write stores the label of an update.
 	Write func(tx T, label string) error
-	// Writes is how the statement of Write begins.
+	// Writes is the beginning of the SQL statement that Write runs.
 	Writes string
 }
 
@@ -37,7 +37,7 @@ func New[T any](t *testing.T, conn *Conn, target Target[T]) *Fixture[T] {
 	return &Fixture[T]{T: t, Conn: conn, target: target, outcomes: map[string]error{}, runs: map[string]int{}}
 }
 
-// Submit hands an update over and does not wait for it. The update stores its label and goes on with more.
+// Submit hands an update to the writer and does not wait for its outcome. The update stores its label and then calls more.
 func (f *Fixture[T]) Submit(label string, more ...func(T) error) {
 	f.SubmitWith(context.Background(), label, more...)
 }
@@ -50,7 +50,7 @@ func (f *Fixture[T]) SubmitWith(ctx context.Context, label string, more ...func(
 		defer f.mu.Unlock()
 		f.outcomes[label] = err
 	})
-	synctest.Wait() // it is in the queue, or waits for room in it, before the next one comes
+	synctest.Wait() // until the update runs, is in the queue or waits for room in the queue
 }
 
 func (f *Fixture[T]) writing(label string, more ...func(T) error) func(T) error {
@@ -70,8 +70,8 @@ func (f *Fixture[T]) writing(label string, more ...func(T) error) func(T) error 
 	}
 }
 
-// Hold keeps the writer busy with an update that is called held, so that what is submitted meanwhile waits. release ends it and waits
-// for all updates.
+// Hold keeps the writer busy with an update that has the label held, so that updates which are submitted meanwhile wait.
+// release ends that update and waits for all updates.
 func (f *Fixture[T]) Hold() (release func()) {
 	gate := make(chan struct{})
 	var once sync.Once
@@ -85,7 +85,7 @@ func (f *Fixture[T]) Hold() (release func()) {
 	}
 }
 
-// Together submits updates while the writer is held: they run in one batch, after the held one.
+// Together submits updates while Hold keeps the writer busy. They run in one batch, after the held update.
 func (f *Fixture[T]) Together(updates ...func()) {
 	release := f.Hold()
 	for _, submit := range updates {
@@ -102,28 +102,28 @@ func (f *Fixture[T]) With(label string, more ...func(T) error) func() {
 	return func() { f.Submit(label, more...) }
 }
 
-// CountOutcomes returns how many updates were told their outcome.
+// CountOutcomes returns how many updates have returned.
 func (f *Fixture[T]) CountOutcomes() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.outcomes)
 }
 
-// Expect notes that a label is stored that no update of the fixture has written.
+// Expect makes Verify expect a label that no update of the fixture has written.
 func (f *Fixture[T]) Expect(label string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.outcomes[label] = nil
 }
 
-// Outcome returns what an update was told. The test ends if it was told nothing.
+// Outcome returns the error of an update, or nil if it succeeded. It ends the test if the update has not returned.
 func (f *Fixture[T]) Outcome(label string) error {
 	f.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err, ok := f.outcomes[label]
 	if !ok {
-		f.Fatalf("%s was told nothing", label)
+		f.Fatalf("%s has not returned", label)
 	}
 	return err
 }
@@ -133,16 +133,16 @@ func (f *Fixture[T]) Acknowledged(labels ...string) {
 	f.Helper()
 	for _, label := range labels {
 		if err := f.Outcome(label); err != nil {
-			f.Errorf("%s was told %v", label, err)
+			f.Errorf("%s returned %v", label, err)
 		}
 	}
 }
 
-// Refused requires that an update was told an error.
+// Refused requires that an update returned an error.
 func (f *Fixture[T]) Refused(label string, want error) {
 	f.Helper()
 	if err := f.Outcome(label); !errors.Is(err, want) {
-		f.Errorf("%s was told %v, want %v", label, err, want)
+		f.Errorf("%s returned %v, want %v", label, err, want)
 	}
 }
 
@@ -164,8 +164,8 @@ func (f *Fixture[T]) Batches(want ...int) {
 	}
 }
 
-// Verify compares the labels that are stored with those that were acknowledged: no acknowledged one may be lost, and no refused one may
-// be stored.
+// Verify compares the stored labels with those of the updates that succeeded. It fails if the label of such an update is
+// missing, or if the label of a failed update is stored.
 func (f *Fixture[T]) Verify(stored []string) {
 	f.Helper()
 	f.mu.Lock()
