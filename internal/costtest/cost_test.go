@@ -15,8 +15,8 @@ import (
 var update = flag.Bool("update", false, "write testdata/cost.txt anew")
 
 const (
-	warmUp   = 10 // steps before the first that is measured: until then connections prepare statements
-	measured = 15 // steps; the median counts
+	warmUp   = 10 // steps before the first measured one, in which connections prepare their statements
+	measured = 15 // measured steps; the test uses their median
 )
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // TestCostIsPinned measures every use case on every database and compares the costs with the golden file.
 func TestCostIsPinned(t *testing.T) {
-	if *update && raced {
+	if *update && raceEnabled {
 		t.Fatal("run the update without the race detector, which allocates memory too")
 	}
 	pinned, text := readTable(t)
@@ -46,7 +46,7 @@ func TestCostIsPinned(t *testing.T) {
 				t.Skipf("PARLEY_STORES is %q", only)
 			}
 			for _, u := range useCases {
-				row := rowOf{u.name, k.name}
+				row := rowKey{u.name, k.name}
 				found[row] = u.measure(t, k)
 				if differences := pinned.compare(row, found[row]); differences != "" && !*update {
 					t.Errorf("%s on %s: %s", u.name, k.name, differences)
@@ -80,18 +80,18 @@ func (u useCase) measure(t *testing.T, k kind) costs {
 // synctest.Wait returns when the hub's services have nothing left to do.
 func measureSteps(t *testing.T, k kind, prepare func(*measuredHub) step) (median costs) {
 	t.Helper()
-	place := k.place(t)
+	address := k.create(t)
 	synctest.Test(t, func(t *testing.T) {
-		w := newMeasuredHub(t, k, place)
-		t.Cleanup(w.close)
-		do := prepare(w)
+		h := newMeasuredHub(t, k, address)
+		t.Cleanup(h.close)
+		do := prepare(h)
 		var all [len(columns)][]int64
 		for n := range warmUp + measured {
-			w.clock.seconds.Add(1)
-			one := w.measure(do)
-			for i := range one {
+			h.clock.seconds.Add(1)
+			cost := h.measure(do)
+			for i := range cost {
 				if n >= warmUp {
-					all[i] = append(all[i], one[i])
+					all[i] = append(all[i], cost[i])
 				}
 			}
 		}
@@ -104,15 +104,15 @@ func measureSteps(t *testing.T, k kind, prepare func(*measuredHub) step) (median
 }
 
 // measure returns what one step costs.
-func (w *measuredHub) measure(s step) costs {
+func (h *measuredHub) measure(s step) costs {
 	if s.before != nil {
 		s.before()
 	}
 	synctest.Wait()
-	before := w.costs()
+	before := h.costs()
 	s.do()
 	synctest.Wait()
-	after := w.costs()
+	after := h.costs()
 	if s.after != nil {
 		s.after()
 	}
@@ -123,9 +123,9 @@ func (w *measuredHub) measure(s step) costs {
 }
 
 // costs returns what everything has cost since the measuredHub was made.
-func (w *measuredHub) costs() costs {
+func (h *measuredHub) costs() costs {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	c := w.meter.Cost()
-	return costs{w.store.updates.Load(), w.store.views.Load(), c.Reads, c.Writes, c.Trips, c.Rows, int64(memory.Mallocs)}
+	c := h.meter.Cost()
+	return costs{h.store.updates.Load(), h.store.views.Load(), c.Reads, c.Writes, c.Trips, c.Rows, int64(memory.Mallocs)}
 }

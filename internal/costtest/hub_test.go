@@ -28,9 +28,9 @@ type database interface {
 
 // kind is one of the databases that the hub can use.
 type kind struct {
-	name  string
-	place func(testing.TB) string // makes an empty database and returns where it is
-	open  func(place string) (database, error)
+	name   string
+	create func(testing.TB) string // makes an empty database and returns its directory or URL
+	open   func(address string) (database, error)
 }
 
 var kinds = []kind{
@@ -73,66 +73,66 @@ type measuredHub struct {
 	t     *testing.T
 	clock *clock
 	meter *store.Meter
-	store *oneAtATime
+	store *countingStore
 	db    database
 }
 
-func newMeasuredHub(t *testing.T, k kind, place string) *measuredHub {
+func newMeasuredHub(t *testing.T, k kind, address string) *measuredHub {
 	t.Helper()
-	db, err := k.open(place)
+	db, err := k.open(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &measuredHub{t: t, clock: &clock{}, meter: &store.Meter{}, db: db, store: &oneAtATime{Store: db}}
-	db.Measure(w.meter)
+	h := &measuredHub{t: t, clock: &clock{}, meter: &store.Meter{}, db: db, store: &countingStore{Store: db}}
+	db.Measure(h.meter)
 	unlimited := hub.Rate{PerSecond: -1}
-	w.Hub, err = hub.New(ctx, w.store, hub.Config{
-		Clock: w.clock, Log: slog.New(slog.DiscardHandler), Rate: unlimited, Load: hub.Load{Reads: unlimited},
+	h.Hub, err = hub.New(ctx, h.store, hub.Config{
+		Clock: h.clock, Log: slog.New(slog.DiscardHandler), Rate: unlimited, Load: hub.Load{Reads: unlimited},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return h
 }
 
-func (w *measuredHub) close() {
-	w.t.Helper()
-	w.Stop()
-	w.ok(w.db.Close())
+func (h *measuredHub) close() {
+	h.t.Helper()
+	h.Stop()
+	h.ok(h.db.Close())
 }
 
 // ok ends the test if there is an error.
-func (w *measuredHub) ok(err error) {
-	w.t.Helper()
+func (h *measuredHub) ok(err error) {
+	h.t.Helper()
 	if err != nil {
-		w.t.Fatalf("unexpected error: %v", err)
+		h.t.Fatalf("unexpected error: %v", err)
 	}
 }
 
 // must returns a function that returns a result and ends the test if there is an error.
-func must[T any](w *measuredHub) func(T, error) T {
+func must[T any](h *measuredHub) func(T, error) T {
 	return func(result T, err error) T {
-		w.t.Helper()
-		w.ok(err)
+		h.t.Helper()
+		h.ok(err)
 		return result
 	}
 }
 
 // oneAtATime is a store that counts its calls. It runs one view at a time, so that all views use the same connection.
-type oneAtATime struct {
+type countingStore struct {
 	storage.Store
 	reading        sync.Mutex
 	views, updates atomic.Int64
 }
 
-func (s *oneAtATime) View(ctx context.Context, fn func(storage.Tx) error) error {
+func (s *countingStore) View(ctx context.Context, fn func(storage.Tx) error) error {
 	s.views.Add(1)
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	return s.Store.View(ctx, fn)
 }
 
-func (s *oneAtATime) Update(ctx context.Context, fn func(storage.Tx) error) error {
+func (s *countingStore) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	s.updates.Add(1)
 	return s.Store.Update(ctx, fn)
 }

@@ -2,5 +2,5 @@
 
 package costtest
 
-// raced reports whether the race detector is on. It allocates memory too.
-const raced = false
+// raceEnabled reports whether the race detector is on.
+const raceEnabled = false

@@ -33,7 +33,7 @@ const preamble = `# What each hot use case costs once. "make cost" writes this f
 // costs are the counts of one row, in the order of the columns.
 type costs [7]int64
 
-// column is a count that is pinned.
+// column is one kind of count.
 type column struct {
 	name  string
 	holds func(pinned, found int64) bool
@@ -51,22 +51,22 @@ var columns = [len(costs{})]column{
 
 func exactly(pinned, found int64) bool { return pinned == found }
 
-// roughly allows for ten percent, and for anything under the race detector.
+// roughly allows a difference of ten percent, and any difference under the race detector, which allocates memory too.
 func roughly(pinned, found int64) bool {
-	return raced || within(pinned, found, 10)
+	return raceEnabled || within(pinned, found, 10)
 }
 
 func within(pinned, found, percent int64) bool {
 	return 100*max(pinned-found, found-pinned) <= percent*pinned
 }
 
-// rowOf says which row of the table something is.
-type rowOf struct{ useCase, database string }
+// rowKey identifies a row of the table.
+type rowKey struct{ useCase, database string }
 
-type table map[rowOf]costs
+type table map[rowKey]costs
 
-// renew returns the table with what was found. Rows that were not measured stay. An allocation figure stays if it differs
-// by one percent at most, so that a diff shows no noise.
+// renew returns the table with the measured costs. Rows that were not measured stay as they are. An allocation figure stays if it
+// differs by at most one percent, so that a diff of the file shows no noise.
 func (pinned table) renew(found table) table {
 	renewed := maps.Clone(pinned)
 	for row, c := range found {
@@ -100,13 +100,13 @@ func readTable(t *testing.T) (pinned table, text string) {
 				t.Fatalf("%s: %v", golden, err)
 			}
 		}
-		pinned[rowOf{cells[0], cells[1]}] = c
+		pinned[rowKey{cells[0], cells[1]}] = c
 	}
 	return pinned, string(file)
 }
 
-// compare says in which columns a row is not as pinned, or returns nothing.
-func (pinned table) compare(row rowOf, found costs) string {
+// compare describes the columns in which a row differs from the pinned one. It returns "" if there are none.
+func (pinned table) compare(row rowKey, found costs) string {
 	want, known := pinned[row]
 	if !known {
 		return golden + " has no such row"
@@ -140,7 +140,7 @@ func (pinned table) String() string {
 	for _, u := range useCases {
 		b.WriteString("\n")
 		for _, k := range kinds {
-			c, known := pinned[rowOf{u.name, k.name}]
+			c, known := pinned[rowKey{u.name, k.name}]
 			if !known {
 				continue
 			}

@@ -14,9 +14,10 @@ import (
 type useCase struct {
 	name string
 	// prepare sets a new measuredHub up and returns a step, which is measured several times.
-	prepare func(w *measuredHub) step
-	// without is the same with something left out. Only the difference is shown, which is what that part costs. Optional.
-	without func(w *measuredHub) step
+	prepare func(h *measuredHub) step
+	// without prepares the same use case without one part. If it is set, the table shows only the difference, which is what that
+	// part costs.
+	without func(h *measuredHub) step
 }
 
 // step is one occurrence of a use case. Only the cost of do is measured; before and after are optional.
@@ -53,287 +54,287 @@ var (
 const worker = "codex"
 
 // addAgent adds an agent. With a runtime the hub runs it; without one it polls its inbox.
-func (w *measuredHub) addAgent(id, runtime string) {
-	w.t.Helper()
-	must[parley.Agent](w)(w.AddAgent(ctx, owner, parley.NewAgent{
+func (h *measuredHub) addAgent(id, runtime string) {
+	h.t.Helper()
+	must[parley.Agent](h)(h.AddAgent(ctx, owner, parley.NewAgent{
 		ID: id, Profile: parley.Profile{Runtime: runtime, InboxOverflow: parley.OverflowUnbounded},
 	}))
 }
 
-// post posts the body into a conversation and requires so many deliveries.
-func (w *measuredHub) post(from hub.Caller, d parley.Draft, deliveries int) parley.Message {
-	w.t.Helper()
+// post posts the body into a conversation and requires the given number of deliveries.
+func (h *measuredHub) post(from hub.Caller, d parley.Draft, deliveries int) parley.Message {
+	h.t.Helper()
 	d.Content.Text += body
-	receipt := must[parley.Receipt](w)(w.Post(ctx, from, d))
+	receipt := must[parley.Receipt](h)(h.Post(ctx, from, d))
 	if len(receipt.Deliveries) != deliveries {
-		w.t.Fatalf("the post has %d deliveries, want %d", len(receipt.Deliveries), deliveries)
+		h.t.Fatalf("the post has %d deliveries, want %d", len(receipt.Deliveries), deliveries)
 	}
 	return receipt.Message
 }
 
 // dm opens a DM of the two agents that poll.
-func (w *measuredHub) dm() parley.Draft {
-	w.t.Helper()
-	w.addAgent(sender.Agent, "")
-	w.addAgent(receiver.Agent, "")
-	m := w.post(sender, parley.Draft{Direct: []string{receiver.Agent}}, 1)
+func (h *measuredHub) dm() parley.Draft {
+	h.t.Helper()
+	h.addAgent(sender.Agent, "")
+	h.addAgent(receiver.Agent, "")
+	m := h.post(sender, parley.Draft{Direct: []string{receiver.Agent}}, 1)
 	return parley.Draft{Conversation: m.Conversation}
 }
 
-func postToOne(w *measuredHub) step {
-	dm := w.dm()
-	return step{do: func() { w.post(sender, dm, 1) }}
+func postToOne(h *measuredHub) step {
+	dm := h.dm()
+	return step{do: func() { h.post(sender, dm, 1) }}
 }
 
 // tenAgents adds ten agents.
-func (w *measuredHub) tenAgents() (ids []string) {
-	w.t.Helper()
+func (h *measuredHub) tenAgents() (ids []string) {
+	h.t.Helper()
 	for n := range 10 {
 		ids = append(ids, fmt.Sprintf("agent-%d", n))
-		w.addAgent(ids[n], "")
+		h.addAgent(ids[n], "")
 	}
 	return ids
 }
 
-func postToTen(w *measuredHub) step {
-	group := w.post(owner, parley.Draft{Direct: w.tenAgents()}, 10).Conversation
-	return step{do: func() { w.post(owner, parley.Draft{Conversation: group}, 10) }}
+func postToTen(h *measuredHub) step {
+	group := h.post(owner, parley.Draft{Direct: h.tenAgents()}, 10).Conversation
+	return step{do: func() { h.post(owner, parley.Draft{Conversation: group}, 10) }}
 }
 
-func postInChannel(w *measuredHub) step {
-	w.addAgent(sender.Agent, "")
-	w.addAgent(receiver.Agent, "")
-	made := must[parley.ConversationView](w)(w.CreateConversation(ctx, owner, parley.NewConversation{
-		Name: "open", With: append(w.tenAgents(), sender.Agent, receiver.Agent),
+func postInChannel(h *measuredHub) step {
+	h.addAgent(sender.Agent, "")
+	h.addAgent(receiver.Agent, "")
+	channel := must[parley.ConversationView](h)(h.CreateConversation(ctx, owner, parley.NewConversation{
+		Name: "open", With: append(h.tenAgents(), sender.Agent, receiver.Agent),
 	}))
-	mention := parley.Draft{Conversation: made.ID, Content: parley.Content{Text: "@" + receiver.Agent + " "}}
-	return step{do: func() { w.post(sender, mention, 1) }}
+	mention := parley.Draft{Conversation: channel.ID, Content: parley.Content{Text: "@" + receiver.Agent + " "}}
+	return step{do: func() { h.post(sender, mention, 1) }}
 }
 
-// take takes all that is ready for the receiver and requires so many deliveries.
-func (w *measuredHub) take(n int) parley.Taken {
-	w.t.Helper()
-	taken := must[parley.Taken](w)(w.Take(ctx, receiver, parley.Take{Limit: n + 1}))
+// take takes all deliveries that are ready for the receiver and requires that there are n.
+func (h *measuredHub) take(n int) parley.Taken {
+	h.t.Helper()
+	taken := must[parley.Taken](h)(h.Take(ctx, receiver, parley.Take{Limit: n + 1}))
 	if len(taken.Deliveries) != n {
-		w.t.Fatalf("took %d deliveries, want %d", len(taken.Deliveries), n)
+		h.t.Fatalf("took %d deliveries, want %d", len(taken.Deliveries), n)
 	}
 	return taken
 }
 
-func (w *measuredHub) ack(taken parley.Taken) {
-	w.t.Helper()
+func (h *measuredHub) ack(taken parley.Taken) {
+	h.t.Helper()
 	var ids []string
 	for _, d := range taken.Deliveries {
 		ids = append(ids, d.Message)
 	}
-	must[[]parley.Delivery](w)(w.Ack(ctx, receiver, taken.Lease, ids...))
+	must[[]parley.Delivery](h)(h.Ack(ctx, receiver, taken.Lease, ids...))
 }
 
-// fill returns what posts so many messages to the receiver, whose inbox is empty at first.
-func (w *measuredHub) fill(n int) func() {
-	w.t.Helper()
-	dm := w.dm()
-	w.ack(w.take(1))
+// fill empties the receiver's inbox and returns a function that posts n messages to the receiver.
+func (h *measuredHub) fill(n int) func() {
+	h.t.Helper()
+	dm := h.dm()
+	h.ack(h.take(1))
 	return func() {
 		for range n {
-			w.post(sender, dm, 1)
+			h.post(sender, dm, 1)
 		}
 	}
 }
 
 func takeMessages(n int) func(*measuredHub) step {
-	return func(w *measuredHub) step {
+	return func(h *measuredHub) step {
 		var taken parley.Taken
 		return step{
-			before: w.fill(n),
-			do:     func() { taken = w.take(n) },
-			after:  func() { w.ack(taken) },
+			before: h.fill(n),
+			do:     func() { taken = h.take(n) },
+			after:  func() { h.ack(taken) },
 		}
 	}
 }
 
 func ackMessages(n int) func(*measuredHub) step {
-	return func(w *measuredHub) step {
+	return func(h *measuredHub) step {
 		var taken parley.Taken
-		fill := w.fill(n)
+		fill := h.fill(n)
 		return step{
 			before: func() {
 				fill()
-				taken = w.take(n)
+				taken = h.take(n)
 			},
-			do: func() { w.ack(taken) },
+			do: func() { h.ack(taken) },
 		}
 	}
 }
 
-// nextRun is the next run of the worker, which there must be.
-func (w *measuredHub) nextRun() *hub.Assignment {
-	w.t.Helper()
-	run := must[*hub.Assignment](w)(w.NextRun(ctx, worker, hub.RunOptions{Node: "node"}))
+// nextRun starts the next run of the worker. The test ends if there is none.
+func (h *measuredHub) nextRun() *hub.Assignment {
+	h.t.Helper()
+	run := must[*hub.Assignment](h)(h.NextRun(ctx, worker, hub.RunOptions{Node: "node"}))
 	if run == nil {
-		w.t.Fatal("there is no next run")
+		h.t.Fatal("there is no next run")
 	}
 	return run
 }
 
-func (w *measuredHub) startRun(run *hub.Assignment) {
-	w.t.Helper()
-	must[parley.RunContext](w)(w.RunContext(ctx, run.Run.ID))
-	w.ok(w.BeginRun(ctx, run.Run.ID, parley.Process{}))
+func (h *measuredHub) startRun(run *hub.Assignment) {
+	h.t.Helper()
+	must[parley.RunContext](h)(h.RunContext(ctx, run.Run.ID))
+	h.ok(h.BeginRun(ctx, run.Run.ID, parley.Process{}))
 }
 
-func (w *measuredHub) endRun(run *hub.Assignment) {
-	w.t.Helper()
-	ended := must[parley.Run](w)(w.FinishRun(ctx, run.Run.ID, parley.Result{Text: body}, nil))
+func (h *measuredHub) endRun(run *hub.Assignment) {
+	h.t.Helper()
+	ended := must[parley.Run](h)(h.FinishRun(ctx, run.Run.ID, parley.Result{Text: body}, nil))
 	if ended.State != parley.RunSucceeded || ended.Answer == "" {
-		w.t.Fatalf("the run is %s and its answer is %q", ended.State, ended.Answer)
+		h.t.Fatalf("the run is %s and its answer is %q", ended.State, ended.Answer)
 	}
 }
 
-// mention adds the worker and returns what mentions it in a channel.
-func (w *measuredHub) mention() func() {
-	w.t.Helper()
-	w.addAgent(worker, parley.RuntimeScript)
-	made := must[parley.ConversationView](w)(w.CreateConversation(ctx, owner, parley.NewConversation{Name: "open", With: []string{worker}}))
+// mention adds the worker and returns a function that mentions it in a channel.
+func (h *measuredHub) mention() func() {
+	h.t.Helper()
+	h.addAgent(worker, parley.RuntimeScript)
+	channel := must[parley.ConversationView](h)(h.CreateConversation(ctx, owner, parley.NewConversation{Name: "open", With: []string{worker}}))
 	return func() {
-		w.post(owner, parley.Draft{Conversation: made.ID, Content: parley.Content{Text: "@" + worker + " "}}, 1)
+		h.post(owner, parley.Draft{Conversation: channel.ID, Content: parley.Content{Text: "@" + worker + " "}}, 1)
 	}
 }
 
-func nextRun(w *measuredHub) step {
+func nextRun(h *measuredHub) step {
 	var run *hub.Assignment
 	return step{
-		before: w.mention(),
-		do:     func() { run = w.nextRun() },
+		before: h.mention(),
+		do:     func() { run = h.nextRun() },
 		after: func() {
-			w.startRun(run)
-			w.endRun(run)
+			h.startRun(run)
+			h.endRun(run)
 		},
 	}
 }
 
-func runStart(w *measuredHub) step {
+func runStart(h *measuredHub) step {
 	var run *hub.Assignment
-	mention := w.mention()
+	mention := h.mention()
 	return step{
 		before: func() {
 			mention()
-			run = w.nextRun()
+			run = h.nextRun()
 		},
-		do:    func() { w.startRun(run) },
-		after: func() { w.endRun(run) },
+		do:    func() { h.startRun(run) },
+		after: func() { h.endRun(run) },
 	}
 }
 
-func runEnd(w *measuredHub) step {
+func runEnd(h *measuredHub) step {
 	var run *hub.Assignment
-	mention := w.mention()
+	mention := h.mention()
 	return step{
 		before: func() {
 			mention()
-			run = w.nextRun()
-			w.startRun(run)
+			run = h.nextRun()
+			h.startRun(run)
 		},
-		do: func() { w.endRun(run) },
+		do: func() { h.endRun(run) },
 	}
 }
 
-// ask is the whole of an ask: the worker answers before the hub begins to wait, so that the order is always the same.
-func ask(w *measuredHub) step {
-	w.addAgent(worker, parley.RuntimeScript)
+// ask is a whole ask. The worker answers before the hub begins to wait, so that the order of events is always the same.
+func ask(h *measuredHub) step {
+	h.addAgent(worker, parley.RuntimeScript)
 	answer := func(parley.Contacted, time.Duration) {
-		run := w.nextRun()
-		w.startRun(run)
-		w.endRun(run)
+		run := h.nextRun()
+		h.startRun(run)
+		h.endRun(run)
 	}
 	return step{do: func() {
-		told := must[parley.Contacted](w)(w.ContactTelling(ctx, owner, parley.Contact{Pattern: parley.PatternAsk, Agent: worker, Message: body}, answer))
-		if told.Outcome != parley.ContactAnswered {
-			w.t.Fatalf("the ask is %s", told.Outcome)
+		contacted := must[parley.Contacted](h)(h.ContactTelling(ctx, owner, parley.Contact{Pattern: parley.PatternAsk, Agent: worker, Message: body}, answer))
+		if contacted.Outcome != parley.ContactAnswered {
+			h.t.Fatalf("the ask is %s", contacted.Outcome)
 		}
 	}}
 }
 
-func (w *measuredHub) delegate() {
-	w.t.Helper()
-	must[parley.Contacted](w)(w.Contact(ctx, sender, parley.Contact{Pattern: parley.PatternDelegate, Agent: worker, Message: body}))
+func (h *measuredHub) delegate() {
+	h.t.Helper()
+	must[parley.Contacted](h)(h.Contact(ctx, sender, parley.Contact{Pattern: parley.PatternDelegate, Agent: worker, Message: body}))
 }
 
-func delegate(w *measuredHub) step {
-	w.addAgent(sender.Agent, "")
-	w.addAgent(worker, parley.RuntimeScript)
+func delegate(h *measuredHub) step {
+	h.addAgent(sender.Agent, "")
+	h.addAgent(worker, parley.RuntimeScript)
 	return step{
-		do: w.delegate,
+		do: h.delegate,
 		after: func() {
-			run := w.nextRun()
-			w.startRun(run)
-			w.endRun(run)
+			run := h.nextRun()
+			h.startRun(run)
+			h.endRun(run)
 		},
 	}
 }
 
-func callback(w *measuredHub) step {
+func callback(h *measuredHub) step {
 	var run *hub.Assignment
-	w.addAgent(sender.Agent, "")
-	w.addAgent(worker, parley.RuntimeScript)
+	h.addAgent(sender.Agent, "")
+	h.addAgent(worker, parley.RuntimeScript)
 	return step{
 		before: func() {
-			w.delegate()
-			run = w.nextRun()
-			w.startRun(run)
+			h.delegate()
+			run = h.nextRun()
+			h.startRun(run)
 		},
-		do: func() { w.endRun(run) },
+		do: func() { h.endRun(run) },
 		after: func() {
-			taken := must[parley.Taken](w)(w.Take(ctx, sender, parley.Take{}))
+			taken := must[parley.Taken](h)(h.Take(ctx, sender, parley.Take{}))
 			if len(taken.Messages) != 1 || taken.Deliveries[0].Purpose != parley.PurposeCallback {
-				w.t.Fatalf("there is no callback, but %+v", taken.Deliveries)
+				h.t.Fatalf("there is no callback, but %+v", taken.Deliveries)
 			}
-			must[[]parley.Delivery](w)(w.Ack(ctx, sender, taken.Lease, taken.Messages[0].ID))
+			must[[]parley.Delivery](h)(h.Ack(ctx, sender, taken.Lease, taken.Messages[0].ID))
 		},
 	}
 }
 
-func history(w *measuredHub) step {
+func history(h *measuredHub) step {
 	const page = 50
-	dm := w.dm()
+	dm := h.dm()
 	for range 2 * page {
-		w.post(sender, dm, 1)
+		h.post(sender, dm, 1)
 	}
 	return step{do: func() {
-		list := must[[]parley.Message](w)(w.History(ctx, receiver, dm.Conversation, parley.Page{Limit: page}))
+		list := must[[]parley.Message](h)(h.History(ctx, receiver, dm.Conversation, parley.Page{Limit: page}))
 		if len(list) != page {
-			w.t.Fatalf("the page has %d messages", len(list))
+			h.t.Fatalf("the page has %d messages", len(list))
 		}
 	}}
 }
 
-// postWhileServing posts to one while the hub's services run, and waits until they have done their part.
-func postWhileServing(w *measuredHub) step {
-	dm := w.dm()
-	w.Start(ctx)
+// postWhileServing is postToOne while the hub's services run. It waits until they have handled the message.
+func postWhileServing(h *measuredHub) step {
+	dm := h.dm()
+	h.Start(ctx)
 	return step{do: func() {
-		w.post(sender, dm, 1)
+		h.post(sender, dm, 1)
 		synctest.Wait()
 	}}
 }
 
 // postToSubscriber is postWhileServing with a subscriber of the events.
-func postToSubscriber(w *measuredHub) step {
-	posting := postWhileServing(w)
-	newest := must[int64](w)(w.LastEvent(ctx, owner))
-	follows, err := w.Subscribe(ctx, owner, newest, parley.EventFilter{})
-	w.ok(err)
-	w.t.Cleanup(follows.Close)
+func postToSubscriber(h *measuredHub) step {
+	posting := postWhileServing(h)
+	newest := must[int64](h)(h.LastEvent(ctx, owner))
+	subscription, err := h.Subscribe(ctx, owner, newest, parley.EventFilter{})
+	h.ok(err)
+	h.t.Cleanup(subscription.Close)
 	next := func() {
-		events, _, err := follows.Next(ctx)
-		w.ok(err)
+		events, _, err := subscription.Next(ctx)
+		h.ok(err)
 		if len(events) == 0 || events[len(events)-1].Kind != parley.EventMessagePosted {
-			w.t.Fatalf("the subscriber gets %+v", events)
+			h.t.Fatalf("the subscriber gets %+v", events)
 		}
 	}
-	follows.Nudge()
-	_, _, err = follows.Next(ctx) // from here on the hub reads for it
-	w.ok(err)
+	subscription.Nudge()
+	_, _, err = subscription.Next(ctx) // from here on the hub reads events for the subscription
+	h.ok(err)
 	return step{do: func() {
 		posting.do()
 		next()
