@@ -32,8 +32,8 @@ var hubLibraries = map[string][]string{
 	"reading": {"internal/search"},
 }
 
-// mostLines is how long a package of the hub may be, without its tests.
-const mostLines = 3000
+// maxLines is how long a package of the hub may be, without its tests.
+const maxLines = 3000
 
 const hubDir = "internal/hub"
 
@@ -110,8 +110,8 @@ func TestNoPackageOfTheHubIsTooLong(t *testing.T) {
 		lines[path.Dir(file)] += strings.Count(string(text), "\n")
 	}
 	for dir, n := range lines {
-		if n > mostLines {
-			t.Errorf("%s has %d lines, the most is %d", dir, n, mostLines)
+		if n > maxLines {
+			t.Errorf("%s has %d lines, the most is %d", dir, n, maxLines)
 		}
 	}
 }
@@ -241,8 +241,9 @@ func TestTheCallerOfAUseCaseNeverChanges(t *testing.T) {
 	}
 }
 
-// TestNoNameOfTheHubStandsTwice: a package does not use one name for two things that differ by a capital letter only.
-func TestNoNameOfTheHubStandsTwice(t *testing.T) {
+// TestNoHubPackageHasNamesThatDifferOnlyByCase: a package does not use one name for two things that differ by a capital letter
+// only.
+func TestNoHubPackageHasNamesThatDifferOnlyByCase(t *testing.T) {
 	dirs, err := filepath.Glob(hubDir + "/*")
 	if err != nil {
 		t.Fatal(err)

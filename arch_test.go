@@ -230,9 +230,9 @@ func packages(t *testing.T) (list []listed) {
 	}
 }
 
-// TestDoorsSayWhatACredentialMayDo keeps a door from making a caller without scopes: for the hub that is a part of its
+// TestEveryCallerHasScopes keeps a door from making a caller without scopes: for the hub that is a part of its
 // own process, which needs none.
-func TestDoorsSayWhatACredentialMayDo(t *testing.T) {
+func TestEveryCallerHasScopes(t *testing.T) {
 	for _, file := range sources(t, ".go") {
 		if strings.HasPrefix(file, "internal/hub/") || strings.HasPrefix(file, "internal/hubtest/") ||
 			strings.HasPrefix(file, "internal/crashtest/") || strings.HasPrefix(file, "bench/") {

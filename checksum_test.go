@@ -185,7 +185,7 @@ func TestCanonicalFormIsStable(t *testing.T) {
 	}
 }
 
-func TestSealIgnoresWhatIsNotKept(t *testing.T) {
+func TestSealIgnoresTimeZonesAndEmptyLists(t *testing.T) {
 	full := fullMessage()
 	want := full.Seal(full.BodyDigest())
 	full.CreatedAt = full.CreatedAt.In(time.FixedZone("x", -7200))

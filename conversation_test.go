@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWhichConversationsHaveFixedMembers(t *testing.T) {
+func TestImplicitSetsAndDMsHaveFixedMembers(t *testing.T) {
 	for _, c := range []struct {
 		kind  ConversationKind
 		set   string

@@ -12,7 +12,7 @@ import (
 var deliveryStates = slices.Sorted(maps.Keys(deliverySteps))
 
 // The contract's words, a second time: open is accepted, delivered, or seen in a live run.
-func TestWhatIsOpenAndReady(t *testing.T) {
+func TestStateAndLeaseDecideOpenAndReady(t *testing.T) {
 	for _, c := range []struct {
 		state                 DeliveryState
 		open, openWithLease   bool
@@ -41,7 +41,7 @@ func TestWhatIsOpenAndReady(t *testing.T) {
 	}
 }
 
-func TestWhatADeadlineAndATimeToSeeCountFor(t *testing.T) {
+func TestStateDecidesAwaitedAndUnseen(t *testing.T) {
 	deadline := time.Unix(1000, 0)
 	for _, s := range deliveryStates {
 		awaited := Delivery{State: s, Deadline: &deadline}
@@ -67,7 +67,7 @@ func TestWhatADeadlineAndATimeToSeeCountFor(t *testing.T) {
 	}
 }
 
-func TestWhenSomethingIsDueNext(t *testing.T) {
+func TestNextDueTimeOfADelivery(t *testing.T) {
 	accepted := time.Unix(1000, 0).UTC()
 	after := func(d time.Duration) *time.Time {
 		moment := accepted.Add(d)
@@ -115,7 +115,7 @@ func TestWhenSomethingIsDueNext(t *testing.T) {
 }
 
 // Whoever does what is due at Next, and marks it, comes to an end.
-func TestWhatIsDueEnds(t *testing.T) {
+func TestDueTimesOfADeliveryRunOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		moment := func(name string) *time.Time {
 			if !rapid.Bool().Draw(t, name+" given") {
@@ -151,7 +151,7 @@ func TestWhatIsDueEnds(t *testing.T) {
 	})
 }
 
-func TestTickAfterAWhile(t *testing.T) {
+func TestTickAfterADuration(t *testing.T) {
 	for d, want := range map[time.Duration]Tick{
 		0: 100, time.Millisecond: 101, time.Second: 1100, time.Hour: 3_600_100, 1999 * time.Microsecond: 101,
 	} {

@@ -22,7 +22,7 @@ func who(reached []Reach) string {
 	return strings.Join(names, " ")
 }
 
-func TestWhoAMessageReaches(t *testing.T) {
+func TestConversationAndMentionsDecideRecipients(t *testing.T) {
 	var (
 		channel = Conversation{Kind: Channel, Visibility: Public}
 		named   = Conversation{Kind: Group, Name: "crew"}
@@ -94,14 +94,14 @@ func TestWhoAMessageReaches(t *testing.T) {
 	}
 }
 
-func TestWhatTheHubSaysReachesAll(t *testing.T) {
+func TestMessagesOfTheHubReachAllMembers(t *testing.T) {
 	m := Message{From: System, Type: TypeChat}
 	if got := who(m.Reaches(Conversation{Kind: DM, Set: "arya,gendry"}, []string{"arya", "gendry"}, false)); got != "arya! gendry!" {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestWhomAMessageIsAddressedTo(t *testing.T) {
+func TestAddresseesOfAMessage(t *testing.T) {
 	pair := Conversation{Kind: DM, Set: "arya,ned"}
 	for name, test := range map[string]struct {
 		m    Message
@@ -160,7 +160,7 @@ func TestReachesNobodyTwiceNorTheSender(t *testing.T) {
 	})
 }
 
-func TestPauseBeforeAnotherTry(t *testing.T) {
+func TestPauseBeforeTheNextAttempt(t *testing.T) {
 	for failure, want := range map[Failure]map[int]time.Duration{
 		FailureLost:    {0: time.Second, 1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 100: time.Minute},
 		FailureBusy:    {1: 5 * time.Second, 2: 10 * time.Second, 6: 160 * time.Second, 7: 5 * time.Minute},
@@ -198,7 +198,7 @@ func TestKnownFailures(t *testing.T) {
 	}
 }
 
-func TestWhatIsOpenReadyAwaitedOrUnseen(t *testing.T) {
+func TestTraitsOfADelivery(t *testing.T) {
 	now := time.Now()
 	for state, want := range map[DeliveryState]string{
 		DeliveryAccepted:  "open ready awaited unseen",
@@ -245,7 +245,7 @@ func traits(d Delivery) string {
 	return strings.Join(list, " ")
 }
 
-func TestNextIsTheEarliestThatStillCounts(t *testing.T) {
+func TestNextIsTheEarliestDueTimeThatStillCounts(t *testing.T) {
 	at := func(n int) *time.Time {
 		t := time.Unix(int64(n), 0)
 		return &t

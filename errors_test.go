@@ -31,7 +31,7 @@ func refused(t *testing.T, err error, parts ...string) {
 	}
 }
 
-func TestCodesSayWhetherTryingAgainHelps(t *testing.T) {
+func TestCodesSayWhetherARetryHelps(t *testing.T) {
 	for code, recoverable := range map[Code]bool{
 		"E001": false, "E002": true, "E003": true, "E004": true, "E005": true, "E006": false,
 	} {

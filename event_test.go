@@ -22,7 +22,7 @@ func TestEventFilterSelectsKindsUpToADot(t *testing.T) {
 	}
 }
 
-func TestEventFilterRefusesWhatIsNoKind(t *testing.T) {
+func TestEventFilterRefusesInvalidKinds(t *testing.T) {
 	for _, kind := range []EventKind{"", ".", "delivery.", "Delivery", "a b", "a,b"} {
 		if CodeOf(EventFilter{Kinds: []EventKind{kind}}.Check()) != BadInput {
 			t.Errorf("%q is taken", kind)

@@ -16,7 +16,7 @@ func history() Message {
 	return m
 }
 
-func TestHistoryIsTakenAsItWas(t *testing.T) {
+func TestImportedMessagesKeepTheirSeal(t *testing.T) {
 	t.Parallel()
 	m := history()
 	m.ID, m.CreatedAt = strings.ToUpper(m.ID), m.CreatedAt.In(time.FixedZone("", 3600)).Add(time.Microsecond)
@@ -68,7 +68,7 @@ func TestHistoryRefuses(t *testing.T) {
 	}
 }
 
-func TestReached(t *testing.T) {
+func TestDeliveryReachesEveryEarlierState(t *testing.T) {
 	t.Parallel()
 	reached := map[DeliveryState]string{
 		DeliveryAccepted: "", DeliveryDelivered: "delivered", DeliverySeen: "delivered seen", DeliveryAcked: "delivered seen",

@@ -236,7 +236,7 @@ func checkMentions(t interface{ Fatalf(string, ...any) }, text string) {
 
 	// The same text as code mentions nobody.
 	for _, mark := range []string{"`", "~"} {
-		fence := strings.Repeat(mark, max(3, longestRun(text, mark[0])+1))
+		fence := strings.Repeat(mark, max(3, maxRunLength(text, mark[0])+1))
 		if got := mentioned(fence + "\n" + text + "\n" + fence); got != "" {
 			t.Fatalf("%q in a fence mentions %q", text, got)
 		}
@@ -260,7 +260,7 @@ func checkMentions(t interface{ Fatalf(string, ...any) }, text string) {
 	}
 }
 
-func longestRun(text string, c byte) int {
+func maxRunLength(text string, c byte) int {
 	longest, run := 0, 0
 	for i := range len(text) {
 		if run++; text[i] != c {

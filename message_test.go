@@ -78,7 +78,7 @@ func TestDraftAtItsLimits(t *testing.T) {
 	object := func(bytes int) json.RawMessage { return json.RawMessage(`{"k":"` + x("p", bytes-8) + `"}`) }
 	for _, c := range []struct {
 		name  string
-		most  int
+		limit int
 		set   func(d *Draft, n int)
 		names []string // besides limit and size
 	}{
@@ -113,17 +113,17 @@ func TestDraftAtItsLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			full := Draft{Conversation: "c", Type: TypeChat, Priority: DefaultPriority}
-			c.set(&full, c.most)
+			c.set(&full, c.limit)
 			if got, err := full.Check(small()); err != nil {
 				t.Errorf("at the limit: %v", err)
 			} else if diff := cmp.Diff(full, got, sameDraft); diff != "" {
 				t.Errorf("at the limit something changed:\n%s", diff)
 			}
 			over := Draft{Conversation: "c"}
-			c.set(&over, c.most+1)
+			c.set(&over, c.limit+1)
 			_, err := over.Check(small())
 			if c.name != "text counts bytes" {
-				sum := c.most
+				sum := c.limit
 				if strings.Contains(c.name, " and ") {
 					sum = 100
 				}
@@ -208,14 +208,14 @@ func TestDraftThatIsRefused(t *testing.T) {
 	}
 }
 
-func TestDraftMayNameWhatItAnswersInsteadOfAPlace(t *testing.T) {
+func TestDraftOfAReplyNeedsNoConversation(t *testing.T) {
 	d := Draft{InReplyTo: "m1", Content: Content{Text: "x"}}
 	if _, err := d.Check(DefaultLimits()); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestDraftNeedsOnlyOneThingToSay(t *testing.T) {
+func TestDraftNeedsOnlyOneKindOfContent(t *testing.T) {
 	for name, d := range map[string]Draft{
 		"text":     {Content: Content{Text: "x"}},
 		"code":     {Content: Content{Code: "x"}},

@@ -53,7 +53,7 @@ func TestCommonDoesNotDependOnOrder(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoProtocol(t *testing.T) {
+func TestInvalidProtocolsAreRefused(t *testing.T) {
 	for _, text := range []string{"", "routing", "routing/", "/1.0", "routing/x", "routing/1..0", "routing/-1", "routing/+1"} {
 		if p, err := ParseProtocol(text); CodeOf(err) != BadInput {
 			t.Errorf("%q: %v, %v", text, p, err)

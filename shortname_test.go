@@ -80,7 +80,7 @@ func TestReferencesAreIDsShortNamesNumbersAndPieces(t *testing.T) {
 	}
 }
 
-func TestPiecesAreBeginningsAndEnds(t *testing.T) {
+func TestIDPiecesMatchBeginningsAndEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		digits := strings.ReplaceAll(someID, "-", "")
 		n := rapid.IntRange(minPieceDigits, len(digits)).Draw(t, "n")

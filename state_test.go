@@ -122,7 +122,7 @@ func constants(t *testing.T, typ string) []string {
 	return values
 }
 
-func TestDeliveryClimbsTheLadder(t *testing.T) {
+func TestDeliveryStates(t *testing.T) {
 	machine[DeliveryState]{
 		rows: []row{
 			//            acc del see ack ans fai exp evi dea dro
@@ -213,7 +213,7 @@ func TestDepartureStates(t *testing.T) {
 	}.check(t)
 }
 
-func TestWhatCountsAsAnEnd(t *testing.T) {
+func TestEndStates(t *testing.T) {
 	for _, s := range []DeliveryState{"acked", "answered", "failed", "expired", "evicted", "dropped"} {
 		if !s.Settled() {
 			t.Errorf("%s is not settled", s)
@@ -286,7 +286,7 @@ func TestPathIsTheCallersOwn(t *testing.T) {
 	}
 }
 
-func TestPathGoesByEveryRung(t *testing.T) {
+func TestPathGoesThroughEveryState(t *testing.T) {
 	for _, c := range []struct {
 		from, to DeliveryState
 		want     []DeliveryState

@@ -81,9 +81,9 @@ func TestTheProseOfThePageHasNoFigures(t *testing.T) {
 	}
 }
 
-// TestTheBenchmarkPageIsWhatItsResultsSay renders the results again and compares them with the page. It fails if somebody has
+// TestTheBenchmarkPageMatchesItsResults renders the results again and compares them with the page. It fails if somebody has
 // changed a figure by hand.
-func TestTheBenchmarkPageIsWhatItsResultsSay(t *testing.T) {
+func TestTheBenchmarkPageMatchesItsResults(t *testing.T) {
 	r, err := readReport(filepath.Join("..", "docs"))
 	if err != nil {
 		t.Fatal(err)

@@ -160,7 +160,7 @@ func TestConnectionsThatFail(t *testing.T) {
 	}
 }
 
-func TestNobodyReceivedWhatWasNotConnected(t *testing.T) {
+func TestFailedConnectionSuggestsCheckingTheURL(t *testing.T) {
 	c, err := New(Options{URL: "http://hub.invalid"})
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestNobodyReceivedWhatWasNotConnected(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoTokenIsToldHowToGetOne(t *testing.T) {
+func TestRefusedCallsWithoutATokenSuggestMakingOne(t *testing.T) {
 	hub := &fake{status: 401, kind: "application/problem+json", answer: `{"code":"E001","reason":"unauthenticated","detail":"who?","suggestion":"send one"}`}
 	for token, want := range map[string]string{"": "set PARLEY_TOKEN; parley token new makes one", "parley_x": "send one"} {
 		if _, err := to(t, hub, Options{Token: token}).Whoami(t.Context()); parley.AsError(err).Suggestion != want {
@@ -236,7 +236,7 @@ func TestACheckThatBreaksOff(t *testing.T) {
 	}
 }
 
-func TestWhoeverGivesUpGetsTheirOwnReason(t *testing.T) {
+func TestCancelledCallsReturnTheirCause(t *testing.T) {
 	called := make(chan struct{}, 1)
 	c := to(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // else nobody notices that the caller is gone

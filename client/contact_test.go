@@ -285,8 +285,8 @@ func TestHeldCallsAreNoFailures(t *testing.T) {
 	}
 }
 
-// TestLateAsksSayWhatWasAsked: the time was up, and the caller learns where the answer will stand.
-func TestLateAsksSayWhatWasAsked(t *testing.T) {
+// TestLateAsksReturnTheirRequest: the time was up, and the caller learns where the answer will stand.
+func TestLateAsksReturnTheirRequest(t *testing.T) {
 	const sentence = "Arya did not respond within 1 seconds."
 	hub := &fake{
 		status: http.StatusGatewayTimeout, kind: "application/problem+json",

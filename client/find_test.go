@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-func TestOptionsThatCannotBeMeant(t *testing.T) {
+func TestInvalidOptionsAreRefused(t *testing.T) {
 	for _, o := range []Options{
 		{},
 		{URL: "hub.example"},

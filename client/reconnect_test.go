@@ -134,7 +134,7 @@ func TestBrokenStreamEndsWithAnError(t *testing.T) {
 	}
 }
 
-func TestStreamEndsWithWhatWillNotPass(t *testing.T) {
+func TestStreamEndsAtPermanentErrors(t *testing.T) {
 	const refusal = `{"detail":"no","code":%q,"reason":%q}`
 	for _, c := range []struct {
 		status int
@@ -173,7 +173,7 @@ func TestStreamEndsWithWhatWillNotPass(t *testing.T) {
 	}
 }
 
-func TestStreamWaitsAsLongAsItIsTold(t *testing.T) {
+func TestStreamWaitsForRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, calls := time.Now(), 0
 		c := over(t, func(*http.Request) (*http.Response, error) {

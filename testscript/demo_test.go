@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWhatTheDemoSuggests types every command that the demo tells its user to try, in their order.
-func TestWhatTheDemoSuggests(t *testing.T) {
+// TestCommandsThatTheDemoSuggestsWork types every command that the demo tells its user to try, in their order.
+func TestCommandsThatTheDemoSuggestsWork(t *testing.T) {
 	d := startDemo(t)
 	var watch *exec.Cmd
 	var watched *bufio.Reader

@@ -67,8 +67,8 @@ func exportedTo(t *testing.T, file string, to Hub) (lines []exportLine, done Exp
 	return lines, done
 }
 
-// told is what lines say, in short.
-func told(lines []exportLine) (words []string) {
+// describeLines returns what lines say, in short.
+func describeLines(lines []exportLine) (words []string) {
 	names := map[string]string{}
 	for _, l := range lines {
 		switch {
@@ -90,7 +90,7 @@ func told(lines []exportLine) (words []string) {
 	return words
 }
 
-func TestConversationsBecomeWhatTheyAreHere(t *testing.T) {
+func TestConversationsGetTheirKindAndMembers(t *testing.T) {
 	t.Parallel()
 	file := made(t, schema, `INSERT INTO conversations VALUES ('a', 'project-x', 1706000000, 0), ('b', NULL, 1706000001, 0), ('c', '', 1706000002, 0), ('d', NULL, 1706000003, 0), ('e', 'Project X', 1706000004, 0)`,
 		`INSERT INTO participants VALUES ('b', 'user', 0), ('b', 'Arya', 0), ('d', 'user', 0), ('d', 'arya', 0), ('c', 'user', 0), ('c', 'arya', 0), ('e', 'all', 0)`,
@@ -104,7 +104,7 @@ func TestConversationsBecomeWhatTheyAreHere(t *testing.T) {
 		"channelproject-x user: one [arya] 2024-01-23T08:53:30Z", "group jon-snow-6fb9: two [] 2024-01-23T08:53:31.5Z",
 		"channelanima-orphan arya: three [] 2024-01-23T08:53:32Z", "channelproject-x arya: four [user] 2024-01-23T08:53:32Z",
 	}
-	got := told(exported(t, file))
+	got := describeLines(exported(t, file))
 	marks := func(words string) string { // marks are digests
 		out := strings.Fields(words)
 		for i, word := range out {
@@ -146,7 +146,7 @@ func TestRepeatedExportHasTheSameIDs(t *testing.T) {
 	}
 }
 
-func TestWhatTwoHaveSaidGoesWhereTheyTalkAlready(t *testing.T) {
+func TestMessagesOfTwoGoIntoTheirExistingDM(t *testing.T) {
 	t.Parallel()
 	file := made(t, schema, `INSERT INTO messages (conv_id, from_agent, content, created_at) VALUES ('a', 'arya', 'x', 1706000010), ('a', 'user', 'y', 1706000011)`)
 	have := parley.ConversationView{Conversation: parley.Conversation{ID: "0190a8c4-5f4e-7000-8000-000000000001", Kind: parley.DM}, Members: []string{"user", "arya"}}
@@ -162,12 +162,12 @@ func TestDraftsOfTheSchemaAreRead(t *testing.T) {
 	file := made(t, `CREATE TABLE messages (conv_id, "from", text, timestamp)`, `CREATE TABLE conversations (id)`,
 		`INSERT INTO messages VALUES ('a', 'arya', x'ff00', '2024-01-23T08:53:30Z'), ('a', 'user', 7, 'never')`, `INSERT INTO conversations VALUES ('a')`)
 	want := []string{"agent arya", "dm  [arya user]", "dm arya: \uFFFD\uFFFD [] 2024-01-23T08:53:30Z", "dm user: 7 [] 2024-01-23T08:53:30Z"}
-	if diff := cmp.Diff(want, told(exported(t, file))); diff != "" {
+	if diff := cmp.Diff(want, describeLines(exported(t, file))); diff != "" {
 		t.Errorf("the lines (-want +got):\n%s", diff)
 	}
 }
 
-func TestWhatIsNotInTheFileYetIsReadAndTheFileStaysAsItIs(t *testing.T) {
+func TestWriteAheadLogIsReadWithoutChangingTheFile(t *testing.T) {
 	t.Parallel()
 	file := made(t, "PRAGMA journal_mode=WAL", schema)
 	db, err := sql.Open("sqlite", file)
@@ -182,7 +182,7 @@ func TestWhatIsNotInTheFileYetIsReadAndTheFileStaysAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(told(exported(t, file)), "\n"); !strings.Contains(got, "arya: late") {
+	if got := strings.Join(describeLines(exported(t, file)), "\n"); !strings.Contains(got, "arya: late") {
 		t.Errorf("the lines are %s", got)
 	}
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
@@ -224,15 +224,15 @@ func TestTextThatIsTooLongIsKeptBesideItsMessage(t *testing.T) {
 	}
 }
 
-// TestNamesOfTheHubAreThoseItKnows: somebody is meant by an id or a name, in any case.
-func TestNamesOfTheHubAreThoseItKnows(t *testing.T) {
+// TestNamesAreMatchedToAgentsOfTheHub: somebody is meant by an id or a name, in any case.
+func TestNamesAreMatchedToAgentsOfTheHub(t *testing.T) {
 	t.Parallel()
 	file := made(t, schema, `INSERT INTO messages (conv_id, from_agent, content, mentions, created_at) VALUES
 		('a', 'brienne', 'one', NULL, 1706000010), ('a', 'parley', 'two', '["Brienne"]', 1706000011)`)
 	lines, _ := exportedTo(t, file, Hub{Agents: []parley.Agent{
 		{ID: "knight-1", Name: "Brienne", Kind: parley.KindAgent}, {ID: parley.System, Name: "Parley", Kind: parley.KindSystem},
 	}})
-	got := told(lines)
+	got := describeLines(lines)
 	if want := "dm knight-1: one [] 2024-01-23T08:53:30Z"; !slices.Contains(got, want) {
 		t.Errorf("there is no %q in %q", want, got)
 	}

@@ -98,7 +98,7 @@ func (s *site) is(what string, got, want []string) {
 	}
 }
 
-func TestAHubThatIsAway(t *testing.T) {
+func TestDocumentsWaitForAnUnreachableHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		s.during(func() {
@@ -113,7 +113,7 @@ func TestAHubThatIsAway(t *testing.T) {
 	})
 }
 
-func TestEachFileOnceThoughTheBridgeIsKilled(t *testing.T) {
+func TestEachFileIsImportedOnceThoughTheBridgeIsKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		var want []string
@@ -148,7 +148,7 @@ func TestEachFileOnceThoughTheBridgeIsKilled(t *testing.T) {
 	})
 }
 
-func TestALargeFolderKeepsNobodyWaiting(t *testing.T) {
+func TestALargeFolderDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		for n := range 3000 {
@@ -217,7 +217,7 @@ func TestPresenceBothWays(t *testing.T) {
 	})
 }
 
-func TestASecondBridgeIsToldWhoHasTheTree(t *testing.T) {
+func TestASecondBridgeLearnsWhichProcessHasTheTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		s.during(func() {

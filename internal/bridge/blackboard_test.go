@@ -38,7 +38,7 @@ func TestBlackboardQueueIsForNobody(t *testing.T) {
 	}
 }
 
-func TestBlackboardMovesWhatHasArrivedToProcessed(t *testing.T) {
+func TestBlackboardMovesArrivedDocumentsToProcessed(t *testing.T) {
 	mine := inlet{path: "ana/inbox", agent: "ana", consume: true, limit: clawLimit}
 	queue := inlet{path: "inbox", queue: true, consume: true, limit: clawLimit}
 	theirs := inlet{path: "coder/inbox", agent: "coder", limit: clawLimit}
@@ -68,7 +68,7 @@ func TestBlackboardMovesWhatHasArrivedToProcessed(t *testing.T) {
 	same(t, "said", d.said, []string{"WARN: Expired message: 2, failed"})
 }
 
-func TestBlackboardLeavesWhatItCannotMove(t *testing.T) {
+func TestBlackboardLeavesDocumentsItCannotMove(t *testing.T) {
 	d := newDesk(t, newBlackboard)
 	f := d.write("ana/inbox/1.json", "{}")
 	if err := os.Symlink(t.TempDir(), filepath.Join(d.dir, "ana/processed")); err != nil {
@@ -80,7 +80,7 @@ func TestBlackboardLeavesWhatItCannotMove(t *testing.T) {
 	}
 }
 
-func TestBlackboardTakenIsAlsoWhatIsInProcessed(t *testing.T) {
+func TestBlackboardDocumentInProcessedCountsAsTaken(t *testing.T) {
 	d := newDesk(t, newBlackboard)
 	d.write("coder/inbox/1.json", "{}")
 	d.write("coder/processed/1.json", "{}")
@@ -128,7 +128,7 @@ func TestBlackboardMirrorsTasks(t *testing.T) {
 	}
 }
 
-func TestBlackboardMirrorGoesOnAroundWhatIsInTheWay(t *testing.T) {
+func TestBlackboardMirrorSkipsBlockedTaskFiles(t *testing.T) {
 	d := newDesk(t, newBlackboard)
 	d.pages = map[int64]parley.BridgeTasks{0: {Tasks: []parley.Task{{ID: "task-1"}, {ID: "task-2"}}, UpTo: 2}, 2: {UpTo: 2}}
 	d.write("tasks/task-1.json/in-the-way", "")

@@ -141,7 +141,7 @@ func TestPresenceIsMirroredBothWays(t *testing.T) {
 }
 
 // Ids of S3 that are none here, one because of how it begins, one because it is too long.
-func TestInboxesOfThoseWithOtherNames(t *testing.T) {
+func TestInboxesOfAgentsWithMappedNames(t *testing.T) {
 	for _, native := range []string{"_x", strings.Repeat("n", 70)} {
 		t.Run(native, func(t *testing.T) {
 			w := newTown(t, parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"coder", mapped(native)}}, map[string]string{

@@ -137,8 +137,8 @@ func TestInboxOverflowTellsTheSender(t *testing.T) {
 	}
 }
 
-// TestInboxCutsWhatIsTooLong writes the whole text beside it.
-func TestInboxCutsWhatIsTooLong(t *testing.T) {
+// TestInboxCutsLongTexts writes the whole text beside it.
+func TestInboxCutsLongTexts(t *testing.T) {
 	w := routingTown(t)
 	w.join()
 	long := strings.Repeat("All of it is needed. ", 1000)

@@ -42,7 +42,7 @@ func TestDeparturesAreWrittenAndReported(t *testing.T) {
 			s.polls(3)
 		})
 		var states []string
-		for _, r := range s.hub.told() {
+		for _, r := range s.hub.reported() {
 			states = append(states, r.ID+" "+string(r.State))
 		}
 		slices.Sort(states)
@@ -62,7 +62,7 @@ func TestDeparturesAreWrittenAndReported(t *testing.T) {
 }
 
 // A file that was written and not reported is known again, though the same message would be told otherwise by now.
-func TestADepartureIsKnownAgain(t *testing.T) {
+func TestAWrittenDepartureIsRecognised(t *testing.T) {
 	for layout, name := range map[parley.Layout]string{
 		parley.LayoutAgentOS: departure(1, "paper").Name, parley.LayoutBlackboard: "0191d7a0-0000-7000-8000-00000000abcd", parley.LayoutInbox: "msg_0000abcd",
 	} {
@@ -85,7 +85,7 @@ func TestADepartureIsKnownAgain(t *testing.T) {
 					}
 				})
 				var states []string
-				for _, r := range s.hub.told() {
+				for _, r := range s.hub.reported() {
 					states = append(states, r.ID+" "+string(r.State))
 				}
 				s.is("reports", states, []string{"1 written", "2 written", "3 failed"})
@@ -94,7 +94,7 @@ func TestADepartureIsKnownAgain(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenStaysDue(t *testing.T) {
+func TestUnwritableDeparturesStayDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		s.must(os.MkdirAll(s.at("channels/good"), 0o755))
@@ -109,12 +109,12 @@ func TestWhatCannotBeWrittenStaysDue(t *testing.T) {
 			s.hub.send(stuck...)
 			s.hub.send(departure(900, "good"))
 			s.polls(2)
-			if got := s.hub.told(); len(got) != 1 || got[0].ID != "900" || s.hub.noted().Trouble == "" {
+			if got := s.hub.reported(); len(got) != 1 || got[0].ID != "900" || s.hub.noted().Trouble == "" {
 				t.Errorf("reports: %+v, trouble: %q", got, s.hub.noted().Trouble)
 			}
 			s.must(os.RemoveAll(s.at("channels/bad/" + departure(1, "bad").Name + ".tmp")))
 			s.polls(30)
-			if got := s.hub.told(); len(got) != 2*batch+1 || s.hub.noted().Trouble != "" {
+			if got := s.hub.reported(); len(got) != 2*batch+1 || s.hub.noted().Trouble != "" {
 				t.Errorf("%d reports, trouble: %q", len(got), s.hub.noted().Trouble)
 			}
 		})

@@ -31,7 +31,7 @@ type fakeHub struct {
 	heard   func(parley.Beat)
 	status  parley.BridgeStatus
 	due     []parley.Departure
-	letters []parley.Departure // that were written, and are not known to be gone
+	written []parley.Departure // that were written, and are not known to be gone
 	reports []parley.DepartureReport
 	down    error                              // why nothing can be had
 	judge   func(parley.Arrival) *parley.Error // why a document is refused
@@ -148,7 +148,7 @@ func (h *fakeHub) Departures(ctx context.Context, _ string, q parley.DepartureQu
 	if q.Written {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return slices.Clone(h.letters), h.down
+		return slices.Clone(h.written), h.down
 	}
 	end := time.NewTimer(q.Wait)
 	defer end.Stop()
@@ -228,8 +228,8 @@ func (h *fakeHub) noted() parley.BridgeStatus {
 	return h.status
 }
 
-// told is what it has said of departures.
-func (h *fakeHub) told() []parley.DepartureReport {
+// reported returns what it has said of departures.
+func (h *fakeHub) reported() []parley.DepartureReport {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.reports)

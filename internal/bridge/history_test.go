@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-func TestWhatLayThereIsHistoryAndWhatComesIsLive(t *testing.T) {
+func TestExistingFilesAreHistoryAndNewFilesAreLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		b, a := s.say("paper", 2), s.say("paper", 1)
@@ -74,7 +74,7 @@ func TestReplaySinceOverridesHistory(t *testing.T) {
 }
 
 // A bridge that is killed while it lists what is there must not take what comes meanwhile for old, nor the other way.
-func TestABeginningThatWasCutShort(t *testing.T) {
+func TestAnInterruptedBeginningTellsOldFilesFromNew(t *testing.T) {
 	for name, step := range map[string]time.Duration{"fine clock": time.Nanosecond, "steps of a second": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -130,7 +130,7 @@ func TestATreeThatIsJoinedAgainBeginsAnew(t *testing.T) {
 	})
 }
 
-func TestRenamesThatAreSeenLate(t *testing.T) {
+func TestRenamedFilesThatAreSeenLateAreLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		var hidden sync.Map
@@ -225,8 +225,8 @@ func TestAFileThatIsRenamedIntoPlaceLongAfterItWasWrittenIsLive(t *testing.T) {
 	})
 }
 
-// TestABeginningOfAnOlderProgram goes by when files were written, as that program has listed them.
-func TestABeginningOfAnOlderProgram(t *testing.T) {
+// TestABeginningOfAnOlderProgramGoesByFileTimes goes by when files were written, as that program has listed them.
+func TestABeginningOfAnOlderProgramGoesByFileTimes(t *testing.T) {
 	s := newSite(t)
 	listed, old := s.say("paper", 1), s.say("paper", 2)
 	s.age(old, time.Hour)
@@ -248,8 +248,8 @@ func TestABeginningOfAnOlderProgram(t *testing.T) {
 	}
 }
 
-// TestTheFirstLookIsOverBeforeWhatItFoundIsImported: a tree may hold very many files.
-func TestTheFirstLookIsOverBeforeWhatItFoundIsImported(t *testing.T) {
+// TestTheFirstLookEndsBeforeItsFilesAreImported: a tree may hold very many files.
+func TestTheFirstLookEndsBeforeItsFilesAreImported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		for n := range 50 {

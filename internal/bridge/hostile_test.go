@@ -74,8 +74,8 @@ func TestADeviceIsNoDocument(t *testing.T) {
 }
 
 // A folder or a file that cannot be read for a while keeps nothing else waiting, and is read once it can be.
-func TestWhatCannotBeReadIsTriedAgain(t *testing.T) {
-	for what, c := range map[string]struct{ deed, at string }{
+func TestUnreadableFilesAreRetried(t *testing.T) {
+	for what, c := range map[string]struct{ step, at string }{
 		"a folder": {listing, strings.TrimSuffix(anas, "/")},
 		"a file":   {opening, anas + "msg_00000001.json"},
 	} {
@@ -87,7 +87,7 @@ func TestWhatCannotBeReadIsTriedAgain(t *testing.T) {
 					good := "state/agents/all/inbox/msg_00000002.json"
 					s.put(good, mailDoc(parley.LayoutInbox, 2, 2, "all"))
 					var healed atomic.Bool
-					s.meanwhile(c.deed, c.at, func() error {
+					s.meanwhile(c.step, c.at, func() error {
 						if healed.Load() {
 							return nil
 						}
@@ -113,10 +113,10 @@ func TestWhatCannotBeReadIsTriedAgain(t *testing.T) {
 }
 
 // Scripts rename and remove while the bridge reads. What it has then is one of the documents that were there, whole, and each once.
-func TestScriptsAreAtTheTreeMeanwhile(t *testing.T) {
+func TestFilesChangedDuringTheImportArriveWholeAndOnce(t *testing.T) {
 	second := mailDoc(parley.LayoutInbox, 2, 2, "ana")
 	for what, c := range map[string]struct {
-		deed string
+		step string
 		do   func(s *site, at string)
 		came int
 	}{
@@ -135,7 +135,7 @@ func TestScriptsAreAtTheTreeMeanwhile(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newMailSite(t, parley.LayoutInbox)
 				at := s.mail(1)
-				s.meanwhile(c.deed, at, once(func() { c.do(s, at) }))
+				s.meanwhile(c.step, at, once(func() { c.do(s, at) }))
 				s.during(func() { s.polls(3) })
 				if got := s.hub.names(); len(got) != c.came {
 					t.Errorf("%d came: %q", len(got), got)
@@ -156,7 +156,7 @@ func (s *site) instead(at, text string) {
 }
 
 // A file may be gone, and another have its name, between the time when it is refused and the time when it is moved away.
-func TestOnlyWhatWasRefusedIsMovedAway(t *testing.T) {
+func TestOnlyRefusedFilesAreMovedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMailSite(t, parley.LayoutInbox)
 		at := anas + "msg_00000001.json"
@@ -170,7 +170,7 @@ func TestOnlyWhatWasRefusedIsMovedAway(t *testing.T) {
 	})
 }
 
-func TestNothingThatWasRefusedIsOverwritten(t *testing.T) {
+func TestRefusedFilesAreNeverOverwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMailSite(t, parley.LayoutInbox)
 		s.put(rejected+"/x.json", "somebody's own")
@@ -224,16 +224,16 @@ func TestAFullDiskDelaysAndLosesNothing(t *testing.T) {
 			good := s.say("paper", 1)
 			s.polls(3)
 			s.is("what came", s.hub.names(), []string{good})
-			if got := s.hub.noted().Trouble; len(s.hub.told()) > 0 || !strings.Contains(got, "no space left") {
-				t.Errorf("reports: %+v; trouble: %q", s.hub.told(), got)
+			if got := s.hub.noted().Trouble; len(s.hub.reported()) > 0 || !strings.Contains(got, "no space left") {
+				t.Errorf("reports: %+v; trouble: %q", s.hub.reported(), got)
 			}
 			if left, err := filepath.Glob(s.at("channels/paper/*.tmp")); err != nil || len(left) > 0 {
 				t.Errorf("%q is left, %v", left, err)
 			}
 			full.Store(false)
 			s.polls(20)
-			if got := s.hub.noted().Trouble; len(s.hub.told()) != 1 || s.hub.told()[0].State != parley.DepartureWritten || got != "" {
-				t.Errorf("reports: %+v; trouble: %q", s.hub.told(), got)
+			if got := s.hub.noted().Trouble; len(s.hub.reported()) != 1 || s.hub.reported()[0].State != parley.DepartureWritten || got != "" {
+				t.Errorf("reports: %+v; trouble: %q", s.hub.reported(), got)
 			}
 		})
 		s.refused("channels/paper/x.json", "")
@@ -304,7 +304,7 @@ func TestALogInATreeIsBounded(t *testing.T) {
 	})
 }
 
-func TestABeginningThatWasTamperedWith(t *testing.T) {
+func TestATamperedBeginningLosesNoFile(t *testing.T) {
 	for _, text := range []string{`{"channels":null}`, `null`, `{}`, `{"channels":{"paper":{}}}`, `{"channels":{"*":{"recent":{"paper":["z","a"]}}}}`} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -407,7 +407,7 @@ func TestTwoLayoutsAreNotAtOneTree(t *testing.T) {
 	})
 }
 
-func TestHowALongImportGetsOn(t *testing.T) {
+func TestALongImportReportsItsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		for n := range 1000 {
@@ -438,7 +438,7 @@ func TestFilesThatWereTakenAwayAreForgotten(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatWasReadIsDeleted(t *testing.T) {
+func TestOnlyTheFileThatWasReadIsDeleted(t *testing.T) {
 	g := newGround(t)
 	g.put("in/x.json", "one")
 	f, err := g.read("in/x.json", 10)

@@ -18,7 +18,7 @@ import (
 
 const coderInbox = "state/agents/coder/inbox"
 
-func TestInboxReadsTheInboxesOfThoseItKnows(t *testing.T) {
+func TestInboxReadsOnlyInboxesOfKnownAgents(t *testing.T) {
 	d := newDesk(t, newInbox)
 	same(t, "an empty tree", d.inletsNow(people), nil)
 	for _, dir := range []string{"ana/inbox", "coder/inbox", "stranger/inbox", "parley/.sequences"} {
@@ -35,7 +35,7 @@ func TestInboxReadsTheInboxesOfThoseItKnows(t *testing.T) {
 		`(to let it speak: parley bridge set b --agents stranger)`})
 }
 
-func TestInboxDeletesWhatHasArrived(t *testing.T) {
+func TestInboxDeletesArrivedDocuments(t *testing.T) {
 	mine := inlet{path: "state/agents/ana/inbox", agent: "ana", consume: true, limit: routedLimit}
 	theirs := inlet{path: coderInbox, agent: "coder", limit: routedLimit}
 	for _, c := range []struct {

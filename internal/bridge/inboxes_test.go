@@ -169,7 +169,7 @@ func TestCompletedMail(t *testing.T) {
 	}
 }
 
-func TestTakenIsWhatIsGone(t *testing.T) {
+func TestARemovedDocumentCountsAsTaken(t *testing.T) {
 	for _, build := range []func(layoutBase) layout{newInbox, newBlackboard} {
 		d := newDesk(t, build)
 		departure := parley.Departure{Name: "msg_00000001", Recipient: "coder"}

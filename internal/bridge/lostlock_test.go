@@ -54,8 +54,8 @@ func TestDeletingTheLockStopsTheBridge(t *testing.T) {
 					s.hub.do(func(h *fakeHub) { h.bridge.Paused = false })
 					s.must(os.RemoveAll(s.at(ownFolder)))
 					s.during(func() { s.polls(2) })
-					if status := s.hub.noted(); status.Stopped || status.Trouble != "" || len(s.hub.told()) == 0 {
-						t.Errorf("resumed: %+v, %d departures were written", status, len(s.hub.told()))
+					if status := s.hub.noted(); status.Stopped || status.Trouble != "" || len(s.hub.reported()) == 0 {
+						t.Errorf("resumed: %+v, %d departures were written", status, len(s.hub.reported()))
 					}
 				})
 			})

@@ -71,7 +71,7 @@ func TestMailOnAFileServer(t *testing.T) {
 }
 
 // What the hub has no room for waits in its order, whatever else is brought with it.
-func TestWhatHasToWaitKeepsItsOrder(t *testing.T) {
+func TestWaitingFilesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMailSite(t, parley.LayoutInbox)
 		var want []string
@@ -94,8 +94,8 @@ func TestWhatHasToWaitKeepsItsOrder(t *testing.T) {
 	})
 }
 
-// TestAFileThatWaitsIsToldOfOnce: it may wait for days.
-func TestAFileThatWaitsIsToldOfOnce(t *testing.T) {
+// TestAWaitingFileIsReportedOnce: it may wait for days.
+func TestAWaitingFileIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMailSite(t, parley.LayoutInbox)
 		var told []string
@@ -117,8 +117,8 @@ func TestAFileThatWaitsIsToldOfOnce(t *testing.T) {
 	})
 }
 
-// TestTheHubGoesAndComesBack: both are told of once, and files are taken soon after.
-func TestTheHubGoesAndComesBack(t *testing.T) {
+// TestAnOutageOfTheHubIsLoggedOnce: both are told of once, and files are taken soon after.
+func TestAnOutageOfTheHubIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMailSite(t, parley.LayoutInbox)
 		var log strings.Builder

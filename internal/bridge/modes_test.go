@@ -11,7 +11,7 @@ import (
 
 // A tree that people share by a group stays shared: who may write into a folder may do so in those that the bridge makes in it,
 // and who may list it reads what is written there, whatever the mask of the hub's process is.
-func TestWhatIsMadeIsSharedAsTheTreeIs(t *testing.T) {
+func TestNewFilesHaveThePermissionsOfTheTree(t *testing.T) {
 	mask := syscall.Umask(0o077)
 	t.Cleanup(func() { syscall.Umask(mask) })
 	for tree, want := range map[os.FileMode]struct{ folder, document, log os.FileMode }{

@@ -11,7 +11,7 @@ import (
 )
 
 // The hub says once why it refuses a document. The reason is kept as soon as there is room for it.
-func TestWhyTheHubRefusesIsKeptOnceThereIsRoom(t *testing.T) {
+func TestTheReasonOfARefusalIsKeptOnceTheDiskHasRoom(t *testing.T) {
 	for what, c := range map[string]struct {
 		layout parley.Layout
 		put    func(s *site) string

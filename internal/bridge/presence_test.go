@@ -12,7 +12,7 @@ import (
 )
 
 // Scripts write their presence with whatever they have at hand. Only what says that they leave, or their silence, is that.
-func TestAScriptIsThereWhateverItsFileSaysBesides(t *testing.T) {
+func TestOddPresenceFilesStillShowTheScriptAsAwake(t *testing.T) {
 	for what, text := range map[string]string{
 		"its process as text":     `{"agent_id":"codex","state":"AWAKE","substate":"IDLE","watcher_pid":"12345","channel":"paper"}`,
 		"several channels":        `{"agent_id":"codex","state":"AWAKE","substate":"IDLE","watcher_pid":1,"channel":["paper","other"]}`,

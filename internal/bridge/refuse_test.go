@@ -28,8 +28,8 @@ func brokenDocs(l parley.Layout) map[string]string {
 	}
 }
 
-// TestTheSenderOfABrokenDocumentIsTold: the hub hears who wrote it and what is wrong, once, also after a restart.
-func TestTheSenderOfABrokenDocumentIsTold(t *testing.T) {
+// TestTheHubLearnsTheSenderOfABrokenDocument: the hub hears who wrote it and what is wrong, once, also after a restart.
+func TestTheHubLearnsTheSenderOfABrokenDocument(t *testing.T) {
 	for _, l := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox, parley.LayoutBlackboard} {
 		for what, text := range brokenDocs(l) {
 			t.Run(string(l)+"/"+what, func(t *testing.T) {
@@ -64,9 +64,9 @@ func TestTheSenderOfABrokenDocumentIsTold(t *testing.T) {
 	}
 }
 
-// TestWhoseBrokenDocumentIsNotTold: the sender cannot be read, is a stranger, or wrote to another script; and what lay in a channel
-// before the bridge is history.
-func TestWhoseBrokenDocumentIsNotTold(t *testing.T) {
+// TestBrokenDocumentsWithoutASenderToInformAreNotReported: the sender cannot be read, is a stranger, or wrote to another script;
+// and what lay in a channel before the bridge is history.
+func TestBrokenDocumentsWithoutASenderToInformAreNotReported(t *testing.T) {
 	for what, c := range map[string]struct {
 		layout parley.Layout
 		at     string
@@ -198,8 +198,9 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 	}
 }
 
-// TestAReasonWithThousandsOfIssuesIsKnownAgain: a refused file that stays where it is has one reason, however often the bridge starts.
-func TestAReasonWithThousandsOfIssuesIsKnownAgain(t *testing.T) {
+// TestARefusedFileHasOneReasonThoughTheBridgeRestarts: a refused file that stays where it is has one reason, however often the
+// bridge starts.
+func TestARefusedFileHasOneReasonThoughTheBridgeRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMailSite(t, parley.LayoutInbox)
 		text, _ := manyIssues()

@@ -96,7 +96,7 @@ func TestNamesThatCannotBeShown(t *testing.T) {
 	})
 }
 
-func TestWhoWritesInPlaceIsWaitedFor(t *testing.T) {
+func TestFilesWrittenInPlaceAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		whole := doc(name(1), "paper", "in two parts")
@@ -115,7 +115,7 @@ func TestWhoWritesInPlaceIsWaitedFor(t *testing.T) {
 }
 
 // Some write so slowly that what is there is taken for broken, and go on. Elsewhere a link is replaced by what was meant.
-func TestWhatWasRefusedAndIsMendedArrives(t *testing.T) {
+func TestRefusedFilesArriveOnceRepaired(t *testing.T) {
 	for _, l := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox} {
 		t.Run(string(l), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestWhatWasRefusedAndIsMendedArrives(t *testing.T) {
 	}
 }
 
-func TestWhatTheHubRefuses(t *testing.T) {
+func TestDocumentsThatTheHubRefusesAreRejectedOrWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		unknown, full := s.say("paper", 1), s.say("paper", 2)
@@ -173,7 +173,7 @@ func TestWhatTheHubRefuses(t *testing.T) {
 }
 
 // A FIFO in the place of each folder and file that the bridge itself uses: refused or trouble, and never waited for.
-func TestWhatIsParleysOwnMayBeHostileToo(t *testing.T) {
+func TestHostileFilesInParleysOwnFoldersStallNothing(t *testing.T) {
 	for _, at := range []string{"channels", "signals", "signals/presence", "signals/presence/codex.json", "logs", "logs/parley.log", rejected, ownFolder + "/added", ownFolder + "/lock"} {
 		t.Run(at, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestAHeartbeatIsHeardAtOnce(t *testing.T) {
 }
 
 // The system drops events where too many come at once.
-func TestLostEventsAreMadeUpFor(t *testing.T) {
+func TestLostFileEventsCauseAFullScan(t *testing.T) {
 	wake := changeSet{signal: make(chan struct{}, 1), changed: map[string]bool{}}
 	w := &watcher{
 		events: &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}, wake: &wake, finished: make(chan struct{}),

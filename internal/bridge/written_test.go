@@ -12,17 +12,17 @@ import (
 )
 
 // What became of the letters of one is told, whatever the inbox of another has become.
-func TestAnInboxThatCannotBeUsedHidesNoOther(t *testing.T) {
+func TestAnUnusableInboxHidesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMailSite(t, parley.LayoutInbox)
 		s.hub.bridge.Agents = []string{"coder", "tester"}
 		s.hub.who = append(s.hub.who, resident("tester"))
-		s.hub.letters = []parley.Departure{{ID: "1", Name: "msg_00000001", Recipient: "coder"}, {ID: "2", Name: "msg_00000002", Recipient: "tester"}}
+		s.hub.written = []parley.Departure{{ID: "1", Name: "msg_00000001", Recipient: "coder"}, {ID: "2", Name: "msg_00000002", Recipient: "tester"}}
 		s.must(os.MkdirAll(s.at("state/agents/coder"), 0o755))
 		s.must(os.Symlink(filepath.Dir(s.canary), s.at("state/agents/coder/inbox")))
 		s.must(os.MkdirAll(s.at("state/agents/tester/inbox"), 0o755))
 		s.during(func() { s.polls(1) })
-		told := s.hub.told()
+		told := s.hub.reported()
 		if len(told) == 0 || slices.ContainsFunc(told, func(r parley.DepartureReport) bool { return r.ID != "2" || r.State != parley.DepartureSeen }) {
 			t.Errorf("told: %+v", told)
 		}
@@ -33,7 +33,7 @@ func TestAnInboxThatCannotBeUsedHidesNoOther(t *testing.T) {
 }
 
 // What is written while the tree goes away is not reported: nobody finds it there.
-func TestWhatIsWrittenIntoATreeThatHasGoneIsWrittenAgain(t *testing.T) {
+func TestDocumentsWrittenIntoAReplacedTreeAreWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))

@@ -99,8 +99,8 @@ func TestTalking(t *testing.T) {
 	}
 }
 
-// TestAHeadingIsOfOneType: what follows a command of the same person is not headed as one.
-func TestAHeadingIsOfOneType(t *testing.T) {
+// TestMessagesOfAnotherTypeGetTheirOwnHeading: what follows a command of the same person is not headed as one.
+func TestMessagesOfAnotherTypeGetTheirOwnHeading(t *testing.T) {
 	conversation := newConversation()
 	conversation.put("arya", "pause")
 	conversation.messages[0].Type = parley.TypeCommand

@@ -75,7 +75,7 @@ func TestLeavingWithSomethingUnsent(t *testing.T) {
 	}
 }
 
-func TestTheHubShowsOneTheDoor(t *testing.T) {
+func TestARevokedTokenEndsTheChat(t *testing.T) {
 	conversation := newConversation()
 	refused := parley.Errorf(parley.NotPermitted, "the token was revoked").Because(parley.Unauthenticated)
 	term, done := runChat(t, conversation)

@@ -130,7 +130,7 @@ func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestWhoIsWrittenToMayBeginNothing(t *testing.T) {
+func TestUnavailableAgentsAreNamedWithARemedy(t *testing.T) {
 	until := time.Now().Add(time.Hour)
 	agent := func(status, reason, note string) parley.Presence {
 		return parley.Presence{ID: "arya", Kind: parley.KindAgent, Status: status, Reason: reason, Note: note}

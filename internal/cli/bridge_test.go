@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func TestWhatToDoAboutTheTroubleOfABridge(t *testing.T) {
+func TestEachTroubleOfABridgeHasARemedy(t *testing.T) {
 	const remove = "parley bridge remove tree"
 	for trouble, want := range map[string]string{
 		"":                                       "",
@@ -56,8 +56,8 @@ func TestStateOfABridge(t *testing.T) {
 	}
 }
 
-// TestBridgeAddSaysWhatKeepsItFromTheTree: a script must be able to tell that files which it writes now may count as history.
-func TestBridgeAddSaysWhatKeepsItFromTheTree(t *testing.T) {
+// TestBridgeAddSaysWhetherItScannedTheTree: a script must be able to tell that files which it writes now may count as history.
+func TestBridgeAddSaysWhetherItScannedTheTree(t *testing.T) {
 	const added = `{"id":"collab","layout":"agentos","root":"/r","state":"looking","status":{"running":false}}`
 	for name, c := range map[string]struct {
 		shown, says string
@@ -163,8 +163,8 @@ func TestAStoppedBridgeSaysHowToGoOn(t *testing.T) {
 	}
 }
 
-// TestBridgeAddNamesAgentsOfWhichTheTreeHasNothing: an agent that was there before may live in another tree.
-func TestBridgeAddNamesAgentsOfWhichTheTreeHasNothing(t *testing.T) {
+// TestBridgeAddNamesAgentsWithoutFilesInTheTree: an agent that was there before may live in another tree.
+func TestBridgeAddNamesAgentsWithoutFilesInTheTree(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "state/agents/coder/inbox"), 0o755); err != nil {
 		t.Fatal(err)

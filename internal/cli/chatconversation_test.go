@@ -29,7 +29,7 @@ func TestAHubIsUnreachable(t *testing.T) {
 	}
 }
 
-func TestAChatSaysWhatItHasShownAPerson(t *testing.T) {
+func TestAChatReportsTheMessagesItHasShown(t *testing.T) {
 	hub := newFakeHub(t, map[string]string{"POST /v1/inbox/shown": `{"items":[]}`})
 	c, err := client.New(client.Options{URL: os.Getenv("PARLEY_URL"), Token: "parley_test"})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Agents that are programs are told of commands: each must be there.
-func TestCommandsThatAgentsAreToldOfExist(t *testing.T) {
+func TestCommandsNamedToAgentsExist(t *testing.T) {
 	root := (&app{}).newRoot()
 	for _, doc := range tools.Commands() {
 		words := strings.Fields(doc.Name)

@@ -117,8 +117,8 @@ func TestStaleDemosAreRemovedAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestTypedAs: what the demo says to type works in a terminal that is elsewhere.
-func TestTypedAs(t *testing.T) {
+// TestDemoCommandsWorkInAnotherTerminal: what the demo says to type works in a terminal that is elsewhere.
+func TestDemoCommandsWorkInAnotherTerminal(t *testing.T) {
 	here, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)

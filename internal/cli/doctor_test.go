@@ -101,7 +101,7 @@ func TestDoctorLooksAtNotifiers(t *testing.T) {
 	}
 }
 
-func TestDoctorFindsWhatIsWrong(t *testing.T) {
+func TestDoctorFindsProblems(t *testing.T) {
 	dir := newDir(t)
 	hub, _ := up(t, "--home", dir)
 	_ = hub.Process.Signal(syscall.SIGTERM)
@@ -168,7 +168,7 @@ func TestDoctorLooksAtTheDisk(t *testing.T) {
 	}
 }
 
-func TestHowLongItRuns(t *testing.T) {
+func TestDurationsAreShownInShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		42*time.Second + time.Millisecond: "42s", 90*time.Minute + time.Second: "1h 30m", 50*time.Hour + time.Minute: "2d 2h",
 	} {

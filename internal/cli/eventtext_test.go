@@ -50,8 +50,8 @@ func TestWorkInWords(t *testing.T) {
 	}
 }
 
-// TestWhatTheHubSaysIsSaidOnce: what it adds for programs is no second text for people.
-func TestWhatTheHubSaysIsSaidOnce(t *testing.T) {
+// TestHubMessagesAndCommandsHideTheirPayload: what it adds for programs is no second text for people.
+func TestHubMessagesAndCommandsHideTheirPayload(t *testing.T) {
 	said := func(from string, kind parley.Type, text string) string {
 		m, err := parley.Message{From: from, Type: kind, Payload: json.RawMessage(`{"a":1}`)}.Say(parley.Own(text))
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func TestAnExportIsWholeWithItsEnd(t *testing.T) {
+func TestAnExportIsCompleteOnlyWithItsEndLine(t *testing.T) {
 	const end = `{"end":{"agents":1,"conversations":2,"messages":3}}`
 	for text, whole := range map[string]bool{
 		"{}\n" + end + "\n": true,
@@ -28,7 +28,7 @@ func TestAnExportIsWholeWithItsEnd(t *testing.T) {
 	}
 }
 
-func TestAnExportNamesWhatIsDamaged(t *testing.T) {
+func TestAnExportNamesDamagedEntries(t *testing.T) {
 	const long = `{"seq":1,"content":{"text":"`
 	for text, words := range map[string]string{
 		"":               "",

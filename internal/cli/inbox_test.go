@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-const twoLetters = `{"waking":5,"quiet":0,"work":0,"evicted":0,"more":3,
+const twoMessages = `{"waking":5,"quiet":0,"work":0,"evicted":0,"more":3,
 	"deliveries":[{"message":"m2"},{"message":"m1"}],
 	"messages":[{"id":"m2","from":"arya","type":"chat","content":{"text":"the newer"}},{"id":"m1","from":"arya","type":"chat","content":{"text":"the older"}}]}`
 
 func inboxOf(t *testing.T, kind string, args ...string) (hub *fakeHub, out, errs string) {
 	t.Helper()
 	hub = newFakeHub(t, map[string]string{
-		"GET /v1/whoami": `{"agent":{"id":"somebody","kind":"` + kind + `"}}`, "GET /v1/inbox": twoLetters,
+		"GET /v1/whoami": `{"agent":{"id":"somebody","kind":"` + kind + `"}}`, "GET /v1/inbox": twoMessages,
 		"POST /v1/inbox/shown": `{"items":[]}`, "POST /v1/inbox/take": `{"deliveries":[],"messages":[]}`,
 	})
 	var stdout, stderr strings.Builder
@@ -49,7 +49,7 @@ func TestAnAgentTakesInOrder(t *testing.T) {
 	}
 }
 
-func TestSendThatWaitedSaysWhatItHasShown(t *testing.T) {
+func TestSendReportsTheAnswerItHasShown(t *testing.T) {
 	hub := newFakeHub(t, map[string]string{
 		"POST /v1/messages":   `{"message":{"id":"m1"},"deliveries":[{"message":"m1","recipient":"arya","state":"accepted","waking":true}]}`,
 		"GET /v1/messages/m1": `{"id":"m1","deliveries":[{"recipient":"arya","state":"answered","waking":true,"answer":"m2","answered_at":"2030-01-02T03:04:05Z"}]}`,

@@ -91,7 +91,7 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	}
 }
 
-func TestATerminalIsSparedWhatSaysNothing(t *testing.T) {
+func TestATerminalShowsNoEmptyColumns(t *testing.T) {
 	name := column[fruit]{"name", func(f fruit) string { return f.Name }}
 	empty := column[fruit]{"colour", func(fruit) string { return "" }}
 	note := column[fruit]{"note", func(f fruit) string { return f.Note }}
@@ -127,7 +127,7 @@ func TestTodayNeedsNoDay(t *testing.T) {
 	}
 }
 
-func TestATerminalIsAsked(t *testing.T) {
+func TestConfirmAsksOnATerminal(t *testing.T) {
 	for answer, want := range map[string]error{"y": nil, "YES": nil, "n": silentError{exitError}, "": silentError{exitError}} {
 		a, person := terminal(t)
 		done := make(chan error, 1)
@@ -144,7 +144,7 @@ func TestATerminalIsAsked(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
+func TestConfirmAsksNobodyWithoutATerminal(t *testing.T) {
 	a := &app{in: strings.NewReader("y\n"), err: io.Discard}
 	if _, ok := errors.AsType[usageError](a.confirm(&cobra.Command{Use: "x"}, false, "Delete it?")); !ok {
 		t.Error("a pipe was asked")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhatFailsAtOnceIsSaid: a script sees by the exit code that a message did not reach anybody, and a person why.
-func TestWhatFailsAtOnceIsSaid(t *testing.T) {
+// TestSendReportsImmediateFailures: a script sees by the exit code that a message did not reach anybody, and a person why.
+func TestSendReportsImmediateFailures(t *testing.T) {
 	const receipt = `{"message":{"id":"0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b","conversation":"c"},"deliveries":[
 		{"message":"0195a1b2-3c4d-7e5f-8a9b-0c1d2e3f4a5b","recipient":"codex","state":"failed",
 		 "failure":{"code":"E002","message":"the inbox of codex is full","suggestion":"wait until it has caught up"}},

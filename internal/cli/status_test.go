@@ -27,7 +27,7 @@ func printedStatus(t *testing.T, needs string, args ...string) string {
 	return out.String()
 }
 
-func TestStatusBeginsWithWhatNeedsYou(t *testing.T) {
+func TestStatusBeginsWithItemsThatNeedYou(t *testing.T) {
 	want := `needs you:
   approval-7  InternBot wants to contact senior
               parley approval approve approval-7 (or: parley approval deny approval-7)

@@ -10,8 +10,8 @@ import (
 	_ "github.com/parley-hub/parley/internal/repeatable" // see there
 )
 
-// TestWhatIsShownOnOneLine holds for any text of anybody.
-func TestWhatIsShownOnOneLine(t *testing.T) {
+// TestTruncatedTextFitsOneHarmlessLine holds for any text of anybody.
+func TestTruncatedTextFitsOneHarmlessLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		most := rapid.IntRange(1, 40).Draw(t, "most")
@@ -32,12 +32,12 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	for _, test := range []struct {
-		text string
-		most int
-		want string
+		text  string
+		width int
+		want  string
 	}{{"abcdef", 6, "abcdef"}, {"abcdef", 5, "abcd…"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}} {
-		if got := truncate(test.text, test.most); got != test.want {
-			t.Errorf("cut(%q, %d) = %q, want %q", test.text, test.most, got, test.want)
+		if got := truncate(test.text, test.width); got != test.want {
+			t.Errorf("cut(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
 		}
 	}
 }

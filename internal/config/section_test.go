@@ -71,7 +71,7 @@ func TestSectionsThatAreRefused(t *testing.T) {
 }
 
 // A provider may be given its key by mistake; only its name is ever shown.
-func TestWhatIsInSectionsIsNotShown(t *testing.T) {
+func TestSectionContentsAreNotShown(t *testing.T) {
 	c, err := Load(write(t, "providers:\n  mine:\n    key: canary\nnotify:\n  user:\n    - ntfy: {url: https://ntfy.sh/canary}\n"), nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ const (
 	drainOneIn = 3   // in one of so many rounds, and in the last round of each home, the test drains the home
 )
 
-// TestCrashReturnsWhatWasNotSettled kills a hub while agents take, acknowledge, answer, give back and forget deliveries. Settled
-// deliveries must stay settled. All other deliveries must come back, so that agents can settle each of them once.
-func TestCrashReturnsWhatWasNotSettled(t *testing.T) {
+// TestCrashReturnsUnsettledDeliveries kills a hub while agents take, acknowledge, answer, give back and forget deliveries.
+// Settled deliveries must stay settled. All other deliveries must come back, so that agents can settle each of them once.
+func TestCrashReturnsUnsettledDeliveries(t *testing.T) {
 	rounds, random := seededRounds(t, takeRounds)
 	var (
 		home    string

@@ -15,7 +15,7 @@ func asAgent(n parley.NewAgent) parley.Agent {
 	return parley.Agent{ID: n.ID, Name: n.Name, Profile: n.Profile}
 }
 
-func TestEverybodyKnowsTheRules(t *testing.T) {
+func TestRulesOfTheDemoAgentsAreValid(t *testing.T) {
 	for _, n := range Agents() {
 		if err := script.New().Check(t.Context(), asAgent(n)); err != nil {
 			t.Errorf("%s: %v", n.ID, err)
@@ -67,7 +67,7 @@ func (w fakeWorkspace) Conversations(context.Context, parley.ListFilter) ([]parl
 	return []parley.ConversationView{{Conversation: parley.Conversation{ID: "c", Name: w.name}}}, nil
 }
 
-func TestWhatEverybodySays(t *testing.T) {
+func TestAnswersOfTheDemoAgents(t *testing.T) {
 	for _, tt := range []struct{ agent, channel, text, says string }{
 		{"coordinatorbot", Standup, Acts()[0].Begin.Content.Text, "Good morning team! @WriterBot @AnalystBot @DataBot — what are you working on today?"},
 		{"writerbot", Standup, "what are you working on today?", "Working on the Q4 blog post draft (delegated by CoordinatorBot). Should have it ready by noon."},
@@ -100,8 +100,8 @@ func TestWhatEverybodySays(t *testing.T) {
 	}
 }
 
-// TestEverybodyIsPolite says hello, and something nobody understands, to everybody.
-func TestEverybodyIsPolite(t *testing.T) {
+// TestDemoAgentsAnswerEveryText says hello, and something nobody understands, to everybody.
+func TestDemoAgentsAnswerEveryText(t *testing.T) {
 	for _, n := range Agents() {
 		for _, text := range []string{"hello", "help", "status", "gibberish"} {
 			result, err := script.New().Run(t.Context(), parley.Job{

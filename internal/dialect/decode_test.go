@@ -74,7 +74,7 @@ func TestVersionsOfTheSameMajorAreAccepted(t *testing.T) {
 	}
 }
 
-func TestWhatADocumentSays(t *testing.T) {
+func TestFieldsOfADecodedDocument(t *testing.T) {
 	a := arrived(t, AgentOS)
 	if a.Channel != "agent-os-paper" || a.From != "claude" || a.To != "codex" || a.ReplyTo != "msg-20260111-163300-codex-a1b2" || a.Draft.Content.Text != "Your message text here" {
 		t.Errorf("S0: %+v", a)
@@ -119,7 +119,7 @@ func TestAgentIDs(t *testing.T) {
 	}
 }
 
-func TestIDsOfS3NeverMeet(t *testing.T) {
+func TestRoutingIDsNeverCollide(t *testing.T) {
 	reserved := []string{"system", "parley", "inbox", "tasks", "shared", "processed", "broadcast"}
 	ids := rapid.OneOf(rapid.StringMatching(`[a-z0-9_-]{1,120}`), rapid.StringMatching(`[x_-]{1,3}[ab]?`), rapid.SampledFrom(reserved))
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPeekReadsWhoWroteABrokenDocument: its sender is to be told what is wrong with it.
-func TestPeekReadsWhoWroteABrokenDocument(t *testing.T) {
+// TestPeekReadsTheSenderOfABrokenDocument: its sender is to be told what is wrong with it.
+func TestPeekReadsTheSenderOfABrokenDocument(t *testing.T) {
 	for what, c := range map[string]struct {
 		dialect  Dialect
 		text     string
@@ -34,8 +34,8 @@ func TestPeekReadsWhoWroteABrokenDocument(t *testing.T) {
 	}
 }
 
-// TestPeekReadsWhatABrokenDocumentIs: an error must not cause another.
-func TestPeekReadsWhatABrokenDocumentIs(t *testing.T) {
+// TestPeekReadsTheTypeOfABrokenDocument: an error must not cause another.
+func TestPeekReadsTheTypeOfABrokenDocument(t *testing.T) {
 	for text, d := range map[string]Dialect{
 		`{"type":"incident","metadata":{"in_reply_to":"m-1"}}`:                     AgentOS,
 		`{"type":"error","payload":{"requestId":"m-1"}}`:                           ClawOS,

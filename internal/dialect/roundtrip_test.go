@@ -85,7 +85,7 @@ func seeds(t testing.TB, d Dialect) map[string][]byte {
 	return docs
 }
 
-func TestDocumentsOfTheSeedsComeBack(t *testing.T) {
+func TestSampleDocumentsComeBack(t *testing.T) {
 	for _, d := range all {
 		for _, raw := range seeds(t, d) {
 			identity(t, d, raw)

@@ -34,7 +34,7 @@ func TestAByteOrderMarkIsNoPartOfADocument(t *testing.T) {
 }
 
 // Numbers that no float64 is are numbers still: what has them comes, and goes as it came.
-func TestNumbersThatNoFloatIs(t *testing.T) {
+func TestNumbersBeyondFloatsAreKept(t *testing.T) {
 	for _, d := range []Dialect{AgentOS, ClawOS, Routing} {
 		for _, n := range []string{"1e400", "-1e400", "12345678901234567890", "1e-400", "0.1000000000000000000000001"} {
 			identity(t, d, as(t, d, "added", n))
@@ -48,7 +48,7 @@ func TestNumbersThatNoFloatIs(t *testing.T) {
 	}
 }
 
-func TestVersionsThatAreNoneOfOurs(t *testing.T) {
+func TestUnsupportedVersionsAreRefused(t *testing.T) {
 	for _, version := range []string{"2.0.0", "02.0.0", "99999999999999999999.0.0", "18446744073709551617.0.0", "0.0.1"} {
 		_, err := Decode(Routing, as(t, Routing, "version", `"`+version+`"`))
 		if parley.CodeOf(err) != parley.BadInput {

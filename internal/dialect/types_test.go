@@ -117,7 +117,7 @@ func TestTypesOfDocuments(t *testing.T) {
 	}
 }
 
-func TestAHeartbeatIsADocumentOnlyInS3(t *testing.T) {
+func TestAHeartbeatIsADocumentOnlyInTheRoutingFormat(t *testing.T) {
 	for _, d := range []Dialect{AgentOS, ClawOS} {
 		if _, err := Encode(d, departs(parley.TypeHeartbeat)); parley.CodeOf(err) != parley.BadInput {
 			t.Errorf("%s: %v", d, err)
@@ -129,7 +129,7 @@ func TestAHeartbeatIsADocumentOnlyInS3(t *testing.T) {
 	}
 }
 
-func TestTheEndOfATaskSaysWhatCameOfIt(t *testing.T) {
+func TestAResultDocumentHasTheOutcomeOfItsTask(t *testing.T) {
 	task := &parley.Task{Status: parley.TaskCompleted, Outcome: parley.OutcomePartial, Result: &parley.TaskResult{
 		Deliverables: []string{"/a"}, Metrics: map[string]float64{"confidence": 0.9}, Issues: []string{"one"}, NextSteps: []string{"two"},
 	}}
@@ -171,7 +171,7 @@ func written(t *testing.T, d Dialect, out parley.Departure) []byte {
 }
 
 // What goes on to somebody else is the same document but for who, when, and the place in the count.
-func TestANewHopChangesOnlyWhatIsNew(t *testing.T) {
+func TestForwardingChangesOnlyIDRecipientAndSequence(t *testing.T) {
 	for d, changes := range map[Dialect]map[string]any{
 		AgentOS: {"id": "msg-2", "to": "gemini"},
 		ClawOS:  {"id": "msg-2", "to": map[string]any{"agent": "gemini", "tier": "pm"}},
@@ -200,7 +200,7 @@ func TestANewHopChangesOnlyWhatIsNew(t *testing.T) {
 }
 
 // An original that somebody has put into the metadata of a message cannot speak for another.
-func TestAForgedOriginalSaysNothingElse(t *testing.T) {
+func TestAForgedOriginalChangesNothing(t *testing.T) {
 	a := arrived(t, Routing)
 	out := again(a)
 	out.Message.From, out.Message.Content.Text, out.Message.Type, out.Message.Payload = "mallory", "mine", parley.TypeChat, nil
@@ -235,7 +235,7 @@ func TestCopiedMetadataIsNotHeard(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLongIsCut(t *testing.T) {
+func TestLongTextsAreCut(t *testing.T) {
 	const reference = ".parley/artifacts/x.json"
 	for _, d := range all {
 		for _, limit := range []int{1 << 10, RoutingLimit} {
@@ -260,7 +260,7 @@ func TestWhatIsTooLongIsCut(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeCutIsRefused(t *testing.T) {
+func TestLargePayloadsAreRefused(t *testing.T) {
 	out := again(arrived(t, Routing))
 	out.Message.Payload = encode(map[string]any{"task": "x", "context": map[string]any{"files": []string{strings.Repeat("f", RoutingLimit)}}})
 	_, err := EncodeWithin(Routing, out, RoutingLimit, "x")

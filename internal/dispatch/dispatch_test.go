@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestARingStartsARun(t *testing.T) {
+func TestASignalStartsARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		begin(t, h, options(h, fakeRuntime{}))
@@ -25,7 +25,7 @@ func TestARingStartsARun(t *testing.T) {
 	})
 }
 
-func TestWhatWasThereBeforeTheStartIsDone(t *testing.T) {
+func TestWorkFromBeforeTheStartIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		h.addWork("arya", "hello")
@@ -37,7 +37,7 @@ func TestWhatWasThereBeforeTheStartIsDone(t *testing.T) {
 	})
 }
 
-func TestWhatNobodyRangForIsFound(t *testing.T) {
+func TestPollingFindsWorkWithoutASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		begin(t, h, options(h, fakeRuntime{}))
@@ -76,7 +76,7 @@ func (g gate) startedAgents() (agents []string) {
 	return agents
 }
 
-func TestTheTotalIsABound(t *testing.T) {
+func TestTheTotalLimitsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, g := newFakeHub(), newGate()
 		o := options(h, fakeRuntime{do: g.run})
@@ -101,7 +101,7 @@ func TestTheTotalIsABound(t *testing.T) {
 }
 
 // The runs that hold all slots may wait for answers, so runs that answer asks begin without a free slot.
-func TestAsksNeedNoRoom(t *testing.T) {
+func TestAsksStartBeyondTheTotal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, g := newFakeHub(), newGate()
 		o := options(h, fakeRuntime{do: g.run})
@@ -149,7 +149,7 @@ func TestAgentsTakeTurns(t *testing.T) {
 	})
 }
 
-func TestAStopGivesAWhileAndPutsTheRestBack(t *testing.T) {
+func TestAStopWaitsForTheGracePeriodAndStopsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		d := begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
@@ -173,7 +173,7 @@ func TestAStopGivesAWhileAndPutsTheRestBack(t *testing.T) {
 	})
 }
 
-func TestAStartPutsBackWhatWasLost(t *testing.T) {
+func TestAStartRecoversLostRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		h.lost = []parley.Run{{ID: "run-a"}, {ID: "run-b"}}

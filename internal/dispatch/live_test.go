@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func TestARunIsGivenWhatItNeeds(t *testing.T) {
+func TestARunGetsPromptDirectoryTokenAndTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		o := options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
@@ -82,7 +82,7 @@ func TestAgentAsAnotherByTheNumberOfAProcess(t *testing.T) {
 	})
 }
 
-func TestARunThatHasNotBegunHasBegunAtItsEnd(t *testing.T) {
+func TestARunThatReportsNoBeginBeginsAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		begin(t, h, options(h, fakeRuntime{do: func(context.Context, parley.Job) (parley.Result, error) {
@@ -94,7 +94,7 @@ func TestARunThatHasNotBegunHasBegunAtItsEnd(t *testing.T) {
 	})
 }
 
-func TestARunThatStartsAtOnceIsToldNothing(t *testing.T) {
+func TestAnInstantRunReportsNoBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		o := options(h, instantRuntime{fakeRuntime: fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
@@ -142,7 +142,7 @@ func TestAClientThatIsStartedAnew(t *testing.T) {
 	})
 }
 
-func TestHowARunFails(t *testing.T) {
+func TestFailuresOfARun(t *testing.T) {
 	busy := &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureBusy, Reason: "too much to do"}}
 	missing := parley.Errorf(parley.BadInput, "there is no claude").Suggest("install it")
 	for name, test := range map[string]struct {
@@ -290,7 +290,7 @@ func TestARunWhoseLeaseCannotBeKeptEnds(t *testing.T) {
 	})
 }
 
-func TestAnEndIsToldUntilItIsStored(t *testing.T) {
+func TestTheEndOfARunIsReportedUntilItIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		full := parley.Errorf(parley.Unavailable, "the disk is full").Because(parley.StorageFull)

@@ -29,7 +29,7 @@ func TestAQueueHoldsEachAgentOnce(t *testing.T) {
 	}
 }
 
-func TestWhoIsAskedForIsNotAskedForAgain(t *testing.T) {
+func TestAnAgentHasOneRequestAtATime(t *testing.T) {
 	for name, test := range map[string]struct {
 		changed, more bool
 		want          []string

@@ -24,7 +24,7 @@ func TestAHomeIsRemovedWhole(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTheHubsStays(t *testing.T) {
+func TestForeignFilesInAHomeStay(t *testing.T) {
 	if _, err := Dir(t.TempDir()).Contents(); err == nil || !strings.Contains(err.Error(), "is not the home of a hub") {
 		t.Errorf("a directory: %v", err)
 	}

@@ -21,7 +21,7 @@ func newHome(t *testing.T) Dir {
 	return d
 }
 
-func TestWhereTheHomeIs(t *testing.T) {
+func TestLocationOfTheHome(t *testing.T) {
 	t.Setenv("HOME", "/home/arya")
 	t.Setenv("PARLEY_HOME", "")
 	if d, err := Locate(""); err != nil || d != "/home/arya/.parley" {

@@ -20,7 +20,7 @@ func acquire(t *testing.T, d Dir) *Lock {
 	return l
 }
 
-func TestOneHubHasAHome(t *testing.T) {
+func TestOnlyOneHubUsesAHome(t *testing.T) {
 	d := newHome(t)
 	if _, running, err := d.Running(); err != nil || running {
 		t.Fatalf("nobody is there yet: %v, %v", running, err)
@@ -55,7 +55,7 @@ func TestOneHubHasAHome(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledHubLeftIsNobody(t *testing.T) {
+func TestAKilledHubDoesNotCountAsRunning(t *testing.T) {
 	d := newHome(t)
 	l := acquire(t, d)
 	if err := l.Announce(Hub{PID: 17, Address: "127.0.0.1:7717"}); err != nil {
@@ -72,7 +72,7 @@ func TestWhatAKilledHubLeftIsNobody(t *testing.T) {
 	}
 }
 
-func TestOneWhoAsksDoesNotShutOut(t *testing.T) {
+func TestCheckingTheLockDoesNotKeepAHubOut(t *testing.T) {
 	d := newHome(t)
 	asking, err := os.Create(d.runFile("hub.lock"))
 	if err != nil {

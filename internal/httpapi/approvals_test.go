@@ -96,9 +96,9 @@ func TestADecisionMustBeSaid(t *testing.T) {
 	}
 }
 
-// TestWhatCanBeHeldIsDescribed calls every operation as an agent that may do nothing by itself: what waits for an
+// TestOperationsThatCanBeHeldAreDescribed calls every operation as an agent that may do nothing by itself: what waits for an
 // approval says so in the document, and nothing else does.
-func TestWhatCanBeHeldIsDescribed(t *testing.T) {
+func TestOperationsThatCanBeHeldAreDescribed(t *testing.T) {
 	s := newStory(t)
 	doc := readDocument(t)
 	schemas := newSchemas(t, doc)

@@ -71,7 +71,7 @@ func TestAButtonOfANotificationDecides(t *testing.T) {
 	}
 }
 
-func TestWhatTheLinkOfAnApprovalRefuses(t *testing.T) {
+func TestTheLinkOfAnApprovalRefusesInvalidDecisions(t *testing.T) {
 	w := newServedHub(t)
 	a, path := w.postHeldWithLink("hello")
 	other, _ := w.postHeldWithLink("something else")

@@ -65,8 +65,8 @@ func TestAsksAreAnsweredInTheCall(t *testing.T) {
 	}
 }
 
-// TestLateAsksAreProblemsThatSayWhatWasAsked: the time is up, and the answer follows as a message.
-func TestLateAsksAreProblemsThatSayWhatWasAsked(t *testing.T) {
+// TestLateAsksAreProblemsThatNameTheirRequest: the time is up, and the answer follows as a message.
+func TestLateAsksAreProblemsThatNameTheirRequest(t *testing.T) {
 	w := newServedHub(t)
 	got := w.send(request{as: "arya", path: "/v1/contact", body: anAsk[:len(anAsk)-1] + `,"wait":0.001}`})
 	if got.status != http.StatusGatewayTimeout || find(t, got.body, "code") != "E004" || find(t, got.body, "contacted.outcome") != "late" {

@@ -64,7 +64,7 @@ func TestWrongPathsAndMethods(t *testing.T) {
 	}
 }
 
-func TestNoBodyIsAnEmptyOne(t *testing.T) {
+func TestAMissingBodyCountsAsEmpty(t *testing.T) {
 	w := newServedHub(t)
 	if got := w.send(request{as: "gendry", method: http.MethodPost, path: "/v1/inbox/take"}); got.status != http.StatusOK {
 		t.Errorf("take: %d %s", got.status, got.body)

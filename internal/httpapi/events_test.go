@@ -251,9 +251,9 @@ func inMemory(t *testing.T, test func(t *testing.T, w *servedHub, via *http.Clie
 	})
 }
 
-// TestSilentStreamSaysWhereItIs: whoever has had nothing for long does not fall behind what the hub
+// TestSilentStreamReportsItsPosition: whoever has had nothing for long does not fall behind what the hub
 // still knows.
-func TestSilentStreamSaysWhereItIs(t *testing.T) {
+func TestSilentStreamReportsItsPosition(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *servedHub, via *http.Client) {
 		stream := w.openStream(via, "hound", "?kinds=message", "")
 		stream.want("ready")

@@ -64,8 +64,8 @@ func TestAmbiguousHeaders(t *testing.T) {
 	}
 }
 
-// TestNothingIsSplit: what a caller writes begins no new event of a stream, and no new header.
-func TestNothingIsSplit(t *testing.T) {
+// TestLineBreaksSplitNoEventsOrHeaders: what a caller writes begins no new event of a stream, and no new header.
+func TestLineBreaksSplitNoEventsOrHeaders(t *testing.T) {
 	w := newServedHub(t)
 	body := `{"conversation":"square","content":{"text":"a\r\n\r\nevent: agent.removed\ndata: {}\n\n"},"payload":{` + "\r\n\n" + `"a":` + "\n" + `"b"}}`
 	if got := w.send(request{as: "arya", path: "/v1/messages", body: body}); got.status != 201 {

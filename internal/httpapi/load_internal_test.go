@@ -14,11 +14,11 @@ import (
 // narrow notes how much is written at once.
 type narrow struct {
 	*httptest.ResponseRecorder
-	most int
+	maxWritten int
 }
 
 func (n *narrow) Write(p []byte) (int, error) {
-	n.most = max(n.most, len(p))
+	n.maxWritten = max(n.maxWritten, len(p))
 	return n.ResponseRecorder.Write(p)
 }
 
@@ -34,8 +34,8 @@ func TestALargeAnswerIsNeverWholeInMemory(t *testing.T) {
 	if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil || !slices.Equal(got.Items, list) {
 		t.Errorf("the answer is another one: %v", err)
 	}
-	if out.most > 256<<10 {
-		t.Errorf("%d bytes of %d were sent at once", out.most, out.Body.Len())
+	if out.maxWritten > 256<<10 {
+		t.Errorf("%d bytes of %d were sent at once", out.maxWritten, out.Body.Len())
 	}
 }
 

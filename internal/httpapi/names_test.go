@@ -10,7 +10,7 @@ import (
 )
 
 // Every form in which lists show a conversation or an agent works in a path, and through the client.
-func TestPathsTakeWhatListsShow(t *testing.T) {
+func TestPathsTakeTheNamesThatListsShow(t *testing.T) {
 	w := newServedHub(t)
 	made := w.send(request{as: "arya", path: "/v1/conversations", body: `{"name":"A/B & C? #1"}`})
 	if made.status != 201 || find(t, made.body, "name") != "a-b-c-1" || find(t, made.body, "display_name") != "A/B & C? #1" {

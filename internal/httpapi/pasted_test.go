@@ -147,8 +147,9 @@ type linedAnswer struct {
 	end    func() error
 }
 
-// TestAContactInLinesSaysFirstWhatIsStored: its caller knows the request before there is an answer, and can go on with it elsewhere.
-func TestAContactInLinesSaysFirstWhatIsStored(t *testing.T) {
+// TestAContactInLinesBeginsWithTheStoredRequest: its caller knows the request before there is an answer, and can go on with it
+// elsewhere.
+func TestAContactInLinesBeginsWithTheStoredRequest(t *testing.T) {
 	w := newServedHub(t)
 	lines := w.contactInLines(anAsk, "k1")
 	if !lines.Scan() || lines.header.Get("Content-Type") != "application/jsonl" {

@@ -94,7 +94,7 @@ func TestCookiesOverHTTPSAreSecure(t *testing.T) {
 	}
 }
 
-func TestLinksLeadWhereTheHubIs(t *testing.T) {
+func TestLinksUseTheConfiguredOrigin(t *testing.T) {
 	w := newServedHub(t, func(o *httpapi.Options) { o.Origin = "https://parley.example.org" })
 	link := find(t, w.send(request{as: "user", path: "/v1/sign-in-links", body: `{}`}).body, "url")
 	if !strings.HasPrefix(link, "https://parley.example.org/sign-in?code=parley_") {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func TestAlertIsToldOnceEachWay(t *testing.T) {
+func TestAlertIsAnnouncedOnceOnAndOnceOff(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
@@ -27,7 +27,7 @@ func TestAlertIsToldOnceEachWay(t *testing.T) {
 	shown := slices.DeleteFunc(status.Alerts, func(a parley.Alert) bool { return a.Name == "disk" })
 	same(t, "shown", len(shown), 1)
 	same(t, "which is", []any{shown[0].Name, shown[0].Agent, shown[0].Message, shown[0].Since.Equal(began)}, []any{"depth", "arya", full.Message, true})
-	same(t, "told outside", toldOutside(w.pendingNotices()), []string{"user alert The inbox of arya is filling up"})
+	same(t, "told outside", noticeLines(w.pendingNotices()), []string{"user alert The inbox of arya is filling up"})
 	for range 2 {
 		w.NoError(w.Alert(ctx, full, false))
 	}
@@ -60,14 +60,14 @@ func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
 		}
 	}
 	w.NoError(w.Alert(ctx, full(1), true))
-	same(t, "one", toldOutside(w.pendingNotices()), []string{"user alert The inbox of agent-1 is filling up"})
+	same(t, "one", noticeLines(w.pendingNotices()), []string{"user alert The inbox of agent-1 is filling up"})
 	var many []parley.Alert
 	for n := range 12 {
 		many = append(many, full(n+1))
 	}
 	w.NoError(w.RaiseAlerts(ctx, many...))
 	told := w.pendingNotices()
-	same(t, "many", toldOutside(told), []string{"user alert 12 inboxes are filling up"})
+	same(t, "many", noticeLines(told), []string{"user alert 12 inboxes are filling up"})
 	same(t, "in words", told[0].Text, "12 inboxes are filling up; the worst: the inbox of agent-12 has 12 of 100 messages.\nSee all of them: parley status --alerts.")
 	for n := range 2 { // they go on filling up, one by one
 		w.NoError(w.RaiseAlerts(ctx, full(n+13)))
@@ -89,7 +89,7 @@ type watcher struct{ Writes, Reads int }
 func (w *watcher) Wrote(time.Duration) { w.Writes++ }
 func (w *watcher) Read(time.Duration)  { w.Reads++ }
 
-func TestObserverIsToldOfPostsAndReads(t *testing.T) {
+func TestObserverCountsPostsAndReads(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
 	w := newHub(t, func(w *fixture) { w.Config.Observer = seen })
@@ -107,7 +107,7 @@ func TestObserverIsToldOfPostsAndReads(t *testing.T) {
 	same(t, "reads", *seen, watcher{1, 4})
 }
 
-func TestObserverIsToldOfAnswers(t *testing.T) {
+func TestObserverCountsAnswers(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
 	w := newHub(t, func(w *fixture) { w.Config.Observer = seen })
@@ -121,7 +121,7 @@ func TestObserverIsToldOfAnswers(t *testing.T) {
 	}
 }
 
-func TestObserverIsToldOfDocuments(t *testing.T) {
+func TestObserverCountsDocuments(t *testing.T) {
 	t.Parallel()
 	seen := &watcher{}
 	w := newHub(t, func(w *fixture) { w.Config.Observer = seen })
@@ -134,7 +134,7 @@ func TestObserverIsToldOfDocuments(t *testing.T) {
 	same(t, "one that comes again", *seen, watcher{3, 0})
 }
 
-func TestCallerTraceIsForWhatHasNone(t *testing.T) {
+func TestCallerTraceIsForMessagesWithoutATrace(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
@@ -151,7 +151,7 @@ func TestCallerTraceIsForWhatHasNone(t *testing.T) {
 	same(t, "a contact", resultOf[parley.Shown](w)(w.Message(ctx, user, made.Message)).TraceID, trace)
 }
 
-func TestFiguresCountWhatThereIs(t *testing.T) {
+func TestFiguresCountMembersMessagesAndDeliveries(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")

@@ -100,7 +100,7 @@ func answerCases() []answerCase {
 	}
 }
 
-func TestAnswerWakesWhomItMentionsAndWhoFetchesForItself(t *testing.T) {
+func TestAnswerWakesMentionedAndPollingAgents(t *testing.T) {
 	t.Parallel()
 	for _, c := range answerCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestAnswerOfAQuestionOfItsOwnArchivesIt(t *testing.T) {
 	}
 }
 
-func TestNeverWoken(t *testing.T) {
+func TestQuietTypesAndPartialNamesWakeNobody(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex", "gemini")

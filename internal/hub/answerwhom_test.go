@@ -8,7 +8,7 @@ import (
 )
 
 // The answer of a run is for whoever sent what it answers. Where that was the hub: whoever began the work.
-func TestWhomAnAnswerIsFor(t *testing.T) {
+func TestAnswerIsForTheRequester(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		begin func(w *fixture) (about string) // and the next run of writer answers

@@ -166,7 +166,7 @@ func TestApprovalReuse(t *testing.T) {
 }
 
 // Agent as owner, scope escalation: who may decide whose call.
-func TestWhoDecides(t *testing.T) {
+func TestOnlyManagersAndOwnersDecide(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	w.AddScriptAgents("stranger")
@@ -341,8 +341,8 @@ func TestApprovalsExpireAndRemind(t *testing.T) {
 	w.AssertCode(parley.BadInput, err)
 }
 
-// TestWhatIsDecidedIsNotAskedAnyMore: a request leaves every inbox with the decision, however it ends.
-func TestWhatIsDecidedIsNotAskedAnyMore(t *testing.T) {
+// TestDecidedRequestsLeaveEveryInbox: a request leaves every inbox with the decision, however it ends.
+func TestDecidedRequestsLeaveEveryInbox(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Approvals = hub.Approvals{Expire: 5 * time.Hour} })
 	w.AddScriptAgents("senior")
 	w.addNamedAgent("junior", "Junior", func(p *parley.Profile) { p.Mode = parley.ModeSupervised })

@@ -8,7 +8,7 @@ import (
 )
 
 // Who asks again what was approved, and leaves, is brought the answer where the approval is over.
-func TestAnswerIsBroughtWhereTheApprovalIsOver(t *testing.T) {
+func TestRepeatedAskGetsItsAnswerAfterTheApprovalEnded(t *testing.T) {
 	t.Parallel()
 	late := func(w *fixture) {
 		w.Clock.Advance(time.Second)
@@ -80,7 +80,7 @@ func TestTwoApprovalsOfOneKey(t *testing.T) {
 }
 
 // What two runs wait for is one approval once both are in one task.
-func TestHeldTwiceInOneTask(t *testing.T) {
+func TestSameCallHeldTwiceInOneTaskIsOneApproval(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("intern", "senior", "data")
@@ -99,7 +99,7 @@ func TestHeldTwiceInOneTask(t *testing.T) {
 }
 
 // The outcome of an approved post that asks for work is told in the task that the run was given for it.
-func TestApprovedRequestIsToldInItsTask(t *testing.T) {
+func TestOutcomeOfAnApprovedRequestStaysInItsTask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("intern", "senior")
@@ -132,7 +132,7 @@ func TestLateApprovedAnswerComesInTheTask(t *testing.T) {
 }
 
 // Who decides no longer is not told any more what waits.
-func TestFormerManagerIsNotTold(t *testing.T) {
+func TestFormerManagerGetsNoNotice(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *fixture) { w.Config.Notified = func(string) bool { return true } })
 	w.AddScriptAgents("senior", "intern")
@@ -141,11 +141,11 @@ func TestFormerManagerIsNotTold(t *testing.T) {
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
 	w.HeldApproval(w.TryContact(as("intern"), askContact("senior", "well?")))
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "bob" })
-	same(t, "told", toldOutside(w.pendingNotices()), []string{"bob approval intern needs your approval (approval-1)"})
+	same(t, "told", noticeLines(w.pendingNotices()), []string{"bob approval intern needs your approval (approval-1)"})
 }
 
 // Who has failed is not brought the answer to an ask whose approval was withdrawn, and neither is who has left it there.
-func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
+func TestAnswerToAWithdrawnAskIsNotDelivered(t *testing.T) {
 	t.Parallel()
 	withdrawn := func(w *fixture, task, approval string) {
 		resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, task, "no"))
@@ -180,7 +180,7 @@ func TestNobodyIsToldOfAWithdrawnAsk(t *testing.T) {
 }
 
 // A run that goes on with an ask of an earlier one is brought its late answer where it is itself.
-func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
+func TestLateAnswerGoesToTheLatestAsker(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, withShortAsks)
 	w.addInternOffice()
@@ -207,7 +207,7 @@ func TestLateAnswerComesToWhoAskedLast(t *testing.T) {
 }
 
 // Who decides again is told again.
-func TestManagerAgainIsTold(t *testing.T) {
+func TestReappointedManagerGetsANotice(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *fixture) { w.Config.Notified = func(string) bool { return true } })
 	w.AddScriptAgents("senior", "intern")
@@ -216,7 +216,7 @@ func TestManagerAgainIsTold(t *testing.T) {
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode, a.Manager = parley.ModeSupervised, "ann" })
 	w.HeldApproval(w.TryContact(as("intern"), askContact("senior", "well?")))
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "bob" })
-	same(t, "first", toldOutside(w.pendingNotices()), []string{"bob approval intern needs your approval (approval-1)"})
+	same(t, "first", noticeLines(w.pendingNotices()), []string{"bob approval intern needs your approval (approval-1)"})
 	w.EditAgent("intern", func(a *parley.Agent) { a.Manager = "ann" })
-	same(t, "then", toldOutside(w.pendingNotices()), []string{"ann approval intern needs your approval (approval-1)"})
+	same(t, "then", noticeLines(w.pendingNotices()), []string{"ann approval intern needs your approval (approval-1)"})
 }

@@ -67,7 +67,7 @@ func TestApprovedAskIsJoinedByItsCaller(t *testing.T) {
 }
 
 // The approval waits on when the run fails that has joined it.
-func TestApprovedAskOutlivesWhoJoinedIt(t *testing.T) {
+func TestApprovedAskOutlivesTheRunThatJoinedIt(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	run, _ := w.startRunInDM("intern")
@@ -94,7 +94,7 @@ func TestApprovedAskThatIsJoinedIsLate(t *testing.T) {
 }
 
 // A call that was made without the approval meanwhile is not made again. What came of it is what comes of the approval.
-func TestApprovedAskWasMadeMeanwhile(t *testing.T) {
+func TestApprovedAskThatWasAlreadyMadeIsNotRepeated(t *testing.T) {
 	answer := func(w *fixture) { w.RunAndAnswer("senior", "fine") }
 	fail := func(w *fixture) { w.FailRunWith(w.StartRun("senior"), parley.FailureFinal) }
 	none := func(*fixture) {}

@@ -124,7 +124,7 @@ func TestRepliesAreLinked(t *testing.T) {
 	same(t, "to what came", b.arriveMessage(back).InReplyTo, arrived.ID)
 }
 
-func TestDocumentsAct(t *testing.T) {
+func TestDocumentsBeginAndEndTasks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
@@ -277,7 +277,7 @@ func orNil(e *parley.Error) error {
 }
 
 // What has to wait in an inbox is not overtaken by what is behind it there, though that could be taken.
-func TestWhatWaitsInAFolderIsNotOvertaken(t *testing.T) {
+func TestWaitingDocumentsAreNotOvertaken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
@@ -338,7 +338,7 @@ func TestBroadcast(t *testing.T) {
 	same(t, "said", got.Notices, []string{"ned was not woken: its inbox is full"})
 }
 
-func TestRequestsForNobody(t *testing.T) {
+func TestRequestsForNobodyGoToTheQueueAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := w.joinBridge(parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"ana"}})

@@ -39,11 +39,11 @@ func (w *fixture) assertNoGapAfter(t *testing.T, event int64) int64 {
 }
 
 // For an agent that the hub runs, to see a message is to acknowledge it; an answer that is due, it has to give.
-func TestSightIsTheAck(t *testing.T) {
+func TestSeeingAMessageIsItsAck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		ack  bool
-		told int
+		ack    bool
+		errors int
 	}{"an ack is wanted": {true, 0}, "an answer is due": {false, 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ func TestSightIsTheAck(t *testing.T) {
 			run := w.StartRun("ned")
 			w.Clock.Advance(2 * time.Hour)
 			w.SweepDueDeliveries()
-			same(t, "told", len(w.HubMessagesTo("ana")), c.told)
+			same(t, "told", len(w.HubMessagesTo("ana")), c.errors)
 			w.EndRun(run, "hi")
 		})
 	}
@@ -102,7 +102,7 @@ func TestApprovedDocumentIsKnown(t *testing.T) {
 }
 
 // What was held and is denied is told where its sender reads it, who lives only in channels.
-func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
+func TestDenialOfADocumentIsPostedInItsChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")
@@ -118,7 +118,7 @@ func TestDeniedDocumentIsToldInItsChannel(t *testing.T) {
 }
 
 // A directory is a channel, never a group of the same name: what is said there would not come back.
-func TestDirectoryOfAGroup(t *testing.T) {
+func TestDocumentInADirectoryNamedLikeAGroupIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := joinChannelTree(w)
@@ -142,7 +142,7 @@ func TestDocumentForSomebodyElsewhere(t *testing.T) {
 }
 
 // Two broadcasts of one name are two, and nobody is told who cannot read them.
-func TestBroadcastsAreToldApart(t *testing.T) {
+func TestBroadcastsOfOneNameAreDistinct(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned")

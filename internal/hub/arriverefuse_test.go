@@ -100,8 +100,8 @@ func TestASenderInATreeLearnsOfAnUnknownRecipientAndOfADenial(t *testing.T) {
 	b.tellsOne(a, true, "ned")
 }
 
-// TestASenderInATreeLearnsWhatTheBridgeRefuses: a document that can be no message, of which the bridge could read id and sender.
-func TestASenderInATreeLearnsWhatTheBridgeRefuses(t *testing.T) {
+// TestASenderInATreeLearnsOfABridgeRefusal: a document that can be no message, of which the bridge could read id and sender.
+func TestASenderInATreeLearnsOfABridgeRefusal(t *testing.T) {
 	t.Parallel()
 	inEachTree(t, func(t *testing.T, b *bridged) {
 		a := b.document("ana", "ned", "")
@@ -163,8 +163,9 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotToldOfARefusal: a stranger cannot have the hub write into the inbox of another one, and no error causes another.
-func TestWhoIsNotToldOfARefusal(t *testing.T) {
+// TestUnlistedSendersAndErrorsGetNoRefusalMessage: a stranger cannot have the hub write into the inbox of another one, and no
+// error causes another.
+func TestUnlistedSendersAndErrorsGetNoRefusalMessage(t *testing.T) {
 	t.Parallel()
 	refused := parley.Errorf(parley.BadInput, "the document is too large")
 	for what, change := range map[string]func(b *bridged, a *parley.Arrival){

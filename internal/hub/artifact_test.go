@@ -111,7 +111,7 @@ func TestDigestOfAnotherIsNoWayToItsBody(t *testing.T) {
 	w.NoError(err)
 }
 
-func TestWhoLeavesNoLongerReadsArtifacts(t *testing.T) {
+func TestFormerMembersCannotReadArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")

@@ -21,8 +21,8 @@ type inquiry struct {
 	abandoned bool // its run ended before it was told anything
 }
 
-// told counts how often the asker was told what came of it: by its call, and by a callback.
-func (q *inquiry) told(w parley.Wait) int {
+// outcomeCount counts how often the asker was told what came of it: by its call, and by a callback.
+func (q *inquiry) outcomeCount(w parley.Wait) int {
 	inline := q.err == nil && q.made.Outcome == parley.ContactAnswered || q.err != nil && w.State == parley.WaitFailed && parley.CodeOf(q.err) == w.Failure.Code
 	return boolInt(inline) + boolInt(w.Callback != "")
 }
@@ -132,14 +132,14 @@ func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
 		if task, parked := tasks[w.Work]; parked && task.Status.Ended() != w.State.Ended() {
 			t.Errorf("ask %s is %s, and its task %s is %s", w.Message, w.State, task.ID, task.Status)
 		}
-		if q.heard && q.told(w) > 1 {
-			t.Errorf("ask %s (%s) was told %d times: %q, %v, callback %q", w.Message, w.State, q.told(w), q.made.Text, q.err, w.Callback)
+		if q.heard && q.outcomeCount(w) > 1 {
+			t.Errorf("ask %s (%s) was told %d times: %q, %v, callback %q", w.Message, w.State, q.outcomeCount(w), q.made.Text, q.err, w.Callback)
 		}
 	}
 }
 
-// allTold holds in the end: whoever asked was told once what came of it, unless its run has ended before or was cancelled.
-func (x *forester) allTold(t *rapid.T) {
+// assertOutcomes holds in the end: whoever asked was told once what came of it, unless its run has ended before or was cancelled.
+func (x *forester) assertOutcomes(t *rapid.T) {
 	brought := 0
 	for _, q := range x.asked {
 		w := x.w.askWait(q.request.ID)
@@ -147,8 +147,8 @@ func (x *forester) allTold(t *rapid.T) {
 			t.Errorf("ask %s is %s for ever", w.Message, w.State)
 		}
 		calledOff := x.w.RunByID(q.by.Run.ID).Cancel != "" // which calls off what it asked, too
-		if want := boolInt(!q.abandoned); q.told(w) != want && !calledOff {
-			t.Errorf("ask %s (%s) was told %d times, want %d: %q, %v, callback %q", w.Message, w.State, q.told(w), want, q.made.Text, q.err, w.Callback)
+		if want := boolInt(!q.abandoned); q.outcomeCount(w) != want && !calledOff {
+			t.Errorf("ask %s (%s) was told %d times, want %d: %q, %v, callback %q", w.Message, w.State, q.outcomeCount(w), want, q.made.Text, q.err, w.Callback)
 		}
 		brought += boolInt(w.Callback != "")
 	}

@@ -87,7 +87,7 @@ func TestAskThatIsFetchedAtMostOnceIsAnswered(t *testing.T) {
 }
 
 // Whatever ends the work on an ask frees whoever waits for it, with the reason.
-func TestAskEndsWithWhatItWaitsFor(t *testing.T) {
+func TestAskEndsWithTheWorkItWaitsFor(t *testing.T) {
 	t.Parallel()
 	broken := "E005 Error: B failed to respond: "
 	gone := "E002 Error: B failed to respond: "
@@ -218,7 +218,7 @@ func TestLateAnswerIsBroughtOnce(t *testing.T) {
 
 func withShortAsks(w *fixture) { w.Config.Asks.Wait = time.Millisecond }
 
-func TestWhatComesLate(t *testing.T) {
+func TestLateAnswersAreDelivered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, withShortAsks)
 	w.AddScriptAgents("a", "b")
@@ -238,7 +238,7 @@ func TestWhatComesLate(t *testing.T) {
 }
 
 // Who stops waiting is brought the answer. A run that has ended is brought nothing.
-func TestWhoLeavesIsBroughtTheAnswer(t *testing.T) {
+func TestAskerThatStoppedWaitingGetsTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
@@ -326,7 +326,7 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	same(t, "brought and settled", []any{w.askResultsTo("user"), w.PendingTexts("user")}, []any{[]string{"Response from b: yes"}, []string{}})
 }
 
-func TestHubThatStartsAgainTellsWhoWaited(t *testing.T) {
+func TestAnswersReachTheirAskersAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
@@ -366,7 +366,7 @@ func crash(w *fixture, waiting ...*asking) {
 	}))
 }
 
-func TestSweepEndsTheTimeOfWhoIsNotThere(t *testing.T) {
+func TestSweepEndsAsksOfDisconnectedAskers(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")
@@ -402,7 +402,7 @@ func TestDepthIsBounded(t *testing.T) {
 }
 
 // A asks B, who asks A: another run of A answers, whatever else A is at.
-func TestAskComesBackToWhoAsks(t *testing.T) {
+func TestAskedAgentMayAskItsAsker(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("a", "b")

@@ -48,7 +48,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 }
 
 // Where one answer is enough, the asks of the others are over with them.
-func TestFirstAnswerCancelsWhatTheOthersAsked(t *testing.T) {
+func TestFirstAnswerCancelsTheAsksOfTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newTrio(t)
 	w.AddScriptAgents("e")

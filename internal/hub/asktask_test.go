@@ -50,7 +50,7 @@ func newTrio(t *testing.T, change ...func(*fixture)) *fixture {
 }
 
 // An asked agent that delegates answers once it has the answer. Its earlier texts are only statuses.
-func TestAskEndsWithWhatItsAnswererDelegated(t *testing.T) {
+func TestAskWaitsForTheDelegationsOfItsAnswerer(t *testing.T) {
 	t.Parallel()
 	w := newTrio(t)
 	p := w.parkAsk()
@@ -104,7 +104,7 @@ func (w *fixture) askSlotsUsed(who string) (n int) {
 }
 
 // An asked agent whose call is held gives its answer when the call was decided.
-func TestAskEndsWithWhatItsAnswererHadApproved(t *testing.T) {
+func TestAskWaitsForTheApprovalsOfItsAnswerer(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]parley.Decision{"approved": {Approve: true}, "denied": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -477,7 +477,7 @@ func TestRevivedAskTaskCallsBack(t *testing.T) {
 }
 
 // What else is said to the answerer joins its next run, and is answered by what that ends with.
-func TestWhatJoinsTheAnswererIsAnswered(t *testing.T) {
+func TestMessagesThatJoinTheAnswererAreAnswered(t *testing.T) {
 	t.Parallel()
 	w := newTrio(t)
 	a := w.beginAsk(user, "b", "what is it?")

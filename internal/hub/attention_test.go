@@ -16,7 +16,7 @@ func (w *fixture) attentionOf(who string) (list []string) {
 	return list
 }
 
-func TestAttentionListsWhatNeedsAPersonOnce(t *testing.T) {
+func TestAttentionListsEachItemOnce(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b", "frail")

@@ -12,10 +12,10 @@ import (
 // effect is what a message does to those it reaches: wakes them, or only fills their inbox.
 type effect map[string]bool
 
-// TestWhomAMessageReaches is the table of who gets a delivery and who is woken by it. The members
+// TestRecipientsAndWakesOfEachMessage is the table of who gets a delivery and who is woken by it. The members
 // are arya, who posts and is an agent, ned and bran; robb is an outsider everywhere. The dm and the
 // ephemeral are arya's with ned.
-func TestWhomAMessageReaches(t *testing.T) {
+func TestRecipientsAndWakesOfEachMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran", "robb")
@@ -154,7 +154,7 @@ func TestOutsiderNamedInAPublicChannelJoinsAndIsWoken(t *testing.T) {
 	same(t, "a status brings in and does not wake", wakesByRecipient(quiet.Deliveries), map[string]bool{"late": false})
 }
 
-func TestOutsiderNamedElsewhereIsNotWokenAndTheSenderIsTold(t *testing.T) {
+func TestMentionedOutsiderIsNotWokenAndTheSenderGetsANotice(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := makeConversations(w)

@@ -42,7 +42,7 @@ func TestAwaitState(t *testing.T) {
 	same(t, "answered by", answered().Deliveries[0].Answer, reply.ID)
 }
 
-func TestAwaitRungEndsWithoutIt(t *testing.T) {
+func TestAwaitStateEndsWithoutTheState(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	c := w.CreateChannel("user", "general", "arya", "gendry")
@@ -66,7 +66,7 @@ func TestAwaitRungEndsWithoutIt(t *testing.T) {
 	}
 }
 
-func TestAwaitRungRefuses(t *testing.T) {
+func TestAwaitStateRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	sent := w.SendDM("user", "arya", "hello").Message

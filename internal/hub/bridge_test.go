@@ -240,7 +240,7 @@ func TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo(t *testing.T) {
 }
 
 // Presence files say whether somebody is there; where there are none, anything that it does says so for a while.
-func TestWhoLivesInATreeIsThere(t *testing.T) {
+func TestPresenceFilesAndDocumentsShowAnAgentAsOnline(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := joinChannelTree(w)
@@ -272,9 +272,9 @@ func TestWhoLivesInATreeIsThere(t *testing.T) {
 	same(t, "long after it", status("cora"), parley.StatusOffline)
 }
 
-// TestWhatAPresenceFileSays: an agent that says it works is working, until it says otherwise or is silent for twice the interval that
-// it names. Those who follow the events see each change.
-func TestWhatAPresenceFileSays(t *testing.T) {
+// TestPresenceFileSetsTheStatusOfItsAgent: an agent that says it works is working, until it says otherwise or is silent for twice
+// the interval that it names. Those who follow the events see each change.
+func TestPresenceFileSetsTheStatusOfItsAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := joinChannelTree(w)

@@ -57,7 +57,7 @@ func TestBudgetsHoldRunsBack(t *testing.T) {
 	}
 }
 
-func TestAPersonIsToldOnceAWindow(t *testing.T) {
+func TestBudgetNoticeIsSentOnceAWindow(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot", "boss")

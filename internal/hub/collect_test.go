@@ -193,7 +193,7 @@ func TestLostBodyDoesNotHoldCollectionUp(t *testing.T) {
 
 // Sweeps for which everything unreferred is old enough meet puts and posts of the same few bodies.
 // Whatever a post was acknowledged for must be there, and no row may be without its body.
-func TestCollectionNeverTakesWhatIsPosted(t *testing.T) {
+func TestCollectionNeverTakesPostedArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")

@@ -136,7 +136,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	same(t, "and no try is counted", w.StartRun("bot").Run.Attempt, 1)
 }
 
-func TestSleepEndsWithASign(t *testing.T) {
+func TestEndOfSleepIsAnEvent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -153,8 +153,8 @@ func TestSleepEndsWithASign(t *testing.T) {
 	w.StartRun("bot")
 }
 
-// TestWhoMayCommand is the matrix of rights: by whom, and over which way.
-func TestWhoMayCommand(t *testing.T) {
+// TestOnlyOwnersAndManagersMayCommand is the matrix of rights: by whom, and over which way.
+func TestOnlyOwnersAndManagersMayCommand(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot", "boss")
@@ -337,7 +337,7 @@ func TestAHaltedAgentThatFetchesGetsNoWork(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAHaltedAgentIsToldWhy(t *testing.T) {
+func TestOverdueErrorSaysWhyTheAgentIsHalted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot", "spender")

@@ -29,8 +29,8 @@ var standings = map[string]func(w *fixture, id string){
 	},
 }
 
-// TestWhoCanBeContacted is the table of statuses and patterns.
-func TestWhoCanBeContacted(t *testing.T) {
+// TestStatusDecidesWhichContactsAreTaken is the table of statuses and patterns.
+func TestStatusDecidesWhichContactsAreTaken(t *testing.T) {
 	t.Parallel()
 	offline := "E002 Error: B is offline and cannot be asked. Use 'notify' to leave a message."
 	waits, queued := "", "Delegated to B (subtask task-1). You'll receive the result automatically when B finishes."

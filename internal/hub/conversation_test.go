@@ -85,7 +85,7 @@ func TestCreateConversationRefuses(t *testing.T) {
 	w.CreateConversationAs("arya", parley.NewConversation{Name: strings.Repeat("x", 64), Topic: strings.Repeat("x", 4096)})
 }
 
-func TestListsShowWhatTheyAreAskedFor(t *testing.T) {
+func TestListsFollowTheirFilter(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")
@@ -408,7 +408,7 @@ func TestDeletedPairStartsAnew(t *testing.T) {
 	same(t, "their histories", [][]string{w.TextsIn("arya", pair), w.TextsIn("arya", set)}, [][]string{{"anew"}, {"anew"}})
 }
 
-func TestUnseenConversationsAreNotThere(t *testing.T) {
+func TestForeignConversationsLookMissing(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := makeConversations(w)

@@ -23,8 +23,8 @@ func (w *fixture) callersWithCredentials() map[string]hub.Caller {
 	return map[string]hub.Caller{"a run within the hub's process": w.StartRun("arya").Caller(), "a token on NATS": token}
 }
 
-// TestCallsOfEveryDoorAreCounted: what a door does not begin, the hub counts itself.
-func TestCallsOfEveryDoorAreCounted(t *testing.T) {
+// TestCallsOverEveryInterfaceAreCounted: what a door does not begin, the hub counts itself.
+func TestCallsOverEveryInterfaceAreCounted(t *testing.T) {
 	w := newHub(t, func(w *fixture) {
 		w.Config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1, Waiting: 1, Reads: hub.Rate{PerSecond: 1000, Burst: 1000}}
 	})
@@ -60,8 +60,8 @@ func TestCallsOfEveryDoorAreCounted(t *testing.T) {
 	}
 }
 
-// TestReadsOfEveryDoorHaveARate, and what finds out who calls does not count.
-func TestReadsOfEveryDoorHaveARate(t *testing.T) {
+// TestReadsOverEveryInterfaceHaveARate, and what finds out who calls does not count.
+func TestReadsOverEveryInterfaceHaveARate(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Load.Reads = hub.Rate{PerSecond: 1, Burst: 1} })
 	for name, caller := range w.callersWithCredentials() {
 		w.Clock.Advance(time.Second)

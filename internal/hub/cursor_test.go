@@ -89,8 +89,8 @@ func TestCursorIsStoredOnceASecondAndAtTheStop(t *testing.T) {
 	})
 }
 
-// TestCursorIsStoredAfterMuchWasTold: a crash has a limit to what is told again, however fast everything goes. No time passes.
-func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
+// TestCursorIsStoredAfterManyEvents: a crash has a limit to what is told again, however fast everything goes. No time passes.
+func TestCursorIsStoredAfterManyEvents(t *testing.T) {
 	t.Parallel()
 	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestCursorIsStoredAfterMuchWasTold(t *testing.T) {
 	})
 }
 
-// TestWhatWasToldBeforeACrashIsToldAgain: one that was not stopped stores nothing.
-func TestWhatWasToldBeforeACrashIsToldAgain(t *testing.T) {
+// TestEventsBeforeACrashAreSentAgain: one that was not stopped stores nothing.
+func TestEventsBeforeACrashAreSentAgain(t *testing.T) {
 	t.Parallel()
 	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 const circular = " would close a cycle in which everybody waits: "
 
-func TestCircleOfWaitsIsRefused(t *testing.T) {
+func TestCycleOfWaitsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	named(w, parley.RuntimeAttached, "Ana", "Bea")
@@ -57,7 +57,7 @@ func TestCircleOfWaitsIsRefused(t *testing.T) {
 }
 
 // Waiting for any message counts, where somebody is blocked by it.
-func TestWaitingForAMessageIsPartOfTheCircle(t *testing.T) {
+func TestWaitingForAMessageIsPartOfTheCycle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPollingAgents("ana", "bea")
@@ -97,9 +97,9 @@ func (w *fixture) waitsOf(who string) (list []parley.Wait) {
 	return list
 }
 
-// TestCirclesAreRefusedAndNothingElse has runs and sessions ask each other at random. An ask is refused if and only if
+// TestOnlyCyclesAreRefused has runs and sessions ask each other at random. An ask is refused if and only if
 // its target is a session that waits, through others, for whoever asks.
-func TestCirclesAreRefusedAndNothingElse(t *testing.T) {
+func TestOnlyCyclesAreRefused(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := openFixture(rt, stores.NewPlace(t), func(w *fixture) { w.Config.Asks = hub.Asks{Depth: 100} })

@@ -32,16 +32,16 @@ func (x *deliverer) learn(t *rapid.T) {
 		}
 		x.w.NoError(json.Unmarshal(m.Payload, &payload))
 		about := aboutOf(payload.Message, payload.Recipient, payload.State, payload.Final)
-		i := slices.IndexFunc(x.model.told, func(s *sent) bool { return s.to == m.To && s.about == about })
+		i := slices.IndexFunc(x.model.notices, func(s *sent) bool { return s.to == m.To && s.about == about })
 		if i < 0 {
 			t.Fatalf("%s was told: %s (%s)", m.To, about, m.Content.Text)
 		}
-		s := x.model.told[i]
-		x.model.told = slices.Delete(x.model.told, i, i+1)
+		s := x.model.notices[i]
+		x.model.notices = slices.Delete(x.model.notices, i, i+1)
 		s.id, s.seq = m.ID, m.Seq
 		x.model.keep(s)
 	}
-	for _, s := range x.model.told {
+	for _, s := range x.model.notices {
 		t.Fatalf("%s was not told: %s", s.to, s.about)
 	}
 }
@@ -76,8 +76,8 @@ func (x *deliverer) compare(t *rapid.T) {
 	same(t, "deliveries", got, want)
 }
 
-// TestDeliveriesDoWhatTheModelDoes compares random histories of deliveries with the model.
-func TestDeliveriesDoWhatTheModelDoes(t *testing.T) {
+// TestDeliveriesMatchTheModel compares random histories of deliveries with the model.
+func TestDeliveriesMatchTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := newDeliverer(rt, stores.NewPlace(t))

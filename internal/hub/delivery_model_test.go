@@ -12,13 +12,13 @@ import (
 // inboxes is the contract of deliveries in plain memory: everybody writes to one other, in the DM of
 // the two. It knows nothing of stores, transactions or indexes.
 type inboxes struct {
-	now   time.Time
-	tick  parley.Tick
-	parts map[string]*part
-	sent  []*sent // by seq
-	told  []*sent // what the hub says after this step, whose id and seq are not known yet
-	turns map[string]int
-	read  map[[2]string]int64 // how far a person has read, by person and other
+	now     time.Time
+	tick    parley.Tick
+	parts   map[string]*part
+	sent    []*sent // by seq
+	notices []*sent // what the hub says after this step, whose id and seq are not known yet
+	turns   map[string]int
+	read    map[[2]string]int64 // how far a person has read, by person and other
 }
 
 // part is a participant.
@@ -123,7 +123,7 @@ func (m *inboxes) tell(s *sent, final bool) {
 		return
 	}
 	expires := m.now.Add(7 * 24 * time.Hour)
-	m.told = append(m.told, &sent{
+	m.notices = append(m.notices, &sent{
 		expires: &expires,
 		from:    parley.System, to: s.from, members: s.members, quiet: true, mute: true, purpose: parley.PurposeError, at: m.now,
 		about: aboutOf(s.id, s.to, s.now.State, final),

@@ -105,7 +105,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 		[]parley.DeliveryState{parley.DeliveryDropped, parley.DeliveryAccepted})
 }
 
-func TestStrangersHaveNoInbox(t *testing.T) {
+func TestNonParticipantsHaveNoInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	stranger := refusalError(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it")

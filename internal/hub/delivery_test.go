@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
+func TestEachStateOfADeliveryHasItsTime(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -57,7 +57,7 @@ func TestDeliveryClimbsTheLadderAndEachStepHasItsTime(t *testing.T) {
 	})
 }
 
-func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
+func TestEventHasTheNewStateOfADelivery(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -81,7 +81,7 @@ func TestEventSaysWhatADeliveryHasBecome(t *testing.T) {
 	})
 }
 
-func TestWhatWakesNobodyIsTakenTooUnlessOnlyWakingIsAskedFor(t *testing.T) {
+func TestQuietMessagesAreTakenUnlessOnlyWakingOnesAreWanted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		take parley.Take
@@ -113,7 +113,7 @@ func priority(w *fixture, word string) parley.Priority {
 	return p
 }
 
-func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
+func TestContextMarksQuietMessagesAsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -130,7 +130,7 @@ func TestContextMakesSeenWhatWakesNobody(t *testing.T) {
 	same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 1, Quiet: 1})
 }
 
-func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
+func TestMessagesStayQueuedAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -142,7 +142,7 @@ func TestNotRunningIsQueuedAcrossRestarts(t *testing.T) {
 	same(t, "taken", w.TakeTexts("ned", parley.Take{}), []string{"when you are back"})
 }
 
-func TestSenderMayKeepTheCountItself(t *testing.T) {
+func TestSenderMaySetTheSequence(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")

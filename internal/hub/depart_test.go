@@ -12,7 +12,7 @@ import (
 
 // What is for an agent that lives in a tree of inboxes climbs with its file: in place, gone, answered. It keeps its name
 // through restarts, and nobody's lease.
-func TestLadderOfAFileInAnInbox(t *testing.T) {
+func TestStatesOfAFileInAnInbox(t *testing.T) {
 	t.Parallel()
 	for layout, form := range map[parley.Layout]string{
 		parley.LayoutBlackboard: `^[0-9a-f]{8}-[0-9a-f-]{27}$`,
@@ -51,7 +51,7 @@ func TestLadderOfAFileInAnInbox(t *testing.T) {
 }
 
 // In a channel the rename settles it.
-func TestLadderOfAFileInAChannel(t *testing.T) {
+func TestStatesOfAFileInAChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
@@ -140,7 +140,7 @@ func TestOneNameForAMessage(t *testing.T) {
 }
 
 // What cannot be written, and what makes room for others, has failed, and its sender is told.
-func TestSendersAreToldOfFilesThatFail(t *testing.T) {
+func TestSendersLearnOfFailedFiles(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
@@ -162,7 +162,7 @@ func TestSendersAreToldOfFilesThatFail(t *testing.T) {
 }
 
 // A post that cannot be written has failed for those who live there, and its sender is told once.
-func TestSendersAreToldOfPostsThatFail(t *testing.T) {
+func TestSendersLearnOfFailedPosts(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude", "codex")
@@ -176,7 +176,7 @@ func TestSendersAreToldOfPostsThatFail(t *testing.T) {
 }
 
 // What has ended otherwise meanwhile stays as it is, and is not written any more.
-func TestWhatHasEndedDoesNotDepart(t *testing.T) {
+func TestEndedDeliveriesDoNotDepart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(w *fixture, m parley.Message)
@@ -209,7 +209,7 @@ func TestWhatHasEndedDoesNotDepart(t *testing.T) {
 }
 
 // A conversation that is deleted takes its departures along.
-func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
+func TestDeletedMessagesDoNotDepart(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox} {
 		t.Run(string(layout), func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestWhatIsDeletedDoesNotDepart(t *testing.T) {
 }
 
 // One side answers for an agent: what it has taken itself does not depart, unless it gives it back.
-func TestWhatWasTakenDoesNotDepart(t *testing.T) {
+func TestTakenMessagesDoNotDepart(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
@@ -249,7 +249,7 @@ func TestWhatWasTakenDoesNotDepart(t *testing.T) {
 }
 
 // What somebody had taken by another door while its file was taken, and has not settled, is where the file is.
-func TestWhatIsGivenBackIsWhereItsFileIs(t *testing.T) {
+func TestReturnedMessagesHaveTheStateOfTheirFile(t *testing.T) {
 	t.Parallel()
 	for _, state := range []parley.DepartureState{parley.DepartureWritten, parley.DepartureSeen} {
 		t.Run(string(state), func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestHaltedAgentsGetNoFiles(t *testing.T) {
 	}
 }
 
-func TestWhoSleepsIsAsked(t *testing.T) {
+func TestSleepingAgentsInATreeGetAsks(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
@@ -354,7 +354,7 @@ func TestMailGoesIntoOneTree(t *testing.T) {
 }
 
 // Who does not live in a tree any more gets nothing there, and once it does again, the same names.
-func TestWhoLeavesATree(t *testing.T) {
+func TestAgentsThatLeaveATreeGetNoFilesThere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana", "ben")

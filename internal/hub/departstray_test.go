@@ -26,7 +26,7 @@ func (w *fixture) writeDepartures(id string, channels ...string) []string {
 }
 
 // What was to be written is once the tree is joined again, and nothing that was posted meanwhile, unless it waits for somebody.
-func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
+func TestWaitingMessagesAreWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	w.SayIn("bot", "paper", "for everybody")
@@ -43,7 +43,7 @@ func TestWhatWaitsIsWrittenWhenATreeIsJoinedAgain(t *testing.T) {
 }
 
 // Who comes to live in a tree has read what lies in its channels.
-func TestWhoComesIntoATreeFindsWhatLiesThere(t *testing.T) {
+func TestNewAgentsOfATreeHaveReadItsChannels(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	m := w.SayIn("user", "paper", "@bot @claude well?").Message
@@ -71,7 +71,7 @@ func TestATaskThatWaitsHasNoFile(t *testing.T) {
 }
 
 // Whoever is mentioned in a channel that no tree of its has a directory for cannot read it: the sender is told soon.
-func TestAChannelWithoutADirectory(t *testing.T) {
+func TestAMentionInAChannelWithoutADirectoryFails(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	w.joinTree(parley.LayoutAgentOS, "other", "claude")
@@ -98,7 +98,7 @@ func TestAChannelWithoutADirectory(t *testing.T) {
 }
 
 // What an agent says in one channel of a task whose end is told elsewhere is for those who read that channel.
-func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
+func TestAnswersStayInTheirChannelThoughTheTaskEndsElsewhere(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	w.joinTree(parley.LayoutInbox, "inboxes", "ana")
@@ -114,7 +114,7 @@ func TestAnAnswerElsewhereThanTheEnd(t *testing.T) {
 }
 
 // What waits for somebody without waking it is looked for where there are directories, once there are.
-func TestWhatIsQuietWaitsForItsDirectory(t *testing.T) {
+func TestQuietMessagesWaitForTheirDirectory(t *testing.T) {
 	t.Parallel()
 	w := paper(t)
 	w.CreateChannel("user", "later", "bot", "claude")

@@ -10,7 +10,7 @@ import (
 )
 
 // What waits for others and was given to somebody else is asked for where that one reads, and only there.
-func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
+func TestReassignedWaitingTaskIsRequestedFromItsNewAssignee(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	first := w.Delegate(user, "data", "figures")
@@ -27,7 +27,7 @@ func TestWhatIsReassignedWhileItWaitsIsAskedForAnew(t *testing.T) {
 }
 
 // Who has no runs is handed it, and may speak of it where it was asked for.
-func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
+func TestReassignedWaitingTaskReachesAPollingAgent(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	w.AddPollingAgents("ned")
@@ -42,7 +42,7 @@ func TestWhatIsReassignedWhileItWaitsReachesWhoFetches(t *testing.T) {
 }
 
 // What somebody says of a task, or in it, before it may begin does not begin it, and does not end it.
-func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
+func TestMessagesAboutAWaitingTaskDoNotBeginIt(t *testing.T) {
 	t.Parallel()
 	for name, speak := range map[string]func(w *fixture, task string){
 		"progress": func(w *fixture, task string) {
@@ -72,7 +72,7 @@ func TestWhatWaitsIsNotBegunByAWord(t *testing.T) {
 }
 
 // An agent that has runs is woken for its own task once that may begin, and then for the one above it.
-func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
+func TestAgentIsWokenForItsOwnWaitingTask(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	first := w.Delegate(as("boss"), "data", "figures")
@@ -90,7 +90,7 @@ func TestWhoSetItselfATaskThatWaitsIsWoken(t *testing.T) {
 }
 
 // Who fetches for itself is asked too, unless it has seen to it itself.
-func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
+func TestPollingAgentIsAskedForItsOwnTaskUnlessItKnows(t *testing.T) {
 	t.Parallel()
 	for assignee, asked := range map[string]int{"data": 1, "ned": 0} {
 		t.Run("after a task of "+assignee, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWhoSetItselfATaskThatWaitsIsAskedUnlessItKnows(t *testing.T) {
 }
 
 // Nobody talks to itself, nor is told what it knows: its own task is asked for by the hub, and called back to nobody.
-func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
+func TestTheHubRequestsAnAgentsOwnTask(t *testing.T) {
 	t.Parallel()
 	for name, give := range map[string]func(w *fixture) string{
 		"retried": func(w *fixture) string {
@@ -140,7 +140,7 @@ func TestOnesOwnTaskIsAskedForByTheHub(t *testing.T) {
 }
 
 // What is only told of a task that waits does not begin it.
-func TestNewsDoesNotBeginWhatWaits(t *testing.T) {
+func TestProgressOfASubtaskDoesNotBeginAWaitingTask(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	w.AddPollingAgents("ned")
@@ -172,7 +172,7 @@ func TestOwnTaskGivenAwayIsCalledBack(t *testing.T) {
 }
 
 // Who takes up its own task again needs no conversation for it.
-func TestOwnTaskAgainOpensNoConversation(t *testing.T) {
+func TestRetryOfAnOwnTaskOpensNoConversation(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	w.AddPollingAgents("ned")

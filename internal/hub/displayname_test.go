@@ -102,7 +102,7 @@ func TestADisplayNameStandsForOneConversation(t *testing.T) {
 }
 
 // Every form in which lists show a conversation names it, within the caller's rights.
-func TestWhatListsShowNamesAConversation(t *testing.T) {
+func TestNamesInListsIdentifyAConversation(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
@@ -190,7 +190,7 @@ func TestHiddenConversationsDoNotCrowdOutADisplayName(t *testing.T) {
 }
 
 // A post takes the longest display name, and the longest list of members, that lists show.
-func TestAPostTakesTheLongestNamesThatListsShow(t *testing.T) {
+func TestAPostTakesNamesOfMaximalLength(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	display := strings.Repeat("計", 120)

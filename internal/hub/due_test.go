@@ -43,7 +43,7 @@ func TestMessageExpiresWhileItWaits(t *testing.T) {
 	}
 }
 
-func TestTakeOfNothingButExpired(t *testing.T) {
+func TestTakeReturnsNoExpiredMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -55,7 +55,7 @@ func TestTakeOfNothingButExpired(t *testing.T) {
 	same(t, "told", len(w.HubMessagesTo("arya")), 3)
 }
 
-func TestWhatSomebodyHasDoesNotExpireUntilItIsBack(t *testing.T) {
+func TestTakenMessagesExpireOnlyOnceReturned(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -110,7 +110,7 @@ func TestUnseenInItsPrioritysTimeIsOverdueOnce(t *testing.T) {
 	}
 }
 
-func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
+func TestQuietMessagesAreNeverOverdue(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -121,7 +121,7 @@ func TestWhatWakesNobodyIsNeverOverdue(t *testing.T) {
 	same(t, "state", w.storeSnapshot(), before)
 }
 
-func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
+func TestOverdueErrorSaysThatTheAgentSleeps(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -135,7 +135,7 @@ func TestWhoSleepsIsOverdueForThatReason(t *testing.T) {
 	})
 }
 
-func TestMissedDeadlineIsToldOnceAndTheDeliveryStaysOpen(t *testing.T) {
+func TestMissedDeadlineIsReportedOnceAndTheDeliveryStaysOpen(t *testing.T) {
 	t.Parallel()
 	deadline := began.Add(time.Minute)
 	for name, c := range map[string]struct {
@@ -242,7 +242,7 @@ func TestErrorOfAnAgentCausesNoOther(t *testing.T) {
 	same(t, "told", len(w.HubMessagesTo("arya")), 0)
 }
 
-func TestRemovedSenderIsToldNothing(t *testing.T) {
+func TestRemovedSenderGetsNoErrors(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -266,7 +266,7 @@ func TestErrorBringsAnArchivedConversationBack(t *testing.T) {
 }
 
 // What has ended with something else that was due is left alone, and holds up nobody.
-func TestWhatIsDueMayEndWithAnother(t *testing.T) {
+func TestSweepLeavesDeliveriesThatEndedWithAnother(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	w.AddPollingAgents("ned")

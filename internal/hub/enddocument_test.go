@@ -113,7 +113,7 @@ func checkEnd(t *testing.T, out parley.Departure, task, asked, status string) {
 }
 
 // Whoever has done it in the end, and in how many trees the requester lives, the end of a task answers the document that asked for it.
-func TestTheEndAnswersTheFirstRequest(t *testing.T) {
+func TestTheEndOfATaskAnswersTheFirstRequest(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []parley.Layout{parley.LayoutBlackboard, parley.LayoutInbox, parley.LayoutAgentOS} {
 		t.Run(string(layout), func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestTheEndAnswersTheFirstRequest(t *testing.T) {
 }
 
 // The words of the end are those of S3's result.
-func TestTheWordsOfAnEnd(t *testing.T) {
+func TestPayloadOfTheEndOfATask(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("writer")
@@ -159,7 +159,7 @@ func TestTheWordsOfAnEnd(t *testing.T) {
 }
 
 // What somebody who lives in a tree is asked to do, it begins, updates and ends by documents.
-func TestATaskForOneWhoLivesInATree(t *testing.T) {
+func TestATaskForAnAgentInATree(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		layout          parley.Layout
@@ -200,7 +200,7 @@ func TestATaskForOneWhoLivesInATree(t *testing.T) {
 }
 
 // What can never be written fails the task that it asks for, and what is not wanted any more is said by another file.
-func TestTasksWhoseFilesEnd(t *testing.T) {
+func TestTasksWithFailedOrCancelledFiles(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutInbox, "tree", "ana")
@@ -234,7 +234,7 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 }
 
 // Where the channel that a task was asked for in has no directory any more, its end goes where its requester has its mail.
-func TestTheEndOfATaskWhoseDirectoryIsGone(t *testing.T) {
+func TestTheEndOfATaskWithoutItsDirectoryGoesIntoAnInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("writer")

@@ -182,7 +182,7 @@ func TestFollowerResumesAfterARestart(t *testing.T) {
 	same(t, "numbers", eventNumbers(follow(t, w.Hub, as("ned"), before, last)), numbersBetween(before+1, last))
 }
 
-func TestFollowerGoesOnWhenWhatItReadIsErased(t *testing.T) {
+func TestFollowerGoesOnAfterErasedEvents(t *testing.T) {
 	t.Parallel()
 	w := newStartedHub(t)
 	w.AddAgents("arya")

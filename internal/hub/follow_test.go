@@ -17,11 +17,11 @@ import (
 
 // teller is a follower that passes everything on to a test.
 type teller struct {
-	told chan hub.Followed
-	fail func(batch []hub.Followed) error // before anything of it is passed on
+	events chan hub.Followed
+	fail   func(batch []hub.Followed) error // before anything of it is passed on
 }
 
-func newTeller() *teller { return &teller{told: make(chan hub.Followed, 10_000)} }
+func newTeller() *teller { return &teller{events: make(chan hub.Followed, 10_000)} }
 
 func (l *teller) Take(_ context.Context, batch []hub.Followed) error {
 	if l.fail != nil {
@@ -30,7 +30,7 @@ func (l *teller) Take(_ context.Context, batch []hub.Followed) error {
 		}
 	}
 	for _, f := range batch {
-		l.told <- f
+		l.events <- f
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (l *teller) Take(_ context.Context, batch []hub.Followed) error {
 // upTo are the events up to the one with a number.
 func (l *teller) upTo(num int64) (list []hub.Followed) {
 	for {
-		f := <-l.told
+		f := <-l.events
 		list = append(list, f)
 		if f.Num >= num {
 			return list
@@ -74,7 +74,7 @@ func inOrder(t *testing.T, list []hub.Followed, after int64) {
 	}
 }
 
-func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
+func TestFollowerGetsEveryEventFromNowOn(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -93,7 +93,7 @@ func TestFollowerIsToldAllThatHappensFromNowOn(t *testing.T) {
 	same(t, "messages", postedTexts(list), []string{"after"})
 }
 
-func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
+func TestFollowerGetsManyAndLargeMessagesInOrder(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.CreateChannel("user", "general")
@@ -121,7 +121,7 @@ func TestFollowerIsToldOfManyAndLargeMessagesInOrder(t *testing.T) {
 	}
 }
 
-func TestFollowerThatFailsIsToldAgain(t *testing.T) {
+func TestFollowerThatFailsGetsTheEventsAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.CreateChannel("user", "general")
@@ -160,14 +160,14 @@ func TestFollowerGoesOnAfterARestart(t *testing.T) {
 	w.SayIn("user", "general", "three")
 	last := w.LastEventNumber()
 	for list[len(list)-1].Num < last {
-		list = append(list, <-l.told)
+		list = append(list, <-l.events)
 	}
 	list = slices.CompactFunc(list, func(a, b hub.Followed) bool { return a.Num == b.Num }) // at least once
 	inOrder(t, list, begin)
 	same(t, "messages", postedTexts(list), []string{"one", "two", "three"})
 }
 
-func TestFollowerIsNotToldWhatWasDeletedAndNotTheWordsOfWhatWasRedacted(t *testing.T) {
+func TestFollowerGetsNoDeletedMessagesAndNoRedactedWords(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	gone, kept := w.CreateChannel("user", "gone"), w.CreateChannel("user", "kept")
@@ -203,7 +203,7 @@ func TestTwoHubsFollowOneOrderTogether(t *testing.T) {
 	group.Wait()
 	last, told := hubs[0].LastEventNumber(), map[int64]bool{}
 	for int64(len(told)) < last-begin {
-		told[(<-l.told).Num] = true
+		told[(<-l.events).Num] = true
 	}
 	for num := begin + 1; num <= last; num++ {
 		if !told[num] {

@@ -66,7 +66,7 @@ func TestRulesHoldForEveryPost(t *testing.T) {
 	w.AssertConsistent()
 }
 
-func TestMentionOfWhomOneMayNotContactDoesNotWake(t *testing.T) {
+func TestMentionWithoutPermissionDoesNotWake(t *testing.T) {
 	w := newHub(t)
 	w.AddScriptAgents("arya", "gendry", "hound")
 	channel := w.CreateChannel("arya", "town", "gendry", "hound").ID

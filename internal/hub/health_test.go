@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func TestHealthIsKeptAndOnlyItsChangeIsTold(t *testing.T) {
+func TestHealthIsKeptAndOnlyItsChangeIsAnEvent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// deed is something that intern does to a conversation, as the approver is shown it, and whether it was done.
-type deed struct {
+// conversationOperation is something that intern does to a conversation, as the approver is shown it, and whether it was done.
+type conversationOperation struct {
 	call    func(hub.Caller) error
 	summary string
 	denied  string
@@ -19,7 +19,7 @@ type deed struct {
 
 // conversationChanges are all changes of conversations that an agent can make: in the public channel town, which it has made, and with
 // the private channel den.
-func (w *fixture) conversationChanges() map[string]deed {
+func (w *fixture) conversationChanges() map[string]conversationOperation {
 	w.T.Helper()
 	town := w.CreateChannel("intern", "town", "ned").ID
 	w.CreateChannel(parley.Owner, "square")
@@ -33,7 +33,7 @@ func (w *fixture) conversationChanges() map[string]deed {
 		return func(by hub.Caller) error { _, err := w.ChangeConversation(ctx, by, "#town", c); return err }
 	}
 	name, topic, archived := "city", "first line\nAction: nothing", true
-	return map[string]deed{
+	return map[string]conversationOperation{
 		"make": {
 			func(by hub.Caller) error {
 				_, err := w.CreateConversation(ctx, by, parley.NewConversation{Name: "den", Private: true, With: []string{"SENIOR"}, Topic: "plans"})
@@ -80,7 +80,7 @@ func (w *fixture) conversationChanges() map[string]deed {
 }
 
 // officeInMode is the office with intern in a mode, once it has made its channel.
-func (w *fixture) officeInMode(mode parley.Mode) map[string]deed {
+func (w *fixture) officeInMode(mode parley.Mode) map[string]conversationOperation {
 	w.T.Helper()
 	w.addInternOffice()
 	w.AddScriptAgents("ned")
@@ -90,7 +90,7 @@ func (w *fixture) officeInMode(mode parley.Mode) map[string]deed {
 	return deeds
 }
 
-func deedNames() []string {
+func conversationOperationNames() []string {
 	return []string{"make", "join", "leave", "add", "remove", "rename", "topic", "archive"}
 }
 
@@ -98,7 +98,7 @@ func deedNames() []string {
 // the conversation that woke it too.
 func TestConversationOperationsAreHeld(t *testing.T) {
 	for _, mode := range []parley.Mode{parley.ModeSupervised, parley.ModeStrict} {
-		for _, name := range deedNames() {
+		for _, name := range conversationOperationNames() {
 			t.Run(string(mode)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				w := newHub(t, runTwice)
@@ -122,7 +122,7 @@ func TestConversationOperationsAreHeld(t *testing.T) {
 }
 
 func TestDeniedConversationOperationChangesNothing(t *testing.T) {
-	for _, name := range deedNames() {
+	for _, name := range conversationOperationNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newHub(t)
@@ -230,7 +230,7 @@ func TestAddingSomebodyIsContactingThem(t *testing.T) {
 }
 
 // A message that brings a participant into a channel adds it. A mode holds that even in the conversation that woke the agent.
-func TestModeHoldsWhomAMessageBrings(t *testing.T) {
+func TestModeHoldsMessagesThatAddMembers(t *testing.T) {
 	w := newHub(t)
 	w.addInternOffice()
 	town := w.CreateChannel(parley.Owner, "town", "intern").ID

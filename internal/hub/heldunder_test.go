@@ -61,7 +61,7 @@ func TestRefusedHeldDelegationLeavesNoTask(t *testing.T) {
 }
 
 // Who answers an ask is told what has come of its answer.
-func TestReplyToAnAskSaysWhatCameOfIt(t *testing.T) {
+func TestReplyToAnAskReportsItsOutcome(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c")

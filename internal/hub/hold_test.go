@@ -72,7 +72,7 @@ func TestRevocationEndsTheCallsOfItsTokenAtOnce(t *testing.T) {
 	})
 }
 
-func TestRemovalEndsAllCallsOfWhoIsRemoved(t *testing.T) {
+func TestRemovalEndsAllCallsOfTheRemovedAgent(t *testing.T) {
 	inHold(t, func(t *testing.T, w *fixture) {
 		acting, err := w.ActAs(ctx, user, "arya", "test")
 		w.NoError(err)

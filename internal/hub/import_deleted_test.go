@@ -7,8 +7,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestImportBringsBackWhatWasDeleted at once, though what was deleted is erased only now and then.
-func TestImportBringsBackWhatWasDeleted(t *testing.T) {
+// TestImportRestoresDeletedConversations at once, though what was deleted is erased only now and then.
+func TestImportRestoresDeletedConversations(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	gone := w.CreateChannel("user", "gone", "arya")

@@ -90,7 +90,7 @@ func (w *fixture) fillWithEverything() {
 	w.NoError(w.RemoveAgent(ctx, user, "gone"))
 }
 
-func TestImportGivesBackWhatWasExported(t *testing.T) {
+func TestImportRestoresAnExport(t *testing.T) {
 	w := newHub(t)
 	w.fillWithEverything()
 	exported := w.exportEverything()

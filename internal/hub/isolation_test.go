@@ -13,9 +13,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// TestNobodyLearnsOfWhatIsNotTheirs runs random histories in which every name, topic, text and id is
+// TestNobodyReadsForeignConversations runs random histories in which every name, topic, text and id is
 // a word of its own, then lets everybody read all they can, and looks for words that are not theirs.
-func TestNobodyLearnsOfWhatIsNotTheirs(t *testing.T) {
+func TestNobodyReadsForeignConversations(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := newMachine(rt, stores.NewPlace(t))

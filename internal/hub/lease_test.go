@@ -28,7 +28,7 @@ func (w *fixture) retryState(message, recipient string) retryState {
 	return retryState{d.State, d.Attempt, d.Lease, pause}
 }
 
-func TestLostLeaseReturnsWhatItHadAfterAPause(t *testing.T) {
+func TestLostLeaseReturnsItsMessagesAfterAPause(t *testing.T) {
 	t.Parallel()
 	for name, see := range map[string]bool{"delivered": false, "seen": true} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	same(t, "dead letters", resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{})
 }
 
-func TestAskIsTriedOnce(t *testing.T) {
+func TestAskIsAttemptedOnce(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*fixture, parley.Taken){
 		"lease lost": func(w *fixture, _ parley.Taken) { w.AdvanceLeases(time.Minute) },
@@ -254,7 +254,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	same(t, "the holder can", len(resultOf[[]parley.Delivery](w)(w.Settle(ctx, as("ned"), holder, parley.Outcome{}))), 1)
 }
 
-func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
+func TestStaleLeaseMayAckReturnedMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -268,7 +268,7 @@ func TestStaleLeaseMayAckWhatNobodyHas(t *testing.T) {
 	same(t, "acked", w.retryState(m.ID, "ned"), retryState{State: parley.DeliveryAcked, Attempt: 1})
 }
 
-func TestRemovedRecipientFailsWhatIsOpenForIt(t *testing.T) {
+func TestRemovalOfARecipientFailsItsOpenDeliveries(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran")

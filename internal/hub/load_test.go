@@ -33,7 +33,7 @@ func TestOneParticipantHasSoMuchUnderWay(t *testing.T) {
 	limits := hub.DefaultLoad()
 	for _, test := range []struct {
 		work      hub.Work
-		most      int
+		limit     int
 		name, key string
 	}{
 		{hub.Waiting, limits.Waiting, "waiting calls", "calls.waits"},
@@ -42,17 +42,17 @@ func TestOneParticipantHasSoMuchUnderWay(t *testing.T) {
 		{hub.Sending, limits.Sending, "downloads", "calls.downloads"},
 	} {
 		var ends []func()
-		for range test.most {
+		for range test.limit {
 			ends = append(ends, beginWork(w, as("arya"), test.work))
 		}
 		over := func() error { _, err := w.Begin(ctx, as("ARYA"), test.work); return err }
-		w.assertRefusals(t, []refusal{{"one more", over, busy("arya", test.most, test.name, test.key)}})
+		w.assertRefusals(t, []refusal{{"one more", over, busy("arya", test.limit, test.name, test.key)}})
 		beginWork(w, as("ned"), test.work)()
 		ends[0]()
 		ends[0]() // twice is once
 		beginWork(w, as("arya"), test.work)
-		w.assertRefusals(t, []refusal{{"one came, one went", over, busy("arya", test.most, test.name, test.key)}})
-		same(t, "under way", w.Underway("arya", test.work), test.most)
+		w.assertRefusals(t, []refusal{{"one came, one went", over, busy("arya", test.limit, test.name, test.key)}})
+		same(t, "under way", w.Underway("arya", test.work), test.limit)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestShortCallsWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// TestOwnersAreLetInWhateverOthersDo: also where agents have all there is.
-func TestOwnersAreLetInWhateverOthersDo(t *testing.T) {
+// TestOwnersAreExemptFromLoadLimits: also where agents have all there is.
+func TestOwnersAreExemptFromLoadLimits(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, func(w *fixture) {
 		w.Config.Load = hub.Load{AllStreaming: 2, Streaming: 2, Reads: hub.Rate{PerSecond: 1, Burst: 1}}
@@ -147,8 +147,8 @@ func TestASearchCountsAsTenReads(t *testing.T) {
 	beginWork(w, as("arya"), hub.Reading)()
 }
 
-// TestWhatIsOverLeavesNothing: a participant that has nothing under way costs nothing.
-func TestWhatIsOverLeavesNothing(t *testing.T) {
+// TestEndedCallsAreForgotten: a participant that has nothing under way costs nothing.
+func TestEndedCallsAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")

@@ -125,7 +125,7 @@ func TestAPersonInTheMiddleStartsTheCountAnew(t *testing.T) {
 	same(t, "here it does", w.exchangeUntilHeld(100, "work", "b", "a"), 8)
 }
 
-func TestWhoMayResumeAPair(t *testing.T) {
+func TestOnlyManagersAndOwnersMayResumeAPair(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("a", "b", "boss", "other")
@@ -176,8 +176,8 @@ func TestResumingAPairIsNoWayPastAMode(t *testing.T) {
 	}
 }
 
-// TestWhoOnlySendsIsInNoLoop has one agent write to another again and again; only what alternates is counted.
-func TestWhoOnlySendsIsInNoLoop(t *testing.T) {
+// TestOneSidedMessagesAreNoLoop has one agent write to another again and again; only what alternates is counted.
+func TestOneSidedMessagesAreNoLoop(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("a", "b")

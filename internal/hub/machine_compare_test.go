@@ -135,8 +135,8 @@ func (x *machine) listed(p *peer, f parley.ListFilter) map[string]row {
 	return rows
 }
 
-// TestHubDoesWhatTheModelDoes compares random histories with the model.
-func TestHubDoesWhatTheModelDoes(t *testing.T) {
+// TestHubMatchesTheModel compares random histories with the model.
+func TestHubMatchesTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := newMachine(rt, stores.NewPlace(t))

@@ -6,7 +6,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func TestLogFilterNamesWholeTracesAndThoseWhoAreGone(t *testing.T) {
+func TestLogFilterResolvesTracesAndRemovedAgents(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	first := w.SendDM("user", "arya", "one").Message

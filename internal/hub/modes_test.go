@@ -46,7 +46,7 @@ func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	same(t, "woken", w.WokenAgents(three...), []string{"b2"})
 }
 
-func TestRoundRobinPassesOverWhoCannotStart(t *testing.T) {
+func TestRoundRobinPassesOverAgentsThatCannotStart(t *testing.T) {
 	t.Parallel()
 	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	w.AddPollingAgents("ana")
@@ -102,7 +102,7 @@ func TestFirstAnswerStands(t *testing.T) {
 }
 
 // An empty answer is none, and a run that something else has woken goes on.
-func TestFirstAnswerSparesOnlyWhatItAnswers(t *testing.T) {
+func TestFirstAnswerLeavesRunsWithOtherTriggers(t *testing.T) {
 	t.Parallel()
 	w := newHubWithAnswers(t, parley.AnswersFirst)
 	w.SayIn("user", "open", "@a1 @b2 one")

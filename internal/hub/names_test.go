@@ -148,7 +148,7 @@ func TestNumbersAloneAreTakenWhereTheKindIsClear(t *testing.T) {
 }
 
 // A beginning that several things have which the caller may see is refused with their names; those it may not see do not count.
-func TestAnAmbiguousPieceNamesOnlyWhatTheCallerMaySee(t *testing.T) {
+func TestAnAmbiguousPieceNamesOnlyVisibleMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry", "sansa")

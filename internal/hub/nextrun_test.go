@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func TestWhatWaitsInOneConversationJoinsOneRun(t *testing.T) {
+func TestPendingMessagesOfOneConversationJoinOneRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
@@ -96,7 +96,7 @@ func TestUrgentStartsFirstAndLowIsNotStarved(t *testing.T) {
 	}
 }
 
-func TestWhoStartsNoRun(t *testing.T) {
+func TestHaltedAndPollingAgentsStartNoRun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("gone", "asleep", "paused")
@@ -190,7 +190,7 @@ func TestAgentsHaveDeadlinesOfTheirOwn(t *testing.T) {
 }
 
 // What was not in the context when it was read is not seen with it.
-func TestBeginSeesWhatTheContextHad(t *testing.T) {
+func TestBeginMarksTheContextAsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")

@@ -28,8 +28,8 @@ func (w *fixture) pendingNotices() []hub.DueNotice {
 	return resultOf[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
 }
 
-// toldOutside is who is told what outside of the hub, by the keys of their notices up to the ids in them.
-func toldOutside(due []hub.DueNotice) (list []string) {
+// noticeLines returns who is told what outside of the hub, by the keys of their notices up to the ids in them.
+func noticeLines(due []hub.DueNotice) (list []string) {
 	for _, n := range due {
 		about, _, _ := strings.Cut(n.Key, "/")
 		list = append(list, n.Person+" "+about+" "+n.Title)
@@ -37,7 +37,7 @@ func toldOutside(due []hub.DueNotice) (list []string) {
 	return list
 }
 
-func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
+func TestRecipientsOfNotices(t *testing.T) {
 	t.Parallel()
 	t.Run("of an approval, the owners", func(t *testing.T) {
 		w := newHub(t)
@@ -46,7 +46,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.AddPerson("rickon", parley.AccessMember)
 		a := w.postHeldMessage("hello")
 		due := w.pendingNotices()
-		same(t, "told", toldOutside(due), []string{"user approval arya needs your approval (approval-1)", "sansa approval arya needs your approval (approval-1)"})
+		same(t, "told", noticeLines(due), []string{"user approval arya needs your approval (approval-1)", "sansa approval arya needs your approval (approval-1)"})
 		same(t, "of what", []string{due[0].Approval, due[0].About.ID, due[0].Text}, []string{a.ID, a.ID, a.Summary})
 	})
 	t.Run("of an approval, the manager", func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.AddPerson("rickon", parley.AccessMember)
 		w.EditAgent("arya", func(a *parley.Agent) { a.Manager = "rickon" })
 		w.postHeldMessage("hello")
-		same(t, "told", toldOutside(w.pendingNotices()), []string{"rickon approval arya needs your approval (approval-1)"})
+		same(t, "told", noticeLines(w.pendingNotices()), []string{"rickon approval arya needs your approval (approval-1)"})
 	})
 	t.Run("of an approval that an agent decides, nobody", func(t *testing.T) {
 		w := newHub(t)
@@ -70,7 +70,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		w.Clock.Advance(time.Hour)
 		w.NoError(w.SweepApprovals(ctx))
 		told := "user approval intern needs your approval (approval-2)"
-		same(t, "told of what a person must decide", toldOutside(w.pendingNotices()), []string{told, told})
+		same(t, "told of what a person must decide", noticeLines(w.pendingNotices()), []string{told, told})
 	})
 	t.Run("of a dead letter", func(t *testing.T) {
 		w := newHub(t)
@@ -83,7 +83,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 		}
 		due := w.pendingNotices()
 		title := " dead A message for ned could not be delivered"
-		same(t, "told", toldOutside(due), []string{"rickon" + title, "user" + title})
+		same(t, "told", noticeLines(due), []string{"rickon" + title, "user" + title})
 		same(t, "what it said", strings.Contains(due[0].Text, "secret words"), false)
 	})
 	t.Run("of a budget", func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 			}
 		}
 		w.NoError(w.SweepBudgets(ctx))
-		same(t, "told", toldOutside(w.pendingNotices()), []string{"user budget bot has used up a budget"})
+		same(t, "told", noticeLines(w.pendingNotices()), []string{"user budget bot has used up a budget"})
 	})
 	t.Run("of a full disk, once a day", func(t *testing.T) {
 		w, d, _ := onDisk(t, 10*gib)
@@ -105,14 +105,14 @@ func TestWhoIsToldOutsideOfTheHub(t *testing.T) {
 			d.free.Store(free)
 			w.sweepEverything()
 		}
-		same(t, "told", toldOutside(w.pendingNotices()), []string{"user alert The disk of the hub is almost full"})
+		same(t, "told", noticeLines(w.pendingNotices()), []string{"user alert The disk of the hub is almost full"})
 	})
 	t.Run("nobody who has no way to be told", func(t *testing.T) {
 		w := newHub(t, func(w *fixture) { w.Config.Notified = func(person string) bool { return person == "sansa" } })
 		w.AddAgents("arya", "gendry")
 		w.AddPerson("sansa", parley.AccessOwner)
 		w.postHeldMessage("hello")
-		same(t, "told", toldOutside(w.pendingNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
+		same(t, "told", noticeLines(w.pendingNotices()), []string{"sansa approval arya needs your approval (approval-1)"})
 	})
 }
 
@@ -194,12 +194,12 @@ func TestADecidedApprovalIsNotAskedFor(t *testing.T) {
 	same(t, "decided while it is sent", len(w.pendingNotices()), 1)
 }
 
-func TestNoticesOfThoseWhoLeftAreDropped(t *testing.T) {
+func TestNoticesOfRemovedPeopleAreDropped(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.AddPerson("sansa", parley.AccessOwner)
 	w.postHeldMessage("hello")
 	w.NoError(w.RemoveAgent(ctx, user, "sansa"))
-	same(t, "told", toldOutside(w.pendingNotices()), []string{"user approval arya needs your approval (approval-1)"})
+	same(t, "told", noticeLines(w.pendingNotices()), []string{"user approval arya needs your approval (approval-1)"})
 }

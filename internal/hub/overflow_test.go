@@ -121,7 +121,7 @@ func inboxFull(id string, n int) *parley.Error {
 		"wait until it has handled some, or raise its inbox depth")
 }
 
-func TestWhatSomebodyHasIsNeverEvicted(t *testing.T) {
+func TestTakenMessagesAreNeverEvicted(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -153,7 +153,7 @@ func TestTheOldestIsEvictedEvenIfItPauses(t *testing.T) {
 	same(t, "left", w.PendingTexts("ned"), []string{"younger", "newest"})
 }
 
-func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
+func TestMessagesWithAPurposeTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	for _, overflow := range []parley.Overflow{parley.OverflowEvict, parley.OverflowReject} {
 		t.Run(string(overflow), func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestWhatHasAPurposeTakesNoRoom(t *testing.T) {
 	}
 }
 
-func TestSmallerInboxIsEmptiedByWhatComes(t *testing.T) {
+func TestNewMessagesEmptyAShrunkInbox(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("ned")
@@ -191,7 +191,7 @@ func TestSmallerInboxIsEmptiedByWhatComes(t *testing.T) {
 	same(t, "the rest with the next", w.PendingTexts("ned"), []string{"20", "21"})
 }
 
-func TestWhatWakesNobodyHasABoundOfItsOwn(t *testing.T) {
+func TestQuietMessagesHaveTheirOwnLimit(t *testing.T) {
 	t.Parallel()
 	for _, overflow := range []parley.Overflow{parley.OverflowEvict, parley.OverflowReject} {
 		t.Run(string(overflow), func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestOnlyTheNewestHeartbeatOfASenderIsKept(t *testing.T) {
 	same(t, "what was taken is not taken away", w.PendingTexts("ned"), []string{"b1", "a3", "a4"})
 }
 
-func TestPeopleHaveNoDepth(t *testing.T) {
+func TestInboxesOfPeopleHaveNoLimit(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPerson("sansa", parley.AccessMember)

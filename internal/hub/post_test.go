@@ -60,7 +60,7 @@ func TestMessageIsFoundByItsIDInAnyCase(t *testing.T) {
 	same(t, "ids", []string{shown.ID, shown.Deliveries[0].Message}, []string{id, id})
 }
 
-func TestSourceIsTheDoor(t *testing.T) {
+func TestSourceIsTheInterface(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
@@ -194,7 +194,7 @@ func TestReplyGoesWhereTheQuestionIs(t *testing.T) {
 	same(t, "with its conversation named: to nobody", []string{plain.To, plain.InReplyTo}, []string{"", asked.Message.ID})
 }
 
-func TestReplyToOneWhoHasLeftAPrivateChannel(t *testing.T) {
+func TestReplyToAFormerMemberIsForTheChannel(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -641,7 +641,7 @@ func TestRemovedRecipient(t *testing.T) {
 	})
 }
 
-func TestSystemSpeaksEverywhereAndIsInNothing(t *testing.T) {
+func TestSystemPostsEverywhereAndIsNoMember(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := makeConversations(w)

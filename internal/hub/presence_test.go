@@ -63,8 +63,8 @@ func TestAgentsComeAndGo(t *testing.T) {
 	same(t, "asleep", w.presenceStatuses(), everybody("sleeping", "offline away"))
 }
 
-// TestWhoSleepsIsSaidWhateverItsStatus has an agent that sleeps and is away: its status says the latter.
-func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
+// TestPresenceShowsSleepWithEveryStatus has an agent that sleeps and is away: its status says the latter.
+func TestPresenceShowsSleepWithEveryStatus(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	until := w.Clock.Now().Add(time.Hour)
@@ -86,7 +86,7 @@ func TestWhoSleepsIsSaidWhateverItsStatus(t *testing.T) {
 	asleep("offline away", nil)
 }
 
-func TestPresenceIsWrittenOnceAComing(t *testing.T) {
+func TestPresenceIsWrittenOncePerArrival(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	after := w.LastEventNumber()
@@ -125,7 +125,7 @@ func TestPresenceIsWrittenOnceAComing(t *testing.T) {
 	presence("it was removed")
 }
 
-func TestComingIsToldAtOnce(t *testing.T) {
+func TestArrivalIsAnEventAtOnce(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.Hub.Start(ctx)
@@ -140,8 +140,8 @@ func TestComingIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeavingIsToldWithinASecond has nothing but the hub's own timer tell: no sweep, no call.
-func TestLeavingIsToldWithinASecond(t *testing.T) {
+// TestLeavingIsAnEventWithinASecond has nothing but the hub's own timer tell: no sweep, no call.
+func TestLeavingIsAnEventWithinASecond(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya")
 	w.Hub.Start(ctx)
@@ -203,8 +203,8 @@ func TestAnAgentIsSeenWhenItsRunsGoOn(t *testing.T) {
 	seen("after a run that was lost", &again)
 }
 
-// TestEachStatusHasAStateOfS0 goes through what an agent may be doing.
-func TestEachStatusHasAStateOfS0(t *testing.T) {
+// TestEachStatusHasAStateOfTheAgentOSFormat goes through what an agent may be doing.
+func TestEachStatusHasAStateOfTheAgentOSFormat(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -242,8 +242,8 @@ func TestEachStatusHasAStateOfS0(t *testing.T) {
 	state("offline stopped", parley.Offline, "")
 }
 
-// TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere is about what who tells, and to whom.
-func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
+// TestChannelOfARunIsShownOnlyToItsReaders is about what who tells, and to whom.
+func TestChannelOfARunIsShownOnlyToItsReaders(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -270,7 +270,7 @@ func TestWhereAnAgentWorksIsSeenByThoseWhoMayReadThere(t *testing.T) {
 	}
 }
 
-func TestAViewTellsWhatWasSpent(t *testing.T) {
+func TestAgentViewShowsItsUsage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -285,7 +285,7 @@ func TestAViewTellsWhatWasSpent(t *testing.T) {
 	same(t, "a person has spent nothing", resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "user")).LastDay, (*parley.Spent)(nil))
 }
 
-func TestWhoFollowsEventsIsThere(t *testing.T) {
+func TestFollowingEventsCountsAsPresence(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	sub := resultOf[*hub.Subscription](w)(w.Subscribe(ctx, as("arya"), w.LastEventNumber(), parley.EventFilter{}))

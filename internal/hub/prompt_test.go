@@ -27,9 +27,9 @@ type company struct {
 
 var staff = []string{"arya", "gendry", "ned", "sansa"}
 
-// TestNoPromptHoldsWhatIsNotItsAgents runs random histories and looks, in the prompt of every run, for words of a
+// TestPromptsHoldNoForeignConversations runs random histories and looks, in the prompt of every run, for words of a
 // conversation that is not the run's, or which the agent may not read.
-func TestNoPromptHoldsWhatIsNotItsAgents(t *testing.T) {
+func TestPromptsHoldNoForeignConversations(t *testing.T) {
 	t.Parallel()
 	prompts, words := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {

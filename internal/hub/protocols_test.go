@@ -25,7 +25,7 @@ func TestProtocolsOfAgents(t *testing.T) {
 	same(t, "as its profile has it", resultOf[parley.AgentView](w)(w.AgentView(ctx, user, "arya")).Protocols, []string{"routing/1.4.0", "clawos/2.0", "smoke signals"})
 }
 
-func TestPayloadsOfTheSeedsAreChecked(t *testing.T) {
+func TestPayloadsOfTheFormatsAreChecked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")

@@ -6,9 +6,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestWhatIsReassignedHasNotFailed: what waits for the old assignee ends, and neither the task nor what is under it
+// TestReassignedTaskHasNotFailed: what waits for the old assignee ends, and neither the task nor what is under it
 // does.
-func TestWhatIsReassignedHasNotFailed(t *testing.T) {
+func TestReassignedTaskHasNotFailed(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("boss", "arya", "gendry", "hound")
 	root := resultOf[parley.TaskView](w)(w.NewTask(ctx, as("boss"), parley.NewTask{Text: "prepare", Assignee: "arya"})).ID
@@ -46,8 +46,8 @@ func TestWorkThatIsGivenAgainIsCalledBack(t *testing.T) {
 	same(t, "called back", w.callbackTexts("open")[1:], []string{"[Delegation Result from writer | " + root + "]\nwith figures"})
 }
 
-// TestWhoIsGivenWhatItsOwnIsUnder: it is called back for its own part, though there is nobody else to talk to.
-func TestWhoIsGivenWhatItsOwnIsUnder(t *testing.T) {
+// TestAssigneeOfAParentTaskIsCalledBackForItsOwnPart: it is called back for its own part, though there is nobody else to talk to.
+func TestAssigneeOfAParentTaskIsCalledBackForItsOwnPart(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	root := w.Delegate(user, "boss", "Prepare the report")
@@ -85,8 +85,8 @@ func TestAnEarlierAttemptEndsNothing(t *testing.T) {
 	}
 }
 
-// TestWhoHadItBeforeHoldsNothingUp: the run that was at a task may take a while to end after that was given to another.
-func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
+// TestRunOfAFormerAssigneeDelaysNothing: the run that was at a task may take a while to end after that was given to another.
+func TestRunOfAFormerAssigneeDelaysNothing(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	task := w.Delegate(user, "writer", "Draft it")
@@ -98,8 +98,8 @@ func TestWhoHadItBeforeHoldsNothingUp(t *testing.T) {
 	w.AssertTaskState(parley.TaskCompleted, task)
 }
 
-// TestWhoGetsItsOwnTaskBackIsWoken: it does not know of it otherwise.
-func TestWhoGetsItsOwnTaskBackIsWoken(t *testing.T) {
+// TestRequesterIsWokenWhenItsTaskIsReassignedToIt: it does not know of it otherwise.
+func TestRequesterIsWokenWhenItsTaskIsReassignedToIt(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	w.AddAgents("arya")

@@ -259,7 +259,7 @@ func (m scannedMessages) Scan(after int64, limit int) ([]parley.Message, error) 
 
 // What live runs have put out may repeat what is redacted: of those in its conversation, and of the one that
 // posted it elsewhere.
-func TestRedactionForgetsWhatLiveRunsHavePutOut(t *testing.T) {
+func TestRedactionForgetsTheOutputOfLiveRuns(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("here", "there", "apart")

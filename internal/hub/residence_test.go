@@ -9,7 +9,7 @@ import (
 
 // What lies in a tree for somebody who does not live there any more waits for it elsewhere, and is not said to be seen because its
 // file goes.
-func TestMailFollowsWhoMoves(t *testing.T) {
+func TestMailFollowsAnAgentThatMoves(t *testing.T) {
 	t.Parallel()
 	lives := func(w *fixture, agents ...string) {
 		resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "a", parley.BridgeChange{Agents: &agents}))
@@ -73,7 +73,7 @@ func TestMailOfATreeThatIsJoinedAgain(t *testing.T) {
 }
 
 // Who lives only in channels is not woken where it cannot read, and gets no work there: nobody waits for what cannot come.
-func TestWhoReadsElsewhereIsNotWoken(t *testing.T) {
+func TestAgentsThatReadOtherChannelsAreNotWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.joinTree(parley.LayoutAgentOS, "tree", "claude")
@@ -104,7 +104,7 @@ func TestHeartbeatThatCannotBeSaid(t *testing.T) {
 
 // A document for somebody who can never read it is refused for good, and says where that one reads. One for somebody who is stopped
 // waits, and keeps nobody else's waiting.
-func TestDocumentsForWhoCannotTakeThem(t *testing.T) {
+func TestDocumentsForUnreachableOrStoppedAgents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("ned", "joe")

@@ -11,7 +11,7 @@ import (
 )
 
 // Who lives only in channels cannot be written to alone: E002 says where it can.
-func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
+func TestAgentsInChannelTreesGetNoDirectMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -58,7 +58,7 @@ func TestWhoLivesInChannelsIsReachedThere(t *testing.T) {
 }
 
 // A run that was woken by somebody who lives in channels may answer where it was woken.
-func TestAnAnswerToOneWhoLivesInChannels(t *testing.T) {
+func TestAnAnswerToAnAgentInAChannelTree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -68,7 +68,7 @@ func TestAnAnswerToOneWhoLivesInChannels(t *testing.T) {
 }
 
 // What the hub itself says in a channel goes into a tree only if it is for one who lives there.
-func TestErrorsInAChannelAreForThoseConcerned(t *testing.T) {
+func TestErrorsAreWrittenOnlyForAgentsOfTheTree(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPollingAgents("ben")

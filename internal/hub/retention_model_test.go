@@ -177,9 +177,9 @@ func (w *fixture) oldestEventNumber() (oldest int64) {
 	return oldest
 }
 
-// TestWhatIsErasedIsNeverSeenAgain runs histories of posts, redactions, acknowledgements, sweeps and
+// TestErasedMessagesAreNeverSeenAgain runs histories of posts, redactions, acknowledgements, sweeps and
 // restarts, while time passes.
-func TestWhatIsErasedIsNeverSeenAgain(t *testing.T) {
+func TestErasedMessagesAreNeverSeenAgain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		k := newKeeper(rt, stores.NewPlace(t))

@@ -165,7 +165,7 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	same(t, "audited once", strings.Contains(w.lastAuditEntry()[3], `"messages":450`), true)
 }
 
-func TestOldArtifactsAreRemovedAndSaidToBe(t *testing.T) {
+func TestOldArtifactsAreRemovedAndReportedAsRemoved(t *testing.T) {
 	t.Parallel()
 	w, lines := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
 	old, renewed := w.putArtifactAs("arya", "old"), w.putArtifactAs("arya", "renewed")

@@ -106,7 +106,7 @@ func TestChangesToOneAgentAtOnceAreAllMade(t *testing.T) {
 }
 
 // A change that writes into the lists it was given is a change like any other.
-func TestChangeInPlace(t *testing.T) {
+func TestAChangeMayEditTheListsItIsGiven(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")
@@ -125,7 +125,7 @@ func TestChangeInPlace(t *testing.T) {
 	same(t, "skills", a.Skills, []string{"faces"})
 }
 
-func TestNoTextPassesForAMessageInMarkdown(t *testing.T) {
+func TestNoTextForgesAHeadingInMarkdown(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.CreateChannel("user", "open")

@@ -47,7 +47,7 @@ func TestRunContextIsTheEndOfItsConversation(t *testing.T) {
 
 // Where a client's session goes on it is told what it does not know: what was said since the last message that
 // woke it, but for what it said itself.
-func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
+func TestResumedSessionGetsOnlyNewMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
@@ -79,7 +79,7 @@ func TestResumedSessionIsToldWhatIsNew(t *testing.T) {
 	same(t, "after 8 idle hours", []any{c.Resumed, c.Run.Session, len(c.History)}, []any{false, "", 12})
 }
 
-func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
+func TestRunContextIsRefusedToAFormerMember(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
@@ -91,8 +91,8 @@ func TestRunContextIsRefusedToOneWhoIsOut(t *testing.T) {
 	same(t, "refused", parley.AsError(err).Message, fmt.Sprintf("there is no conversation %q", id))
 }
 
-// TestPromptsHoldNothingOfElsewhere posts at random, and looks at what every run is given.
-func TestPromptsHoldNothingOfElsewhere(t *testing.T) {
+// TestRunContextStaysWithinTheRightsOfTheAgent posts at random, and looks at what every run is given.
+func TestRunContextStaysWithinTheRightsOfTheAgent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		w := openFixture(r, stores.NewPlace(t), mayLoop)

@@ -49,15 +49,15 @@ func TestRunThatNeverBeganCanFinish(t *testing.T) {
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
-func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
+func TestFailureDecidesWhetherARunIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		failure  parley.Failure
-		run      parley.RunState
-		delivery parley.DeliveryState
-		attempt  int
-		pause    time.Duration // until the next run can start
-		told     string
+		failure   parley.Failure
+		run       parley.RunState
+		delivery  parley.DeliveryState
+		attempt   int
+		pause     time.Duration // until the next run can start
+		errorText string
 	}{
 		{parley.FailureLost, parley.RunLost, parley.DeliveryAccepted, 1, 0, ""},
 		{parley.FailureBusy, parley.RunFailed, parley.DeliveryAccepted, 1, 5 * time.Second, ""},
@@ -76,7 +76,7 @@ func TestFailedRunIsTriedAgainOrNot(t *testing.T) {
 			same(t, "run", []any{r.State, r.Answer}, []any{c.run, ""})
 			d := w.DeliveryOf(m.ID, "codex")
 			same(t, "delivery", []any{d.State, d.Attempt, d.Run == ""}, []any{c.delivery, c.attempt, c.delivery == parley.DeliveryAccepted})
-			same(t, "told", strings.Join(textsOf(w.HubMessagesTo("user")), ""), c.told)
+			same(t, "told", strings.Join(textsOf(w.HubMessagesTo("user")), ""), c.errorText)
 			if c.pause < 0 {
 				w.AdvanceLeases(time.Hour)
 				w.AssertIdle("codex")
@@ -246,7 +246,7 @@ func TestRunTokenIsGoodWhileTheRunLives(t *testing.T) {
 }
 
 // What a run has opened with its token is closed when the run ends, however it does.
-func TestWhatARunHoldsOpenEndsWithIt(t *testing.T) {
+func TestOpenCallsOfARunEndWithIt(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)
@@ -383,7 +383,7 @@ func TestRunThatHoldsNothingIsLostAfterItsDeadline(t *testing.T) {
 	same(t, "what woke it", w.DeliveryState(m.ID, "codex"), parley.DeliveryAnswered)
 }
 
-func TestWhatARuntimeClaimsIsMadeSound(t *testing.T) {
+func TestResultsOfARuntimeAreSanitised(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")

@@ -135,7 +135,7 @@ func TestStoppedAgentsRunGoesBack(t *testing.T) {
 	w.RunAndAnswer("codex", "here I am")
 }
 
-func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
+func TestLiveRunShowsItsOutput(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
@@ -154,7 +154,7 @@ func TestLiveRunShowsWhatItPutsOut(t *testing.T) {
 	same(t, "afterwards", output() == before, true)
 }
 
-func TestProgressIsToldAtMostOnceASecond(t *testing.T) {
+func TestProgressOfARunIsAnEvent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
@@ -170,7 +170,7 @@ func TestProgressIsToldAtMostOnceASecond(t *testing.T) {
 	})
 }
 
-func TestWorkspaceIsTheHubAsOneUsesIt(t *testing.T) {
+func TestWorkspaceOffersTheHubToARun(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")

@@ -11,7 +11,7 @@ import (
 )
 
 // Who is started again while a run that its stop has cancelled is still ending has lost nothing.
-func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
+func TestMessagesOfAStoppedAgentAreKeptThoughItStartsAgain(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -28,7 +28,7 @@ func TestWhatAStopCancelsIsKeptThoughItIsStartedAgain(t *testing.T) {
 }
 
 // What a person has cancelled is done with, though its agent is being stopped.
-func TestWhatAPersonCancelsHasFailedThoughItsAgentIsStopped(t *testing.T) {
+func TestCancelledRunFailsItsMessageThoughItsAgentIsStopped(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot")
@@ -57,7 +57,7 @@ func TestNoPauseIsTooLongToFailWith(t *testing.T) {
 }
 
 // Who was taken out of a conversation is not woken there: what it was to do has failed, once.
-func TestWhoIsOutIsNotWoken(t *testing.T) {
+func TestFormerMembersAreNotWoken(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("codex")
@@ -113,7 +113,7 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 }
 
 // Others do not wait for one whose API asks to be left alone for long.
-func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
+func TestRoundRobinPassesOverAgentsWithALongPause(t *testing.T) {
 	t.Parallel()
 	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
 	w.SayIn("user", "open", "@c3 @a1")
@@ -125,7 +125,7 @@ func TestRoundRobinPassesOverWhoStartsMuchLater(t *testing.T) {
 }
 
 // Who cannot start anyway is not asked for again and again.
-func TestWhoIsHaltedDoesNotWait(t *testing.T) {
+func TestHaltedAgentsAreNotListedAsWaiting(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("paused", "asleep", "stopped", "bot")

@@ -47,7 +47,7 @@ func (w *fixture) awaitIndex() {
 	}
 }
 
-func TestSearchFindsWhatWasSaid(t *testing.T) {
+func TestSearchFindsTextCodeArtifactsAndPayloads(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.PostAs("arya", parley.Draft{Conversation: "open", Content: parley.Content{
@@ -121,7 +121,7 @@ func TestSearchFilters(t *testing.T) {
 	same(t, "from one who was removed", len(w.searchAs("arya", "word from:ned").Hits), 3)
 }
 
-func TestSearchForWhomAMessageIs(t *testing.T) {
+func TestSearchByRecipient(t *testing.T) {
 	t.Parallel()
 	w := newSearch(t)
 	w.AddAgents("bran")

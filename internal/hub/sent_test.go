@@ -6,9 +6,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestWhatAClientOfAPersonIsSentIsDelivered shows that a person's message is delivered once a client of
+// TestMessagesSentToAClientOfAPersonAreDelivered shows that a person's message is delivered once a client of
 // theirs was sent it, and nothing else is.
-func TestWhatAClientOfAPersonIsSentIsDelivered(t *testing.T) {
+func TestMessagesSentToAClientOfAPersonAreDelivered(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.Start(ctx)

@@ -76,12 +76,12 @@ func TestOneAnswerAnswersAllOfALease(t *testing.T) {
 	same(t, "not in the lease", w.DeliveryState(later.ID, "ned"), parley.DeliveryAccepted)
 }
 
-func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
+func TestEndOfATurnSettlesItsMessages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		how  parley.Outcome
-		want retryState
-		told int
+		how    parley.Outcome
+		want   retryState
+		errors int
 	}{
 		"well":        {parley.Outcome{}, retryState{State: parley.DeliveryAcked}, 0},
 		"transiently": {parley.Outcome{Trouble: &parley.Trouble{Failure: parley.FailureBusy}}, retryState{parley.DeliveryAccepted, 1, "", 5 * time.Second}, 0},
@@ -97,7 +97,7 @@ func TestEndOfATurnSettlesWhatItHad(t *testing.T) {
 			w.NoError(err)
 			same(t, "first", w.retryState(first.ID, "ned"), c.want)
 			same(t, "second", w.retryState(second.ID, "ned"), c.want)
-			same(t, "told", len(w.HubMessagesTo("arya")), c.told)
+			same(t, "told", len(w.HubMessagesTo("arya")), c.errors)
 		})
 	}
 }
@@ -118,7 +118,7 @@ func TestAckNeedsNoLeaseAndIsDoneOnce(t *testing.T) {
 	same(t, "again", w.storeSnapshot(), before)
 }
 
-func TestWhatHasEndedCannotBeAcked(t *testing.T) {
+func TestEndedDeliveriesCannotBeAcked(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")

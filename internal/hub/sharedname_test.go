@@ -8,9 +8,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestASharedNameTellsAStrangerNothing: bran has made a public channel with the name of a private one that it has guessed.
+// TestASharedNameRevealsNoPrivateChannel: bran has made a public channel with the name of a private one that it has guessed.
 // Whatever bran does with its channel is answered as for a name that nobody else has.
-func TestASharedNameTellsAStrangerNothing(t *testing.T) {
+func TestASharedNameRevealsNoPrivateChannel(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "ned", "bran", "jon")
 	w.CreateConversationAs("arya", parley.NewConversation{Name: "hidden", Private: true, With: []string{"ned"}})

@@ -26,7 +26,7 @@ func (w *fixture) unreadCount(who, conversation string) int {
 	return w.ConversationAs(who, conversation).Unread
 }
 
-func TestWhatAnAskReturnsToAPersonIsSeen(t *testing.T) {
+func TestAnswerReturnedByAnAskIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
@@ -55,7 +55,7 @@ func TestAnAnswerAfterTheInterruptStaysInTheInbox(t *testing.T) {
 	w.AssertConsistent()
 }
 
-func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
+func TestResultReturnedByADelegationIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
@@ -72,7 +72,7 @@ func TestWhatADelegationReturnsToAPersonIsSeen(t *testing.T) {
 	w.AssertConsistent()
 }
 
-func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
+func TestShownMessagesMayBeNamedByShortNames(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPollingAgents("arya")
@@ -83,7 +83,7 @@ func TestWhatWasShownIsNamedByShortNames(t *testing.T) {
 	wantError(t, err, refusalError(parley.BadInput, parley.NotFound, `there is no message "m987654321"`, "list what there is, and check the name"))
 }
 
-func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
+func TestAwaitedAnswersAreSeen(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")
@@ -95,7 +95,7 @@ func TestWhatAPersonWaitedForIsSeen(t *testing.T) {
 	same(t, "unread", w.unreadCount("user", sent.Message.Conversation), 0)
 }
 
-func TestShownIsSettledWhereNothingIsWanted(t *testing.T) {
+func TestShownMessagesThatNeedNothingAreSettled(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("b")

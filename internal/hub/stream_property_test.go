@@ -13,10 +13,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// TestSubscribersGetWhatTheyMaySee lets rights change while several subscribe: each is told what it could
+// TestSubscribersGetOnlyEventsTheyMaySee lets rights change while several subscribe: each is told what it could
 // have read at any time since the event happened, and nothing that it may not read when it is told. Some
 // read after every change, some seldom, some come back at where they left.
-func TestSubscribersGetWhatTheyMaySee(t *testing.T) {
+func TestSubscribersGetOnlyEventsTheyMaySee(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c := newCrowd(t, rt)

@@ -86,7 +86,7 @@ func kindsOf(list []parley.Event) []parley.EventKind {
 	return kinds
 }
 
-func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
+func TestRemovedMembersGetNoQueuedEvents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -102,7 +102,7 @@ func TestWhoIsTakenOutIsNotToldWhatWaits(t *testing.T) {
 	same(t, "then", len(eventsNow(t, ned)), 0)
 }
 
-func TestWhoIsNoOwnerAnyMoreIsNotToldWhatWaits(t *testing.T) {
+func TestFormerOwnersGetNoQueuedEvents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -153,8 +153,8 @@ func (w *fixture) setAccess(who string, access parley.Access) {
 	w.NoError(err)
 }
 
-// TestOnlyThoseConcernedAreWoken counts who gets up for a message between two.
-func TestOnlyThoseConcernedAreWoken(t *testing.T) {
+// TestOnlyConcernedSubscribersAreWoken counts who gets up for a message between two.
+func TestOnlyConcernedSubscribersAreWoken(t *testing.T) {
 	t.Parallel()
 	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestOnlyThoseConcernedAreWoken(t *testing.T) {
 	})
 }
 
-// TestNothingIsReadForNobody lets time pass in a hub nobody follows.
-func TestNothingIsReadForNobody(t *testing.T) {
+// TestTheLogIsNotReadWithoutSubscribers lets time pass in a hub nobody follows.
+func TestTheLogIsNotReadWithoutSubscribers(t *testing.T) {
 	t.Parallel()
 	place := stores.NewPlace(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func TestSummariesAreOfThoseThatDidSomething(t *testing.T) {
+func TestSummariesAreOnlyOfActiveAgents(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("bot", "idle")

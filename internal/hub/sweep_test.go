@@ -84,7 +84,7 @@ func TestSweepGoesThroughMoreThanOneBatch(t *testing.T) {
 	same(t, "left", len(w.ConversationIDs("user", parley.ListFilter{})), 0)
 }
 
-func TestSweepErasesWhatWasDeletedAndNothingElse(t *testing.T) {
+func TestSweepErasesOnlyDeletedConversations(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	at := makeConversations(w)

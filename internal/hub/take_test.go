@@ -43,7 +43,7 @@ func TestTwoConsumersShareAnInbox(t *testing.T) {
 	same(t, "nothing is left", w.TakeTexts("ned", parley.Take{}), []string{})
 }
 
-func TestTakeOnlySome(t *testing.T) {
+func TestTakeOnlyNamedMessages(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -70,7 +70,7 @@ func (s hasty) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.Store.Update(ctx, fn)
 }
 
-func TestWhatWasDoneIsSaidEvenToWhoHasGivenUp(t *testing.T) {
+func TestCompletedCallsSucceedThoughTheCallerGaveUp(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -114,7 +114,7 @@ func TestPeekingConsumesNothing(t *testing.T) {
 	same(t, "state", w.storeSnapshot(), before)
 }
 
-func TestWhatIsNotUrgentHasItsTurn(t *testing.T) {
+func TestEveryEighthTakeIsOfTheOldestMessage(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("ned")
@@ -158,7 +158,7 @@ func TestTheOldestOfALargeTakeAreAllInIt(t *testing.T) {
 	same(t, "taken", got, want)
 }
 
-func TestOnlyAsksReachWhoSleeps(t *testing.T) {
+func TestOnlyAsksReachASleepingAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya", "ned")
@@ -366,7 +366,7 @@ func (s followed) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return err
 }
 
-func TestWhatIsDeletedWhileItIsTakenIsLeftOut(t *testing.T) {
+func TestMessagesDeletedDuringATakeAreLeftOut(t *testing.T) {
 	t.Parallel()
 	var next func()
 	w := newHub(t, func(w *fixture) {

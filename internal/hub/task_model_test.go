@@ -22,10 +22,10 @@ type forester struct {
 	asked  []*inquiry
 }
 
-// TestTreesKeepTheirPromises runs random trees to their end: nothing is open under what has ended, what was used adds
+// TestRandomTaskTreesEndConsistently runs random trees to their end: nothing is open under what has ended, what was used adds
 // up, each subtask was called back once, and whoever asked was told once what came of it, whatever the answerer delegated or had
 // approved meanwhile.
-func TestTreesKeepTheirPromises(t *testing.T) {
+func TestRandomTaskTreesEndConsistently(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := &forester{w: openFixture(rt, stores.NewPlace(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
@@ -43,7 +43,7 @@ func TestTreesKeepTheirPromises(t *testing.T) {
 				rt.Errorf("%s is %s for ever", v.ID, v.Status)
 			}
 		}
-		x.allTold(rt)
+		x.assertOutcomes(rt)
 		x.w.AssertConsistent()
 	})
 }

@@ -156,7 +156,7 @@ func TestCancelGoesDown(t *testing.T) {
 
 // Who has taken a request without having begun is told that it need not, and is not given it again. It may still say
 // that it is done with it.
-func TestWhoHasARequestInHandIsToldThatItIsNotWanted(t *testing.T) {
+func TestAssigneeLearnsThatItsTakenRequestIsNotWanted(t *testing.T) {
 	t.Parallel()
 	cancel := func(w *fixture, id string) { resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, id, "enough")) }
 	reassign := func(w *fixture, id string) { resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, id, "writer")) }
@@ -255,7 +255,7 @@ func TestALostRunOfACompletedTaskIsOver(t *testing.T) {
 }
 
 // The answer to an ask is its asker's, whatever has become of the task: a run that fails with it is tried again.
-func TestALateAnswerIsTriedAgain(t *testing.T) {
+func TestALateAnswerIsRetried(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, withShortAsks)
 	w.AddScriptAgents("boss", "senior")
@@ -351,7 +351,7 @@ func (w *fixture) tryDelegate(by hub.Caller, to string, change ...func(*parley.C
 }
 
 // What waits for what is under it cannot be waited for from there.
-func TestDependencyCirclesAreRefused(t *testing.T) {
+func TestDependencyCyclesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	w.SayIn("user", "open", "@boss")
@@ -478,7 +478,7 @@ func TestRetryAndReassign(t *testing.T) {
 }
 
 // The same call makes one task of one's own: with the same key, or in a later attempt of the run.
-func TestOnesOwnTaskIsMadeOnce(t *testing.T) {
+func TestARepeatedCallMakesOneOwnTask(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
 	sew := func(by hub.Caller, key string) string {
@@ -578,7 +578,7 @@ func TestAttachedAssigneesEndTheirTasks(t *testing.T) {
 	same(t, "result", w.TaskByID(id).Result.Text, "all is well")
 }
 
-func TestMessagesAct(t *testing.T) {
+func TestMessagesBeginAndEndTasks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		begin parley.Draft

@@ -8,7 +8,7 @@ import (
 )
 
 // Who waits for a task waits for all that is under it, though the run that delegated that is over.
-func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
+func TestWaitingForATaskIsPartOfTheCycle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddPollingAgents("ana")
@@ -32,7 +32,7 @@ func TestWaitingForATaskIsPartOfTheCircle(t *testing.T) {
 }
 
 // A delegation that could not be waited for is not made.
-func TestNothingIsDelegatedIntoACircle(t *testing.T) {
+func TestDelegationIntoACycleIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddPollingAgents("ana")
@@ -48,7 +48,7 @@ func TestNothingIsDelegatedIntoACircle(t *testing.T) {
 }
 
 // What waits for others is waited for with them: nobody can wait for what only it can end.
-func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
+func TestWaitingForATaskThatDependsOnTheCallerIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddPollingAgents("ana")
@@ -66,7 +66,7 @@ func TestNobodyWaitsForWhatWaitsForIt(t *testing.T) {
 }
 
 // Who waits for what is not begun yet waits for what that waits for.
-func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
+func TestWaitingForADependentTaskIsPartOfTheCycle(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddPollingAgents("ana")
@@ -85,7 +85,7 @@ func TestWaitingForWhatWaitsIsPartOfTheCircle(t *testing.T) {
 }
 
 // A run that waits for what is not begun yet needs no slot while it does.
-func TestARunThatWaitsForWhatWaitsHasNoSlot(t *testing.T) {
+func TestARunThatWaitsForADependentTaskHasNoSlot(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.AddScriptAgents("a", "b", "c")

@@ -59,8 +59,8 @@ func TestAReportThatIsAMessageIsNotRepeated(t *testing.T) {
 	same(t, "progress", *v.Progress.Fraction, 0.5)
 }
 
-// TestReportsWaitWhileManyLieUnread: the newest is written once one of them was read, and none after the end.
-func TestReportsWaitWhileManyLieUnread(t *testing.T) {
+// TestReportsWaitWhileManyAreUnread: the newest is written once one of them was read, and none after the end.
+func TestReportsWaitWhileManyAreUnread(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	task := w.delegatedFromTree(parley.LayoutInbox)
@@ -150,8 +150,8 @@ func TestTheEndOfATaskWaitsForNoReport(t *testing.T) {
 	w.AssertConsistent()
 }
 
-// TestAResultSaysNothingOfHowATaskEnded: the assignee has set what the task will end with, and the hub ends it otherwise.
-func TestAResultSaysNothingOfHowATaskEnded(t *testing.T) {
+// TestAStoredResultDoesNotDecideHowATaskEnds: the assignee has set what the task will end with, and the hub ends it otherwise.
+func TestAStoredResultDoesNotDecideHowATaskEnds(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	task := w.delegatedFromTree(parley.LayoutInbox)

@@ -139,7 +139,7 @@ func TestApprovedCallGoesWhereItWasSeenToGo(t *testing.T) {
 }
 
 // Approval reuse: a task goes to whom it was seen to go to.
-func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
+func TestApprovedReassignmentGoesToTheApprovedAgent(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addInternOffice()
@@ -159,7 +159,7 @@ func TestApprovedReassignmentGoesToWhomItWasFor(t *testing.T) {
 }
 
 // Approval reuse: what is read is what was seen to be read, and no more of it.
-func TestApprovedReadIsOfWhatItWasFor(t *testing.T) {
+func TestApprovedReadIsOfTheApprovedTarget(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.addInternOffice()
@@ -225,7 +225,7 @@ func TestApprovalShowsAllOfAPost(t *testing.T) {
 }
 
 // Existence leaks: a link shows an approval as long as its person may see it.
-func TestLinkShowsNothingToWhoDecidesNoMore(t *testing.T) {
+func TestLinkShowsNothingToAFormerDecider(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddScriptAgents("arya", "gendry")

@@ -39,7 +39,7 @@ var (
 	expired  = refusalError(parley.NotPermitted, parley.Unauthenticated, "the token has expired", "ask an owner of this hub for a new one")
 )
 
-func TestTokenIsMadeAuditedAndTold(t *testing.T) {
+func TestTokenIsMadeAuditedAndAnnounced(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, runTwice)
 	w.AddAgents("arya")

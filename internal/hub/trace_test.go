@@ -17,7 +17,7 @@ func (w *fixture) textsOfTrace(who, id string) []string {
 	return words
 }
 
-func TestTraceIsCutToWhatTheCallerReads(t *testing.T) {
+func TestTraceShowsOnlyMessagesTheCallerMayRead(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	w.Start(ctx)

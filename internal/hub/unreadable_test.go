@@ -107,7 +107,7 @@ func TestExportNamesUnreadableRowsAndGoesOn(t *testing.T) {
 }
 
 // A run does not end its task while it cannot be read whether what is under that has ended.
-func TestARunDoesNotGuessWhatCannotBeRead(t *testing.T) {
+func TestARunDoesNotEndItsTaskWithAnUnreadableSubtask(t *testing.T) {
 	t.Parallel()
 	w := newTrio(t)
 	run := w.WakeAndStartRun("a")

@@ -78,9 +78,9 @@ func TestForgedHeadingsAtTwoLevelsStayData(t *testing.T) {
 	w.AssertConsistent()
 }
 
-// TestForgedHeadingsInWhatElseTheHubRepeatsStayData: late answers, notes, blockers, cancellations, requests that are made again,
+// TestForgedHeadingsInOtherQuotesStayData: late answers, notes, blockers, cancellations, requests that are made again,
 // copies, and reasons of deliveries.
-func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
+func TestForgedHeadingsInOtherQuotesStayData(t *testing.T) {
 	t.Parallel()
 	w := newHub(t, mayLoop)
 	w.addInternOffice()
@@ -140,8 +140,8 @@ func TestForgedHeadingsInWhatElseTheHubRepeatsStayData(t *testing.T) {
 	w.AssertConsistent()
 }
 
-// TestNobodyElseSaysWhoseWordsTheHubRepeats: the key under which the hub keeps it is refused in messages of others.
-func TestNobodyElseSaysWhoseWordsTheHubRepeats(t *testing.T) {
+// TestParticipantsCannotSetQuotes: the key under which the hub keeps it is refused in messages of others.
+func TestParticipantsCannotSetQuotes(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	w.AddAgents("arya")

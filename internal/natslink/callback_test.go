@@ -29,7 +29,7 @@ func TestResponseIsCopiedToTheSubjectThatItsRequestNames(t *testing.T) {
 	}
 }
 
-func TestCopiesGoToSubjectsThatAreNothingElses(t *testing.T) {
+func TestCopiesGoOnlyToFreeSubjects(t *testing.T) {
 	t.Parallel()
 	o := newOutbox(&Link{Options: Options{Name: "local"}})
 	for subject, want := range map[string]bool{

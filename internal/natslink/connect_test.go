@@ -65,8 +65,8 @@ func TestHubIsLetInByItsNKeyAndNotByAnother(t *testing.T) {
 	other.sayAsOwner(other.createChannel("general"), "it goes on without NATS")
 }
 
-// TestSeedThatWasChangedSaysWhatToDo: one that is put in its place is taken at the next start.
-func TestSeedThatWasChangedSaysWhatToDo(t *testing.T) {
+// TestChangedSeedNeedsARestart: one that is put in its place is taken at the next start.
+func TestChangedSeedNeedsARestart(t *testing.T) {
 	t.Parallel()
 	first, file := newNKey(t)
 	second, other := newNKey(t)

@@ -25,13 +25,13 @@ import (
 // The test program is also a notifier's: arguments say so, because it gets nothing else of the environment.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "tell" {
-		told(os.Args[2])
+		recordInput(os.Args[2])
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// told writes down what a program is given, or complains where it cannot.
-func told(file string) {
+// recordInput writes down what a program is given, or complains where it cannot.
+func recordInput(file string) {
 	text, _ := io.ReadAll(os.Stdin)
 	if err := os.WriteFile(file, []byte(string(text)+"--\n"+strings.Join(os.Environ(), "\n")), 0o600); err != nil {
 		fmt.Fprint(os.Stderr, "cannot\x1b[2J write")

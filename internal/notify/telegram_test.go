@@ -218,8 +218,8 @@ func TestTelegramButtonsDecide(t *testing.T) {
 	}
 }
 
-// TestTelegramOfOthers: only the configured private chat decides.
-func TestTelegramOfOthers(t *testing.T) {
+// TestTelegramRefusesOtherChats: only the configured private chat decides.
+func TestTelegramRefusesOtherChats(t *testing.T) {
 	f := newTelegram(t)
 	w := newNotifiedHub(t, f.config(t))
 	a := w.postHeldMessage("hello")
@@ -246,8 +246,8 @@ func TestTelegramOfOthers(t *testing.T) {
 	}
 }
 
-// TestTelegramSaysWhatWasDecidedElsewhere decides by the hub, across a restart, and more than once.
-func TestTelegramSaysWhatWasDecidedElsewhere(t *testing.T) {
+// TestTelegramShowsDecisionsMadeElsewhere decides by the hub, across a restart, and more than once.
+func TestTelegramShowsDecisionsMadeElsewhere(t *testing.T) {
 	f := newTelegram(t)
 	w := newNotifiedHub(t, f.config(t))
 	a := w.postHeldMessage("hello")
@@ -293,7 +293,7 @@ func TestTelegramTriesAgain(t *testing.T) {
 	}
 }
 
-func TestTelegramShowsNoPart(t *testing.T) {
+func TestTelegramShowsNoPartOfALongRequest(t *testing.T) {
 	f := newTelegram(t)
 	w := newNotifiedHub(t, f.config(t))
 	w.postHeldMessage(strings.Repeat("long ", 2000))

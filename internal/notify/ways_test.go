@@ -45,8 +45,8 @@ func TestWebhookIsSigned(t *testing.T) {
 	}
 }
 
-// TestNoticesAreTriedAgainByWhatFailed fails one of two ways, and restarts in between.
-func TestNoticesAreTriedAgainByWhatFailed(t *testing.T) {
+// TestNoticesAreRetriedOnlyByTheFailedWay fails one of two ways, and restarts in between.
+func TestNoticesAreRetriedOnlyByTheFailedWay(t *testing.T) {
 	good, bad := newLetterbox(t), newLetterbox(t)
 	secret := secretFile(t, "shared-secret")
 	w := newNotifiedHub(t, "user:\n  - webhook: {url: '"+good.URL+"', secret_file: "+secret+"}\n  - webhook: {url: '"+bad.URL+"/canary', secret_file: "+secret+"}\n")
@@ -159,8 +159,8 @@ func TestNtfyHasButtonsThatDecide(t *testing.T) {
 	}
 }
 
-// TestNobodyDecidesWhatIsNotShown: where a text is too long, there is only the way to all of it.
-func TestNobodyDecidesWhatIsNotShown(t *testing.T) {
+// TestLongRequestsHaveNoDecisionButtons: where a text is too long, there is only the way to all of it.
+func TestLongRequestsHaveNoDecisionButtons(t *testing.T) {
 	box := newLetterbox(t)
 	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic'}\n")
 	w.postHeldMessage(strings.Repeat("é", 5000))
@@ -172,8 +172,8 @@ func TestNobodyDecidesWhatIsNotShown(t *testing.T) {
 	}
 }
 
-// TestATopicOthersFollow: without a link, whoever is told cannot decide.
-func TestATopicOthersFollow(t *testing.T) {
+// TestNoticesWithoutALinkCannotDecide: without a link, whoever is told cannot decide.
+func TestNoticesWithoutALinkCannotDecide(t *testing.T) {
 	box := newLetterbox(t)
 	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic', without_link: true}\n"+
 		"  - webhook: {url: '"+box.URL+"', without_link: true, secret_file: "+secretFile(t, "shared-secret")+"}\n")
@@ -200,7 +200,7 @@ func TestADecidedApprovalIsNotSent(t *testing.T) {
 	}
 }
 
-func TestAProgramIsToldAndGetsNoSecrets(t *testing.T) {
+func TestAProgramGetsTheNoticeAndNoSecrets(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	w := newNotifiedHub(t, "user:\n  - command: ["+os.Args[0]+", tell, "+out+"]\n")
 	w.postHeldMessage("$(touch x); " + hostile)

@@ -83,7 +83,7 @@ func isAlive(pid int) bool {
 	return err == nil && s.state != 'Z'
 }
 
-func TestKillEndsWhatARunHasLeft(t *testing.T) {
+func TestKillEndsLeftoverProcessesOfARun(t *testing.T) {
 	run, output := startRun(t, "run-1", "leave", 3)
 	other, _ := startRun(t, "run-11", "linger", 1)
 	reused, _ := startRun(t, "", "linger", 1)

@@ -58,7 +58,7 @@ func TestAProcessThatLoweredItsMarkIsNeverTheOwner(t *testing.T) {
 
 // Row "Process that joins the hub's process group": the mark of a run cannot be taken off, by whatever way a process has
 // come to be elsewhere.
-func TestWhatARunHasStartedIsNeverTheOwner(t *testing.T) {
+func TestProcessesOfARunAreNeverTheOwner(t *testing.T) {
 	for _, hub := range []string{"test", "another hub"} {
 		r := NewRegistry("test")
 		pid, _ := launch(t, r, "run-1", "linger")
@@ -74,7 +74,7 @@ func TestWhatARunHasStartedIsNeverTheOwner(t *testing.T) {
 	}
 }
 
-func TestSweepEndsWhatIsLeftOfThisHub(t *testing.T) {
+func TestSweepEndsLeftoverProcessesOfThisHub(t *testing.T) {
 	ours, others := NewRegistry("test"), NewRegistry("another hub")
 	_, left := launch(t, ours, "run-1", "linger")
 	other, _ := launch(t, others, "run-1", "linger")
@@ -89,7 +89,7 @@ func TestSweepEndsWhatIsLeftOfThisHub(t *testing.T) {
 	}
 }
 
-func TestKillEndsWhatCarriesTheMarkOfARun(t *testing.T) {
+func TestKillEndsProcessesWithTheMarkOfARun(t *testing.T) {
 	r := NewRegistry("test")
 	_, left := launch(t, r, "run-1", "linger")
 	other, _ := launch(t, r, "run-2", "linger")
@@ -104,7 +104,7 @@ func TestKillEndsWhatCarriesTheMarkOfARun(t *testing.T) {
 	}
 }
 
-func TestAProgramThatCannotBeStartedIsToldSo(t *testing.T) {
+func TestAProgramThatCannotBeStartedIsReported(t *testing.T) {
 	program, arguments := NewRegistry("test").Launch("run-1", "/no/such/program", nil)
 	said, err := exec.Command(program, arguments...).CombinedOutput()
 	if want := "the program cannot be started: no such file or directory\n"; string(said) != want || err == nil {

@@ -197,7 +197,7 @@ func TestACallerIsTheAgentItDescendsFrom(t *testing.T) {
 	}
 }
 
-func TestWhoDoesNotDescendFromTheHubIsTheOwner(t *testing.T) {
+func TestACallerThatDoesNotDescendFromTheHubIsTheOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	hub := exec.Command(os.Args[0], "helper", "hub", path)
 	out, err := hub.StdoutPipe()
@@ -234,7 +234,7 @@ func TestTheHubItselfIsTheOwner(t *testing.T) {
 	}
 }
 
-func TestOneWhoIsGoneCannotBeJudged(t *testing.T) {
+func TestACallerThatHasEndedIsRefused(t *testing.T) {
 	listener, path := listen(t)
 	if err := exec.Command(os.Args[0], "helper", "connect and leave", path).Run(); err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestOneWhoIsGoneCannotBeJudged(t *testing.T) {
 	}
 }
 
-func TestANumberThatIsAnothersNowIsNotBelieved(t *testing.T) {
+func TestAReusedProcessNumberIsRefused(t *testing.T) {
 	parent, r := os.Getppid(), NewRegistry("test")
 	long, err := now()
 	if err != nil {

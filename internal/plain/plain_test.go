@@ -43,7 +43,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-func TestNothingThatActsIsLeft(t *testing.T) {
+func TestNoControlCharacterIsLeft(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
 		for _, r := range strings.ReplaceAll(plain.Text(in), "\n", "") + plain.Line(in) {

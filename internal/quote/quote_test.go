@@ -47,8 +47,8 @@ func TestWordsAndLines(t *testing.T) {
 	}
 }
 
-// TestShortIsShort: whatever is left out, the envelope is whole, and hardly larger than it may be.
-func TestShortIsShort(t *testing.T) {
+// TestShortStaysWithinItsLimit: whatever is left out, the envelope is whole, and hardly larger than it may be.
+func TestShortStaysWithinItsLimit(t *testing.T) {
 	v := quote.Participants{Self: "arya", Known: map[string]quote.Person{"user": {Name: "Ned", Kind: parley.KindHuman}}}
 	rapid.Check(t, func(t *rapid.T) {
 		long := func(what string) string {

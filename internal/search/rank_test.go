@@ -63,7 +63,7 @@ func TestRankPrefersTheNewer(t *testing.T) {
 	}
 }
 
-func TestFieldsAreWhatWasSaid(t *testing.T) {
+func TestFieldsAreTextCodeArtifactsAndPayload(t *testing.T) {
 	t.Parallel()
 	m := parley.Message{
 		Content: parley.Content{Text: "a text", Code: "some code", Artifacts: []parley.Artifact{{Name: "plan.md"}, {Path: "/srv/x"}}},

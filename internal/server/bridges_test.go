@@ -92,7 +92,7 @@ func (f *fakeBridges) keep(t *testing.T, during func()) []string {
 	return f.did
 }
 
-func TestBridgesRunWhereTheyAreToRun(t *testing.T) {
+func TestOnlyActiveBridgesOfTheHubRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeBridges{}
 		a, b := parley.Bridge{ID: "a"}, parley.Bridge{ID: "b", Outside: true}

@@ -85,8 +85,9 @@ func TestDescriptorsAreSharedOut(t *testing.T) {
 	}
 }
 
-// TestStrangersKeepNobodyOut: the oldest connection without a credential is closed for a new one, and none that has one.
-func TestStrangersKeepNobodyOut(t *testing.T) {
+// TestAnonymousConnectionsKeepNobodyOut: the oldest connection without a credential is closed for a new one, and none that has
+// one.
+func TestAnonymousConnectionsKeepNobodyOut(t *testing.T) {
 	c := connDialer{t, newConns(connLimits{total: 10, address: 8, anonymous: 3, participant: 8, socket: 2, agents: 1})}
 	friend := c.must("10.0.0.1")
 	friend.noteCaller("ned")
@@ -244,8 +245,8 @@ func TestAClosedConnectionLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestARefusedConnectionIsToldWhy with the status, the code and a hint.
-func TestARefusedConnectionIsToldWhy(t *testing.T) {
+// TestARefusedConnectionGetsAReason with the status, the code and a hint.
+func TestARefusedConnectionGetsAReason(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go refuse(theirs)
 	response, err := http.ReadResponse(bufio.NewReader(ours), nil)
@@ -259,8 +260,8 @@ func TestARefusedConnectionIsToldWhy(t *testing.T) {
 	}
 }
 
-// TestTheOwnerIsAnsweredWhileStrangersHoldConnections opens far more connections than the hub takes.
-func TestTheOwnerIsAnsweredWhileStrangersHoldConnections(t *testing.T) {
+// TestTheOwnerIsAnsweredWhileAnonymousConnectionsAreHeld opens far more connections than the hub takes.
+func TestTheOwnerIsAnsweredWhileAnonymousConnectionsAreHeld(t *testing.T) {
 	s := start(t, options(t, map[string]string{"connections.total": "20", "connections.address": "20"}))
 	defer stop(t, s)
 	var held []net.Conn

@@ -86,8 +86,8 @@ func TestTokensOfAgentsKeepTheOwnerOnTheSocket(t *testing.T) {
 	}
 }
 
-// TestAConnectionIsWhoseTokenItLastShowed, unless its process is an agent's.
-func TestAConnectionIsWhoseTokenItLastShowed(t *testing.T) {
+// TestAConnectionBelongsToItsLatestToken, unless its process is an agent's.
+func TestAConnectionBelongsToItsLatestToken(t *testing.T) {
 	c := connDialer{t, newConns(connLimits{total: 2, address: 2, anonymous: 2, socket: 6, agents: 2, agent: 2})}
 	one, run := c.must(""), c.must("")
 	one.setPeer(true, "")

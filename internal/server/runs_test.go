@@ -217,7 +217,7 @@ func settled(t *testing.T, otherwise string, holds func() bool) {
 	}
 }
 
-func TestWhatAStopInterruptsIsDoneAfterTheStart(t *testing.T) {
+func TestInterruptedRunsAreRepeatedAfterAStart(t *testing.T) {
 	onBothStores(t, func(t *testing.T, o Options) {
 		flag := filepath.Join(t.TempDir(), "flag")
 		o = withProgram(o, `test -e "$0" && echo done || tail -f /dev/null`, flag)

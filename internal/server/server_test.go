@@ -122,7 +122,7 @@ func TestAHubStartsAnswersAndStops(t *testing.T) {
 	})
 }
 
-func TestASecondHubIsToldWhoRuns(t *testing.T) {
+func TestASecondHubLearnsTheAddressOfTheFirst(t *testing.T) {
 	onBothStores(t, func(t *testing.T, o Options) {
 		s := start(t, o)
 		defer stop(t, s)
@@ -225,7 +225,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	clean(t, o.Home)
 }
 
-func TestRunEndsWhenADoorFails(t *testing.T) {
+func TestRunEndsWhenServingFails(t *testing.T) {
 	broken := errors.New("broken")
 	err := Run(t.Context(), options(t, nil), func(s *Server) { s.failed <- broken })
 	if !errors.Is(err, broken) {
@@ -288,7 +288,7 @@ func TestStreamsEndWithTheHub(t *testing.T) {
 	}
 }
 
-func TestWhoCallsOnEachDoor(t *testing.T) {
+func TestOwnerAuthDecidesHowTheOwnerIsKnown(t *testing.T) {
 	for _, test := range []struct {
 		ownerAuth string
 		socket    bool

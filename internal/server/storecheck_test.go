@@ -84,7 +84,7 @@ func TestThePasswordIsNotKept(t *testing.T) {
 	}
 }
 
-func TestLookingMakesNothing(t *testing.T) {
+func TestExaminingCreatesNothing(t *testing.T) {
 	onBothStores(t, func(t *testing.T, o Options) {
 		if _, err := Examine(t.Context(), o, false, nil); err == nil {
 			t.Error("without a home: nothing was said")

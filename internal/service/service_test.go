@@ -40,6 +40,6 @@ func TestEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestStoppingWhatNeverStartedDoesNothing(t *testing.T) {
+func TestStoppingBeforeTheStartDoesNothing(t *testing.T) {
 	New(func(context.Context, func()) { t.Error("it ran") }).Stop()
 }

@@ -135,8 +135,8 @@ func TestTitlesGiveWay(t *testing.T) {
 	}
 }
 
-// TestWhatIsDrawnStaysOnItsLine: no title can draw a task that is not there.
-func TestWhatIsDrawnStaysOnItsLine(t *testing.T) {
+// TestEachTaskIsDrawnOnOneLine: no title can draw a task that is not there.
+func TestEachTaskIsDrawnOnOneLine(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		hostile := rapid.StringOf(rapid.SampledFrom([]rune("a\n\r\t\x1b[2J\u2028\u202e└─"))).Draw(r, "title")
 		task := view("task-1", "", hostile, hostile, parley.TaskActive, progress(parley.TaskProgress{Message: hostile}))

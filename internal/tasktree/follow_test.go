@@ -171,7 +171,7 @@ func tell(ctx context.Context, h *fakeHub) (lines <-chan string, done <-chan err
 	return out, over
 }
 
-func TestChangesAreTold(t *testing.T) {
+func TestChangesArePrinted(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	h := report()
 	lines, done := tell(t.Context(), h)
@@ -219,7 +219,7 @@ func TestALookThatFailedIsMadeAgain(t *testing.T) {
 	})
 }
 
-func TestTellingEnds(t *testing.T) {
+func TestPrintingEnds(t *testing.T) {
 	refused := parley.Errorf(parley.NotPermitted, "the token was revoked")
 	h := report()
 	lines, done := tell(t.Context(), h)

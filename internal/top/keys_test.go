@@ -93,7 +93,7 @@ func TestDetailsAreOpenedAndLeft(t *testing.T) {
 	}
 }
 
-func TestWhatHappensAtOnceIsLookedAtOnce(t *testing.T) {
+func TestSimultaneousEventsCauseOneRefresh(t *testing.T) {
 	m := newModel(t, newFakeHub())
 	waits := do(m, happened(parley.EventRun(parley.RunRunning), "arya", nil))
 	waits = append(waits, do(m, happened(parley.EventRun(parley.RunSucceeded), "arya", nil))...)

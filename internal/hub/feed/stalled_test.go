@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestStalledSubscribersShareWhatWaitsForThem checks that two thousand subscribers that do not read share the queued events.
-func TestStalledSubscribersShareWhatWaitsForThem(t *testing.T) {
+// TestStalledSubscribersShareQueuedEvents checks that two thousand subscribers that do not read share the queued events.
+func TestStalledSubscribersShareQueuedEvents(t *testing.T) {
 	const subscribersThere, each = 2000, 16 << 10
 	st := newStream(nil)
 	service := &Service{stream: st}

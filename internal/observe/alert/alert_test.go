@@ -121,7 +121,7 @@ func TestSlowWrites(t *testing.T) {
 	w.wants("when it is over", w.look(40, quick), "write off")
 }
 
-func TestTooFewSayNothing(t *testing.T) {
+func TestTooFewSamplesRaiseNoAlert(t *testing.T) {
 	w := watch(t, usual())
 	w.wants("19 slow ones", w.look(1, func() {
 		for range 19 {
@@ -194,7 +194,7 @@ func TestUnboundedInboxesHaveNoDepthToPass(t *testing.T) {
 	w.wants("unbounded again", w.look(30, fill(parley.OverflowUnbounded)), "depth arya off")
 }
 
-func TestWhatCouldNotBeToldIsToldLater(t *testing.T) {
+func TestFailedAlertsAreSentLater(t *testing.T) {
 	w := watch(t, Limits{Write: time.Millisecond})
 	w.err = errors.New("the disk is full")
 	slow := func() {
@@ -209,7 +209,7 @@ func TestWhatCouldNotBeToldIsToldLater(t *testing.T) {
 	}
 }
 
-func TestWhatIsOffIsNotLookedAt(t *testing.T) {
+func TestDisabledLimitsRaiseNoAlert(t *testing.T) {
 	w := watch(t, Limits{})
 	w.wants("all off", w.look(30, func() {
 		for range 30 {

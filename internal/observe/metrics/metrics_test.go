@@ -191,8 +191,8 @@ func TestAgentsAreBounded(t *testing.T) {
 
 var named = regexp.MustCompile(`\b(?:parley|message|messages|inbox|eviction|process|go)_[a-z_]+`)
 
-// TestDashboardsAskForWhatThereIs: every metric that a dashboard or a rule names is there, and the dashboards are ones.
-func TestDashboardsAskForWhatThereIs(t *testing.T) {
+// TestDashboardsNameExistingMetrics: every metric that a dashboard or a rule names is there, and the dashboards are ones.
+func TestDashboardsNameExistingMetrics(t *testing.T) {
 	there := filled(t)
 	files, err := filepath.Glob("../../../deploy/grafana/*.json")
 	if err != nil || len(files) < 2 {

@@ -154,9 +154,9 @@ func TestAfterACrash(t *testing.T) {
 	}
 }
 
-// TestAfterACrashMuchIsToldAgain: a second's worth, in other batches than before, of which one line is new, and through a
-// rotation.
-func TestAfterACrashMuchIsToldAgain(t *testing.T) {
+// TestStepsRepeatedAfterACrashAreLoggedOnce: a second's worth, in other batches than before, of which one line is new, and
+// through a rotation.
+func TestStepsRepeatedAfterACrashAreLoggedOnce(t *testing.T) {
 	o := options(t)
 	l := open(t, o)
 	var all []steps.Step

@@ -56,8 +56,8 @@ func moves(num int64, id, to string, state parley.DeliveryState, after int) hub.
 	return hub.Followed{Event: parley.Event{Num: num, Kind: parley.EventDelivery(state), At: *later(after), Message: id, Agent: to, Data: data}}
 }
 
-// told is steps in words.
-func told(steps []Step) string {
+// inWords returns steps in words.
+func inWords(steps []Step) string {
 	var words []string
 	for _, s := range steps {
 		word := fmt.Sprintf("%s %s %s after %.0f of %.0f", s.Message.ID, s.Recipient, s.State, s.At.Sub(s.PreviousAt).Seconds(), s.Latency().Seconds())
@@ -112,8 +112,8 @@ func TestSteps(t *testing.T) {
 			r := NewReader(&fake{shown: stored})
 			for range 2 { // telling it again says the same
 				steps, err := r.Steps(t.Context(), test.batch)
-				if err != nil || told(steps) != test.want {
-					t.Errorf("%v, got\n%s\nwant\n%s", err, told(steps), test.want)
+				if err != nil || inWords(steps) != test.want {
+					t.Errorf("%v, got\n%s\nwant\n%s", err, inWords(steps), test.want)
 				}
 				for _, s := range steps {
 					if s.Message.Content.Text != "" || s.Message.Payload != nil || s.Message.Metadata != nil {
@@ -146,13 +146,13 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // recordingConsumer records the numbers of the steps that it gets.
 type recordingConsumer struct {
-	told []int64
-	err  error
+	numbers []int64
+	err     error
 }
 
 func (l *recordingConsumer) Consume(_ context.Context, n Batch) error {
 	for _, s := range n.Steps {
-		l.told = append(l.told, s.Num)
+		l.numbers = append(l.numbers, s.Num)
 	}
 	return l.err
 }
@@ -163,7 +163,7 @@ func TestConsumersInTurn(t *testing.T) {
 	if err := NewFollower(&fake{}, first, second, third).Take(t.Context(), []hub.Followed{posted(7, "m", "arya")}); err == nil {
 		t.Error("a failure is passed over")
 	}
-	if !slices.Equal(first.told, []int64{7}) || !slices.Equal(second.told, first.told) || third.told != nil {
-		t.Errorf("told %v, %v, %v", first.told, second.told, third.told)
+	if !slices.Equal(first.numbers, []int64{7}) || !slices.Equal(second.numbers, first.numbers) || third.numbers != nil {
+		t.Errorf("told %v, %v, %v", first.numbers, second.numbers, third.numbers)
 	}
 }

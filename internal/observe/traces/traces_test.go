@@ -194,8 +194,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestRungsOfOneMoment: where a run starts at once, there are the same spans.
-func TestRungsOfOneMoment(t *testing.T) {
+// TestInstantRunsHaveTheSameSpans: where a run starts at once, there are the same spans.
+func TestInstantRunsHaveTheSameSpans(t *testing.T) {
 	w, r := newTracedHub(t), receive(t)
 	defer w.startExporter(r)()
 	asked, _, _, run := w.converse("at-once", hub.RunPlan{Instant: true})

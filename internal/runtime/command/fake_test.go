@@ -182,15 +182,15 @@ func recording(t *testing.T, client, name string) string {
 
 // slowReader returns at most a few bytes from each read.
 type slowReader struct {
-	text string
-	most int
+	text  string
+	chunk int
 }
 
 func (s *slowReader) Read(b []byte) (int, error) {
 	if s.text == "" {
 		return 0, io.EOF
 	}
-	n := copy(b, s.text[:min(s.most, len(s.text))])
+	n := copy(b, s.text[:min(s.chunk, len(s.text))])
 	s.text = s.text[n:]
 	return n, nil
 }

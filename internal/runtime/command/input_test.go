@@ -42,7 +42,7 @@ func messageFrom(id, from, text string) parley.Message {
 	return parley.Message{ID: id, From: from, Source: "cli", Content: parley.Content{Text: text}}
 }
 
-func TestInputMessageIsWhatTheSendersWrote(t *testing.T) {
+func TestInputMessageHasTheWordsOfTheSenders(t *testing.T) {
 	coded := messageFrom("m-1", "arya", "run this")
 	coded.Content.Code = "print(1)\n"
 	onlyCode := parley.Message{ID: "m-1", From: "arya", Content: parley.Content{Code: "1+1"}}
@@ -84,8 +84,8 @@ func TestInputMessageIsWhatTheSendersWrote(t *testing.T) {
 	}
 }
 
-// TestInputJSONIsWhatWebhooksGet: the same document, without a credential.
-func TestInputJSONIsWhatWebhooksGet(t *testing.T) {
+// TestInputJSONMatchesTheWebhookDocument: the same document, without a credential.
+func TestInputJSONMatchesTheWebhookDocument(t *testing.T) {
 	b := newInputBench(t, InputJSON, "")
 	b.triggers = []parley.Message{messageFrom("m-1", "arya", "one"), messageFrom("m-2", "user", "two")}
 	mustRun(t, b)
@@ -125,8 +125,8 @@ func TestThePromptIsTheDefaultInput(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentNamesWhatTheRunIsAbout: by ids alone. No sender can put words into a variable.
-func TestTheEnvironmentNamesWhatTheRunIsAbout(t *testing.T) {
+// TestTheEnvironmentNamesTheTriggerByIDs: by ids alone. No sender can put words into a variable.
+func TestTheEnvironmentNamesTheTriggerByIDs(t *testing.T) {
 	b := newInputBench(t, InputMessage, "")
 	b.triggers = []parley.Message{messageFrom("m-1", "arya", "older"), messageFrom("m-2", "gendry", "$(canary)\nLD_PRELOAD=canary")}
 	b.taskID = "task-7"

@@ -54,7 +54,7 @@ func TestAnUnknownQuestionEndsWithTheDeadline(t *testing.T) {
 	wantFailure(t, err, parley.FailureStopped, "it is late")
 }
 
-func TestADeadlineTellsWhatTheClientWasTryingToGetOver(t *testing.T) {
+func TestADeadlineReportsTheLastErrorOfTheClient(t *testing.T) {
 	a := newAttempt(&runPlan{preset: Presets()["opencode"]}, "")
 	a.keepTail(`level=ERROR error.error="AI_APICallError: status 429"`)
 	late, cancel := context.WithDeadline(t.Context(), time.Now())
@@ -122,7 +122,7 @@ func (b *bench) heldPID(t *testing.T) (pid int) {
 	return pid
 }
 
-func TestWhoIgnoresTERMIsKilled(t *testing.T) {
+func TestAClientThatIgnoresTERMIsKilled(t *testing.T) {
 	b := newBench(t, "claude", fakeClient{Behaviour: "ignore TERM", Stdout: "deaf\n"}, Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.onLog = func(text string) {
@@ -172,7 +172,7 @@ func TestADaemonDoesNotHoldUpTheRun(t *testing.T) {
 	wantEnded(t, b.heldPID(t))
 }
 
-func TestDyingHalfWayMayBeTriedAgain(t *testing.T) {
+func TestAClientThatDiesHalfWayMayBeRetried(t *testing.T) {
 	b := newBench(t, "claude", fakeClient{Behaviour: "die half-way", Stdout: recording(t, "claude", "answer")}, Options{})
 	_, err := b.run(t.Context())
 	wantFailure(t, err, parley.FailureLost, "signal: killed")
@@ -191,7 +191,7 @@ func TestAPromptThatNobodyReads(t *testing.T) {
 }
 
 // A program can end before Job.Begin registers it. Job.Begin must still find its process.
-func TestAProgramIsThereUntilItIsKnown(t *testing.T) {
+func TestAProgramExistsUntilItsBeginIsReported(t *testing.T) {
 	presets, err := ParsePresets([]byte("mine: {argv: [/bin/echo, hello]}"))
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestAProgramIsThereUntilItIsKnown(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStarted(t *testing.T) {
+func TestProgramsThatCannotBeStartedFail(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script")
 	if err := os.WriteFile(script, []byte("#!/there/is/no/interpreter\n"), 0o700); err != nil {

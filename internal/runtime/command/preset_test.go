@@ -43,7 +43,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestAPresetOfOnesOwnChangesOnlyWhatItSets(t *testing.T) {
+func TestACustomPresetChangesOnlyItsOwnSettings(t *testing.T) {
 	presets, err := ParsePresets([]byte(`
 claude:
   argv: [/opt/claude, -p, --output-format, stream-json, --verbose, --permission-mode, plan, "{model}", "{resume}"]
@@ -66,7 +66,7 @@ mine:
 	}
 }
 
-func TestNothingIsAlsoAConfiguration(t *testing.T) {
+func TestAnEmptyConfigurationKeepsThePresets(t *testing.T) {
 	for _, text := range []string{"", "# nothing yet\n", "{}", "null"} {
 		if presets, err := ParsePresets([]byte(text)); err != nil || len(presets) != len(Presets()) {
 			t.Errorf("%q: %v, %d presets", text, err, len(presets))
@@ -124,7 +124,7 @@ func TestWrongPresets(t *testing.T) {
 	}
 }
 
-func TestCheckNamesWhatIsMissing(t *testing.T) {
+func TestCheckNamesTheMissingProgramOrRuntime(t *testing.T) {
 	r := New(Presets(), Options{Environ: []string{"PATH=" + t.TempDir()}})
 	for runtime, want := range map[string][]string{
 		"claude": {"the program claude of the runtime claude is not there", "npm install -g @anthropic-ai/claude-code"},

@@ -155,7 +155,7 @@ func TestATotalIsOfTheSessionOrOfTheRun(t *testing.T) {
 	}
 }
 
-func TestWhatWentWrongIsTold(t *testing.T) {
+func TestFailuresOfClientsAreClassified(t *testing.T) {
 	for _, client := range recorded {
 		for _, want := range []parley.Failure{parley.FailureFinal, parley.FailureBusy, parley.FailureServer} {
 			t.Run(client+" "+string(want), func(t *testing.T) {

@@ -21,7 +21,7 @@ func readAll(format Format, lines ...string) (t transcript, shown string) {
 	return t, shown
 }
 
-func TestOnlyWhatComesAfterTheLastToolIsTheAnswer(t *testing.T) {
+func TestTheAnswerIsTheTextAfterTheLastTool(t *testing.T) {
 	for format, lines := range map[Format][]string{
 		FormatGemini: {
 			`{"type":"message","role":"assistant","content":"Let me","delta":true}`, `{"type":"tool_use","tool_name":"read"}`,

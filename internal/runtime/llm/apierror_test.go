@@ -24,7 +24,7 @@ func failed(kind llm.Kind, status int, word string) modeltest.Answer {
 	return modeltest.Answer{Status: status, Body: body}
 }
 
-func TestWhatPassesIsTriedAgain(t *testing.T) {
+func TestTransientFailuresAreRetried(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		for name, bad := range map[string]modeltest.Answer{
 			"rate limit":  failed(kind, 429, "rate_limit_error"),
@@ -50,7 +50,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestWhatDoesNotPassInTimeIsTransient(t *testing.T) {
+func TestLastingFailuresStayTransient(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		for _, test := range []struct {
 			name    string
@@ -81,8 +81,8 @@ func TestWhatDoesNotPassInTimeIsTransient(t *testing.T) {
 	})
 }
 
-// TestWhatWasUsedBeforeAFailureCounts checks that the tokens of a failed request count, because the API has read the prompt.
-func TestWhatWasUsedBeforeAFailureCounts(t *testing.T) {
+// TestTokensUsedBeforeAFailureCount checks that the tokens of a failed request count, because the API has read the prompt.
+func TestTokensUsedBeforeAFailureCount(t *testing.T) {
 	s := newFixture(t, llm.Anthropic, modeltest.InOrder(modeltest.Answer{Text: "Good", Fault: modeltest.Cut, Input: 7}))
 	result, err := s.run(t)
 	wantFailure(t, err, parley.FailureServer)
@@ -136,7 +136,7 @@ func TestNobodyWaitsBeyondTheDeadline(t *testing.T) {
 	})
 }
 
-func TestWhatStaysIsFinal(t *testing.T) {
+func TestPermanentFailuresAreNotRetried(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		for _, test := range []struct {
 			name  string
@@ -174,7 +174,7 @@ func TestALongReasonIsCut(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestAnUnreachableProviderIsATransientFailure(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{}))
 		s.api.Close()

@@ -125,7 +125,7 @@ func TestOnlyToolsOfTheRunAreOffered(t *testing.T) {
 	})
 }
 
-func TestHowATurnEnds(t *testing.T) {
+func TestStopReasonsEndATurn(t *testing.T) {
 	stops := map[llm.Kind]map[string]string{
 		llm.Anthropic: {"length": "max_tokens", "window": "model_context_window_exceeded", "refusal": "refusal"},
 		llm.OpenAI:    {"length": "length", "window": "length", "refusal": "content_filter"},

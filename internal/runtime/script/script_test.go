@@ -110,7 +110,7 @@ func TestNestingCostsNothing(t *testing.T) {
 	}
 }
 
-func TestStepsWithinStepsCount(t *testing.T) {
+func TestNestedStepsCount(t *testing.T) {
 	nested := "- else:\n  - ask:\n      agent: a\n      message: b\n      otherwise:\n"
 	for steps, fine := range map[int]bool{maxSteps - 1: true, maxSteps: false} {
 		err := New().Check(t.Context(), agentWith(nested+strings.Repeat("      - delay: 1s\n", steps)))

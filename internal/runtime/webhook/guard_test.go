@@ -166,7 +166,7 @@ func TestARedirectStaysEncrypted(t *testing.T) {
 	}
 }
 
-func TestWhatIsAllowed(t *testing.T) {
+func TestAllowedAddresses(t *testing.T) {
 	for _, entry := range []string{"", "10.0.0.0/99", ":80", "host:", "http://host", "[::1]"} {
 		if _, err := New(Options{Allow: []string{entry}}); parley.CodeOf(err) != parley.BadInput {
 			t.Errorf("%q: %v, want E003", entry, err)

@@ -228,7 +228,7 @@ func TestARunThatMayNotBeginEnds(t *testing.T) {
 	}
 }
 
-func TestNobodyThereIsWorthAnotherTry(t *testing.T) {
+func TestAnUnreachableReceiverIsATransientFailure(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	s := newFixture(t, nil)
 	s.Runtime = newRuntime(t, s.dir, gone.Listener.Addr().String())

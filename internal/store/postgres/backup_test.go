@@ -245,7 +245,7 @@ func TestBackupOfNewerTablesOrAnotherStoreIsRefused(t *testing.T) {
 	}
 }
 
-func TestBackupOfWhatIsDamagedFailsAndLeavesNothing(t *testing.T) {
+func TestBackupOfDamagedDataFailsAndLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct{ statement, words string }{
 		"message": {"UPDATE messages SET text = 'forged' WHERE seq = 3", "does not match its checksum"},
 		"body":    {"UPDATE artifact_chunks SET data = 'message x'", "the body of an artifact is damaged"},

@@ -149,7 +149,7 @@ func TestWholeTransactionWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-func TestScanTakesWhatTheStoreScans(t *testing.T) {
+func TestScanTakesEveryTypeThatTheStoreScans(t *testing.T) {
 	c := scratch(t, migrated.Copy(t))
 	found, err := c.Query(`SELECT 1::int2, -2::int4, 3::int8, 'words', '\x0001'::bytea, ''::bytea, NULL, NULL, NULL, 4::int8`)
 	if err != nil {

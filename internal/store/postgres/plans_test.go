@@ -38,8 +38,8 @@ func (c *spied) Query(query string, args ...any) (store.Rows, error) {
 }
 
 const (
-	crowded = 20_000 // messages, each with a delivery
-	most    = 200    // rows that a question may touch in one step
+	crowded        = 20_000 // messages, each with a delivery
+	maxRowsTouched = 200    // rows that a question may touch in one step
 )
 
 // crowd fills a database. Agent 3 has more than half of all deliveries, and every fifth agent is removed.
@@ -237,7 +237,7 @@ func checkTouched(t *testing.T, c *pgx.Conn, s statement) {
 		if n := touched.FindStringSubmatch(actual); n != nil {
 			rows, _ := strconv.Atoi(n[2])
 			loops, _ := strconv.Atoi(n[3])
-			if rows*max(loops, 1) > most {
+			if rows*max(loops, 1) > maxRowsTouched {
 				t.Errorf("%s\n%s", s.query, line)
 			}
 		}

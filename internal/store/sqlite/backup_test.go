@@ -276,7 +276,7 @@ func TestKilledBackupLeavesNoBackup(t *testing.T) {
 	holds(t, opened(t, restored), ids)
 }
 
-func TestBackupOfWhatIsDamagedFailsAndSaysSo(t *testing.T) {
+func TestBackupOfDamagedDataFailsAndSaysSo(t *testing.T) {
 	for name, c := range map[string]struct {
 		statement string
 		body      []byte

@@ -157,7 +157,7 @@ func TestRestoreRefusesAHomeThatHasADatabase(t *testing.T) {
 }
 
 // What is left of a lost database, or of a restore that was interrupted, is not in the way.
-func TestRestoreIntoWhatIsLeftOfAHome(t *testing.T) {
+func TestRestoreIntoTheRemainsOfAHome(t *testing.T) {
 	dir, ids := backedUp(t)
 	home, _ := filled(t)
 	if err := os.Remove(filepath.Join(home, databaseName)); err != nil {

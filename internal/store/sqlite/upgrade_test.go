@@ -131,7 +131,7 @@ func TestDeliveriesOfTheFirstSchemaAreKept(t *testing.T) {
 }
 
 // What came later has no value in what was there before: nobody is halted, and everybody answers.
-func TestWhatRunsNeedIsAddedToTheFirstSchema(t *testing.T) {
+func TestRunsAreAddedToTheFirstSchema(t *testing.T) {
 	db := opened(t, beforeDeliveries(t))
 	err := db.View(t.Context(), func(tx storage.Tx) error {
 		a, err := tx.Agents().Find("arya")

@@ -91,7 +91,7 @@ func TestAClientWhoseSessionIsGoneStartsAFreshOne(t *testing.T) {
 	})
 }
 
-func TestWhatTheAPIRefuses(t *testing.T) {
+func TestFailuresOfTheAPIAreClassified(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		want   parley.Failure

@@ -173,8 +173,8 @@ func TestAClientIsAsked(t *testing.T) {
 	})
 }
 
-// TestAClientAmongThoseWhoAsk checks that the token in the shell of a client carries the depth of an ask.
-func TestAClientAmongThoseWhoAsk(t *testing.T) {
+// TestDepthOfAsksPassesThroughAClient checks that the token in the shell of a client carries the depth of an ask.
+func TestDepthOfAsksPassesThroughAClient(t *testing.T) {
 	eachHub(t, func(t *testing.T, h *hub) {
 		h.addScript(t, "boss", "[{else: [{ask: {agent: ana, message: Is there enough?, save: said}}, {reply: '{{.Saved.said}}'}]}]")
 		h.addScript(t, "bot", "[{else: [{ask: {agent: boss, message: Is there?, otherwise: [{reply: '{{.Error}}'}]}}]}]")
