@@ -15,8 +15,8 @@ import (
 
 const maxFileSize = 64 << 10 // bytes of an identity file in a prompt
 
-// Files reads the identity files in an agent's directory. The directory and each file may be missing. E003 if a file is
-// not a regular file, because a link could lead anywhere.
+// Files reads the identity files in an agent's directory. It skips files that do not exist, and returns nil if the directory
+// does not exist. It returns E003 if a file is not a regular file, because a link could lead anywhere.
 func Files(dir string) ([]parley.IdentityFile, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func read(root *os.Root, name string) (string, error) {
 	return limitText(string(text), name), err
 }
 
-// limitText makes a text valid UTF-8, and shortens it if it is too long.
+// limitText returns a text as valid UTF-8. It shortens a text that is too long.
 func limitText(text, name string) string {
 	if len(text) <= maxFileSize {
 		return strings.ToValidUTF8(text, "\uFFFD")

@@ -10,18 +10,18 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// bytesPerToken is the average size of a token of English text. In other scripts, the same bytes may be twice as many
+// bytesPerToken is the average size of a token of English text. In other scripts, the same number of bytes may be twice as many
 // tokens, so a limit is an estimate.
 const bytesPerToken = 4
 
-// messages returns the history, what the task was given, and the triggers, cut to the agent's limit of tokens. It first
-// drops the oldest messages of the history, and then shortens the other parts. It never drops those.
-func (b *builder) messages() (history, given, triggers string) {
+// messages returns the history, the input of the task, and the triggers, cut to the agent's limit of tokens. It first drops the
+// oldest messages of the history. Then it shortens the texts of the input and of the triggers, but never drops one.
+func (b *builder) messages() (history, input, triggers string) {
 	room := math.MaxInt
 	if limit := b.Agent.ContextTokens; limit > 0 {
 		room = limit * bytesPerToken
 	}
-	all := b.givenPieces()
+	all := b.inputPieces()
 	first := len(all)
 	for _, m := range b.Triggers {
 		all = append(all, b.messagePiece(m))
@@ -33,25 +33,25 @@ func (b *builder) messages() (history, given, triggers string) {
 			shorter[i] = all[i].short(share)
 		}
 	}
-	given, triggers = strings.Join(shorter[:first], ""), strings.Join(shorter[first:], "")
-	if given != "" {
-		given = "You were given:\n" + given
+	input, triggers = strings.Join(shorter[:first], ""), strings.Join(shorter[first:], "")
+	if input != "" {
+		input = "You were given:\n" + input
 	}
-	shown, left := b.voices.Fit(b.history(), max(0, room-len(given)-len(triggers)))
+	shown, left := b.voices.Fit(b.history(), max(0, room-len(input)-len(triggers)))
 	if left > 0 {
 		history = fmt.Sprintf("(%d older messages are left out)\n", left)
 	}
-	return history + strings.Join(shown, ""), given, triggers
+	return history + strings.Join(shown, ""), input, triggers
 }
 
-// piece is a text that is shown whole, or shortened if it does not fit.
+// piece is a text that the prompt contains whole, or shortened if it does not fit.
 type piece struct {
 	whole string
-	short func(most int) string
+	short func(limit int) string // returns the text in at most limit bytes
 }
 
 func (b *builder) messagePiece(m parley.Message) piece {
-	return piece{b.voices.Message(m), func(most int) string { return b.voices.Short(m, most) }}
+	return piece{b.voices.Message(m), func(limit int) string { return b.voices.Short(m, limit) }}
 }
 
 // divideRoom divides space among pieces. Larger pieces get what smaller ones do not need.

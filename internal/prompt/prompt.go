@@ -58,7 +58,7 @@ func (b *builder) system() string {
 	return b.out.String()
 }
 
-// operator adds words of the operator, without quotation.
+// operator adds a section with words of the operator, which are not quoted.
 func (b *builder) operator(title, text string) {
 	if text = strings.Trim(quote.Clean(text), "\n"); text != "" {
 		b.section(title, text+"\n")
@@ -86,16 +86,17 @@ func (b *builder) tools() string {
 
 func (b *builder) user() string {
 	b.out.Reset()
-	history, given, triggers := b.messages()
+	history, input, triggers := b.messages()
 	b.section("Conversation", b.conversation())
-	b.section("Task", b.task()+given)
+	b.section("Task", b.task()+input)
 	b.section("History", history)
 	b.writeEnd(triggers)
 	return b.out.String()
 }
 
+// newPart returns the prompt of a resumed session: only what the session has not seen.
 func (b *builder) newPart() string {
-	history, _, triggers := b.messages() // a resumed session is given nothing again
+	history, _, triggers := b.messages() // a resumed session already has the input of its task
 	b.section("New in "+b.title(), rules+"\n")
 	b.section("Task", b.task())
 	b.section("Meanwhile", history)

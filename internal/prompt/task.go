@@ -56,7 +56,7 @@ func progressText(p *parley.TaskProgress) string {
 	return "Your last report of progress: " + strings.Join(parts, ", ") + ".\n"
 }
 
-// openWorkText says which work of others the task waits for, and that the agent need not act on it.
+// openWorkText says for which subtasks and approval the task waits, and that the agent need not act on them.
 func openWorkText(w parley.WaitsOn) string {
 	if len(w.Subtasks) == 0 && w.Approval == "" {
 		return "Your final text is its result.\n"
@@ -77,9 +77,9 @@ func openWorkText(w parley.WaitsOn) string {
 	return lines.String()
 }
 
-// givenPieces returns what the task was given: the request that created it, and the results on which it depends. A
-// resumed session already has them.
-func (b *builder) givenPieces() (list []piece) {
+// inputPieces returns the input of the task: the request that created the task, and the results on which it depends. It returns
+// nil for a resumed session, which already has them.
+func (b *builder) inputPieces() (list []piece) {
 	if b.Task == nil || b.Resumed {
 		return nil
 	}
@@ -103,5 +103,5 @@ func resultPiece(t parley.Task) piece {
 			text += "\n" + string(more)
 		}
 	}
-	return piece{head + quote.Block(text), func(most int) string { return head + quote.Short(text, max(1, most-len(head))) }}
+	return piece{head + quote.Block(text), func(limit int) string { return head + quote.Short(text, max(1, limit-len(head))) }}
 }
