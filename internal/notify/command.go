@@ -26,10 +26,10 @@ type commandWay struct {
 
 func (p commandWay) name() string { return hashedName("command", p.argv...) }
 
-func (p commandWay) send(ctx context.Context, l notification) (string, error) {
+func (p commandWay) send(ctx context.Context, n notification) (string, error) {
 	cmd := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...) //nolint:gosec // the owner has set it in config.yaml
-	complaint := &limitedBuffer{max: maxStderr}
-	cmd.Env, cmd.Stdin, cmd.Stderr, cmd.WaitDelay = p.env, strings.NewReader(l.fullText()+"\n"), complaint, pipeTimeout
+	stderr := &limitedBuffer{max: maxStderr}
+	cmd.Env, cmd.Stdin, cmd.Stderr, cmd.WaitDelay = p.env, strings.NewReader(n.fullText()+"\n"), stderr, pipeTimeout
 	if cmd.Env == nil {
 		cmd.Env = []string{} // nil would mean the environment of the hub
 	}
@@ -41,7 +41,7 @@ func (p commandWay) send(ctx context.Context, l notification) (string, error) {
 		return "", fmt.Errorf("%s took longer than %s", p.argv[0], sendTimeout)
 	}
 	if _, ended := errors.AsType[*exec.ExitError](err); ended {
-		return "", fmt.Errorf("%s: %w: %s", p.argv[0], err, plain.Line(complaint.String()))
+		return "", fmt.Errorf("%s: %w: %s", p.argv[0], err, plain.Line(stderr.String()))
 	}
 	return "", err
 }

@@ -22,7 +22,7 @@ type notification struct {
 	title     string
 	text      string
 	link      string // to the page of the approval; "" if there is nothing to decide
-	truncated bool   // the text is not all that is said
+	truncated bool   // text is only the beginning of the notice
 }
 
 func newNotification(due hub.DueNotice) notification {
@@ -31,23 +31,23 @@ func newNotification(due hub.DueNotice) notification {
 	return notification{notice: due.Notice, about: due.About, title: title, text: text, truncated: partial}
 }
 
-// canDecideHere reports whether the notification may have buttons. A truncated one may not: the person must read the whole
-// request before deciding.
-func (l notification) canDecideHere() bool { return l.link != "" && !l.truncated }
+// canDecideHere reports whether the notification may have buttons. A truncated notification may not: the person must read the
+// whole request before deciding.
+func (n notification) canDecideHere() bool { return n.link != "" && !n.truncated }
 
 // approvalLabel returns the short name of the approval with a leading space, for the label of a button, or "".
-func (l notification) approvalLabel() string {
-	if l.about == nil {
+func (n notification) approvalLabel() string {
+	if n.about == nil {
 		return ""
 	}
-	return " " + l.about.ShortName()
+	return " " + n.about.ShortName()
 }
 
 // fullText returns title, text and link as one text.
-func (l notification) fullText() string {
-	parts := []string{l.title, l.text}
-	if l.link != "" {
-		parts = append(parts, "Decide: "+l.link)
+func (n notification) fullText() string {
+	parts := []string{n.title, n.text}
+	if n.link != "" {
+		parts = append(parts, "Decide: "+n.link)
 	}
 	return strings.Join(parts, "\n\n")
 }
@@ -80,12 +80,12 @@ func noteOf(a parley.Approval) string {
 	return " " + note
 }
 
-// clip cuts a text to at most that many bytes, between characters, and reports whether it cut.
-func clip(text string, most int) (string, bool) {
-	if len(text) <= most {
+// clip cuts a text to at most limit bytes, between characters, and reports whether it cut.
+func clip(text string, limit int) (string, bool) {
+	if len(text) <= limit {
 		return text, false
 	}
-	end := most
+	end := limit
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -39,12 +39,13 @@ type way interface {
 	// name identifies the way among the ways of a person. It contains no secret and no space.
 	name() string
 	// send sends a notification. The receipt identifies the sent message for amend; it is "" if the message cannot be changed.
-	send(ctx context.Context, l notification) (receipt string, err error)
+	send(ctx context.Context, n notification) (receipt string, err error)
 }
 
 // amender is a way that can change a sent message.
 type amender interface {
-	amend(ctx context.Context, receipt string, l notification) error
+	// amend replaces the message with this receipt by one that says how the approval ended.
+	amend(ctx context.Context, receipt string, n notification) error
 }
 
 // Service sends due notices and receives answers, from Start to Stop.
@@ -86,7 +87,7 @@ func (s *Service) run(ctx context.Context, started func()) {
 	started()
 	for {
 		if err := s.Send(ctx); err != nil && ctx.Err() == nil {
-			s.o.Log.Error("cannot send notices, will retry", "error", err)
+			s.o.Log.Error("cannot send notices; retrying soon", "error", err, "retry_in", retryEvery)
 		}
 		select {
 		case <-ctx.Done():
@@ -133,7 +134,7 @@ func (s *Service) handle(ctx context.Context, due hub.DueNotice) error {
 
 // sendByEachWay sends a notice by each way that has not sent it yet. It returns a text for each way that failed.
 func (s *Service) sendByEachWay(ctx context.Context, due *hub.DueNotice) (failures []string, err error) {
-	l, err := s.notificationWithLink(ctx, *due)
+	n, err := s.notificationWithLink(ctx, *due)
 	if err != nil {
 		if parley.AsError(err).Reason == parley.Conflict {
 			return nil, nil // the approval was decided meanwhile
@@ -144,12 +145,12 @@ func (s *Service) sendByEachWay(ctx context.Context, due *hub.DueNotice) (failur
 		if _, sent := receipt(due.Notice, w); sent {
 			continue
 		}
-		number, err := s.sendBy(ctx, w, l)
+		sentAs, err := s.sendBy(ctx, w, n)
 		if err != nil {
 			failures = append(failures, w.name()+": "+err.Error())
 			continue
 		}
-		due.Sent = append(due.Sent, strings.TrimSpace(w.name()+" "+number))
+		due.Sent = append(due.Sent, strings.TrimSpace(w.name()+" "+sentAs))
 		if err := s.hub.NoticeSent(ctx, due.Notice); err != nil {
 			return nil, err
 		}
@@ -157,22 +158,23 @@ func (s *Service) sendByEachWay(ctx context.Context, due *hub.DueNotice) (failur
 	return failures, nil
 }
 
-func (s *Service) sendBy(ctx context.Context, w way, l notification) (string, error) {
+func (s *Service) sendBy(ctx context.Context, w way, n notification) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	return w.send(ctx, l)
+	return w.send(ctx, n)
 }
 
+// amend adds the decision about an approval to the sent messages. It returns a text for each way that failed.
 func (s *Service) amend(ctx context.Context, due *hub.DueNotice) (failures []string, err error) {
-	l := newNotification(*due)
+	n := newNotification(*due)
 	for _, w := range s.ways[due.Person] {
-		number, _ := receipt(due.Notice, w)
-		changes, can := w.(amender)
-		if !can || number == "" {
+		sentAs, _ := receipt(due.Notice, w)
+		amending, canAmend := w.(amender)
+		if !canAmend || sentAs == "" {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-		if err := changes.amend(ctx, number, l); err != nil {
+		if err := amending.amend(ctx, sentAs, n); err != nil {
 			failures = append(failures, w.name()+": "+err.Error())
 		}
 		cancel()
@@ -181,10 +183,10 @@ func (s *Service) amend(ctx context.Context, due *hub.DueNotice) (failures []str
 }
 
 // receipt reports whether a way has sent a notice, and returns the receipt that the way returned.
-func receipt(n parley.Notice, w way) (number string, sent bool) {
+func receipt(n parley.Notice, w way) (sentAs string, sent bool) {
 	for _, entry := range n.Sent {
-		if by, number, _ := strings.Cut(entry, " "); by == w.name() {
-			return number, true
+		if name, sentAs, _ := strings.Cut(entry, " "); name == w.name() {
+			return sentAs, true
 		}
 	}
 	return "", false
@@ -193,16 +195,16 @@ func receipt(n parley.Notice, w way) (number string, sent bool) {
 // notificationWithLink returns the notification for a notice. If the notice is about an approval, it has a new link to decide
 // it.
 func (s *Service) notificationWithLink(ctx context.Context, due hub.DueNotice) (notification, error) {
-	l := newNotification(due)
+	n := newNotification(due)
 	if due.About == nil || len(s.ways[due.Person]) == 0 {
-		return l, nil
+		return n, nil
 	}
 	secret, err := s.hub.NewApprovalLink(ctx, due.Approval, due.Person)
 	if err != nil {
-		return l, err
+		return n, err
 	}
-	l.link = s.o.PublicURL + "/approve/" + secret
-	return l, nil
+	n.link = s.o.PublicURL + "/approve/" + secret
+	return n, nil
 }
 
 // botOf returns the bot that another way already uses, if it is the same bot. Otherwise it keeps and returns the new one.

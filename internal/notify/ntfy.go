@@ -35,17 +35,17 @@ type action struct {
 	Clear   bool              `json:"clear"`
 }
 
-func (t ntfyWay) send(ctx context.Context, l notification) (string, error) {
+func (t ntfyWay) send(ctx context.Context, n notification) (string, error) {
 	token, err := secretOf(t.TokenFile, t.TokenEnv).read()
 	if err != nil {
 		return "", shortError(err)
 	}
 	if t.WithoutLink {
-		l.link = ""
+		n.link = ""
 	}
 	server, name := t.split()
 	return "", deliver(ctx, t.client, server, ntfyPublication{
-		Topic: name, Title: l.title, Message: l.text, Priority: priority(l.notice.Kind), Click: l.link, Actions: actions(l),
+		Topic: name, Title: n.title, Message: n.text, Priority: priority(n.notice.Kind), Click: n.link, Actions: actions(n),
 	}, func(r *http.Request, _ []byte) {
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -61,17 +61,17 @@ func priority(kind string) int {
 	return 3
 }
 
-func actions(l notification) []action {
-	if l.link == "" {
+func actions(n notification) []action {
+	if n.link == "" {
 		return nil
 	}
-	list := []action{{Action: "view", Label: "Open", URL: l.link}}
-	if !l.canDecideHere() {
+	list := []action{{Action: "view", Label: "Open", URL: n.link}}
+	if !n.canDecideHere() {
 		return list
 	}
-	for _, answer := range [][2]string{{"Approve" + l.approvalLabel(), "approve=1"}, {"Deny" + l.approvalLabel(), "approve=0"}} {
+	for _, answer := range [][2]string{{"Approve" + n.approvalLabel(), "approve=1"}, {"Deny" + n.approvalLabel(), "approve=0"}} {
 		list = append(list, action{
-			Action: "http", Label: answer[0], URL: l.link, Method: http.MethodPost, Body: answer[1], Clear: true,
+			Action: "http", Label: answer[0], URL: n.link, Method: http.MethodPost, Body: answer[1], Clear: true,
 			Headers: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
 		})
 	}

@@ -17,7 +17,7 @@ type bot struct {
 	client  *http.Client
 	base    string
 	token   Secret
-	people  map[int64]string // ids of persons by the number of their private chat
+	people  map[int64]string // ids of people by the number of their private chat
 }
 
 func newBot(s *Service, client *http.Client, t Telegram) *bot {
@@ -100,15 +100,15 @@ const (
 
 func (c telegramChat) name() string { return "telegram:" + strconv.FormatInt(c.id, 10) }
 
-func (c telegramChat) send(ctx context.Context, l notification) (string, error) {
-	m := telegramMessage{Chat: c.id, Text: l.title + "\n\n" + l.text, Preview: previewOptions{true}}
+func (c telegramChat) send(ctx context.Context, n notification) (string, error) {
+	m := telegramMessage{Chat: c.id, Text: n.title + "\n\n" + n.text, Preview: previewOptions{true}}
 	switch {
-	case l.canDecideHere():
+	case n.canDecideHere():
 		m.Keyboard = &keyboard{[][]button{{
-			{"Approve" + l.approvalLabel(), approveData + l.notice.Approval}, {"Deny" + l.approvalLabel(), denyData + l.notice.Approval},
+			{"Approve" + n.approvalLabel(), approveData + n.notice.Approval}, {"Deny" + n.approvalLabel(), denyData + n.notice.Approval},
 		}}}
-	case l.link != "":
-		m.Text = l.title + "\n\n" + l.text + "\n\nThere is more. Read all of it and decide: " + l.link
+	case n.link != "":
+		m.Text = n.title + "\n\n" + n.text + "\n\nThere is more. Read all of it and decide: " + n.link
 	}
 	var sent struct {
 		ID int64 `json:"message_id"`
@@ -116,7 +116,7 @@ func (c telegramChat) send(ctx context.Context, l notification) (string, error) 
 	if err := c.call(ctx, "sendMessage", m, &sent); err != nil {
 		return "", err
 	}
-	if l.about == nil {
+	if n.about == nil {
 		return "", nil
 	}
 	return strconv.FormatInt(sent.ID, 10), nil
@@ -124,13 +124,13 @@ func (c telegramChat) send(ctx context.Context, l notification) (string, error) 
 
 // amend adds the decision to a sent message and removes its buttons. It ignores messages that are deleted or already
 // amended.
-func (c telegramChat) amend(ctx context.Context, receipt string, l notification) error {
+func (c telegramChat) amend(ctx context.Context, receipt string, n notification) error {
 	id, err := strconv.ParseInt(receipt, 10, 64)
 	if err != nil {
 		return nil //nolint:nilerr // not the number of a message
 	}
 	err = c.call(ctx, "editMessageText", telegramMessage{
-		Chat: c.id, ID: id, Text: l.title + "\n\n" + l.text + "\n\n" + decisionText(*l.about), Preview: previewOptions{true},
+		Chat: c.id, ID: id, Text: n.title + "\n\n" + n.text + "\n\n" + decisionText(*n.about), Preview: previewOptions{true},
 	}, new(json.RawMessage))
 	if refused, ok := errors.AsType[*apiError](err); ok && refused.code == http.StatusBadRequest {
 		return nil

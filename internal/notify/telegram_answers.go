@@ -45,7 +45,7 @@ func (b *bot) receiveAnswers(ctx context.Context) {
 		updates, err := b.poll(ctx, offset)
 		if err != nil {
 			if pause == firstPause && ctx.Err() == nil {
-				b.service.o.Log.Warn("cannot poll Telegram for answers, will retry", "error", err)
+				b.service.o.Log.Warn("cannot poll Telegram for answers; retrying soon", "error", err, "retry_in", pause)
 			}
 			sleep(ctx, pause)
 			pause = min(2*pause, maxPause)

@@ -30,19 +30,19 @@ type webhookBody struct {
 	Link      string           `json:"link,omitempty"`
 }
 
-func (h webhookWay) send(ctx context.Context, l notification) (string, error) {
+func (h webhookWay) send(ctx context.Context, n notification) (string, error) {
 	secret, err := secretOf(h.SecretFile, h.SecretEnv).read()
 	if err != nil {
 		return "", shortError(err)
 	}
 	if h.WithoutLink {
-		l.link = ""
+		n.link = ""
 	}
-	n := l.notice
+	notice := n.notice
 	return "", deliver(ctx, h.client, h.URL, webhookBody{
-		n.ID, n.Kind, n.Person, n.Title, n.Text, n.CreatedAt, n.Attempt, l.about, l.link,
+		notice.ID, notice.Kind, notice.Person, notice.Title, notice.Text, notice.CreatedAt, notice.Attempt, n.about, n.link,
 	}, func(r *http.Request, body []byte) {
-		r.Header.Set("Idempotency-Key", n.ID)
+		r.Header.Set("Idempotency-Key", notice.ID)
 		webhook.Sign(r, []byte(secret), body, time.Now())
 	})
 }
