@@ -36,8 +36,11 @@ const (
 
 // Hub is the part of a hub that the watcher uses.
 type Hub interface {
+	// Figures returns the current figures of the hub.
 	Figures(ctx context.Context) (hub.Figures, error)
+	// Alert raises or ends an alert. It does nothing if the alert already is in that state.
 	Alert(ctx context.Context, a parley.Alert, on bool) error
+	// RaiseAlerts raises several alerts.
 	RaiseAlerts(ctx context.Context, list ...parley.Alert) error
 }
 
@@ -50,7 +53,7 @@ type Watcher struct {
 	log    *slog.Logger
 
 	writes, reads, latency, ended tally
-	counted                       int64 // number of the last event that is counted
+	counted                       int64 // number of the last counted event
 	rates                         []*rate
 	depths                        map[string]*machine
 }
@@ -60,7 +63,7 @@ type rate struct {
 	machine
 	window
 	maxShare float64 // largest share that is allowed
-	least    int64   // fewest measurements over the limit that count
+	minOver  int64   // fewest measurements over the limit that raise the alert
 	newAlert func(counts) parley.Alert
 }
 
@@ -83,9 +86,9 @@ func New(limits Limits, log *slog.Logger) *Watcher {
 	return w
 }
 
-func (w *Watcher) addRate(t *tally, looks int, most float64, says func(counts) parley.Alert) {
+func (w *Watcher) addRate(t *tally, checks int, maxShare float64, newAlert func(counts) parley.Alert) {
 	w.rates = append(w.rates, &rate{
-		machine: machine{Hold: w.limits.Hold}, window: window{tally: t, looks: looks}, maxShare: most, least: 2, newAlert: says,
+		machine: machine{Hold: w.limits.Hold}, window: window{tally: t, checks: checks}, maxShare: maxShare, minOver: 2, newAlert: newAlert,
 	})
 }
 
@@ -151,7 +154,7 @@ func (w *Watcher) Watch(h Hub) *service.Service {
 				return
 			}
 			if err := w.check(ctx); err != nil && ctx.Err() == nil {
-				w.log.Warn("cannot check the hub for alerts, will retry", "error", err)
+				w.log.Warn("cannot check the hub for alerts; retrying soon", "error", err, "retry_in", checkEvery)
 			}
 		}
 	})
@@ -161,7 +164,7 @@ func (w *Watcher) Watch(h Hub) *service.Service {
 func (w *Watcher) check(ctx context.Context) error {
 	now := w.clock()
 	for _, r := range w.rates {
-		c := r.window.look()
+		c := r.window.advance()
 		r.step(now, r.judge(c))
 		if err := w.hub.Alert(ctx, r.newAlert(c), r.on); err != nil {
 			return err
@@ -181,7 +184,7 @@ func (r *rate) judge(c counts) verdict {
 	switch {
 	case c.all < minSample || c.share() <= r.maxShare*fineShare:
 		return fine
-	case c.share() > r.maxShare && c.over >= r.least:
+	case c.share() > r.maxShare && c.over >= r.minOver:
 		return bad
 	default:
 		return between
@@ -228,11 +231,11 @@ func (w *Watcher) checkInboxes(ctx context.Context, now time.Time, f hub.Figures
 }
 
 func (w *Watcher) judgeDepth(a parley.Agent, in parley.Inbox) verdict {
-	most := float64(a.InboxDepth) * w.limits.Depth / 100
+	limit := float64(a.InboxDepth) * w.limits.Depth / 100
 	switch {
-	case a.Kind != parley.KindAgent || !a.Bounded() || float64(in.Waking) <= most*fineDepth:
+	case a.Kind != parley.KindAgent || !a.Bounded() || float64(in.Waking) <= limit*fineDepth:
 		return fine
-	case float64(in.Waking) > most:
+	case float64(in.Waking) > limit:
 		return bad
 	default:
 		return between

@@ -61,10 +61,10 @@ func TestMachineNeverFlaps(t *testing.T) {
 
 func TestWindowForgets(t *testing.T) {
 	var counted tally
-	w := window{tally: &counted, looks: 3}
+	w := window{tally: &counted, checks: 3}
 	for i, want := range []counts{{1, 1}, {2, 1}, {3, 1}, {3, 0}, {3, 0}} {
 		counted.add(i == 0)
-		if got := w.look(); got != want {
+		if got := w.advance(); got != want {
 			t.Errorf("look %d has %+v, want %+v", i, got, want)
 		}
 	}

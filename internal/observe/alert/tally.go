@@ -26,19 +26,19 @@ func (c counts) share() float64 {
 
 // window is a tally over the most recent checks.
 type window struct {
-	tally *tally
-	looks int
-	past  []counts // at the last checks, the oldest first
+	tally  *tally
+	checks int      // the length of the window
+	past   []counts // at the last checks, the oldest first
 }
 
-// look returns the counts since the oldest check of the window.
-func (w *window) look() counts {
+// advance adds a check to the window, and returns the counts since the oldest check in it.
+func (w *window) advance() counts {
 	now := counts{w.tally.all.Load(), w.tally.over.Load()}
 	if len(w.past) == 0 {
 		w.past = append(w.past, counts{})
 	}
 	oldest := w.past[0]
-	if len(w.past) == w.looks {
+	if len(w.past) == w.checks {
 		w.past = append(w.past[:0], w.past[1:]...)
 	}
 	w.past = append(w.past, now)

@@ -17,7 +17,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// The descriptions of all gauges, and of the counters that the hub itself keeps.
+// The descriptions of all gauges, and of the counters that the hub keeps in its store.
 var (
 	inboxDepth     = desc("inbox_depth", "Open deliveries that wake an agent.", "agent")
 	inboxLimit     = desc("parley_inbox_limit", "How many of them its inbox holds.", "agent")

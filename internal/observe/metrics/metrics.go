@@ -23,21 +23,22 @@ type Metrics struct {
 	registry *prometheus.Registry
 	hub      Hub
 	agents   *agentLabels
-	counted  int64 // number of the last event that is counted
+	counted  int64 // number of the last counted event
 
-	writes, reads      prometheus.Histogram
-	latency            prometheus.Histogram
-	messages           *prometheus.CounterVec
-	overdue, late      prometheus.Counter
-	runs               *prometheus.CounterVec
-	lasted             prometheus.Histogram
-	tokens, cost       *prometheus.CounterVec
-	tasks, approvals   *prometheus.CounterVec
-	alerts, loopsStuck prometheus.Counter
+	writes, reads       prometheus.Histogram
+	latency             prometheus.Histogram
+	messages            *prometheus.CounterVec
+	overdue, late       prometheus.Counter
+	runs                *prometheus.CounterVec
+	duration            prometheus.Histogram
+	tokens, cost        *prometheus.CounterVec
+	tasks, approvals    *prometheus.CounterVec
+	alerts, loopsOpened prometheus.Counter
 }
 
-// Hub is the part of a hub that is looked up.
+// Hub is the part of a hub from which the gauges read.
 type Hub interface {
+	// Figures returns the current figures of the hub, or the error of the store.
 	Figures(ctx context.Context) (hub.Figures, error)
 }
 
@@ -55,21 +56,22 @@ func New() *Metrics {
 	m.overdue = m.counter("parley_deliveries_overdue_total", "Deliveries that were not seen in time.")
 	m.late = m.counter("parley_deliveries_late_total", "Deliveries whose deadline was missed.")
 	m.runs = m.counters("parley_runs_total", "Runs that have ended, by agent and outcome.", "agent", "outcome")
-	m.lasted = m.histogram("parley_run_duration_seconds", "Seconds that runs lasted.", []float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 1800, 7200})
+	m.duration = m.histogram("parley_run_duration_seconds", "Seconds that runs duration.", []float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 1800, 7200})
 	m.tokens = m.counters("parley_run_tokens_total", "Tokens that runs have used, by agent and direction.", "agent", "direction")
 	m.cost = m.counters("parley_run_cost_dollars_total", "What runs have cost, in US dollars, by agent.", "agent")
 	m.tasks = m.counters("parley_task_steps_total", "Steps of tasks, by the state they came to.", "state")
 	m.approvals = m.counters("parley_approval_steps_total", "Steps of approvals, by the state they came to.", "state")
 	m.alerts = m.counter("parley_alerts_total", "Alerts that were raised.")
-	m.loopsStuck = m.counter("parley_loops_opened_total", "Loops between agents that were broken.")
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build())
+	m.loopsOpened = m.counter("parley_loops_opened_total", "Loops between agents that were broken.")
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	for _, status := range parley.LogStatuses() {
 		m.messages.WithLabelValues(status)
 	}
 	return m
 }
 
-func build() prometheus.Collector {
+// buildInfo returns the gauge with the version of this program.
+func buildInfo() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "parley_build_info", Help: "The version that runs: always 1.",
 		ConstLabels: prometheus.Labels{"version": parley.Version, "go": runtime.Version()},
@@ -96,7 +98,7 @@ func (m *Metrics) counters(name, help string, labels ...string) *prometheus.Coun
 	return c
 }
 
-// Watch adds the gauges of a hub.
+// Watch adds the gauges of a hub. The caller must call it once.
 func (m *Metrics) Watch(h Hub) {
 	m.hub = h
 	m.registry.MustRegister(&gaugeCollector{hub: h})
@@ -144,7 +146,7 @@ func (m *Metrics) run(r parley.Run) {
 	agent := m.agents.label(r.Agent)
 	m.runs.WithLabelValues(agent, string(r.State)).Inc()
 	if r.StartedAt != nil && r.EndedAt != nil {
-		m.lasted.Observe(r.EndedAt.Sub(*r.StartedAt).Seconds())
+		m.duration.Observe(r.EndedAt.Sub(*r.StartedAt).Seconds())
 	}
 	m.tokens.WithLabelValues(agent, "input").Add(float64(r.InputTokens))
 	m.tokens.WithLabelValues(agent, "output").Add(float64(r.OutputTokens))
@@ -164,7 +166,7 @@ func (m *Metrics) event(e hub.Followed) {
 	case e.Kind == parley.EventLate:
 		m.late.Inc()
 	case e.Kind == parley.EventLoopOpened:
-		m.loopsStuck.Inc()
+		m.loopsOpened.Inc()
 	case e.Kind == parley.EventAlert:
 		if isRaised(e) {
 			m.alerts.Inc()

@@ -34,7 +34,7 @@ type Log struct {
 	file      *os.File
 	size      int64
 	rotations int           // number of rotations since Open; identifies a file
-	grown     chan struct{} // closed when there is more
+	grown     chan struct{} // closed when the log has new lines
 	recent    *recentLines
 }
 
@@ -76,7 +76,7 @@ func (l *Log) Close() error {
 	return errors.Join(l.file.Sync(), l.file.Close())
 }
 
-// Consume writes steps. If it fails, for want of room on the disk, nothing of them is there.
+// Consume writes the lines of steps. If it fails, for example because the disk is full, it leaves none of the lines in the log.
 func (l *Log) Consume(_ context.Context, n steps.Batch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,8 +129,8 @@ func (l *Log) reopenIfReplaced() error {
 	if err != nil {
 		return err
 	}
-	there, err := os.Stat(l.path(0))
-	if err == nil && os.SameFile(own, there) && own.Size() == l.size {
+	current, err := os.Stat(l.path(0))
+	if err == nil && os.SameFile(own, current) && own.Size() == l.size {
 		return nil
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -11,17 +11,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Tail passes the newest lines that a filter selects to tell, the newest last. With follow it also passes the lines that are
-// written later, until ctx is done or tell returns an error.
-func (l *Log) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
+// Tail calls pass with the newest lines that a filter selects, the newest last. With follow, it also calls pass with
+// lines that are written later, until ctx is done or pass returns an error.
+func (l *Log) Tail(ctx context.Context, f parley.LogFilter, follow bool, pass func([]parley.LogLine) error) error {
 	lines, at, err := l.Read(f)
 	if err == nil {
-		err = tell(lines)
+		err = pass(lines)
 	}
 	if err != nil || !follow {
 		return err
 	}
-	return l.Follow(ctx, f, at, tell)
+	return l.Follow(ctx, f, at, pass)
 }
 
 // Read returns the newest lines that a filter selects, the newest last, and the place after them.
@@ -71,24 +71,24 @@ func (l *Log) files() (files []*os.File, end Place, err error) {
 }
 
 // newestLines returns the last lines of a file that a filter selects. It skips malformed lines.
-func newestLines(r io.Reader, f parley.LogFilter, most int) (lines []parley.LogLine, err error) {
+func newestLines(r io.Reader, f parley.LogFilter, limit int) (lines []parley.LogLine, err error) {
 	all := bufio.NewScanner(r)
 	for all.Scan() {
 		var line parley.LogLine
 		if json.Unmarshal(all.Bytes(), &line) != nil || !f.Selects(line) {
 			continue
 		}
-		if len(lines) == 2*most {
-			lines = append(lines[:0], lines[most:]...)
+		if len(lines) == 2*limit {
+			lines = append(lines[:0], lines[limit:]...)
 		}
 		lines = append(lines, line)
 	}
-	return lines[max(len(lines)-most, 0):], all.Err()
+	return lines[max(len(lines)-limit, 0):], all.Err()
 }
 
-// Follow passes the lines after a place to tell, as they are written, until ctx is done or tell returns an error. A slow
+// Follow calls pass with the lines after a place, as they are written, until ctx is done or pass returns an error. A slow
 // caller may miss files that were removed meanwhile; it continues with the oldest one that is left.
-func (l *Log) Follow(ctx context.Context, f parley.LogFilter, at Place, tell func([]parley.LogLine) error) error {
+func (l *Log) Follow(ctx context.Context, f parley.LogFilter, at Place, pass func([]parley.LogLine) error) error {
 	f.Limit = 1 << 30
 	for {
 		part, next, grown, err := l.after(at)
@@ -99,7 +99,7 @@ func (l *Log) Follow(ctx context.Context, f parley.LogFilter, at Place, tell fun
 			lines, err := newestLines(part, f, f.Limit)
 			err = errors.Join(err, part.Close())
 			if err == nil && len(lines) > 0 {
-				err = tell(lines)
+				err = pass(lines)
 			}
 			if err != nil {
 				return err

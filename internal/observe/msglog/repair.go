@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// lastBytes is how much of the end of the log is read at the start: more than the hub repeats after a crash.
+	// lastBytes is how much of the end of the log the start reads. It is more than the hub repeats after a crash.
 	lastBytes = 8 << 20
-	// clocks is the largest difference between the clocks of two processes of a hub.
+	// clockSkew is the largest difference between the clocks of two processes of a hub.
 	clockSkew = time.Minute
 )
 
@@ -23,7 +23,7 @@ const (
 type recentLines struct {
 	seed  maphash.Seed
 	lines map[uint64]bool
-	until time.Time // no line is of a later time
+	until time.Time // no event of the lines is later
 }
 
 func newRecentLines() *recentLines {
@@ -73,8 +73,9 @@ func (l *Log) repair() error {
 	return nil
 }
 
-// readOlderTail is the end of the file that was written so many rotations ago, if there is one.
-func (l *Log) readOlderTail(ago int, most int64) ([]byte, error) {
+// readOlderTail returns at most limit bytes from the end of the file that was current so many rotations ago. It returns nil if
+// there is no such file.
+func (l *Log) readOlderTail(ago int, limit int64) ([]byte, error) {
 	file, err := os.Open(l.path(ago))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -87,12 +88,12 @@ func (l *Log) readOlderTail(ago int, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readTail(file, info.Size(), most)
+	return readTail(file, info.Size(), limit)
 }
 
-// readTail are the last bytes of a file.
-func readTail(file *os.File, size, most int64) ([]byte, error) {
-	from := max(size-most, 0)
+// readTail returns at most limit bytes from the end of a file.
+func readTail(file *os.File, size, limit int64) ([]byte, error) {
+	from := max(size-limit, 0)
 	tail := make([]byte, size-from)
 	_, err := file.ReadAt(tail, from)
 	return tail, err

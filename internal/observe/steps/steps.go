@@ -16,7 +16,7 @@ import (
 type Step struct {
 	Num        int64 // number of the event
 	At         time.Time
-	Message    parley.Message // without what it says
+	Message    parley.Message // without its content
 	Recipient  string         // "" if the message has no recipients
 	State      parley.DeliveryState
 	Waking     bool
@@ -66,7 +66,9 @@ func (s Step) Significant() bool { return !s.Transient || s.Status() != Processe
 
 // Hub looks up messages and agents that the reader does not have in its cache.
 type Hub interface {
+	// Message returns a message with its deliveries. IsMissing holds for the error if there is none.
 	Message(ctx context.Context, caller hub.Caller, id string) (parley.Shown, error)
+	// Agent returns an agent. IsMissing holds for the error if there is none.
 	Agent(ctx context.Context, caller hub.Caller, name string) (parley.Agent, error)
 }
 

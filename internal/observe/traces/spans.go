@@ -25,7 +25,7 @@ func newSpanMaker(node string) spanMaker {
 		attribute.String("service.version", parley.Version), attribute.String("service.instance.id", node))}
 }
 
-// newSpan is one that is ready to be sent.
+// newSpan returns a span that is ready for export.
 func (m spanMaker) newSpan(s tracetest.SpanStub) sdk.ReadOnlySpan {
 	s.Resource = m.resource
 	s.InstrumentationScope = instrumentation.Scope{Name: "github.com/parley-hub/parley", Version: parley.Version}
@@ -41,7 +41,7 @@ func spanContext(traceID string, span [8]byte) trace.SpanContext {
 	})
 }
 
-// stateSpan is the step of a message to a rung: it lasts since the rung before.
+// stateSpan returns the span of a delivery's step to a state. It begins when the delivery reached its previous state.
 func (m spanMaker) stateSpan(s steps.Step) sdk.ReadOnlySpan {
 	name := string(s.State)
 	if s.Requeued {
@@ -56,7 +56,7 @@ func (m spanMaker) stateSpan(s steps.Step) sdk.ReadOnlySpan {
 	})
 }
 
-// status returns the status of a span. Of a failure it has only the code, because the message may quote agents.
+// status returns the status of a span. It contains only the code of a failure, because the message may quote agents.
 func status(why *parley.Error, failed bool) sdk.Status {
 	switch {
 	case !failed:
@@ -115,7 +115,7 @@ func (m spanMaker) messageSpan(msg parley.Message, parent trace.SpanContext) sdk
 	})
 }
 
-// sameTrace is a parent that must be in the trace of its child.
+// sameTrace returns a span as the parent of a message's span, or no parent if the span is in another trace.
 func sameTrace(m parley.Message, traceID string, span [8]byte) trace.SpanContext {
 	if parley.TraceKey(traceID) != parley.TraceKey(m.TraceID) {
 		return trace.SpanContext{}
@@ -123,15 +123,16 @@ func sameTrace(m parley.Message, traceID string, span [8]byte) trace.SpanContext
 	return spanContext(traceID, span)
 }
 
+// parentOfAnswer returns the span of the message that a message answers, or no parent.
 func (e *Exporter) parentOfAnswer(ctx context.Context, m parley.Message) (trace.SpanContext, error) {
 	if m.InReplyTo == "" {
 		return trace.SpanContext{}, nil
 	}
-	asked, err := e.reader.Message(ctx, m.InReplyTo)
+	parent, err := e.reader.Message(ctx, m.InReplyTo)
 	if steps.IsMissing(err) {
 		return trace.SpanContext{}, nil
 	}
-	return sameTrace(m, asked.TraceID, parley.MessageSpan(asked.ID)), err
+	return sameTrace(m, parent.TraceID, parley.MessageSpan(parent.ID)), err
 }
 
 // runSpans returns the spans of the runs that end in a batch. It skips deleted runs.

@@ -32,9 +32,10 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Hub looks up what the events do not contain.
+// Hub looks up data that the events do not contain.
 type Hub interface {
 	steps.Hub
+	// PostedBy returns the runs that posted messages, by the id of the message. It leaves out messages that no run posted.
 	PostedBy(ctx context.Context, messages []string) (map[string]parley.Run, error)
 }
 
@@ -62,16 +63,16 @@ func New(ctx context.Context, h Hub, o Options) (*Exporter, error) {
 	if !strings.HasSuffix(target.Path, "/v1/traces") {
 		target = target.JoinPath("v1", "traces")
 	}
-	noted := &statusRecorder{next: http.DefaultTransport}
-	to, err := otlptracehttp.New(ctx,
+	recorder := &statusRecorder{next: http.DefaultTransport}
+	client, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(target.String()), otlptracehttp.WithHeaders(o.Headers), otlptracehttp.WithTimeout(callTimeout),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: maxRetryTime, MaxElapsedTime: maxRetryTime}),
-		otlptracehttp.WithHTTPClient(&http.Client{Transport: noted, Timeout: callTimeout}),
+		otlptracehttp.WithHTTPClient(&http.Client{Transport: recorder, Timeout: callTimeout}),
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &Exporter{hub: h, reader: steps.NewReader(h), maker: newSpanMaker(o.Node), client: to, recorder: noted, log: o.Log}, nil
+	return &Exporter{hub: h, reader: steps.NewReader(h), maker: newSpanMaker(o.Node), client: client, recorder: recorder, log: o.Log}, nil
 }
 
 // Close closes the connections to the collector.
@@ -95,16 +96,16 @@ func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
 // permanentStatuses are the statuses after which the collector would refuse the same spans again.
 var permanentStatuses = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 
-// statusRecorder notes how the collector has answered last.
+// statusRecorder records the status of the collector's last response.
 type statusRecorder struct {
 	next   http.RoundTripper
 	status int
 }
 
-func (a *statusRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := a.next.RoundTrip(r)
+func (s *statusRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := s.next.RoundTrip(r)
 	if err == nil {
-		a.status = response.StatusCode
+		s.status = response.StatusCode
 	}
 	return response, err
 }
