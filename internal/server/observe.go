@@ -31,9 +31,9 @@ type currentLog struct {
 }
 
 // Tail implements httpapi.MessageLog.
-func (l currentLog) Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error {
+func (l currentLog) Tail(ctx context.Context, f parley.LogFilter, follow bool, pass func([]parley.LogLine) error) error {
 	l.hub.AwaitFollower(ctx, l.name)
-	return l.Log.Tail(ctx, f, follow, tell)
+	return l.Log.Tail(ctx, f, follow, pass)
 }
 
 func (s *Server) newObserved() observers {

@@ -104,7 +104,7 @@ func (s *Server) prefixConfigPath(err error) error {
 	return &e
 }
 
-// forAgent returns the runtime of an agent, or E001 if the configuration has none of that name.
+// forAgent returns the runtime of an agent, or E003 if the configuration has none of that name.
 func (r runtimes) forAgent(a parley.Agent) (parley.Runtime, error) {
 	if runtime, ok := r[a.Runtime]; ok {
 		return runtime, nil
@@ -123,8 +123,8 @@ func (r runtimes) check(ctx context.Context, a parley.Agent) error {
 	return runtime.Check(ctx, a)
 }
 
-// startRuns starts the dispatcher, which runs agents for their pending deliveries. It comes after serve, and stops before it, because
-// runs call the hub.
+// startRuns starts the dispatcher, which runs agents for their pending deliveries. It comes after serve, and stops before it,
+// because runs call the hub.
 func (s *Server) startRuns(ctx context.Context) error {
 	if err := command.ForgetEnviron(); err != nil {
 		s.Log.Warn("cannot hide the environment of the hub from the programs of agents; they can read its secrets", "error", err)
@@ -151,8 +151,8 @@ func (s *Server) urlFor(k parley.TokenKind) string {
 	return s.Origin()
 }
 
-// toolsOf returns the tools that the prompt lists for an agent. A program has its own tools, among them a shell, so its prompt lists
-// commands.
+// toolsOf returns the tools that the prompt lists for an agent. A program has its own tools, among them a shell, so its prompt
+// lists commands.
 func toolsOf(a parley.Agent) []parley.ToolDoc {
 	switch a.Runtime {
 	case parley.RuntimeLLM:
@@ -168,8 +168,8 @@ func toolsOf(a parley.Agent) []parley.ToolDoc {
 // recipients have answered.
 const answerPoll = time.Second
 
-// awaitRunAnswer waits until the agent of a run has answered one of the run's triggers. It returns the error of ctx, or that of a
-// trigger that cannot be read.
+// awaitRunAnswer waits until the agent of a run has answered one of the run's triggers. It returns the error of ctx, or that
+// of a trigger that cannot be read.
 func (s *Server) awaitRunAnswer(ctx context.Context, job parley.Job) error {
 	owner := hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
 	newest := job.Triggers[len(job.Triggers)-1].ID

@@ -82,8 +82,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// undoFailedStart calls the function that undoes a failed start. It logs what cannot be undone, so that the caller returns only the
-// reason of the failure.
+// undoFailedStart calls the function that undoes a failed start. It logs what cannot be undone, so that the caller returns
+// only the reason of the failure.
 func (s *Server) undoFailedStart(undo func() error) {
 	if err := undo(); err != nil {
 		s.Log.Warn("cannot remove everything that a failed start has made", "error", err)
@@ -111,8 +111,8 @@ func (s *Server) Stop() error {
 // onStop adds a function that Stop calls.
 func (s *Server) onStop(undo func() error) { s.undo = append(s.undo, undo) }
 
-// lockHome creates the home if it is missing, and locks it for this process. It returns E002 with the PID of another hub that has
-// locked it.
+// lockHome creates the home if it is missing, and locks it for this process. It returns E002 with the PID of another hub that
+// has locked it.
 func (s *Server) lockHome(context.Context) error {
 	s.fresh = errors.Is(s.Home.Check(), fs.ErrNotExist)
 	if err := s.Home.Make(); err != nil {
@@ -186,8 +186,8 @@ func (s *Server) startHub(ctx context.Context) (err error) {
 // sweepTime is how long a start waits until the processes of earlier runs have ended.
 const sweepTime = 10 * time.Second
 
-// startReaper ends the processes that earlier runs left behind. Then it makes the hub the parent of processes that later runs leave
-// behind, and starts to reap them.
+// startReaper ends the processes that earlier runs left behind. Then it makes the hub the parent of processes that later runs
+// leave behind, and starts to reap them.
 func (s *Server) startReaper() {
 	limited, done := context.WithTimeout(context.Background(), sweepTime)
 	defer done()
@@ -238,9 +238,10 @@ func (s *Server) hubConfig() hub.Config {
 	}
 }
 
-func ignoreClosed(closeIt func() error) func() error {
+// ignoreClosed returns a function that closes a listener, and ignores the error of a listener that is already closed.
+func ignoreClosed(closeListener func() error) func() error {
 	return func() error {
-		if err := closeIt(); !errors.Is(err, net.ErrClosed) {
+		if err := closeListener(); !errors.Is(err, net.ErrClosed) {
 			return err
 		}
 		return nil

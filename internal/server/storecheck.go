@@ -23,7 +23,8 @@ func storeName(address string) (string, error) {
 // postgresStore is the prefix of the names of PostgreSQL databases.
 const postgresStore = "postgres "
 
-// checkStore refuses a store other than the one that holds the messages of the home: the messages would seem lost.
+// checkStore returns E003 if the configured store is not the one that holds the messages of the home. With another store, the
+// messages would seem lost.
 func (s *Server) checkStore(context.Context) error {
 	kept, err := s.Home.Store()
 	if err != nil {
@@ -37,20 +38,20 @@ func (s *Server) checkStore(context.Context) error {
 }
 
 func wrongStore(dir home.Dir, kept, given string) *parley.Error {
-	was, keptElsewhere := strings.CutPrefix(kept, postgresStore)
-	is, givenElsewhere := strings.CutPrefix(given, postgresStore)
+	keptName, keptElsewhere := strings.CutPrefix(kept, postgresStore)
+	givenName, givenElsewhere := strings.CutPrefix(given, postgresStore)
 	switch {
 	case !keptElsewhere && kept != config.SQLite:
 		return parley.Errorf(parley.BadInput, "the file %s does not name a store: %q", dir.StoreFile(), kept).
 			Suggest("make sure that the setting store is right, then remove the file")
 	case keptElsewhere && givenElsewhere:
-		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in another database (%s)", is, was).
+		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in another database (%s)", givenName, keptName).
 			Suggest("correct store in config.yaml, or choose another home; if the database has moved, remove %s", dir.StoreFile())
 	case keptElsewhere:
-		return parley.Errorf(parley.BadInput, "the configuration says SQLite, but the messages of this home are in PostgreSQL (%s)", was).
+		return parley.Errorf(parley.BadInput, "the configuration says SQLite, but the messages of this home are in PostgreSQL (%s)", keptName).
 			Suggest("put store: postgres://… into config.yaml, or choose another home")
 	default:
-		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in SQLite", is).
+		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in SQLite", givenName).
 			Suggest("put store: sqlite into config.yaml, or choose another home")
 	}
 }
