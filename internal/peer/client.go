@@ -24,14 +24,15 @@ var (
 // program describes the program of a process.
 type program struct {
 	name string   // as the system shows it
-	file string   // path of the executable; may be empty
-	argv []string // may be empty
+	file string   // path of the executable; empty if it is unknown
+	argv []string // empty if it is unknown
 }
 
-// Attach makes the client of a session, and everything that descends from it, its shell included, speak for an agent while
-// the session lasts. pid is the process that opened the session. If that process is not parley itself, it is the client.
-// Otherwise the client is the nearest ancestor whose name is a known client or one of those given. If there is none, the client
-// is the process itself, and UnknownClients lists the agent. A process of a run stays the run's.
+// Attach registers the client of a session: the client and all its descendants, such as its shell, act as the agent while the
+// session lasts. pid is the process that opened the session. If its program is not parley, this process is the client. Otherwise
+// the client is the nearest ancestor with the name of a known client or a name in clients. If there is none, the process itself
+// is the client, and UnknownClients lists the agent. Attach does nothing for a process of a run. The caller must call leave when
+// the session ends.
 func (r *Registry) Attach(pid int, agent string, clients []string) (leave func()) {
 	if origin, err := r.Who(pid); err != nil || origin.Run != "" {
 		return func() {}
@@ -56,20 +57,21 @@ func (r *Registry) addUnknown(agent string, more int) {
 	}
 }
 
-// clientOf goes up from a process until it finds a client. It passes over the shells of clients.
+// clientOf returns the nearest ancestor of a process that is a client. It returns the process itself if its program is not
+// parley, and also, with found false, if no ancestor is a client.
 func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) {
-	own := describe(pid)
-	if own.name != "" && !own.isMessenger() {
+	own := programOf(pid)
+	if own.name != "" && !own.isParley() {
 		return pid, true
 	}
-	p, err := look(pid)
+	p, err := processOf(pid)
 	for range maxAncestry {
 		if err != nil || p.parent <= 1 || p.parent == os.Getpid() {
 			break
 		}
-		parent, failed := look(p.parent)
+		parent, failed := processOf(p.parent)
 		if failed != nil || parent.started > p.started {
-			break // the system has given it another parent meanwhile
+			break // the parent has ended, and another process has its number
 		}
 		if isClient(p.parent, parent, clients) {
 			return p.parent, true
@@ -79,33 +81,34 @@ func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) 
 	return pid, false
 }
 
-// isClient reports whether a process is a client. The leader of a session is not: a terminal started it for a person.
+// isClient reports whether a process is a client. The leader of a session of the system is none, because a terminal started it
+// for a person.
 func isClient(pid int, p process, clients []string) bool {
 	if p.session == pid {
 		return false
 	}
-	what := describe(pid)
-	return !what.is(multiplexers) && slices.ContainsFunc(what.names(), func(name string) bool { return slices.Contains(clients, name) })
+	found := programOf(pid)
+	return !found.hasName(multiplexers) && slices.ContainsFunc(found.names(), func(name string) bool { return slices.Contains(clients, name) })
 }
 
-// is reports whether the program has one of the names.
-func (p program) is(names []string) bool {
+// hasName reports whether the program has one of the names.
+func (p program) hasName(names []string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(p.name, "-"), ":") // "tmux: server"
 	return slices.Contains(names, name) || p.file != "" && slices.Contains(names, path.Base(p.file))
 }
 
-// isMessenger reports whether the program is parley, which clients start to follow a session. The name of its file may contain
-// a version or a system: parley-v2, parley_linux_amd64.
-func (p program) isMessenger() bool {
+// isParley reports whether the program is parley, which clients start to follow a session. The name of its file may contain a
+// version or a system: parley-v2, parley_linux_amd64.
+func (p program) isParley() bool {
 	return slices.ContainsFunc([]string{p.name, path.Base(p.file)}, func(name string) bool {
 		rest, found := strings.CutPrefix(name, "parley")
 		return found && (rest == "" || strings.ContainsRune("-_.", rune(rest[0])))
 	})
 }
 
-// names returns the names by which a program may be known. For a shell or an interpreter, these are only names of the script.
+// names returns the names that a program may have. For a shell or an interpreter, these are only the names of the script.
 func (p program) names() []string {
-	if p.is(shells) || p.is(interpreters) {
+	if p.hasName(shells) || p.hasName(interpreters) {
 		return append(p.script(), p.titles()...)
 	}
 	names := []string{p.name, path.Base(p.file)}
@@ -115,15 +118,15 @@ func (p program) names() []string {
 	return names
 }
 
-// script returns the names of the script: of its file and of the packages that contain it.
+// script returns the names of the script that the program runs: the packages that contain its file, and the name of the file.
 func (p program) script() []string {
 	for i, arg := range p.argv {
 		if i == 0 {
 			continue
 		}
 		if strings.HasPrefix(arg, "-") {
-			if p.is(shells) {
-				return nil // it does not run a script file
+			if p.hasName(shells) {
+				return nil // the shell runs no script file
 			}
 			continue
 		}
@@ -145,9 +148,9 @@ func packages(file string) (names []string) {
 	return names
 }
 
-// titles returns the process names that a script has set for its interpreter.
+// titles returns the names that a script may have given to the process of its interpreter.
 func (p program) titles() []string {
-	if p.is(shells) || len(p.argv) == 0 {
+	if p.hasName(shells) || len(p.argv) == 0 {
 		return nil
 	}
 	title, _, _ := strings.Cut(p.argv[0], " ")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// describe returns the program of a process, as far as the hub can see it.
-func describe(pid int) (p program) {
+// programOf returns the program of a process, as far as the hub can see it.
+func programOf(pid int) (p program) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	name, err := os.ReadFile(dir + "/comm")
 	if err != nil {

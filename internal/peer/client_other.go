@@ -2,4 +2,4 @@
 
 package peer
 
-func describe(int) program { return program{} }
+func programOf(int) program { return program{} }

@@ -32,7 +32,7 @@ func TestAClientIsRecognisedByItsName(t *testing.T) {
 		"an argument of a terminal": {program{"xterm", "/usr/bin/xterm", []string{"xterm", "-e", "claude"}}, false},
 	} {
 		clients := append(slices.Clone(knownClients), "my-agent")
-		got := !test.is(multiplexers) && slices.ContainsFunc(test.names(), func(name string) bool { return slices.Contains(clients, name) })
+		got := !test.hasName(multiplexers) && slices.ContainsFunc(test.names(), func(name string) bool { return slices.Contains(clients, name) })
 		if got != test.client {
 			t.Errorf("%s: %v, known by %q", name, got, test.names())
 		}

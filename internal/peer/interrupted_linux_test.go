@@ -35,7 +35,7 @@ func TestSignalsDoNotKeepACallerOut(t *testing.T) {
 		}
 	}()
 	for range 5000 {
-		if ended, err := who.gone(); ended || err != nil {
+		if ended, err := who.ended(); ended || err != nil {
 			t.Errorf("it has ended: %v, %v", ended, err)
 			break
 		}

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// launcher is the first argument that makes this program mark itself and become another program.
+// launcher is the first argument with which this program marks itself and then becomes another program.
 const launcher = "parley: start of a run"
 
-// The hub starts each run through its own program, which marks itself and then becomes the program of the run. That happens
-// before main, so it works in every program that contains the hub, including tests.
+// The hub starts its own program for each run. This program marks itself and then becomes the program of the run. It does so
+// before main, so that it works in every program that contains the hub, including tests.
 func init() {
 	const mark, proof, path = 2, 3, 4
 	if len(os.Args) <= path || os.Args[1] != launcher {
@@ -27,8 +27,8 @@ func init() {
 
 const notStarted = 127 // as in a shell
 
-// Launch returns the program and arguments that start a process of a run. The process and all its descendants carry the mark of
-// the run. On systems without marks, Launch returns its arguments.
+// Launch returns the program and the arguments with which the hub starts a process of a run. The process and all its descendants
+// have the mark of the run. On systems without marks, Launch returns path and args unchanged.
 func (r *Registry) Launch(run, path string, args []string) (program string, arguments []string) {
 	marks := r.limitsFor(run)
 	if marks.mark == 0 {

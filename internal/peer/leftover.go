@@ -9,17 +9,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Started returns the start time of a process. It distinguishes the process from a later one with the same number.
+// Started returns the start time of a process, which distinguishes it from a later process with the same PID. It returns an error
+// if there is no such process.
 func (r *Registry) Started(pid int) (int64, error) {
-	p, err := look(pid)
+	p, err := processOf(pid)
 	return int64(p.started), err
 }
 
-const lookEvery = 10 * time.Millisecond
+const killInterval = 10 * time.Millisecond
 
-// Kill ends the processes that runs have left behind, and returns when all have ended, or with ctx. These are the processes in
-// the session of each run's first process, even if that process has ended. On Linux they are also the processes with the mark
-// of a run, or with its id in their environment. The process of a registered run need not be given.
+// Kill kills the processes that runs have left behind. It returns when all of them have ended, or with the error of ctx when ctx
+// is done. It kills the processes in the session of each run's first process, even if that process has ended. On Linux it also
+// kills the processes with the mark of a run, or with the id of a run in their environment. For a registered run, Process may be
+// empty.
 func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	l := leftovers{sessions: map[int]time.Duration{}, marks: map[uint64]bool{}, runs: map[string]bool{}}
 	registered := r.runs()
@@ -32,9 +34,9 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 		delete(registered, run.ID)
 		l.marks[r.markOf(run.ID)] = true
 		if began.PID <= 1 {
-			continue // the run had no process, and 0 would mean the processes of the hub
+			continue // the run had no process; 0 would stand for the processes of the hub
 		}
-		if p, err := look(began.PID); err != nil || int64(p.started) == began.Started {
+		if p, err := processOf(began.PID); err != nil || int64(p.started) == began.Started {
 			l.sessions[began.PID] = time.Duration(began.Started)
 		}
 	}
@@ -52,24 +54,25 @@ func (r *Registry) Kill(ctx context.Context, runs []parley.Run) error {
 	return err
 }
 
-// Sweep ends all processes that earlier runs of this hub left behind. It works only on Linux. The caller must call it before
-// the first run starts.
+// Sweep kills all processes that earlier runs of this hub have left behind. It returns when all of them have ended, or with the
+// error of ctx when ctx is done. The caller must call it before the first run starts. On systems without marks, Sweep does
+// nothing.
 func (r *Registry) Sweep(ctx context.Context) error {
 	if r.markOf("") == 0 {
 		return nil
 	}
-	return leftovers{ours: r.isOurs}.end(ctx)
+	return leftovers{isOwn: r.isOurs}.end(ctx)
 }
 
-// leftovers describes the processes to end.
+// leftovers describes the processes to kill.
 type leftovers struct {
-	sessions map[int]time.Duration // start time of the leader of a session, by the leader's number
+	sessions map[int]time.Duration // the start time of the leader of each session, by the PID of the leader
 	marks    map[uint64]bool
-	ours     func(mark uint64) bool // further marks; may be nil
-	runs     map[string]bool        // ids that PARLEY_RUN may have
+	isOwn    func(mark uint64) bool // reports whether to kill processes with a mark; may be nil
+	runs     map[string]bool        // the ids of the runs
 }
 
-// end kills the processes, repeatedly, until there are none.
+// end kills the processes again and again, until there are none.
 func (l leftovers) end(ctx context.Context) error {
 	for {
 		if none, err := l.kill(); none || err != nil {
@@ -78,7 +81,7 @@ func (l leftovers) end(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(lookEvery):
+		case <-time.After(killInterval):
 		}
 	}
 }

@@ -2,5 +2,5 @@
 
 package peer
 
-// kill finds nothing: processes cannot be told apart here.
+// kill does nothing, because Parley cannot identify processes on this system.
 func (l leftovers) kill() (none bool, err error) { return true, nil }

@@ -4,19 +4,20 @@ import (
 	"hash/fnv"
 )
 
-// A mark is a hard limit that every process of a run inherits, and that only root can raise again. It survives changes of the
-// environment, the group, the session and the parent, and it outlives the hub. It is the limit of file locks (RLIMIT_LOCKS),
-// which Linux keeps and has not used since 2003. A process with a lower limit than the hub descends from a run of this hub, or
-// of another hub of the same user. Lowering the limit further does not change that.
+// A mark is the value of a hard limit that every process of a run inherits and that only root can raise again. A process keeps
+// its mark when it changes its environment, its process group, its session or its parent, and when the hub ends. The limit is
+// that of file locks (RLIMIT_LOCKS), which Linux still stores but has not used since 2003. A process with a lower limit than the
+// hub descends from a run of this hub or of another hub of the same user. This stays true if the process lowers the limit
+// further.
 //
-// The number says what to end when a run has ended. Alone it proves nothing more: a process can lower its limit to the
-// number of another run. So a run has a second limit, which is the higher the lower the first one is. A process that
-// takes the first number of another run would have to raise its second limit, which only root can. Both numbers
-// together prove which run a process comes from. The second one is the hard limit of real-time computing
-// (RLIMIT_RTTIME), so high that no process reaches it.
+// When a run has ended, the hub kills the processes with its mark. The mark alone proves nothing more, because a process can
+// lower its limit to the mark of another run. So each run has a second limit, its proof. The lower the mark of a run, the higher
+// is its proof. A process that lowers its first limit to the mark of another run would have to raise its second limit, which only
+// root can do. Mark and proof together prove the run from which a process descends. The proof is the hard limit of real-time
+// computing (RLIMIT_RTTIME), and so high that no process reaches it.
 const (
 	highest   = 1 << 62
-	markBits  = 52 // of which a hub has runBits for its runs
+	markBits  = 52 // nodeBits for the hub, and runBits for the run
 	runBits   = 20
 	nodeBits  = markBits - runBits
 	markSpace = 1 << markBits
@@ -27,15 +28,15 @@ func nodeNumber(node string) uint64 { return hashOf(node) >> (64 - nodeBits) }
 func hashOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails
-	x := h.Sum64()               // whose upper bits depend little on the end of the text
+	x := h.Sum64()               // the upper bits depend little on the end of the text, so the next lines mix the bits
 	x = (x ^ x>>32) * 0x9e3779b97f4a7c15
 	return x ^ x>>29
 }
 
-// ceiling returns the value below which marks are, for a process with the given limit.
+// ceiling returns the value below which all marks are, for a hub with a limit.
 func ceiling(own uint64) uint64 { return min(own, highest) }
 
-// markOf returns the mark of a run, or 0 if the limit of this process leaves no room for marks.
+// markOf returns the mark of a run, or 0 if the limit of this process is too low for marks.
 func (r *Registry) markOf(run string) uint64 {
 	top := ceiling(ownLimit())
 	if top <= markSpace {
@@ -44,7 +45,7 @@ func (r *Registry) markOf(run string) uint64 {
 	return top - markSpace + r.node<<runBits + hashOf(run)>>(64-runBits)
 }
 
-// proofOf returns the second limit of a run, or 0 if it has none.
+// proofOf returns the proof of a run, or 0 if it has none.
 func (r *Registry) proofOf(run string) uint64 {
 	mark, top := r.markOf(run), ceiling(ownProof())
 	if mark == 0 || top <= markSpace {
@@ -53,14 +54,15 @@ func (r *Registry) proofOf(run string) uint64 {
 	return top - 1 - (mark - (ceiling(ownLimit()) - markSpace))
 }
 
-// limits are the two numbers of a run or of a process.
+// limits are the mark and the proof of a run or of a process.
 type limits struct{ mark, proof uint64 }
 
 func (r *Registry) limitsFor(run string) limits { return limits{r.markOf(run), r.proofOf(run)} }
 
-// marked finds the origin of a process by its marks, even if the process has detached itself: a live run, or a leftover. If two
-// runs have the same marks, the process counts as a leftover.
-func (r *Registry) marked(pid int) (Origin, error) {
+// originByMark returns the origin of a process by its mark and proof: a live run, or Left for a process that no live run
+// explains. This also works for a process that has detached itself from its parents. If two runs have the same mark, the origin
+// is Left. The origin is zero for a process without a mark.
+func (r *Registry) originByMark(pid int) (Origin, error) {
 	found, err := limitsOf(pid)
 	if err != nil || found.mark >= ownLimit() {
 		return Origin{}, err
@@ -68,14 +70,14 @@ func (r *Registry) marked(pid int) (Origin, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, c := range r.claims {
-		if c.run != "" && c.limits == found && c.proof != 0 && !r.unsure[found.mark] {
+		if c.run != "" && c.limits == found && c.proof != 0 && !r.untrusted[found.mark] {
 			return Origin{Agent: c.agent, Run: c.run}, nil
 		}
 	}
 	return Origin{Left: true}, nil
 }
 
-// isOurs reports whether a mark belongs to a run of this hub.
+// isOurs reports whether a mark is that of a run of this hub.
 func (r *Registry) isOurs(mark uint64) bool {
 	floor := ceiling(ownLimit()) - markSpace
 	return mark >= floor && (mark-floor)>>runBits == r.node

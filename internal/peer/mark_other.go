@@ -2,7 +2,7 @@
 
 package peer
 
-// ownLimit and ownProof are 0: only Linux has limits that can serve as marks.
+// ownLimit and ownProof return 0, because only Linux has limits that can serve as marks.
 func ownLimit() uint64 { return 0 }
 
 func ownProof() uint64 { return 0 }

@@ -220,11 +220,11 @@ func TestMarksOfTwoRunsProveNothing(t *testing.T) {
 	if o, err := r.Who(pid); err != nil || o != (Origin{Left: true}) {
 		t.Errorf("with the marks of another run it is %+v, %v", o, err)
 	}
-	r.unsure = map[uint64]bool{}
+	r.untrusted = map[uint64]bool{}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _ = launch(t, r, "run-3", "linger")
-	if err := r.Kill(ended, []parley.Run{{ID: "run-3"}}); err == nil || !r.unsure[r.markOf("run-3")] {
-		t.Errorf("what could not be ended for certain: %v, %v", err, r.unsure)
+	if err := r.Kill(ended, []parley.Run{{ID: "run-3"}}); err == nil || !r.untrusted[r.markOf("run-3")] {
+		t.Errorf("what could not be ended for certain: %v, %v", err, r.untrusted)
 	}
 }

@@ -1,5 +1,5 @@
-// Package peer identifies the process at the other end of a unix socket. Agents run as the same user as the hub, so the user
-// proves nothing. The process from which the caller descends decides.
+// Package peer identifies the participant at the other end of the hub's socket. Agents run as the same user as the hub, so the
+// user of a process does not tell who calls. The package looks at the processes from which the calling process descends.
 package peer
 
 import (
@@ -12,59 +12,59 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// credentials are what the system reports about the process that connected.
+// credentials is what the operating system reports about the process that connected.
 type credentials struct {
 	pid, uid int
-	// gone reports whether that process has ended, so that another process may have its number. It is nil if the system cannot
-	// tell.
-	gone func() (bool, error)
+	// ended reports whether that process has ended, so that another process may have its PID. It is nil if the system cannot tell.
+	ended func() (bool, error)
 }
 
-// process is one process of an ancestry.
+// process is a process and what the package needs to know to find its ancestors.
 type process struct {
 	parent  int
-	started time.Duration // on a clock of the system
-	session int           // 0 if the system does not report it
+	started time.Duration // its start time on a clock of the system
+	session int           // its session; 0 if the system does not report it
 }
 
-// errGone says that there is no such process.
-var errGone = errors.New("the process is gone")
+// errEnded is the error if there is no such process.
+var errEnded = errors.New("the process has ended")
 
 // Peer is the process at the other end of a socket.
 type Peer struct {
 	Origin
-	// PID is the process of the caller, even if its run has ended; 0 if the process is not certain.
+	// PID is the process of the caller, even if its run has ended. It is 0 if the process could not be identified.
 	PID int
 
-	version int64 // of the registry, at the time of the check
+	version int64 // the version of the registry at the time of the check
 }
 
-// Owner reports whether the caller is the local owner: it descends from no agent.
+// Owner reports whether the caller is the local owner: its process does not descend from any agent.
 func (p Peer) Owner() bool { return p.Origin == Origin{} }
 
-// Identify finds the process at the other end of a connection. The caller must call it right after accepting the connection,
-// because the ancestry of a process is known only while the process lives. It returns E001 for another user
-// (Unauthenticated), for a process that a run left behind, and for a process that cannot be identified.
+// Identify identifies the caller at the other end of a connection. The hub must call it directly after it has accepted the
+// connection, because it can find the ancestors of a process only while the process lives. Identify returns E001
+// (Unauthenticated) for a process of another user, for a process that a run left behind, and for a process that it cannot
+// identify.
 func (r *Registry) Identify(conn net.Conn) (Peer, error) {
 	accepted, err := now()
 	if err != nil {
-		return Peer{}, cannotJudge(err)
+		return Peer{}, errUnidentified(err)
 	}
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
-		return Peer{}, cannotJudge(fmt.Errorf("%T has no peer credentials", conn))
+		return Peer{}, errUnidentified(fmt.Errorf("%T has no peer credentials", conn))
 	}
-	who, err := credentialsOf(socket)
+	caller, err := credentialsOf(socket)
 	if err != nil {
-		return Peer{}, cannotJudge(err)
+		return Peer{}, errUnidentified(err)
 	}
-	if err := checkUser(who.uid); err != nil {
+	if err := checkUser(caller.uid); err != nil {
 		return Peer{}, err
 	}
-	return r.judge(who, accepted)
+	return r.checkProcess(caller, accepted)
 }
 
-// checkUser accepts the user of the hub, and root, who may do everything anyway.
+// checkUser returns E001 unless the user is that of the hub, or root, which can do everything anyway.
 func checkUser(uid int) error {
 	own := os.Geteuid()
 	if uid == own || uid == 0 {
@@ -74,33 +74,35 @@ func checkUser(uid int) error {
 		Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_URL and PARLEY_TOKEN")
 }
 
-func (r *Registry) judge(who credentials, accepted time.Duration) (Peer, error) {
-	first, err := look(who.pid)
+// checkProcess returns the peer for a connection that was accepted at a time. It returns an error if the process that connected
+// has ended, because another process may have its PID.
+func (r *Registry) checkProcess(caller credentials, accepted time.Duration) (Peer, error) {
+	first, err := processOf(caller.pid)
 	if err == nil && first.started > accepted {
-		err = errGone // another process has its number now
+		err = errEnded // another process has this PID now
 	}
 	if err != nil {
-		return Peer{}, cannotJudge(err)
+		return Peer{}, errUnidentified(err)
 	}
 	version := r.version.Load()
-	origin, err := r.Who(who.pid)
-	if err == nil && who.gone != nil {
-		var gone bool
-		if gone, err = who.gone(); err == nil && gone {
-			err = errGone
+	origin, err := r.Who(caller.pid)
+	if err == nil && caller.ended != nil {
+		var ended bool
+		if ended, err = caller.ended(); err == nil && ended {
+			err = errEnded
 		}
 	}
 	if err != nil {
-		return Peer{}, cannotJudge(err)
+		return Peer{}, errUnidentified(err)
 	}
 	if origin.Left {
-		return Peer{PID: who.pid}, errLeft(who.pid)
+		return Peer{PID: caller.pid}, errLeftover(caller.pid)
 	}
-	return Peer{origin, who.pid, version}, nil
+	return Peer{origin, caller.pid, version}, nil
 }
 
-// Still returns nil while a caller belongs to the same agent and run as when it connected. It returns E001 if the run has
-// ended since, or if the caller's client has opened a session meanwhile.
+// Still returns nil if a caller belongs to the same agent and run as when it connected. It returns E001 if the run has ended
+// since, or if the caller's client has opened a session since.
 func (r *Registry) Still(p Peer) error {
 	if p.version == r.version.Load() {
 		return nil // the registry has not changed
@@ -108,23 +110,23 @@ func (r *Registry) Still(p Peer) error {
 	origin, err := r.Who(p.PID)
 	switch {
 	case err != nil:
-		return cannotJudge(err)
+		return errUnidentified(err)
 	case origin == p.Origin:
 		return nil
 	case origin.Left || origin.Agent == "":
-		return errLeft(p.PID)
+		return errLeftover(p.PID)
 	default:
 		return parley.Errorf(parley.NotPermitted, "process %d belongs to %s now, and did not when it connected", p.PID, origin.Agent).
 			Because(parley.Unauthenticated).Suggest("connect again")
 	}
 }
 
-func errLeft(pid int) error {
+func errLeftover(pid int) error {
 	return parley.Errorf(parley.NotPermitted, "process %d was started by a run that has ended, or by a run of another hub", pid).
 		Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_TOKEN")
 }
 
-func cannotJudge(err error) error {
-	return parley.Errorf(parley.NotPermitted, "it cannot be told who is calling on the socket: %w", err).
+func errUnidentified(err error) error {
+	return parley.Errorf(parley.NotPermitted, "cannot identify the process that calls on the socket: %w", err).
 		Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_TOKEN")
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// now is the wall time, which processes are stamped with on this system.
+// now returns the wall-clock time. On this system, the start times of processes are on this clock.
 func now() (time.Duration, error) { return time.Duration(time.Now().UnixNano()), nil }
 
 func credentialsOf(conn *net.UnixConn) (who credentials, err error) {
@@ -28,10 +28,10 @@ func credentialsOf(conn *net.UnixConn) (who credentials, err error) {
 	return who, errors.Join(err, failed)
 }
 
-func look(pid int) (process, error) {
+func processOf(pid int) (process, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EIO) { // EIO: the answer is empty
-		return process{}, errGone
+		return process{}, errEnded
 	}
 	if err != nil {
 		return process{}, err

@@ -39,16 +39,16 @@ func credentialsOf(conn *net.UnixConn) (who credentials, err error) {
 		}
 	})
 	if err = errors.Join(err, failed); err == nil && who.pid <= 0 {
-		err = errors.New("it is outside of what this process can see")
+		err = errors.New("it is in a container or namespace that the hub cannot see")
 	}
 	if err == nil {
-		who.gone = func() (bool, error) { return hasEnded(raw) }
+		who.ended = func() (bool, error) { return hasEnded(raw) }
 	}
 	return who, err
 }
 
-// hasEnded reports whether the process that connected has ended, even if another process has its number now. A kernel before 6.5
-// cannot tell; then hasEnded returns false, and the start time of the process has to decide.
+// hasEnded reports whether the process that connected has ended, even if another process has its PID now. Kernels before 6.5
+// cannot tell. There hasEnded returns false, and only the start time of the process shows whether it is another one.
 func hasEnded(raw syscall.RawConn) (ended bool, err error) {
 	var failed error
 	err = raw.Control(func(fd uintptr) {
@@ -70,7 +70,7 @@ func hasEnded(raw syscall.RawConn) (ended bool, err error) {
 	}
 }
 
-// isReadable reports whether a file is readable. It repeats the call after a signal, because the kernel does not.
+// isReadable reports whether a file is readable. It repeats the system call if a signal has interrupted it.
 func isReadable(fd int) (bool, error) {
 	watched := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
@@ -81,12 +81,13 @@ func isReadable(fd int) (bool, error) {
 	}
 }
 
-func look(pid int) (process, error) {
+// processOf returns a process. It returns errEnded if there is no such process.
+func processOf(pid int) (process, error) {
 	stat, err := readStat(pid)
 	return stat.process, err
 }
 
-// stat is the line of a process in /proc.
+// stat is what /proc says about a process.
 type stat struct {
 	process
 	state byte
@@ -95,7 +96,7 @@ type stat struct {
 func readStat(pid int) (stat, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return stat{}, errGone
+		return stat{}, errEnded
 	}
 	if err != nil {
 		return stat{}, err
@@ -103,10 +104,10 @@ func readStat(pid int) (stat, error) {
 	return parseStat(text)
 }
 
-// parseStat reads "pid (name) state parent …". A name can have spaces and parentheses, so what counts comes
-// after the last one.
+// parseStat reads a line of the form "pid (name) state parent …". A name can contain spaces and parentheses, so parseStat counts
+// the fields from the last parenthesis.
 func parseStat(text []byte) (s stat, err error) {
-	const state, parent, session, started = 0, 1, 3, 19 // counted from after the name
+	const state, parent, session, started = 0, 1, 3, 19 // indexes of the fields after the name
 	end := bytes.LastIndexByte(text, ')')
 	fields := bytes.Fields(text[end+1:])
 	if end < 0 || len(fields) <= started {

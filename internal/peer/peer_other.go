@@ -12,4 +12,4 @@ func now() (time.Duration, error) { return 0, nil }
 
 func credentialsOf(*net.UnixConn) (credentials, error) { return credentials{}, errors.ErrUnsupported }
 
-func look(int) (process, error) { return process{}, errors.ErrUnsupported }
+func processOf(int) (process, error) { return process{}, errors.ErrUnsupported }

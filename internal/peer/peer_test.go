@@ -240,7 +240,7 @@ func TestACallerThatHasEndedIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := NewRegistry("test").Identify(accept(t, listener))
-	if !errors.Is(err, errGone) || parley.AsError(err).Reason != parley.Unauthenticated || parley.AsError(err).Suggestion == "" {
+	if !errors.Is(err, errEnded) || parley.AsError(err).Reason != parley.Unauthenticated || parley.AsError(err).Suggestion == "" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -251,14 +251,14 @@ func TestAReusedProcessNumberIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, err := r.judge(credentials{pid: parent}, long); err != nil || !who.Owner() {
+	if who, err := r.checkProcess(credentials{pid: parent}, long); err != nil || !who.Owner() {
 		t.Fatalf("one who is there: %+v, %v", who, err)
 	}
-	if _, err := r.judge(credentials{pid: parent}, 0); !errors.Is(err, errGone) {
+	if _, err := r.checkProcess(credentials{pid: parent}, 0); !errors.Is(err, errEnded) {
 		t.Errorf("started after the connection: %v", err)
 	}
 	gone := func() (bool, error) { return true, nil }
-	if _, err := r.judge(credentials{pid: parent, gone: gone}, long); !errors.Is(err, errGone) {
+	if _, err := r.checkProcess(credentials{pid: parent, ended: gone}, long); !errors.Is(err, errEnded) {
 		t.Errorf("known to be gone: %v", err)
 	}
 }

@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// grace is how long the reaper ignores a child that belongs to no run. Until then the code that started the child can wait for
-// it, or register it as the process of a run.
+// grace is how long the reaper ignores a child of the hub that belongs to no run. In this time, the code that started the child
+// can wait for it or register it as the process of a run.
 const grace = time.Second
 
-// Reaper ends the processes that ended runs have left, and waits for those that became children of the hub, so that they
-// neither stay in the process table nor outlive the hub. It never touches a process of a live run, nor a program of the hub
-// itself.
+// Reaper kills the processes that ended runs have left behind, and waits for leftover processes that became children of the hub.
+// So they neither stay in the process table nor outlive the hub. The reaper leaves processes of live runs, and programs of the
+// hub itself, alone.
 type Reaper struct {
-	registry *Registry
-	grace    time.Duration
-	seen     map[int]process // at the last check
+	registry      *Registry
+	grace         time.Duration
+	lastLeftovers map[int]process // the leftovers that the last check found
 }
 
-// NewReaper makes a reaper that never touches registered processes.
+// NewReaper makes a reaper that leaves the registered processes alone.
 func NewReaper(r *Registry) *Reaper {
-	return &Reaper{registry: r, grace: grace, seen: map[int]process{}}
+	return &Reaper{registry: r, grace: grace, lastLeftovers: map[int]process{}}
 }
 
-// Run ends and reaps leftover processes until ctx is done. Then it ends all that are left. It sleeps while no child ends.
+// Run kills and waits for leftover processes until ctx is done. Then it kills all leftover processes and returns. It is idle
+// while no child of the hub ends.
 func (r *Reaper) Run(ctx context.Context, started func()) {
 	childEnded, ignore := notifyOfChildren()
 	defer ignore()
@@ -39,43 +40,45 @@ func (r *Reaper) Run(ctx context.Context, started func()) {
 		case <-childEnded:
 			timer.Reset(r.grace)
 		case <-timer.C:
-			if r.look() {
+			if r.check() {
 				timer.Reset(r.grace)
 			}
 		}
 	}
 }
 
-// look ends or reaps the leftovers that it also found the last time, and reports whether there are others.
-func (r *Reaper) look() (again bool) {
-	now, live := map[int]process{}, r.registry.live()
+// check kills or waits for the leftovers that the last check also found, and reports whether there are leftovers for the next
+// check.
+func (r *Reaper) check() (again bool) {
+	now, live := map[int]process{}, r.registry.liveRuns()
 	for pid, s := range processes() {
 		_, claimed := r.registry.claimOf(pid, s.started)
 		isOurs := s.parent == os.Getpid() && s.ended && !claimed
 		if !isOurs && !r.isLeftover(pid, s, live) {
 			continue
 		}
-		before, known := r.seen[pid]
+		before, known := r.lastLeftovers[pid]
 		known = known && before == s.process
 		switch {
 		case known && s.ended:
 			waitFor(pid)
 			continue
 		case known:
-			r.kill(pid, live) // the next look reaps it
+			r.kill(pid, live) // the next check waits for it
 		}
 		now[pid] = s.process
 	}
-	r.seen = now
+	r.lastLeftovers = now
 	return len(now) > 0
 }
 
-const maxLooks = 100 // while stopping, if a process does not end
+// maxKillRounds is how often end kills the leftovers, if a process does not end.
+const maxKillRounds = 100
 
-// end kills all leftovers when the hub stops, including those that their end leaves behind.
+// end kills all leftovers when the hub stops, again and again, because a killed process may leave its own children behind.
 func (r *Reaper) end() {
-	for range maxLooks {
-		none, live := true, r.registry.live()
+	for range maxKillRounds {
+		none, live := true, r.registry.liveRuns()
 		for pid, s := range processes() {
 			if r.isLeftover(pid, s, live) && r.kill(pid, live) {
 				none = false
@@ -84,25 +87,25 @@ func (r *Reaper) end() {
 		if none {
 			return
 		}
-		time.Sleep(lookEvery)
+		time.Sleep(killInterval)
 	}
 }
 
-// seen is a process and its state at one look.
-type seen struct {
+// processState is a process, whether it has ended, and its mark.
+type processState struct {
 	process
 	ended bool
 	mark  uint64
 }
 
-// live identifies the processes of live runs.
-type live struct {
+// liveRuns says by which marks and times the reaper recognises processes of live runs.
+type liveRuns struct {
 	marks  map[uint64]bool
 	oldest time.Duration // start time of the oldest live run; 0 if there is none
 }
 
-func (r *Registry) live() live {
-	l := live{marks: map[uint64]bool{}}
+func (r *Registry) liveRuns() liveRuns {
+	l := liveRuns{marks: map[uint64]bool{}}
 	for run, p := range r.runs() {
 		l.marks[r.markOf(run)] = true
 		if began := time.Duration(p.Started); l.oldest == 0 || began < l.oldest {
@@ -112,11 +115,12 @@ func (r *Registry) live() live {
 	return l
 }
 
-// isLeftover reports whether a process comes from a run that has ended. If the process has a mark, the mark decides. A child of the
-// hub without a mark counts as left if it was started after the first run, and is neither in the hub's session, which no
-// process can join, nor in the session of a run. On systems without marks it must also be older than every live run, because it
-// could come from one. If the hub is the first process of a container, it inherits all orphans, so there only a mark decides.
-func (r *Reaper) isLeftover(pid int, s seen, l live) bool {
+// isLeftover reports whether a process comes from a run that has ended. If the process has a mark, the mark decides. A child of
+// the hub without a mark is a leftover if it was started after the first run and is in neither the hub's session, which no
+// process can join, nor the session of a run. On systems without marks, it must also be older than every live run, because it
+// could come from one of them. If the hub is the first process of a container, it becomes the parent of all orphans, so only a
+// mark decides.
+func (r *Reaper) isLeftover(pid int, s processState, l liveRuns) bool {
 	marks := r.registry.markOf("") != 0
 	_, claimed := r.registry.claimOf(pid, s.started)
 	_, inRun := r.registry.runIn(s.session)

@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes this process the parent of every descendant whose parent ends. So a process that detached itself can still be
-// traced to this one.
+// Adopt makes this process the parent of every descendant whose parent ends. So the hub can still find the origin of a process
+// that has detached itself.
 func Adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
+// notifyOfChildren returns a channel that receives a signal when a child has ended. The caller must call ignore at the end.
 func notifyOfChildren() (ended <-chan os.Signal, ignore func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGCHLD)
@@ -19,8 +20,8 @@ func notifyOfChildren() (ended <-chan os.Signal, ignore func()) {
 }
 
 // processes returns all processes that the hub can see.
-func processes() map[int]seen {
-	found := map[int]seen{}
+func processes() map[int]processState {
+	found := map[int]processState{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -30,32 +31,33 @@ func processes() map[int]seen {
 		if err != nil {
 			continue
 		}
-		if s, err := lookAt(pid); err == nil {
+		if s, err := stateOf(pid); err == nil {
 			found[pid] = s
 		}
 	}
 	return found
 }
 
-func lookAt(pid int) (seen, error) {
+func stateOf(pid int) (processState, error) {
 	s, err := readStat(pid)
 	if err != nil {
-		return seen{}, err
+		return processState{}, err
 	}
 	found, err := limitsOf(pid)
-	return seen{s.process, s.state == 'Z', found.mark}, err
+	return processState{s.process, s.state == 'Z', found.mark}, err
 }
 
 func waitFor(pid int) { _, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) }
 
-// kill ends a process if it is still a leftover, and reports whether it did.
-func (r *Reaper) kill(pid int, l live) bool {
+// kill kills a process if it is still a leftover, and reports whether it did.
+func (r *Reaper) kill(pid int, l liveRuns) bool {
 	return killIf(pid, func(pid int) bool {
-		s, err := lookAt(pid)
+		s, err := stateOf(pid)
 		return err == nil && r.isLeftover(pid, s, l)
 	})
 }
 
+// ownSession returns the session of this process, or 0 if it is unknown.
 func ownSession() int {
 	session, err := unix.Getsid(0)
 	if err != nil {

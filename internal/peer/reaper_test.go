@@ -72,14 +72,14 @@ func TestProcessesOfRunsAreLeftToThem(t *testing.T) {
 		settled(t, "it goes on", func() bool { return isZombie(cmd.Process.Pid) })
 	}
 	remove := registry.Add(run.Process.Pid, "arya", "run-1")
-	if !r.look() {
+	if !r.check() {
 		t.Error("it does not look again after the one that nobody has waited for")
 	}
 	if !isZombie(other.Process.Pid) {
 		t.Error("the starter had no time to wait for its child")
 	}
 	for range 3 {
-		r.look()
+		r.check()
 	}
 	if isZombie(other.Process.Pid) {
 		t.Error("the one that nobody waits for is left")
@@ -136,8 +136,8 @@ func TestAgentAsOwnerAfterARestart(t *testing.T) {
 		gone := detached(t, run)
 		remove := r.registry.Add(run.Process.Pid, "arya", "run-1")
 		other := NewReaper(r.registry)
-		other.look()
-		if other.look(); gone() {
+		other.check()
+		if other.check(); gone() {
 			t.Error("it is not left alone while its run lives")
 		}
 		_ = stdin.Close()
@@ -157,10 +157,10 @@ func TestTheReaperLeavesOthersAlone(t *testing.T) {
 	registry := NewRegistry("test")
 	r := NewReaper(registry)
 	self, none := os.Getpid(), uint64(1<<63)
-	at := func(started time.Duration, session int, mark uint64) seen {
-		return seen{process: process{self, started, session}, mark: mark}
+	at := func(started time.Duration, session int, mark uint64) processState {
+		return processState{process: process{self, started, session}, mark: mark}
 	}
-	if r.isLeftover(99, at(5, 99, none), registry.live()) {
+	if r.isLeftover(99, at(5, 99, none), registry.liveRuns()) {
 		t.Error("no run has been there")
 	}
 	registry.first = 3
@@ -168,20 +168,20 @@ func TestTheReaperLeavesOthersAlone(t *testing.T) {
 	elsewhere := at(2, 99, registry.markOf("run-0"))
 	elsewhere.parent = 1
 	for name, test := range map[string]struct {
-		seen
+		processState
 		left bool
 	}{
 		"from before the first run":              {at(2, 99, none), false},
 		"of a run that has ended":                {at(5, 99, registry.markOf("run-0")), true},
 		"of a run that has ended, another's now": {elsewhere, true},
-		"of a run of another hub":                {seen{process{1, 5, 99}, false, NewRegistry("other").markOf("run-0")}, false},
+		"of a run of another hub":                {processState{process{1, 5, 99}, false, NewRegistry("other").markOf("run-0")}, false},
 		"of a run that goes on":                  {at(5, 99, registry.markOf("run-1")), false},
 		"in the session of a run that goes on":   {at(5, 7, none), false},
 		"of a run, without its mark":             {at(5, 99, none), true},
 		"in the session of the hub, its own":     {at(5, ownSession(), none), false},
-		"that has ended":                         {seen{process{self, 5, 99}, true, none}, false},
+		"that has ended":                         {processState{process{self, 5, 99}, true, none}, false},
 	} {
-		if got := r.isLeftover(99, test.seen, registry.live()); got != test.left {
+		if got := r.isLeftover(99, test.processState, registry.liveRuns()); got != test.left {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

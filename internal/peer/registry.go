@@ -12,41 +12,42 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Registry records which processes belong to which agent. It identifies a process by its number and its start time. It is safe
-// for concurrent use.
+// Registry records which processes belong to which agent. It identifies a process by its PID and its start time. It is safe for
+// concurrent use.
 type Registry struct {
-	node    uint64       // of the hub, in the marks of its runs
+	node    uint64       // the number of the hub in the marks of its runs
 	version atomic.Int64 // changes with every claim
 
-	mu      sync.RWMutex
-	claims  map[int]claim
-	first   time.Duration   // when the first run was started; 0 if none was
-	unknown map[string]int  // number of sessions with an unknown client, by agent
-	unsure  map[uint64]bool // marks that prove nothing: two runs have them, or an ended run's processes may have them
+	mu        sync.RWMutex
+	claims    map[int]claim
+	first     time.Duration   // when the first run was started; 0 if there was none
+	unknown   map[string]int  // number of sessions with an unknown client, by agent
+	untrusted map[uint64]bool // marks that prove nothing, because two runs have them, or processes of an ended run may have them
 }
 
-// claim is the agent and run of a process, and how often they were added.
+// claim says to which agent and run a process belongs.
 type claim struct {
 	agent   string
 	run     string // "" for the client of a session
-	limits         // of the processes of the run
+	limits         // the limits of the processes of the run
 	started time.Duration
 	times   int
 }
 
-// NewRegistry makes an empty registry. The name of the node tells processes left by its runs from those left by runs of other
-// hubs.
+// NewRegistry makes an empty registry. node is the name of the hub. It distinguishes the processes of this hub's runs from those
+// of other hubs.
 func NewRegistry(node string) *Registry {
-	return &Registry{node: nodeNumber(node), claims: map[int]claim{}, unknown: map[string]int{}, unsure: map[uint64]bool{}}
+	return &Registry{node: nodeNumber(node), claims: map[int]claim{}, unknown: map[string]int{}, untrusted: map[uint64]bool{}}
 }
 
-// Add makes a process, and everything that descends from it, speak for an agent: as the run, or as the client of a session
-// if run is empty. The caller must remove the process of a run after it has waited for it, before the system reuses its
-// number. A process that was added several times stays the first agent's until each addition is removed.
+// Add registers a process: the process and all its descendants act as the agent, in the run, or as the client of a session if run
+// is empty. The caller must call remove after it has waited for the process of a run, before the system gives its PID to another
+// process. A process that was added several times belongs to the first agent until each addition is removed. Add does nothing if
+// the process has ended.
 func (r *Registry) Add(pid int, agent, run string) (remove func()) {
-	p, err := look(pid)
+	p, err := processOf(pid)
 	if err != nil {
-		return func() {} // it has ended
+		return func() {}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +73,7 @@ func (r *Registry) remove(pid int, started time.Duration) {
 	defer r.mu.Unlock()
 	known, ok := r.claims[pid]
 	if !ok || known.started != started {
-		return // another process has its number now
+		return // another process has this PID now
 	}
 	r.version.Add(1)
 	if known.times--; known.times > 0 {
@@ -82,25 +83,25 @@ func (r *Registry) remove(pid int, started time.Duration) {
 	delete(r.claims, pid)
 }
 
-// checkMark marks the mark of a claim as unsure if another run has the same one. The caller must hold r.mu.
-func (r *Registry) checkMark(new claim) {
+// checkMark notes that the mark of a claim proves nothing if another run has the same mark. The caller must hold r.mu.
+func (r *Registry) checkMark(added claim) {
 	for _, c := range r.claims {
-		if c.run != "" && c.run != new.run && c.mark == new.mark {
-			r.unsure[new.mark] = true
+		if c.run != "" && c.run != added.run && c.mark == added.mark {
+			r.untrusted[added.mark] = true
 		}
 	}
 }
 
-// distrust makes marks prove nothing any more, because processes of an ended run may still have them.
+// distrust notes that marks prove nothing any more, because processes of an ended run may still have them.
 func (r *Registry) distrust(marks ...uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, mark := range marks {
-		r.unsure[mark] = true
+		r.untrusted[mark] = true
 	}
 }
 
-// claimOf returns the claim of the process itself, without regard to its ancestors.
+// claimOf returns the claim of a process, and false if the process itself was not added. It ignores the ancestors of the process.
 func (r *Registry) claimOf(pid int, started time.Duration) (claim, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -108,8 +109,8 @@ func (r *Registry) claimOf(pid int, started time.Duration) (claim, bool) {
 	return known, ok && known.started == started
 }
 
-// runIn returns the claim of the run whose first process leads a session. A process cannot join an existing session, so every
-// process in it comes from the run.
+// runIn returns the claim of the run whose first process leads a session, and false if there is none. A process cannot join an
+// existing session, so every process in the session comes from the run.
 func (r *Registry) runIn(session int) (claim, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -130,13 +131,14 @@ func (r *Registry) runs() map[string]parley.Process {
 	return found
 }
 
+// firstRun returns when the first run was started, and false if there was none.
 func (r *Registry) firstRun() (started time.Duration, some bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.first, r.first != 0
 }
 
-// UnknownClients returns the agents that have a session whose client was not recognised.
+// UnknownClients returns the agents with a session whose client the registry did not recognise, in order.
 func (r *Registry) UnknownClients() (agents []string) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -148,23 +150,24 @@ func (r *Registry) UnknownClients() (agents []string) {
 }
 
 const (
-	maxAncestry  = 1000 // no real ancestry is longer
+	maxAncestry  = 1000 // ancestors of a process; no process has more
 	walkAttempts = 5
 )
 
-// errAncestryChanged says that an ancestry changed during the walk, or that the hub cannot see it.
+// errAncestryChanged is the error of walk if an ancestor ends during the walk, or if the hub cannot see it.
 var errAncestryChanged = errors.New("its ancestors keep changing, or are hidden from the hub (hidepid)")
 
-// Origin is the agent and run from which a process descends. It is zero for a process of the owner.
+// Origin says from which agent and run a process descends. It is zero for a process of the local owner.
 type Origin struct {
 	Agent string
 	Run   string // "" if the process descends from a session
-	Left  bool   // the process comes from a run that has ended or is unknown
+	Left  bool   // the process comes from a run that has ended, or that this hub does not know
 }
 
-// Who finds the agent from which a process descends. The nearest ancestor counts, but a run counts before every session, so a
-// process of a run cannot become another agent's. If the ancestry leads to no run, the marks of the process decide, because a
-// daemon has left its parents. This process itself has the zero Origin.
+// Who returns the origin of a process. The nearest registered ancestor counts, but a run counts before every session, so a
+// process of a run cannot become another agent's. If no ancestor belongs to a run, the mark of the process decides, because a
+// daemon has detached itself from its parents. The origin of the hub itself is zero. Who returns an error if it cannot find the
+// ancestors.
 func (r *Registry) Who(pid int) (o Origin, err error) {
 	if pid == os.Getpid() {
 		return o, nil
@@ -177,18 +180,18 @@ func (r *Registry) Who(pid int) (o Origin, err error) {
 	if err != nil || o.Run != "" {
 		return o, err
 	}
-	byMark, err := r.marked(pid)
+	byMark, err := r.originByMark(pid)
 	if byMark.Run != "" || o == (Origin{}) {
 		o = byMark
 	}
 	return o, err
 }
 
-// walk goes up the ancestry of a process. If a parent has ended or is younger than its child, the system has given the child
-// another parent meanwhile, and walk returns errAncestryChanged.
+// walk returns the origin of a process by its ancestors. If a parent has ended, or is younger than its child because another
+// process has its PID, walk returns errAncestryChanged.
 func (r *Registry) walk(pid int) (o Origin, err error) {
 	self := os.Getpid()
-	p, err := look(pid)
+	p, err := processOf(pid)
 	if err != nil {
 		return o, err
 	}
@@ -209,8 +212,8 @@ func (r *Registry) walk(pid int) (o Origin, err error) {
 		case pid <= 1 || p.parent <= 0:
 			return o, nil
 		}
-		parent, err := look(p.parent)
-		if errors.Is(err, errGone) || err == nil && parent.started > p.started {
+		parent, err := processOf(p.parent)
+		if errors.Is(err, errEnded) || err == nil && parent.started > p.started {
 			return o, errAncestryChanged
 		}
 		if err != nil {
@@ -218,5 +221,5 @@ func (r *Registry) walk(pid int) (o Origin, err error) {
 		}
 		pid, p = p.parent, parent
 	}
-	return o, fmt.Errorf("its ancestry has no end")
+	return o, fmt.Errorf("it has more than %d ancestors", maxAncestry)
 }
