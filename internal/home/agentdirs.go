@@ -10,14 +10,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Agents returns the directory of the agents' directories. It need not exist.
+// Agents returns the directory that contains the directories of agents. It may not exist yet.
 func (d Dir) Agents() string { return filepath.Join(string(d), "agents") }
 
-// Agent returns the directory of one agent. It need not exist.
+// Agent returns the directory of one agent. It may not exist yet.
 func (d Dir) Agent(id string) string { return filepath.Join(d.Agents(), id) }
 
 // MoveAgentDirAside renames the directory of a removed agent, so that a new agent with its id does not get it: agents/arya
-// becomes agents/arya~removed, or the next free name of that form.
+// becomes agents/arya~removed, or the next free name of that form. It does nothing if the agent has no directory.
 func (d Dir) MoveAgentDirAside(id string) error {
 	if _, err := os.Lstat(d.Agent(id)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -32,7 +32,8 @@ func (d Dir) MoveAgentDirAside(id string) error {
 	}
 }
 
-// explainFullDisk turns an error that a full disk caused into one that says so.
+// explainFullDisk returns an error that says that the disk is full, if a full disk caused err. It returns any other error
+// unchanged.
 func explainFullDisk(dir Dir, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err

@@ -10,14 +10,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// AuditHead is the file that keeps the head of the audit log outside the database. When a user restores an older
-// database, the restore removes the file, because it would report missing entries.
+// AuditHead is the file that keeps the head of the audit log outside the database. The restore of an older database removes the
+// file, because the hub would compare the older log with the newer head and report missing entries.
 type AuditHead struct{ path string }
 
-// AuditHead returns the file of this home.
+// AuditHead returns the file for the head of the audit log of this home.
 func (d Dir) AuditHead() AuditHead { return AuditHead{filepath.Join(string(d), "audit.head")} }
 
-// Load returns the saved head, or a zero value if none was saved.
+// Load returns the saved head. It returns a zero value if no head was saved, and E006 if the file cannot be read.
 func (a AuditHead) Load() (head parley.AuditHead, err error) {
 	text, err := os.ReadFile(a.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func (a AuditHead) Load() (head parley.AuditHead, err error) {
 	return head, nil
 }
 
-// Save saves a head durably. After a crash, the file has this head or the previous one.
+// Save saves a head durably. After a crash, the file contains this head or the previous one.
 func (a AuditHead) Save(head parley.AuditHead) error {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a AuditHead) Save(head parley.AuditHead) error {
 	return replaceDurably(a.path, append(text, '\n'))
 }
 
-// replaceDurably writes a file durably. After a crash, the file has the new text or the old one.
+// replaceDurably writes a file durably. After a crash, the file contains the new text or the old one.
 func replaceDurably(path string, text []byte) error {
 	temporary := path + ".tmp"
 	if err := writeDurably(temporary, text); err != nil {
@@ -54,7 +54,7 @@ func replaceDurably(path string, text []byte) error {
 	return renameDurably(temporary, path)
 }
 
-// renameDurably renames a file within its directory, and replaces a file of the new name.
+// renameDurably renames a file within its directory. It replaces a file that has the new name.
 func renameDurably(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

@@ -17,8 +17,8 @@ var hubFiles = []string{
 	"parley.unchecked", "parley.sock",
 }
 
-// Contents returns the names in a home. It refuses a directory that is not a home, or that has other files, because
-// those are not the hub's to remove.
+// Contents returns the names of all files in a home. It returns E003 for a directory that is not a home, and for a home with
+// files that no hub created, because Remove must not remove such files.
 func (d Dir) Contents() (names []string, err error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
@@ -41,8 +41,8 @@ func (d Dir) Contents() (names []string, err error) {
 	return names, nil
 }
 
-// isHubFile reports whether a name belongs to the hub, including the files that SQLite and unfinished writes put beside
-// others.
+// isHubFile reports whether a file with this name is the hub's. SQLite and unfinished writes create further files beside the
+// files of the hub; these are the hub's too.
 func isHubFile(name string) bool {
 	return slices.ContainsFunc(hubFiles, func(known string) bool {
 		rest, found := strings.CutPrefix(name, known)
@@ -50,13 +50,13 @@ func isHubFile(name string) bool {
 	})
 }
 
-// Remove removes the home with everything that Contents lists, and the lock.
+// Remove removes the home with all its files, and releases the lock. It removes nothing if Contents returns an error.
 func (l *Lock) Remove() error {
 	names, err := l.dir.Contents()
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(names, func(a, b string) int { // removes the lock last
+	slices.SortFunc(names, func(a, b string) int { // "run" with the lock comes last
 		return strings.Compare(fmt.Sprint(a == "run", a), fmt.Sprint(b == "run", b))
 	})
 	for _, name := range names {

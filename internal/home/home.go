@@ -1,5 +1,5 @@
-// Package home is the directory of a hub: its path, its permissions, the hub that runs in it, and the files by which
-// clients find that hub.
+// Package home handles the home directory of a hub: its path, its permissions, its lock, and the files by which clients find the
+// hub that runs in it.
 package home
 
 import (
@@ -14,7 +14,7 @@ import (
 // Dir is the absolute path of a home.
 type Dir string
 
-// Locate returns the given home, else that of PARLEY_HOME, else ~/.parley. The directory need not exist.
+// Locate returns the given home, or else the home in PARLEY_HOME, or else ~/.parley. The directory may not exist yet.
 func Locate(given string) (Dir, error) {
 	if given == "" {
 		given = os.Getenv("PARLEY_HOME")
@@ -40,16 +40,17 @@ func Locate(given string) (Dir, error) {
 // Config returns the path of the configuration file.
 func (d Dir) Config() string { return filepath.Join(string(d), "config.yaml") }
 
-// Log returns the path of the log of a hub without a terminal.
+// Log returns the path of the log file of a hub that runs without a terminal.
 func (d Dir) Log() string { return d.runFile("hub.log") }
 
-// maxLogSize is the largest log to which a starting hub appends.
+// maxLogSize is the size above which a starting hub begins a new log file.
 const maxLogSize = 16 << 20
 
 // Messages returns the directory of the message log.
 func (d Dir) Messages() string { return filepath.Join(string(d), "log") }
 
-// OpenLog opens the log to append to it. It first renames a large log to hub.log.old, which replaces the previous one.
+// OpenLog opens the log file to append to it. If the file is larger than maxLogSize, OpenLog first renames it to hub.log.old,
+// which replaces the previous hub.log.old.
 func (d Dir) OpenLog() (*os.File, error) {
 	if info, err := os.Stat(d.Log()); err == nil && info.Size() > maxLogSize {
 		if err := os.Rename(d.Log(), d.Log()+".old"); err != nil {
@@ -61,8 +62,8 @@ func (d Dir) OpenLog() (*os.File, error) {
 
 func (d Dir) runFile(name string) string { return filepath.Join(string(d), "run", name) }
 
-// Make creates the directory, accessible only to its owner, if it does not exist. It refuses a directory that other
-// users may enter.
+// Make creates the home with access for its owner only, if it does not exist. It returns an error if other users can enter an
+// existing home; see Check.
 func (d Dir) Make() error {
 	err := mkdirDurably(string(d))
 	if err == nil {
@@ -77,8 +78,8 @@ func (d Dir) Make() error {
 	return parley.Errorf(parley.Unavailable, "cannot create the home %s: %w", d, err).Suggest("choose another home with --home")
 }
 
-// mkdirDurably creates a directory and its missing parents. It syncs the parents, because a crash could otherwise lose
-// a new directory with everything in it.
+// mkdirDurably creates a directory and its missing parents. It syncs the parents, because otherwise a crash of the machine could
+// lose the new directory and everything in it.
 func mkdirDurably(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
@@ -100,8 +101,8 @@ func mkdirDurably(dir string) error {
 	return errors.Join(parent.Sync(), parent.Close())
 }
 
-// Check refuses a home that other users may enter, or that belongs to another user. If the home does not exist, the
-// error wraps fs.ErrNotExist.
+// Check returns E003 if other users can enter the home, or if it belongs to another user. If the home does not exist, the error
+// wraps fs.ErrNotExist.
 func (d Dir) Check() error {
 	info, err := os.Stat(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,13 +117,14 @@ func (d Dir) Check() error {
 	return checkPrivate(string(d), info)
 }
 
-// CheckMade refuses a home in a place where other users can create files too, unless this user has created the home: it
-// must be a directory, not a link, and must belong to root only if this user is root.
+// CheckMade checks a home in a directory where other users can create files too. It returns E003 unless this user has created the
+// home: the home must be a directory, not a link, and belong to this user, even if this user is root. CheckMade also does what
+// Check does.
 func (d Dir) CheckMade() error {
 	for _, path := range []string{string(d), d.runFile("")} {
 		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) && path != string(d) {
-			continue // no hub has been started in it yet
+			continue // no hub has run in the home yet
 		}
 		if err != nil {
 			return err
@@ -134,7 +136,7 @@ func (d Dir) CheckMade() error {
 	return d.Check()
 }
 
-// checkPrivate refuses a directory that group or world may use, or that another user owns.
+// checkPrivate returns E003 for a directory that its group or other users may use, or that another user owns.
 func checkPrivate(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return parley.Errorf(parley.BadInput, "other users can enter %s (mode %04o); it has all messages", path, mode).

@@ -21,7 +21,7 @@ type Hub struct {
 	Version   string    `json:"version"`
 }
 
-// Announce writes how to reach the hub: run/hub.json, and the address alone in run/address.
+// Announce writes the files by which clients find the hub: run/hub.json, and run/address with the address alone.
 func (l *Lock) Announce(h Hub) error {
 	text, err := json.MarshalIndent(h, "", "  ")
 	if err != nil {
@@ -44,7 +44,7 @@ func (l *Lock) retract() error {
 	return errors.Join(errs...)
 }
 
-// replaceFile replaces a file at once: a reader finds the old text or the new one.
+// replaceFile replaces a file atomically: a reader finds the old text or the new one.
 func replaceFile(path string, text []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -60,7 +60,7 @@ func replaceFile(path string, text []byte) error {
 	return err
 }
 
-// readAnnouncement reads run/hub.json. It returns a zero value if the hub has not written it yet.
+// readAnnouncement reads run/hub.json. It returns a zero value if the file is missing or cannot be read.
 func (d Dir) readAnnouncement() (h Hub) {
 	text, err := os.ReadFile(d.runFile("hub.json"))
 	if err != nil || json.Unmarshal(text, &h) != nil {
@@ -69,7 +69,8 @@ func (d Dir) readAnnouncement() (h Hub) {
 	return h
 }
 
-// Running finds the hub that runs in this home. It ignores what a killed hub has left.
+// Running returns the hub that runs in this home. running is false if there is none, even if a killed hub has left its
+// announcement.
 func (d Dir) Running() (h Hub, running bool, err error) {
 	locked, err := isLocked(d.runFile("hub.lock"))
 	if err != nil || !locked {
@@ -78,12 +79,12 @@ func (d Dir) Running() (h Hub, running bool, err error) {
 	return d.readAnnouncement(), true, nil
 }
 
-// inUseError returns an error that says which process has the home.
+// inUseError returns the error for a home that another process has locked. The error names that process.
 func (d Dir) inUseError() error {
-	who, h := "a hub that is starting, or another command", d.readAnnouncement()
+	holder, h := "a hub that is starting, or another command", d.readAnnouncement()
 	if h.PID != 0 {
-		who = fmt.Sprintf("a hub (process %d, since %s, at %s)", h.PID, h.StartedAt.Local().Format("2006-01-02 15:04:05"), h.Address)
+		holder = fmt.Sprintf("a hub (process %d, since %s, at %s)", h.PID, h.StartedAt.Local().Format("2006-01-02 15:04:05"), h.Address)
 	}
-	return parley.Errorf(parley.Unavailable, "the home %s is in use by %s", d, who).
+	return parley.Errorf(parley.Unavailable, "the home %s is in use by %s", d, holder).
 		Because(parley.Conflict).Suggest("use that hub, stop it with: parley down, or choose another home with --home")
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Lock is the right to run a hub in a home. One process at a time has it, whatever its store is.
+// Lock is the right to run a hub in a home. Only one process at a time has it, with any store.
 type Lock struct {
 	dir  Dir
 	file *os.File
 }
 
-// errLocked says that another process has the lock.
+// errLocked is the error of lockFile if another process has the lock.
 var errLocked = errors.New("locked by another process")
 
-// A process that checks whether a hub runs has the lock for a moment. So may a child of a killed hub, until it executes
-// another program. Acquire therefore makes several attempts.
+// Acquire makes several attempts, because a process can have the lock for a moment only: a process that checks whether a hub
+// runs, or a child of a killed hub until it executes another program.
 const (
 	lockAttempts          = 20
 	abandonedLockAttempts = 400 // attempts if the hub that had the lock has ended
@@ -40,7 +40,7 @@ func (d Dir) Acquire() (*Lock, error) {
 	}
 	if err == nil {
 		l := &Lock{d, file}
-		if err = l.retract(); err == nil { // the announcement of a killed hub may name another process by now
+		if err = l.retract(); err == nil { // the announcement of a killed hub may name a process id that another process has now
 			return l, nil
 		}
 	}
@@ -56,11 +56,11 @@ func (d Dir) lockError(err error) error {
 		Suggest("check its permissions and the free space on its disk, or choose another home with --home")
 }
 
-// Release removes the announcement and releases the lock. The lock file stays: to remove it would race with a process
-// that has just opened it.
+// Release removes the announcement and releases the lock. It leaves the lock file in place, because a process that has just
+// opened the file would otherwise lock a removed file.
 func (l *Lock) Release() error { return errors.Join(l.retract(), l.file.Close()) }
 
-// isLocked reports whether a process has a lock.
+// isLocked reports whether a process has locked a file exclusively. It returns false if the file does not exist.
 func isLocked(path string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

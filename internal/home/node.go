@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Node returns the name of this home among all hubs that share its store. It is created once and kept in the file node.
-// By this name, the next hub in the home finds what the previous one left.
+// Node returns a name that distinguishes this home from the homes of other hubs with the same store. The first call creates the
+// name and saves it in the file node. By this name, the next hub in the home finds the rows that the previous hub left.
 func (l *Lock) Node() (string, error) {
 	path := filepath.Join(string(l.dir), "node")
 	text, err := os.ReadFile(path)

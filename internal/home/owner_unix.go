@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// isOwnedByUser reports whether a file belongs to this user. Every file belongs to root.
+// isOwnedByUser reports whether a file belongs to this user. For root, every file counts.
 func isOwnedByUser(info fs.FileInfo) bool { return isMadeByUser(info) || os.Geteuid() == 0 }
 
-// isMadeByUser reports whether this user, and no other, owns a file.
+// isMadeByUser reports whether this user is the owner of a file.
 func isMadeByUser(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()

@@ -12,7 +12,7 @@ const reserveSize = 1 << 20
 
 func (d Dir) reserve() string { return d.runFile("reserve") }
 
-// FreeReserve frees the space that FillReserve reserved, so that a hub can start on a full disk.
+// FreeReserve frees the space that FillReserve has reserved, so that a hub can start on a full disk.
 func (l *Lock) FreeReserve() error {
 	err := os.Truncate(l.dir.reserve(), 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -21,8 +21,8 @@ func (l *Lock) FreeReserve() error {
 	return err
 }
 
-// FillReserve reserves the space that a hub needs to start, on the disk of the home. On a full disk, it reserves less
-// or nothing.
+// FillReserve reserves the space that a hub needs to start, on the disk of the home. On a full disk it reserves less space or
+// none, and returns without an error.
 func (l *Lock) FillReserve() {
 	file, err := os.OpenFile(l.dir.reserve(), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {

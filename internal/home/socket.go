@@ -16,8 +16,8 @@ import (
 // maxSocketPath is the longest path of a socket that every system supports.
 const maxSocketPath = 100
 
-// Socket returns the path of the hub's socket: in the home or, if that path is too long, in a directory of this user
-// under a name derived from the home.
+// Socket returns the path of the hub's socket. The socket is in the home. If that path would be too long, it is in a private
+// directory of this user, and its name is derived from the path of the home.
 func (d Dir) Socket() string {
 	inside := filepath.Join(string(d), "parley.sock")
 	if len(inside) <= maxSocketPath {
@@ -33,8 +33,8 @@ func (d Dir) Socket() string {
 	return filepath.Join("/tmp", fmt.Sprintf("parley-%d", os.Getuid()), name)
 }
 
-// Listen creates the socket. It removes the socket of a killed hub, which is safe while this process has the lock.
-// Nobody else can enter the directory, so nobody can connect before the permissions of the socket are set.
+// Listen creates the socket. It first removes the socket of a killed hub, which is safe because this process has the lock. No
+// other user can enter the directory, so no other user can connect before Listen sets the permissions of the socket.
 func (l *Lock) Listen() (net.Listener, error) {
 	path := l.dir.Socket()
 	var err error
@@ -66,8 +66,8 @@ func listenAt(path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// privateDir makes sure that a directory exists, is not a link, and belongs to this user alone. Other users can create
-// files in its parent: root must not put its socket where another user could replace it.
+// privateDir creates a directory if it does not exist. It returns an error if the directory is a link, or if other users own it
+// or can enter it. Other users can create files in the parent directory, so even root must not use a directory of another user.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

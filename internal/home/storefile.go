@@ -11,8 +11,8 @@ import (
 // StoreFile returns the path of the file that names the store of the home.
 func (d Dir) StoreFile() string { return filepath.Join(string(d), "store") }
 
-// Store returns the name of the store that has the messages of this home, or an empty name if the home has none yet. If
-// the file is missing or empty, a database in the home is the store.
+// Store returns the name of the store that has the messages of this home. It returns an empty name if the home has no store yet.
+// If the file is missing or empty and there is a database in the home, the store is sqlite.
 func (d Dir) Store() (string, error) {
 	text, err := os.ReadFile(d.StoreFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -28,9 +28,10 @@ func (d Dir) Store() (string, error) {
 	return "sqlite", err
 }
 
-// SaveStoreName writes the name of the store durably into the home. The next start compares it with the configuration.
+// SaveStoreName saves the name of the store durably in the home. The next start of the hub compares the name with the
+// configuration.
 func (l *Lock) SaveStoreName(name string) error {
-	if kept, err := os.ReadFile(l.dir.StoreFile()); err == nil && string(kept) == name+"\n" {
+	if saved, err := os.ReadFile(l.dir.StoreFile()); err == nil && string(saved) == name+"\n" {
 		return nil // the file is up to date, and a full disk could not store it again
 	}
 	return replaceDurably(l.dir.StoreFile(), []byte(name+"\n"))
