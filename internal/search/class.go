@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// class says how the tokenizer treats a character.
+// class is a class of characters that the tokenizer treats alike.
 type class int
 
 const (
@@ -15,16 +15,16 @@ const (
 	letters                     // a letter or digit
 	unspacedScript              // a character of a script written with few or no spaces
 	sign                        // an emoji or similar symbol: a word by itself
-	compat                      // a symbol that stands for letters, as ™ does: separate from its neighbours
-	mark                        // belongs to the character before it
+	compat                      // a symbol that folding turns into letters, like ™; it does not join its neighbours
+	mark                        // an accent or similar, part of the character before it
 	ignorable                   // invisible: the tokenizer skips it
 )
 
 // joins reports whether neighbouring characters of this class stay in one segment.
 func (c class) joins() bool { return c == separator || c == letters || c == unspacedScript }
 
-// unspacedScripts are the scripts whose texts are indexed in pairs of characters. Korean has spaces, but its words change
-// their endings.
+// unspacedScripts are the scripts whose texts the tokenizer splits into pairs of characters. Korean is among them: it has spaces,
+// but its words change their endings.
 var unspacedScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
@@ -86,8 +86,8 @@ func symbolClass(r rune) class {
 // plainHan reports whether a character is a common Chinese one: neither folding nor normalization changes it.
 func plainHan(r rune) bool { return 0x4E00 <= r && r <= 0x9FA5 }
 
-// unchangedByFolding reports whether a text has only characters that folding is known not to change. It spares most texts the
-// cost of folding; false means that folding may change the text.
+// unchangedByFolding reports whether a text contains only characters that folding is known not to change. If it returns false,
+// folding may change the text. The check is cheaper than folding, and most texts need no folding.
 func unchangedByFolding(s string) bool {
 	for _, r := range s {
 		small := 'a' <= r && r <= 'z' || '0' <= r && r <= '9'

@@ -9,22 +9,23 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// The limits of what an index stores of one message. PostgreSQL stores at most 16,383 positions of a text, 256 positions of one
-// word, and one megabyte in all. The limits hold for both databases, so that both find the same. Beyond maxPlaces and maxRepeat a
-// word is still found, but not as part of a phrase.
+// The limits of what the index stores of one message. PostgreSQL stores at most 16,383 positions of a text, 256 positions of one
+// word, and one megabyte in total. The limits apply to both databases, so that both find the same messages. A search still finds
+// a word beyond maxPlaces and maxRepeat, but not as part of a phrase.
 const (
 	maxPlaces = 16_000
 	maxRepeat = 255
 	maxBytes  = 512 << 10
 )
 
-// Field is a part of a message that can be searched.
+// Field is a searchable part of a message.
 type Field struct {
 	Name string // text, code, artifact or payload
 	Text string
 }
 
-// Fields returns the parts of a message that can be searched: what its sender wrote, without metadata.
+// Fields returns the searchable parts of a message: its text, its code, the names and paths of its artifacts, and the strings in
+// its payload.
 func Fields(m parley.Message) []Field {
 	var fields []Field
 	add := func(name, text string) {
@@ -42,7 +43,7 @@ func Fields(m parley.Message) []Field {
 	return fields
 }
 
-// eachString calls fn with every string in a JSON value that is not a key.
+// eachString calls fn with every string in a JSON value, without the keys of objects.
 func eachString(raw json.RawMessage, fn func(string)) {
 	if bytes.IndexByte(raw, '"') < 0 {
 		return
@@ -53,7 +54,7 @@ func eachString(raw json.RawMessage, fn func(string)) {
 	}
 }
 
-// walk calls fn with every string in a decoded JSON value, in a fixed order.
+// walk calls fn with every string in a decoded JSON value, without the keys of objects, in a fixed order.
 func walk(value any, fn func(string)) {
 	switch v := value.(type) {
 	case string:
@@ -69,7 +70,8 @@ func walk(value any, fn func(string)) {
 	}
 }
 
-// NewDocument returns what the index stores of a message in a conversation. It leaves out the words beyond maxBytes.
+// NewDocument returns the document that the index stores for a message in a conversation. The document does not contain the words
+// beyond maxBytes.
 func NewDocument(m parley.Message, in parley.Conversation) parley.Document {
 	b := builder{doc: parley.Document{Message: m, To: m.Addressees(in)}, seen: map[string]int{}}
 	for i, f := range Fields(m) {
@@ -88,11 +90,11 @@ func NewDocument(m parley.Message, in parley.Conversation) parley.Document {
 // builder builds a document and keeps it within the limits.
 type builder struct {
 	doc  parley.Document
-	seen map[string]int // the occurrences of each word; a loose word counts once
-	size int
+	seen map[string]int // the occurrences of each word so far; a loose word counts once
+	size int            // bytes that the words take in an index, estimated
 }
 
-// add adds a word. It returns false if the document is full.
+// add adds a word to the document. It returns false if the document is full.
 func (b *builder) add(t Token) bool {
 	n := b.seen[t.Word]
 	switch {

@@ -14,7 +14,8 @@ const (
 	maxTerms = 32
 )
 
-// Query is a parsed search. It holds names as typed; the hub resolves them to participants, conversations and tasks.
+// Query is a parsed search. It has names as the user typed them. The hub finds the participants, conversations and tasks with
+// these names.
 type Query struct {
 	All, None []parley.Phrase
 
@@ -24,8 +25,9 @@ type Query struct {
 	Unanswered                bool
 }
 
-// Parse parses a search. Words, "phrases" and beginnings* must all occur, and -words must not. The filters are from: in: to: type:
-// before: after: is:unanswered task: trace:. Any other text with a colon is searched as words. A wrong search returns E003.
+// Parse parses a search. Words, "phrases" and beginnings* must all occur, and -words must not. The filters are from: in: to:
+// type: before: after: is:unanswered task: trace:. Any other text with a colon is searched as words. Parse returns E003 for an
+// invalid search.
 func Parse(text string) (q Query, err error) {
 	if len(text) > maxQuery {
 		return q, parley.Errorf(parley.BadInput, "the search has %d bytes, the limit is %d", len(text), maxQuery).
@@ -114,14 +116,14 @@ func (q *Query) addWords(t term) {
 	}
 }
 
-// isSingle reports whether a word is one character of a script that is indexed in pairs. After other words, such a character begins
-// a pair.
+// isSingle reports whether a word is one character of a script that is split into pairs. In a message, such a character after
+// other words begins a pair.
 func isSingle(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	return classOf(r) == unspacedScript && nextCharacter(word, 0) == len(word)
 }
 
-// addFilter sets a filter. It returns E003 if the filter is negated, empty, given twice or wrong.
+// addFilter sets a filter. It returns E003 if the filter is negated, empty, given twice or invalid.
 func (q *Query) addFilter(t term, given map[string]bool) (err error) {
 	switch {
 	case t.not:
@@ -159,7 +161,7 @@ func (q *Query) addFilter(t term, given map[string]bool) (err error) {
 	return err
 }
 
-// parseTime parses a day, which means its first moment in UTC, or a moment.
+// parseTime parses a moment, or a day, which means the first moment of the day in UTC.
 func parseTime(t term) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if at, err := time.Parse(layout, t.value); err == nil {

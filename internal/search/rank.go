@@ -10,42 +10,42 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// The weights of a message. A message scores higher if it has the phrases more often and is shorter, up to a limit; if the phrases
-// are close together; if they occur as typed; and if it is newer.
+// The weights of the score of a message. A message scores higher if the phrases occur more often, up to a limit; if the message
+// is shorter; if the phrases are close together; if they occur as the user typed them; and if the message is newer.
 const (
 	saturation  = 1.2
 	usualLength = 100 // words
 	freshness   = 0.5
-	halfAge     = 30 * 24 * time.Hour // the age at which freshness counts half
+	halfAge     = 30 * 24 * time.Hour // the age at which freshness counts half as much
 )
 
 // Rank returns the messages in the order of their score, the best first. Without phrases, and among equal scores, the newest is
 // first.
 func Rank(phrases []parley.Phrase, list []parley.Message, now time.Time) []parley.Message {
-	type weighed struct {
+	type scored struct {
 		parley.Message
 		score float64
 	}
-	all := make([]weighed, len(list))
+	all := make([]scored, len(list))
 	for i, m := range list {
 		all[i].Message = m
 		if len(phrases) > 0 {
 			all[i].score = score(phrases, m, now)
 		}
 	}
-	slices.SortFunc(all, func(a, b weighed) int {
+	slices.SortFunc(all, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Seq, a.Seq))
 	})
 	ranked := make([]parley.Message, len(all))
-	for i, w := range all {
-		ranked[i] = w.Message
+	for i, s := range all {
+		ranked[i] = s.Message
 	}
 	return ranked
 }
 
 func score(phrases []parley.Phrase, m parley.Message, now time.Time) float64 {
 	var (
-		counts  = make([]int, len(phrases))
+		counts  = make([]int, len(phrases)) // how often each phrase occurs
 		typed   = wholePhrase(phrases)
 		length  int
 		closest float64
@@ -58,13 +58,13 @@ func score(phrases []parley.Phrase, m parley.Message, now time.Time) float64 {
 		for _, o := range found {
 			counts[o.phrase]++
 		}
-		closest = max(closest, closeness(phrases, found))
+		closest = max(closest, proximity(phrases, found))
 		exact = exact || len(phrases) > 1 && len(occurrences([]parley.Phrase{typed}, tokens)) > 0
 	}
 	total := 0.0
 	for _, n := range counts {
-		often, room := float64(n), 0.5+0.5*float64(length)/usualLength
-		total += often * (saturation + 1) / (often + saturation*room) / float64(len(counts))
+		count, lengthFactor := float64(n), 0.5+0.5*float64(length)/usualLength
+		total += count * (saturation + 1) / (count + saturation*lengthFactor) / float64(len(counts))
 	}
 	if exact {
 		total++
@@ -85,8 +85,8 @@ func wholePhrase(phrases []parley.Phrase) (whole parley.Phrase) {
 	return whole
 }
 
-// secondOfPair returns the second character of a pair, which precedes the words after the pair: see Token.Last. It returns nil if
-// the word is not a pair.
+// secondOfPair returns the second character of a pair as a word. In a message, this word follows the pair; see Token.Last. It
+// returns nil if the word is not a pair.
 func secondOfPair(word string) []string {
 	second := nextCharacter(word, 0)
 	if r, _ := utf8.DecodeRuneInString(word); classOf(r) != unspacedScript || second == len(word) {
@@ -107,7 +107,8 @@ func tokensOf(text string, limit int) []Token {
 	return list
 }
 
-// occurrence is the position of a phrase, as indexes of tokens: from is its first token, to the one after its last.
+// occurrence is the position of a phrase in a list of tokens: from is the index of its first token, to the index after its last
+// token.
 type occurrence struct{ phrase, from, to int }
 
 // occurrences returns all occurrences of the phrases, in the order of their first token.
@@ -122,7 +123,7 @@ func occurrences(phrases []parley.Phrase, tokens []Token) (found []occurrence) {
 	return found
 }
 
-// matchAt returns the end of a phrase that begins at a token, or 0 if none begins there.
+// matchAt returns the index after the last token of a phrase that begins at a token, or 0 if the phrase does not begin there.
 func matchAt(p parley.Phrase, tokens []Token, at int) int {
 	last := len(p.Words) - 1
 	if last > 0 && tokens[at].Single {
@@ -145,9 +146,9 @@ func matchAt(p parley.Phrase, tokens []Token, at int) int {
 	return at
 }
 
-// closeness returns 1 if all phrases follow one another directly, and less the further apart they are. It returns 0 if a phrase is
-// missing, or if there is only one.
-func closeness(phrases []parley.Phrase, found []occurrence) float64 {
+// closeness returns 1 if all phrases follow one another directly, and less the further apart they are. It returns 0 if a phrase
+// is missing, or if there is only one.
+func proximity(phrases []parley.Phrase, found []occurrence) float64 {
 	if len(phrases) < 2 {
 		return 0
 	}
@@ -155,16 +156,16 @@ func closeness(phrases []parley.Phrase, found []occurrence) float64 {
 	for _, p := range phrases {
 		size += len(p.Words)
 	}
-	best, have, inside, first := 0.0, 0, make([]int, len(phrases)), 0
+	best, different, counts, first := 0.0, 0, make([]int, len(phrases)), 0 // counts and different: of the phrases from first to o
 	for _, o := range found {
-		if inside[o.phrase]++; inside[o.phrase] == 1 {
-			have++
+		if counts[o.phrase]++; counts[o.phrase] == 1 {
+			different++
 		}
-		for inside[found[first].phrase] > 1 {
-			inside[found[first].phrase]--
+		for counts[found[first].phrase] > 1 {
+			counts[found[first].phrase]--
 			first++
 		}
-		if have == len(phrases) {
+		if different == len(phrases) {
 			best = max(best, min(1, float64(size)/float64(o.to-found[first].from)))
 		}
 	}

@@ -8,40 +8,41 @@ import (
 )
 
 const (
-	snippetRunes = 240
-	snippetLead  = 60 // of them before the first match
+	snippetRunes = 240 // characters of a snippet
+	snippetLead  = 60  // characters of it before the first match
 )
 
-// NewSnippet cuts out the part of a message that has the most phrases, or the beginning of the message if it has none.
+// NewSnippet returns the part of a message in which the most different phrases occur, or the beginning of the message if no
+// phrase occurs. It returns a zero value if the message has no searchable parts.
 func NewSnippet(phrases []parley.Phrase, m parley.Message) parley.Snippet {
 	fields := Fields(m)
 	if len(fields) == 0 {
 		return parley.Snippet{}
 	}
-	best, in, most := []span(nil), fields[0], 0
+	matches, field, most := []span(nil), fields[0], 0
 	for _, f := range fields {
 		if spans, n := densest(phrases, f.Text); n > most {
-			best, in, most = spans, f, n
+			matches, field, most = spans, f, n
 		}
 	}
-	return cutOut(in, best)
+	return cutOut(field, matches)
 }
 
-// span is the position of a match in a text, in bytes.
+// span is the position of a match of a phrase in a text, in bytes.
 type span struct{ from, to, phrase int }
 
-// densest finds the part of a text that has the most different phrases. It returns the matches in that part, and the number of
-// different phrases.
+// densest finds the part of a text in which the most different phrases occur. The part is short enough for a snippet. densest
+// returns the matches in that part, and the number of different phrases.
 func densest(phrases []parley.Phrase, text string) (best []span, most int) {
 	tokens := tokensOf(text, maxPlaces)
 	var all []span
 	for _, o := range occurrences(phrases, tokens) {
 		all = append(all, span{tokens[o.from].Start, tokens[o.to-1].End, o.phrase})
 	}
-	reach := snippetRunes - snippetLead
+	maxLength := snippetRunes - snippetLead
 	for i := range all {
 		end, different := i, map[int]bool{}
-		for end < len(all) && all[end].to-all[i].from <= reach { // counted in bytes, so never more characters than shown
+		for end < len(all) && all[end].to-all[i].from <= maxLength { // in bytes, so never more characters than the snippet shows
 			different[all[end].phrase] = true
 			end++
 		}
@@ -53,7 +54,7 @@ func densest(phrases []parley.Phrase, text string) (best []span, most int) {
 	return best, most
 }
 
-// cutOut cuts a snippet around matches out of a field.
+// cutOut returns the snippet of a field around matches.
 func cutOut(f Field, matches []span) parley.Snippet {
 	from := 0
 	if len(matches) > 0 {
@@ -76,8 +77,8 @@ func cutOut(f Field, matches []span) parley.Snippet {
 	return s
 }
 
-// snippetStart returns the start of a snippet: a little before the first match, and at the beginning of a word if spaces separate
-// the words.
+// snippetStart returns the start of a snippet: at most snippetLead characters before the first match, and at the beginning of a
+// word if spaces separate the words.
 func snippetStart(text string, match int) int {
 	from := match
 	for range snippetLead {

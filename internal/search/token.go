@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	maxRunes = 64 // of one word; a longer word becomes several
-	maxMarks = 8  // on one character; further marks are part of no word
+	maxRunes = 64 // characters of one word; a longer word becomes several words
+	maxMarks = 8  // accents on one character; the tokenizer skips further ones
 )
 
 // Token is one word of a text.
 type Token struct {
 	Word       string // folded as names are
-	Start, End int    // its position in the text, in bytes
+	Start, End int    // the position of the word in the text, in bytes
 	// Single marks one character of an unspaced script that is also part of a pair. A search can find it by itself, but not as
 	// part of a phrase.
 	Single bool
@@ -25,8 +25,8 @@ type Token struct {
 }
 
 // Tokens returns the words of a text. Adjacent letters and digits make one word. A script written without spaces makes a word of
-// every pair of neighbouring characters, and of each character. Each emoji is a word. So foo_bar.go is three words, and a query for
-// foo_bar.go becomes the phrase of these three.
+// every pair of neighbouring characters, and of each character. Each emoji is a word. So foo_bar.go is three words, and a query
+// for foo_bar.go becomes the phrase of these three.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		s := &splitter{text: text, yield: yield}
@@ -47,13 +47,13 @@ func Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// splitter passes the words of one text to yield, until yield returns false. It works on one segment at a time.
+// splitter passes the words of one text to yield, until yield returns false. It handles one segment of the text at a time.
 type splitter struct {
 	text       string
 	yield      func(Token) bool
-	start, end int    // of the segment in the text
+	start, end int    // the position of the segment in the text
 	folded     string // the folded segment
-	exact      bool   // folding moved no character, so positions in folded are positions in the segment
+	exact      bool   // positions in folded are positions in the segment
 }
 
 // segment emits the words of a part of the text whose characters have one class. It folds the part and splits the result again,
@@ -157,7 +157,7 @@ func (s *splitter) chunks(from, to int) bool {
 	return s.yield(s.token(from, to))
 }
 
-// nextCharacter returns the end of the character at a position, with its marks.
+// nextCharacter returns the end of the character at a position. The marks after a character are part of it.
 func nextCharacter(s string, at int) int {
 	_, size := utf8.DecodeRuneInString(s[at:])
 	at += size
@@ -171,8 +171,8 @@ func nextCharacter(s string, at int) int {
 	return at
 }
 
-// words returns the words that a message must contain for a text to be found in it. It leaves out single characters. It also leaves
-// out a Last word at the end, because in the message further characters may follow it.
+// words returns the words that a message must contain if a search for the text is to find it. It leaves out words with Single
+// set. It also leaves out a word with Last set at the end, because in the message further characters may follow.
 func words(text string) (list []string) {
 	last := false
 	for t := range Tokens(text) {
