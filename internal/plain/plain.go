@@ -1,4 +1,4 @@
-// Package plain makes the text of others harmless for a terminal: the text cannot move the cursor, change a colour,
+// Package plain makes text from participants safe to print on a terminal. The result cannot move the cursor, change a colour,
 // reorder text or hide text.
 package plain
 
@@ -11,17 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is how many accents one letter may have. No language needs more, and more would cover the lines above.
+// maxMarks is the largest number of accents on one letter. No language needs more, and more accents would cover the lines above.
 const maxMarks = 8
 
-// Text replaces everything that is not printable, except line ends. Tabs become spaces.
+// Text returns a text without unprintable characters. It keeps line ends, replaces tabs with spaces, and replaces or removes
+// other unprintable characters.
 func Text(s string) string { return clean(s, "\n") }
 
-// Line is Text on one line.
+// Line does what Text does, and replaces line ends with spaces.
 func Line(s string) string { return clean(s, " ") }
 
-// JSON writes unprintable characters of a JSON text as escapes with the same meaning. Encoders leave some of them
-// unescaped.
+// JSON returns a JSON text with unprintable characters as escapes. The escapes have the same meaning. Encoders leave some of
+// these characters unescaped.
 func JSON(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, unprintable) {
 		return raw
@@ -39,10 +40,11 @@ func JSON(raw []byte) []byte {
 	return out.Bytes()
 }
 
-// unprintable reports whether a terminal would show a character as something else. A line end in JSON is between
-// values, so it is printable.
+// unprintable reports whether JSON must escape a character. A line end is always between values of a JSON text, so it needs no
+// escape.
 func unprintable(r rune) bool { return r != '\n' && r != utf8.RuneError && visibleRune(r) != r }
 
+// clean replaces the unprintable characters of a text, and each line end with newline.
 func clean(s, newline string) string {
 	if printable(s) {
 		return s
@@ -78,7 +80,8 @@ func printable(s string) bool {
 	return true
 }
 
-// visibleRune returns the character to show: the character itself, or a picture of a control character.
+// visibleRune returns the character to show: the character itself, the picture of a control character, or the replacement
+// character.
 func visibleRune(r rune) rune {
 	const pictures, picturedDelete = '\u2400', '\u2421'
 	switch {
