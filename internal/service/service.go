@@ -1,4 +1,4 @@
-// Package service gives everything that runs in the background the same Start, Started and Stop.
+// Package service starts and stops work that runs in the background.
 package service
 
 import (
@@ -16,13 +16,13 @@ type Service struct {
 	cancel context.CancelFunc
 }
 
-// New makes a service of a function that calls started once it is ready and returns when its
-// context is done.
+// New makes a service that runs a function. The function must call started once it is ready, and must return when its context is
+// done.
 func New(run func(ctx context.Context, started func())) *Service {
 	return &Service{run: run, started: make(chan struct{}), done: make(chan struct{})}
 }
 
-// Start starts the service. It ends with ctx or by Stop. A service starts once.
+// Start starts the service. The service ends when ctx is done or Stop is called. Further calls of Start do nothing.
 func (s *Service) Start(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,10 +36,10 @@ func (s *Service) Start(ctx context.Context) {
 	}()
 }
 
-// Started is closed once the service is ready.
+// Started returns a channel that is closed once the service is ready.
 func (s *Service) Started() <-chan struct{} { return s.started }
 
-// Stop ends the service and waits for it. Stopping what never started does nothing.
+// Stop ends the service and waits until its function has returned. It does nothing if the service was never started.
 func (s *Service) Stop() {
 	s.mu.Lock()
 	cancel := s.cancel
