@@ -53,7 +53,7 @@ func TestAddAgentFillsDefaultsAndSaysSo(t *testing.T) {
 	same(t, "audit", []string{last.Actor, last.Act, last.Subject}, []string{"user", "agent.add", "arya"})
 }
 
-// eventsAfter reads the log itself, without the stream.
+// eventsAfter reads events from the log in the store, not from a stream.
 func eventsAfter(w *fixture, after int64) (list []parley.Event) {
 	w.T.Helper()
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -160,7 +160,7 @@ func TestAddAgentRefuses(t *testing.T) {
 	w.assertRefusals(t, table)
 }
 
-// nameBelongs is the refusal of a name that an agent has, or a removed one.
+// nameBelongs returns the error for a name that an agent or a removed agent has.
 func nameBelongs(name string, removed bool, hint string) *parley.Error {
 	to := "another agent"
 	if removed {

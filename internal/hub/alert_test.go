@@ -83,7 +83,7 @@ func TestManyAlertsOfOneNameAreOneNoticeAndOneGroup(t *testing.T) {
 	same(t, "the newest figures", resultOf[parley.HubStatus](w)(w.Status(ctx, user)).AlertGroups[0].Worst.Message, fuller.Message)
 }
 
-// watcher counts what it is told.
+// watcher counts the writes and reads that the hub reports to it.
 type watcher struct{ Writes, Reads int }
 
 func (w *watcher) Wrote(time.Duration) { w.Writes++ }

@@ -8,20 +8,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// answerCase is a run's answer: what woke the run, and whom its answer reaches and wakes.
+// answerCase is a test case: what woke a run of codex, its answer, and the participants that the answer reaches and wakes.
 type answerCase struct {
 	name   string
-	before func(*fixture) // what wakes codex
+	before func(*fixture) // wakes codex
 	text   string         // codex's answer
 	want   map[string]bool
-	starts []string // who of the hub's own has a run to start afterwards
+	starts []string // agents that have a run to start afterwards
 }
 
-// everybody is codex, whose answer it is, and all kinds of others.
+// everybody adds codex, whose answers the test checks, and other participants of all kinds.
 func everybody(w *fixture) {
 	w.AddScriptAgents("codex", "gemini", "claude")
 	w.AddPollingAgents("ana")
-	w.AddAgents("rex") // has no runtime: fetches for itself
+	w.AddAgents("rex") // has no runtime, so it polls its inbox
 	w.AddPerson("sansa", parley.AccessMember)
 	w.CreateChannel("sansa", "open", "codex", "gemini", "claude", "ana", "rex")
 }

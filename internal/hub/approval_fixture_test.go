@@ -5,7 +5,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// addInternOffice adds S4's example: an intern, supervised, whom boss manages, and a senior. All are run by the hub.
+// addInternOffice adds three agents that the hub runs: intern, which is supervised and reports to boss; boss; and senior.
 func (w *fixture) addInternOffice() {
 	w.T.Helper()
 	w.AddScriptAgents("boss", "senior")
@@ -32,7 +32,7 @@ func notifyContact(agent, message string) parley.Contact {
 func withApproval(p *parley.Permission) { p.RequiresApproval = true }
 func withPerson(p *parley.Permission)   { p.RequiresHuman = true }
 
-// startRunInDM starts a run of the intern that the user has woken, in their DM.
+// startRunInDM posts a message of the owner to an agent, and starts the run that it wakes in their DM.
 func (w *fixture) startRunInDM(agent string) (*hub.Assignment, string) {
 	w.T.Helper()
 	m := w.PostAs(parley.Owner, parley.Draft{Direct: []string{agent}, Content: text("do it")}).Message

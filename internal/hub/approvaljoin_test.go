@@ -7,14 +7,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// askOnce is an ask that is made once, however often it is called.
+// askOnce returns an ask with an idempotency key, so that repeated calls join the same ask.
 func askOnce() parley.Contact {
 	c := askContact("senior", "well?")
 	c.IdempotencyKey = "k"
 	return c
 }
 
-// startTaskWithHeldAsk has the intern begin a task, in whose run an ask of senior is held.
+// startTaskWithHeldAsk has intern begin a task and ask senior in its run. The hub holds the ask for an approval.
 func (w *fixture) startTaskWithHeldAsk() (task string, run *hub.Assignment, held parley.Approval) {
 	w.T.Helper()
 	w.addInternOffice()
@@ -23,7 +23,7 @@ func (w *fixture) startTaskWithHeldAsk() (task string, run *hub.Assignment, held
 	return task, run, w.HeldApproval(w.TryContact(run.Caller(), askOnce()))
 }
 
-// finishTaskAfterApproval ends the intern's task: it is woken in it by what came of its call.
+// finishTaskAfterApproval ends intern's task. The outcome of the approved call must wake intern in the task.
 func (w *fixture) finishTaskAfterApproval(task, approval, want string) {
 	w.T.Helper()
 	same(w.T, "the approval", w.ApprovalByID(approval).State, parley.ApprovalExecuted)

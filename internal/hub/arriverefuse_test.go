@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// refusedTrees are one tree of each layout, in which ana and ben live.
+// refusedTrees has a function for each layout that adds a tree. The agents ana and ben live in the tree.
 var refusedTrees = map[parley.Layout]func(*fixture) *bridged{
 	parley.LayoutAgentOS: joinChannelTree,
 	parley.LayoutInbox:   joinInboxTree,
@@ -31,13 +31,13 @@ func inEachTree(t *testing.T, run func(t *testing.T, b *bridged)) {
 	}
 }
 
-// tells is what the hub writes into the tree of what was refused.
+// tells returns the documents that the hub writes into the tree about refusals.
 func (b *bridged) tells() []parley.Departure {
 	b.T.Helper()
 	return b.fixture.departuresOf(b.view.ID, "general")
 }
 
-// tellsOne requires that one document tells ana of its document.
+// tellsOne requires that the hub writes exactly one document about the refusal, to ana.
 func (b *bridged) tellsOne(a parley.Arrival, final bool, words ...string) {
 	b.T.Helper()
 	list := b.tells()

@@ -25,7 +25,7 @@ func (w *fixture) putArtifactAs(who, body string) parley.Artifact {
 	return a
 }
 
-// readArtifactAs is the body somebody gets, or the error.
+// readArtifactAs reads an artifact as a participant. It returns the body or the error.
 func (w *fixture) readArtifactAs(who, sha256 string) (string, error) {
 	body, a, err := w.OpenArtifact(ctx, as(who), sha256)
 	if err != nil {
@@ -197,7 +197,7 @@ func TestSameKeyWithArtifactReturnsTheFirst(t *testing.T) {
 	same(t, "references", totals.Refs, int64(1))
 }
 
-// counting counts what a store is asked for.
+// counting is a store that counts calls.
 type counting struct {
 	storage.Store
 	views, artifacts *atomic.Int64

@@ -10,18 +10,18 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// asking is somebody who asks, and waits.
+// asking is a contact that a test makes in the background, and that may wait for its outcome.
 type asking struct {
 	w       *fixture
 	done    chan struct{}
 	giveUp  context.CancelFunc
 	made    parley.Contacted
 	err     error
-	request parley.Message // none if it was refused
-	run     string         // that asks, if one does
+	request parley.Message // empty if the hub refused the contact
+	run     string         // id of the run that makes the contact, or empty
 }
 
-// beginAsk has somebody ask, and returns once the question is stored, or refused.
+// beginAsk makes an ask in the background. It returns once the hub has stored or refused the question.
 func (w *fixture) beginAsk(c hub.Caller, to, words string) *asking {
 	w.T.Helper()
 	return w.beginContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: to, Message: words})
@@ -29,15 +29,15 @@ func (w *fixture) beginAsk(c hub.Caller, to, words string) *asking {
 
 func (w *fixture) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	w.T.Helper()
-	rung, bell := w.AgentsToCheck()
-	rung()
+	takeAgents, agentsToCheck := w.AgentsToCheck()
+	takeAgents()
 	select {
-	case <-bell:
+	case <-agentsToCheck:
 	default:
 	}
 	a := w.startContact(c, contact)
 	select {
-	case <-bell:
+	case <-agentsToCheck:
 		a.request = w.NewestMessage()
 	case <-a.done:
 	}
@@ -59,13 +59,13 @@ func (w *fixture) startContact(c hub.Caller, contact parley.Contact) *asking {
 	return a
 }
 
-// repeatAsk has somebody ask the same again.
+// repeatAsk makes the same ask again.
 func (w *fixture) repeatAsk(c hub.Caller, before *asking) *asking {
 	w.T.Helper()
 	return w.repeatContact(c, parley.Contact{Pattern: parley.PatternAsk, Agent: before.request.To, Message: "well?"}, before.request)
 }
 
-// repeatContact has somebody make a contact again, and returns once it waits, or has been told what came of it.
+// repeatContact makes a contact again. It returns once the call waits or has ended.
 func (w *fixture) repeatContact(c hub.Caller, contact parley.Contact, request parley.Message) *asking {
 	w.T.Helper()
 	a := w.startContact(c, contact)
@@ -81,7 +81,7 @@ func (w *fixture) repeatContact(c hub.Caller, contact parley.Contact, request pa
 	return a
 }
 
-// resultText is what the caller is told in the end: the text, or the error as doors show it.
+// resultText waits for the end of the call. It returns the text of the result, or the code and message of the error.
 func (a *asking) resultText() string {
 	a.w.T.Helper()
 	<-a.done
@@ -95,7 +95,7 @@ func (a *asking) resultText() string {
 	return a.made.Text
 }
 
-// assertWaiting requires that the caller has not been told anything yet.
+// assertWaiting requires that the call has not returned yet.
 func (a *asking) assertWaiting() {
 	a.w.T.Helper()
 	select {
@@ -105,7 +105,7 @@ func (a *asking) assertWaiting() {
 	}
 }
 
-// askWait is the wait of an ask.
+// askWait reads the wait of an ask from the store.
 func (w *fixture) askWait(message string) (found parley.Wait) {
 	w.T.Helper()
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -115,7 +115,7 @@ func (w *fixture) askWait(message string) (found parley.Wait) {
 	return found
 }
 
-// openSessions has agents count as having a session, until they leave.
+// openSessions opens a session for each agent. Call leave to end the sessions.
 func (w *fixture) openSessions(agents ...string) (leave func()) {
 	var leaves []func()
 	for _, agent := range agents {
@@ -128,7 +128,7 @@ func (w *fixture) openSessions(agents ...string) (leave func()) {
 	}
 }
 
-// askResultsTo is what the hub has brought to somebody, as texts.
+// askResultsTo returns the texts of the callbacks with late answers to a participant.
 func (w *fixture) askResultsTo(who string) (texts []string) {
 	w.T.Helper()
 	texts = []string{}

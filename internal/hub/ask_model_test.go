@@ -10,42 +10,42 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
-	_ "github.com/parley-hub/parley/internal/repeatable" // see there
+	_ "github.com/parley-hub/parley/internal/repeatable" // draws the same values in every run of CI
 )
 
 // inquiry is an ask of a run.
 type inquiry struct {
 	*asking
 	by        *hub.Assignment
-	heard     bool // its call has returned
-	abandoned bool // its run ended before it was told anything
+	heard     bool // the call has returned
+	abandoned bool // the run ended before the call got an outcome
 }
 
-// outcomeCount counts how often the asker was told what came of it: by its call, and by a callback.
+// told counts how often the asker got the outcome: from the call, and by a callback.
 func (q *inquiry) outcomeCount(w parley.Wait) int {
 	inline := q.err == nil && q.made.Outcome == parley.ContactAnswered || q.err != nil && w.State == parley.WaitFailed && parley.CodeOf(q.err) == w.Failure.Code
 	return boolInt(inline) + boolInt(w.Callback != "")
 }
 
-// waiting says that a run is in the middle of an ask.
+// waiting reports whether a run waits for an ask.
 func (x *forester) waiting(a *hub.Assignment) bool {
 	return slices.ContainsFunc(x.asked, func(q *inquiry) bool { return q.by == a && !q.heard })
 }
 
-// free are the runs that live and wait for nobody.
+// free returns the live runs that wait for no ask.
 func (x *forester) free() []*hub.Assignment {
 	return slices.DeleteFunc(slices.Clone(x.live), x.waiting)
 }
 
-// ask has a run ask another agent. One that has no patience goes on before anybody could answer.
+// ask has a run ask another agent. Some asks have a very short wait, so that they end before an answer can come.
 func (x *forester) ask(t *rapid.T) { x.question(t) }
 
-// question is an ask, or nil if it was refused.
+// question makes an ask of a random run. It returns nil if the hub refused the ask.
 func (x *forester) question(t *rapid.T) *inquiry {
 	a := x.one(t, x.free()...)
 	c := askContact(x.other(t, a), fmt.Sprint("question ", len(x.asked)))
 	if a.Run.Agent == "ned" {
-		c.Agent = "arya" // to ask bran it needs a yes; hold has it need one
+		c.Agent = "arya" // asks of ned to bran need an approval; only hold makes them
 	}
 	hasty := rapid.IntRange(0, 2).Draw(t, "haste") == 0
 	if hasty {
@@ -55,7 +55,7 @@ func (x *forester) question(t *rapid.T) *inquiry {
 	if q.request.ID == "" {
 		<-q.done
 		if code := parley.CodeOf(q.err); code != parley.DependencyFailed && code != parley.Unavailable {
-			t.Fatalf("ask: %v", q.err) // too deep, ended, or too many at a time
+			t.Fatalf("ask: %v", q.err) // other codes mean that the ask is too deep, the run has ended, or the agent has too many asks
 		}
 		return nil
 	}
@@ -75,7 +75,7 @@ func (x *forester) park(t *rapid.T) {
 	}
 	a := x.w.NextRunOf(q.request.To)
 	if a == nil {
-		return // it is over already
+		return // the ask has ended already
 	}
 	x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 	x.live = append(x.live, a)
@@ -87,7 +87,7 @@ func (x *forester) park(t *rapid.T) {
 	x.ends(t, a, "")
 }
 
-// hold has a call of a run be held: what it answers then waits for the decision.
+// hold has a run make a call that the hub holds. The answer of the run then waits for the decision.
 func (x *forester) hold(t *rapid.T) {
 	x.holds(t, x.one(t, slices.DeleteFunc(x.free(), func(a *hub.Assignment) bool { return a.Run.Agent != "ned" })...))
 }
@@ -108,12 +108,12 @@ func (x *forester) decide(t *rapid.T) {
 	x.listen()
 }
 
-// pending are the approvals that nobody has decided.
+// pending returns the undecided approvals.
 func (x *forester) pending() []parley.Approval {
 	return resultOf[[]parley.Approval](x.w)(x.w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalPending, Limit: 500}))
 }
 
-// listen waits for those whose ask is over, so that what is drawn next does not depend on who is faster.
+// listen waits for the calls whose asks have ended, so that the next random values do not depend on the order of goroutines.
 func (x *forester) listen() {
 	for _, q := range x.asked {
 		w := x.w.askWait(q.request.ID)
@@ -125,7 +125,7 @@ func (x *forester) listen() {
 	}
 }
 
-// checkAsks holds at any time: an ask that has become a task ends with it, and nobody is told twice.
+// checkAsks checks what must hold at any time: a parked ask ends with its task, and no asker gets an outcome twice.
 func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
 	for _, q := range x.asked {
 		w := x.w.askWait(q.request.ID)
@@ -138,7 +138,7 @@ func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
 	}
 }
 
-// assertOutcomes holds in the end: whoever asked was told once what came of it, unless its run has ended before or was cancelled.
+// allTold checks what must hold in the end: each asker got one outcome, unless its run ended before or was cancelled.
 func (x *forester) assertOutcomes(t *rapid.T) {
 	brought := 0
 	for _, q := range x.asked {
@@ -146,7 +146,7 @@ func (x *forester) assertOutcomes(t *rapid.T) {
 		if !q.heard || !w.State.Ended() && !q.abandoned {
 			t.Errorf("ask %s is %s for ever", w.Message, w.State)
 		}
-		calledOff := x.w.RunByID(q.by.Run.ID).Cancel != "" // which calls off what it asked, too
+		calledOff := x.w.RunByID(q.by.Run.ID).Cancel != "" // cancelling a run also cancels its asks
 		if want := boolInt(!q.abandoned); q.outcomeCount(w) != want && !calledOff {
 			t.Errorf("ask %s (%s) was told %d times, want %d: %q, %v, callback %q", w.Message, w.State, q.outcomeCount(w), want, q.made.Text, q.err, w.Callback)
 		}

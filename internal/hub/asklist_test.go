@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// questionsSeenBy are the questions of the asks that somebody sees.
+// questionsSeenBy returns the questions of the asks that a participant can list.
 func (w *fixture) questionsSeenBy(by string, f parley.AskFilter) []string {
 	w.T.Helper()
 	questions := []string{}

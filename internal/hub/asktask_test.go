@@ -13,15 +13,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// parked is an ask of a run of a to b, which has delegated to c and gone on.
+// parked is a parked ask: a run of a asks b. The run of b has delegated to c and ended, so the ask has become a task of b.
 type parked struct {
 	*asking
-	run  *hub.Assignment // that asks
-	task string          // that answers
-	sub  string          // what c is to do
+	run  *hub.Assignment // the run that asks
+	task string          // the task whose end answers the ask
+	sub  string          // the subtask of c
 }
 
-// parkAsk has a ask b, who delegates to c and ends its run.
+// parkAsk has a run of a ask b. A run of b delegates to c and ends.
 func (w *fixture) parkAsk() parked {
 	w.T.Helper()
 	p := parked{run: w.WakeAndStartRun("a")}
@@ -41,7 +41,7 @@ func (w *fixture) delegateAndFinish(who, to string) (task, sub string) {
 	return task, sub
 }
 
-// newTrio is a hub on which a asks b, who has c.
+// newTrio returns a hub with the script agents a, b and c.
 func newTrio(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
 	w := newHub(t, append(change, mayLoop)...)
@@ -83,7 +83,7 @@ func TestAskWaitsForTheDelegationsOfItsAnswerer(t *testing.T) {
 	w.AssertConsistent()
 }
 
-// newestMessageFrom is the newest message of somebody in a conversation.
+// newestMessageFrom returns the newest message of a participant in a conversation.
 func (w *fixture) newestMessageFrom(conversation, who string) parley.Message {
 	w.T.Helper()
 	list := w.MessagesFrom(conversation, who)

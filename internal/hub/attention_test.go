@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// attentionOf is what needs somebody: kind, name, sender and text of each.
+// attentionOf returns the items that need a participant: the kind, name, sender and text of each.
 func (w *fixture) attentionOf(who string) (list []string) {
 	w.T.Helper()
 	for _, i := range resultOf[parley.Attention](w)(w.Attention(ctx, as(who), 0)).Items {

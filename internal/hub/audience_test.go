@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// effect is what a message does to those it reaches: wakes them, or only fills their inbox.
+// effect holds the recipients of a message. The value is whether the message wakes the recipient.
 type effect map[string]bool
 
 // TestRecipientsAndWakesOfEachMessage is the table of who gets a delivery and who is woken by it. The members

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// awaitStateInBackground starts to wait for a rung, and returns what it gets.
+// awaitStateInBackground starts to wait for a state of a delivery. The returned function returns the result of the call.
 func (w *fixture) awaitStateInBackground(who, message string, rung parley.DeliveryState) func() parley.Shown {
 	done := make(chan parley.Shown, 1)
 	failed := make(chan error, 1)

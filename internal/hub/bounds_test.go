@@ -18,10 +18,10 @@ import (
 const (
 	largeText = 200 << 10
 	oneMiB    = 1 << 20
-	slackText = 256 << 10 // the message with which a bound is reached counts too
+	slackText = 256 << 10 // the last message of an answer may exceed the bound by its size
 )
 
-// crowded has a channel of arya and ned with n messages of 200 KiB, each an answer to the first.
+// crowded returns a hub with a channel of arya and ned and n messages of 200 KiB. Each message replies to the first.
 func crowded(t *testing.T, n int) (w *fixture, first parley.Message) {
 	t.Helper()
 	w = newHub(t)
@@ -161,7 +161,7 @@ func TestALargeListIsRefused(t *testing.T) {
 	same(t, "shown", []int{len(some), len(all)}, []int{20, 80})
 }
 
-// unread is a body of which nothing may be read.
+// unread is a body that fails the test if the hub reads from it.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -251,7 +251,7 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	w.CreateChannel("arya", "more")
 }
 
-// insertChannels has an agent make channels, without the work of a call for each.
+// insertChannels inserts channels of an agent directly into the store, which is faster than a call for each.
 func (w *fixture) insertChannels(who string, n int) {
 	w.T.Helper()
 	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// bridged is a tree that is joined to a hub.
+// bridged is a hub with a bridge to a tree. The tree exists only in the store.
 type bridged struct {
 	*fixture
 	parley.BridgeHub
@@ -17,7 +17,7 @@ type bridged struct {
 	files int
 }
 
-// joinBridge joins a tree. Who lives there is added with it.
+// joinBridge adds a bridge and the agents that live in its tree.
 func (w *fixture) joinBridge(n parley.NewBridge) *bridged {
 	w.T.Helper()
 	if n.Root == "" {
@@ -28,7 +28,7 @@ func (w *fixture) joinBridge(n parley.NewBridge) *bridged {
 	return &bridged{fixture: w, BridgeHub: w.BridgeAt(user), view: view}
 }
 
-// document is a chat that lies in a file of its own.
+// document returns a chat message as a document with a new file name.
 func (b *bridged) document(from, to, words string) parley.Arrival {
 	b.files++
 	name := fmt.Sprintf("msg_%08x", b.files)
@@ -42,7 +42,7 @@ func (b *bridged) document(from, to, words string) parley.Arrival {
 	return a
 }
 
-// arrive lets documents arrive and says what became of each.
+// arrive passes documents to the hub, and returns the result for each document.
 func (b *bridged) arrive(list ...parley.Arrival) []parley.Arrived {
 	b.T.Helper()
 	done, err := b.Arrive(ctx, b.view.ID, list)
@@ -53,7 +53,7 @@ func (b *bridged) arrive(list ...parley.Arrival) []parley.Arrived {
 	return done
 }
 
-// arriveMessage lets a document arrive that must become a message.
+// arriveMessage passes a document to the hub, and requires that it becomes a message.
 func (b *bridged) arriveMessage(a parley.Arrival) parley.Message {
 	b.T.Helper()
 	got := b.arrive(a)[0]
@@ -72,7 +72,8 @@ func (b *bridged) message(id string) (m parley.Message) {
 	return m
 }
 
-// arriveRefused lets a document arrive that must be refused, looks whether that is for good, and returns the hint.
+// arriveRefused passes a document to the hub, and requires that the hub refuses it. It also checks whether the refusal is final. It
+// returns the hint.
 func (b *bridged) arriveRefused(a parley.Arrival, code parley.Code) (hint string) {
 	b.T.Helper()
 	before := len(b.sent())
@@ -91,7 +92,7 @@ func (b *bridged) arriveRefused(a parley.Arrival, code parley.Code) (hint string
 	return got.Error.Suggestion
 }
 
-// all are all messages.
+// all returns all messages.
 func (b *bridged) all() (list []parley.Message) {
 	b.T.Helper()
 	b.NoError(b.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -101,13 +102,13 @@ func (b *bridged) all() (list []parley.Message) {
 	return list
 }
 
-// sent are all messages but those of the hub itself.
+// sent returns all messages except those of the hub.
 func (b *bridged) sent() []parley.Message {
 	b.T.Helper()
 	return slices.DeleteFunc(b.all(), func(m parley.Message) bool { return m.From == parley.System })
 }
 
-// departs notes that the hub writes a message into the tree.
+// departs stores a departure: the record that the bridge has written a message into the tree.
 func (b *bridged) departs(m parley.Message, recipient, name string) {
 	b.T.Helper()
 	b.NoError(b.Store.Update(ctx, func(tx storage.Tx) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// awaitFirstLook waits for the first look of a bridge in the background.
+// awaitFirstLook waits for the first scan of a bridge in the background.
 func (w *fixture) awaitFirstLook(id string, wait time.Duration) <-chan parley.BridgeView {
 	w.T.Helper()
 	got := make(chan parley.BridgeView, 1)
@@ -22,7 +22,7 @@ func (w *fixture) awaitFirstLook(id string, wait time.Duration) <-chan parley.Br
 	return got
 }
 
-// noteBridgeStatus has a bridge say something of itself.
+// noteBridgeStatus reports a status as a bridge.
 func (w *fixture) noteBridgeStatus(id string, s parley.BridgeStatus) {
 	w.T.Helper()
 	w.NoError(w.BridgeAt(user).NoteBridge(ctx, id, s))

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// keyedAsk is an ask that its caller can repeat.
+// keyedAsk returns an ask with an idempotency key, which its caller can repeat.
 func keyedAsk() parley.Contact {
 	return parley.Contact{Pattern: parley.PatternAsk, Agent: "b", Message: "well?", IdempotencyKey: "k"}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// record is a log that is kept.
+// record is a log that keeps its lines.
 type record struct {
 	mu   sync.Mutex
 	text bytes.Buffer

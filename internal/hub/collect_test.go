@@ -21,7 +21,7 @@ const day = 24 * time.Hour
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// spoilBody changes a body from outside; nil removes it.
+// spoilBody changes the stored body of an artifact without the hub. nil removes the body.
 func (w *fixture) spoilBody(sha256 string, content []byte) {
 	w.T.Helper()
 	w.NoError(stores.SpoilBlob(w.Place, sha256, content))
@@ -67,7 +67,7 @@ func TestDeletedConversationLetsGoOfItsArtifacts(t *testing.T) {
 	w.NoError(errors.Join(err, report.Err()))
 }
 
-// failing lets the removal of a body fail after its row is gone, as a crash does.
+// failing is a store in which removing a body fails after its row was removed, as after a crash.
 type failing struct {
 	storage.Store
 	on *atomic.Bool
@@ -120,7 +120,7 @@ func TestBodyThatACrashHasLeftIsRemovedLater(t *testing.T) {
 	}
 }
 
-// paused is a store in which nothing is removed for a time, as while a backup is made.
+// paused is a store that removes no bodies while on is true, as during a backup.
 type paused struct {
 	storage.Store
 	on *atomic.Bool
@@ -140,7 +140,7 @@ func (b pausedBlobs) Remove(ctx context.Context, sha256 string, unneeded func() 
 	return b.Blobs.Remove(ctx, sha256, unneeded)
 }
 
-// atEnd is an empty body at whose end something happens.
+// atEnd is an empty body. Reading it calls the function.
 type atEnd func()
 
 func (f atEnd) Read([]byte) (int, error) {
@@ -230,8 +230,8 @@ func TestCollectionNeverTakesPostedArtifacts(t *testing.T) {
 	w.NoError(errors.Join(err, report.Err()))
 }
 
-// putAndPost stores a body and refers to it in a conversation of its own, which it deletes now and then.
-// In between its row may be collected, because the clock runs wild; then it is told that there is none.
+// putAndPost stores a body and refers to it in a message in a new conversation, which it sometimes deletes. Another goroutine moves
+// the clock, so a sweep may remove the row before the post. Then the hub refuses the post, because the artifact is missing.
 func putAndPost(w *fixture, body string, posted *atomic.Int64) error {
 	a, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body))
 	if err != nil {

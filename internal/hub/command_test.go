@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// nextInstantRun is a run of an agent that has begun at once, or nil.
+// nextInstantRun makes the next run of an agent, which begins at once. It returns nil if there is none.
 func (w *fixture) nextInstantRun(agent string) *hub.Assignment {
 	w.T.Helper()
 	return resultOf[*hub.Assignment](w)(w.NextRun(ctx, agent, hub.RunOptions{Node: node, Plan: instantly}))
@@ -21,7 +21,7 @@ func (w *fixture) commandAs(by, agent string, action parley.Action, p parley.Com
 	return resultOf[parley.Receipt](w)(w.Command(ctx, as(by), agent, parley.Command{Action: action, Parameters: p}))
 }
 
-// presenceOf is what an owner sees of one participant.
+// presenceOf returns the presence of a participant as an owner sees it.
 func (w *fixture) presenceOf(id string) parley.Presence {
 	w.T.Helper()
 	for _, p := range resultOf[[]parley.Presence](w)(w.Who(ctx, user)) {

@@ -38,7 +38,7 @@ func TestEventsOfWorkAreForThoseConcerned(t *testing.T) {
 	}
 }
 
-// subscribeLive subscribes somebody who is told what happens as it does.
+// subscribeLive subscribes a participant, and reads until the subscription is up to date.
 func (w *fixture) subscribeLive(who string, after int64) *hub.Subscription {
 	w.T.Helper()
 	sub := subscribe(w.T, w.Hub, as(who), after)
@@ -48,7 +48,7 @@ func (w *fixture) subscribeLive(who string, after int64) *hub.Subscription {
 	return sub
 }
 
-// heldNotification is the approval that a supervised agent's notification waits for.
+// heldNotification has a supervised agent send a notification, and returns the id of the approval that it needs.
 func (w *fixture) heldNotification(from, to string) string {
 	w.T.Helper()
 	resultOf[parley.Agent](w)(w.ChangeAgent(ctx, user, from, func(a *parley.Agent) error {
@@ -63,12 +63,12 @@ func (w *fixture) heldNotification(from, to string) string {
 	return held.Approval.ID
 }
 
-// aboutWork names the tasks, approvals and rules that events are about, each once.
+// aboutWork returns the tasks, approvals and rules that events are about, each once.
 func aboutWork(list []parley.Event) []string {
 	found := map[string]bool{}
 	for _, e := range list {
 		var about struct{ Task, Approval string }
-		_ = json.Unmarshal(e.Data, &about) // not all have data
+		_ = json.Unmarshal(e.Data, &about) // some events have no data
 		switch {
 		case e.Kind.Within("task"):
 			found[about.Task] = true

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// standings are the ways in which an agent may be found, each made from one that is idle.
+// standings are the statuses of an agent. Each function brings an idle agent into the status.
 var standings = map[string]func(w *fixture, id string){
 	"idle":    func(*fixture, string) {},
 	"working": func(w *fixture, id string) { w.WakeAndStartRun(id) },

@@ -44,7 +44,7 @@ func nameTaken(name string) *parley.Error {
 	return refusalError(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`, "choose another name")
 }
 
-// takenHere is the refusal to make a conversation with a name that is taken.
+// takenHere returns the error for making a conversation with a name that is taken.
 func takenHere(name, other string) *parley.Error {
 	return refusalError(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`,
 		"write in it: parley chat --conv "+name+"; or choose another name, like "+other)
@@ -155,7 +155,7 @@ func TestListIsPagedByTheNewestMessage(t *testing.T) {
 	same(t, "a page that ends the list", []any{len(views), next}, []any{7, (*parley.ListCursor)(nil)})
 }
 
-// makeConversations makes one conversation of every form between arya and ned, and tells them by a word.
+// makeConversations makes one conversation of every form between arya and ned. It returns their ids by form.
 func makeConversations(w *fixture) map[string]string {
 	w.AddAgents("arya", "ned", "bran")
 	return map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// callersWithCredentials are callers with a credential, by the doors that begin no call themselves.
+// callersWithCredentials returns callers with a credential, for each way to the hub that does not count its calls itself.
 func (w *fixture) callersWithCredentials() map[string]hub.Caller {
 	w.T.Helper()
 	w.AddScriptAgents("arya")

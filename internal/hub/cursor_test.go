@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// movesOf counts how often cursors are stored.
+// movesOf is a store that counts how often cursors are stored.
 type movesOf struct {
 	storage.Store
 	moves *atomic.Int64

@@ -87,7 +87,7 @@ func TestWaitingForAMessageIsPartOfTheCycle(t *testing.T) {
 	same(t, "the run goes on", w.RunByID(run.Run.ID).State, parley.RunRunning)
 }
 
-// waitsOf are the waits of somebody outside of runs.
+// waitsOf returns the waits of a participant outside of runs.
 func (w *fixture) waitsOf(who string) (list []parley.Wait) {
 	w.T.Helper()
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -136,7 +136,7 @@ func TestOnlyCyclesAreRefused(t *testing.T) {
 	})
 }
 
-// askedGraph is who waits for whom: runs by their ids, sessions by their agents.
+// askedGraph is the expected graph of waits. Its nodes are runs, by their ids, and sessions, by their agents.
 type askedGraph struct {
 	w     *fixture
 	runs  map[string]*hub.Assignment
@@ -160,7 +160,7 @@ func (g *askedGraph) caller(node string) hub.Caller {
 	return as(node)
 }
 
-// leads tries every way from one node to another.
+// leads reports whether a path leads from one node to another.
 func (g *askedGraph) leads(from, to string, on map[string]bool) bool {
 	if from == to {
 		return true

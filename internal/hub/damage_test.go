@@ -14,8 +14,8 @@ import (
 
 const forgedWords = "forged words"
 
-// newDamaged is a hub that runs, with three messages from arya to ned in a channel, of which the second is changed by a
-// statement from outside. %d stands for its number.
+// newDamaged returns a started hub with three messages from arya to ned in a channel. The statement damages the second message in
+// the store; %d stands for its number.
 func newDamaged(t *testing.T, statement string) (w *fixture, list []parley.Message) {
 	t.Helper()
 	w = newSearch(t)
@@ -34,7 +34,7 @@ func (w *fixture) tamperWithStore(statement string) {
 	w.NoError(w.Kind.Tamper(w.Place, statement))
 }
 
-// wounds are changes to one message's row.
+// wounds are statements that damage the row of a message.
 var wounds = map[string]string{
 	"its text":      "UPDATE messages SET text = '" + forgedWords + "' WHERE seq = %d",
 	"its sender":    "UPDATE messages SET sender = recipient WHERE seq = %d",
@@ -43,7 +43,8 @@ var wounds = map[string]string{
 	"its priority":  "UPDATE messages SET word = 'forged words' WHERE seq = %d",
 }
 
-// names requires that something stands for a damaged message that names it, and has nothing of it.
+// names requires that the hub returns a stand-in for a damaged message. The stand-in must name the message, and have none of its
+// content.
 func names(t *testing.T, where string, got, was parley.Message) {
 	t.Helper()
 	if got.Damage == nil || parley.CodeOf(got.Damage) != parley.Internal || got.ID != was.ID || got.Seq != was.Seq {
@@ -101,7 +102,7 @@ func TestDamagedMessageIsNeverServed(t *testing.T) {
 	}
 }
 
-// settled waits until the alert about damage is stored, and returns it.
+// awaitDamageAlert waits until the alert about damage is stored, and returns it.
 func (w *fixture) awaitDamageAlert() parley.Alert {
 	w.T.Helper()
 	w.NoError(w.Sweep(ctx))
@@ -395,7 +396,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 	}
 }
 
-// setRow is a statement that changes the row with an id.
+// setRow returns a statement that changes the row with an id.
 func setRow(table, id, change string) string {
 	hex := strings.ReplaceAll(id, "-", "")
 	key := "id = x'" + hex + "'"

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// unfounded makes a statement pass that names an agent which there is not, as damaged pages do not ask for foreign keys.
+// unfounded lets a statement refer to a missing agent: it removes the foreign key first. Damage on the disk ignores foreign keys.
 func unfounded(table, statement string) string {
 	if stores.Name == "SQLite" {
 		return statement
@@ -18,7 +18,7 @@ func unfounded(table, statement string) string {
 	return fmt.Sprintf("ALTER TABLE %[1]s DROP CONSTRAINT IF EXISTS %[1]s_agent_fkey; %[2]s", table, statement)
 }
 
-// deliveryWounds are changes to the row of a delivery by which its recipient is not woken for it any more.
+// deliveryWounds are statements that damage the row of a delivery, so that the delivery no longer wakes its recipient.
 var deliveryWounds = map[string]string{
 	"waking":       "UPDATE deliveries SET waking = 0 WHERE message = %d",
 	"its state":    "UPDATE deliveries SET state = 'acceptec' WHERE message = %d",
@@ -32,7 +32,7 @@ func (w *fixture) damageDelivery(name string, m parley.Message) {
 	w.tamperWithStore(unfounded("deliveries", fmt.Sprintf(deliveryWounds[name], m.Seq)))
 }
 
-// assertDamageAlert requires that the owners are told of a damaged delivery by the number of its message.
+// assertDamageAlert requires that the alert about damage names a delivery by the number of its message.
 func (w *fixture) assertDamageAlert(m parley.Message) {
 	w.T.Helper()
 	if a := w.awaitDamageAlert(); !strings.Contains(a.Message, fmt.Sprintf("a delivery of message %d (%s)", m.Seq, m.ID)) {

@@ -9,13 +9,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// damageMessage damages a message.
+// damageMessage damages the text of a stored message.
 func (w *fixture) damageMessage(id string) {
 	w.T.Helper()
 	w.tamperWithStore(fmt.Sprintf(wounds["its text"], w.StoredMessage(id).Seq))
 }
 
-// noID is a value that no id has.
+// noID returns an SQL value that is no id.
 func noID() string {
 	if stores.Name == "SQLite" {
 		return "x'1234'"
@@ -23,13 +23,13 @@ func noID() string {
 	return "bytea '1234'"
 }
 
-// nobody is a statement by which nobody has sent a message.
+// nobody returns a statement that makes the sender of a message an agent that does not exist.
 func nobody(format string) string {
 	statement := "UPDATE messages SET sender = 9999 WHERE seq = " + format
 	if stores.Name == "SQLite" {
 		return statement
 	}
-	return "ALTER TABLE messages DROP CONSTRAINT messages_sender_fkey; " + statement // as damaged pages do not ask for it
+	return "ALTER TABLE messages DROP CONSTRAINT messages_sender_fkey; " + statement // damage on the disk ignores foreign keys
 }
 
 // A task goes on with what wakes its assignee. Where that is damaged the task has failed, and the ask that it answers.

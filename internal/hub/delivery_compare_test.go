@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// learn finds what the hub has said by itself, and compares it with what the model says it should.
+// learn finds the messages that the hub has sent by itself, and compares them with those of the model.
 func (x *deliverer) learn(t *rapid.T) {
 	t.Helper()
 	var list []parley.Message

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// postForPurpose posts for a purpose, as asks, tasks, callbacks and approvals are.
+// postForPurpose posts a direct message with a purpose, as the hub does for asks, tasks, callbacks and approvals.
 func (w *fixture) postForPurpose(purpose parley.Purpose, from, to, words string) parley.Message {
 	w.T.Helper()
 	r, err := w.PostFor(ctx, as(from), parley.Draft{Direct: []string{to}, Content: text(words)}, purpose)
@@ -15,10 +15,10 @@ func (w *fixture) postForPurpose(purpose parley.Purpose, from, to, words string)
 	return r.Message
 }
 
-// purposes are all but that of the hub's own errors.
+// purposes are all purposes except that of the hub's errors.
 var purposes = []parley.Purpose{parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval}
 
-// logTo keeps the lines of the log, without their times.
+// logTo writes the log to a buffer, without times.
 func logTo(log *bytes.Buffer) func(*fixture) {
 	return func(w *fixture) {
 		w.Config.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{

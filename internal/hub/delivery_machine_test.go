@@ -14,8 +14,8 @@ import (
 type deliverer struct {
 	w      *fixture
 	model  *inboxes
-	seq    int64    // everything up to it is known
-	leases []string // given so far
+	seq    int64    // the model knows all messages up to this one
+	leases []string // all leases so far
 	convs  map[[2]string]string
 }
 
@@ -72,7 +72,7 @@ func pick[T any](t *rapid.T, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(t, label)
 }
 
-// do makes a call and compares what it says with what the model says.
+// do makes a call and compares its outcome with that of the model.
 func (x *deliverer) do(t *rapid.T, what string, want outcome, call func() error) bool {
 	t.Helper()
 	before := x.w.LastEventNumber()
@@ -98,7 +98,7 @@ func (x *deliverer) posts(t *rapid.T) {
 	x.post(t, from, to, nil)
 }
 
-// floods fills one inbox more often than others.
+// floods posts to ned, so that ned's inbox gets full more often than others.
 func (x *deliverer) floods(t *rapid.T) { x.post(t, pick(t, "from", "arya", parley.Owner), "ned", nil) }
 
 func (x *deliverer) replies(t *rapid.T) {
@@ -127,7 +127,7 @@ func (x *deliverer) post(t *rapid.T, from, to string, parent *sent) {
 	}
 	x.times(t, &d, s)
 	if s.quiet || parent != nil {
-		// only what wakes has a purpose, and no answer is one
+		// only waking messages that are no answers have a purpose
 	} else if s.purpose = pick(t, "purpose", "", "", "", parley.PurposeAsk, parley.PurposeTask); s.purpose == parley.PurposeAsk {
 		s.rank = 11
 	}
@@ -209,7 +209,7 @@ func (x *deliverer) takes(t *rapid.T) {
 	}
 }
 
-// aDelivery is one that somebody may have to do with, and somebody: mostly its recipient.
+// aDelivery draws a delivery and a participant, who mostly is its recipient.
 func (x *deliverer) aDelivery(t *rapid.T) (by string, s *sent) {
 	if len(x.model.sent) == 0 {
 		t.Skip("nothing was sent")
@@ -221,12 +221,12 @@ func (x *deliverer) aDelivery(t *rapid.T) (by string, s *sent) {
 	return pick(t, "by", s.to, s.to, s.to, s.to, "bran"), s
 }
 
-// aLease is the one that holds a delivery, or any other, or none.
+// aLease draws the lease of a delivery, another lease, or none.
 func (x *deliverer) aLease(t *rapid.T, s *sent) string {
 	return pick(t, "lease", s.now.Lease, s.now.Lease, s.now.Lease, rapid.SampledFrom(x.leases).Draw(t, "any lease"), "")
 }
 
-// permitted is what a call comes to: its caller is looked at before anything else.
+// permitted returns the outcome of a call: denied if the caller was removed, or else the outcome of rest.
 func (x *deliverer) permitted(by string, rest func() outcome) outcome {
 	if out := x.model.caller(by); out != fine {
 		return out
@@ -259,7 +259,7 @@ func (x *deliverer) nacks(t *rapid.T) {
 	x.do(t, "nack", want, func() error { _, err := x.w.Nack(ctx, as(by), lease, why, s.id); return err })
 }
 
-// onLease is a call about everything that a lease holds.
+// onLease makes a call for all deliveries of a lease.
 func (x *deliverer) onLease(t *rapid.T, what string, each func(*sent), call func(by hub.Caller, lease string) error) {
 	by, s := x.aDelivery(t)
 	lease := x.aLease(t, s)
@@ -328,7 +328,7 @@ func (x *deliverer) leaseTime(t *rapid.T) {
 	x.clocks()
 }
 
-// wallTime moves the wall clock, also backwards, as it is set right.
+// wallTime moves the wall clock, sometimes backwards, as when a clock is set.
 func (x *deliverer) wallTime(t *rapid.T) {
 	x.w.Clock.Advance(pick(t, "while", time.Millisecond, 5*time.Second, 5*time.Minute, time.Hour, -time.Hour, 25*time.Hour))
 	x.clocks()
@@ -343,7 +343,7 @@ func (x *deliverer) sweeps(t *rapid.T) {
 	x.do(t, "sweep", fine, func() error { return x.w.SweepDeliveries(ctx) })
 }
 
-// anAgent is one that an owner changes, who may be removed.
+// anAgent draws an agent that an owner changes, which may be removed, and the outcome of the call.
 func (x *deliverer) anAgent(t *rapid.T) (*part, outcome) {
 	p := x.model.parts[pick(t, "agent", "ned", "bran", "arya")]
 	if p.removed {

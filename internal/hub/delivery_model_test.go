@@ -9,19 +9,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// inboxes is the contract of deliveries in plain memory: everybody writes to one other, in the DM of
-// the two. It knows nothing of stores, transactions or indexes.
+// inboxes is a model of deliveries in plain memory. Each message goes to one recipient, in a DM. The model has no stores,
+// transactions or indexes.
 type inboxes struct {
 	now     time.Time
 	tick    parley.Tick
 	parts   map[string]*part
 	sent    []*sent // by seq
-	notices []*sent // what the hub says after this step, whose id and seq are not known yet
+	notices []*sent // messages of the hub after this step; the model does not know their ids and numbers yet
 	turns   map[string]int
-	read    map[[2]string]int64 // how far a person has read, by person and other
+	read    map[[2]string]int64 // read cursors, by person and by the other member of the DM
 }
 
-// part is a participant.
+// part is a participant of the model.
 type part struct {
 	id              string
 	person, removed bool
@@ -36,8 +36,8 @@ type sent struct {
 	id, from, to  string
 	members       [2]string
 	seq           int64
-	about         string // for an error of the hub: which delivery, and what has become of it
-	quiet, mute   bool   // mute: nobody is told what becomes of it
+	about         string // for an error of the hub: the delivery and its outcome
+	quiet, mute   bool   // mute: a failure of it notifies nobody
 	heartbeat     bool
 	purpose       parley.Purpose
 	rank          int
@@ -49,7 +49,7 @@ type sent struct {
 	now standing
 }
 
-// standing is how a delivery stands.
+// standing is the state of a delivery.
 type standing struct {
 	State   parley.DeliveryState
 	Attempt int
@@ -75,7 +75,7 @@ func (s *sent) held() bool {
 
 func (s *sent) ready() bool { return s.now.State == parley.DeliveryAccepted && s.now.Until == 0 }
 
-// settle is every step after which nobody has it any more.
+// settle puts a delivery into a state in which nobody holds it.
 func (s *sent) settle(state parley.DeliveryState) {
 	s.now.State, s.now.Lease, s.now.Until = state, "", 0
 }
@@ -109,7 +109,7 @@ func (m *inboxes) caller(id string) outcome {
 	return fine
 }
 
-// end is a failure that the sender is told of.
+// end ends a delivery by a failure, and notifies the sender.
 func (m *inboxes) end(s *sent, state parley.DeliveryState) {
 	if s.held() {
 		s.now.Attempt++
@@ -158,7 +158,7 @@ func (m *inboxes) post(s *sent) outcome {
 	return fine
 }
 
-// keep counts a message and puts it into its recipient's inbox.
+// keep gives a message its pair_seq and adds it to the recipient's inbox.
 func (m *inboxes) keep(s *sent) {
 	s.now.PairSeq = 1
 	for _, other := range m.sent {
@@ -169,7 +169,7 @@ func (m *inboxes) keep(s *sent) {
 	m.sent = append(m.sent, s)
 }
 
-// lastBeat is the heartbeat that a new one replaces.
+// lastBeat returns the heartbeat that a new heartbeat replaces, or nil.
 func (m *inboxes) lastBeat(s *sent) *sent {
 	beats := m.those(func(o *sent) bool { return o.heartbeat && s.heartbeat && o.from == s.from && o.to == s.to })
 	if len(beats) == 0 {
@@ -178,7 +178,7 @@ func (m *inboxes) lastBeat(s *sent) *sent {
 	return beats[len(beats)-1]
 }
 
-// victims are those that a message evicts. It says whether there is room at all.
+// victims returns the deliveries that a new message evicts. It returns false if the inbox has no room for the message.
 func (m *inboxes) victims(s *sent) ([]*sent, bool) {
 	p := m.parts[s.to]
 	if s.purpose != "" || p.person || p.overflow == parley.OverflowUnbounded {
@@ -204,7 +204,8 @@ func (m *inboxes) victims(s *sent) ([]*sent, bool) {
 	return evictedOf(waiting, s, min(over, len(waiting))), true
 }
 
-// evictedOf are n of those that wait, each the oldest of the sender that has the most of them then, s counted.
+// evictedOf chooses n of the pending deliveries. Each one is the oldest delivery of the sender that has the most of them at that
+// moment, including the new message s.
 func evictedOf(waiting []*sent, s *sent, n int) (victims []*sent) {
 	for range n {
 		count := map[string]int{s.from: 1}
@@ -222,7 +223,7 @@ func evictedOf(waiting []*sent, s *sent, n int) (victims []*sent) {
 	return victims
 }
 
-// reply posts what answers another message.
+// reply posts a reply to another message, and marks that message as answered.
 func (m *inboxes) reply(s, parent *sent) outcome {
 	out := m.post(s)
 	if out == fine && parent.to == s.from && (parent.open() || parent.held() || parent.now.State == parley.DeliveryAcked) {
@@ -232,7 +233,7 @@ func (m *inboxes) reply(s, parent *sent) outcome {
 	return out
 }
 
-// take hands over what is ready. What has expired unnoticed ends instead.
+// take returns the deliveries that are ready. It ends those that have expired instead.
 func (m *inboxes) take(by string, t parley.Take) (taken []*sent) {
 	for {
 		list := m.choose(by, t)
@@ -253,7 +254,7 @@ func (m *inboxes) take(by string, t parley.Take) (taken []*sent) {
 	return taken
 }
 
-// hand notes that what was taken is with somebody.
+// hand notes that a participant has taken deliveries.
 func (m *inboxes) hand(by string, t parley.Take, taken []*sent, lease string) {
 	for _, s := range taken {
 		switch {
@@ -292,7 +293,7 @@ func (m *inboxes) choose(by string, t parley.Take) []*sent {
 	return append(first, rest[:min(t.Limit-len(first), len(rest))]...)
 }
 
-// ack checks everything before it changes anything.
+// ack acknowledges deliveries. It checks all of them before it changes any.
 func (m *inboxes) ack(by, lease string, ids []string) outcome {
 	for _, id := range ids {
 		if m.find(id, by) == nil {
@@ -342,7 +343,7 @@ func (m *inboxes) giveBack(s *sent, f parley.Failure, wait time.Duration) {
 	}
 }
 
-// pauseOf doubles with each try, from the first of these to the second.
+// pauseOf returns the pause after a failed attempt. It doubles with each attempt, up to a maximum.
 func pauseOf(f parley.Failure, tries int) time.Duration {
 	bounds := map[parley.Failure][2]time.Duration{
 		parley.FailureLost:    {time.Second, time.Minute},
@@ -376,7 +377,7 @@ func (m *inboxes) settle(by, lease string, how parley.Outcome) outcome {
 	return fine
 }
 
-// sweep does what is due: by the lease clock, then by the wall clock.
+// sweep handles what is due by the lease clock, and then what is due by the wall clock.
 func (m *inboxes) sweep() {
 	for _, s := range m.those(func(s *sent) bool { return s.now.Until != 0 && s.now.Until <= m.tick }) {
 		if s.now.State == parley.DeliveryAccepted {
@@ -403,7 +404,7 @@ func (m *inboxes) sweep() {
 	}
 }
 
-// recover puts back what somebody had when the hub ended, at once and as no attempt, and ends all pauses.
+// recover makes all deliveries that were held when the hub ended ready again. That counts as no attempt. It also ends all pauses.
 func (m *inboxes) recover() {
 	for _, s := range m.those(func(s *sent) bool { return s.now.Until != 0 }) {
 		if s.now.State != parley.DeliveryAccepted {
@@ -413,7 +414,7 @@ func (m *inboxes) recover() {
 	}
 }
 
-// revive puts a dead letter back, or drops it.
+// revive retries a dead letter, or drops it.
 func (m *inboxes) revive(by, id, to string, drop bool) outcome {
 	s := m.find(id, to)
 	switch {
@@ -443,7 +444,7 @@ func (m *inboxes) remove(id string) outcome {
 	return fine
 }
 
-// markRead makes seen what a person has read in a conversation.
+// markRead marks the messages that a person has read in a conversation as seen.
 func (m *inboxes) markRead(by, other string, upTo int64) {
 	members := pairOf(by, other)
 	cursor := [2]string{by, other}

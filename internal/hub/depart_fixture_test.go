@@ -4,13 +4,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// joinTree joins a tree of a layout to the hub, in which agents live.
+// joinTree adds a bridge to a tree of a layout, and the agents that live in the tree.
 func (w *fixture) joinTree(l parley.Layout, id string, agents ...string) {
 	w.T.Helper()
 	resultOf[parley.BridgeView](w)(w.AddBridge(ctx, user, parley.NewBridge{ID: id, Layout: l, Root: "/srv/" + id, Agents: agents}))
 }
 
-// mapChannels says which channels of a tree are mapped.
+// mapChannels sets the mapped channels of a bridge.
 func (w *fixture) mapChannels(id string, names ...string) {
 	w.T.Helper()
 	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Channels: &names}))
@@ -21,13 +21,13 @@ func (w *fixture) pauseBridge(id string, paused bool) {
 	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, id, parley.BridgeChange{Paused: &paused}))
 }
 
-// departuresOf is what is to be written into a tree that has directories for some channels.
+// departuresOf returns the departures of a bridge whose tree has directories for some channels.
 func (w *fixture) departuresOf(id string, channels ...string) []parley.Departure {
 	w.T.Helper()
 	return resultOf[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Channels: channels}))
 }
 
-// onlyDepartureOf requires that there is just one.
+// onlyDepartureOf returns the departure of a bridge, and requires that there is exactly one.
 func (w *fixture) onlyDepartureOf(id string, channels ...string) parley.Departure {
 	w.T.Helper()
 	list := w.departuresOf(id, channels...)
@@ -37,7 +37,7 @@ func (w *fixture) onlyDepartureOf(id string, channels ...string) parley.Departur
 	return list[0]
 }
 
-// writtenDepartures is what was written into a tree and is not known to be gone, as names.
+// writtenDepartures returns the names of the files that were written into a tree and are, as far as the hub knows, still there.
 func (w *fixture) writtenDepartures(id string) []string {
 	w.T.Helper()
 	return namesOf(resultOf[[]parley.Departure](w)(w.BridgeAt(user).Departures(ctx, id, parley.DepartureQuery{Written: true})))
@@ -51,7 +51,7 @@ func namesOf(list []parley.Departure) []string {
 	return names
 }
 
-// wordsOf are what departures say.
+// wordsOf returns the texts of departures.
 func wordsOf(list []parley.Departure) []string {
 	words := []string{}
 	for _, d := range list {
@@ -60,7 +60,7 @@ func wordsOf(list []parley.Departure) []string {
 	return words
 }
 
-// reportDepartures says what became of departures.
+// reportDepartures reports a state of departures, as the bridge.
 func (w *fixture) reportDepartures(id string, state parley.DepartureState, list ...parley.Departure) {
 	w.T.Helper()
 	var reports []parley.DepartureReport
@@ -70,7 +70,7 @@ func (w *fixture) reportDepartures(id string, state parley.DepartureState, list 
 	w.NoError(w.BridgeAt(user).Report(ctx, id, reports))
 }
 
-// arriveFrom is a document from a tree.
+// arriveFrom passes a document to the hub, as a bridge. It ends the test if the hub refuses the document.
 func (w *fixture) arriveFrom(id string, a parley.Arrival) parley.Arrived {
 	w.T.Helper()
 	a.Path, a.At = "in/"+a.Name+".json", w.Clock.Now()

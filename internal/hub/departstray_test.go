@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// paper is a tree of channels in which claude lives, beside a channel of the hub.
+// paper returns a hub with a tree of channels in which claude lives, and a channel of the hub.
 func paper(t *testing.T) *fixture {
 	w := newHub(t)
 	w.AddScriptAgents("bot", "writer")
@@ -17,7 +17,7 @@ func paper(t *testing.T) *fixture {
 	return w
 }
 
-// writeDepartures writes all that departs into the tree of a bridge, and says what that was.
+// writeDepartures reports all departures of a bridge as written, and returns their texts.
 func (w *fixture) writeDepartures(id string, channels ...string) []string {
 	w.T.Helper()
 	list := w.departuresOf(id, channels...)

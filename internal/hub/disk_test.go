@@ -40,7 +40,7 @@ func onDisk(t *testing.T, total int64) (w *fixture, d disk, lines *strings.Build
 	return w, d, lines
 }
 
-// alertsOfSweep are the events of a sweep, as data.
+// alertsOfSweep makes a sweep, and returns the data of its events.
 func (w *fixture) alertsOfSweep() (data []string) {
 	w.T.Helper()
 	before := w.LastEventNumber()

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// asksByFile has an agent that lives in a tree ask writer for work, as its format says it.
+// asksByFile has an agent that lives in a tree ask writer for work, by a document of the tree's format.
 func asksByFile(w *fixture, l parley.Layout) (task string) {
 	w.T.Helper()
 	a := parley.Arrival{Name: "msg_0000abcd", From: "ana", To: "writer", Draft: parley.Draft{

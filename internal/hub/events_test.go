@@ -33,7 +33,7 @@ func subscribe(t tester, h *hub.Hub, by hub.Caller, after int64, kinds ...parley
 	return sub
 }
 
-// follow reads events until the one with a number has come.
+// follow reads events up to the one with a number.
 func follow(t tester, h *hub.Hub, by hub.Caller, after, until int64) []parley.Event {
 	t.Helper()
 	sub, err := h.Subscribe(ctx, by, after, parley.EventFilter{})
@@ -45,12 +45,12 @@ func follow(t tester, h *hub.Hub, by hub.Caller, after, until int64) []parley.Ev
 	return readUntil(t, h, sub, until)
 }
 
-// readUntil reads from a subscription until the event with a number has come, or is not for it.
+// readUntil reads from a subscription up to the event with a number, or up to its place if the subscriber may not see that event.
 func readUntil(t tester, h *hub.Hub, sub *hub.Subscription, until int64) (got []parley.Event) {
 	t.Helper()
 	for upTo := int64(-1); upTo < until; {
 		if last, err := h.LastEvent(ctx, user); err == nil && last >= until {
-			sub.Nudge() // it may not be told
+			sub.Nudge() // the stream may not wake the subscription
 		}
 		list, next, err := sub.Next(ctx)
 		if err != nil {

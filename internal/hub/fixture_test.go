@@ -16,13 +16,13 @@ import (
 	"github.com/parley-hub/parley/internal/hubtest"
 )
 
-// tester is what the fixture needs of a test, or of one check of a property.
+// tester has the methods of a test, or of one check of a property, that the fixture needs.
 type tester = hubtest.Tester
 
-// fixture is a hub for tests, with the steps that only the tests of this package take.
+// fixture is a hub for tests, with the steps that only the tests of this package need.
 type fixture struct{ *hubtest.Fixture }
 
-// What nearly every test uses has a short name here.
+// Short names for what nearly every test uses.
 var (
 	ctx     = context.Background()
 	user    = hubtest.Owner
@@ -48,21 +48,21 @@ func openFixture(t tester, place string, change ...func(*fixture)) *fixture {
 	return w
 }
 
-// mayLoop lets agents that post at random answer each other as often as they happen to.
+// mayLoop switches the loop breaker off, for tests whose agents post at random.
 func mayLoop(w *fixture) { w.Config.Loops = hub.Loops{Exchanges: 1 << 30, Hops: 1 << 30} }
 
-// Start starts the hub. Who comes is not among its events.
+// Start starts the hub without events about the presence of agents.
 func (w *fixture) Start(ctx context.Context) { w.StartQuietly(ctx) }
 
-// resultOf is for calls of which only the result matters.
+// resultOf returns a function that returns the result of a call, and ends the test if the call fails.
 func resultOf[T any](w *fixture) func(T, error) T { return hubtest.Result[T](w.Fixture) }
 
-// errorOf is for calls of which only the error matters.
+// errorOf returns only the error of a call.
 func errorOf[T any](_ T, err error) error { return err }
 
 func text(s string) parley.Content { return parley.Content{Text: s} }
 
-// wakesByRecipient is whom deliveries reach, and whether they wake.
+// wakesByRecipient returns the recipients of deliveries, and whether the deliveries wake them.
 func wakesByRecipient(made []parley.Delivery) map[string]bool {
 	wakes := map[string]bool{}
 	for _, d := range made {
@@ -71,7 +71,7 @@ func wakesByRecipient(made []parley.Delivery) map[string]bool {
 	return wakes
 }
 
-// storeSnapshot is everything the store holds, as text.
+// storeSnapshot returns everything in the store, as text.
 func (w *fixture) storeSnapshot() string {
 	w.T.Helper()
 	all := map[string]any{"audit": len(w.AuditEntries())}
@@ -157,13 +157,13 @@ func wantError(t tester, err error, want *parley.Error) {
 	if err == nil {
 		t.Fatalf("no error, want %v", want)
 	}
-	seen := cmp.Options{cmpopts.IgnoreUnexported(parley.Error{}), cmpopts.IgnoreFields(parley.Error{}, "Validation")} // which has tests of its own
+	seen := cmp.Options{cmpopts.IgnoreUnexported(parley.Error{}), cmpopts.IgnoreFields(parley.Error{}, "Validation")} // other tests check this field
 	if diff := cmp.Diff(want, parley.AsError(err), seen); diff != "" {
 		t.Errorf("wrong error (-want +got):\n%s", diff)
 	}
 }
 
-// refusalError builds the error a table expects.
+// refusalError returns an error that a table of tests expects.
 func refusalError(code parley.Code, reason parley.Reason, sentence, hint string) *parley.Error {
 	return &parley.Error{
 		Code: code, Reason: reason, Message: sentence, Suggestion: hint,
@@ -182,7 +182,7 @@ const (
 	checkName         = "list what there is, and check the name"
 )
 
-// asSeen compares what a caller can see. Nothing and an empty list are the same to it.
+// asSeen are options that compare what a caller can see. A nil list equals an empty list.
 var asSeen = cmp.Options{
 	cmp.AllowUnexported(parley.Priority{}, hub.Caller{}), cmpopts.IgnoreUnexported(parley.Receipt{}, parley.Error{}), cmpopts.EquateEmpty(),
 	cmpopts.IgnoreFields(hub.Caller{}, "AgentUUID"),

@@ -15,10 +15,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// teller is a follower that passes everything on to a test.
+// teller is a follower that passes all events on to a test.
 type teller struct {
 	events chan hub.Followed
-	fail   func(batch []hub.Followed) error // before anything of it is passed on
+	fail   func(batch []hub.Followed) error // called before the events are passed on; an error fails the batch
 }
 
 func newTeller() *teller { return &teller{events: make(chan hub.Followed, 10_000)} }
@@ -35,7 +35,7 @@ func (l *teller) Take(_ context.Context, batch []hub.Followed) error {
 	return nil
 }
 
-// upTo are the events up to the one with a number.
+// upTo returns the events up to the one with a number.
 func (l *teller) upTo(num int64) (list []hub.Followed) {
 	for {
 		f := <-l.events
@@ -46,7 +46,7 @@ func (l *teller) upTo(num int64) (list []hub.Followed) {
 	}
 }
 
-// startFollower starts a follower, and returns how to stop it.
+// startFollower starts a follower, and returns a function that stops it.
 func startFollower(w *fixture, f hub.Follower) (stop func()) {
 	s := w.Follow("test", f)
 	s.Start(ctx)
@@ -64,7 +64,7 @@ func postedTexts(list []hub.Followed) (words []string) {
 	return words
 }
 
-// inOrder requires every number after one, once.
+// inOrder requires each number after the given one, once and in order.
 func inOrder(t *testing.T, list []hub.Followed, after int64) {
 	t.Helper()
 	for i, f := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// ways are all ways to write to gendry, directly.
+// ways returns a draft for each way to write directly to gendry.
 func ways(channel, group string) map[string]parley.Draft {
 	return map[string]parley.Draft{
 		"DM":             {Direct: []string{"gendry"}, Content: text("x")},

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// conversationOperation is something that intern does to a conversation, as the approver is shown it, and whether it was done.
+// deed is a call of intern that changes a conversation, with the texts of its approval, and a check whether the change was made.
 type conversationOperation struct {
 	call    func(hub.Caller) error
 	summary string
@@ -17,8 +17,8 @@ type conversationOperation struct {
 	done    func() bool
 }
 
-// conversationChanges are all changes of conversations that an agent can make: in the public channel town, which it has made, and with
-// the private channel den.
+// conversationChanges returns all changes of conversations that an agent can make. Most of them change the public channel town, which
+// intern has made.
 func (w *fixture) conversationChanges() map[string]conversationOperation {
 	w.T.Helper()
 	town := w.CreateChannel("intern", "town", "ned").ID
@@ -79,7 +79,7 @@ func (w *fixture) conversationChanges() map[string]conversationOperation {
 	}
 }
 
-// officeInMode is the office with intern in a mode, once it has made its channel.
+// officeInMode adds the agents of the office, has intern make its channel, and sets the mode of intern.
 func (w *fixture) officeInMode(mode parley.Mode) map[string]conversationOperation {
 	w.T.Helper()
 	w.addInternOffice()

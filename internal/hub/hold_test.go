@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// callerWithToken is who calls with a token.
+// callerWithToken returns the caller of a token.
 func (w *fixture) callerWithToken(made parley.MadeToken) hub.Caller {
 	w.T.Helper()
 	return resultOf[hub.Caller](w)(w.Identify(ctx, made.Secret))
@@ -26,7 +26,7 @@ func (w *fixture) holdCall(by hub.Caller) context.Context {
 	return held
 }
 
-// inHold runs a test in a bubble, in which nothing that waits for time or polls comes back by itself.
+// inHold runs a test in a synctest bubble, so that only the test advances the time.
 func inHold(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	t.Parallel()
@@ -39,7 +39,7 @@ func inHold(t *testing.T, test func(*testing.T, *fixture)) {
 	})
 }
 
-// ended requires that exactly some calls have ended, and why.
+// ended requires that exactly the named calls have ended, with the given cause.
 func ended(t *testing.T, want *parley.Error, held map[string]context.Context, names ...string) {
 	t.Helper()
 	synctest.Wait()

@@ -12,13 +12,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// StartQuietly starts everything but what writes down who has come, so that a test knows every event there is.
+// StartQuietly starts all services except the one that records the presence of agents, so that a test knows every event.
 func (h *Hub) StartQuietly(ctx context.Context) {
 	h.services = h.services[:len(h.services)-1]
 	h.Start(ctx)
 }
 
-// PostFor posts what wakes its recipients for a purpose, as asks, tasks, callbacks and approvals do.
+// PostFor posts a message whose deliveries have a purpose, as the hub does for asks, tasks, callbacks and approvals.
 func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, purpose parley.Purpose) (receipt parley.Receipt, err error) {
 	draft, err = draft.Check(h.core.Config.Limits)
 	if err != nil {
@@ -35,7 +35,7 @@ func (h *Hub) PostFor(ctx context.Context, caller Caller, draft parley.Draft, pu
 	return receipt, err
 }
 
-// Sees are all events the caller may see after a number, read by nobody else and from nowhere but the store.
+// Sees returns the numbers of all events after a number that the caller may see. It reads them directly from the store.
 func (h *Hub) Sees(ctx context.Context, caller Caller, after int64) (nums []int64, err error) {
 	err = h.core.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
 		list, err := u.Log().Events(after, 1<<20)
@@ -50,10 +50,10 @@ func (h *Hub) Sees(ctx context.Context, caller Caller, after int64) (nums []int6
 	return nums, err
 }
 
-// PassOn does once what the stream does by itself in a hub that is started.
+// PassOn does one step of the stream of events, which runs by itself in a started hub.
 func (h *Hub) PassOn(ctx context.Context) (more bool) { return feed.StepStream(ctx, h.feedCases) }
 
-// LapseSome ends as many leases as one update of a sweep does.
+// LapseSome ends leases that have lapsed, as many as one update of a sweep.
 func (h *Hub) LapseSome(ctx context.Context) error {
 	return h.core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		list, err := turns.LapsedDeliveries(u, deliveries.DueBatch)
@@ -64,5 +64,5 @@ func (h *Hub) LapseSome(ctx context.Context) error {
 	})
 }
 
-// Watchers is how many calls watch a subject.
+// Watchers returns the number of calls that watch a subject.
 func (h *Hub) Watchers(subject string) int { return h.core.Watches.Watchers(subject) }

@@ -28,7 +28,7 @@ var readers = []string{
 	"AgentView", "Status", "ExportAll", "Subscribe", "Subscribe to a conversation", "Tokens", "Hold", "AuditLog", "VerifyAudit",
 }
 
-// verbs are all calls there are, made by one caller.
+// verbs returns all kinds of calls of the hub, made by one caller.
 func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message string) []verb {
 	post := func(d parley.Draft) func() error {
 		return func() error {
@@ -147,7 +147,7 @@ func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
 	var table []refusal
 	for _, v := range verbs(cancelled, w.Hub, user, "open", id) {
 		if v.reads {
-			continue // it may just as well be answered
+			continue // the hub may also answer this call
 		}
 		table = append(table, refusal{v.name, func() error {
 			err := v.call()
@@ -169,7 +169,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	wantError(t, err, refusalError(parley.Unavailable, "", "the store is closed", "start the hub again"))
 }
 
-// twice is a store that runs every update twice and keeps only the second, as a store may.
+// twice is a store that runs every update twice and keeps only the second run. A store may do that.
 type twice struct{ storage.Store }
 
 var errAgain = errors.New("again")

@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// twoHubs are two hubs on one database, which only PostgreSQL allows.
+// twoHubs returns two hubs on one database. Only PostgreSQL allows that.
 func twoHubs(t *testing.T) [2]*fixture {
 	t.Helper()
 	if stores.Name != "PostgreSQL" {
@@ -17,7 +17,7 @@ func twoHubs(t *testing.T) [2]*fixture {
 	return [2]*fixture{openFixture(t, place), openFixture(t, place)}
 }
 
-// atOnce has both hubs do the same at the same time, several times.
+// atOnce makes the same call on both hubs at the same time, several times.
 func atOnce[V any](t *testing.T, hubs [2]*fixture, call func(*fixture) (V, error)) (results []V, errs []error) {
 	t.Helper()
 	const each = 4

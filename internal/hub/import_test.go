@@ -22,8 +22,8 @@ func (w *fixture) exportEverything() string {
 	return out.String()
 }
 
-// comparable is an export without what differs from hub to hub: numbers in the order, checksums, and the two
-// participants every hub has had from the start.
+// comparable returns the lines of an export without the parts that differ between hubs: positions in the order, checksums, and the
+// two participants that every hub has.
 func comparable(t tester, export string) []string {
 	t.Helper()
 	var lines []string
@@ -53,13 +53,13 @@ func comparable(t tester, export string) []string {
 	return lines
 }
 
-// newEmptyHub is an empty hub on a kind of store.
+// newEmptyHub returns an empty hub on a kind of store.
 func newEmptyHub(t *testing.T, k hubtest.StoreKind) *fixture {
 	t.Helper()
 	return openFixture(t, k.NewPlace(t), func(w *fixture) { w.Kind = k }, runTwice)
 }
 
-// fillWithEverything fills a hub with a bit of everything.
+// fillWithEverything adds some rows of every kind.
 func (w *fixture) fillWithEverything() {
 	w.T.Helper()
 	w.AddAgents("worker", "boss", "gone")
@@ -117,7 +117,7 @@ func TestImportRestoresAnExport(t *testing.T) {
 	}
 }
 
-// assertAbsentBodyRestored looks at the artifact whose body was not in the export, and stores it again.
+// assertAbsentBodyRestored checks the artifact whose body is not in the export, and stores the body again.
 func (w *fixture) assertAbsentBodyRestored(t *testing.T) {
 	t.Helper()
 	sha256 := ""

@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/hubtest"
 )
 
-// fillWithTasks is a tree of tasks, of which one is open, with rules and approvals, of which one is pending.
+// fillWithTasks adds tasks, rules and approvals. One task is open, and one approval is pending.
 func (w *fixture) fillWithTasks() {
 	w.T.Helper()
 	w.AddAgents("boss", "worker")
@@ -72,7 +72,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 	}
 }
 
-// withoutOpen is an export without what import ends.
+// withoutOpen returns an export without the open work, which an import ends.
 func withoutOpen(t *testing.T, export string) string {
 	t.Helper()
 	var kept strings.Builder

@@ -33,8 +33,8 @@ func TestOwnMessageIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// interrupted is a store on which indexing can fail: before anything is written, after it is written and
-// before the commit, or after the commit, so that nobody learns of it.
+// interrupted is a store on which an update that indexes can fail: before it writes, after it writes and before the commit, or after
+// the commit, so that the indexer does not learn of the commit.
 type interrupted struct {
 	storage.Store
 	where *atomic.Value // "", "before", "during" or "after"
@@ -108,7 +108,7 @@ func TestSearchSaysWhenItIsBehind(t *testing.T) {
 		same(t, "waited", time.Since(began), time.Second)
 		same(t, "another need not wait", w.searchAs("user", "word").Behind, false)
 		where.Store("")
-		time.Sleep(3 * time.Second) // the bubble's time: it tries again by itself
+		time.Sleep(3 * time.Second) // in the time of the bubble; the indexer retries by itself
 		synctest.Wait()
 		found = w.searchAs("arya", "word")
 		same(t, "afterwards", []any{len(found.Hits), found.Behind}, []any{2, false})
@@ -183,7 +183,7 @@ func TestIndexHasNoGapAndNoRepeat(t *testing.T) {
 	})
 }
 
-// watched is a store that counts the words of each update that indexes.
+// watched is a store that counts the words in each update that indexes.
 type watched struct {
 	storage.Store
 	words chan<- int

@@ -57,7 +57,7 @@ func (x *machine) ensureSecrets(t *rapid.T) {
 	}
 }
 
-// spy collects everything one participant can get to see and looks for what it must not.
+// spy collects everything that one participant can read, and searches it for words that the participant must not see.
 func (x *machine) spy(t *rapid.T, p *peer) {
 	var seen notebook
 	me := as(p.id)
@@ -79,7 +79,7 @@ func (x *machine) spy(t *rapid.T, p *peer) {
 	for _, r := range hidden {
 		for _, secret := range append(r.secrets, r.id) {
 			if p.owner && parley.IsUUID(secret) {
-				continue // owners see all events, also of what was deleted
+				continue // owners see all events, also those of deleted conversations
 			}
 			if strings.Contains(seen.String(), secret) && !x.alsoIn(p, secret) {
 				t.Errorf("%s learns %q of a conversation it may not read:\n%s", p.id, secret, seen.around(secret))
@@ -89,12 +89,12 @@ func (x *machine) spy(t *rapid.T, p *peer) {
 	x.compareWithAbsent(t, me, rapid.SampledFrom(hidden).Draw(t, "room to ask for"))
 }
 
-// alsoIn says whether a word is, or was, in a conversation that p may read: names are used again.
+// alsoIn reports whether a word is also in a conversation that p may read. Names can be used again.
 func (x *machine) alsoIn(p *peer, secret string) bool {
 	return slices.ContainsFunc(x.model.rooms, func(r *room) bool { return r.readable(p) && slices.Contains(r.secrets, secret) })
 }
 
-// notebook is all that somebody was told, results and errors alike.
+// notebook holds all results and errors that a participant got.
 type notebook struct{ bytes.Buffer }
 
 func (n *notebook) note(result any, err error) {
@@ -136,7 +136,7 @@ func (x *machine) readLists(seen *notebook, me hub.Caller) {
 func (x *machine) readEvents(t *rapid.T, seen *notebook, me hub.Caller) {
 	last, err := x.w.LastEvent(ctx, me)
 	seen.note(last, err)
-	// That it was taken out of a conversation is news it must get, with the id it knew.
+	// A participant must get the event that it was removed from a conversation, with the id of the conversation.
 	seen.note(slices.DeleteFunc(follow(t, x.w.Hub, me, 0, last), func(e parley.Event) bool {
 		return e.Kind == parley.EventMemberLeft && e.Agent == me.Agent
 	}), nil)
@@ -144,8 +144,8 @@ func (x *machine) readEvents(t *rapid.T, seen *notebook, me hub.Caller) {
 	seen.note(nil, err)
 }
 
-// readSearch pages through all that can be found, and searches for what was said last where the caller
-// may not read.
+// readSearch reads all pages of a search that matches every message. It also searches for the last messages of the conversations
+// that the caller may not read.
 func (x *machine) readSearch(seen *notebook, me hub.Caller) {
 	for r := (parley.SearchRequest{Query: "after:2000-01-01", Limit: 3}); ; {
 		found, err := x.w.Search(ctx, me, r)
@@ -180,7 +180,7 @@ func (x *machine) readRoom(seen *notebook, me hub.Caller, r *room) {
 	}
 }
 
-// probeNames misspells the name of a hidden conversation and hopes for a suggestion.
+// probeNames uses misspelt names of a hidden conversation, for which the hub must not suggest the name.
 func (x *machine) probeNames(seen *notebook, me hub.Caller, r *room) {
 	if r.name == "" {
 		return
@@ -190,14 +190,14 @@ func (x *machine) probeNames(seen *notebook, me hub.Caller, r *room) {
 		_, nobody := x.w.Agent(ctx, me, near)
 		for _, err := range []error{noRoom, nobody} {
 			e := parley.AsError(err)
-			e.Message = strings.ReplaceAll(e.Message, near, "") // it may repeat what it was asked
+			e.Message = strings.ReplaceAll(e.Message, near, "") // the error may repeat the name
 			seen.note(nil, e)
 		}
 	}
 }
 
-// compareWithAbsent asks for a hidden conversation and for one that never was, in every way there
-// is: the answers differ in nothing but what was asked for.
+// compareWithAbsent makes every call for a hidden conversation and for one that does not exist. The errors may differ only in the
+// names or ids of the conversations.
 func (x *machine) compareWithAbsent(t *rapid.T, me hub.Caller, r *room) {
 	const id = "0190a000-0000-7000-8000-00000000abcd"
 	said := id
@@ -205,14 +205,14 @@ func (x *machine) compareWithAbsent(t *rapid.T, me hub.Caller, r *room) {
 		said = rapid.SampledFrom(r.said).Draw(t, "message to ask for").id
 	}
 	hidden, never := [2]string{r.id, said}, [2]string{id, id}
-	unseen := r.name != "" && x.model.find(x.model.peer(me.Agent), r.name) == nil // its name is not in use again
+	unseen := r.name != "" && x.model.find(x.model.peer(me.Agent), r.name) == nil // no other conversation has the name now
 	if unseen && rapid.Bool().Draw(t, "by name") {
 		hidden[0], never[0] = r.name, x.secret()
 	}
 	x.compareVerbs(t, me, hidden, never)
 }
 
-// compareVerbs calls everything with a hidden conversation and message, and with absent ones.
+// compareVerbs makes every call with a hidden conversation and message, and with missing ones, and compares the errors.
 func (x *machine) compareVerbs(t *rapid.T, me hub.Caller, hidden, never [2]string) {
 	real, absent := verbs(ctx, x.w.Hub, me, hidden[0], hidden[1]), verbs(ctx, x.w.Hub, me, never[0], never[1])
 	for i, v := range real {

@@ -63,7 +63,7 @@ func TestForeignTraceIsNotJoinedBehindLargeMessages(t *testing.T) {
 	same(t, "one that nobody has", free.TraceID, "summer")
 }
 
-// frugal is a store whose updates may read little.
+// frugal is a store whose updates may read only a little.
 type frugal struct{ storage.Store }
 
 func (f frugal) Update(ctx context.Context, fn func(storage.Tx) error) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// retryState is how a delivery stands that comes back.
+// retryState is the state of a delivery after a failed attempt.
 type retryState struct {
 	State   parley.DeliveryState
 	Attempt int
@@ -299,7 +299,7 @@ func TestRemovalOfARecipientFailsItsOpenDeliveries(t *testing.T) {
 	same(t, "a sweep finds nothing to do", w.storeSnapshot(), before)
 }
 
-// inboxInStore is an inbox whose owner cannot look any more.
+// inboxInStore reads an inbox from the store. Use it for an agent that was removed.
 func (w *fixture) inboxInStore(who string) (inbox parley.Inbox) {
 	w.T.Helper()
 	w.NoError(w.Store.View(ctx, func(tx storage.Tx) (err error) {

@@ -15,15 +15,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// step is one call on one inbox, as it was made, or what it said.
+// step is one call on one inbox, or the result of one.
 type step struct {
 	act     string // post, take, ack, nack, sweep
-	message string // by its place in the order
+	message string // position in the order
 	lease   string
 	refused bool
 }
 
-// shelf is one inbox for the checker: each message with who has it, by seq.
+// shelf is the state of one inbox for the checker: each message with its holder, in order.
 type shelf string
 
 const waits, pauses, settled = "waits", "pauses", "settled"
@@ -44,7 +44,7 @@ func shelfOf(list [][2]string) shelf {
 	return shelf(strings.Join(words, " "))
 }
 
-// inOneOrder is the inbox as if calls were made one after the other. Messages are numbered by seq.
+// inOneOrder is a model of the inbox in which calls happen one after the other.
 var inOneOrder = porcupine.Model{
 	Init: func() any { return shelf("") },
 	Step: func(state, in, out any) (bool, any) {
@@ -57,7 +57,7 @@ var inOneOrder = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprint(in, " → ", out) },
 }
 
-// after says whether a call could have said this, and what the inbox is then.
+// after reports whether a call can have this result, and returns the next state of the inbox.
 func (s shelf) after(asked, said step) (bool, shelf) {
 	list := s.entries()
 	switch asked.act {
@@ -85,7 +85,7 @@ func (s shelf) after(asked, said step) (bool, shelf) {
 	return true, shelfOf(list)
 }
 
-// settle is an ack, which only another holder stands against, or a nack, which only the holder may.
+// settle handles an ack, which fails only if another lease holds the message, and a nack, which only the holder may make.
 func (s shelf) settle(asked, said step) (bool, shelf) {
 	list := s.entries()
 	i := slices.IndexFunc(list, func(e [2]string) bool { return e[0] == asked.message })
@@ -100,10 +100,10 @@ func (s shelf) settle(asked, said step) (bool, shelf) {
 	return allowed != said.refused, shelfOf(list)
 }
 
-// historian calls a hub and writes down when each call began and ended, and what it said.
+// historian calls a hub and records the begin, the end and the result of each call.
 type historian struct {
 	w       *fixture
-	pausing sync.RWMutex // keeps a sweep from finding half of the pauses begun
+	pausing sync.RWMutex // keeps a sweep from running while pauses begin
 	mu      sync.Mutex
 	history []porcupine.Operation
 }

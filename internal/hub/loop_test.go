@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// hubStatusLines are what the hub has said in a conversation, but for errors.
+// hubStatusLines returns the texts of the hub's messages in a conversation, without errors.
 func (w *fixture) hubStatusLines(ref string) []string {
 	w.T.Helper()
 	lines := []string{}
@@ -27,7 +27,7 @@ func heldUp(d parley.Delivery) bool {
 	return d.State == parley.DeliveryFailed && d.Failure.Code == parley.DependencyFailed
 }
 
-// anyHeldUp says whether the deliveries of a message have failed, each with E005.
+// anyHeldUp reports whether deliveries of a message have failed. Each failure must be E005.
 func anyHeldUp(t *testing.T, r parley.Receipt) bool {
 	t.Helper()
 	for _, d := range r.Deliveries {
@@ -39,8 +39,8 @@ func anyHeldUp(t *testing.T, r parley.Receipt) bool {
 	return false
 }
 
-// exchangeUntilHeld lets two agents write to each other in turn, at most so often, until a wake is held, and says how
-// many were not.
+// exchangeUntilHeld has two agents write to each other in turn until the loop breaker stops a message, or until the maximum. It
+// returns the number of messages that were not stopped.
 func (w *fixture) exchangeUntilHeld(most int, where, a, b string) int {
 	w.T.Helper()
 	for n := range most {

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// talks has a script write to an agent of the hub's again and again, which answers each time, and says how many were answered.
+// talks has a script write repeatedly to an agent of the hub, which answers each time. It returns the number of answers.
 func talks(w *fixture, most int, next func(a *parley.Arrival, answer string)) int {
 	w.T.Helper()
 	w.AddScriptAgents("ned")

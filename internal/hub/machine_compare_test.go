@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// check compares a part after every few steps.
+// check compares a part of the hub with the model after every few steps.
 func (x *machine) check(t *rapid.T) {
 	x.steps++
 	if x.steps%12 != 0 || len(x.model.rooms) == 0 {
@@ -21,7 +21,7 @@ func (x *machine) check(t *rapid.T) {
 	x.compareLists(t, rapid.SampledFrom(x.model.peers).Draw(t, "whose lists to compare"))
 }
 
-// compareAll compares everything there is.
+// compareAll compares everything in the hub with the model.
 func (x *machine) compareAll(t *rapid.T) {
 	var live []string
 	for _, p := range x.model.peers {
@@ -38,7 +38,7 @@ func (x *machine) compareAll(t *rapid.T) {
 	}
 }
 
-// compareRoom compares a history, its deliveries, and who may read it.
+// compareRoom compares the history of a conversation, its deliveries, and the participants that may read it.
 func (x *machine) compareRoom(t *rapid.T, r *room) {
 	for _, p := range x.model.peers {
 		list, err := x.w.History(ctx, as(p.id), r.id, parley.Page{Limit: 1000})

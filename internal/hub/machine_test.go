@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// machine drives a hub and the model side by side with random calls.
+// machine makes random calls on a hub and on the model.
 type machine struct {
 	w     *fixture
 	model *model
@@ -28,7 +28,7 @@ func newMachine(t *rapid.T, place string) *machine {
 	again := rapid.Bool().Draw(t, "updates run twice")
 	x.w = openFixture(t, place, mayLoop, func(w *fixture) {
 		w.Config.AutoArchive = x.model.idleDays
-		w.Config.Retention.Events = -1 // the days pass, and every event is looked at
+		w.Config.Retention.Events = -1 // the test moves the clock by days and compares all events
 		if again {
 			runTwice(w)
 		}
@@ -39,14 +39,14 @@ func newMachine(t *rapid.T, place string) *machine {
 	return x
 }
 
-// secret is a word that has never been used. It looks like no other.
+// secret returns a new word that resembles no other word.
 func (x *machine) secret() string {
 	x.words++
 	sum := sha256.Sum256(fmt.Appendf(nil, "word %d", x.words))
 	return "k" + hex.EncodeToString(sum[:6])
 }
 
-// expect compares what the hub said with what the model says, and that a refusal wrote nothing.
+// expect compares the outcome of a call with that of the model. A refused call must write no events.
 func (x *machine) expect(t *rapid.T, what string, before int64, err error, want outcome) {
 	t.Helper()
 	got := outcome{}
@@ -68,12 +68,12 @@ func (x *machine) do(t *rapid.T, what string, call func() error, want outcome) {
 	x.expect(t, what, before, call(), want)
 }
 
-// anybody is a caller: mostly an agent that exists, sometimes an owner, or one that was removed.
+// anybody draws a caller: mostly an agent, sometimes an owner or a removed agent.
 func (x *machine) anybody(t *rapid.T) string {
 	return rapid.SampledFrom(x.model.peers).Draw(t, "caller").id
 }
 
-// aName is a way to call somebody, who may not exist.
+// aName draws a name or id of a participant, who may not exist.
 func (x *machine) aName(t *rapid.T, label string) string {
 	p := rapid.SampledFrom(x.model.peers).Draw(t, label)
 	return rapid.SampledFrom([]string{p.id, p.id, strings.ToUpper(p.id), p.name, "nobody"}).Draw(t, label+" spelt")
@@ -81,7 +81,7 @@ func (x *machine) aName(t *rapid.T, label string) string {
 
 const noRoom = "0190a000-0000-7000-8000-000000000000"
 
-// aRoom is a way to call a conversation, which may be gone or not the caller's to see.
+// aRoom draws a name or id of a conversation, which may be deleted or hidden from the caller.
 func (x *machine) aRoom(t *rapid.T) string {
 	if len(x.model.rooms) == 0 {
 		return noRoom
@@ -116,7 +116,7 @@ func (x *machine) actions() map[string]func(*rapid.T) {
 		"delete":        x.deletes,
 		"mark read":     x.marksRead,
 		"post":          x.posts,
-		"post again":    x.posts, // posts are what there is most of
+		"post again":    x.posts, // makes posts the most frequent calls
 		"post and post": x.posts,
 		"reply":         x.replies,
 		"ack":           x.acks,
@@ -142,7 +142,7 @@ func (x *machine) renamesAgent(t *rapid.T) {
 }
 
 func (x *machine) removesAgent(t *rapid.T) {
-	if rapid.IntRange(0, 2).Draw(t, "seldom") > 0 { // or soon nobody is left
+	if rapid.IntRange(0, 2).Draw(t, "seldom") > 0 { // otherwise all agents would soon be removed
 		return
 	}
 	by, who := x.anybody(t), x.aName(t, "who")
@@ -150,7 +150,7 @@ func (x *machine) removesAgent(t *rapid.T) {
 	x.learn()
 }
 
-// learn finds out which ids and places the hub gave to what it said by itself.
+// learn finds the ids and numbers of the messages that the hub has sent by itself.
 func (x *machine) learn() {
 	for _, r := range x.model.rooms {
 		if !slices.ContainsFunc(r.said, func(s *note) bool { return s.id == "" }) {
@@ -172,7 +172,7 @@ func (x *machine) acks(t *rapid.T) {
 	x.do(t, "ack", func() error { _, err := x.w.Ack(ctx, as(by), "", id); return err }, x.model.ack(by, id))
 }
 
-// aMessage is the id of something that was said, or of nothing.
+// aMessage draws the id of a message, or an id that no message has.
 func (x *machine) aMessage(t *rapid.T) string {
 	all := []string{noRoom}
 	for _, r := range x.model.rooms {
@@ -203,7 +203,7 @@ func (x *machine) creates(t *rapid.T) {
 	}, want)
 }
 
-// roomName is a new name, or one that is or was in use.
+// roomName draws a new name, or one that is or was in use.
 func (x *machine) roomName(t *rapid.T) string {
 	var used []string
 	for _, r := range x.model.rooms {

@@ -13,14 +13,14 @@ import (
 	"github.com/parley-hub/parley/internal/hubtest"
 )
 
-// stores is the kind that tests run on. All tests run on each.
+// stores is the kind of store on which the tests run now. All tests run on each kind.
 var stores hubtest.StoreKind
 
-// propertyChecks is how often each property is checked on a kind of store, unless the command line says.
+// propertyChecks is how often each property is checked on a kind of store, unless the command line says otherwise.
 var propertyChecks = map[string]int{"SQLite": 8, "PostgreSQL": 4}
 
-// wanted are the stores to test on: all, or with the race detector PostgreSQL alone. SQLite is in this process, and ten
-// times slower with it. PARLEY_STORES says otherwise.
+// wanted returns the stores to test on: all, or only PostgreSQL with the race detector, because SQLite runs in this process and is
+// ten times slower with the detector. PARLEY_STORES overrides this.
 func wanted() []string {
 	switch named := os.Getenv("PARLEY_STORES"); {
 	case named != "":

@@ -8,26 +8,26 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// words is what the author of a draft has in mind: the draft, and whom its text names.
+// words is a draft with the participants that its text names.
 type words struct {
 	parley.Draft
-	lead     string // the id the text begins with
+	lead     string // the id at the beginning of the text
 	mentions []string
 }
 
-// plan is what a post will do.
+// plan holds the effects of a post.
 type plan struct {
-	again    *note // it was posted before
+	again    *note // the earlier message with the same key
 	parent   *note
 	room     *room
-	fresh    bool // the room is opened for it
+	fresh    bool // the post creates the conversation
 	joins    []string
 	reach    map[string]bool
 	notices  int
 	answered bool
 }
 
-// post works out what a post does, without doing it.
+// post returns the effects of a post, and changes nothing.
 func (m *model) post(by string, d words) (plan, outcome) {
 	p, out := m.caller(by)
 	if out != fine {
@@ -53,7 +53,7 @@ func (m *model) post(by string, d words) (plan, outcome) {
 	do.parent = parent
 	do.answered = do.room.kind == parley.Ephemeral && parent != nil && do.room.creator != p.id
 	if asker := m.peer(do.room.creator); do.answered && asker != nil && asker.person && !asker.removed {
-		do.answered = false // a person has yet to see the answer
+		do.answered = false // a person must see the answer first
 	}
 	to := ""
 	switch {
@@ -209,7 +209,7 @@ func (m *model) audience(p *peer, do plan, d words, to string) (plan, outcome) {
 	return do, fine
 }
 
-// said makes a plan come true, with the id and place the hub gave the message.
+// said applies a plan, with the id and number that the hub gave the message.
 func (m *model) said(do plan, by, words, key string, posted parley.Message) {
 	p, r := m.peer(by), do.room
 	if do.fresh {

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// The model is a hub in plain memory, as the contract describes it: who takes part in what, what was
-// said there, whom it reached. It knows nothing of stores, transactions or events.
+// model is a model of the hub in plain memory: conversations, their members, their messages, and the recipients of the messages. It
+// has no stores, transactions or events.
 type model struct {
 	now      time.Time
 	peers    []*peer
@@ -33,9 +33,9 @@ type room struct {
 	archived        bool
 	deleted         bool
 	changed         time.Time
-	members         map[string]int64 // how far each has read
+	members         map[string]int64 // the read cursor of each member
 	said            []*note
-	secrets         []string // every word that only its readers may learn
+	secrets         []string // words that only the readers of the conversation may see
 }
 
 type note struct {
@@ -45,12 +45,12 @@ type note struct {
 	in             *room
 	reach          map[string]bool
 	pairs          map[string]int64
-	open           map[string]bool // for whom it still waits
-	settled        map[string]bool // who has acknowledged or answered it
+	open           map[string]bool // recipients with an open delivery
+	settled        map[string]bool // recipients that have acknowledged or answered it
 	reply          bool
 }
 
-// outcome is what a caller is told: nothing, or the code and reason of a refusal.
+// outcome is the result of a call: zero for a success, or the code and reason of the error.
 type outcome struct {
 	code   parley.Code
 	reason parley.Reason
@@ -83,7 +83,7 @@ func (m *model) peer(name string) *peer {
 	return nil
 }
 
-// addressee is somebody who can be named: known, and not removed.
+// addressee returns a participant that a message can name: one that exists and is not removed.
 func (m *model) addressee(name string) (*peer, outcome) {
 	switch p := m.peer(name); {
 	case p == nil:
@@ -160,8 +160,8 @@ func (m *model) removeAgent(by, who string) outcome {
 	return fine
 }
 
-// orphan fails what is on its way to somebody who was removed, and tells the senders where they wrote
-// it: first of what wakes, then of the rest, each in the order in which it was sent.
+// orphan fails the open deliveries of a removed participant, and notifies each sender in the conversation of the message: first of
+// waking deliveries, then of quiet ones, each in order.
 func (m *model) orphan(p *peer) {
 	var open []*note
 	for _, r := range m.rooms {
@@ -185,13 +185,13 @@ func (m *model) orphan(p *peer) {
 	}
 }
 
-// tell is what the hub itself says to somebody. Its id and place are learned from the hub.
+// tell adds a message of the hub to a participant. The machine later learns its id and number from the hub.
 func (m *model) tell(p *peer, r *room, text string) {
 	m.keep(r, &note{from: parley.System, text: text, reach: map[string]bool{p.id: false}, settled: map[string]bool{}, reply: true})
 	r.archived = false
 }
 
-// keep puts a message where it was said.
+// keep adds a message to its conversation.
 func (m *model) keep(r *room, s *note) {
 	s.in, s.at = r, m.now
 	s.pairs, s.open = map[string]int64{}, map[string]bool{}
@@ -224,7 +224,7 @@ func (m *model) ack(by, id string) outcome {
 	return fine
 }
 
-// fixed rooms are those of a pair or set; nobody comes or goes.
+// fixed reports whether the members of a conversation cannot change: it is a DM or an implicit group.
 func (r *room) fixed() bool { return r.name == "" }
 
 func (r *room) in(p *peer) bool { _, in := r.members[p.id]; return in }
@@ -247,21 +247,21 @@ func (r *room) unread(p *peer) (n int) {
 	return n
 }
 
-// seesNamed says whether somebody sees a room with a name, other than this one.
+// seesNamed reports whether a participant sees another conversation with a name.
 func (m *model) seesNamed(by *peer, name string, but *room) bool {
 	return slices.ContainsFunc(m.rooms, func(r *room) bool {
 		return r != but && !r.deleted && r.name == name && name != "" && r.readable(by)
 	})
 }
 
-// find is the room a caller means, if there is one it may read.
+// find returns the conversation that a caller means, or nil if the caller may read none of that name.
 func (m *model) find(by *peer, ref string) *room {
 	r, _ := m.meant(by, ref)
 	return r
 }
 
-// meant is the room a caller means: by its id, the one of that name it is in, or else the one it may read. Several are
-// a conflict.
+// meant returns the conversation that a caller means: the one with an id, or the one of that name in which the caller takes part,
+// or else the one that it may read. If there are several, the outcome is a conflict.
 func (m *model) meant(by *peer, ref string) (*room, outcome) {
 	var in, readable []*room
 	for _, r := range m.rooms {
@@ -289,7 +289,7 @@ func (m *model) meant(by *peer, ref string) (*room, outcome) {
 	}
 }
 
-// at resolves caller and room, as every act on a room does first.
+// at finds the caller and the conversation of a call.
 func (m *model) at(by, ref string) (*peer, *room, outcome) {
 	p, out := m.caller(by)
 	if out != fine {
@@ -429,7 +429,7 @@ func (m *model) archive(by, ref string, archived bool) outcome {
 
 func (m *model) deleteRoom(by, ref string) outcome {
 	if p, out := m.caller(by); out == fine && !p.owner {
-		return denied // whether or not the room is there
+		return denied // whether the conversation exists or not
 	}
 	_, r, out := m.at(by, ref)
 	if out != fine {
@@ -458,8 +458,7 @@ func (m *model) markRead(by, ref string, seq int64) outcome {
 	return fine
 }
 
-// sweep hides what has been idle: an ephemeral room for a day without open delivery, others for as
-// long as is configured.
+// sweep archives idle conversations: ephemeral ones without open deliveries after a day, others after the configured time.
 func (m *model) sweep() {
 	for _, r := range m.rooms {
 		idle := m.now.Sub(r.changed)
@@ -472,7 +471,7 @@ func (m *model) sweep() {
 	}
 }
 
-// owes says whether anything said in the room still waits for somebody.
+// owes reports whether a message in the conversation has an open delivery.
 func (r *room) owes() bool {
 	return slices.ContainsFunc(r.said, func(s *note) bool { return len(s.open) > 0 })
 }

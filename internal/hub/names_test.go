@@ -13,13 +13,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// naming is a call that takes the name of something, and what the name may be of.
+// naming is a call that takes the short name of a message, an approval or a run.
 type naming struct {
 	noun parley.Noun
 	call func(w *fixture, who, name string) error
 }
 
-// namings are all calls that take the name of a message, an approval or a run.
+// namings are all calls that take the short name of a message, an approval or a run.
 var namings = map[string]naming{
 	"show a message": {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.Message(ctx, as(who), name)) }},
 	"read a thread":  {parley.NounMessage, func(w *fixture, who, name string) error { return errorOf(w.Thread(ctx, as(who), name)) }},
@@ -51,11 +51,11 @@ func needs(w *fixture, who, name string) error {
 	return errorOf(w.NewTask(ctx, as(who), parley.NewTask{Title: "next", DependsOn: []string{name}}))
 }
 
-// things are one of each: a message from boss to intern, a run of intern's, and an approval that it needs.
+// things are a message from boss to intern, a run of intern, and an approval that the run needs.
 type things map[parley.Noun]struct {
 	id     string
 	number int64
-	who    string // who may do everything to it
+	who    string // a participant that may make every call with it
 }
 
 func (w *fixture) makeOneOfEach() things {

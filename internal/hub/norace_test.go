@@ -2,5 +2,5 @@
 
 package hub_test
 
-// raced says that the race detector watches.
+// raced reports that the race detector is on.
 const raced = false

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// postHeldMessage has arya write to gendry, for which it needs an approval.
+// postHeldMessage has arya write to gendry, and returns the approval that the message needs.
 func (w *fixture) postHeldMessage(words string) parley.Approval {
 	w.T.Helper()
 	resultOf[parley.Permission](w)(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "gendry", Effect: parley.EffectAllow, RequiresApproval: true}))
@@ -28,7 +28,7 @@ func (w *fixture) pendingNotices() []hub.DueNotice {
 	return resultOf[[]hub.DueNotice](w)(w.DueNotices(ctx, 100))
 }
 
-// noticeLines returns who is told what outside of the hub, by the keys of their notices up to the ids in them.
+// noticeLines returns the recipients of due notices, with the keys of the notices up to their ids.
 func noticeLines(due []hub.DueNotice) (list []string) {
 	for _, n := range due {
 		about, _, _ := strings.Cut(n.Key, "/")

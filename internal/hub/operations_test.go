@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// withoutScope are the methods that take a caller and need no scope: each says why.
+// withoutScope are the methods that take a caller and need no scope, each with the reason.
 var withoutScope = map[string]string{
 	"ActAs":    "owners only; the operation that follows asks for its scope",
 	"ReadAs":   "owners only; the operation that follows asks for its scope",
@@ -26,7 +26,7 @@ var withoutScope = map[string]string{
 	"Refused":  "writes down that a door has refused the caller",
 }
 
-// examples are arguments that pass every check that comes before the caller's rights.
+// examples returns arguments that pass every check before the check of the caller's rights.
 func examples() map[reflect.Type]any {
 	topic := "steel"
 	list := []any{
@@ -87,7 +87,7 @@ func TestScopesAreCheckedInTheHub(t *testing.T) {
 	}
 }
 
-// callables are the methods that take a caller: of the hub itself, and of the handles that keep one.
+// callables returns the methods that take a caller: those of the hub, and those of the objects that keep a caller.
 func callables(h *hub.Hub, caller hub.Caller) map[string]reflect.Value {
 	found := map[string]reflect.Value{}
 	for typ, i := reflect.TypeOf(h), 0; i < typ.NumMethod(); i++ {

@@ -15,7 +15,7 @@ func (w *fixture) outcomeNow(by hub.Caller, id string) parley.Awaited {
 	return resultOf[parley.Awaited](w)(w.AwaitOutcome(ctx, by, id, 0))
 }
 
-// awaitOutcomeWhile lets a participant wait for an outcome that has not come yet, and returns it.
+// awaitOutcomeWhile starts to wait for an outcome, calls then, and returns the outcome.
 func (w *fixture) awaitOutcomeWhile(by hub.Caller, id string, then func()) parley.Awaited {
 	w.T.Helper()
 	told, failed := make(chan parley.Awaited, 1), make(chan error, 1)
@@ -29,7 +29,7 @@ func (w *fixture) awaitOutcomeWhile(by hub.Caller, id string, then func()) parle
 	return <-told
 }
 
-// code is the code of what has failed, or none.
+// codeOf returns the code of a failure, or none.
 func codeOf(now parley.Awaited) parley.Code {
 	if now.Error == nil {
 		return ""
@@ -37,7 +37,7 @@ func codeOf(now parley.Awaited) parley.Code {
 	return now.Error.Code
 }
 
-// quotedAnswer is the mark of the words of b behind "Response from b: ".
+// quotedAnswer returns the quote that marks the words of b after "Response from b: ".
 func quotedAnswer(words string) []parley.Quote {
 	const start = len("Response from b: ")
 	return []parley.Quote{{By: "b", Start: start, End: start + len(words)}}

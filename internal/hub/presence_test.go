@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// presenceStatuses is what everybody is doing, as owners and agents alike see it.
+// presenceStatuses returns the status of each participant. Owners and agents must see the same.
 func (w *fixture) presenceStatuses() map[string]string {
 	w.T.Helper()
 	found := map[string]string{}

@@ -14,11 +14,11 @@ import (
 	"github.com/parley-hub/parley/internal/prompt"
 )
 
-// company is a hub with agents that run, in which every message is a word of its own.
+// company is a hub with script agents, in which every message has a unique word.
 type company struct {
 	*fixture
-	where   map[string]string // of each word, its conversation
-	by      map[string]string // and who said it
+	where   map[string]string // conversation of each word
+	by      map[string]string // sender of each word
 	rooms   []string
 	runs    []*hub.Assignment
 	prompts int
@@ -54,12 +54,12 @@ func anyOf(t *rapid.T, list []string, what string) string {
 	return rapid.SampledFrom(list).Draw(t, what)
 }
 
-// word is said by nobody else.
+// word returns a new word.
 func (c *company) word() string { return fmt.Sprintf("word%dx", len(c.where)+1) }
 
 var aWord = regexp.MustCompile(`word\d+x`)
 
-// says posts a word, if the hub lets it. Who is called is named outside of it.
+// says posts a new word after the text of a draft, and records it if the hub accepts the post.
 func (c *company) says(caller hub.Caller, d parley.Draft) {
 	word := c.word()
 	d.Content = text(d.Content.Text + " " + word)
@@ -83,7 +83,7 @@ func (c *company) whisper(t *rapid.T) {
 	c.says(as(from), parley.Draft{Direct: direct, Ephemeral: len(direct) == 1 && rapid.Bool().Draw(t, "ephemeral")})
 }
 
-// addSomebody and leaveSomewhere do what the hub lets them; some rooms have members that are fixed.
+// addSomebody adds an agent to a conversation. It ignores a refusal, because some conversations have fixed members.
 func (c *company) addSomebody(t *rapid.T) {
 	_ = c.AddMember(ctx, user, anyOf(t, c.rooms, "room"), anyOf(t, staff, "whom"))
 }
@@ -100,7 +100,7 @@ func (c *company) startAll(t *rapid.T) {
 
 func (c *company) runSomebody(t *rapid.T) { c.start(t, anyOf(t, staff, "agent")) }
 
-// start starts the next run of an agent, if there is one, and looks at its prompt.
+// start makes the next run of an agent, if there is one, and checks its prompt.
 func (c *company) start(t *rapid.T, agent string) {
 	a := c.NextRunOf(agent)
 	if a == nil {
@@ -113,7 +113,7 @@ func (c *company) start(t *rapid.T, agent string) {
 func (c *company) look(t *rapid.T, a *hub.Assignment) {
 	known, err := c.RunContext(ctx, a.Run.ID)
 	if err != nil {
-		return // it has been removed from there meanwhile
+		return // the agent was removed from the conversation meanwhile
 	}
 	made := prompt.Build(known)
 	c.prompts++
@@ -121,21 +121,21 @@ func (c *company) look(t *rapid.T, a *hub.Assignment) {
 	may := room.ReadableByAll() || slices.Contains(room.Members, a.Agent.ID)
 	for _, word := range aWord.FindAllString(made.System+made.User, -1) {
 		c.words++
-		own := c.by[word] == a.Agent.ID && len(known.Earlier) > 0 // an earlier attempt has said it elsewhere
+		own := c.by[word] == a.Agent.ID && len(known.Earlier) > 0 // an earlier attempt has posted it elsewhere
 		if !may || c.where[word] != a.Run.Conversation && !own {
 			t.Fatalf("the prompt of %s in %s has %s, said in %s:\n%s", a.Agent.ID, a.Run.Conversation, word, c.where[word], made.User)
 		}
 	}
 }
 
-// endRun lets a run speak elsewhere, and then answer, break, or go on with more in its context.
+// endRun lets a run post elsewhere, checks its prompt again, and ends the run by a failure or an answer.
 func (c *company) endRun(t *rapid.T) {
 	if len(c.runs) == 0 {
 		return
 	}
 	i := rapid.IntRange(0, len(c.runs)-1).Draw(t, "run")
 	a := c.runs[i]
-	if _, err := c.KeepRun(ctx, a.Run.ID); err != nil { // it was lost while others waited
+	if _, err := c.KeepRun(ctx, a.Run.ID); err != nil { // the run was lost while other runs paused
 		c.runs = slices.Delete(c.runs, i, i+1)
 		return
 	}
@@ -159,5 +159,5 @@ func (c *company) endRun(t *rapid.T) {
 	c.where[word], c.by[word] = r.Conversation, a.Agent.ID
 }
 
-// pauseAfterLoss is longer than any pause before another try.
+// pauseAfterLoss is longer than any pause before a retry.
 const pauseAfterLoss = 2 * time.Minute

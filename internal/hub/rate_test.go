@@ -16,7 +16,7 @@ func rateLimited(who string, perSecond float64, wait time.Duration) *parley.Erro
 	return e
 }
 
-// postOnce is a post that stores nothing after the first time, so that a rate can be used up fast.
+// postOnce makes a post that stores nothing after the first time, so that a test can use up a rate fast.
 func postOnce(w *fixture, by hub.Caller) error {
 	_, err := w.Post(ctx, by, parley.Draft{Direct: []string{"user"}, Content: text("hi"), IdempotencyKey: "k"})
 	return err

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// probed is a store on a disk that the test fills, of which a small change still finds room.
+// probed is a store on a disk that the test fills. Small changes still find space on the disk.
 type probed struct {
 	*fullStore
 	free int64

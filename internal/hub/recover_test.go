@@ -80,7 +80,7 @@ func TestCrashOfOneHubLeavesTheLeasesOfAnother(t *testing.T) {
 	}
 }
 
-// otherHub is another process on the store of a fixture.
+// otherHub returns a second hub on the store of a fixture, as another process.
 func otherHub(w *fixture, node string) *hub.Hub {
 	w.T.Helper()
 	config := w.Config

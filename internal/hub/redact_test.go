@@ -24,7 +24,7 @@ func (w *fixture) redactAsOwner(id string) parley.Message {
 	return m
 }
 
-// draftWithCanary is a draft with the canary in every part of its body.
+// draftWithCanary returns a draft with the canary in every part of its content.
 func (w *fixture) draftWithCanary(who string, size int) parley.Draft {
 	w.T.Helper()
 	named := w.putArtifactAs(who, canary+strings.Repeat(" in a body", size))
@@ -122,7 +122,7 @@ func TestRedactedWordsAreNowhere(t *testing.T) {
 	w.Open()
 }
 
-// readEveryWay is what each way to read shows of the channel and one message in it, as text.
+// readEveryWay reads the channel and one message in it by each call that reads, and returns the results as text.
 func (w *fixture) readEveryWay(who, id string) map[string]string {
 	w.T.Helper()
 	shown := map[string]string{}
@@ -223,7 +223,7 @@ func TestRedactionCutShortIsFinishedBySweeping(t *testing.T) {
 	}
 }
 
-// meddling calls a function once between the reading and the writing of the indexer.
+// meddling is a store that calls a function once between the read and the write of the indexer.
 type meddling struct {
 	storage.Store
 	meddle *atomic.Pointer[func()]
@@ -238,7 +238,7 @@ func (s meddling) View(ctx context.Context, fn func(storage.Tx) error) error {
 	return err
 }
 
-// scanning notes that messages were read in their order, which only the indexer does here.
+// scanning notes a scan of messages in order, which only the indexer makes here.
 type scanning struct {
 	storage.Tx
 	scanned *bool

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// refusalEntry is what the audit log has of a refusal.
+// refusalEntry holds the parts of an audit entry about a refusal.
 type refusalEntry struct {
 	Actor    string `json:"-"`
 	Subject  string `json:"-"`

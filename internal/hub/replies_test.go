@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// answering is a supervised agent that polls its inbox, and senior who writes to it.
+// answering returns a hub with a supervised agent that polls its inbox, and with senior, which writes to it.
 func answering(t *testing.T) *fixture {
 	t.Helper()
 	w := newHub(t)

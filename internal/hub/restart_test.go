@@ -52,7 +52,7 @@ func TestServerRestartedUnderTakers(t *testing.T) {
 	w.AssertConsistent()
 }
 
-// ownServer is a hub on a server of its own, by the server's lease clock.
+// ownServer returns a hub on a database server of its own, with the lease clock of that server.
 func ownServer(t *testing.T, url string) *fixture {
 	t.Helper()
 	db, err := postgres.Open(ctx, url)
@@ -71,7 +71,7 @@ func ownServer(t *testing.T, url string) *fixture {
 	return w
 }
 
-// ledger is what consumers were told is settled.
+// ledger holds the deliveries that consumers have settled.
 type ledger struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -98,7 +98,7 @@ func (l *ledger) full(n int) bool {
 	return count >= n
 }
 
-// drain takes and acknowledges until all is acknowledged, whatever fails meanwhile.
+// drain takes and acknowledges messages until all are acknowledged. It ignores errors.
 func (l *ledger) drain(w *fixture, n int) {
 	for !l.full(n) {
 		taken, err := w.Take(ctx, as("ned"), parley.Take{Limit: 5, Lease: time.Second, Wait: 200 * time.Millisecond})

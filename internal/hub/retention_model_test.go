@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// keeper drives a hub that keeps only so much, beside a plain account of what must be left.
+// keeper makes random calls on a hub with limits of retention, and keeps a record of the messages that must be left.
 type keeper struct {
 	*machine // for its words
 	said     []*saying
@@ -64,7 +64,7 @@ func (k *keeper) posts(t *rapid.T) {
 	k.said = append(k.said, s)
 }
 
-// some is a message that is still there, or nil.
+// some draws a message that still exists, or returns nil.
 func (k *keeper) some(t *rapid.T) *saying {
 	left := slices.DeleteFunc(slices.Clone(k.said), func(s *saying) bool { return s.gone })
 	if len(left) == 0 {
@@ -117,7 +117,7 @@ func (k *keeper) sweeps(*rapid.T) {
 	}
 }
 
-// check compares what there is with the account.
+// check compares the hub with the record.
 func (k *keeper) check(t *rapid.T) {
 	var seqs, want []int64
 	var shown strings.Builder
@@ -140,7 +140,7 @@ func (k *keeper) check(t *rapid.T) {
 	same(t, "counted", int(view.Messages), len(want))
 }
 
-// end looks at everything once more: what is found, the events, the checks, and what is left on the disk.
+// end checks everything once more: searches, events, the deep check, and the files on the disk.
 func (k *keeper) end(t *rapid.T) {
 	k.posts(t)
 	if k.w.searchAs(parley.Owner, k.said[len(k.said)-1].word).Behind {

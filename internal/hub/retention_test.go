@@ -15,8 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// newKeepingHub is a hub that keeps only so much, with arya, ned and a public channel. What it logs is in the
-// builder.
+// newKeepingHub returns a hub with limits of retention, with arya, ned and a public channel. The builder gets its log.
 func newKeepingHub(t *testing.T, keep hub.Retention, change ...func(*fixture)) (*fixture, *strings.Builder) {
 	t.Helper()
 	lines := &strings.Builder{}

@@ -60,7 +60,7 @@ func TestLimitsNotGivenAreTheDefaults(t *testing.T) {
 	}
 }
 
-// unwritable is a store that takes no updates, as one does in which damage was found.
+// unwritable is a store that refuses updates, like a store in which damage was found.
 type unwritable struct{ storage.Store }
 
 var errUnwritable = parley.Errorf(parley.Internal, "the database is damaged")

@@ -8,7 +8,7 @@ import (
 
 const node = hubtest.Node
 
-// ownPlace is where a process of a run calls from.
+// ownPlace returns the place from which a process of a run calls.
 func ownPlace(a *hub.Assignment) hub.Place {
 	return hub.Place{Socket: true, Agent: a.Agent.ID, Run: a.Run.ID}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// runMachine does at random what dispatchers, runtimes, people and accidents do to runs.
+// runMachine randomly does what dispatchers, runtimes, people and accidents do to runs.
 type runMachine struct {
 	*fixture
-	live []*hub.Assignment // as the dispatcher knows them: some may be over
+	live []*hub.Assignment // as the dispatcher knows them; some may have ended
 }
 
 var (
@@ -117,7 +117,7 @@ func (m *runMachine) accident(r *rapid.T) {
 	}
 }
 
-// goOn takes a run a step further. It may be over by now, and is told so.
+// goOn does the next step of a run. The hub refuses the step if the run has ended meanwhile.
 func (m *runMachine) goOn(r *rapid.T) {
 	i := rapid.IntRange(0, len(m.live)-1).Draw(r, "run")
 	id := m.live[i].Run.ID
@@ -144,7 +144,7 @@ func (m *runMachine) goOn(r *rapid.T) {
 	}
 }
 
-// drain lets everything come to its end.
+// drain lets all runs and deliveries end.
 func (m *runMachine) drain() {
 	for _, a := range m.live {
 		m.EndRun(a, "drained")
@@ -165,7 +165,7 @@ func (m *runMachine) drain() {
 	}
 }
 
-// check looks at what has become of every message.
+// check checks the outcome of every message.
 func (m *runMachine) check() {
 	m.NoError(m.Store.View(ctx, func(tx storage.Tx) error {
 		messages, err := tx.Messages().Scan(0, 10_000)

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// runContextOf is what a run's prompt is made from.
+// runContextOf returns the context of a run, from which its prompt is built.
 func (w *fixture) runContextOf(run string) parley.RunContext {
 	w.T.Helper()
 	return resultOf[parley.RunContext](w)(w.RunContext(ctx, run))
@@ -130,8 +130,8 @@ func TestRunContextStaysWithinTheRightsOfTheAgent(t *testing.T) {
 	})
 }
 
-// assertContextWithinRights requires that a run is given nothing that its agent may not read, and of its history and its
-// triggers nothing of another conversation.
+// assertContextWithinRights requires that the context of a run has no message that its agent may not read. History and triggers must
+// be from the conversation of the run.
 func (w *fixture) assertContextWithinRights(agent string, r parley.Run) {
 	w.T.Helper()
 	c, err := w.RunContext(ctx, r.ID)

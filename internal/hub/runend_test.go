@@ -273,7 +273,7 @@ func TestOpenCallsOfARunEndWithIt(t *testing.T) {
 	w.NoError(other.Err())
 }
 
-// refusing is a store that fails once to store a message, as one does whose connection is lost.
+// refusing is a store that fails once to store a message, like a store that loses its connection.
 type refusing struct {
 	storage.Store
 	once *atomic.Bool

@@ -50,7 +50,7 @@ func TestManyTakersGetEachDeliveryOnce(t *testing.T) {
 	same(t, "left", w.InboxOf("ned"), parley.Inbox{})
 }
 
-// fill puts messages into the inbox of the one who wrote another, past the hub, which takes far longer.
+// fill inserts messages directly into the inbox of the sender of another message, because posting them would take far longer.
 func fill(w *fixture, answered parley.Message, n int) {
 	w.T.Helper()
 	w.NoError(w.Store.Update(ctx, func(tx storage.Tx) (err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// newSearch is a hub that runs, with arya and ned and a public channel.
+// newSearch returns a started hub with arya, ned and a public channel.
 func newSearch(t *testing.T, change ...func(*fixture)) *fixture {
 	t.Helper()
 	w := newHub(t, change...)
@@ -27,7 +27,7 @@ func (w *fixture) searchAs(who, query string) parley.SearchResult {
 	return found
 }
 
-// searchSnippets are the snippets of what somebody finds, best first. It waits for what was said last.
+// searchSnippets returns the snippets that a participant finds, best first. It waits until the last message is indexed.
 func (w *fixture) searchSnippets(who, query string) []string {
 	w.T.Helper()
 	w.awaitIndex()
@@ -38,7 +38,7 @@ func (w *fixture) searchSnippets(who, query string) []string {
 	return texts
 }
 
-// awaitIndex waits until everything is indexed: a search waits for its caller's own last message.
+// awaitIndex waits until all messages are indexed. It uses that a search waits for the caller's own last message.
 func (w *fixture) awaitIndex() {
 	w.T.Helper()
 	w.SendDM(parley.Owner, "ned", "settled")

@@ -230,7 +230,7 @@ func TestReadingAsAnotherIsAuditedOnceAMinute(t *testing.T) {
 	w.AssertConsistent()
 }
 
-// readOnly is a store that, while it is told to, stores nothing.
+// readOnly is a store that refuses updates while a test wants it to.
 type readOnly struct {
 	storage.Store
 	on bool

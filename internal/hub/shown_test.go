@@ -7,20 +7,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// markShownTo marks messages as shown to somebody.
+// markShownTo marks messages as shown to a participant.
 func (w *fixture) markShownTo(who string, messages ...string) {
 	w.T.Helper()
 	_, err := w.MarkShown(ctx, as(who), messages...)
 	w.NoError(err)
 }
 
-// newestFirstTexts is somebody's inbox from its newest message, as texts.
+// newestFirstTexts returns the texts in a participant's inbox, newest first.
 func (w *fixture) newestFirstTexts(who string) []string {
 	w.T.Helper()
 	return textsOf(resultOf[parley.Peeked](w)(w.PeekNewest(ctx, as(who), 0, 500)).Messages)
 }
 
-// unreadCount is how many messages somebody has not read in a conversation.
+// unreadCount returns the number of messages in a conversation that a participant has not read.
 func (w *fixture) unreadCount(who, conversation string) int {
 	w.T.Helper()
 	return w.ConversationAs(who, conversation).Unread

@@ -28,7 +28,7 @@ func TestStatus(t *testing.T) {
 	wantError(t, err, refusalError(parley.NotPermitted, "", "nobody is not a participant of this hub", "ask an owner of this hub to add it"))
 }
 
-// fixedDisk is a store on a disk of which so much is free.
+// fixedDisk is a store on a disk with a fixed amount of free space.
 type fixedDisk struct {
 	storage.Store
 	free, total int64

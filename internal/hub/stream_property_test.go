@@ -40,7 +40,7 @@ func TestSubscribersGetOnlyEventsTheyMaySee(t *testing.T) {
 	})
 }
 
-// crowd is a few participants whose rights change, and who listen.
+// crowd is a hub with participants whose rights change and who follow events.
 type crowd struct {
 	*fixture
 	t         *rapid.T
@@ -49,7 +49,7 @@ type crowd struct {
 	listeners []listener
 }
 
-// listener is one subscription, and what its owner could see after each change since it has read.
+// listener is one subscription, with the events that its owner could see after each change since the last read.
 type listener struct {
 	who    string
 	filter parley.EventFilter
@@ -94,7 +94,7 @@ func (c *crowd) comeBack(l *listener) {
 		l.sub.Close()
 	}
 	sub, err := c.Subscribe(ctx, as(l.who), l.upTo, l.filter)
-	if parley.AsError(err) != nil && l.filter.Conversation != "" { // it is gone
+	if parley.AsError(err) != nil && l.filter.Conversation != "" { // the conversation was deleted
 		l.filter.Conversation = ""
 		sub, err = c.Subscribe(ctx, as(l.who), l.upTo, l.filter)
 	}
@@ -102,7 +102,7 @@ func (c *crowd) comeBack(l *listener) {
 	l.sub = sub
 }
 
-// change does one thing, allowed or not.
+// change makes one random call. The hub may refuse it.
 func (c *crowd) change(t *rapid.T) {
 	by, who := rapid.SampledFrom(crowdAll).Draw(t, "by"), rapid.SampledFrom(crowdAll).Draw(t, "who")
 	room := rapid.SampledFrom(c.rooms).Draw(t, "room")
@@ -148,7 +148,7 @@ func (c *crowd) changeRole(owner bool) {
 	c.NoError(err)
 }
 
-// look notes what everybody could see now.
+// look records the events that each listener could see now.
 func (c *crowd) look() {
 	for i := range c.listeners {
 		l := &c.listeners[i]
@@ -158,7 +158,7 @@ func (c *crowd) look() {
 	}
 }
 
-// listen reads all there is, and compares.
+// listen reads all events of a subscription, and compares them with the record.
 func (c *crowd) listen(l *listener) {
 	c.t.Helper()
 	last := c.LastEventNumber()
@@ -184,7 +184,7 @@ func (c *crowd) listen(l *listener) {
 	l.sights = nil
 }
 
-// selected are the events the listener asked for.
+// selected returns the events that match the listener's filter.
 func (c *crowd) selected(l *listener, after int64) (selected []int64) {
 	c.NoError(c.Store.View(ctx, func(tx storage.Tx) error {
 		list, err := tx.Log().Events(after, 1<<20)
@@ -198,7 +198,7 @@ func (c *crowd) selected(l *listener, after int64) (selected []int64) {
 	return selected
 }
 
-// always says whether an event could be seen from when it happened.
+// always reports whether the listener could see an event ever since it happened.
 func (l *listener) always(num int64) bool {
 	return !slices.ContainsFunc(l.sights, func(s sight) bool { return s.last >= num && !slices.Contains(s.nums, num) })
 }

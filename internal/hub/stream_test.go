@@ -15,7 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/hubtest"
 )
 
-// tapped is a store that counts how often the log is read, and does something after the next view.
+// tapped is a store that counts reads of the log, and calls a function after the next view.
 type tapped struct {
 	storage.Store
 	reads atomic.Int64
@@ -47,7 +47,7 @@ func (l tappedLog) Events(after int64, limit int) ([]parley.Event, error) {
 	return l.LogStore.Events(after, limit)
 }
 
-// tap is a fixture whose store is tapped.
+// tap returns a fixture with a tapped store.
 func tap(t tester, place string) (*fixture, *tapped) {
 	t.Helper()
 	tapped := &tapped{}
@@ -59,7 +59,7 @@ func tap(t tester, place string) (*fixture, *tapped) {
 	}), tapped
 }
 
-// subscribeFromNow subscribes to all that comes, and has a first look.
+// subscribeFromNow subscribes to all later events, and reads once, so that the subscription is up to date.
 func subscribeFromNow(t *testing.T, w *fixture, who string, kinds ...parley.EventKind) *hub.Subscription {
 	t.Helper()
 	sub := subscribe(t, w.Hub, as(who), w.LastEventNumber(), kinds...)
@@ -67,7 +67,7 @@ func subscribeFromNow(t *testing.T, w *fixture, who string, kinds ...parley.Even
 	return sub
 }
 
-// eventsNow is what a subscription has without waiting.
+// eventsNow returns the events of a subscription that are ready now.
 func eventsNow(t *testing.T, sub *hub.Subscription) []parley.Event {
 	t.Helper()
 	sub.Nudge()

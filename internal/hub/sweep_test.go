@@ -99,7 +99,7 @@ func TestSweepErasesOnlyDeletedConversations(t *testing.T) {
 	same(t, "the order goes on", w.SendDM("arya", "ned", "anew").Message.Seq > last, true)
 }
 
-// erasable is how many rows the next purge would erase; it erases none.
+// erasable returns the number of rows that the next purge would erase. It erases none.
 func erasable(w *fixture) (n int) {
 	w.T.Helper()
 	err := w.Store.Update(ctx, func(tx storage.Tx) (err error) {
@@ -123,7 +123,7 @@ func TestSweepRunsByItself(t *testing.T) {
 		w.Clock.Advance(2 * time.Hour)
 		w.Start(ctx)
 		defer w.Stop()
-		time.Sleep(time.Minute + time.Second) // the bubble's time, not the test's
+		time.Sleep(time.Minute + time.Second) // in the time of the synctest bubble
 		synctest.Wait()
 		same(t, "archived", w.ConversationAs("user", conv).ArchivedAt != nil, true)
 	})

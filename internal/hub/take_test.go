@@ -59,7 +59,7 @@ func TestTakeOnlyNamedMessages(t *testing.T) {
 	same(t, "nothing of the caller's", w.TakeTexts("ned", parley.Take{Only: others}), []string{})
 }
 
-// hasty is a store whose caller gives up as soon as an update is stored.
+// hasty is a store that cancels the caller's context as soon as an update is stored.
 type hasty struct {
 	storage.Store
 	giveUp context.CancelFunc
@@ -211,14 +211,14 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 	})
 }
 
-// waiting is a take that waits in a bubble of its own time.
+// waiting is the result of a take that waits in a synctest bubble.
 type waiting struct {
 	taken parley.Taken
 	err   error
 	after time.Duration // how long it waited
 }
 
-// inBubble runs what happens while ned waits, and returns what its take came back with.
+// inBubble has ned wait for deliveries, calls meanwhile, and returns the result of the take.
 func inBubble(t *testing.T, prepare, meanwhile func(*fixture)) (got waiting) {
 	t.Helper()
 	place := stores.NewPlace(t)
@@ -345,13 +345,13 @@ func TestDeliveriesAreSweptByThemselves(t *testing.T) {
 		w.Leases.Advance(time.Minute)
 		w.Start(ctx)
 		defer w.Stop()
-		time.Sleep(time.Second + time.Millisecond) // the bubble's time, not the test's
+		time.Sleep(time.Second + time.Millisecond) // in the time of the synctest bubble
 		synctest.Wait()
 		same(t, "state", w.DeliveryState(m.ID, "ned"), parley.DeliveryAccepted)
 	})
 }
 
-// followed is a store on which something happens right after the next update.
+// followed is a store that calls a function right after the next update.
 type followed struct {
 	storage.Store
 	next *func()

@@ -13,12 +13,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// forester lets agents delegate to each other, ask each other, have calls held, fail, be cancelled and die at random.
+// forester makes agents delegate to each other, ask each other, make held calls and fail, at random. It also cancels tasks and kills
+// runs and the hub.
 type forester struct {
 	w      *fixture
 	agents []string
 	live   []*hub.Assignment
-	spent  map[string]int64 // by run, which may be given its task after its end
+	spent  map[string]int64 // tokens by run; a run may get its task after its end
 	asked  []*inquiry
 }
 
@@ -55,7 +56,7 @@ func (x *forester) start(t *rapid.T) {
 	}
 }
 
-// one is a run of those that live.
+// one draws a live run.
 func (x *forester) one(t *rapid.T, among ...*hub.Assignment) *hub.Assignment {
 	if len(among) == 0 {
 		t.Skip("there is no such run")
@@ -63,7 +64,7 @@ func (x *forester) one(t *rapid.T, among ...*hub.Assignment) *hub.Assignment {
 	return among[rapid.IntRange(0, len(among)-1).Draw(t, "run")]
 }
 
-// other is an agent that a run can turn to.
+// other draws an agent that a run can contact.
 func (x *forester) other(t *rapid.T, a *hub.Assignment) string {
 	return rapid.SampledFrom(slices.DeleteFunc(slices.Clone(x.agents), func(id string) bool { return id == a.Run.Agent })).Draw(t, "to")
 }
@@ -94,7 +95,7 @@ func (x *forester) end(t *rapid.T) {
 	x.ends(t, x.one(t, x.free()...), rapid.SampledFrom(failures).Draw(t, "failure"))
 }
 
-// ends has a run end, well or with a failure.
+// ends ends a run with success or with a failure.
 func (x *forester) ends(t *rapid.T, a *hub.Assignment, failure parley.Failure) {
 	x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
 	used := parley.Result{Text: "done", Usage: parley.Usage{InputTokens: int64(rapid.IntRange(1, 9).Draw(t, "tokens"))}}
@@ -134,12 +135,12 @@ func (x *forester) cancel(t *rapid.T) {
 	x.listen()
 }
 
-// die is kill -9.
+// die restarts the hub as after kill -9.
 func (x *forester) die(*rapid.T) {
 	x.w.Restart()
 	x.live = nil
 	for _, q := range x.asked {
-		<-q.done // its call has ended with the hub
+		<-q.done // the call has ended with the hub
 		q.heard = true
 	}
 	for _, r := range resultOf[[]parley.Run](x.w)(x.w.LostRuns(ctx, node)) {
@@ -152,7 +153,7 @@ func (x *forester) tasks() []parley.TaskView {
 	return resultOf[[]parley.TaskView](x.w)(x.w.Tasks(ctx, user, parley.TaskFilter{Limit: 500}))
 }
 
-// drain has all that is left come to its end, without new work.
+// drain ends all open work, and makes no new work.
 func (x *forester) drain(t *rapid.T) {
 	for range 1000 {
 		for _, a := range x.free() {
@@ -176,7 +177,7 @@ func (x *forester) drain(t *rapid.T) {
 	t.Fatalf("it goes on for ever")
 }
 
-// passTime lets time pass for what is to be tried again. Runs that wait keep what woke them meanwhile.
+// passTime advances the time to the next retries. Runs that wait keep their deliveries meanwhile.
 func (x *forester) passTime() {
 	if len(x.live) == 0 {
 		x.w.AdvanceLeases(time.Hour)
@@ -188,7 +189,7 @@ func (x *forester) passTime() {
 	x.w.AdvanceLeases(50 * time.Second)
 }
 
-// check holds at any time.
+// check checks what must hold at any time.
 func (x *forester) check(t *rapid.T) {
 	byID := map[string]parley.TaskView{}
 	for _, v := range x.tasks() {

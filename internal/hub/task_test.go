@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// delegateDraftAsBoss wakes boss, which delegates to writer. It returns the run of boss, which goes on, and the task.
+// delegateDraftAsBoss wakes boss, which delegates to writer. It returns the run of boss, which is still live, and the task.
 func (w *fixture) delegateDraftAsBoss(change ...func(*parley.Contact)) (run *hub.Assignment, task string) {
 	w.T.Helper()
 	w.SayIn("user", "open", "@boss Prepare the report")
@@ -23,7 +23,7 @@ func afterTasks(ids ...string) func(*parley.Contact) {
 	return func(c *parley.Contact) { c.After = ids }
 }
 
-// callbackTexts are the texts by which a participant was called back in a conversation, in order.
+// callbackTexts returns the texts of the callbacks in a conversation, in order.
 func (w *fixture) callbackTexts(conversation string) (texts []string) {
 	w.T.Helper()
 	for _, m := range w.historyAs("user", conversation) {
@@ -39,7 +39,7 @@ func (w *fixture) historyAs(as1, conversation string) []parley.Message {
 	return resultOf[[]parley.Message](w)(w.History(ctx, as(as1), conversation, parley.Page{Limit: 500}))
 }
 
-// newTeam is a channel in which the user asks boss, who runs, as do writer and data.
+// newTeam returns a hub with a channel of the user and boss. The hub runs boss, writer and data.
 func newTeam(t *testing.T) *fixture {
 	t.Helper()
 	w := newHub(t, mayLoop)
@@ -688,7 +688,7 @@ func TestCallbackOnceThroughCrashes(t *testing.T) {
 	}
 }
 
-// crasher ends the process once, after a number of steps.
+// crasher restarts the hub once, after a number of steps, as after a crash.
 type crasher struct {
 	w     *fixture
 	at    int
@@ -706,7 +706,7 @@ func (x *crasher) step() {
 	panic(crashed{})
 }
 
-// run does a run of an agent, again if the process dies meanwhile.
+// run does a run of an agent. It repeats the run if the hub crashes meanwhile.
 func (x *crasher) run(agent string, do func(*hub.Assignment), text string) {
 	x.w.T.Helper()
 	if !x.try(agent, do, text) {

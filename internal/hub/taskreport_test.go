@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// delegatedFromTree is a task of ned's that an agent of a tree has asked for by a document.
+// delegatedFromTree has an agent in a tree ask ned for a task by a document, and returns the task.
 func (w *fixture) delegatedFromTree(l parley.Layout) parley.Task {
 	w.T.Helper()
 	w.AddPollingAgents("ned")

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// assertNotFound requires the error for what is not there.
+// assertNotFound requires the error for something that does not exist.
 func (w *fixture) assertNotFound(what string, err error) {
 	w.T.Helper()
 	if e := parley.AsError(err); e == nil || e.Reason != parley.NotFound {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// scoped is a caller whose credential may be used for some things; for everything if none is named.
+// scoped returns a caller whose credential has some scopes, or all scopes if none is given.
 func scoped(id string, scopes ...parley.Scope) hub.Caller {
 	c := as(id)
 	if c.Scopes = scopes; len(scopes) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// unreadable is a fixture with three tasks, runs and approvals, of which the second ones cannot be read.
+// unreadable is a fixture with three tasks, three runs and three approvals. The second one of each cannot be read.
 type unreadable struct {
 	*fixture
 	tasks, runs, approvals []string

@@ -10,9 +10,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// The benchmarks below show what the verification of checksums costs where messages are read.
+// The benchmarks below show the cost of verifying checksums when messages are read.
 
-// fullChannel is a hub with 20 messages of 200 bytes from one agent to another in a channel.
+// fullChannel returns a hub with 20 messages of 200 bytes from one agent to another in a channel.
 func fullChannel(b *testing.B) (*fixture, string) {
 	b.Helper()
 	w := openFixture(b, stores.NewPlace(b), func(w *fixture) {
@@ -40,7 +40,7 @@ func BenchmarkHistoryOf20(b *testing.B) {
 	}
 }
 
-// BenchmarkTakeOf20 gives back what it has taken outside of the time that is measured.
+// BenchmarkTakeOf20 gives back the taken messages outside of the measured time.
 func BenchmarkTakeOf20(b *testing.B) {
 	w, _ := fullChannel(b)
 	b.ReportAllocs()

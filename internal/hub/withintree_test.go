@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// asksWithin has somebody ask another of the same tree for work, through the hub, and says what departs for it.
+// asksWithin has an agent ask another agent of the same tree for work, through the hub. It returns the departure of the request.
 func asksWithin(w *fixture, l parley.Layout, queue bool) (parley.Departure, string) {
 	w.T.Helper()
 	w.joinTree(l, "tree", "gm", "assistant")
@@ -24,7 +24,7 @@ func asksWithin(w *fixture, l parley.Layout, queue bool) (parley.Departure, stri
 	return out, out.Message.Task
 }
 
-// arriveAsHistory is what one script has written to another: nobody is woken by it.
+// arriveAsHistory passes a document from one script to another as history, which wakes nobody.
 func (w *fixture) arriveAsHistory(a parley.Arrival) parley.Arrived {
 	w.T.Helper()
 	a.History = true
