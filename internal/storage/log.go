@@ -6,23 +6,23 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// LogStore keeps the event log and the audit log. Both only grow, but for Prune.
+// LogStore keeps the event log and the audit log. Only Prune erases events. Nothing erases audit entries.
 type LogStore interface {
-	// Append adds events. Their Num is given by the store. Messages are not appended: see
-	// MessageStore.Insert.
+	// Append adds events and gives each its Num. The caller does not append an event for a message: see MessageStore.Insert. It
+	// returns ErrNotFound if a participant of an event does not exist.
 	Append(...parley.Event) error
-	// Events returns events with a number greater than after, in order, at most limit. Among them is
-	// EventMessagePosted for each message, at its seq.
+	// Events returns events with a number greater than after, in order, at most limit. Each message is an event
+	// EventMessagePosted, whose number is the message's seq.
 	Events(after int64, limit int) ([]parley.Event, error)
-	// Bounds returns the numbers the log reaches from and to, or 0, 0. If all was erased, it reaches from
-	// the number after the newest.
+	// Bounds returns the numbers of the oldest and the newest event, or 0 and 0 if there never was an event. If all events were
+	// erased, oldest is the number after newest.
 	Bounds() (oldest, newest int64, err error)
-	// Prune erases up to limit of the oldest events, none at or after one that is not from before a time,
-	// and says how many. Those of messages stay with their messages.
+	// Prune erases up to limit of the oldest events and returns how many it erased. It stops at the first event that did not
+	// happen before the given time. It does not erase messages, so their events stay.
 	Prune(before time.Time, limit int) (int, error)
-	// Audit adds an entry. Its Num and Hash are given by the store.
+	// AppendAudit adds an entry to the audit log and gives it its Num and Hash.
 	AppendAudit(parley.AuditEntry) error
-	// Audited returns audit entries with a number greater than after, in order, at most limit.
+	// AuditEntries returns audit entries with a number greater than after, in order, at most limit.
 	AuditEntries(after int64, limit int) ([]parley.AuditEntry, error)
 	// AuditHead returns the number and hash of the newest audit entry, or zeros.
 	AuditHead() (parley.AuditHead, error)

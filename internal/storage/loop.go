@@ -4,23 +4,24 @@ import "time"
 
 // Exchange counts how often in a row two agents have woken each other in turn by automatic messages.
 type Exchange struct {
-	A, B         string // A < B
-	Last         string // which of them was the last to wake the other
-	Conversation string // of the last one
+	A, B         string // A is smaller than B
+	Last         string // A or B: the agent that was the last to wake the other
+	Conversation string // where the last exchange was; empty: it is deleted
 	Count        int
-	At           time.Time // of the last one
-	Open         bool      // the breaker is open: further ones are held
+	At           time.Time // when the last exchange was
+	Open         bool      // the breaker is open: further exchanges fail
 }
 
-// LoopStore counts exchanges between agents. They outlive the conversation of the last exchange, whose id is empty then.
-// ErrNotFound if an agent or the conversation that is named does not exist.
+// LoopStore counts exchanges between agents. Deleting the conversation of the last exchange keeps the count and empties the id of
+// the conversation. Every method returns ErrNotFound if an agent or conversation that the caller names does not exist.
 type LoopStore interface {
-	// Get returns the exchanges of two agents, in any order. ErrNotFound if there were none.
+	// Get returns the exchanges of two agents. The order of a and b does not matter. It returns ErrNotFound if there were none.
 	Get(a, b string) (Exchange, error)
-	// Put replaces them, or adds them.
+	// Put adds the exchanges of two agents, or replaces them.
 	Put(Exchange) error
-	// Forget erases those of two agents, and says whether there were any.
+	// Forget erases the exchanges of two agents, and reports whether there were any.
 	Forget(a, b string) (bool, error)
-	// ForgetIn erases the exchanges whose last one was in a conversation, and returns those of them with an open breaker.
+	// ForgetIn erases all exchanges whose last one was in a conversation. It returns the erased exchanges that had an open
+	// breaker.
 	ForgetIn(conversation string) ([]Exchange, error)
 }

@@ -4,14 +4,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// PermissionStore keeps the rules that say who may contact whom. ErrNotFound if an agent does not exist.
+// PermissionStore keeps the rules that say which agent may contact which other. Every method returns ErrNotFound if an agent that
+// the caller names does not exist.
 type PermissionStore interface {
 	// Put adds a rule, or replaces the one with the same agent, target and effect.
 	Put(parley.Permission) error
-	// Remove removes one. ErrNotFound if there is none.
+	// Remove removes a rule. It returns ErrNotFound if there is no such rule.
 	Remove(agent, target string, effect parley.Effect) error
-	// Of returns the rules of an agent: by the age of their targets, those for everybody last, deny before allow.
+	// OfAgent returns the rules of an agent. Rules for agents that were added earlier come first, rules for everybody last, and
+	// deny before allow for the same target.
 	OfAgent(agent string) ([]parley.Permission, error)
-	// List returns all rules, by the age of their agents, then as Of does.
+	// List returns all rules. Rules of agents that were added earlier come first. The rules of one agent come in the order of
+	// OfAgent.
 	List() ([]parley.Permission, error)
 }

@@ -6,39 +6,40 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Queue selects pending deliveries.
+// QueueFilter selects pending deliveries.
 type QueueFilter struct {
 	Recipient string
-	Wakes     bool           // those that wake; else those that do not
-	Paused    bool           // those that pause before another attempt; else those that can be taken
-	Urgent    bool           // by priority, asks first, then by seq; else by seq. Only for those that wake
-	Purpose   parley.Purpose // only those with this purpose
-	Plain     bool           // only those without any
-	In        string         // only those in this conversation. ErrNotFound if there is none
-	NotIn     []string       // only those in none of these, by their ids
-	From      string         // only those of messages from this sender. ErrNotFound if there is none
-	After     int64          // only those of messages with a larger seq
+	Wakes     bool           // true: only waking deliveries. false: only quiet ones
+	Paused    bool           // true: only deliveries that pause before another attempt. false: only deliveries to take now
+	Urgent    bool           // true: asks first, then by priority, then by seq. false: by seq. Only for waking deliveries
+	Purpose   parley.Purpose // only deliveries with this purpose
+	Plain     bool           // only deliveries without a purpose
+	In        string         // only deliveries in this conversation. Ready returns ErrNotFound if there is none
+	NotIn     []string       // only deliveries outside of these conversations, by their ids
+	From      string         // only deliveries of messages from this sender. Ready returns ErrNotFound if there is none
+	After     int64          // only deliveries of messages with a larger seq
 	Limit     int
 }
 
 // InboxPage selects a part of an inbox.
 type InboxPage struct {
 	Recipient string
-	Wanted    bool  // only those that wake and that the recipient must act on: see Delivery.Wanted
-	Before    int64 // only those of messages with a smaller seq; 0: from the newest
+	Wanted    bool  // only waking deliveries that the recipient must act on: see Delivery.Wanted
+	Before    int64 // only deliveries of messages with a smaller seq; 0: from the newest
 	Limit     int
 }
 
-// SenderCount is how many deliveries of one sender wait in an inbox, and the seq of its oldest message there.
+// SenderCount is the number of pending deliveries from one sender in an inbox, and the seq of the oldest of them.
 type SenderCount struct {
 	Sender string
 	Count  int
 	Oldest int64
 }
 
-// QueueStore finds open deliveries and counts them. A delivery that it returns in an update is locked for others until the end of
-// the update; a delivery that another update has locked is left out. Lists are empty when nothing is found. Unless they say otherwise,
-// methods that take a sender or recipient return ErrNotFound if there is no such participant.
+// QueueStore finds open deliveries and counts them. In an update, a returned delivery is locked against other updates until the
+// end of the update. Some methods leave out a delivery that another update has locked; the others wait for it. Lists are empty
+// when nothing is found. Methods that take a sender or recipient return ErrNotFound if there is no such participant, unless their
+// comments say otherwise.
 type QueueStore interface {
 	ReadyDeliveries
 	LeasedDeliveries
@@ -48,74 +49,77 @@ type QueueStore interface {
 	QueueChecks
 }
 
-// ReadyDeliveries finds deliveries that an agent can take. turns hands them to runs; inbox to agents that poll.
+// ReadyDeliveries finds deliveries that an agent can take. The package turns gives them to runs; inbox gives them to agents that
+// poll.
 type ReadyDeliveries interface {
 	// Now returns the current moment on the store's lease clock.
 	Now() (parley.Tick, error)
 	// Ready returns deliveries that are not leased.
 	Ready(QueueFilter) ([]parley.Delivery, error)
-	// Senders counts the deliveries without a purpose that are not leased, by sender, in no order. Of the queue it reads
-	// Recipient, Wakes and Paused.
+	// Senders counts the deliveries without a purpose that are not leased, by sender, in no order. It reads only Recipient, Wakes
+	// and Paused of the filter.
 	Senders(QueueFilter) ([]SenderCount, error)
-	// Waiting returns the ids of agents that have ready deliveries which wake, at most limit, without people and removed
-	// agents. Agents without such deliveries cost nothing.
+	// AgentsToWake returns the ids of agents that have waking deliveries which are ready, at most limit. It leaves out people and
+	// removed agents. It does not read agents without such deliveries.
 	AgentsToWake(limit int) ([]string, error)
 }
 
-// LeasedDeliveries finds deliveries that are leased or paused. turns ends their leases; inbox shows them.
+// LeasedDeliveries finds deliveries that are leased or paused. The package turns ends their leases; inbox shows them.
 type LeasedDeliveries interface {
-	// Held returns the open deliveries of a recipient that are not ready, by seq after one, at most limit: those
-	// that are leased, and those that pause before another attempt.
+	// LeasedOrPaused returns the open deliveries of a recipient that are leased or that pause before another attempt, of messages
+	// with a seq greater than after, in the order of seq, at most limit.
 	LeasedOrPaused(recipient string, after int64, limit int) ([]parley.Delivery, error)
-	// Leased returns the deliveries of a lease, by seq.
+	// Leased returns the deliveries of a lease, in the order of seq. It returns ErrNotFound if the id cannot be the id of a
+	// lease.
 	Leased(lease string) ([]parley.Delivery, error)
-	// Lapsed returns deliveries whose lease or pause has ended by a moment, at most limit.
+	// Lapsed returns deliveries whose lease or pause has ended at or before now, at most limit.
 	Lapsed(now parley.Tick, limit int) ([]parley.Delivery, error)
-	// Left returns the deliveries that the hub with this name has leased, by seq. A hub calls it before it gives its first lease, so
-	// the leases are those of its former process.
+	// LeasedByNode returns the deliveries that the hub with this name has leased, in the order of seq. A hub calls it before it
+	// gives its first lease, so these leases are from an earlier process of the hub.
 	LeasedByNode(node string) ([]parley.Delivery, error)
 }
 
 // InboxCounts counts and lists what is in inboxes, for feed, presence, reports and work.
 type InboxCounts interface {
-	// Newest returns the deliveries in an inbox, the newest message first: the open ones, and those that the recipient has
-	// seen and must still act on.
+	// Newest returns the deliveries in an inbox, the newest message first: the open deliveries, and the deliveries that the
+	// recipient has seen and must still act on.
 	Newest(InboxPage) ([]parley.Delivery, error)
 	// Inbox counts the open deliveries of a recipient. All counts are 0 if it has none.
 	Inbox(recipient string) (parley.Inbox, error)
 	// Inboxes counts the open deliveries of each recipient that has ever had a delivery, by its id.
 	Inboxes() (map[string]parley.Inbox, error)
-	// Asked counts the open asks to a recipient: those that are ready, paused or leased.
+	// CountAsks counts the open asks to a recipient, whether they are ready, paused or leased.
 	CountAsks(recipient string) (int, error)
 }
 
-// RelatedDeliveries finds deliveries by their task or kind. work uses OfTask; messages coalesces heartbeats.
+// RelatedDeliveries finds deliveries by their task or kind. The package work uses OfTask; messages replaces old heartbeats.
 type RelatedDeliveries interface {
-	// OfTask returns the open deliveries to a recipient that wake and whose messages belong to a task, by seq, at most
+	// OfTask returns the waking open deliveries to a recipient whose messages belong to a task, in the order of seq, at most
 	// limit.
 	OfTask(recipient, task string, limit int) ([]parley.Delivery, error)
-	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient.
-	// ErrNotFound if there is none.
+	// Heartbeat returns the delivery of the newest heartbeat from a sender to a recipient. It returns ErrNotFound if there is
+	// none.
 	Heartbeat(sender, recipient string) (parley.Delivery, error)
 }
 
 // EndingDeliveries finds deliveries that turns must end, and dead letters for inbox and feed.
 type EndingDeliveries interface {
-	// Due returns deliveries whose Next has come by a time, at most limit.
+	// Due returns deliveries whose Next is now or earlier, at most limit.
 	Due(now time.Time, limit int) ([]parley.Delivery, error)
-	// Dead returns dead letters after a message's seq, by seq: at most limit, and then the remaining ones of the last message.
+	// Dead returns dead letters of messages with a seq greater than after, in the order of seq, of at most limit messages. It
+	// returns all dead letters of each of these messages.
 	Dead(after int64, limit int) ([]parley.Delivery, error)
 	// Orphaned returns the ids of removed agents that have open deliveries.
 	Orphaned() ([]string, error)
 }
 
-// QueueChecks verifies the rows of open deliveries, for upkeep.
+// QueueChecks checks the rows of open deliveries, for the package upkeep.
 type QueueChecks interface {
-	// DamagedWork verifies the deliveries of all messages whose outcome somebody needs: the requests of open asks and open tasks, and
-	// the callbacks of tasks under open ones. It returns what is wrong with the deliveries that have not ended.
+	// DamagedWork checks the deliveries of all messages whose outcome a participant waits for: the requests of open asks and open
+	// tasks, and the callbacks of subtasks of open tasks. It returns the damage of each damaged delivery that has not ended.
 	DamagedWork() ([]parley.Damage, error)
-	// DamagedQuiet verifies up to limit deliveries after a mark that wake no agent and that are not leased. It returns what is wrong
-	// with them, and the mark of the last one, or the zero mark if there was none.
+	// DamagedQuiet checks up to limit quiet deliveries after a mark that are not leased. It returns the damage of each damaged
+	// delivery, and the mark of the last checked delivery, or the zero mark if there was none.
 	DamagedQuiet(after QuietMark, limit int) (found []parley.Damage, last QuietMark, err error)
 }
 

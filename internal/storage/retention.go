@@ -2,33 +2,30 @@ package storage
 
 import "time"
 
-// OldMessage is what retention looks at.
+// OldMessage is a message as retention reads it.
 type OldMessage struct {
 	Seq       int64
 	CreatedAt time.Time
-	Bytes     int64 // of its body
-	Owed      bool  // a delivery of it is open or a dead letter, or it is an ask that has not ended
+	Bytes     int64 // the size of the message's body
+	Owed      bool  // the message has an open delivery or a dead letter, or is an ask that has not ended
 }
 
-// Erased is what was erased of messages.
+// Erased counts erased messages.
 type Erased struct {
 	Messages int
-	Bytes    int64 // of their bodies
+	Bytes    int64 // the sum of the sizes of their bodies
 }
 
-// RetentionStore finds and erases messages that are not kept for ever. Those of buried conversations are
-// erased by ConversationStore.Purge.
+// RetentionStore finds and erases old messages. ConversationStore.Purge erases the messages of deleted conversations.
 type RetentionStore interface {
-	// Oldest returns what is worth knowing of messages with a seq greater than after, in order, at most
-	// limit.
+	// Oldest returns messages with a seq greater than after, in order, at most limit.
 	Oldest(after int64, limit int) ([]OldMessage, error)
-	// Erase erases the messages with a seq greater than after and at most upTo, but for those that are
-	// owed: with their deliveries, their references to artifacts, what the
-	// search index has of them, the waits for their answers and the outputs of the runs that they woke or that posted
-	// them. Their conversations stay; the numbers these keep are those of what is left. Tasks and approvals stay
-	// as they are, but do not name them any more.
+	// Erase erases the messages with a seq greater than after and not greater than upTo, except messages that are owed. With a
+	// message it erases its deliveries, its references to artifacts, its words in the search index, the waits for its answer, and
+	// the outputs of the runs that it woke or that posted it. Erase keeps the conversations and corrects their counters. It keeps
+	// tasks and approvals, which no longer name the erased messages.
 	Erase(after, upTo int64) (Erased, error)
-	// Weigh counts the bodies of further messages, whose seqs are at most limit numbers. It returns the
-	// bytes of all that were counted and are still there, and whether there are more to count.
+	// CountBytes adds the sizes of the bodies of more messages to a stored sum: of the messages with the next limit seqs. It
+	// returns the sum over all counted messages that are still stored, and whether there are more messages to count.
 	CountBytes(limit int64) (bytes int64, more bool, err error)
 }

@@ -6,33 +6,32 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Store keeps everything the hub knows. It decides nothing.
+// Store keeps the rows of the hub. It makes no decisions.
 type Store interface {
-	// Update runs fn in a transaction and returns once what it wrote is on disk. If fn returns an
-	// error or panics, nothing it wrote remains and Update returns that error (a panic as E006). If the
-	// disk fails in the middle of a commit and stays that way, the error says that it is not known
-	// whether the update was stored.
+	// Update runs fn in a transaction and returns when the changes of fn are on disk. If fn returns an error or panics, Update
+	// discards the changes and returns the error (a panic as E006). If the disk fails in the middle of a commit and does not
+	// recover, the error says that the outcome is unknown.
 	//
-	// Updates come one after the other, those of other processes on the same database included: fn
-	// sees all of those before it and none of those after it.
+	// Updates run one after the other, including updates of other processes on the same database. fn sees the changes of all
+	// updates before it, and of none after it.
 	//
-	// fn may run twice, shares its transaction with other updates, must only use tx, and must not
-	// call the store. Cancelling ctx has an effect until fn starts; then Update waits for the
-	// outcome, so an error of the context means that nothing was written.
+	// fn may run twice, and it shares its transaction with other updates. fn may use only its Tx, and must not call the store.
+	// Cancelling ctx has an effect only until fn starts. After that Update waits for the outcome, so an error of ctx means that
+	// nothing was written.
 	Update(ctx context.Context, fn func(Tx) error) error
 
-	// View runs fn on a snapshot: it sees every update that returned before, and never half of one.
-	// What it writes fails.
+	// View runs fn on a snapshot. fn sees the changes of every update that has returned before, and never half of an update.
+	// Every write of fn fails.
 	View(ctx context.Context, fn func(Tx) error) error
 
-	// Blobs are the bodies of artifacts, which are in no transaction.
+	// Blobs returns the store of the bodies of artifacts. They are not part of transactions.
 	Blobs() Blobs
 }
 
-// Disk is what a store may know of the disk it is on.
+// Disk is implemented by stores that know the disk on which they are.
 type Disk interface {
-	// Space returns the bytes that are free for it, and those there are in all. errors.ErrUnsupported if
-	// they cannot be known.
+	// Space returns how many bytes are free for the store, and how many bytes the disk has. It returns errors.ErrUnsupported if
+	// the system does not tell.
 	Space() (free, total int64, err error)
 }
 
@@ -42,21 +41,22 @@ type Prober interface {
 	Probe(ctx context.Context) error
 }
 
-// Keeper is what a store may be able to do for the safety of what it holds.
+// Maintainer is implemented by stores that can make backups and check all stored data.
 type Maintainer interface {
-	// Backup copies everything into a new directory while others go on, and verifies the copy. If anything
-	// fails, nothing is left. E003 Conflict if the directory is there already, E002 StorageFull if the disk
-	// is full.
+	// Backup copies everything into a new directory and verifies the copy. Reads and updates continue meanwhile. If Backup fails,
+	// it leaves nothing behind. It returns E003 Conflict if the directory exists already, and E002 StorageFull if the disk is
+	// full.
 	Backup(ctx context.Context, dir string) (parley.Backup, error)
-	// CheckDeep verifies everything that is stored. progress, which may be nil, is told now and then how far
-	// it is. An error means that the check could not be made; what it found is in the report.
+	// CheckDeep verifies everything that is stored. From time to time it calls progress, which may be nil, with the report so
+	// far. The report lists the problems. An error means that the check did not run to its end.
 	CheckDeep(ctx context.Context, progress func(parley.CheckReport)) (parley.CheckReport, error)
 }
 
-// DamageSource is a store that notices damage while it reads.
+// DamageSource is implemented by stores that notice damage while they read.
 type DamageSource interface {
-	// Damaged receives a value when damage was found that Damages has not returned yet.
+	// Damaged returns a channel that receives a value when the store has found damage that Damages has not returned yet.
 	Damaged() <-chan struct{}
-	// Damages returns what was found since the last call, each thing once while the process runs.
+	// Damages returns the damage that the store has found since the last call. It returns the same damage only once while the
+	// process runs.
 	Damages() []parley.Damage
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TaskStore keeps tasks. They outlive the conversations and messages they name. The ids of deleted ones are empty, except
-// CallbackTo, because the end of the task must still be reported. Lists are by number unless the method says otherwise. For
-// an id that is no task, lists of subtasks and dependants are empty.
+// TaskStore keeps tasks. Deleting a conversation or message does not delete the tasks that name it. Its id in a task then is
+// empty. Only the id in CallbackTo stays, because the hub must still report the end of the task. Lists are in the order of the
+// tasks' numbers unless a method says otherwise. Lists of subtasks and dependants are empty if there is no such task.
 type TaskStore interface {
 	TaskTable
 	TaskTrees
@@ -18,57 +18,59 @@ type TaskStore interface {
 
 // TaskTable holds the rows of tasks. Only the package tasks writes them.
 type TaskTable interface {
-	// NextID draws the id of a new task: small rising numbers. A number whose task is stored is never drawn again.
+	// NextID draws the id of a new task. Numbers rise by one. The store never draws the id of a stored task again.
 	NextID() (string, error)
-	// Insert adds a task. ErrTaken if its id is in use; ErrNotFound if its parent, its root, a task it depends on, or one
-	// of its participants does not exist. The tasks it depends on are returned by number, each once.
+	// Insert adds a task. It returns ErrTaken if its id is in use. It returns ErrNotFound if its parent, its root, a task it
+	// depends on, or one of its participants does not exist. The store keeps each dependency once, in the order of the tasks'
+	// numbers.
 	Insert(parley.Task) error
-	// Get returns one task and keeps others from changing it until the end of the update. ErrNotFound if there is
+	// Get returns one task and locks it against other updates until the end of this update. It returns ErrNotFound if there is
 	// none.
 	Get(id string) (parley.Task, error)
-	// GetAll returns the tasks that exist, each once.
+	// GetAll returns the tasks that exist, each once, or an empty list.
 	GetAll(ids []string) ([]parley.Task, error)
 	// Put replaces the task with the same id, except its parent, root, depth, requesters, source, time of creation and
-	// dependencies. ErrNotFound if there is none, or its assignee does not exist.
+	// dependencies. It returns ErrNotFound if there is no such task, or if the assignee does not exist.
 	Put(parley.Task) error
 }
 
-// TaskTrees reads the tasks under a task and those that depend on it. tasks and work use it.
+// TaskTrees reads the tasks under a task and those that depend on it. The packages tasks and work use it.
 type TaskTrees interface {
-	// OpenChildren returns the tasks directly under one that have not ended.
+	// OpenChildren returns the subtasks directly under a task that have not ended.
 	OpenChildren(id string) ([]parley.Task, error)
-	// Tree returns a task and all under it, itself first.
+	// Tree returns a task and all tasks under it, the task itself first.
 	Tree(id string) ([]parley.Task, error)
-	// OpenUnder counts the tasks of a root that have not ended, without itself.
+	// OpenUnder counts the tasks under a root that have not ended. It does not count the root.
 	OpenUnder(root string) (int, error)
-	// Dependants returns the open tasks that depend on one.
+	// Dependants returns the open tasks that depend on a task.
 	Dependants(id string) ([]parley.Task, error)
-	// Spent sums up the usage of the runs of a task and of each task under it, by the id of the task. It includes runs in
-	// deleted conversations, and leaves out tasks without runs.
+	// Spent sums up the usage of the runs of a task and of each task under it, by the id of the task. It includes runs in deleted
+	// conversations. Tasks without runs have no entry.
 	Spent(id string) (map[string]parley.Usage, error)
 }
 
-// TaskLists lists tasks. feed and delegation show them; work and archive go through them.
+// TaskLists lists tasks. The packages feed and delegation show them; work and archive read all of them.
 type TaskLists interface {
-	// List returns tasks, the newest first. With a reader, only tasks that it requested or is assigned, and their subtasks. It
-	// returns none for a participant that does not exist.
+	// List returns tasks, the newest first. With a reader, only tasks that it requested or is assigned, and their subtasks. The
+	// list is empty if a named participant does not exist.
 	List(f parley.TaskFilter, reader string) ([]parley.Task, error)
-	// Scan returns tasks with a greater number than that of a task, at most limit; without a task, from the first. It returns
-	// none after an id that is no task.
+	// Scan returns the tasks after a task, at most limit. If after is empty, it begins with the first task. The list is empty if
+	// after cannot be the id of a task.
 	Scan(after string, limit int) ([]parley.Task, error)
-	// Assigned returns the open tasks of an assignee. ErrNotFound if there is no such participant.
+	// AssignedTo returns the open tasks of an assignee. It returns ErrNotFound if there is no such participant.
 	AssignedTo(assignee string) ([]parley.Task, error)
-	// Begun returns the task that a message began, of several the first. ErrNotFound if none did.
+	// BegunBy returns the task that a message began. If it began several, BegunBy returns the first. It returns ErrNotFound if
+	// the message began no task.
 	BegunBy(message string) (parley.Task, error)
-	// Due returns open tasks whose deadline has come, those due longest first, at most limit.
+	// Due returns open tasks whose deadline has come, the longest due first, at most limit.
 	Due(now time.Time, limit int) ([]parley.Task, error)
 }
 
-// DelegatedTasks finds tasks whose end a participant waits for. presence and reports use it.
+// DelegatedTasks finds tasks whose end a participant waits for. The packages presence and reports use it.
 type DelegatedTasks interface {
-	// Awaited returns the open tasks that a participant has delegated (whose CallbackTo was set, even if that conversation was
-	// deleted), at most limit. ErrNotFound if there is no such participant.
+	// Awaited returns the open tasks that a participant has delegated, at most limit. A task counts as delegated if its
+	// CallbackTo is set, even if that conversation was deleted. It returns ErrNotFound if there is no such participant.
 	Awaited(requester string, limit int) ([]parley.Task, error)
-	// AwaitedBy counts these tasks for each participant that has any.
+	// CountAwaited counts these tasks for each participant that has delegated one, by the participant's id.
 	CountAwaited() (map[string]int, error)
 }

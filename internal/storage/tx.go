@@ -4,7 +4,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Tx gives access to the stored rows within one transaction, with one interface for each table.
+// Tx gives access to the stored rows within one transaction. It has one interface for each table.
 type Tx interface {
 	ParticipantTables
 	ConversationTables
@@ -63,10 +63,11 @@ type HistoryTables interface {
 
 // ReadLimits change how the reads of one transaction behave.
 type ReadLimits interface {
-	// Bound limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from here on.
-	// A read beyond that fails with E003 and the reason too_large, and so do all later reads.
+	// LimitBytes limits how many bytes of messages, deliveries, tasks, approvals and runs this transaction reads from now on. The
+	// read that exceeds the limit fails with E003 and the reason too_large, and so do all later reads.
 	LimitBytes(bytes int64)
-	// LeaveOut makes the reads of this transaction leave out a row of a task, run or approval that cannot be read, until strict is
-	// called. They note the row as damaged and call tell, unless it is nil, perhaps several times. Other reads fail at such a row.
-	SkipUnreadable(tell func(parley.Damage)) (strict func())
+	// SkipUnreadable makes the reads of this transaction leave out each row of a task, run or approval that cannot be read, until
+	// the caller calls restore. For each such row the store notes the damage and calls report, unless report is nil. It may call
+	// report several times for one row. Without SkipUnreadable, a read fails at such a row.
+	SkipUnreadable(report func(parley.Damage)) (restore func())
 }
