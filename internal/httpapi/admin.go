@@ -9,11 +9,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-type attentionLimit struct {
+type attentionInput struct {
 	Limit int `query:"limit" minimum:"0" maximum:"1000" doc:"The most items of each kind to return; 0 or missing: 10."`
 }
 
-func attention(ctx context.Context, c call, in *attentionLimit) (parley.Attention, error) {
+func attention(ctx context.Context, c call, in *attentionInput) (parley.Attention, error) {
 	return c.hub.Attention(ctx, c.caller, in.Limit)
 }
 
@@ -34,7 +34,7 @@ func verifyAudit(ctx context.Context, c call, _ *noInput) (parley.AuditReport, e
 	return c.hub.VerifyAudit(ctx, c.caller)
 }
 
-// BackupRequest says where to put a backup.
+// BackupRequest names the directory of a backup.
 type BackupRequest struct {
 	Directory string `json:"directory" doc:"A new directory on the hub's machine, as an absolute path."`
 }
@@ -43,7 +43,7 @@ func backup(ctx context.Context, c call, in *bodyInput[BackupRequest]) (parley.B
 	return c.hub.Backup(ctx, c.caller, in.Body.Directory)
 }
 
-// CheckLine is one line of what a check says: how far it is, and at last what it has found.
+// CheckLine is one line of the answer to a check: the report so far, or in the last line the final report.
 type CheckLine struct {
 	Progress *parley.CheckReport `json:"progress,omitempty"`
 	Report   *parley.CheckReport `json:"report,omitempty"`
@@ -52,7 +52,7 @@ type CheckLine struct {
 func checkDeep(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	out := &typedWriter{w, jsonLines}
 	report, err := c.hub.CheckDeep(r.Context(), c.caller, func(sofar parley.CheckReport) {
-		_ = writeLine(out, CheckLine{Progress: &sofar}) // who does not listen any more ends the check by its context
+		_ = writeLine(out, CheckLine{Progress: &sofar}) // if the caller has disconnected, the context ends the check
 	})
 	if err != nil {
 		return err
@@ -60,9 +60,9 @@ func checkDeep(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error
 	return writeLine(out, CheckLine{Report: &report})
 }
 
-// writeLine writes a line and sends it on its way.
+// writeLine writes a value as a line of JSON, and flushes it.
 func writeLine(w http.ResponseWriter, v any) error {
-	raw, err := json.Marshal(v, jsonWriting)
+	raw, err := json.Marshal(v, writeOptions)
 	if err == nil {
 		_, err = w.Write(append(raw, '\n'))
 	}

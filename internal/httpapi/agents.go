@@ -16,7 +16,7 @@ type agentInput struct {
 	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 }
 
-// Whoami is who the caller is, and what its credential is good for.
+// Whoami describes the caller and its credential.
 type Whoami struct {
 	Agent     parley.Agent  `json:"agent" doc:"The caller."`
 	Scopes    parley.Scopes `json:"scopes" doc:"What the credential may be used for."`
@@ -54,22 +54,22 @@ func removeAgent(ctx context.Context, c call, in *agentInput) error {
 	return c.hub.RemoveAgent(ctx, c.caller, in.Agent)
 }
 
-// AgentChange is what may be changed of an agent. What is absent stays; null stands for the default.
+// AgentChange is a change of an agent. Missing fields stay unchanged. null sets the default.
 type AgentChange struct{ fields map[string]jsontext.Value }
 
-// changeable is what an AgentChange may hold.
+// changeable has the fields that an AgentChange can have.
 type changeable struct {
 	Name   string        `json:"name" doc:"The display name."`
 	Access parley.Access `json:"access" doc:"What a person may do: an owner may do everything, a member may do what an agent may do."`
 	parley.Profile
 }
 
-// UnmarshalJSON keeps what is there, to be read into the agent as it is then.
+// UnmarshalJSON keeps the fields undecoded: apply decodes them into the current state of the agent.
 func (c *AgentChange) UnmarshalJSON(raw []byte) error {
 	return jsonv2.Unmarshal(raw, &c.fields)
 }
 
-// apply changes an agent. It may be called again on another state of it.
+// apply changes an agent. The hub can call it again with a newer state of the agent.
 func (c AgentChange) apply(a *parley.Agent) error {
 	defaults := map[string]jsontext.Value{}
 	raw, err := json.Marshal(parley.DefaultProfile())
@@ -97,27 +97,27 @@ func (c AgentChange) apply(a *parley.Agent) error {
 	return nil
 }
 
-type changedAgent struct {
+type changeAgentInput struct {
 	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 	Body  AgentChange
 }
 
-func changeAgent(ctx context.Context, c call, in *changedAgent) (parley.Agent, error) {
+func changeAgent(ctx context.Context, c call, in *changeAgentInput) (parley.Agent, error) {
 	return c.hub.ChangeAgent(ctx, c.caller, in.Agent, in.Body.apply)
 }
 
-type sleepingAgent struct {
+type sleepInput struct {
 	Agent string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"arya"`
 	Body  SleepRequest
 }
 
-// SleepRequest says how long an agent is to sleep.
+// SleepRequest says how long an agent sleeps.
 type SleepRequest struct {
 	Until *time.Time `json:"until,omitempty" doc:"When to wake the agent."`
 	For   float64    `json:"for,omitempty" doc:"The number of seconds to sleep, instead of until." minimum:"0"`
 }
 
-func sleep(ctx context.Context, c call, in *sleepingAgent) (parley.Agent, error) {
+func sleep(ctx context.Context, c call, in *sleepInput) (parley.Agent, error) {
 	if (in.Body.Until == nil) == (in.Body.For == 0) {
 		return parley.Agent{}, parley.Errorf(parley.BadInput, "it is not said how long to sleep").Suggest("give until, or for in seconds")
 	}

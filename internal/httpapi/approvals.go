@@ -6,7 +6,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-type listedApprovals struct {
+type listApprovalsInput struct {
 	State  string `query:"state" enum:"pending,approved,executed,denied,expired,withdrawn" doc:"Only approvals in this state."`
 	Agent  string `query:"agent" doc:"Only calls of this agent."`
 	Mine   bool   `query:"mine" doc:"Only approvals that the caller may decide."`
@@ -14,7 +14,7 @@ type listedApprovals struct {
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listApprovals(ctx context.Context, c call, in *listedApprovals) (page List[parley.Approval], err error) {
+func listApprovals(ctx context.Context, c call, in *listApprovalsInput) (page List[parley.Approval], err error) {
 	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.ApprovalFilter{State: parley.ApprovalState(in.State), Agent: in.Agent, Mine: in.Mine, Limit: size}
 	if place, err := decodeCursor[string](in.Cursor); err != nil {
@@ -29,26 +29,26 @@ func listApprovals(ctx context.Context, c call, in *listedApprovals) (page List[
 	return page, err
 }
 
-type oneApproval struct {
+type approvalInput struct {
 	Approval string `path:"approval" doc:"The approval: its short name, its id, or a beginning or end of the id of six characters or more." example:"approval-7"`
 }
 
-func showApproval(ctx context.Context, c call, in *oneApproval) (parley.Approval, error) {
+func showApproval(ctx context.Context, c call, in *approvalInput) (parley.Approval, error) {
 	return c.hub.Approval(ctx, c.caller, in.Approval)
 }
 
-type decidedApproval struct {
+type decideApprovalInput struct {
 	Approval string `path:"approval" doc:"The approval: its short name, its id, or a beginning or end of the id of six characters or more." example:"approval-7"`
 	Body     DecisionRequest
 }
 
-// DecisionRequest is an answer to a request for an approval. Which one it is must be said: nothing stands for a no.
+// DecisionRequest approves or denies a call. Approve is required: a missing field does not mean no.
 type DecisionRequest struct {
 	Approve *bool  `json:"approve" required:"true" nullable:"false" doc:"Whether to approve the call."`
 	Note    string `json:"note,omitempty" doc:"What the caller should know."`
 }
 
-func decideApproval(ctx context.Context, c call, in *decidedApproval) (parley.Approval, error) {
+func decideApproval(ctx context.Context, c call, in *decideApprovalInput) (parley.Approval, error) {
 	if in.Body.Approve == nil {
 		return parley.Approval{}, parley.Errorf(parley.BadInput, "approve is missing").Suggest("say true or false")
 	}

@@ -104,7 +104,7 @@ func TestOperationsThatCanBeHeldAreDescribed(t *testing.T) {
 	schemas := newSchemas(t, doc)
 	arya := principal{"arya", "arya", parley.AllScopes(), "token"}
 	for n, op := range httpapi.Routes() {
-		if op.Hidden || op.Gives == "text/event-stream" || expects(op, arya) != http.StatusOK {
+		if op.Hidden || op.AnswerType == "text/event-stream" || expects(op, arya) != http.StatusOK {
 			continue
 		}
 		t.Run(op.ID, func(t *testing.T) {

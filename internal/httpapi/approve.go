@@ -9,10 +9,11 @@ import (
 	"github.com/parley-hub/parley/internal/plain"
 )
 
-// approvePolicy lets a page show itself and send its form home, and nothing else: no script runs in it.
+// approvePolicy is the content security policy of the approval page. The page can use its own styles and send its form to the
+// hub. It cannot run scripts.
 const approvePolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// shownApproval is what a person sees who decides by a link: exactly the call that is held.
+// shownApproval is the content of the approval page. It shows the held call exactly.
 type shownApproval struct {
 	parley.Approval
 	Args    string
@@ -29,16 +30,16 @@ func newShownApproval(approval parley.Approval) shownApproval {
 	return shownApproval{Approval: approval, Args: string(plain.JSON(args.Bytes())), Pending: approval.State == parley.ApprovalPending}
 }
 
-// approvePage only shows: what looks at links before people do, as chat programs do, must not decide.
+// approvePage shows the approval and does not decide, because programs such as chat clients open links before people do.
 func approvePage(a *api, w http.ResponseWriter, r *http.Request) error {
 	approval, err := a.hub.ApprovalByLink(r.Context(), r.PathValue("secret"))
 	return a.showApproval(w, approval, err)
 }
 
-// approve decides. It also takes what a notification's button sends, which comes from no page: the secret of the link
-// is what no foreign page has.
+// approve decides an approval. It does not check the origin of the form, because the button of a notification sends the form
+// from no page. The secret in the link protects the call: other pages do not have it.
 func approve(a *api, w http.ResponseWriter, r *http.Request) error {
-	form, err := formOf(w, r)
+	form, err := parseForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func approve(a *api, w http.ResponseWriter, r *http.Request) error {
 	if err == nil && refused != nil {
 		shown, p := newShownApproval(approval), problemOf(refused)
 		shown.Problem = &p
-		return a.pageUnder(approvePolicy, w, p.Status, "approve.html", shown)
+		return a.pageWithPolicy(approvePolicy, w, p.Status, "approve.html", shown)
 	}
 	return a.showApproval(w, approval, err)
 }
@@ -60,7 +61,7 @@ func approve(a *api, w http.ResponseWriter, r *http.Request) error {
 func (a *api) showApproval(w http.ResponseWriter, approval parley.Approval, err error) error {
 	if err != nil {
 		p := problemOf(err)
-		return a.pageUnder(approvePolicy, w, p.Status, "approve.html", shownApproval{Problem: &p})
+		return a.pageWithPolicy(approvePolicy, w, p.Status, "approve.html", shownApproval{Problem: &p})
 	}
-	return a.pageUnder(approvePolicy, w, http.StatusOK, "approve.html", newShownApproval(approval))
+	return a.pageWithPolicy(approvePolicy, w, http.StatusOK, "approve.html", newShownApproval(approval))
 }

@@ -17,17 +17,17 @@ func storeArtifact(w http.ResponseWriter, r *http.Request, c call, _ *noInput) e
 	return err
 }
 
-type artifact struct {
+type artifactInput struct {
 	SHA256 string `path:"sha256" doc:"The SHA-256 of the body, in hexadecimal."`
 }
 
-// sendArtifact sends a body as what it is: bytes, which no browser shows or runs.
-func sendArtifact(w http.ResponseWriter, r *http.Request, c call, in *artifact) error {
+// sendArtifact sends a body as plain bytes, which no browser shows or runs.
+func sendArtifact(w http.ResponseWriter, r *http.Request, c call, in *artifactInput) error {
 	body, stored, err := c.hub.OpenArtifact(r.Context(), c.caller, in.SHA256)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = body.Close() }() // it was only read
+	defer func() { _ = body.Close() }()
 	asFile(w, stored.SHA256, stored.Size)
 	if r.Method == http.MethodHead {
 		return nil
@@ -36,7 +36,7 @@ func sendArtifact(w http.ResponseWriter, r *http.Request, c call, in *artifact) 
 	return err
 }
 
-// asFile begins an answer of bytes that somebody else has written.
+// asFile begins an answer with bytes from a participant. A browser saves them as a file.
 func asFile(w http.ResponseWriter, name string, size int64) {
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")

@@ -6,13 +6,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-type listedAsks struct {
+type listAsksInput struct {
 	Open   bool   `query:"open" doc:"Only asks that have not ended: waiting, late or abandoned."`
 	Limit  int    `query:"limit" minimum:"0" doc:"The most items to return; 0 or missing: the default."`
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listAsks(ctx context.Context, c call, in *listedAsks) (page List[parley.AskView], err error) {
+func listAsks(ctx context.Context, c call, in *listAsksInput) (page List[parley.AskView], err error) {
 	paged := pageInput{in.Limit, in.Cursor}
 	before, err := paged.after()
 	if err != nil {

@@ -18,8 +18,7 @@ const (
 	sourceHeader  = "Parley-Source"
 )
 
-// admit finds out who calls, and whether its credential is good for an operation. Nothing that the
-// request names has been looked at by then.
+// admit identifies the caller and checks that its credential permits an operation. It does not read the request's input.
 func (a *api) admit(r *http.Request, op Operation) (call, error) {
 	if op.Who == hub.Anyone {
 		return call{api: a}, nil
@@ -29,7 +28,7 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 		return c, err
 	}
 	c.caller.Local = c.local
-	if err := a.options.Known(r.Context(), c.caller.Agent); err != nil {
+	if err := a.options.OnIdentified(r.Context(), c.caller.Agent); err != nil {
 		return c, err
 	}
 	if err := a.checkUse(r, op, c); err != nil {
@@ -49,7 +48,7 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 	return c, err
 }
 
-// checkUse refuses a credential that is not good for an operation.
+// checkUse returns E001 if the caller's credential does not permit an operation.
 func (a *api) checkUse(r *http.Request, op Operation, c call) error {
 	if c.session != "" {
 		if err := a.checkPage(r, op, c.session); err != nil {
@@ -60,8 +59,8 @@ func (a *api) checkUse(r *http.Request, op Operation, c call) error {
 	return a.hub.May(c.caller, op.ID)
 }
 
-// identify finds out who calls: by a token, by a session, or by the process at the other end of the local
-// socket.
+// identify returns the caller of a request: the holder of its token or session, or the owner of the process at the other end of
+// the local socket.
 func (a *api) identify(r *http.Request) (call, error) {
 	c := call{api: a}
 	at, err := a.options.Peer(r.Context())
@@ -69,15 +68,15 @@ func (a *api) identify(r *http.Request) (call, error) {
 	if secret, given, wrong := bearer(r); wrong != nil {
 		return c, wrong
 	} else if given {
-		c.caller, err = a.holder(r, secret, at, "api", parley.TokenPlain, parley.TokenRun, parley.TokenBearer, parley.TokenReply)
+		c.caller, err = a.identifySecret(r, secret, at, "api", parley.TokenPlain, parley.TokenRun, parley.TokenBearer, parley.TokenReply)
 		return c, err
 	}
 	if cookies := r.CookiesNamed(sessionCookie); len(cookies) > 0 && !c.local {
-		if len(cookies) > 1 { // a page on another port can add one, but not take one away
+		if len(cookies) > 1 { // a page on another port can add a cookie, but cannot remove ours
 			return c, unauthenticated("the request comes with two sessions")
 		}
 		c.session = cookies[0].Value
-		c.caller, err = a.holder(r, c.session, at, "web", parley.TokenSession)
+		c.caller, err = a.identifySecret(r, c.session, at, "web", parley.TokenSession)
 		return c, err
 	}
 	switch {
@@ -91,14 +90,14 @@ func (a *api) identify(r *http.Request) (call, error) {
 	return c, err
 }
 
-// holder is whose secret it is. The secret of a session is good for its cookie alone, where more is asked
-// than the secret.
-func (a *api) holder(r *http.Request, secret string, at hub.Place, door string, kinds ...parley.TokenKind) (hub.Caller, error) {
+// identifySecret returns the holder of a secret. It refuses a token of another kind than the given ones: the secret of a session
+// works only as a cookie, because checkPage then makes further checks.
+func (a *api) identifySecret(r *http.Request, secret string, at hub.Place, fallback string, kinds ...parley.TokenKind) (hub.Caller, error) {
 	caller, err := a.hub.IdentifyAt(r.Context(), secret, at)
 	if err == nil && !slices.Contains(kinds, caller.Kind) {
 		return hub.Caller{}, unauthenticated("the secret is of another kind than a " + string(kinds[0]))
 	}
-	caller.Source = source(r, door)
+	caller.Source = source(r, fallback)
 	return caller, err
 }
 
@@ -107,7 +106,7 @@ func unauthenticated(sentence string) *parley.Error {
 		Suggest("send a token: Authorization: Bearer parley_…")
 }
 
-// bearer is the token of a request.
+// bearer returns the token of a request.
 func bearer(r *http.Request) (secret string, given bool, err error) {
 	headers := r.Header["Authorization"]
 	if len(headers) == 0 {
@@ -120,17 +119,17 @@ func bearer(r *http.Request) (secret string, given bool, err error) {
 	return secret, true, nil
 }
 
-// source is the door a message comes by, as far as a caller may say.
-func source(r *http.Request, otherwise string) string {
+// source returns the source of the messages of a request: cli or web if the caller says so, and otherwise fallback.
+func source(r *http.Request, fallback string) string {
 	if s := r.Header.Get(sourceHeader); s == "cli" || s == "web" {
 		return s
 	}
-	return otherwise
+	return fallback
 }
 
-// checkPage keeps others from using a session. The browser sends its cookie with what any page asks for, and
-// to every port of a machine, whatever listens there. So a call must also carry a secret that the hub's own
-// page alone has, and what changes something must come from there.
+// checkPage keeps other pages from using a session. The browser sends the session's cookie with the requests of every page, and
+// to every port of the machine. So a call also needs a secret that only the hub's own page has, and a call that changes data
+// must come from the hub's origin.
 func (a *api) checkPage(r *http.Request, op Operation, session string) error {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		return foreignPage()
@@ -149,7 +148,7 @@ func (a *api) checkPage(r *http.Request, op Operation, session string) error {
 	return nil
 }
 
-// whileValid runs a call that may wait long. It ends when its caller's credential does, or the server stops.
+// whileValid runs a call that can take long. The call ends when the caller's credential becomes invalid, or the server stops.
 func whileValid[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
 	ctx, release, err := c.hub.Hold(ctx, c.caller)
 	if err != nil {
@@ -167,7 +166,7 @@ func whileValid[T any](ctx context.Context, c call, do func(context.Context) (T,
 		}
 	}()
 	out, err = do(ctx)
-	if cause, ok := context.Cause(ctx).(*parley.Error); ok && err != nil { //nolint:errorlint // it is the cause itself
+	if cause, ok := context.Cause(ctx).(*parley.Error); ok && err != nil { //nolint:errorlint // the cause is not wrapped
 		err = cause
 	}
 	return out, err

@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// input is how a request becomes a struct: fields tagged path, query or header are read from there, and
-// a field named Body from the body. huma reads the same tags for the document.
+// input describes how a request fills a struct. The tags path, query and header name the source of a field. The field Body gets
+// the body. huma reads the same tags for the OpenAPI document.
 type input struct {
 	params []param
 	body   int // index of the field, or -1
@@ -42,7 +42,7 @@ func inputOf[In any]() input {
 	return in
 }
 
-// setters turn what stands in a URL or header into a value.
+// setters parse the text of a parameter into a field, by the kind of the field.
 var setters = map[reflect.Kind]func(reflect.Value, string) error{
 	reflect.String: func(v reflect.Value, s string) error {
 		v.SetString(s)
@@ -50,7 +50,7 @@ var setters = map[reflect.Kind]func(reflect.Value, string) error{
 	},
 	reflect.Bool: func(v reflect.Value, s string) error {
 		on, err := strconv.ParseBool(s)
-		v.SetBool(on || s == "") // ?all is enough
+		v.SetBool(on || s == "") // ?all means ?all=true
 		if s == "" {
 			return nil
 		}
@@ -105,7 +105,7 @@ func (p param) value(r *http.Request, query url.Values) (text string, given bool
 	}
 }
 
-// query reads the query of a request, in which only what is known may stand, and once.
+// query returns the query of a request. It returns E003 for an unknown parameter and for one with several values.
 func (in input) query(r *http.Request) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
@@ -144,13 +144,13 @@ func (in input) names() (list []string) {
 	return list
 }
 
-// checkContentType refuses a body that is not what the operation takes. A browser sends JSON to another
-// site only after having asked, and nobody here says yes.
+// checkContentType refuses a body of another type than the operation takes. This also protects against pages of other sites: a
+// browser sends JSON to another site only if that site allows it in a CORS preflight, and the hub never does.
 func checkContentType(r *http.Request, op Operation) error {
-	if op.Takes == anyType || r.ContentLength == 0 && r.TransferEncoding == nil {
+	if op.RequestType == anyType || r.ContentLength == 0 && r.TransferEncoding == nil {
 		return nil
 	}
-	want := op.Takes
+	want := op.RequestType
 	if want == "" {
 		want = "application/json"
 	}
@@ -159,7 +159,7 @@ func checkContentType(r *http.Request, op Operation) error {
 		if given[0] == want {
 			return nil
 		}
-		if kind, more, err := mime.ParseMediaType(given[0]); err == nil && kind == want && acceptable(more) {
+		if kind, more, err := mime.ParseMediaType(given[0]); err == nil && kind == want && onlyUTF8(more) {
 			return nil
 		}
 	}
@@ -167,10 +167,10 @@ func checkContentType(r *http.Request, op Operation) error {
 		Suggest("send it with Content-Type: %s", want))
 }
 
-func acceptable(parameters map[string]string) bool {
+func onlyUTF8(parameters map[string]string) bool {
 	charset, ok := parameters["charset"]
 	return len(parameters) == 0 || ok && len(parameters) == 1 && strings.EqualFold(charset, "utf-8")
 }
 
-// anyType is what an operation takes that takes everything.
+// anyType is the RequestType of an operation that takes a body of any type.
 const anyType = "*/*"

@@ -9,7 +9,7 @@ import (
 )
 
 // onBridge is the input of an operation on one bridge.
-type onBridge struct {
+type bridgeInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 }
 
@@ -17,32 +17,32 @@ func listBridges(ctx context.Context, c call, _ *noInput) (List[parley.BridgeVie
 	return listOf(c.hub.Bridges(ctx, c.caller))
 }
 
-type addedBridge struct {
+type addBridgeInput struct {
 	Async bool `query:"async" doc:"Answer at once, before the bridge has read the tree. Show the bridge with wait to learn when it has."`
 	Body  parley.NewBridge
 }
 
-// firstLook is how long adding a bridge waits for its first look at the tree.
-const firstLook = 30 * time.Second
+// addBridgeWait is how long adding a bridge waits for the first scan of the tree.
+const addBridgeWait = 30 * time.Second
 
-func addBridge(ctx context.Context, c call, in *addedBridge) (parley.BridgeView, error) {
+func addBridge(ctx context.Context, c call, in *addBridgeInput) (parley.BridgeView, error) {
 	added, err := c.hub.AddBridge(ctx, c.caller, in.Body)
 	if err != nil || in.Async {
 		return added, err
 	}
 	return whileWaiting(ctx, c, func(ctx context.Context) (parley.BridgeView, error) {
-		view, err := c.hub.AwaitBridge(ctx, c.caller, added.ID, firstLook)
+		view, err := c.hub.AwaitBridge(ctx, c.caller, added.ID, addBridgeWait)
 		view.Notices = added.Notices
 		return view, err
 	})
 }
 
-type shownBridge struct {
+type showBridgeInput struct {
 	Bridge string  `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Wait   float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the bridge has read the tree once. The hub answers earlier if the bridge cannot read the tree."`
 }
 
-func showBridge(ctx context.Context, c call, in *shownBridge) (parley.BridgeView, error) {
+func showBridge(ctx context.Context, c call, in *showBridgeInput) (parley.BridgeView, error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.BridgeView{}, err
@@ -55,58 +55,58 @@ func showBridge(ctx context.Context, c call, in *shownBridge) (parley.BridgeView
 	})
 }
 
-type changedBridge struct {
+type changeBridgeInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Body   parley.BridgeChange
 }
 
-func changeBridge(ctx context.Context, c call, in *changedBridge) (parley.BridgeView, error) {
+func changeBridge(ctx context.Context, c call, in *changeBridgeInput) (parley.BridgeView, error) {
 	return c.hub.ChangeBridge(ctx, c.caller, in.Bridge, in.Body)
 }
 
-func removeBridge(ctx context.Context, c call, in *onBridge) error {
+func removeBridge(ctx context.Context, c call, in *bridgeInput) error {
 	return c.hub.RemoveBridge(ctx, c.caller, in.Bridge)
 }
 
-// bridges is the hub as a bridge outside of its process uses it.
+// bridges returns the hub's calls for a bridge that runs outside of the hub's process.
 func (c call) bridges() parley.BridgeHub { return c.hub.BridgeAt(c.caller) }
 
-// BridgeFiles are files of a tree.
+// BridgeFiles is a list of files in a tree.
 type BridgeFiles struct {
 	Files []parley.BridgeFile `json:"files" doc:"Files of the tree."`
 }
 
-type askedFiles struct {
+type unknownFilesInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Body   BridgeFiles
 }
 
-func unknownFiles(ctx context.Context, c call, in *askedFiles) (BridgeFiles, error) {
+func unknownFiles(ctx context.Context, c call, in *unknownFilesInput) (BridgeFiles, error) {
 	files, err := c.bridges().Unknown(ctx, in.Bridge, in.Body.Files)
 	return BridgeFiles{files}, err
 }
 
-// ArrivalsRequest is what was found in a tree.
+// ArrivalsRequest has documents from a tree.
 type ArrivalsRequest struct {
 	Arrivals []parley.Arrival `json:"arrivals" doc:"The documents, in the order in which the hub stores them."`
 }
 
-// ArrivalsAnswer is what became of it.
+// ArrivalsAnswer has the result for each document.
 type ArrivalsAnswer struct {
 	Arrived []parley.Arrived `json:"arrived" doc:"The result for each document, in the same order."`
 }
 
-type arrivals struct {
+type arriveInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Body   ArrivalsRequest
 }
 
-func arrive(ctx context.Context, c call, in *arrivals) (ArrivalsAnswer, error) {
+func arrive(ctx context.Context, c call, in *arriveInput) (ArrivalsAnswer, error) {
 	list, err := c.bridges().Arrive(ctx, in.Bridge, in.Body.Arrivals)
 	return ArrivalsAnswer{list}, err
 }
 
-type askedDepartures struct {
+type departuresInput struct {
 	Bridge   string  `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Channels string  `query:"channels" doc:"The directories under channels/, separated by commas." example:"agent-os-paper,team-a"`
 	Written  bool    `query:"written" doc:"Departures whose file was written and not yet read, instead of departures to write."`
@@ -115,7 +115,7 @@ type askedDepartures struct {
 	Wait     float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the first document to write."`
 }
 
-func departures(ctx context.Context, c call, in *askedDepartures) (List[parley.Departure], error) {
+func departures(ctx context.Context, c call, in *departuresInput) (List[parley.Departure], error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return List[parley.Departure]{}, err
@@ -131,21 +131,22 @@ func departures(ctx context.Context, c call, in *askedDepartures) (List[parley.D
 	return listOf(whileWaiting(ctx, c, ask))
 }
 
-const departuresAtOnce = 16 << 20 // bytes of what they say; at least one is answered
+const maxDepartures = 16 << 20 // bytes of content in one answer, which has at least one departure
 
-// cutDepartures cuts a list where it says too much for one answer. What is left out is asked for again: it is still to be written.
+// cutDepartures shortens a list that is too large for one answer. The bridge gets the other departures in its next call, because
+// it has not written them yet.
 func cutDepartures(list []parley.Departure) []parley.Departure {
 	size := 0
 	for i, d := range list {
 		m := d.Message
-		if size += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata); size > departuresAtOnce {
+		if size += len(m.Content.Text) + len(m.Content.Code) + len(m.Payload) + len(m.Metadata); size > maxDepartures {
 			return list[:max(i, 1)]
 		}
 	}
 	return list
 }
 
-// commaList reads words that stand in one.
+// commaList splits a list of words separated by commas.
 func commaList(word string) []string {
 	if word == "" {
 		return nil
@@ -153,48 +154,48 @@ func commaList(word string) []string {
 	return strings.Split(word, ",")
 }
 
-// ReportsRequest tells what became of departures.
+// ReportsRequest has the new states of departures.
 type ReportsRequest struct {
 	Reports []parley.DepartureReport `json:"reports" doc:"The new state of each departure."`
 }
 
-type reports struct {
+type reportDeparturesInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Body   ReportsRequest
 }
 
-func reportDepartures(ctx context.Context, c call, in *reports) error {
+func reportDepartures(ctx context.Context, c call, in *reportDeparturesInput) error {
 	return c.bridges().Report(ctx, in.Bridge, in.Body.Reports)
 }
 
-// BeatsRequest tells who of a tree is there.
+// BeatsRequest reports which agents of a tree are present.
 type BeatsRequest struct {
 	Beats []parley.Beat `json:"beats" doc:"The contents of the presence files."`
 }
 
-type beats struct {
+type beatInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Body   BeatsRequest
 }
 
-func beat(ctx context.Context, c call, in *beats) error {
+func beat(ctx context.Context, c call, in *beatInput) error {
 	return c.bridges().Beat(ctx, in.Bridge, in.Body.Beats)
 }
 
-type notedBridge struct {
+type noteBridgeInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	Body   parley.BridgeStatus
 }
 
-func noteBridge(ctx context.Context, c call, in *notedBridge) error {
+func noteBridge(ctx context.Context, c call, in *noteBridgeInput) error {
 	return c.bridges().NoteBridge(ctx, in.Bridge, in.Body)
 }
 
-type askedTasks struct {
+type bridgeTasksInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 	After  int64  `query:"after" minimum:"0" doc:"Only tasks that changed after this number in the hub's order: up_to of the previous call."`
 }
 
-func bridgeTasks(ctx context.Context, c call, in *askedTasks) (parley.BridgeTasks, error) {
+func bridgeTasks(ctx context.Context, c call, in *bridgeTasksInput) (parley.BridgeTasks, error) {
 	return c.bridges().BridgeTasks(ctx, in.Bridge, in.After)
 }

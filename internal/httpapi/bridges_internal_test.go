@@ -15,7 +15,7 @@ func TestDeparturesAtOnce(t *testing.T) {
 		}
 		return list
 	}
-	const half = departuresAtOnce / 2
+	const half = maxDepartures / 2
 	for _, test := range []struct {
 		list []parley.Departure
 		want int

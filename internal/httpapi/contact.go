@@ -14,15 +14,15 @@ import (
 // maxContactWait is how long a contact may wait for its answer or result.
 const maxContactWait = 10 * time.Minute
 
-// contactTime is what an operation has that makes a contact.
+// contactTime is the time limit of an operation that makes a contact.
 const contactTime = maxContactWait + defaultTime
 
-type madeContact struct {
+type contactInput struct {
 	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body. The hub does not repeat a contact if the caller used the key within 24 hours."`
 	Body ContactRequest
 }
 
-// ContactRequest says whom to turn to, how and with what.
+// ContactRequest is an ask, a delegation or a notification.
 type ContactRequest struct {
 	parley.Contact
 	AgentID string  `json:"agentId,omitempty" doc:"The participant to contact: an id, UUID or name."`
@@ -31,8 +31,8 @@ type ContactRequest struct {
 	Wait    float64 `json:"wait,omitempty" minimum:"0" maximum:"600" doc:"How many seconds to wait for the answer of an ask (0 or missing: 120), or for the result of delegated work (0 or missing: no wait)."`
 }
 
-// ContactLine is a line of the answer to a contact whose caller accepts JSON lines: the first says that it waits, the second
-// has the outcome.
+// ContactLine is a line of the answer to a contact whose caller accepts JSON lines. The first line says that the call waits. The
+// second line has the outcome.
 type ContactLine struct {
 	Waiting   *parley.Contacted `json:"waiting,omitempty" doc:"The first line: the hub has stored the request, and the call waits."`
 	Wait      float64           `json:"wait,omitempty" doc:"In the first line: the longest wait in seconds."`
@@ -40,19 +40,19 @@ type ContactLine struct {
 	Problem   *Problem          `json:"problem,omitempty" doc:"The last line of a call that failed."`
 }
 
-// contactRoute makes a route that answers as any other, or line by line for a caller that accepts JSON lines. Such a caller
-// knows what was stored before the call ends.
+// contactRoute returns the route of contacts. It answers like other routes, or in lines if the caller accepts JSON lines. Such a
+// caller gets the stored request before the call ends.
 func contactRoute(op Operation) route {
-	whole := jsonRoute(op, func(ctx context.Context, c call, in *madeContact) (parley.Contacted, error) {
+	whole := jsonRoute(op, func(ctx context.Context, c call, in *contactInput) (parley.Contacted, error) {
 		return contact(ctx, c, in, func(parley.Contacted, time.Duration) {})
 	})
-	in, made := inputOf[madeContact](), whole
+	in, made := inputOf[contactInput](), whole
 	made.handle = func(w *responseWriter, r *http.Request, c call) error {
 		lines := func(types string) bool { return strings.Contains(types, jsonLines) }
 		if !slices.ContainsFunc(r.Header.Values("Accept"), lines) {
 			return whole.handle(w, r, c)
 		}
-		var input madeContact
+		var input contactInput
 		if err := in.read(w, r, c.limit(op), &input); err != nil {
 			return err
 		}
@@ -62,31 +62,31 @@ func contactRoute(op Operation) route {
 }
 
 // contactLines makes a contact and answers in two lines. A contact that does not wait gets an ordinary answer.
-func contactLines(w http.ResponseWriter, r *http.Request, c call, in *madeContact) error {
+func contactLines(w http.ResponseWriter, r *http.Request, c call, in *contactInput) error {
 	lines, begun := &typedWriter{w, jsonLines}, false
-	told, err := contact(r.Context(), c, in, func(made parley.Contacted, wait time.Duration) {
+	contacted, err := contact(r.Context(), c, in, func(made parley.Contacted, wait time.Duration) {
 		begun = true
-		sayTrace(w, c, made)
-		_ = writeLine(lines, ContactLine{Waiting: &made, Wait: wait.Seconds()}) // who is not there any more ends the call by its context
+		setTraceHeader(w, c, made)
+		_ = writeLine(lines, ContactLine{Waiting: &made, Wait: wait.Seconds()}) // if the caller has disconnected, the context ends the call
 	})
 	switch {
 	case !begun && err != nil:
 		return err
 	case !begun:
-		sayTrace(w, c, told)
-		writeJSON(w, http.StatusOK, told)
+		setTraceHeader(w, c, contacted)
+		writeJSON(w, http.StatusOK, contacted)
 		return nil
 	case err != nil:
 		failed := problemOf(err)
 		return writeLine(lines, ContactLine{Problem: &failed})
 	default:
-		return writeLine(lines, ContactLine{Contacted: &told})
+		return writeLine(lines, ContactLine{Contacted: &contacted})
 	}
 }
 
 // contact contacts another participant. If the caller of an ask disconnects, the answer becomes a message. tell is called with
 // the stored request before the call waits.
-func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
+func contact(ctx context.Context, c call, in *contactInput, onStored func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	made := in.Body.Contact
 	var err error
 	if made.Agent, err = parley.ContactTarget(in.Body.Tool, in.Body.AgentID, made.Agent); err != nil {
@@ -99,11 +99,11 @@ func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Cont
 	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
 		return parley.Contacted{}, err
 	}
-	if err := c.checkClaim(ctx, "contact", in.Body.From); err != nil {
+	if err := c.checkSender(ctx, "contact", in.Body.From); err != nil {
 		return parley.Contacted{}, err
 	}
 	out, err := whileWaiting(ctx, c, func(ctx context.Context) (parley.Contacted, error) {
-		return c.hub.ContactTelling(ctx, c.caller, made, tell)
+		return c.hub.ContactTelling(ctx, c.caller, made, onStored)
 	})
 	if err != nil && out.Message != "" && parley.CodeOf(err) != parley.NotPermitted {
 		out.Text = parley.AsError(err).Sentence()
@@ -112,14 +112,14 @@ func contact(ctx context.Context, c call, in *madeContact, tell func(parley.Cont
 	return out, err
 }
 
-type awaitedOutcome struct {
+type awaitOutcomeInput struct {
 	ID   string  `path:"id" doc:"The id of a message, an ask, a task or an approval." example:"task-101"`
 	Wait float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the outcome."`
 }
 
 // awaitOutcome waits for the message, ask, task or approval with an id. If that has failed, the call itself still succeeds,
 // and its answer has the failure.
-func awaitOutcome(ctx context.Context, c call, in *awaitedOutcome) (parley.Awaited, error) {
+func awaitOutcome(ctx context.Context, c call, in *awaitOutcomeInput) (parley.Awaited, error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.Awaited{}, err
@@ -129,7 +129,7 @@ func awaitOutcome(ctx context.Context, c call, in *awaitedOutcome) (parley.Await
 	})
 }
 
-// contactError is the error of a contact that was made. Its caller is told which it is.
+// contactError is the error of a call whose contact the hub has made. The answer has the contact.
 type contactError struct {
 	error
 	contacted parley.Contacted
@@ -137,7 +137,7 @@ type contactError struct {
 
 func (u contactError) Unwrap() error { return u.error }
 
-// idempotencyKey is the idempotency key of a call, which may be given in two places.
+// idempotencyKey returns the idempotency key of a call, from its header or its body. It returns E003 if they differ.
 func idempotencyKey(header, body string) (string, error) {
 	if header != "" && body != "" && header != body {
 		return "", parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key are not the same").Suggest("give one of the two")
@@ -145,8 +145,8 @@ func idempotencyKey(header, body string) (string, error) {
 	return cmp.Or(header, body), nil
 }
 
-// checkClaim refuses a body that says it is from somebody else than its caller.
-func (c call) checkClaim(ctx context.Context, act, from string) error {
+// checkSender returns E001 if the body names a sender that is not the caller.
+func (c call) checkSender(ctx context.Context, act, from string) error {
 	if from == "" {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (c call) checkClaim(ctx context.Context, act, from string) error {
 	return refused
 }
 
-// isMe says whether a name is the caller's. Nobody else is looked up for it: not every caller may do that.
+// isMe reports whether a name is the caller's. It looks up no other participant, because not every caller may do that.
 func (c call) isMe(ctx context.Context, name string) (bool, error) {
 	me, err := c.hub.Me(ctx, c.caller)
 	folded := parley.Fold(name)

@@ -12,7 +12,7 @@ type conversationInput struct {
 	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 }
 
-type listedConversations struct {
+type listConversationsInput struct {
 	All       bool   `query:"all" doc:"Also conversations that the caller may read but is not a member of."`
 	Archived  bool   `query:"archived" doc:"Archived conversations instead of the others."`
 	Ephemeral bool   `query:"ephemeral" doc:"Also ephemeral conversations."`
@@ -20,7 +20,7 @@ type listedConversations struct {
 	Cursor    string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listConversations(ctx context.Context, c call, in *listedConversations) (page List[parley.ConversationView], err error) {
+func listConversations(ctx context.Context, c call, in *listConversationsInput) (page List[parley.ConversationView], err error) {
 	filter := parley.ListFilter{All: in.All, Archived: in.Archived, Ephemeral: in.Ephemeral, Limit: in.Limit}
 	if filter.Cursor, err = decodeCursor[parley.ListCursor](in.Cursor); err != nil {
 		return page, err
@@ -41,12 +41,12 @@ func showConversation(ctx context.Context, c call, in *conversationInput) (parle
 	return c.hub.Conversation(ctx, c.caller, in.Conversation)
 }
 
-type changedConversation struct {
+type changeConversationInput struct {
 	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Body         parley.ConversationChange
 }
 
-func changeConversation(ctx context.Context, c call, in *changedConversation) (parley.ConversationView, error) {
+func changeConversation(ctx context.Context, c call, in *changeConversationInput) (parley.ConversationView, error) {
 	return c.hub.ChangeConversation(ctx, c.caller, in.Conversation, in.Body)
 }
 
@@ -62,27 +62,27 @@ func leave(ctx context.Context, c call, in *conversationInput) error {
 	return c.hub.Leave(ctx, c.caller, in.Conversation)
 }
 
-type member struct {
+type memberInput struct {
 	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Agent        string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"gendry"`
 }
 
-func addMember(ctx context.Context, c call, in *member) error {
+func addMember(ctx context.Context, c call, in *memberInput) error {
 	return c.hub.AddMember(ctx, c.caller, in.Conversation, in.Agent)
 }
 
-func removeMember(ctx context.Context, c call, in *member) error {
+func removeMember(ctx context.Context, c call, in *memberInput) error {
 	return c.hub.RemoveMember(ctx, c.caller, in.Conversation, in.Agent)
 }
 
-type history struct {
+type listMessagesInput struct {
 	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Before       int64  `query:"before" doc:"Only messages with a smaller seq, the newest of them." minimum:"0"`
 	After        int64  `query:"after" doc:"Only messages with a larger seq, the oldest first." minimum:"0"`
 	Limit        int    `query:"limit" minimum:"0" maximum:"1000" doc:"The most items to return; 0 or missing: 50."`
 }
 
-func listMessages(ctx context.Context, c call, in *history) (List[parley.Message], error) {
+func listMessages(ctx context.Context, c call, in *listMessagesInput) (List[parley.Message], error) {
 	page := parley.Page{Forward: in.After > 0, After: in.After, Before: in.Before, Limit: in.Limit}
 	return listOf(c.hub.History(ctx, c.caller, in.Conversation, page))
 }
@@ -91,28 +91,28 @@ func contextOf(ctx context.Context, c call, in *conversationInput) (List[parley.
 	return listOf(c.hub.Context(ctx, c.caller, in.Conversation))
 }
 
-type readUpTo struct {
+type markReadInput struct {
 	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Body         ReadRequest
 }
 
-// ReadRequest says how far somebody has read.
+// ReadRequest says how far the caller has read.
 type ReadRequest struct {
 	Seq int64 `json:"seq,omitempty" doc:"The seq of the last message read; 0 or missing: the newest." minimum:"0"`
 }
 
-func markRead(ctx context.Context, c call, in *readUpTo) error {
+func markRead(ctx context.Context, c call, in *markReadInput) error {
 	return c.hub.MarkRead(ctx, c.caller, in.Conversation, in.Body.Seq)
 }
 
-type exported struct {
+type exportInput struct {
 	Conversation string `path:"conversation" doc:"The conversation's id, name, #name or display name; @arya for the caller's direct conversation with arya; arya ↔ gendry for the direct conversation of these two." example:"project-x"`
 	Format       string `query:"format" enum:"jsonl,markdown" doc:"Default: jsonl."`
 }
 
 var exportTypes = map[string]string{"jsonl": jsonLines, "markdown": "text/markdown; charset=utf-8"}
 
-func exportConversation(w http.ResponseWriter, r *http.Request, c call, in *exported) error {
+func exportConversation(w http.ResponseWriter, r *http.Request, c call, in *exportInput) error {
 	if in.Format == "" {
 		in.Format = "jsonl"
 	}
@@ -121,13 +121,13 @@ func exportConversation(w http.ResponseWriter, r *http.Request, c call, in *expo
 
 const jsonLines = "application/jsonl"
 
-// typedWriter says what is written once it is written, so that an error before can be answered as one.
+// typedWriter sets the media type of the answer at the first write. Until then, the answer can still be an error.
 type typedWriter struct {
 	http.ResponseWriter
 	mediaType string
 }
 
-// Unwrap lets http.ResponseController find what it needs.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (t *typedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 func (t *typedWriter) Write(p []byte) (int, error) {

@@ -1,6 +1,7 @@
-// Package httpapi is the HTTP door: it finds out who calls, reads what is asked strictly, calls one use
-// case of the hub, and writes what comes of it.
+// Package httpapi serves the HTTP API. For each request it identifies the caller, reads the input strictly, calls one use case
+// of the hub, and writes the result.
 //
-// One table, in routes.go, lists every operation with the scope it needs and who may use it. From this
-// table come the handlers, the OpenAPI document, the readable documentation, and the tests of rights.
+// One table, which begins in routes.go, lists every operation with its path, its input and its documentation. The hub's own
+// table of operations adds the scope of each operation and the callers that may use it. The handlers, the OpenAPI document, its
+// page and the tests of rights come from this table.
 package httpapi

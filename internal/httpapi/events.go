@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	heartbeat = 15 * time.Second // how long a stream is silent at most
-	sendTime  = 10 * time.Second // how long a reader may take to read what it is sent
-	sendBytes = 256 << 10        // how much is sent at once, at least, where there is more
+	heartbeat = 15 * time.Second // the longest silence of a stream
+	sendTime  = 10 * time.Second // how long a reader may take to read one write
+	sendBytes = 256 << 10        // a buffer of this size is sent before more is added
 )
 
 type eventsInput struct {
@@ -40,9 +40,9 @@ type eventStream struct {
 	begun  bool
 }
 
-// events sends what happens, as it happens, until the reader has gone, is too slow, or must not be served
-// any more. The first event is ready, with the number the stream goes on from; if that is not the number
-// the reader asked for, reset comes before it.
+// events sends events as they happen, until the reader disconnects or is too slow, or until its credential becomes invalid. The
+// first event is ready, with the number that the stream continues from. If the reader requested another number, reset comes
+// before ready.
 func events(w http.ResponseWriter, r *http.Request, c call, in *eventsInput) error {
 	f := eventStream{call: c, out: w, bodies: in.Include == "message", filter: in.filter()}
 	after, err := in.position()
@@ -69,7 +69,7 @@ func events(w http.ResponseWriter, r *http.Request, c call, in *eventsInput) err
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.options.Log.Info("a reader of events was too slow, and is cut off", "agent", c.caller.Agent)
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection may be used again
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection can serve another request
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (in *eventsInput) filter() parley.EventFilter {
 	return filter
 }
 
-// position is where the reader goes on from; nil: from now.
+// position returns the number of the event after which the stream starts; nil means the newest event.
 func (in *eventsInput) position() (*int64, error) {
 	name, text := "Last-Event-ID", in.LastEventID
 	if text == "" {
@@ -100,7 +100,7 @@ func (in *eventsInput) position() (*int64, error) {
 	return &after, nil
 }
 
-// run follows the log, and goes on from its end if it does not reach back to the reader.
+// run follows the event log. If the log no longer has the reader's position, run continues from the end of the log.
 func (f *eventStream) run(ctx context.Context, after *int64) error {
 	for {
 		sub, from, err := f.subscribe(ctx, after)
@@ -116,7 +116,8 @@ func (f *eventStream) run(ctx context.Context, after *int64) error {
 	}
 }
 
-// subscribe follows the log from where the reader wants, or else from its end.
+// subscribe follows the event log from the reader's position, or from its end if the log does not have the position. It
+// returns the position from which it follows.
 func (f *eventStream) subscribe(ctx context.Context, after *int64) (*hub.Subscription, int64, error) {
 	if after != nil {
 		sub, err := f.hub.Subscribe(ctx, f.caller, *after, f.filter)
@@ -132,7 +133,7 @@ func (f *eventStream) subscribe(ctx context.Context, after *int64) (*hub.Subscri
 	return sub, newest, err
 }
 
-// follow sends what a subscription has, and where it is when it has had nothing for a while.
+// follow sends the events of a subscription. After a silence it sends the position of the subscription.
 func (f *eventStream) follow(ctx context.Context, sub *hub.Subscription, from int64, reset bool) (upTo int64, err error) {
 	if err := f.sendReady(from, reset); err != nil {
 		return from, err
@@ -156,15 +157,15 @@ func (f *eventStream) follow(ctx context.Context, sub *hub.Subscription, from in
 	}
 }
 
-// resumeHint is said first: to a reader that is cut off because it does not read, nothing can be said any more.
+// resumeHint is sent first, because the hub cannot send it to a reader that has stopped reading.
 const resumeHint = ": If this stream ends, or is cut off because you read too slowly, connect again with the id of the last event " +
 	"as Last-Event-ID (or ?after=). It goes on without gap or repeat.\n"
 
 func (f *eventStream) sendReady(from int64, reset bool) error {
 	b := buffers.Get().(*bytes.Buffer)
-	defer release(b)
+	defer putBuffer(b)
 	b.WriteString(resumeHint)
-	position := encoded(map[string]int64{"num": from})
+	position := encode(map[string]int64{"num": from})
 	if reset {
 		writeBlock(b, from, "reset", position)
 	}
@@ -174,9 +175,9 @@ func (f *eventStream) sendReady(from int64, reset bool) error {
 
 func (f *eventStream) sendEvents(ctx context.Context, list []parley.Event, upTo int64) error {
 	b := buffers.Get().(*bytes.Buffer)
-	defer release(b)
+	defer putBuffer(b)
 	switch {
-	case len(list) == 0: // a block without data tells nobody anything, but moves the last id on
+	case len(list) == 0: // clients ignore a block without data, but remember its id
 		b.WriteString(":\nid: " + strconv.FormatInt(upTo, 10) + "\n\n")
 	case f.bodies:
 		if err := f.writeWithBodies(ctx, b, list); err != nil {
@@ -190,7 +191,7 @@ func (f *eventStream) sendEvents(ctx context.Context, list []parley.Event, upTo 
 	return f.send(b)
 }
 
-// send writes what a buffer holds and empties it. os.ErrDeadlineExceeded if the reader does not read.
+// send sends and empties a buffer. It returns os.ErrDeadlineExceeded if the reader does not read.
 func (f *eventStream) send(b *bytes.Buffer) error {
 	f.begun = true
 	control := http.NewResponseController(f.out)
@@ -202,10 +203,10 @@ func (f *eventStream) send(b *bytes.Buffer) error {
 	return control.Flush()
 }
 
-// writeWithBodies writes events, those of messages with what was posted, as far as the caller may read it.
-// Where that is much, it sends some of it.
+// writeWithBodies writes events, and adds to message.posted events the messages that the caller may read. When the buffer is
+// large, writeWithBodies sends it.
 func (f *eventStream) writeWithBodies(ctx context.Context, b *bytes.Buffer, list []parley.Event) error {
-	var rest []string // posted, and not looked up yet
+	var rest []string // ids of posted messages that are not read yet
 	for _, e := range list {
 		if e.Kind == parley.EventMessagePosted {
 			rest = append(rest, e.Message)
@@ -222,7 +223,7 @@ func (f *eventStream) writeWithBodies(ctx context.Context, b *bytes.Buffer, list
 		if len(bodies) > 0 && e.Kind == parley.EventMessagePosted && e.Message == bodies[0].ID {
 			e.Body, bodies = &bodies[0], bodies[1:]
 		}
-		writeBlock(b, e.Num, string(e.Kind), encoded(e))
+		writeBlock(b, e.Num, string(e.Kind), encode(e))
 		if b.Len() >= sendBytes {
 			if err := f.send(b); err != nil {
 				return err
@@ -232,7 +233,7 @@ func (f *eventStream) writeWithBodies(ctx context.Context, b *bytes.Buffer, list
 	return nil
 }
 
-// writeBlock writes one event as it is sent.
+// writeBlock writes one server-sent event.
 func writeBlock(b *bytes.Buffer, id int64, kind string, data []byte) {
 	b.WriteString("id: ")
 	b.WriteString(strconv.FormatInt(id, 10))
@@ -243,16 +244,16 @@ func writeBlock(b *bytes.Buffer, id int64, kind string, data []byte) {
 	b.WriteString("\n\n")
 }
 
-// encoded is a value of the hub's own as JSON, which has no line breaks.
-func encoded(v any) []byte {
-	raw, err := json.Marshal(v, jsonWriting)
+// encode returns a value as JSON without line breaks. It panics if the value has no JSON, which is a defect.
+func encode(v any) []byte {
+	raw, err := json.Marshal(v, writeOptions)
 	if err != nil {
 		panic(err)
 	}
 	return raw
 }
 
-// eventLines keeps the newest events as they are sent, so that each is encoded once for all who get it.
+// eventLines caches the newest events as they are sent, so that each event is encoded once for all its readers.
 type eventLines struct {
 	mu   sync.Mutex
 	kept [512]struct {
@@ -269,8 +270,8 @@ func (l *eventLines) of(e parley.Event) []byte {
 		return kept.line
 	}
 	b := &bytes.Buffer{}
-	writeBlock(b, e.Num, string(e.Kind), encoded(e))
-	if e.Num > kept.num { // an old one is read by few
+	writeBlock(b, e.Num, string(e.Kind), encode(e))
+	if e.Num > kept.num { // few readers read old events
 		kept.num, kept.line = e.Num, b.Bytes()
 	}
 	return b.Bytes()

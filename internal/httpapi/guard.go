@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// guard refuses what no client of this hub would send, before anybody looks at who calls: requests that a
-// foreign page has made a browser send, in whichever way.
+// guard refuses requests that no client of this hub sends, such as those that a page of another site makes a browser send. It
+// runs before the caller is identified.
 func (a *api) guard(r *http.Request) error {
 	if !a.knownHost(r) {
 		return withStatus(http.StatusMisdirectedRequest, parley.Errorf(parley.NotPermitted, "this hub is not called %q", clip(r.Host)).
@@ -32,11 +32,11 @@ func (a *api) guard(r *http.Request) error {
 	return nil
 }
 
-// knownHost says whether a request was meant for this hub. A name that an attacker has made to lead here
-// is none of ours. By the local socket no browser comes.
+// knownHost reports whether the Host of a request is a name of this hub. This protects against DNS rebinding, in which a foreign
+// name leads to the hub. Requests over the local socket always pass: browsers cannot use it.
 func (a *api) knownHost(r *http.Request) bool {
 	local, overTCP := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if !overTCP || a.configured(r.Host) != nil {
+	if !overTCP || a.configuredOrigins(r.Host) != nil {
 		return true
 	}
 	host, port, err := net.SplitHostPort(r.Host)
@@ -53,10 +53,10 @@ func (a *api) knownHost(r *http.Request) bool {
 	return ip.IsLoopback() || ip == local.AddrPort().Addr().Unmap()
 }
 
-// configured is the origins under which a configured host is known, or nil.
-func (a *api) configured(host string) []string { return a.hosts[strings.ToLower(host)] }
+// configuredOrigins returns the origins of a configured host, or nil for another host.
+func (a *api) configuredOrigins(host string) []string { return a.hosts[strings.ToLower(host)] }
 
-// originsOf maps each configured host to its origins: that of its scheme, or of both where none is given.
+// originsOf maps each configured host to its origins: one if the entry has a scheme, or those of both schemes.
 func originsOf(hosts []string) map[string][]string {
 	known := map[string][]string{}
 	for _, entry := range hosts {
@@ -70,7 +70,7 @@ func originsOf(hosts []string) map[string][]string {
 	return known
 }
 
-// checkOrigin refuses what a page of another origin sends. An origin is scheme, name and port.
+// checkOrigin refuses a request from a page of another origin. An origin is a scheme, a name and a port.
 func (a *api) checkOrigin(r *http.Request) error {
 	if given := r.Header["Origin"]; len(given) > 1 || len(given) == 1 && !slices.Contains(a.origins(r), given[0]) {
 		return foreignPage()
@@ -86,9 +86,9 @@ func foreignPage() *parley.Error {
 		Suggest("call the hub from its own page, or from a program")
 }
 
-// origins are those that the hub's own pages have for whoever sent a request.
+// origins returns the origins that the hub's own pages have at the Host of a request.
 func (a *api) origins(r *http.Request) []string {
-	if known := a.configured(r.Host); known != nil {
+	if known := a.configuredOrigins(r.Host); known != nil {
 		return known
 	}
 	scheme := "http://"

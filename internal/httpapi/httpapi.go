@@ -14,28 +14,26 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// Options are what the door can be told. The zero value of a field means its default.
+// Options configure the HTTP API. The zero value of a field means its default.
 type Options struct {
-	// Hosts are names under which the hub may be called beside those of the machine itself, each with its
-	// port where that is not the scheme's: parley.example.org, or https://parley.example.org for one scheme
-	// alone.
+	// Hosts are the host names of the hub, besides those of the machine itself. Each has its port, unless it is the scheme's
+	// default port: parley.example.org for both schemes, or https://parley.example.org for one scheme.
 	Hosts []string
-	// Origin is where a browser finds the hub, for links: http://127.0.0.1:7717. Default: where the request
-	// came to.
+	// Origin is the hub's origin in links for browsers: http://127.0.0.1:7717. Default: the origin that the request was sent to.
 	Origin string
-	// Peer says where a request came from, and, if that is the local socket, whose process is at its other end, or
-	// why nobody can tell. The server puts what it needs into the connection's context.
+	// Peer returns the connection that a request came over. If it is the local socket, Peer also identifies the process at the
+	// other end, or returns the error that prevents this. The server puts what Peer needs into the connection's context.
 	Peer func(ctx context.Context) (hub.Place, error)
-	// Attach is called when a participant begins a session by a local socket, and leave when that ends.
+	// Attach is called when a participant begins a session over the local socket. The API calls leave when the session ends.
 	Attach func(ctx context.Context, agent string) (leave func())
-	// Known is called with the context of each request whose caller has shown a good credential, and with whose that is.
-	// The request fails with its error.
-	Known func(ctx context.Context, who string) error
-	// Closing is closed when the server stops: streams and long calls end.
+	// OnIdentified is called for each request with a valid credential, with the request's context and the id of the caller. If
+	// it returns an error, the request fails with this error.
+	OnIdentified func(ctx context.Context, agent string) error
+	// Closing is closed when the server stops. Then streams and long calls end.
 	Closing <-chan struct{}
-	// Limits are those of the hub. They bound what is read of a request.
+	// Limits are the limits of the hub. They bound the size of requests.
 	Limits parley.Limits
-	// Metrics answers with what the hub measures of itself; Messages is its message log. Either may be missing.
+	// Metrics serves the hub's metrics; Messages is its message log. Either may be nil.
 	Metrics  http.Handler
 	Messages MessageLog
 	Log      *slog.Logger
@@ -52,7 +50,7 @@ type api struct {
 	lines   eventLines
 }
 
-// New makes the handler for everything the hub answers over HTTP.
+// New returns the handler for all HTTP requests to the hub.
 func New(h *hub.Hub, options Options) http.Handler {
 	a := &api{
 		hub: h, options: withDefaults(options), mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
@@ -86,8 +84,8 @@ func withDefaults(o Options) Options {
 	if o.Attach == nil {
 		o.Attach = func(context.Context, string) func() { return func() {} }
 	}
-	if o.Known == nil {
-		o.Known = func(context.Context, string) error { return nil }
+	if o.OnIdentified == nil {
+		o.OnIdentified = func(context.Context, string) error { return nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -98,7 +96,7 @@ func withDefaults(o Options) Options {
 // ServeHTTP implements http.Handler.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &responseWriter{ResponseWriter: w}
-	defer a.recovered(out, r)
+	defer a.recoverPanic(out, r)
 	h := w.Header()
 	h["Parley-Version"] = versionHeader
 	h["X-Content-Type-Options"] = nosniffHeader
@@ -114,25 +112,25 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(out, r)
 }
 
-// slack is what writing an answer may take beyond the time that making it has.
-const slack = 30 * time.Second
+// extraWriteTime is the time for writing an answer, in addition to the time limit of the call.
+const extraWriteTime = 30 * time.Second
 
-// limitAnswerTime says how long an answer may take, so that nobody who stops reading holds anything up for ever.
+// limitAnswerTime limits the time for an answer, so that a reader that stops reading does not keep a call open for ever.
 func limitAnswerTime(w http.ResponseWriter, length time.Duration) {
 	deadline := time.Time{}
-	if length != endless {
-		deadline = time.Now().Add(length + slack)
+	if length != noTimeLimit {
+		deadline = time.Now().Add(length + extraWriteTime)
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // only a real connection has one
 }
 
-// limitBodyTime says how long the sender of a body may take. It also holds for a body that nobody reads, which the
-// server takes in before it answers.
+// limitBodyTime limits the time for receiving a body. The limit also holds for a body that no handler reads: the server
+// receives it before it answers.
 func limitBodyTime(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // only a real connection has one
 }
 
-// Values that every answer has, made once.
+// Values of headers, which all answers share.
 var (
 	versionHeader    = []string{parley.Version}
 	nosniffHeader    = []string{"nosniff"}
@@ -141,13 +139,13 @@ var (
 	jsonHeader       = []string{"application/json"}
 )
 
-// recovered answers a request whose handler has panicked.
-func (a *api) recovered(out *responseWriter, r *http.Request) {
+// recoverPanic answers a request whose handler has panicked.
+func (a *api) recoverPanic(out *responseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
-	if cause == http.ErrAbortHandler { //nolint:errorlint // it is a value to compare with
+	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http panics with this very value
 		panic(cause)
 	}
 	a.options.Log.Error("a request failed badly", "operation", r.Pattern, "cause", cause, "stack", string(debug.Stack()))
@@ -155,7 +153,7 @@ func (a *api) recovered(out *responseWriter, r *http.Request) {
 		Suggest("see the hub's log; it is a defect of the hub"))
 }
 
-// wrongMethod answers for a path that exists, with a method it does not have.
+// wrongMethod returns a handler for requests to an existing path with another method.
 func (a *api) wrongMethod(methods []string) http.HandlerFunc {
 	if slices.Contains(methods, http.MethodGet) {
 		methods = append(methods, http.MethodHead)
@@ -176,8 +174,8 @@ func (a *api) wrongPath(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// authenticated answers only those with a credential: a stranger learns nothing, not even which paths there
-// are.
+// authenticated returns a handler that calls do only for a caller with a valid credential. Other callers do not even learn
+// which paths exist.
 func (a *api) authenticated(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, err := a.identify(r)
@@ -188,25 +186,25 @@ func (a *api) authenticated(do func(http.ResponseWriter, *http.Request) error) h
 	}
 }
 
-// responseWriter notes whether anything of an answer has been sent.
+// responseWriter remembers whether a part of the answer has been sent.
 type responseWriter struct {
 	http.ResponseWriter
-	begun bool
-	pace  time.Duration // in which a reader must take what it is sent at once; 0: the answer has a time of its own
+	started   bool
+	writeTime time.Duration // how long each write may take; 0: limitAnswerTime limits the whole answer
 }
 
 func (w *responseWriter) WriteHeader(status int) {
-	w.begun = true
+	w.started = true
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *responseWriter) Write(p []byte) (int, error) {
-	w.begun = true
-	if w.pace > 0 {
-		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.pace)) // only a real connection has one
+	w.started = true
+	if w.writeTime > 0 {
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.writeTime)) // only a real connection has one
 	}
 	return w.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController find what it needs.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -6,7 +6,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-type peek struct {
+type peekInput struct {
 	Limit int   `query:"limit" minimum:"0" maximum:"500" doc:"The most items to return; 0 or missing: 20."`
 	After int64 `query:"after" minimum:"0" doc:"Only deliveries of messages with a larger seq."`
 
@@ -14,7 +14,7 @@ type peek struct {
 	Before int64 `query:"before" minimum:"0" doc:"With newest: only deliveries of messages with a smaller seq."`
 }
 
-func peekInbox(ctx context.Context, c call, in *peek) (parley.Peeked, error) {
+func peekInbox(ctx context.Context, c call, in *peekInput) (parley.Peeked, error) {
 	switch {
 	case in.Newest && in.After > 0:
 		return parley.Peeked{}, parley.Errorf(parley.BadInput, "newest and after are given together").Suggest("use before with newest")
@@ -26,7 +26,7 @@ func peekInbox(ctx context.Context, c call, in *peek) (parley.Peeked, error) {
 	return c.hub.PeekAfter(ctx, c.caller, in.After, in.Limit)
 }
 
-// TakeRequest says what to take, and how.
+// TakeRequest selects deliveries to take.
 type TakeRequest struct {
 	Limit      int      `json:"limit,omitempty" minimum:"0" maximum:"500" doc:"The most deliveries to take; 0 or missing: 20."`
 	Wait       float64  `json:"wait,omitempty" minimum:"0" maximum:"50" doc:"How many seconds to wait for a delivery."`
@@ -39,7 +39,7 @@ type TakeRequest struct {
 	Run        string   `json:"run,omitempty" doc:"The run that takes the deliveries."`
 }
 
-// Taken is what was taken. Until its lease ends, nobody else gets it.
+// Taken has the deliveries that were taken. Until the lease ends, the hub gives them to no other caller.
 type Taken struct {
 	Lease        string            `json:"lease,omitempty" doc:"The lease's id, for ack, nack, extend, see and settle."`
 	LeaseSeconds float64           `json:"lease_seconds,omitempty" doc:"The length of the lease in seconds."`
@@ -68,7 +68,7 @@ func (c call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
 	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Taken, error) { return c.hub.Take(ctx, c.caller, how) })
 }
 
-// AckRequest says what is done.
+// AckRequest acknowledges messages.
 type AckRequest struct {
 	Lease    string   `json:"lease,omitempty" doc:"Only deliveries that this lease still holds."`
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages."`
@@ -78,7 +78,7 @@ func ack(ctx context.Context, c call, in *bodyInput[AckRequest]) (List[parley.De
 	return listOf(c.hub.Ack(ctx, c.caller, in.Body.Lease, in.Body.Messages...))
 }
 
-// ShownRequest names what a person was shown.
+// ShownRequest names messages that a person has seen.
 type ShownRequest struct {
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages. The id of the caller's own message stands for the hub's reports about it."`
 }
@@ -87,7 +87,7 @@ func markShown(ctx context.Context, c call, in *bodyInput[ShownRequest]) (List[p
 	return listOf(c.hub.MarkShown(ctx, c.caller, in.Body.Messages...))
 }
 
-// NackRequest says what could not be done, and why.
+// NackRequest gives messages back, with the reason of the failure.
 type NackRequest struct {
 	Lease      string         `json:"lease" doc:"The lease's id, from take."`
 	Messages   []string       `json:"messages" maxItems:"500" doc:"The ids of the messages."`
@@ -102,7 +102,7 @@ func nack(ctx context.Context, c call, in *bodyInput[NackRequest]) (List[parley.
 	return listOf(c.hub.Nack(ctx, c.caller, b.Lease, why, b.Messages...))
 }
 
-// ExtendRequest asks for more time.
+// ExtendRequest extends a lease.
 type ExtendRequest struct {
 	Lease   string  `json:"lease" doc:"The lease's id, from take."`
 	Seconds float64 `json:"seconds,omitempty" doc:"The new length of the lease in seconds, from now; 0 or missing: 60."`
@@ -112,7 +112,7 @@ func extend(ctx context.Context, c call, in *bodyInput[ExtendRequest]) (List[par
 	return listOf(c.hub.Extend(ctx, c.caller, in.Body.Lease, seconds(in.Body.Seconds)))
 }
 
-// SeeRequest says that a turn has started.
+// SeeRequest reports that a turn has started.
 type SeeRequest struct {
 	Lease string `json:"lease" doc:"The lease's id, from take."`
 	Run   string `json:"run,omitempty" doc:"The run that has the messages in its context."`
@@ -122,7 +122,7 @@ func see(ctx context.Context, c call, in *bodyInput[SeeRequest]) (List[parley.De
 	return listOf(c.hub.See(ctx, c.caller, in.Body.Lease, in.Body.Run))
 }
 
-// SettleRequest says how a turn has ended.
+// SettleRequest reports how a turn has ended.
 type SettleRequest struct {
 	Lease      string         `json:"lease" doc:"The lease's id, from take."`
 	Answer     string         `json:"answer,omitempty" doc:"The id of the message that answers every delivery of the lease."`
@@ -149,15 +149,15 @@ func deadLetters(ctx context.Context, c call, in *pageInput) (List[parley.Delive
 	return pageByNumber(list, in.size(), func(d parley.Delivery) int64 { return d.Seq }), err
 }
 
-type deadLetter struct {
+type deadLetterInput struct {
 	Message   string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 	Recipient string `path:"recipient" doc:"The recipient that the message did not reach." example:"arya"`
 }
 
-func retryDead(ctx context.Context, c call, in *deadLetter) (parley.Delivery, error) {
+func retryDead(ctx context.Context, c call, in *deadLetterInput) (parley.Delivery, error) {
 	return c.hub.RetryDead(ctx, c.caller, in.Message, in.Recipient)
 }
 
-func dropDead(ctx context.Context, c call, in *deadLetter) (parley.Delivery, error) {
+func dropDead(ctx context.Context, c call, in *deadLetterInput) (parley.Delivery, error) {
 	return c.hub.DropDead(ctx, c.caller, in.Message, in.Recipient)
 }

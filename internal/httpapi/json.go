@@ -18,19 +18,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// jsonWriting is how answers are written: as encoding/json does, but nothing is escaped for HTML, and an
-// empty list is [] however it was made.
-var jsonWriting = json.JoinOptions(
+// writeOptions are the options for answers: the same as encoding/json, but without escapes for HTML, and with [] for nil lists.
+var writeOptions = json.JoinOptions(
 	jsonv1.OmitEmptyWithLegacySemantics(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
 )
 
-// jsonReading is how requests are read: a key that is unknown, stands twice or differs in case is refused, and
-// so are null for what cannot be absent, anything after the value, and invalid UTF-8.
-var jsonReading = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(refuseNull)))
+// readOptions are the options for requests. They refuse unknown keys, duplicate keys, keys that differ in case, null for a
+// field that cannot be null, text after the value, and invalid UTF-8.
+var readOptions = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(refuseNull)))
 
 var errNull = errors.New("null is no value for it")
 
-// refuseNull looks at every value before it is read, and reads none itself.
+// refuseNull returns errNull for a null that the field cannot hold. For every other value it returns ErrUnsupported, so that
+// the decoder reads the value as usual.
 func refuseNull(dec *jsontext.Decoder, into any) error {
 	if dec.PeekKind() != jsontext.KindNull {
 		return errors.ErrUnsupported
@@ -43,28 +43,29 @@ func refuseNull(dec *jsontext.Decoder, into any) error {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// keptBuffer is the largest buffer that is used again.
-const keptBuffer = 64 << 10
+// maxKeptBuffer is the size of the largest buffer that the pool keeps.
+const maxKeptBuffer = 64 << 10
 
-func release(b *bytes.Buffer) {
-	if b.Cap() <= keptBuffer {
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= maxKeptBuffer {
 		b.Reset()
 		buffers.Put(b)
 	}
 }
 
-// writeJSON answers with a value. What cannot be written is a defect; who has gone away does not matter.
+// writeJSON answers with a value. It panics if the value has no JSON, which is a defect. It ignores a caller that has
+// disconnected.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	b := buffers.Get().(*bytes.Buffer)
 	out := &chunkWriter{w: w, status: status, buffer: b.AvailableBuffer()}
 	defer func() {
-		release(bytes.NewBuffer(out.buffer[:0]))
+		putBuffer(bytes.NewBuffer(out.buffer[:0]))
 	}()
 	if h := w.Header(); h["Content-Type"] == nil {
 		h["Content-Type"] = jsonHeader
 		h["Cache-Control"] = noStoreHeader
 	}
-	if err := json.MarshalWrite(out, v, jsonWriting); err != nil {
+	if err := json.MarshalWrite(out, v, writeOptions); err != nil {
 		panic(err)
 	}
 	_, _ = out.Write(lineEnd)
@@ -73,19 +74,19 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 var lineEnd = []byte("\n")
 
-// readJSON reads the body of a request into a value. Without a body the value stays as it is.
+// readJSON reads the body of a request into a value. If the body is empty, the value stays unchanged.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) error {
 	b := buffers.Get().(*bytes.Buffer)
-	defer release(b)
+	defer putBuffer(b)
 	if r.ContentLength > limit {
 		return &http.MaxBytesError{Limit: limit}
 	}
 	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
 		return unreadable(err)
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // what is asked for may take longer than asking
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the call may take longer than its body
 	if b.Len() == 0 {
-		return nil // as {}
+		return nil // an empty body means {}
 	}
 	return decode(b.Bytes(), into)
 }
@@ -97,11 +98,11 @@ func unreadable(err error) error {
 	return parley.Errorf(parley.BadInput, "the request's body could not be read: %w", err).Suggest("send it again")
 }
 
-// decode reads one JSON value, and says where it is wrong.
-func decode(raw []byte, into any) error { return decodeWith(raw, into, jsonReading) }
+// decode decodes one JSON value. If the value is wrong, it returns E003 with the place of the mistake.
+func decode(raw []byte, into any) error { return decodeWith(raw, into, readOptions) }
 
-func decodeWith(raw []byte, into any, how json.Options) error {
-	err := json.Unmarshal(raw, into, how)
+func decodeWith(raw []byte, into any, options json.Options) error {
+	err := json.Unmarshal(raw, into, options)
 	if err == nil {
 		return nil
 	}
@@ -120,14 +121,14 @@ func decodeWith(raw []byte, into any, how json.Options) error {
 	case errors.Is(err, errNull):
 		why = "is null"
 	default:
-		if kind := kindOf(err); kind != "" {
+		if kind := expectedType(err); kind != "" {
 			why = "is not " + kind
 		}
 	}
 	return parley.Errorf(parley.BadInput, "%s %s", clip(at), why).Suggest(hint)
 }
 
-// placeOf is the JSON pointer of what is wrong.
+// placeOf returns the JSON pointer to the mistake, or "the body".
 func placeOf(err error) string {
 	var pointer jsontext.Pointer
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
@@ -141,8 +142,8 @@ func placeOf(err error) string {
 	return string(pointer)
 }
 
-// kindOf says in words what was expected where something else stood.
-func kindOf(err error) string {
+// expectedType returns, in words, the type that the decoder expected; "" if it has no words for it.
+func expectedType(err error) string {
 	e, ok := errors.AsType[*json.SemanticError](err)
 	if !ok || e.GoType == nil {
 		return "valid JSON"
@@ -172,7 +173,7 @@ func kindOf(err error) string {
 	}
 }
 
-// encodeCursor makes an opaque word of where a list goes on.
+// encodeCursor returns the opaque cursor of a position in a list.
 func encodeCursor(at any) string {
 	raw, err := json.Marshal(at)
 	if err != nil {
@@ -181,7 +182,7 @@ func encodeCursor(at any) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// decodeCursor reads a cursor back; none gives nil.
+// decodeCursor returns the position of a cursor, or nil without a cursor. It returns E003 if the cursor is invalid.
 func decodeCursor[T any](word string) (*T, error) {
 	if word == "" {
 		return nil, nil

@@ -8,10 +8,10 @@ type List[T any] struct {
 
 func listOf[T any](items []T, err error) (List[T], error) { return List[T]{Items: items}, err }
 
-// noInput is the input of an operation that takes nothing.
+// noInput is the input of an operation without input.
 type noInput struct{}
 
-// bodyInput is the input of an operation that takes a body alone.
+// bodyInput is the input of an operation that takes only a body.
 type bodyInput[T any] struct{ Body T }
 
 // pageInput is the input of a list that comes in pages.
@@ -21,19 +21,19 @@ type pageInput struct {
 }
 
 const (
-	usualPage = 50
-	maxPage   = 1000
+	defaultPage = 50
+	maxPage     = 1000
 )
 
-// size is how many to ask for.
+// size returns how many items the page has at most.
 func (p pageInput) size() int {
 	if p.Limit <= 0 {
-		return usualPage
+		return defaultPage
 	}
 	return min(p.Limit, maxPage)
 }
 
-// after is the number to go on after.
+// after returns the number after which the page starts.
 func (p pageInput) after() (int64, error) {
 	place, err := decodeCursor[int64](p.Cursor)
 	if place == nil {
@@ -42,7 +42,7 @@ func (p pageInput) after() (int64, error) {
 	return *place, nil
 }
 
-// pageByNumber is a page of what is ordered by a number.
+// pageByNumber returns a page of items that are ordered by a number.
 func pageByNumber[T any](items []T, size int, number func(T) int64) List[T] {
 	page := List[T]{Items: items}
 	if len(items) >= size {

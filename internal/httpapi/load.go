@@ -13,23 +13,23 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// underway is what a call counts as while it is under way.
+// underway is the slot of the hub that a call occupies until it ends.
 type underway struct {
 	mu  sync.Mutex
-	now *hub.Underway // nil: it does not count
+	now *hub.Underway // nil: the call occupies none
 }
 
-// begin counts a call whose caller is known. Before it, nothing of a request's body has been read.
+// begin counts a call in the hub's load, once its caller is known and before its body is read.
 func (c *call) begin(ctx context.Context, op Operation) (err error) {
 	c.underway = &underway{}
 	if op.Who == hub.Anyone {
 		return nil
 	}
-	return c.becomes(ctx, op.Work)
+	return c.countAs(ctx, op.Work)
 }
 
-// becomes counts a call as another sort from here on.
-func (c *call) becomes(ctx context.Context, work hub.Work) error {
+// countAs counts a call as another sort of work from now on.
+func (c *call) countAs(ctx context.Context, work hub.Work) error {
 	c.underway.end()
 	begun, err := c.hub.Begin(ctx, c.caller, work)
 	if err == nil {
@@ -41,8 +41,8 @@ func (c *call) becomes(ctx context.Context, work hub.Work) error {
 	return err
 }
 
-// found says that only the answer is left to send.
-func (u *underway) found() {
+// workDone tells the hub that only the answer is left to send.
+func (u *underway) workDone() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.now != nil {
@@ -62,43 +62,43 @@ func (u *underway) end() {
 // whileWaiting counts a call that waits. Such a call does not count as reading or changing, so waiting callers leave room for
 // other calls.
 func whileWaiting[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
-	if err := c.becomes(ctx, hub.Waiting); err != nil {
+	if err := c.countAs(ctx, hub.Waiting); err != nil {
 		return out, err
 	}
 	return whileValid(ctx, c, do)
 }
 
 const (
-	sendPart = 64 << 10         // bytes of an answer in memory before they are sent
-	sendPace = 20 * time.Second // in which a reader must take what it is sent at once
-	bodyPart = 256 << 10        // bytes of an artifact that its sender must send
-	bodyPace = 20 * time.Second // in this time
+	maxBuffered  = 64 << 10         // bytes of an answer to collect before they are sent
+	sendPartTime = 20 * time.Second // how long a reader may take to read one write
+	bodyPartSize = 256 << 10        // how many bytes of an artifact its sender must send within bodyPartTime
+	bodyPartTime = 20 * time.Second
 )
 
-// body is the body of an artifact, which must come at a minimum pace.
-type body struct {
+// artifactBody is the body of an artifact in a request. It must arrive at a minimum speed.
+type artifactBody struct {
 	io.ReadCloser
 	ctx     context.Context
 	control *http.ResponseController
-	left    int // bytes until the time begins anew
+	left    int // bytes to read until the time limit is set again
 }
 
-func newBody(ctx context.Context, w http.ResponseWriter, r io.ReadCloser) *body {
-	return &body{ReadCloser: r, ctx: ctx, control: http.NewResponseController(w)}
+func newArtifactBody(ctx context.Context, w http.ResponseWriter, r io.ReadCloser) *artifactBody {
+	return &artifactBody{ReadCloser: r, ctx: ctx, control: http.NewResponseController(w)}
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *artifactBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		b.left = bodyPart
-		_ = b.control.SetReadDeadline(time.Now().Add(bodyPace)) // only a real connection has one
+		b.left = bodyPartSize
+		_ = b.control.SetReadDeadline(time.Now().Add(bodyPartTime)) // only a real connection has one
 		if b.ctx.Err() != nil {
 			_ = b.control.SetReadDeadline(time.Now())
 		}
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
-	if errors.Is(err, os.ErrDeadlineExceeded) { // or the call was ended otherwise, which held says
-		err = parley.Errorf(parley.TimedOut, "the body came too slowly: less than %d KiB in %s", bodyPart>>10, bodyPace).
+	if errors.Is(err, os.ErrDeadlineExceeded) { // if the call ended for another reason, whileValid returns that reason
+		err = parley.Errorf(parley.TimedOut, "the body came too slowly: less than %d KiB in %s", bodyPartSize>>10, bodyPartTime).
 			Suggest("send it again when the network is faster")
 	}
 	return n, err
@@ -111,11 +111,11 @@ type chunkWriter struct {
 	status int
 	buffer []byte
 	begun  bool
-	failed bool // nobody reads any more
+	failed bool // the reader has disconnected
 }
 
 func (p *chunkWriter) Write(data []byte) (int, error) {
-	if len(p.buffer)+len(data) < sendPart {
+	if len(p.buffer)+len(data) < maxBuffered {
 		p.buffer = append(p.buffer, data...)
 		return len(data), nil
 	}
@@ -124,7 +124,7 @@ func (p *chunkWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// flush sends what is held.
+// flush sends the buffer.
 func (p *chunkWriter) flush() {
 	p.send(p.buffer)
 	p.buffer = p.buffer[:0]
@@ -135,7 +135,7 @@ func (p *chunkWriter) send(data []byte) {
 		p.begun = true
 		p.w.WriteHeader(p.status)
 	} else {
-		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(sendPace)) // only a real connection has one
+		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(sendPartTime)) // only a real connection has one
 	}
 	if p.failed || len(data) == 0 {
 		return

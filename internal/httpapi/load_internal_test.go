@@ -46,8 +46,8 @@ func TestThePacesAreThoseOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []string{
-		fmt.Sprintf("| pace of an upload | %d KiB in %s |", bodyPart>>10, bodyPace),
-		fmt.Sprintf("| a reader that does not read its answer | cut off after %s |", sendPace),
+		fmt.Sprintf("| pace of an upload | %d KiB in %s |", bodyPartSize>>10, bodyPartTime),
+		fmt.Sprintf("| a reader that does not read its answer | cut off after %s |", sendPartTime),
 		fmt.Sprintf("| a reader of events that does not read | cut off after %s |", sendTime),
 	} {
 		if !strings.Contains(string(text), row) {

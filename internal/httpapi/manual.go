@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// manual is the OpenAPI document arranged for a reader.
+// manual is the OpenAPI document arranged for people.
 type manual struct {
 	Version      string
 	Introduction []string // paragraphs
@@ -40,7 +40,7 @@ type field struct {
 	Words          []any
 }
 
-// kind is the type of something, and where more is said of it.
+// kind is the type of a value, with a link to its description.
 type kind struct{ Before, Name, Anchor string }
 
 func newManual(doc *huma.OpenAPI) manual {
@@ -136,7 +136,7 @@ func kindOfSchema(s *huma.Schema) kind {
 	}
 }
 
-// curl is how a person tries an operation.
+// curl returns a command with which a person can try an operation.
 func curl(op *huma.Operation) string {
 	path := op.Path
 	for _, p := range op.Parameters {

@@ -116,7 +116,7 @@ func (s *story) tryAsAll(t *testing.T, n int, op httpapi.Operation) {
 	for i, p := range principals() {
 		st := s.example(op, p, fmt.Sprintf("x%d-%d", n, i))
 		req := s.request(st)
-		if op.Gives == "text/event-stream" {
+		if op.AnswerType == "text/event-stream" {
 			req.method = http.MethodHead // the rest has no end
 		}
 		got := s.asPrincipal(p, req)

@@ -22,7 +22,7 @@ func post(ctx context.Context, c call, in *postInput) (parley.Receipt, error) {
 	return c.hub.Post(ctx, c.caller, draft)
 }
 
-// postedStatus tells a message that was stored from one that had been before.
+// postedStatus returns 201 for a message that was stored now, and 200 for one that had been stored before.
 func postedStatus(r parley.Receipt) int {
 	if r.Duplicate {
 		return http.StatusOK
@@ -30,18 +30,18 @@ func postedStatus(r parley.Receipt) int {
 	return http.StatusCreated
 }
 
-// messagePath is the input of an operation on one message.
-type messagePath struct {
+// messageInput is the input of an operation on one message.
+type messageInput struct {
 	Message string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 }
 
-type messageInput struct {
+type showMessageInput struct {
 	Message string  `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 	Wait    float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the message reaches the state in for."`
 	For     string  `query:"for" enum:"delivered,seen,answered" doc:"The state to wait for; default: seen."`
 }
 
-func showMessage(ctx context.Context, c call, in *messageInput) (parley.Shown, error) {
+func showMessage(ctx context.Context, c call, in *showMessageInput) (parley.Shown, error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.Shown{}, err
@@ -49,16 +49,16 @@ func showMessage(ctx context.Context, c call, in *messageInput) (parley.Shown, e
 	if wait == 0 && in.For == "" {
 		return c.hub.Message(ctx, c.caller, in.Message)
 	}
-	rung := parley.DeliveryState(in.For)
-	if rung == "" {
-		rung = parley.DeliverySeen
+	state := parley.DeliveryState(in.For)
+	if state == "" {
+		state = parley.DeliverySeen
 	}
 	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Shown, error) {
-		return c.hub.AwaitState(ctx, c.caller, in.Message, rung, wait)
+		return c.hub.AwaitState(ctx, c.caller, in.Message, state, wait)
 	})
 }
 
-// checkWait is how long a call may wait.
+// checkWait returns a number of seconds as a duration, or E003 if a call may not wait that long.
 func checkWait(n float64) (time.Duration, error) {
 	wait := seconds(n)
 	if wait < 0 || wait > maxWait {
@@ -67,29 +67,29 @@ func checkWait(n float64) (time.Duration, error) {
 	return wait, nil
 }
 
-func thread(ctx context.Context, c call, in *messagePath) (parley.Thread, error) {
+func thread(ctx context.Context, c call, in *messageInput) (parley.Thread, error) {
 	return c.hub.Thread(ctx, c.caller, in.Message)
 }
 
-type redaction struct {
+type redactInput struct {
 	Message string `path:"message" doc:"The message: its short name, its id, or a beginning or end of the id of six characters or more." example:"m1234"`
 	Body    RedactRequest
 }
 
-// RedactRequest says why a message is erased.
+// RedactRequest has the reason for erasing a message.
 type RedactRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Why, for the audit log."`
 }
 
-func redact(ctx context.Context, c call, in *redaction) (parley.Message, error) {
+func redact(ctx context.Context, c call, in *redactInput) (parley.Message, error) {
 	return c.hub.Redact(ctx, c.caller, in.Message, in.Body.Reason)
 }
 
-type traced struct {
+type traceInput struct {
 	Trace string `path:"trace" doc:"A trace's id, or the name of a message, run, approval or task in it: its short name or id."`
 }
 
-func trace(ctx context.Context, c call, in *traced) (parley.Traced, error) {
+func trace(ctx context.Context, c call, in *traceInput) (parley.Traced, error) {
 	return c.hub.Trace(ctx, c.caller, in.Trace)
 }
 
@@ -99,7 +99,7 @@ type searchInput struct {
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-// Found is a page of what a search has found, best first.
+// Found is a page of search results, the best first.
 type Found struct {
 	Items  []parley.Hit `json:"items" doc:"The page."`
 	Next   string       `json:"next,omitempty" doc:"Pass it as ?cursor= to continue the search. Missing at the end of the search."`

@@ -9,19 +9,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// MessageLog is the message log, as far as it is read here.
+// MessageLog is the message log that the API reads.
 type MessageLog interface {
-	// Tail tells the newest lines that a filter selects, the newest last; with follow also what comes, until ctx is done
-	// or tell fails.
-	Tail(ctx context.Context, f parley.LogFilter, follow bool, tell func([]parley.LogLine) error) error
+	// Tail passes the newest lines that a filter selects to send, the newest last. With follow, it also passes new lines, until
+	// ctx is done. If send returns an error, Tail stops and returns the error.
+	Tail(ctx context.Context, f parley.LogFilter, follow bool, send func([]parley.LogLine) error) error
 }
 
 const (
-	usualLines  = 50
-	maxLogLines = 10_000
+	defaultLines = 50
+	maxLogLines  = 10_000
 )
 
-type readLog struct {
+type readLogInput struct {
 	Trace  string `query:"trace" doc:"Only lines of this trace, by its id or that of one of its messages."`
 	Agent  string `query:"agent" doc:"Only lines of messages from or for this agent."`
 	Status string `query:"status" enum:"sent,delivered,processed,failed" doc:"Only lines with this status."`
@@ -30,8 +30,8 @@ type readLog struct {
 	Follow bool   `query:"follow" doc:"Also send new lines, until the connection is closed."`
 }
 
-// readMessageLog sends lines of the message log as they are.
-func readMessageLog(w http.ResponseWriter, r *http.Request, c call, in *readLog) error {
+// readMessageLog sends lines of the message log, unchanged.
+func readMessageLog(w http.ResponseWriter, r *http.Request, c call, in *readLogInput) error {
 	filter, err := c.logFilter(r.Context(), in)
 	if err != nil {
 		return err
@@ -50,13 +50,13 @@ func readMessageLog(w http.ResponseWriter, r *http.Request, c call, in *readLog)
 	return err
 }
 
-func (c call) logFilter(ctx context.Context, in *readLog) (f parley.LogFilter, err error) {
+func (c call) logFilter(ctx context.Context, in *readLogInput) (f parley.LogFilter, err error) {
 	f, err = c.hub.LogFilter(ctx, c.caller, parley.LogFilter{Trace: in.Trace, Agent: in.Agent, Status: in.Status, Limit: in.Limit})
 	if err != nil {
 		return f, err
 	}
 	if in.Limit == 0 {
-		f.Limit = usualLines
+		f.Limit = defaultLines
 	}
 	if f.Limit < 0 || f.Limit > maxLogLines {
 		return f, parley.Errorf(parley.BadInput, "the limit is %d", in.Limit).Suggest("use 1 to %d", maxLogLines)
@@ -69,7 +69,7 @@ func (c call) logFilter(ctx context.Context, in *readLog) (f parley.LogFilter, e
 	return f, nil
 }
 
-// sendLines sends lines at once. os.ErrDeadlineExceeded if the reader does not read.
+// sendLines sends lines and flushes them. It returns os.ErrDeadlineExceeded if the reader does not read.
 func sendLines(w http.ResponseWriter, lines []parley.LogLine) error {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(sendTime)) // only a real connection has one
@@ -82,7 +82,7 @@ func sendLines(w http.ResponseWriter, lines []parley.LogLine) error {
 	return control.Flush()
 }
 
-// metrics answers with what the hub measures of itself.
+// metrics answers with the hub's metrics.
 func metrics(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	if err := c.hub.MayObserve(r.Context(), c.caller); err != nil {
 		return err
@@ -96,7 +96,7 @@ func metrics(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 
 const traceHeader = "Traceparent"
 
-// traceOf is the trace that a request says it is part of. What is no traceparent is passed over.
+// traceOf returns the trace in the traceparent of a request, or "". It ignores an invalid traceparent.
 func traceOf(r *http.Request) string {
 	if given := r.Header[traceHeader]; len(given) == 1 {
 		trace, _ := parley.ParseTraceParent(given[0])
@@ -105,13 +105,13 @@ func traceOf(r *http.Request) string {
 	return ""
 }
 
-// sayTrace says in which trace what was made is, and by which span.
-func sayTrace(w http.ResponseWriter, c call, made any) {
+// setTraceHeader sets the header with the trace and the span of a stored message or contact.
+func setTraceHeader(w http.ResponseWriter, c call, made any) {
 	switch made := made.(type) {
 	case parley.Receipt:
 		w.Header()[traceHeader] = []string{parley.TraceParent(made.Message.TraceID, parley.MessageSpan(made.Message.ID))}
 	case parley.Contacted:
-		if c.caller.Trace != "" && c.caller.Run == "" && !made.Duplicate { // else it is the run's
+		if c.caller.Trace != "" && c.caller.Run == "" && !made.Duplicate { // otherwise the trace is that of the run
 			w.Header()[traceHeader] = []string{parley.TraceParent(c.caller.Trace, parley.MessageSpan(made.Message))}
 		}
 	}

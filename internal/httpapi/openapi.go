@@ -15,13 +15,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// document is the API described, for programs and for people.
+// document describes the API, for programs and for people.
 type document struct {
 	json     []byte
 	readable manual
 }
 
-// OpenAPI is the OpenAPI document of the API, as it is served.
+// OpenAPI returns the OpenAPI document that the hub serves.
 func OpenAPI() []byte { return newDocument().json }
 
 func newDocument() *document {
@@ -30,7 +30,7 @@ func newDocument() *document {
 	if err != nil {
 		panic(err)
 	}
-	// Read and written again, its keys are in order.
+	// Decoding and encoding again sorts the keys.
 	var sorted any
 	if err := json.Unmarshal(raw, &sorted); err != nil {
 		panic(err)
@@ -45,8 +45,7 @@ func newDocument() *document {
 	return &document{json: b.Bytes(), readable: newManual(doc)}
 }
 
-// noServer is an adapter of huma that serves nothing: huma writes the document, from the same types that
-// requests are read into and answers are made of.
+// noServer is a huma adapter that serves nothing. huma only writes the document, from the types of the requests and answers.
 type noServer struct{}
 
 func (noServer) Handle(*huma.Operation, func(huma.Context))   {}
@@ -54,7 +53,8 @@ func (noServer) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 const schemaPrefix = "#/components/schemas/"
 
-// schemaName keeps a task as the domain has it apart from one as it is answered, which says more.
+// schemaName returns the schema name of a type. It gives parley.Task another name than Task, the type of answers, which has more
+// fields.
 func schemaName(t reflect.Type, hint string) string {
 	if t == reflect.TypeFor[parley.Task]() || t == reflect.TypeFor[*parley.Task]() {
 		return "PlainTask"
@@ -98,7 +98,7 @@ audits these calls. Every error is application/problem+json with a code, a sente
 If a call of an agent needs an approval, the hub answers 202: it has not made the call, and the answer names the
 approval.`
 
-// described is what huma is told of an operation; parameters and bodies it finds itself.
+// described returns the description of an operation for huma, which adds the parameters and bodies itself.
 func (r route) described() huma.Operation {
 	op := huma.Operation{
 		OperationID: r.ID, Method: r.Method, Path: r.Path, Tags: []string{r.Tag}, Summary: r.Summary,
@@ -117,7 +117,7 @@ func (r route) described() huma.Operation {
 	return op
 }
 
-// text is the description of an operation, with who may use it.
+// text returns the description of an operation, with the callers that may use it.
 func (o Operation) text() string {
 	parts := []string{}
 	if o.Description != "" {
@@ -131,11 +131,11 @@ func (o Operation) text() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// errors are the statuses of the errors an operation may answer with.
+// errors returns the HTTP statuses of the errors that an operation can return.
 func (o Operation) errors() []int {
 	list := []int{400, 403, 421, 500, 503, 504}
 	if o.Who != hub.Anyone {
-		list = append(list, 401, 404, 409, 410, 413, 429) // also where a name stands for several things
+		list = append(list, 401, 404, 409, 410, 413, 429) // 409 also for an ambiguous name
 	}
 	if o.Method != http.MethodGet {
 		list = append(list, 409, 415, 424, 507)
@@ -146,20 +146,21 @@ func (o Operation) errors() []int {
 	return slices.Compact(list)
 }
 
-// complete adds what no type says: bodies that are not JSON, answers written by hand, and examples.
+// complete adds to the document what huma cannot read from types: bodies that are not JSON, answers of stream routes, and
+// examples.
 func (r route) complete(doc *huma.OpenAPI) {
 	item := doc.Paths[r.Path]
 	if r.Hidden || item == nil {
 		return
 	}
 	op := operationOf(item, r.Method)
-	if r.Takes != "" {
+	if r.RequestType != "" {
 		op.RequestBody = &huma.RequestBody{
 			Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: "string", Format: "binary"}}},
 		}
 	}
 	if op.RequestBody != nil {
-		op.RequestBody.Required = r.Takes != "" || needsBody(doc, op)
+		op.RequestBody.Required = r.RequestType != "" || needsBody(doc, op)
 		if r.Example != "" {
 			op.RequestBody.Content["application/json"].Example = json.RawMessage(r.Example)
 		}
@@ -169,8 +170,8 @@ func (r route) complete(doc *huma.OpenAPI) {
 	switch shape, ok := handWritten[r.ID]; {
 	case ok:
 		success.Content = map[string]*huma.MediaType{"application/json": {Schema: doc.Components.Schemas.Schema(shape, true, "")}}
-	case r.Gives != "":
-		success.Content = map[string]*huma.MediaType{r.Gives: {Schema: &huma.Schema{Type: "string"}}}
+	case r.AnswerType != "":
+		success.Content = map[string]*huma.MediaType{r.AnswerType: {Schema: &huma.Schema{Type: "string"}}}
 	}
 	if r.ID == "contact" {
 		success.Content[jsonLines] = &huma.MediaType{Schema: doc.Components.Schemas.Schema(reflect.TypeFor[ContactLine](), true, "")}
@@ -182,7 +183,7 @@ func (r route) complete(doc *huma.OpenAPI) {
 	}
 }
 
-// needsBody says whether something must be in the body of an operation's request.
+// needsBody reports whether the body of an operation's request has required fields.
 func needsBody(doc *huma.OpenAPI, op *huma.Operation) bool {
 	s := op.RequestBody.Content["application/json"].Schema
 	if s.Ref != "" {
@@ -191,7 +192,7 @@ func needsBody(doc *huma.OpenAPI, op *huma.Operation) bool {
 	return len(s.Required) > 0
 }
 
-// handWritten are the answers of operations that write them bit by bit, or with a header.
+// handWritten has the types of the JSON answers that stream routes write.
 var handWritten = map[string]reflect.Type{
 	"store-artifact": reflect.TypeFor[parley.Artifact](),
 	"import-hub":     reflect.TypeFor[parley.ImportReport](),
@@ -225,7 +226,8 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 	}
 }
 
-// commonResponses are the errors, by status, and what a call is answered that waits for an approval.
+// commonResponses returns the answers that operations share: the errors by status, and the answer to a call that needs an
+// approval.
 func commonResponses() map[string]*huma.Response {
 	sentences := map[int]string{
 		400: "E003: the request is wrong", 401: "E001 unauthenticated: the request has no valid credential",

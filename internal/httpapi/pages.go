@@ -21,11 +21,11 @@ var pageFiles embed.FS
 //go:embed pages/page.js
 var pageScript string
 
-// templates are read when the first page is asked for.
+// templates returns the templates of the pages. It parses them when the first page is requested.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"bytes":  sizeInWords,
-		"script": func() template.JS { return template.JS(pageScript) }, //nolint:gosec // it is ours
+		"script": func() template.JS { return template.JS(pageScript) }, //nolint:gosec // the script is the hub's own
 		"since":  func(t time.Time) string { return time.Since(t).Round(time.Second).String() },
 	}).ParseFS(pageFiles, "pages/*.html", "pages/*.css"))
 })
@@ -40,20 +40,20 @@ func sizeInWords(n int64) string {
 	return strconv.FormatInt(n, 10) + " TiB"
 }
 
-// pagePolicy lets a page show itself, run the one script there is and send forms home, and nothing else. Style
-// and script are in it.
+// pagePolicy returns the content security policy of a page. The page can use its own styles, run the hub's one script, and send
+// forms to the hub.
 var pagePolicy = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 })
 
-// page answers with a page. What is in it is for its reader alone.
+// page answers with a page, which no cache may keep.
 func (a *api) page(w http.ResponseWriter, status int, name string, data any) error {
-	return a.pageUnder(pagePolicy(), w, status, name, data)
+	return a.pageWithPolicy(pagePolicy(), w, status, name, data)
 }
 
-func (a *api) pageUnder(policy string, w http.ResponseWriter, status int, name string, data any) error {
+func (a *api) pageWithPolicy(policy string, w http.ResponseWriter, status int, name string, data any) error {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (a *api) pageUnder(policy string, w http.ResponseWriter, status int, name s
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
-	// Without any referrer, browsers would not say either where a form comes from.
+	// With no-referrer, browsers would send forms without their origin.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
 	h["Cache-Control"] = noStoreHeader
@@ -70,21 +70,22 @@ func (a *api) pageUnder(policy string, w http.ResponseWriter, status int, name s
 	return err
 }
 
-// frontData is what stands on the front page.
+// frontData is the content of the front page.
 type frontData struct {
 	Version string
 	Me      *parley.Agent
 	Status  parley.HubStatus
 }
 
-// signedIn is what a page asks for that shows how the hub does. It is asked for by the browser itself, which has no secret.
-var signedIn = Operation{ID: "page", Hidden: true}
+// pageOperation is the operation of a page that needs a session. It is hidden, so it needs no page secret: the browser itself
+// requests the page and does not have the secret.
+var pageOperation = Operation{ID: "page", Hidden: true}
 
-// frontPage says what this is, and how the hub does to one who has signed in.
+// frontPage shows the front page. A person who has signed in also sees the status of the hub.
 func frontPage(a *api, w http.ResponseWriter, r *http.Request) error {
 	show := frontData{Version: parley.Version}
 	c, err := a.identify(r)
-	if err == nil && c.session != "" && a.checkUse(r, signedIn, c) == nil {
+	if err == nil && c.session != "" && a.checkUse(r, pageOperation, c) == nil {
 		me, err := a.hub.Agent(r.Context(), c.caller, c.caller.Agent)
 		if err != nil {
 			return err
@@ -107,17 +108,17 @@ func openAPI(a *api, w http.ResponseWriter, _ *http.Request) error {
 	return err
 }
 
-func healthz(_ *api, w http.ResponseWriter, _ *http.Request) error { return plainly(w, "ok\n") }
+func healthz(_ *api, w http.ResponseWriter, _ *http.Request) error { return writeText(w, "ok\n") }
 
 func readyz(a *api, w http.ResponseWriter, r *http.Request) error {
 	for _, reason := range a.hub.Readiness(r.Context()) {
 		reason = hub.InPublic(reason)
 		return parley.Errorf(parley.Unavailable, "the hub cannot store anything at present: %s", reason.Message).Suggest("%s", reason.Suggestion)
 	}
-	return plainly(w, "ok\n")
+	return writeText(w, "ok\n")
 }
 
-func plainly(w http.ResponseWriter, text string) error {
+func writeText(w http.ResponseWriter, text string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header()["Cache-Control"] = noStoreHeader
 	_, err := w.Write([]byte(text))

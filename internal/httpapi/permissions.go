@@ -6,15 +6,15 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-type listedPermissions struct {
+type listPermissionsInput struct {
 	Agent string `query:"agent" doc:"Only the rules of this agent."`
 }
 
-func listPermissions(ctx context.Context, c call, in *listedPermissions) (List[parley.Permission], error) {
+func listPermissions(ctx context.Context, c call, in *listPermissionsInput) (List[parley.Permission], error) {
 	return listOf(c.hub.Permissions(ctx, c.caller, in.Agent))
 }
 
-// PermissionRequest is a rule: whether an agent may contact another, or everybody.
+// PermissionRequest is a rule: whether an agent may contact one participant, or all of them.
 type PermissionRequest struct {
 	Agent            string        `json:"agent" doc:"The agent that the rule restricts or permits." example:"arya"`
 	Target           string        `json:"target" doc:"The target: an agent, or * for every participant without a rule of its own." example:"gendry"`
@@ -30,21 +30,21 @@ func permit(ctx context.Context, c call, in *bodyInput[PermissionRequest]) (parl
 	})
 }
 
-type removedPermission struct {
+type unpermitInput struct {
 	Agent  string `query:"agent" required:"true" doc:"The agent that the rule restricts or permits." example:"arya"`
 	Target string `query:"target" required:"true" doc:"The target of the rule: an agent, or *." example:"gendry"`
 	Effect string `query:"effect" enum:"allow,deny" doc:"Only the rule with this effect; missing: both."`
 }
 
-func unpermit(ctx context.Context, c call, in *removedPermission) error {
+func unpermit(ctx context.Context, c call, in *unpermitInput) error {
 	return c.hub.Unpermit(ctx, c.caller, in.Agent, in.Target, parley.Effect(in.Effect))
 }
 
-type checkedPermission struct {
+type checkPermissionInput struct {
 	From string `query:"from" doc:"The participant that would make the contact; missing: the caller." example:"arya"`
 	To   string `query:"to" required:"true" doc:"The participant that would be contacted." example:"gendry"`
 }
 
-func checkPermission(ctx context.Context, c call, in *checkedPermission) (parley.Verdict, error) {
+func checkPermission(ctx context.Context, c call, in *checkPermissionInput) (parley.Verdict, error) {
 	return c.hub.CheckPermission(ctx, c.caller, in.From, in.To)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Problem is an error as it is answered, after RFC 9457.
+// Problem is the JSON of an error, by RFC 9457.
 type Problem struct {
 	Type        string        `json:"type" doc:"Always about:blank. The code classifies the error."`
 	Title       string        `json:"title" doc:"The name of the HTTP status."`
@@ -27,13 +27,13 @@ type Problem struct {
 	Contacted  *parley.Contacted `json:"contacted,omitempty" doc:"Of a contact that was made although the call failed: the request, and where its answer will arrive."`
 }
 
-// Held is the answer to a call that was not made: it waits for an approval.
+// Held is the answer to a call that needs an approval. The hub has not made the call.
 type Held struct {
 	Text     string          `json:"text" doc:"The state of the call, in words." example:"This action requires approval. Waiting for approval..."`
 	Approval parley.Approval `json:"approval" doc:"The approval that the call waits for. The hub tells the caller the outcome in a message."`
 }
 
-// statuses are the HTTP statuses of errors. A code's own stands for every reason that is not listed.
+// statuses has the HTTP statuses of errors by code and reason. The status of "" is for all other reasons.
 var statuses = map[parley.Code]map[parley.Reason]int{
 	parley.NotPermitted: {"": http.StatusForbidden, parley.Unauthenticated: http.StatusUnauthorized},
 	parley.Unavailable: {
@@ -60,21 +60,21 @@ func statusOf(e *parley.Error) int {
 	return http.StatusInternalServerError
 }
 
-// refusal is an error of HTTP itself, whose status does not follow from its code.
-type refusal struct {
+// statusError is an error whose HTTP status does not follow from its code.
+type statusError struct {
 	status int
 	error
 }
 
-func withStatus(status int, err *parley.Error) error { return refusal{status, err} }
+func withStatus(status int, err *parley.Error) error { return statusError{status, err} }
 
-func (r refusal) Unwrap() error { return r.error }
+func (r statusError) Unwrap() error { return r.error }
 
-// problemOf is how an error is answered.
+// problemOf returns the answer to an error.
 func problemOf(err error) Problem {
 	e := parley.AsError(err)
 	status := statusOf(e)
-	if r, ok := errors.AsType[refusal](err); ok {
+	if r, ok := errors.AsType[statusError](err); ok {
 		status = r.status
 	}
 	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -93,10 +93,10 @@ func problemOf(err error) Problem {
 	return p
 }
 
-// fail answers with an error, or that a call waits for an approval. Where an answer has begun already, the connection is cut, so that nobody
-// takes a part for the whole.
+// fail answers with an error, or with 202 if the call needs an approval. If a part of the answer has been sent, fail cuts the
+// connection, so that the caller does not take the part for the whole answer.
 func (a *api) fail(w *responseWriter, r *http.Request, err error) {
-	if w.begun {
+	if w.started {
 		a.options.Log.Warn("an answer could not be finished", "operation", r.Pattern, "error", err)
 		panic(http.ErrAbortHandler)
 	}
@@ -120,21 +120,20 @@ func (a *api) fail(w *responseWriter, r *http.Request, err error) {
 	writeJSON(w, p.Status, p)
 }
 
-// drainLimit is how much of a body that is too large is read all the same: most senders look at an answer only
-// when they have sent everything.
+// drainLimit is how many bytes of a body that is too large the server still reads: most senders read the answer only after they
+// have sent the whole body.
 const drainLimit = 4 << 20
 
-// wholeSeconds rounds up, so that nobody comes back too soon.
+// wholeSeconds rounds up, so that callers do not retry too early.
 func wholeSeconds(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds))) }
 
-// seconds turns a number of seconds into a duration. What is beyond all reason is left to the hub to
-// refuse.
+// seconds returns a number of seconds as a duration. It limits extreme numbers to 100 years, which the hub refuses.
 func seconds(n float64) time.Duration {
 	const most = 100 * 365 * 24 * 3600
 	return time.Duration(max(-most, min(most, n)) * float64(time.Second))
 }
 
-// clip keeps a text that a caller sent from filling an answer.
+// clip shortens a text of the caller for an answer.
 func clip(text string) string {
 	if runes := []rune(text); len(runes) > 80 {
 		return string(runes[:80]) + "…"

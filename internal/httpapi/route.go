@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	defaultBody    = 1 << 20
-	importBody     = 64 << 30
-	arrivalsAtOnce = 4 << 20
-	defaultTime    = 30 * time.Second
-	maxWait        = 50 * time.Second
-	waitTime       = maxWait + defaultTime
-	bodyTime       = 30 * time.Second // to send a request's JSON
-	fileTime       = time.Hour        // to send or fetch an artifact
-	longTime       = 24 * time.Hour
-	endless        = -1 // no limit of time
+	defaultBody     = 1 << 20
+	importBody      = 64 << 30
+	maxArrivalsBody = 4 << 20
+	defaultTime     = 30 * time.Second
+	maxWait         = 50 * time.Second
+	waitTime        = maxWait + defaultTime
+	bodyTime        = 30 * time.Second // to send a request's JSON
+	fileTime        = time.Hour        // to send or fetch an artifact
+	longTime        = 24 * time.Hour
+	noTimeLimit     = -1
 )
 
-// Operation is what there is to know of a route.
+// Operation describes a route.
 type Operation struct {
 	ID          string
 	Method      string
@@ -33,22 +33,22 @@ type Operation struct {
 	Tag         string
 	Summary     string
 	Description string
-	Status      int           // of success; default: 200, or 204 without a body
-	Body        int64         // bytes of a request, 0: the default
-	Time        time.Duration // 0: the default
-	Takes       string        // media type of a request's body that is not JSON
-	Gives       string        // media type of an answer's body that is not JSON
-	Example     string        // of a request's body
+	Status      int           // the HTTP status of success; default: 200, or 204 without a body
+	MaxBody     int64         // the largest request body in bytes; 0: the default
+	TimeLimit   time.Duration // 0: the default
+	RequestType string        // the media type of a request's body that is not JSON
+	AnswerType  string        // the media type of an answer's body that is not JSON
+	Example     string        // an example of a request's body
 	Hidden      bool          // a page, not part of the API
 
-	// The hub's rule for it. A route does not say these: they are in the hub's table of operations.
-	Scope parley.Scope // none only where Who is Anyone
+	// The hub's rule for the operation. withRules copies these fields from the hub's table of operations.
+	Scope parley.Scope // empty only if Who is Anyone
 	Who   hub.Who
-	Held  bool // an agent's call may have to be approved first
+	Held  bool // an agent's call may need an approval
 	Work  hub.Work
 }
 
-// mustHaveRule keeps an operation from being served of which nobody has said who may use it.
+// mustHaveRule panics if no rule says which callers may use an operation.
 func (o Operation) mustHaveRule() {
 	open := o.Who == hub.Anyone && o.Scope == ""
 	if !open && (o.Who == hub.Anyone || !o.Who.Known() || !parley.AllScopes().Has(o.Scope)) {
@@ -56,7 +56,7 @@ func (o Operation) mustHaveRule() {
 	}
 }
 
-// withRules gives routes what the hub's table of operations says of them.
+// withRules copies the rules in the hub's table of operations to the routes.
 func withRules(list []route) []route {
 	operations := hub.Operations()
 	for i := range list {
@@ -69,7 +69,7 @@ func withRules(list []route) []route {
 	return list
 }
 
-// pattern is the path as http.ServeMux wants it: the root stands for itself alone.
+// pattern returns the path as a pattern for http.ServeMux, in which "/" alone would match every path.
 func (o Operation) pattern() string {
 	if o.Path == "/" {
 		return "/{$}"
@@ -77,29 +77,29 @@ func (o Operation) pattern() string {
 	return o.Path
 }
 
-// route is an operation with what does it.
+// route is an operation with its handler, and with the function that adds it to the OpenAPI document.
 type route struct {
 	Operation
 	handle   func(w *responseWriter, r *http.Request, c call) error
 	document func(huma.API, huma.Operation)
 }
 
-// call is one request whose caller is known.
+// call is one request with its caller.
 type call struct {
 	*api
 	caller  hub.Caller
-	session string // the secret of the session it came with, if it did
-	local   bool   // it came by the local socket
+	session string // the secret of the browser session, if the request has one
+	local   bool   // the request came over the local socket
 
 	underway *underway
 }
 
-// jsonRoute makes a route of a function that answers with a value.
+// jsonRoute returns the route of a function whose result is the answer.
 func jsonRoute[In, Out any](op Operation, do func(context.Context, call, *In) (Out, error)) route {
 	return jsonRouteWithStatus(op, func(Out) int { return op.success() }, do)
 }
 
-// jsonRouteWithStatus makes a route whose status depends on the answer.
+// jsonRouteWithStatus returns a route like jsonRoute, whose HTTP status depends on the answer.
 func jsonRouteWithStatus[In, Out any](op Operation, status func(Out) int, do func(context.Context, call, *In) (Out, error)) route {
 	in := inputOf[In]()
 	return route{
@@ -110,9 +110,9 @@ func jsonRouteWithStatus[In, Out any](op Operation, status func(Out) int, do fun
 				return err
 			}
 			out, err := do(r.Context(), c, &input)
-			c.underway.found()
+			c.underway.workDone()
 			if err == nil {
-				sayTrace(w, c, out)
+				setTraceHeader(w, c, out)
 				writeJSON(w, status(out), out)
 			}
 			return err
@@ -123,7 +123,7 @@ func jsonRouteWithStatus[In, Out any](op Operation, status func(Out) int, do fun
 	}
 }
 
-// emptyRoute makes a route of a function that answers with nothing.
+// emptyRoute returns the route of a function whose answer has no body.
 func emptyRoute[In any](op Operation, do func(context.Context, call, *In) error) route {
 	in := inputOf[In]()
 	op.Status = http.StatusNoContent
@@ -144,8 +144,8 @@ func emptyRoute[In any](op Operation, do func(context.Context, call, *In) error)
 	}
 }
 
-// streamRoute makes a route of a function that reads or writes a body by itself, bit by bit. An error before
-// the first byte is answered as any other; one after it cuts the connection.
+// streamRoute returns the route of a function that reads or writes a body by itself. If the function fails before the first
+// byte, the answer is the error. If it fails later, the server cuts the connection.
 func streamRoute[In any](op Operation, do func(w http.ResponseWriter, r *http.Request, c call, in *In) error) route {
 	in := inputOf[In]()
 	return route{
@@ -155,16 +155,16 @@ func streamRoute[In any](op Operation, do func(w http.ResponseWriter, r *http.Re
 			if err := in.read(w, r, c.limit(op), &input); err != nil {
 				return err
 			}
-			if op.Time <= 0 { // it is short, or looks after itself
+			if op.TimeLimit <= 0 { // the call is short, or limits itself
 				return do(w, r, c, &input)
 			}
 			_, err := whileValid(r.Context(), c, func(ctx context.Context) (noInput, error) {
-				r := r.WithContext(ctx) // a copy: what is left of the body stays where it is
-				if op.Takes != "" {
-					defer allowUpload(ctx, w, op.Time)()
+				r := r.WithContext(ctx) // a copy, so that the server still finds the unread body in the original
+				if op.RequestType != "" {
+					defer allowUpload(ctx, w, op.TimeLimit)()
 					r.Body = http.MaxBytesReader(w, r.Body, c.limit(op))
-					if op.Body == bodyOfArtifact {
-						r.Body = newBody(ctx, w, r.Body)
+					if op.MaxBody == bodyOfArtifact {
+						r.Body = newArtifactBody(ctx, w, r.Body)
 					}
 				}
 				return noInput{}, do(w, r, c, &input)
@@ -175,18 +175,18 @@ func streamRoute[In any](op Operation, do func(w http.ResponseWriter, r *http.Re
 	}
 }
 
-// allowUpload gives the sender of a body time, as long as it may send.
+// allowUpload gives the sender of a body more time, until ctx ends or the caller calls stop.
 func allowUpload(ctx context.Context, w http.ResponseWriter, length time.Duration) (stop func()) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(length)) // only a real connection has one
 	ended := context.AfterFunc(ctx, func() { _ = control.SetReadDeadline(time.Now()) })
 	return func() {
 		ended()
-		limitBodyTime(w) // with what nobody will read
+		limitBodyTime(w) // the server still receives the unread rest
 	}
 }
 
-// pageRoute makes a route of a handler that anybody may call.
+// pageRoute returns the route of a handler that needs no credential.
 func pageRoute(op Operation, do func(a *api, w http.ResponseWriter, r *http.Request) error) route {
 	op.Who = hub.Anyone
 	return route{
@@ -207,42 +207,43 @@ func (o Operation) success() int {
 	return o.Status
 }
 
-// limit is how many bytes a request may have.
+// limit returns the largest size of a request's body in bytes.
 func (a *api) limit(op Operation) int64 {
-	switch op.Body {
+	switch op.MaxBody {
 	case 0:
 		return defaultBody
 	case bodyOfMessage:
-		// Text may be written with escapes of six characters, and metadata comes on top of it.
+		// JSON may write each character of a text as an escape of six characters, and the request has metadata too.
 		return max(defaultBody, 8*int64(a.options.Limits.Body))
 	case bodyOfArtifact:
-		return a.options.Limits.Artifact + 1 // so that the hub says what the limit is
+		return a.options.Limits.Artifact + 1 // one byte more, so that the error is that of the hub, which names the limit
 	case bodyOfArrivals:
-		// A client sends no more at once, unless a single document, which stands there twice, is larger.
-		return arrivalsAtOnce + 16*int64(a.options.Limits.Body)
+		// A client sends at most maxArrivalsBody, or one larger document. The request has the document twice.
+		return maxArrivalsBody + 16*int64(a.options.Limits.Body)
 	default:
-		return op.Body
+		return op.MaxBody
 	}
 }
 
-// Limits that depend on the hub's.
+// Values of MaxBody for limits that depend on the hub's limits.
 const (
 	bodyOfMessage  = -1
 	bodyOfArtifact = -2
 	bodyOfArrivals = -3
 )
 
-// serve is the way of every request: who is it, may it, and what does it want.
+// serve returns the handler of a route. The handler checks the credential, the rights, the type of the body and the load of the
+// hub, and then calls the handler of the route.
 func (a *api) serve(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := w.(*responseWriter)
 		if route.Work == hub.Sending {
-			out.pace = sendPace
+			out.writeTime = sendPartTime
 		}
-		if route.Time != 0 {
-			limitAnswerTime(out, route.Time)
+		if route.TimeLimit != 0 {
+			limitAnswerTime(out, route.TimeLimit)
 		}
-		ctx, cancel := route.bounded(r.Context())
+		ctx, cancel := route.withTimeLimit(r.Context())
 		defer cancel()
 		r = r.WithContext(ctx)
 		c, err := a.admit(r, route.Operation)
@@ -263,18 +264,18 @@ func (a *api) serve(route route) http.HandlerFunc {
 	}
 }
 
-func (o Operation) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	switch o.Time {
-	case endless:
+func (o Operation) withTimeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	switch o.TimeLimit {
+	case noTimeLimit:
 		return ctx, func() {}
 	case 0:
 		return context.WithTimeout(ctx, defaultTime)
 	default:
-		return context.WithTimeout(ctx, o.Time)
+		return context.WithTimeout(ctx, o.TimeLimit)
 	}
 }
 
-// Routes lists every operation.
+// Routes returns every operation.
 func Routes() []Operation {
 	var list []Operation
 	for _, r := range routes() {

@@ -24,7 +24,7 @@ const (
 	tagHub           = "Hub"
 )
 
-// routes lists every operation there is.
+// routes returns the route of every operation.
 func routes() []route {
 	return withRules(slices.Concat(
 		messageRoutes(), contactRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(),
@@ -39,14 +39,14 @@ func messageRoutes() []route {
 			ID: "post-message", Method: http.MethodPost, Path: "/v1/messages", Tag: tagMessages,
 			Summary:     "Post a message",
 			Description: "The hub answers when the message is on disk. Name a conversation, the recipients, or the message that this one answers. Status 200 means that the key was used before: the hub returns the first message.",
-			Status:      http.StatusCreated, Body: bodyOfMessage,
+			Status:      http.StatusCreated, MaxBody: bodyOfMessage,
 			Example: `{"direct":["arya"],"content":{"text":"Is the build green?"},"priority":"high","requires_ack":true}`,
 		}, postedStatus, post),
 		jsonRoute(Operation{
 			ID: "show-message", Method: http.MethodGet, Path: "/v1/messages/{message}", Tag: tagMessages,
 			Summary:     "Show a message and its deliveries",
 			Description: "With wait, the hub answers when every waking delivery has reached the state in for or has ended, or when the time is up.",
-			Time:        waitTime,
+			TimeLimit:   waitTime,
 		}, showMessage),
 		jsonRoute(Operation{
 			ID: "read-thread", Method: http.MethodGet, Path: "/v1/messages/{message}/thread", Tag: tagMessages,
@@ -82,7 +82,7 @@ func inboxRoutes() []route {
 			ID: "take", Method: http.MethodPost, Path: "/v1/inbox/take", Tag: tagInbox,
 			Summary:     "Take deliveries",
 			Description: "The hub hands deliveries to the caller under a lease. With wait, the hub answers as soon as a delivery is available.",
-			Time:        waitTime,
+			TimeLimit:   waitTime,
 			Example:     `{"limit":10,"wait":30}`,
 		}, take),
 		jsonRoute(Operation{
@@ -202,7 +202,7 @@ func conversationRoutes() []route {
 			ID: "export-conversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/export", Tag: tagConversations,
 			Summary:     "Export a conversation",
 			Description: "Returns JSON lines, the conversation first, or Markdown. A message with `damage` stands for a damaged message; in Markdown, a line that begins with `Damaged: message`.",
-			Time:        longTime, Gives: jsonLines,
+			TimeLimit:   longTime, AnswerType: jsonLines,
 		}, exportConversation),
 	}
 }

@@ -8,13 +8,13 @@ func artifactRoutes() []route {
 			ID: "store-artifact", Method: http.MethodPost, Path: "/v1/artifacts", Tag: tagArtifacts,
 			Summary:     "Store an artifact",
 			Description: "Send the bytes as the request's body. The answer has the digest by which messages refer to the artifact. The hub removes a body that no message refers to after a day.",
-			Status:      http.StatusCreated, Body: bodyOfArtifact, Time: fileTime, Takes: anyType,
+			Status:      http.StatusCreated, MaxBody: bodyOfArtifact, TimeLimit: fileTime, RequestType: anyType,
 		}, storeArtifact),
 		streamRoute(Operation{
 			ID: "fetch-artifact", Method: http.MethodGet, Path: "/v1/artifacts/{sha256}", Tag: tagArtifacts,
 			Summary:     "Fetch an artifact",
 			Description: "The caller must have stored the artifact, or be able to read a message that refers to it.",
-			Time:        longTime, Gives: "application/octet-stream",
+			TimeLimit:   longTime, AnswerType: "application/octet-stream",
 		}, sendArtifact),
 		jsonRoute(Operation{
 			ID: "count-artifacts", Method: http.MethodGet, Path: "/v1/artifacts", Tag: tagArtifacts,
@@ -63,7 +63,7 @@ func eventRoutes() []route {
 			ID: "follow-events", Method: http.MethodGet, Path: "/v1/events", Tag: tagEvents,
 			Summary:     "Follow events",
 			Description: "Returns server-sent events that the caller may see. The first event is ready. A stream continues after the given id without gaps or repeats. If the id is too old, the hub sends reset and continues with the newest event. The hub cuts off a reader that does not read for 10 seconds; it connects again with the id of its last event.",
-			Time:        endless, Gives: "text/event-stream",
+			TimeLimit:   noTimeLimit, AnswerType: "text/event-stream",
 		}, events),
 	}
 }
@@ -74,13 +74,13 @@ func hubRoutes() []route {
 			ID: "health", Method: http.MethodGet, Path: "/healthz", Tag: tagHub,
 			Summary:     "Check that the hub listens",
 			Description: "The hub answers ok as soon as it listens.",
-			Gives:       "text/plain",
+			AnswerType:  "text/plain",
 		}, healthz),
 		pageRoute(Operation{
 			ID: "ready", Method: http.MethodGet, Path: "/readyz", Tag: tagHub,
 			Summary:     "Check that the hub can work",
 			Description: "The hub answers ok while it can store data, else 503.",
-			Gives:       "text/plain",
+			AnswerType:  "text/plain",
 		}, readyz),
 		jsonRoute(Operation{
 			ID: "status", Method: http.MethodGet, Path: "/v1/status", Tag: tagHub,
@@ -97,26 +97,26 @@ func hubRoutes() []route {
 			ID: "export-hub", Method: http.MethodGet, Path: "/v1/export", Tag: tagHub,
 			Summary:     "Export the whole hub",
 			Description: "Returns one JSON object per line: a header, the agents, the conversations with their members, and the messages in order. The export refers to artifacts; only a backup has their bodies.",
-			Time:        longTime, Gives: jsonLines,
+			TimeLimit:   longTime, AnswerType: jsonLines,
 		}, exportAll),
 		streamRoute(Operation{
 			ID: "import-hub", Method: http.MethodPost, Path: "/v1/import", Tag: tagHub,
 			Summary:     "Import an export",
 			Description: "Send the output of an export. The hub skips what it already has, so you can repeat an import that broke off. An import wakes nobody.",
-			Body:        importBody, Time: fileTime, Takes: anyType,
+			MaxBody:     importBody, TimeLimit: fileTime, RequestType: anyType,
 		}, importAll),
 		jsonRoute(Operation{
 			ID: "make-backup", Method: http.MethodPost, Path: "/v1/backups", Tag: tagHub,
 			Summary:     "Create a backup",
 			Description: "The hub copies everything into a new directory on its machine while work goes on, and verifies the copy.",
-			Time:        longTime,
+			TimeLimit:   longTime,
 			Example:     `{"directory":"/var/backups/parley/monday"}`,
 		}, backup),
 		streamRoute(Operation{
 			ID: "check", Method: http.MethodPost, Path: "/v1/checks", Tag: tagHub,
 			Summary:     "Verify all stored data",
 			Description: `The hub answers with JSON lines: {"progress":…} now and then, and {"report":…} at the end.`,
-			Time:        longTime, Gives: jsonLines,
+			TimeLimit:   longTime, AnswerType: jsonLines,
 		}, checkDeep),
 		jsonRoute(Operation{
 			ID: "list-audit", Method: http.MethodGet, Path: "/v1/audit", Tag: tagHub,
@@ -127,7 +127,7 @@ func hubRoutes() []route {
 			ID: "verify-audit", Method: http.MethodGet, Path: "/v1/audit/verify", Tag: tagHub,
 			Summary:     "Verify the audit log",
 			Description: "The hub verifies the chain of hashes and compares the last hash with the copy outside the database.",
-			Time:        longTime,
+			TimeLimit:   longTime,
 		}, verifyAudit),
 	}
 }
@@ -156,13 +156,13 @@ func pageRoutes() []route {
 		}, signInPage),
 		pageRoute(Operation{
 			ID: "sign-in", Method: http.MethodPost, Path: "/sign-in", Tag: tagHub,
-			Summary: "Sign in",
-			Takes:   "application/x-www-form-urlencoded", Hidden: true,
+			Summary:     "Sign in",
+			RequestType: "application/x-www-form-urlencoded", Hidden: true,
 		}, signIn),
 		pageRoute(Operation{
 			ID: "sign-out", Method: http.MethodPost, Path: "/sign-out", Tag: tagHub,
-			Summary: "Sign out",
-			Takes:   "application/x-www-form-urlencoded", Hidden: true,
+			Summary:     "Sign out",
+			RequestType: "application/x-www-form-urlencoded", Hidden: true,
 		}, signOut),
 		pageRoute(Operation{
 			ID: "approve-page", Method: http.MethodGet, Path: "/approve/{secret}", Tag: tagHub,
@@ -171,8 +171,8 @@ func pageRoutes() []route {
 		}, approvePage),
 		pageRoute(Operation{
 			ID: "approve", Method: http.MethodPost, Path: "/approve/{secret}", Tag: tagHub,
-			Summary: "Decide the approval of a link",
-			Takes:   "application/x-www-form-urlencoded", Hidden: true,
+			Summary:     "Decide the approval of a link",
+			RequestType: "application/x-www-form-urlencoded", Hidden: true,
 		}, approve),
 	}
 }

@@ -2,7 +2,7 @@ package httpapi
 
 import "net/http"
 
-// bridgeRoutes are for owners, and for the bridges that run as one outside of the hub's process.
+// bridgeRoutes returns the routes for owners, and for bridges that run outside of the hub's process with an owner's token.
 func bridgeRoutes() []route {
 	return []route{
 		jsonRoute(Operation{
@@ -14,14 +14,14 @@ func bridgeRoutes() []route {
 			Summary:     "Connect a directory tree to the hub",
 			Description: "The hub adds agents that do not exist; they live in the tree. The hub answers when the bridge has read the tree once: it delivers every file that appears later. The hub answers after 30 seconds at most, and earlier if the bridge cannot read the tree: see state and status.",
 			Status:      http.StatusCreated,
-			Time:        waitTime,
+			TimeLimit:   waitTime,
 			Example:     `{"layout":"agentos","root":"/mnt/shared/collab","agents":["claude","codex"]}`,
 		}, addBridge),
 		jsonRoute(Operation{
 			ID: "show-bridge", Method: http.MethodGet, Path: "/v1/bridges/{bridge}", Tag: tagBridges,
 			Summary:     "Show a bridge and its status",
 			Description: "With wait, the hub answers when the bridge has read the tree once.",
-			Time:        waitTime,
+			TimeLimit:   waitTime,
 		}, showBridge),
 		jsonRoute(Operation{
 			ID: "change-bridge", Method: http.MethodPatch, Path: "/v1/bridges/{bridge}", Tag: tagBridges,
@@ -44,14 +44,14 @@ func bridgeRoutes() []route {
 			ID: "arrive", Method: http.MethodPost, Path: "/v1/bridges/{bridge}/arrivals", Tag: tagBridges,
 			Summary:     "Import documents from a tree",
 			Description: "The hub stores each document once, even if the call is repeated. E001 and E003 are final for a document. Retry a document after any other code.",
-			Body:        bodyOfArrivals,
+			MaxBody:     bodyOfArrivals,
 			Example:     `{"arrivals":[{"path":"channels/agent-os-paper/msg-20260111-163315-claude-4c78.json","name":"msg-20260111-163315-claude-4c78","from":"claude","to":"codex","channel":"agent-os-paper","at":"2026-01-11T16:33:15.123Z","draft":{"content":{"text":"hello"}}}]}`,
 		}, arrive),
 		jsonRoute(Operation{
 			ID: "list-departures", Method: http.MethodGet, Path: "/v1/bridges/{bridge}/departures", Tag: tagBridges,
 			Summary:     "List documents to write into a tree",
 			Description: "Each document has its name already, and keeps it. With wait, the hub answers as soon as there is a document to write.",
-			Time:        waitTime,
+			TimeLimit:   waitTime,
 		}, departures),
 		emptyRoute(Operation{
 			ID: "report-departures", Method: http.MethodPost, Path: "/v1/bridges/{bridge}/reports", Tag: tagBridges,

@@ -12,7 +12,7 @@ func contactRoutes() []route {
 				"the result. A notification wakes nobody.\n\nA caller that loses its connection repeats the call with " +
 				"the same idempotency key: it waits for the same answer until the first deadline. With Accept: application/jsonl " +
 				"the hub answers a waiting call in two lines: the stored request at once, and the outcome at the end.",
-			Body: bodyOfMessage, Time: contactTime,
+			MaxBody: bodyOfMessage, TimeLimit: contactTime,
 			Example: `{"action":"ask","agentId":"arya","message":"Which steel did we use?","context":"It is about the order of May.","wait":60}`,
 		}),
 		jsonRoute(Operation{
@@ -20,7 +20,7 @@ func contactRoutes() []route {
 			Summary: "Wait for a message's answer, an ask, a task or an approval",
 			Description: "The hub answers when the item has ended or when the time is up: done tells which. If the item has failed, error says why. " +
 				"The hub does not deliver an answer or result again that it has returned here.",
-			Time: waitTime,
+			TimeLimit: waitTime,
 		}, awaitOutcome),
 		jsonRoute(Operation{
 			ID: "list-asks", Method: http.MethodGet, Path: "/v1/asks", Tag: tagContact,
@@ -42,7 +42,7 @@ func taskRoutes() []route {
 			ID: "make-task", Method: http.MethodPost, Path: "/v1/tasks", Tag: tagTasks,
 			Summary:     "Create a task",
 			Description: "The assignee is another participant or the caller. The hub wakes the assignee and delivers the result.",
-			Status:      http.StatusCreated, Body: bodyOfMessage,
+			Status:      http.StatusCreated, MaxBody: bodyOfMessage,
 			Example: `{"title":"Draft the post","text":"Draft a blog post about the forge.","assignee":"arya","priority":"high","depends_on":["task-101"]}`,
 		}, makeTask),
 		jsonRoute(Operation{
@@ -58,7 +58,7 @@ func taskRoutes() []route {
 			ID: "update-task", Method: http.MethodPatch, Path: "/v1/tasks/{task}", Tag: tagTasks,
 			Summary:     "Report the progress or the end of a task",
 			Description: "With a status the task ends, and the requester gets the result.",
-			Body:        bodyOfMessage,
+			MaxBody:     bodyOfMessage,
 			Example:     `{"progress":{"fraction":0.5,"message":"half of it is written"}}`,
 		}, updateTask),
 		jsonRoute(Operation{

@@ -8,13 +8,13 @@ func observeRoutes() []route {
 			ID: "read-log", Method: http.MethodGet, Path: "/v1/log", Tag: tagHub,
 			Summary:     "Read the message log",
 			Description: "Returns one JSON object per line, the newest last: timestamp, level, msgId, traceId, from, to, type, latencyMs, status. The log never holds the text of a message.",
-			Time:        endless, Gives: jsonLines,
+			TimeLimit:   noTimeLimit, AnswerType: jsonLines,
 		}, readMessageLog),
 		streamRoute(Operation{
 			ID: "metrics", Method: http.MethodGet, Path: "/metrics", Tag: tagHub,
 			Summary:     "Read the hub's metrics",
 			Description: "Returns the text format of Prometheus. A scraper sends an owner's token; the scope read is enough.",
-			Gives:       "text/plain",
+			AnswerType:  "text/plain",
 		}, metrics),
 	}
 }

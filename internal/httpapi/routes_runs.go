@@ -42,7 +42,7 @@ func runRoutes() []route {
 			ID: "read-output", Method: http.MethodGet, Path: "/v1/runs/{run}/output", Tag: tagRuns,
 			Summary:     "Read the output of a run",
 			Description: "Returns the program's standard output and error. Of long output, returns the end. Of a live run, returns the output so far.",
-			Gives:       "application/octet-stream",
+			AnswerType:  "application/octet-stream",
 		}, runOutput),
 		jsonRoute(Operation{
 			ID: "cancel-run", Method: http.MethodPost, Path: "/v1/runs/{run}/cancel", Tag: tagRuns,

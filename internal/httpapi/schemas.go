@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// priorityShape describes parley.Priority, which is written as a number or a word.
+// priorityShape describes the JSON of parley.Priority, which is a number or a word.
 type priorityShape struct{}
 
 // Schema implements huma.SchemaProvider.
@@ -24,7 +24,7 @@ func (priorityShape) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// Schema implements huma.SchemaProvider: everything may be absent, and null.
+// Schema implements huma.SchemaProvider. Every field can be missing or null.
 func (AgentChange) Schema(r huma.Registry) *huma.Schema {
 	all := *huma.SchemaFromType(r, reflect.TypeFor[changeable]())
 	all.Required = nil
@@ -39,9 +39,9 @@ func (AgentChange) Schema(r huma.Registry) *huma.Schema {
 	return &all
 }
 
-// refine makes of what huma has found in the types what is said on the wire.
+// refine corrects the schemas that huma has made from the types.
 func refine(schemas map[string]*huma.Schema) {
-	delete(schemas, "ErrorModel") // huma's own errors, which nobody sends
+	delete(schemas, "ErrorModel") // huma's own errors, which the hub does not send
 	delete(schemas, "ErrorDetail")
 	for name, s := range schemas {
 		addEnums(name, s)
@@ -57,8 +57,8 @@ func refine(schemas map[string]*huma.Schema) {
 	schemas["ContactRequest"].Required = []string{"action", "message"} // and agentId, or its other name
 }
 
-// addEnums adds which words the fields of a type may have, and which fields hold any object. What the fields mean, their
-// types say themselves, in the tag doc.
+// addEnums adds the words that the fields of a type can have, and marks the fields that hold any JSON object. The tag doc
+// describes the fields.
 func addEnums(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
 		of := p
@@ -77,7 +77,8 @@ func addEnums(name string, s *huma.Schema) {
 	}
 }
 
-// enumOf finds the words of a field: of that of its type, of the type it is a part of, or of all that have its name.
+// enumOf returns the words of a field: those of the field in its type, else of the field in the type that sharedEnums names, else
+// of all fields with the name. It returns nil if the field has none.
 func enumOf(name, field string) []any {
 	for _, key := range []string{name + "." + field, sharedEnums[name] + "." + field, field} {
 		if list, known := enums[key]; known {
@@ -87,7 +88,7 @@ func enumOf(name, field string) []any {
 	return nil
 }
 
-// sharedEnums says which type's words another has as well.
+// sharedEnums names, for a type, another type with the same words.
 var sharedEnums = map[string]string{"PlainTask": "Task", "RunView": "Run", "AskView": "AskState"}
 
 // objectFields are fields that hold any JSON object.
@@ -97,7 +98,7 @@ var runStates = []parley.RunState{
 	parley.RunStarting, parley.RunRunning, parley.RunWaiting, parley.RunSucceeded, parley.RunFailed, parley.RunCancelled, parley.RunLost,
 }
 
-// enums are what some fields may say.
+// enums has the words of fields, by field name or by type and field name.
 var enums = map[string][]any{
 	"access":          enum(parley.AccessOwner, parley.AccessMember),
 	"code":            enum(parley.NotPermitted, parley.Unavailable, parley.BadInput, parley.TimedOut, parley.DependencyFailed, parley.Internal),
@@ -134,7 +135,7 @@ var enums = map[string][]any{
 	"purpose": enum(parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError),
 }
 
-// freeFields are fields of the same name that may say anything.
+// freeFields are fields that can have any text, although enums has words for their name.
 var freeFields = []string{"Content.code", "Issues.action"}
 
 func enum[T ~string](list ...T) (values []any) {

@@ -16,7 +16,7 @@ func endSession(w http.ResponseWriter, r *http.Request, c call, _ *noInput) erro
 	return nil
 }
 
-// cookie keeps a session where no script can read it and no other site can use it.
+// cookie returns the cookie of a session. No script can read it, and no other site can use it.
 func (a *api) cookie(r *http.Request, secret string, until time.Time) *http.Cookie {
 	return &http.Cookie{
 		Name: sessionCookie, Value: secret, Path: "/", Expires: until, HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -24,24 +24,24 @@ func (a *api) cookie(r *http.Request, secret string, until time.Time) *http.Cook
 	}
 }
 
-// signInPage only shows a button: what looks at links before people do must not use them up.
+// signInPage only shows a button, because programs that open links before people do must not use the links up.
 func signInPage(a *api, w http.ResponseWriter, r *http.Request) error {
 	return a.page(w, http.StatusOK, "sign-in.html", map[string]any{"Code": r.URL.Query().Get("code")})
 }
 
-// formBody is more than any form here has.
+// formBody is the largest size of a form in bytes.
 const formBody = 4 << 10
 
-// form reads what a page of this hub has posted.
-func (a *api) form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+// ownForm reads a form, and refuses a form that a browser could have sent from a page of another site.
+func (a *api) ownForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
-		return nil, foreignPage() // every browser that is still in use sends one of them
+		return nil, foreignPage() // every current browser sends one of these headers
 	}
-	return formOf(w, r)
+	return parseForm(w, r)
 }
 
-// formOf reads a form, whoever has posted it.
-func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+// parseForm reads a form without checking its origin.
+func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, formBody)
 	if err := r.ParseForm(); err != nil {
 		return nil, unreadable(err)
@@ -50,7 +50,7 @@ func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 }
 
 func signIn(a *api, w http.ResponseWriter, r *http.Request) error {
-	form, err := a.form(w, r)
+	form, err := a.ownForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func signIn(a *api, w http.ResponseWriter, r *http.Request) error {
 		return a.page(w, p.Status, "sign-in.html", map[string]any{"Problem": p})
 	}
 	http.SetCookie(w, a.cookie(r, made.Secret, *made.ExpiresAt))
-	// What stands behind # is for the page alone: no browser sends it anywhere. The page believes it only where
-	// it comes from here.
+	// Browsers do not send the part after # to any server, so only the page gets the secret. The page accepts the secret only if
+	// the referrer is this hub.
 	w.Header().Set("Referrer-Policy", "same-origin")
 	http.Redirect(w, r, "/#page="+made.Page, http.StatusSeeOther)
 	return nil
@@ -69,10 +69,10 @@ func signIn(a *api, w http.ResponseWriter, r *http.Request) error {
 
 // signOut ends the session of a page without scripts.
 func signOut(a *api, w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.form(w, r); err != nil {
+	if _, err := a.ownForm(w, r); err != nil {
 		return err
 	}
-	c, err := a.admit(r, signedIn)
+	c, err := a.admit(r, pageOperation)
 	if err != nil {
 		return err
 	}

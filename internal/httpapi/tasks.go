@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Task is a task as it is answered.
+// Task is the JSON of a task.
 type Task struct {
 	parley.TaskView
 	Elapsed float64 `json:"elapsed" doc:"Seconds from the creation to the end, or until now."`
@@ -26,7 +26,7 @@ func tasksOf(views []parley.TaskView) []Task {
 	return list
 }
 
-type listedTasks struct {
+type listTasksInput struct {
 	Assignee  string `query:"assignee" doc:"Only tasks of this assignee."`
 	Requester string `query:"requester" doc:"Only tasks that this participant requested."`
 	Status    string `query:"status" doc:"Only tasks in these states, separated by commas: queued, active, completed, failed, cancelled." example:"queued,active"`
@@ -36,7 +36,7 @@ type listedTasks struct {
 	Cursor    string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listTasks(ctx context.Context, c call, in *listedTasks) (page List[Task], err error) {
+func listTasks(ctx context.Context, c call, in *listTasksInput) (page List[Task], err error) {
 	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.TaskFilter{Assignee: in.Assignee, Requester: in.Requester, Open: in.Open, Roots: in.Roots, Limit: size, Status: taskStates(in.Status)}
 	if place, err := decodeCursor[string](in.Cursor); err != nil {
@@ -51,7 +51,7 @@ func listTasks(ctx context.Context, c call, in *listedTasks) (page List[Task], e
 	return page, err
 }
 
-// taskStates reads states that stand in one word. What is none, the hub refuses.
+// taskStates splits a list of states separated by commas. The hub refuses unknown states.
 func taskStates(word string) (list []parley.TaskState) {
 	if word == "" {
 		return nil
@@ -64,48 +64,48 @@ func taskStates(word string) (list []parley.TaskState) {
 	return list
 }
 
-type madeTask struct {
+type makeTaskInput struct {
 	Key  string `header:"Idempotency-Key" doc:"The same as idempotency_key in the body. The hub does not create a task again if the requester used the key within 24 hours."`
 	Body TaskRequest
 }
 
-// TaskRequest asks for a piece of work.
+// TaskRequest is a new task.
 type TaskRequest struct {
 	parley.NewTask
 	From string `json:"from,omitempty" doc:"Refused unless it is the caller."`
 }
 
-func makeTask(ctx context.Context, c call, in *madeTask) (Task, error) {
+func makeTask(ctx context.Context, c call, in *makeTaskInput) (Task, error) {
 	made := in.Body.NewTask
 	var err error
 	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
 		return Task{}, err
 	}
-	if err := c.checkClaim(ctx, "make-task", in.Body.From); err != nil {
+	if err := c.checkSender(ctx, "make-task", in.Body.From); err != nil {
 		return Task{}, err
 	}
 	return taskOf(c.hub.NewTask(ctx, c.caller, made))
 }
 
-type oneTask struct {
+type taskInput struct {
 	Task string `path:"task" doc:"The task's id." example:"task-101"`
 }
 
-func showTask(ctx context.Context, c call, in *oneTask) (Task, error) {
+func showTask(ctx context.Context, c call, in *taskInput) (Task, error) {
 	return taskOf(c.hub.Task(ctx, c.caller, in.Task))
 }
 
-func taskTree(ctx context.Context, c call, in *oneTask) (List[Task], error) {
+func taskTree(ctx context.Context, c call, in *taskInput) (List[Task], error) {
 	views, err := c.hub.TaskTree(ctx, c.caller, in.Task)
 	return List[Task]{Items: tasksOf(views)}, err
 }
 
-type changedTask struct {
+type updateTaskInput struct {
 	Task string `path:"task" doc:"The task's id." example:"task-101"`
 	Body TaskChange
 }
 
-// TaskChange says how a task goes, or that it has ended.
+// TaskChange reports the progress or the end of a task.
 type TaskChange struct {
 	Progress *ProgressReport    `json:"progress,omitempty" doc:"The state of the delivery."`
 	Status   parley.TaskState   `json:"status,omitempty" enum:"completed,failed" doc:"The final status; missing: the task goes on."`
@@ -114,7 +114,7 @@ type TaskChange struct {
 	Reason   string             `json:"reason,omitempty" doc:"Why the task failed."`
 }
 
-// ProgressReport is how far a task has come, by its assignee's word.
+// ProgressReport is the progress of a task that its assignee reports.
 type ProgressReport struct {
 	Fraction   *float64 `json:"fraction,omitempty" minimum:"0" maximum:"1" doc:"From 0 to 1."`
 	Current    *int64   `json:"current,omitempty" minimum:"0" doc:"How much of the total is done."`
@@ -133,35 +133,35 @@ func (p *ProgressReport) progress() *parley.TaskProgress {
 	}
 }
 
-func updateTask(ctx context.Context, c call, in *changedTask) (Task, error) {
+func updateTask(ctx context.Context, c call, in *updateTaskInput) (Task, error) {
 	b := in.Body
 	change := parley.TaskChange{Progress: b.Progress.progress(), Status: b.Status, Outcome: b.Outcome, Result: b.Result, Reason: b.Reason}
 	return taskOf(c.hub.UpdateTask(ctx, c.caller, in.Task, change))
 }
 
-type cancelledTask struct {
+type cancelTaskInput struct {
 	Task string `path:"task" doc:"The task's id." example:"task-101"`
 	Body CancelRequest
 }
 
-func cancelTask(ctx context.Context, c call, in *cancelledTask) (Task, error) {
+func cancelTask(ctx context.Context, c call, in *cancelTaskInput) (Task, error) {
 	return taskOf(c.hub.CancelTask(ctx, c.caller, in.Task, in.Body.Reason))
 }
 
-func retryTask(ctx context.Context, c call, in *oneTask) (Task, error) {
+func retryTask(ctx context.Context, c call, in *taskInput) (Task, error) {
 	return taskOf(c.hub.RetryTask(ctx, c.caller, in.Task))
 }
 
-type reassignedTask struct {
+type reassignTaskInput struct {
 	Task string `path:"task" doc:"The task's id." example:"task-101"`
 	Body ReassignRequest
 }
 
-// ReassignRequest says who is to do a task.
+// ReassignRequest names the new assignee of a task.
 type ReassignRequest struct {
 	Assignee string `json:"assignee" doc:"The new assignee." example:"gendry"`
 }
 
-func reassignTask(ctx context.Context, c call, in *reassignedTask) (Task, error) {
+func reassignTask(ctx context.Context, c call, in *reassignTaskInput) (Task, error) {
 	return taskOf(c.hub.ReassignTask(ctx, c.caller, in.Task, in.Body.Assignee))
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-type listedTokens struct {
+type listTokensInput struct {
 	Agent  string `query:"agent" doc:"The holder of the tokens; missing: the caller's tokens, or all tokens for an owner."`
 	Limit  int    `query:"limit" minimum:"0" maximum:"1000" doc:"The most items to return; 0 or missing: the default."`
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listTokens(ctx context.Context, c call, in *listedTokens) (page List[parley.Token], err error) {
+func listTokens(ctx context.Context, c call, in *listTokensInput) (page List[parley.Token], err error) {
 	filter := parley.TokenFilter{Agent: in.Agent, Limit: in.Limit}
 	if place, err := decodeCursor[string](in.Cursor); err != nil {
 		return page, err
@@ -50,21 +50,21 @@ func makeToken(ctx context.Context, c call, in *bodyInput[TokenRequest]) (parley
 	return c.hub.NewToken(ctx, c.caller, n)
 }
 
-type oneToken struct {
+type tokenInput struct {
 	Token string `path:"token" doc:"The token's id."`
 }
 
-func revokeToken(ctx context.Context, c call, in *oneToken) error {
+func revokeToken(ctx context.Context, c call, in *tokenInput) error {
 	return c.hub.RevokeToken(ctx, c.caller, in.Token)
 }
 
-// Link opens a session in a browser, once.
+// Link is a link that opens a browser session, once.
 type Link struct {
 	URL       string    `json:"url" doc:"Open it in a browser."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When the link expires."`
 }
 
-// LinkRequest says who is to be signed in.
+// LinkRequest names the person to sign in.
 type LinkRequest struct {
 	Agent string `json:"agent,omitempty" doc:"The person to sign in; missing: the caller."`
 }

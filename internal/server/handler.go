@@ -18,14 +18,14 @@ func (s *Server) hosts() []string {
 // handler returns the handler of all HTTP requests. It ends streams when closing is closed.
 func (s *Server) handler(closing <-chan struct{}) http.Handler {
 	return httpapi.New(s.hub, httpapi.Options{
-		Hosts:   s.hosts(),
-		Origin:  s.Origin(),
-		Peer:    s.peer,
-		Attach:  s.attach,
-		Known:   noteCredential,
-		Closing: closing,
-		Limits:  s.Config.Limits,
-		Log:     s.Log,
+		Hosts:        s.hosts(),
+		Origin:       s.Origin(),
+		Peer:         s.peer,
+		Attach:       s.attach,
+		OnIdentified: noteCredential,
+		Closing:      closing,
+		Limits:       s.Config.Limits,
+		Log:          s.Log,
 
 		Metrics:  s.observed.metrics,
 		Messages: s.observed.messages,
