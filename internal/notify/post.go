@@ -45,7 +45,7 @@ func deliver(ctx context.Context, client *http.Client, to string, message any, p
 	}
 	status, _, err := post(ctx, client, to, body, func(r *http.Request) { prepare(r, body) })
 	if err == nil && (status < 200 || status > 299) {
-		err = fmt.Errorf("it was answered with status %d", status)
+		err = fmt.Errorf("the server answered with status %d", status)
 	}
 	return err
 }

@@ -53,13 +53,13 @@ func (b *bot) call(ctx context.Context, method string, arguments, result any) er
 		Description string          `json:"description"`
 	}
 	if err := json.Unmarshal(answer, &response); err != nil {
-		return fmt.Errorf("what answers with status %d is not the Bot API", status)
+		return fmt.Errorf("the server does not answer like the Bot API, with status %d; check telegram.url", status)
 	}
 	if !response.OK {
 		return &apiError{response.Code, response.Description}
 	}
 	if err := json.Unmarshal(response.Result, result); err != nil {
-		return fmt.Errorf("the Bot API answers %s with something else", method)
+		return fmt.Errorf("cannot parse the result of %s of the Bot API", method)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (a *attempt) countOutput(n int) bool {
 }
 
 func (a *attempt) stopForOutput(what string) {
-	a.stop(failed(Cause{Reason: fmt.Sprintf("%s has written %s", a.preset.Argv[0], what), Hint: "have it write less: its output is its answer"}, ""))
+	a.stop(failed(Cause{Reason: fmt.Sprintf("%s has written %s", a.preset.Argv[0], what), Hint: "have it write less: the hub takes its output for the answer"}, ""))
 }
 
 // logExit logs the exit code of a failed process. A run with a complete answer succeeds all the same.

@@ -104,16 +104,16 @@ func TestWrongPresets(t *testing.T) {
 		`mine: {argv: [x], model: ["{model}"]}`:                        "need each other",
 		`mine: {argv: [x, "{resume}"], resume: [-c]}`:                  "resume has no argument {session}",
 		"mine: {argv: [x], run_token: everybody}":                      `run_token "everybody" is not known: use socket or bearer`,
-		"llm: {run_token: bearer}":                                     `llm is a runtime that is no program`,
+		"llm: {run_token: bearer}":                                     `llm is a built-in runtime, not a program`,
 		"mine:\n  argv: [x]\n  input: text":                            `line 1: runtime mine: input "text" is not known: use prompt, message or json`,
 		"mine: {argv: [x], output: yaml}":                              `output "yaml" is not known`,
 		"Mine: {argv: [x]}":                                            "cannot be its name",
-		"llm: {argv: [x]}":                                             "llm is a runtime that is no program",
+		"llm: {argv: [x]}":                                             "llm is a built-in runtime, not a program",
 		"mine: {argv: [x], pass: [PARLEY_TOKEN]}":                      "PARLEY_TOKEN is the hub's",
 		"mine: {argv: [x], pass: [A-B]}":                               "not the name of a variable",
 		"mine: {argv: [x], env: {PARLEY_RUN: a}}":                      "env cannot set PARLEY_RUN",
 		"mine: {argv: [x], lost: '('}":                                 "lost: error parsing regexp",
-		"mine: {argv: [x], says: [{match: '(', reason: r}]}":           "is no regular expression",
+		"mine: {argv: [x], says: [{match: '(', reason: r}]}":           "is not a regular expression",
 		"mine: {argv: [x], says: [{match: a}]}":                        "a cause has no reason",
 		"mine: {argv: [x], exits: {3: {reason: r, failure: perhaps}}}": `failure "perhaps" is not known`,
 	} {
@@ -127,7 +127,7 @@ func TestWrongPresets(t *testing.T) {
 func TestCheckNamesTheMissingProgramOrRuntime(t *testing.T) {
 	r := New(Presets(), Options{Environ: []string{"PATH=" + t.TempDir()}})
 	for runtime, want := range map[string][]string{
-		"claude": {"the program claude of the runtime claude is not there", "npm install -g @anthropic-ai/claude-code"},
+		"claude": {"the program claude of the runtime claude is missing", "npm install -g @anthropic-ai/claude-code"},
 		"cloude": {`there is no runtime "cloude"`, "claude"},
 		"other":  {"use one of aider, amp, claude"},
 	} {

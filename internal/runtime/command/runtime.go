@@ -99,7 +99,7 @@ func (r *Runtime) find(a parley.Agent) (p Preset, path string, s settings, err e
 		if p.Install != "" {
 			hint = "install it: " + p.Install
 		}
-		return p, "", s, parley.Errorf(parley.BadInput, "the program %s of the runtime %s is not there", p.Argv[0], a.Runtime).
+		return p, "", s, parley.Errorf(parley.BadInput, "the program %s of the runtime %s is missing", p.Argv[0], a.Runtime).
 			Suggest("%s", hint)
 	}
 	s, err = r.readSettings(p, a)

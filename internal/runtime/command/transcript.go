@@ -76,7 +76,7 @@ func (t *transcript) fail(status int, texts ...string) {
 		}
 	}
 	if t.failure == "" {
-		t.failure = "it reports an error without saying which"
+		t.failure = "the error has no text"
 	}
 }
 

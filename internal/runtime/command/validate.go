@@ -43,7 +43,7 @@ func checkName(name string) error {
 	}
 	switch {
 	case slices.Contains(reserved, name):
-		return fmt.Errorf("%s is a runtime that is no program", name)
+		return fmt.Errorf("%s is a built-in runtime, not a program", name)
 	case !presetName.MatchString(name):
 		return fmt.Errorf("%q cannot be its name: use up to 32 small letters, digits and hyphens", name)
 	default:
@@ -128,7 +128,7 @@ func (p Preset) checkCauses() error {
 	causes := []Cause{}
 	for _, known := range p.Says {
 		if _, err := regexp.Compile(known.Match); err != nil || known.Match == "" {
-			return fmt.Errorf("says: match %q is no regular expression", known.Match)
+			return fmt.Errorf("says: match %q is not a regular expression", known.Match)
 		}
 		causes = append(causes, known.Cause)
 	}

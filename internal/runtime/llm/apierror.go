@@ -16,7 +16,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-var errCutOff = errors.New("the answer breaks off")
+var errCutOff = errors.New("the answer ended before it was complete")
 
 const maxReason = 500 // characters of a text of an API
 
@@ -110,7 +110,7 @@ func (x *modelRun) hint(r apiError) string {
 	case r.failure() != parley.FailureFinal:
 		return ""
 	case strings.Contains(r.codes, "insufficient_quota"), strings.Contains(r.codes, "billing_error"), r.status == http.StatusPaymentRequired:
-		return "see to the account at provider " + x.settings.Provider
+		return "check the account at provider " + x.settings.Provider
 	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden:
 		return "check the key in " + x.provider.keySource()
 	case r.status == http.StatusNotFound:

@@ -63,7 +63,7 @@ func TestLastingFailuresStayTransient(t *testing.T) {
 			{"overloaded", failed(kind, 529, "overloaded_error"), parley.FailureBusy, 0, "529"},
 			{"server", failed(kind, 503, "api_error"), parley.FailureServer, 0, "503 Service Unavailable"},
 			{"html", modeltest.Answer{Status: 500, Body: "<html>" + canary}, parley.FailureServer, 0, "500 Internal Server Error"},
-			{"cut off", modeltest.Answer{Text: "Good", Fault: modeltest.Cut}, parley.FailureServer, 1, "breaks off"},
+			{"cut off", modeltest.Answer{Text: "Good", Fault: modeltest.Cut}, parley.FailureServer, 1, "ended before it was complete"},
 			{"reset", modeltest.Answer{Text: "Good", Fault: modeltest.Reset}, parley.FailureServer, 1, "provider fake"},
 		} {
 			t.Run(test.name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func readKey(path string) (string, error) {
 func checkKey(key, where string) error {
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, odd) {
-		return parley.Errorf(parley.BadInput, "what %s has is no key", where).Suggest("it must hold the key alone, on one line")
+		return parley.Errorf(parley.BadInput, "%s does not contain a key", where).Suggest("write only the key into it, on one line")
 	}
 	return nil
 }

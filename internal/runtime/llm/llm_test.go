@@ -138,8 +138,8 @@ func TestStopReasonsEndATurn(t *testing.T) {
 			text   string
 			failed string // "": not
 		}{
-			{"long", modeltest.Answer{Text: "It is", Stop: stops[kind]["length"]}, "It is\n\n(cut off: the answer was longer than the model may make it)", ""},
-			{"full", modeltest.Answer{Text: "It is", Stop: stops[kind]["window"]}, "It is\n\n(cut off: the answer was longer than the model may make it)", ""},
+			{"long", modeltest.Answer{Text: "It is", Stop: stops[kind]["length"]}, "It is\n\n(cut off: the answer reached the limit of tokens)", ""},
+			{"full", modeltest.Answer{Text: "It is", Stop: stops[kind]["window"]}, "It is\n\n(cut off: the answer reached the limit of tokens)", ""},
 			{"nothing but long", modeltest.Answer{Stop: stops[kind]["length"]}, "", "max_tokens"},
 			{"a call cut off", modeltest.Answer{Text: "I", Calls: call, Stop: stops[kind]["length"]}, "", "max_tokens"},
 			{"refused", modeltest.Answer{Text: "I", Stop: stops[kind]["refusal"]}, "", "refuses to answer"},

@@ -50,7 +50,7 @@ func (x *modelRun) converse(ctx context.Context) (string, error) {
 		}
 		x.dialogue.addResults(outcomes)
 	}
-	return "", finalError(fmt.Sprintf("the model has used tools %d times in a row and not come to an answer", maxRounds),
+	return "", finalError(fmt.Sprintf("the model has used tools %d times in a row without an answer", maxRounds),
 		"see the output of the run, and tell the agent in its IDENTITY.md when to stop")
 }
 
@@ -66,9 +66,9 @@ func (x *modelRun) answer(t turn) (string, error) {
 		}
 		return "", finalError(reason, "ask in another way, or another model")
 	case t.ending == cutOff && (text == "" || len(t.calls) > 0):
-		return "", finalError("the answer was cut off before there was any", "raise max_tokens in the agent's runtime_config, or lower its context_messages")
+		return "", finalError("the answer was cut off before it began", "raise max_tokens in the agent's runtime_config, or lower its context_messages")
 	case t.ending == cutOff:
-		return text + "\n\n(cut off: the answer was longer than the model may make it)", nil
+		return text + "\n\n(cut off: the answer reached the limit of tokens)", nil
 	default:
 		return text, nil
 	}

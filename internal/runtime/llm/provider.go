@@ -104,11 +104,11 @@ func (p Provider) check(name string) error {
 	case p.Kind != Anthropic && p.Kind != OpenAI:
 		return wrong("kind is "+string(p.Kind), "use anthropic or openai")
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
-		return wrong("base_url is no address", "write it like https://api.example.com/v1")
+		return wrong("base_url is not an address", "write it like https://api.example.com/v1")
 	case p.KeyEnv != "" && p.KeyFile != "":
 		return wrong("it has key_env and key_file", "leave one of them out")
 	case p.KeyEnv != "" && !variableName.MatchString(p.KeyEnv):
-		return wrong("key_env is no name of a variable", "name the variable that has the key, not the key")
+		return wrong("key_env is not the name of a variable", "name the variable that has the key, not the key")
 	case p.KeyFile != "" && !filepath.IsAbs(p.KeyFile):
 		return wrong("key_file is not absolute", "write the whole path")
 	case p.hasKey() && u.Scheme == "http" && !isLoopback(u.Hostname()):

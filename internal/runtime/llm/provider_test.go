@@ -46,7 +46,7 @@ func TestWrongProviders(t *testing.T) {
 		"anthropic or openai":        with(func(p *llm.Provider) { p.Kind = "x" }),
 		"base_url":                   with(func(p *llm.Provider) { p.BaseURL = "models.example" }),
 		"base_url is no":             with(func(p *llm.Provider) { p.BaseURL = "ftp://models.example" }),
-		"base_url is no address":     with(func(p *llm.Provider) { p.BaseURL = "https://me:secret@models.example" }),
+		"base_url is not an address": with(func(p *llm.Provider) { p.BaseURL = "https://me:secret@models.example" }),
 		"key_env and key_file":       with(func(p *llm.Provider) { p.KeyEnv, p.KeyFile = "A", "/b" }),
 		"not the key":                with(func(p *llm.Provider) { p.KeyEnv = "sk-123" }),
 		"whole path":                 with(func(p *llm.Provider) { p.KeyFile = "key" }),
@@ -92,7 +92,7 @@ func TestAgentsAreChecked(t *testing.T) {
 		`{"provider":"openai","model":"m","temperature":3}`: "temperature",
 		`{"provider":"openai","model":"m","key":"sk"}`:      "key",
 		`{"provider":"anthropic","model":"m"}`:              "set ANTHROPIC_API_KEY where the hub is started, or key_file under providers.anthropic in config.yaml",
-		`{"provider":"gemini","model":"m"}`:                 "what GEMINI_API_KEY has is no key",
+		`{"provider":"gemini","model":"m"}`:                 "GEMINI_API_KEY does not contain a key",
 		`{"provider":"openai","model":"m","model":"n"}`:     "duplicate",
 	} {
 		if err := runtime.Check(t.Context(), agentWith(config)); parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), words) {
@@ -128,9 +128,9 @@ func TestKeyFiles(t *testing.T) {
 	for path, words := range map[string]string{
 		write("group", canary, 0o640):                   "chmod 600",
 		write("world", canary, 0o604):                   "chmod 600",
-		write("empty", " \n", 0o600):                    "no key",
-		write("long", strings.Repeat("k", 5000), 0o600): "no key",
-		write("several", canary+"\n"+canary, 0o600):     "no key",
+		write("empty", " \n", 0o600):                    "not contain a key",
+		write("long", strings.Repeat("k", 5000), 0o600): "not contain a key",
+		write("several", canary+"\n"+canary, 0o600):     "not contain a key",
 		filepath.Join(dir, "missing"):                   "cannot be read",
 		pipe:                                            "not a regular file",
 		dir:                                             "not a regular file",

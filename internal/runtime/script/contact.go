@@ -106,7 +106,7 @@ func (p *stepParser) save(s *contact, v value) (err error) {
 		return err
 	}
 	if !savedName.MatchString(s.save) {
-		return v.errorf("%q is no name to save under", s.save).Suggest("use letters, digits and _")
+		return v.errorf("save: %q is not a name", s.save).Suggest("use letters, digits and _")
 	}
 	p.names["Saved."+s.save] = true
 	if s.pattern == parley.PatternDelegate {

@@ -61,7 +61,7 @@ func (m *match) set(name string, field value) error {
 			return err
 		}
 		if m.text, m.size, err = compile(pattern); err != nil {
-			return field.errorf("text is no regular expression that can be used: %v", err).Suggest("see https://golang.org/s/re2syntax, or use contains")
+			return field.errorf("text is not a usable regular expression: %v", err).Suggest("see https://golang.org/s/re2syntax, or use contains")
 		}
 		return nil
 	case "task":

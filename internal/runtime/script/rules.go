@@ -62,7 +62,7 @@ func (v value) rule(last bool) (r rule, err error) {
 	case isElse && (hasMatch || hasDo):
 		return r, v.errorf("a rule with else has neither match nor do").Suggest("write the steps under else")
 	case isElse && !last:
-		return r, v.errorf("a rule stands after else").Suggest("put else last: it matches everything")
+		return r, v.errorf("a rule follows else").Suggest("put else last: it matches everything")
 	case isElse:
 		do = otherwise
 	case !hasMatch || !hasDo:

@@ -27,7 +27,7 @@ func (p *stepParser) template(v value) (t template, err error) {
 	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
 		name := text[at[2]:at[3]]
 		if !p.names[name] {
-			return t, v.errorf("%s names {{.%s}}, which is nothing here", v.name, name).Suggest("use %s", p.knownNames())
+			return t, v.errorf("%s uses {{.%s}}, which has no value here", v.name, name).Suggest("use %s", p.knownNames())
 		}
 		t.parts = append(t.parts, part{text: text[from:at[0]]}, part{name: name})
 		from = at[1]

@@ -61,7 +61,7 @@ func checkNesting(tokens token.Tokens) error {
 			dashes++
 		}
 		if open > maxNesting || dashes > maxNesting {
-			return errorAt(line, "more than %d lists stand in each other", maxNesting)
+			return errorAt(line, "lists are nested more than %d deep", maxNesting)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestFailuresNameNoAddress(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&net.DNSError{Err: "no such host", Name: "hooks.corp.lan", Server: "10.9.9.9:53", IsNotFound: true}, "there is no host of its name"},
+		{&net.DNSError{Err: "no such host", Name: "hooks.corp.lan", Server: "10.9.9.9:53", IsNotFound: true}, "no host has its name"},
 		{&net.DNSError{Err: "server misbehaving", Name: "hooks.corp.lan", Server: "10.9.9.9:53"}, "its name cannot be looked up"},
 		{&net.DNSError{Err: "i/o timeout", Name: "x", Server: "10.9.9.9:53", IsTimeout: true}, "its name cannot be looked up"},
 		{&net.OpError{Op: "dial", Net: "tcp", Addr: to, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "connection refused"},

@@ -65,11 +65,11 @@ func answerJSON(body []byte) (parley.Result, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&answer); err != nil {
-		return parley.Result{}, unusableResponse("is not as it should be: %s", shorten(err.Error()))
+		return parley.Result{}, unusableResponse("is malformed: %s", shorten(err.Error()))
 	}
 	u := answer.Usage
 	if u.InputTokens < 0 || u.OutputTokens < 0 || u.Cost < 0 {
-		return parley.Result{}, unusableResponse("has a usage below zero")
+		return parley.Result{}, unusableResponse("has a negative usage")
 	}
 	return parley.Result{Text: cleanText(answer.Text), Usage: u}, nil
 }

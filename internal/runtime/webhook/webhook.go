@@ -153,7 +153,7 @@ func networkReason(err error) string {
 	)
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
 		if lookup.IsNotFound {
-			return "there is no host of its name"
+			return "no host has its name"
 		}
 		return "its name cannot be looked up"
 	}

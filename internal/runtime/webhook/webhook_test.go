@@ -105,7 +105,7 @@ func TestResponses(t *testing.T) {
 		"nothing":              {200, nil, "", "", "", 0, ""},
 		"no content":           {204, nil, "", "", "", 0, ""},
 		"another key":          {200, map[string]string{kind: "application/json"}, `{"answer":"yes"}`, "", parley.FailureFinal, 0, `"answer"`},
-		"negative usage":       {200, map[string]string{kind: "application/json"}, `{"usage":{"cost":-1}}`, "", parley.FailureFinal, 0, "below zero"},
+		"negative usage":       {200, map[string]string{kind: "application/json"}, `{"usage":{"cost":-1}}`, "", parley.FailureFinal, 0, "negative usage"},
 		"another type":         {200, map[string]string{kind: "text/html"}, "<p>", "", parley.FailureFinal, 0, "text/html"},
 		"too long":             {200, map[string]string{kind: "text/plain"}, strings.Repeat("x", largestResponse+1), "", parley.FailureFinal, 0, "1048576"},
 		"busy":                 {429, nil, "", "", parley.FailureBusy, 0, "429"},
