@@ -42,8 +42,8 @@ func recordInput(file string) {
 
 var ctx = context.Background()
 
-// notifiedHub is a hub in which arya needs the owner's approval to write to gendry, behind its HTTP API, and the service with the
-// ways of the configuration.
+// notifiedHub is a hub in which arya needs the owner's approval to write to gendry, behind its HTTP API, and the service with
+// the ways of the configuration.
 type notifiedHub struct {
 	*hubtest.Fixture
 	settings Settings
