@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// hubOrder lists the packages of the hub. Each may import those before it, and no others of the hub. docs/architecture.md has the
-// same list.
+// hubOrder lists the packages of the hub. Each package may import the packages before it, and no other packages of the hub.
+// docs/architecture.md has the same list.
 var hubOrder = []string{
 	"local", "index", "unit", "agents", "access", "conversations", "trees", "deliveries",
 	"runs", "tasks", "policy", "waits", "presence", "approvals", "notices", "alerts",
@@ -23,7 +23,8 @@ var hubOrder = []string{
 	"departures", "arrivals", "roster", "bridges", "decisions", "outcomes", "upkeep",
 }
 
-// hubLibraries are the packages outside of the hub that one of its packages may import beside the root package and internal/storage.
+// hubLibraries lists, for a package of the hub, the packages outside of the hub that it may import beside the root package and
+// internal/storage.
 var hubLibraries = map[string][]string{
 	"":        {"internal/service"},
 	"feed":    {"internal/service"},
@@ -32,7 +33,7 @@ var hubLibraries = map[string][]string{
 	"reading": {"internal/search"},
 }
 
-// maxLines is how long a package of the hub may be, without its tests.
+// maxLines is the largest number of lines of a package of the hub, without its tests.
 const maxLines = 3000
 
 const hubDir = "internal/hub"
@@ -72,23 +73,24 @@ func TestThePackagesOfTheHubPointOneWay(t *testing.T) {
 	}
 }
 
-// TestTheArchitecturePageListsTheHub compares the table of the hub's packages with hubOrder and with what each says of itself.
+// TestTheArchitecturePageListsTheHub compares the table of the hub's packages in docs/architecture.md with hubOrder and with the
+// comments of the packages.
 func TestTheArchitecturePageListsTheHub(t *testing.T) {
 	text, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]string{}
+	holds := map[string]string{}
 	for _, pkg := range packages(t) {
 		if name, ok := strings.CutPrefix(pkg.ImportPath, module+"/"+hubDir+"/"); ok {
 			sentence, _, _ := strings.Cut(pkg.Doc, ". ") // the first, as go list gives it
-			said[name] = strings.TrimPrefix(sentence, "Package "+name+" holds ")
+			holds[name] = strings.TrimPrefix(sentence, "Package "+name+" holds ")
 		}
 	}
 	var listed []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `hub/([^`]+)` \\| (.*) \\|$").FindAllStringSubmatch(string(text), -1) {
 		listed = append(listed, row[1])
-		if want := strings.TrimSuffix(said[row[1]], "."); row[2] != want {
+		if want := strings.TrimSuffix(holds[row[1]], "."); row[2] != want {
 			t.Errorf("docs/architecture.md says that hub/%s holds %q\nwant %q", row[1], row[2], want)
 		}
 	}
@@ -119,8 +121,8 @@ func TestNoPackageOfTheHubIsTooLong(t *testing.T) {
 // setsState finds statements that write a state column.
 var setsState = regexp.MustCompile(`(?i)\bset\s+(?:[^;]*?,\s*)?state\s*=`)
 
-// writers says which function of the hub, and which package with it, writes the rows of a table. Each goes by the method of the
-// store that it calls.
+// writers says which function writes the rows of a table. The key is the method of the store by which it writes; the value is the
+// only function that may call the method.
 var writers = map[string]string{
 	"Agents.Insert": "agents.InsertRow", "Agents.Update": "agents.SaveRow", "Agents.Retire": "agents.RetireRow", "Agents.KeepHealth": "agents.KeepHealth",
 	"Conversations.Insert": "conversations.InsertRow", "Conversations.Update": "conversations.SaveRow",
@@ -137,15 +139,16 @@ var writers = map[string]string{
 	"Artifacts.Keep": "artifacts.KeepRow",
 }
 
-// steps says which functions may store a changed row of a table with states: those that ask the domain whether the step is allowed,
-// and those that take no step.
+// steps says which functions may store a changed row of a table with states. These functions either ask the domain whether the
+// row may change its state, or do not change the state.
 var steps = map[string][]string{
 	"deliveries.Keep": {"deliveries.Extend", "deliveries.Move", "turns.EndLeaseOrPause", "turns.handleDue"},
 	"runs.KeepRun":    {"runs.Cancel", "runs.SetProcess", "runs.Step", "work.giveTask"},
 	"waits.KeepWait":  {"contact.resumeAsk", "waits.Shift", "work.Detach", "work.bringAnswer", "work.leave", "work.park"},
 }
 
-// TestRowsAreWrittenInOnePlace guards the one way by which a row changes: one function of the package that owns the table.
+// TestRowsAreWrittenInOnePlace checks that only one function of the hub writes the rows of a table: the function in writers. It
+// also checks that only the functions in steps change rows with states, and that only some files of the store set a state.
 func TestRowsAreWrittenInOnePlace(t *testing.T) {
 	found, stepped, statements := map[string][]string{}, map[string][]string{}, []string{}
 	for _, file := range sources(t, ".go", ".sql") {
@@ -187,8 +190,8 @@ func TestRowsAreWrittenInOnePlace(t *testing.T) {
 	}
 }
 
-// eachCall reports every call in a file: the function that makes it, and what it calls, as Table.Method for a method of the store
-// and as package.Function for a function of a package of the hub.
+// eachCall calls report for every call in a file, with the function that makes the call and the function that it calls. The
+// called function is Table.Method for a method of the store, and package.Function for a function of a package of the hub.
 func eachCall(t *testing.T, file string, report func(function, called string)) {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -216,7 +219,8 @@ func eachCall(t *testing.T, file string, report func(function, called string)) {
 	}
 }
 
-// TestTheCallerOfAUseCaseNeverChanges: only unit.As makes a unit of another participant, and nothing assigns to the caller of one.
+// TestTheCallerOfAUseCaseNeverChanges checks that only package unit assigns to the caller of a unit of work. Other packages use
+// unit.As to go on in the name of another participant.
 func TestTheCallerOfAUseCaseNeverChanges(t *testing.T) {
 	for _, file := range sources(t, ".go") {
 		if !strings.HasPrefix(file, hubDir+"/") || strings.HasPrefix(file, hubDir+"/unit/") {
@@ -241,8 +245,8 @@ func TestTheCallerOfAUseCaseNeverChanges(t *testing.T) {
 	}
 }
 
-// TestNoHubPackageHasNamesThatDifferOnlyByCase: a package does not use one name for two things that differ by a capital letter
-// only.
+// TestNoHubPackageHasNamesThatDifferOnlyByCase checks that no package of the hub has two names that differ only in capital
+// letters.
 func TestNoHubPackageHasNamesThatDifferOnlyByCase(t *testing.T) {
 	dirs, err := filepath.Glob(hubDir + "/*")
 	if err != nil {
@@ -265,7 +269,7 @@ func TestNoHubPackageHasNamesThatDifferOnlyByCase(t *testing.T) {
 	}
 }
 
-// namesIn are the names that a file gives to its package: functions, types, variables, constants, and methods of its use cases.
+// namesIn returns the names that a file declares in its package: functions, types, variables and constants, without methods.
 func namesIn(t *testing.T, file string) (names []string) {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

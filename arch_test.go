@@ -21,8 +21,8 @@ import (
 
 const module = "github.com/parley-hub/parley"
 
-// mayImport lists the packages, and which other packages of this module each may import. A new package needs a line here and
-// one in docs/architecture.md.
+// mayImport lists, for each package, the other packages of this module that it may import. A new package needs a line here and a
+// row in docs/architecture.md.
 var mayImport = map[string][]string{
 	"":                                      {},
 	"cmd/parley":                            {"internal/cli"},
@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"internal/runtime/rundoc":               {""},
 	"internal/runtime/webhook":              {"", "internal/runtime/rundoc"},
 	"internal/search":                       {""},
-	"internal/server":                       everythingToWire,
+	"internal/server":                       serverPackages,
 	"internal/service":                      {},
 	"internal/tasktree":                     {"", "internal/plain", "internal/live"},
 	"internal/top":                          {"", "internal/plain", "internal/live"},
@@ -83,24 +83,24 @@ var mayImport = map[string][]string{
 	"internal/crashtest/victim":             {"", "internal/bridge", "internal/dispatch", "internal/hub", "internal/peer", "internal/storage", "internal/store/sqlite"},
 	"internal/walk":                         {"", "internal/bridge", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/peer", "internal/prompt", "internal/runtime/script", "internal/store/sqlite", "internal/tools"},
 	"testscript":                            {},
-	"bench":                                 whatIsMeasured,
+	"bench":                                 benchPackages,
 }
 
-// everythingToWire is what the server builds a hub from.
-var everythingToWire = []string{
+// serverPackages lists the packages from which the server builds a hub.
+var serverPackages = []string{
 	"", "internal/bridge", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/natslink", "internal/notify", "internal/observe", "internal/observe/alert", "internal/observe/metrics",
 	"internal/observe/msglog", "internal/observe/steps", "internal/observe/traces", "internal/peer",
 	"internal/prompt", "internal/runtime/command", "internal/runtime/llm", "internal/runtime/script", "internal/runtime/webhook",
 	"internal/service", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 
-// whatIsMeasured is what the benchmarks drive.
-var whatIsMeasured = []string{
+// benchPackages lists the packages that the benchmarks measure.
+var benchPackages = []string{
 	"", "client", "internal/bridge", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/peer", "internal/pgtest", "internal/prompt",
 	"internal/runtime/script", "internal/schema", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 
-// The domain may use the standard library and Unicode's tables.
+// domainLibraries lists the packages that the domain may import beside the standard library: Unicode's tables.
 var domainLibraries = []string{"golang.org/x/text/cases", "golang.org/x/text/unicode/norm"}
 
 func TestImportsPointOneWay(t *testing.T) {
@@ -151,7 +151,7 @@ func TestTheArchitecturePageListsThePackages(t *testing.T) {
 	}
 }
 
-// mayUse returns the cell of the architecture page that lists some packages.
+// mayUse returns the cell that the architecture page must have for a list of packages.
 func mayUse(packages []string) string {
 	if len(packages) == 0 {
 		return "nothing"
@@ -190,7 +190,8 @@ func TestEveryPackageHasAComment(t *testing.T) {
 	}
 }
 
-// TestPropertiesAreRepeatableInCI: what uses rapid also has CI draw the same values each time.
+// TestPropertiesAreRepeatableInCI checks that every package whose tests use rapid also uses internal/repeatable, so that CI draws
+// the same values each time.
 func TestPropertiesAreRepeatableInCI(t *testing.T) {
 	found := 0
 	for _, pkg := range packages(t) {
@@ -230,8 +231,8 @@ func packages(t *testing.T) (list []listed) {
 	}
 }
 
-// TestEveryCallerHasScopes keeps a door from making a caller without scopes: for the hub that is a part of its
-// own process, which needs none.
+// TestEveryCallerHasScopes checks that no package outside of the hub makes a caller without scopes. For the hub, such a caller is
+// a part of its own process, which needs no scopes.
 func TestEveryCallerHasScopes(t *testing.T) {
 	for _, file := range sources(t, ".go") {
 		if strings.HasPrefix(file, "internal/hub/") || strings.HasPrefix(file, "internal/hubtest/") ||
@@ -261,7 +262,7 @@ func TestEveryCallerHasScopes(t *testing.T) {
 	}
 }
 
-// sources are the files of the program itself, without its tests.
+// sources returns the files of the program with these extensions, without its tests.
 func sources(t *testing.T, extensions ...string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
@@ -282,7 +283,7 @@ func sources(t *testing.T, extensions ...string) (files []string) {
 	return files
 }
 
-// nameOf is the last name in an expression: Deliveries in tx.Deliveries().
+// nameOf returns the last name in an expression, such as Deliveries in tx.Deliveries().
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.CallExpr:
@@ -296,8 +297,8 @@ func nameOf(e ast.Expr) string {
 	}
 }
 
-// TestLibcIsTheOneSQLitePins guards a pair that only works together: another module could raise one
-// of them silently.
+// TestLibcIsTheOneSQLitePins checks that the program uses the version of libc that the SQLite module pins. Only these two
+// versions work together, and another module could raise one of them silently.
 func TestLibcIsTheOneSQLitePins(t *testing.T) {
 	mod, err := exec.Command("go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite").Output()
 	if err != nil {
@@ -320,8 +321,8 @@ func TestLibcIsTheOneSQLitePins(t *testing.T) {
 	}
 }
 
-// TestDocumentedCommandsExist runs what the README and CONTRIBUTING tell people to type, as far as
-// it is a make target.
+// TestDocumentedCommandsExist checks that every make target and every linked file in the README, in CONTRIBUTING and in some
+// pages of the manual exists.
 func TestDocumentedCommandsExist(t *testing.T) {
 	help, err := exec.Command("make", "--no-print-directory", "help").Output()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestTestsNamedInTheDocumentationExist: docs/security.md claims that each threat has a test. A test that was renamed or
-// removed must not leave its name there.
+// TestTestsNamedInTheDocumentationExist checks that the documents name only existing tests. docs/security.md names a test for
+// each threat, and a test that is renamed or removed must not leave its name there.
 func TestTestsNamedInTheDocumentationExist(t *testing.T) {
 	tests := namesOfTests(t)
 	security := 0
@@ -36,8 +36,8 @@ func TestTestsNamedInTheDocumentationExist(t *testing.T) {
 	}
 }
 
-// TestMeasuredFiguresSayWhenTheyWereMeasured: a figure that was measured names its commit and its date, so that nobody takes
-// it for one of today. make bench writes docs/benchmarks.md.
+// TestMeasuredFiguresSayWhenTheyWereMeasured checks that each measured figure in the documents has the commit and the date of its
+// measurement. The page docs/benchmarks.md is exempt, because make bench writes it.
 func TestMeasuredFiguresSayWhenTheyWereMeasured(t *testing.T) {
 	measured := regexp.MustCompile(`(?i)\d ?[µn]s\b|measured.*\d|\d times what|\d ?×|[\d,]{4,} (\w+ )?a second|\dk?/s\b`)
 	when := regexp.MustCompile("commit `[0-9a-f]{7,}`, \\d{4}-\\d{2}-\\d{2}")
@@ -60,7 +60,7 @@ func TestMeasuredFiguresSayWhenTheyWereMeasured(t *testing.T) {
 	}
 }
 
-// TestCommitsNamedInTheDocumentationExist: the commit at which something was measured can be looked up.
+// TestCommitsNamedInTheDocumentationExist checks that each commit that the documents name is in the history.
 func TestCommitsNamedInTheDocumentationExist(t *testing.T) {
 	if shallow, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output(); err != nil || string(shallow) != "false\n" {
 		t.Skip("a copy without the whole history cannot show this")
@@ -110,8 +110,8 @@ func TestRoutesNamedInTheDocumentationExist(t *testing.T) {
 	}
 }
 
-// TestVariablesNamedInTheDocumentationExist: a variable that the documents name stands in the program, unless it is the
-// example of one that stands for a key of the configuration.
+// TestVariablesNamedInTheDocumentationExist checks that the program contains every environment variable that the documents name.
+// The program derives the names for keys of the configuration, so the example of such a name is exempt.
 func TestVariablesNamedInTheDocumentationExist(t *testing.T) {
 	var program strings.Builder
 	for path, text := range filesEndingWith(t, ".", ".go") {
@@ -128,7 +128,8 @@ func TestVariablesNamedInTheDocumentationExist(t *testing.T) {
 	}
 }
 
-// TestLinksInTheDocumentationLead: every link to a file of the repository, and to a heading in it, leads somewhere.
+// TestLinksInTheDocumentationLead checks that every link to a file of the repository, or to a heading in it, has an existing
+// target.
 func TestLinksInTheDocumentationLead(t *testing.T) {
 	pages := filesEndingWith(t, ".", ".md")
 	for file, text := range pages {
@@ -150,7 +151,7 @@ func TestLinksInTheDocumentationLead(t *testing.T) {
 	}
 }
 
-// anchors are what a link to a heading of a page is called.
+// anchors returns the anchors of the headings of a page.
 func anchors(page string) map[string]bool {
 	names := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
@@ -160,7 +161,7 @@ func anchors(page string) map[string]bool {
 	return names
 }
 
-// manual is the README and the pages of the manual, by path.
+// manual returns the texts of the README and of the pages in docs, by path.
 func manual(t *testing.T) map[string]string {
 	t.Helper()
 	pages := filesEndingWith(t, "docs", ".md")
@@ -172,7 +173,7 @@ func manual(t *testing.T) map[string]string {
 	return pages
 }
 
-// namesOfTests finds the names of all tests of the repository.
+// namesOfTests returns the names of all tests of the repository.
 func namesOfTests(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -184,7 +185,8 @@ func namesOfTests(t *testing.T) map[string]bool {
 	return names
 }
 
-// filesEndingWith reads the files below a directory, by their paths. Directories whose name begins with a dot are left out.
+// filesEndingWith returns the texts of the files below a directory whose names have an ending, by path. It leaves out directories
+// whose name begins with a dot.
 func filesEndingWith(t *testing.T, dir, ending string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
