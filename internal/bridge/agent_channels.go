@@ -9,38 +9,38 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// agentChannels knows in which channel of a tree each agent of the hub was last active.
+// agentChannels stores in which channel of a tree each agent of the hub was last active.
 type agentChannels struct {
-	directories []string // the channels that have a directory, as of the last poll
+	directories []string // the channels that had a directory at the last poll
 
-	mu   sync.Mutex        // guards what follows: documents come and go in goroutines of their own
-	last map[string]string // by agent: the channel in which it has last written, or was written to
+	mu   sync.Mutex        // guards last, which the importing and the exporting goroutine use
+	last map[string]string // by agent: the channel in which the agent last wrote or received a document
 }
 
 // note records that an agent wrote in a channel or was written to.
-func (h *agentChannels) note(agent, channel string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.last[agent] = channel
+func (c *agentChannels) note(agent, channel string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last[agent] = channel
 }
 
 // keepOnly forgets all agents that are not in the set.
-func (h *agentChannels) keepOnly(agents map[string]bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	maps.DeleteFunc(h.last, func(agent, _ string) bool { return !agents[agent] })
+func (c *agentChannels) keepOnly(agents map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.last, func(agent, _ string) bool { return !agents[agent] })
 }
 
-// channelOf returns the channel that an agent works in if the tree has it, else its last channel, else one that it can be
-// in.
-func (p *presence) channelOf(who parley.Presence, mapped []string) string {
-	for _, work := range who.Work {
-		if slices.Contains(p.places.directories, work.Channel) {
-			p.places.note(who.ID, work.Channel)
+// channelOf returns the channel that an agent works in, if the tree has it. Otherwise it returns the last channel of the agent,
+// or else the first mapped channel. It returns "" if there is none.
+func (p *presence) channelOf(agent parley.Presence, mapped []string) string {
+	for _, work := range agent.Work {
+		if slices.Contains(p.channels.directories, work.Channel) {
+			p.channels.note(agent.ID, work.Channel)
 			return work.Channel
 		}
 	}
-	if last := p.lastChannel(who.ID); slices.Contains(p.places.directories, last) {
+	if last := p.lastChannel(agent.ID); slices.Contains(p.channels.directories, last) {
 		return last
 	}
 	if len(mapped) > 0 {
@@ -49,20 +49,20 @@ func (p *presence) channelOf(who parley.Presence, mapped []string) string {
 	return ""
 }
 
-// lastChannel returns the channel in which an agent was last active, as far as this process or the agent's presence file
-// knows.
+// lastChannel returns the channel in which an agent was last active. It asks this process first, then the agent's presence
+// file. It returns "" if neither names a channel.
 func (p *presence) lastChannel(agent string) string {
-	p.places.mu.Lock()
-	defer p.places.mu.Unlock()
-	last, known := p.places.last[agent]
+	p.channels.mu.Lock()
+	defer p.channels.mu.Unlock()
+	last, known := p.channels.last[agent]
 	if known {
 		return last
 	}
-	var said signal
+	var kept hubPresence
 	found, err := p.tree.read(presenceDir+"/"+agent+".json", presenceSize)
-	if err == nil && json.Unmarshal(found.raw, &said) == nil {
-		last = said.Channel
+	if err == nil && json.Unmarshal(found.raw, &kept) == nil {
+		last = kept.Channel
 	}
-	p.places.last[agent] = last
+	p.channels.last[agent] = last
 	return last
 }

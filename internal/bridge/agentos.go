@@ -11,39 +11,40 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// documentSize is the size limit of a document in a format that sets none: a body, which JSON may write with six bytes for
-// one, and its envelope.
+// documentSize is the size limit of a document in a format that sets no limit. It fits a message body, where JSON may write six
+// bytes for one, and the envelope.
 const documentSize = 6*256<<10 + 64<<10
 
-// agentOS lays out a tree of channels in the Multi-Agent OS format. Its files are never moved, changed or deleted.
+// agentOS is the layout of a tree of channels in the Multi-Agent OS format. The bridge never moves, changes or deletes its files.
 type agentOS struct {
 	layoutBase
-	beginning *beginning
-	presence  presence
-	runs      runLog
-	skipped   map[string]bool // directories that a line was said about
+	start    *treeStart
+	presence presence
+	runs     runLog
+	skipped  map[string]bool // directories that the log already mentions
 }
 
-func newAgentOS(k layoutBase) *agentOS {
-	return &agentOS{layoutBase: k, runs: runLog{layoutBase: k}, skipped: map[string]bool{}, presence: presence{
-		layoutBase: k, written: map[string]writtenSignal{}, heartbeats: map[string]heartbeat{}, warned: map[string]mark{}, partial: map[string]unfinished{}, places: agentChannels{last: map[string]string{}},
+func newAgentOS(base layoutBase) *agentOS {
+	return &agentOS{layoutBase: base, runs: runLog{layoutBase: base}, skipped: map[string]bool{}, presence: presence{
+		layoutBase: base, written: map[string]writtenPresence{}, heartbeats: map[string]heartbeat{}, warned: map[string]mark{}, partial: map[string]unfinished{}, channels: agentChannels{last: map[string]string{}},
 	}}
 }
 
 func (a *agentOS) logFile() string { return "logs/parley.log" }
 
-// inlets are the channels that are mapped and there, with why some are not. What lies in them when they are first seen is history.
-func (a *agentOS) inlets(w bridgeView) ([]inlet, error) {
-	channels, failed := a.channels(w)
+// inlets returns the mapped channels that exist, and an error about the others. Documents that lie in a channel at the first scan
+// are history.
+func (a *agentOS) inlets(view bridgeView) ([]inlet, error) {
+	channels, failed := a.channels(view)
 	if len(channels) == 0 && failed != nil {
 		return nil, failed
 	}
 	channels, closed, err := a.listable(channels)
 	failed = errors.Join(failed, err)
-	if a.beginning, err = loadBeginning(a.tree, a.beginning, w.bridge, channels, closed); err != nil {
+	if a.start, err = loadStart(a.tree, a.start, view.bridge, channels, closed); err != nil {
 		return nil, err
 	}
-	a.presence.places.directories = channels
+	a.presence.channels.directories = channels
 	var found []inlet
 	for _, c := range channels {
 		found = append(found, inlet{path: "channels/" + c, channel: c, byName: true, fixed: true, limit: documentSize})
@@ -51,10 +52,10 @@ func (a *agentOS) inlets(w bridgeView) ([]inlet, error) {
 	return found, failed
 }
 
-// channels are the directories that are mapped, or all that may be channels. Mapped ones are made where they are missing; one that
-// cannot be used keeps the others from nothing.
-func (a *agentOS) channels(w bridgeView) (names []string, err error) {
-	for _, c := range w.bridge.Channels {
+// channels returns the mapped directories, or all directories that may be channels if none is mapped. It creates missing mapped
+// directories. If one of them cannot be used, it still returns the others, with an error.
+func (a *agentOS) channels(view bridgeView) (names []string, err error) {
+	for _, c := range view.bridge.Channels {
 		if made := a.tree.inMadeFolder("channels/"+c, func(*folder) error { return nil }); made != nil {
 			err = errors.Join(err, made)
 			a.skipLink(c)
@@ -62,17 +63,17 @@ func (a *agentOS) channels(w bridgeView) (names []string, err error) {
 			names = append(names, c)
 		}
 	}
-	if len(w.bridge.Channels) > 0 {
+	if len(view.bridge.Channels) > 0 {
 		return names, err
 	}
 	return a.allChannels()
 }
 
-// listable separates channels that can be listed from those that cannot, and returns the errors. A channel that has a start
-// is not checked here.
+// listable separates channels that can be listed from channels that cannot, and returns the errors. It does not check a channel
+// that already has a start.
 func (a *agentOS) listable(channels []string) (open, closed []string, err error) {
 	for _, c := range channels {
-		if a.beginning != nil && len(a.beginning.withoutStart([]string{c})) == 0 {
+		if a.start != nil && len(a.start.withoutStart([]string{c})) == 0 {
 			open = append(open, c)
 			continue
 		}
@@ -93,7 +94,7 @@ func (a *agentOS) listable(channels []string) (open, closed []string, err error)
 	return open, closed, err
 }
 
-// errEnough ends a listing.
+// errEnough ends a listing early.
 var errEnough = errors.New("enough was listed")
 
 func (a *agentOS) allChannels() ([]string, error) {
@@ -114,19 +115,19 @@ func (a *agentOS) allChannels() ([]string, error) {
 	return names, nil
 }
 
-// skipFolder reports whether a directory cannot be a channel, and logs that once. It does not log hidden directories.
+// skipFolder reports whether a directory cannot be a channel, and logs such a directory once. It does not log hidden ones.
 func (a *agentOS) skipFolder(name string) bool {
 	if parley.CheckKnownChannelName(name) == nil {
 		return false
 	}
 	if !strings.HasPrefix(name, ".") && !a.skipped[name] {
 		a.skipped[name] = true
-		a.say("WARN: channels/%s is left alone: the name of a channel is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or digit", name)
+		a.logf("WARN: channels/%s is left alone: the name of a channel is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or digit", name)
 	}
 	return true
 }
 
-// skipLink logs, once for each link, that a channel is a symbolic link. The bridge reads nothing through one.
+// skipLink logs, once for each link, that a channel is a symbolic link. The bridge reads nothing through a link.
 func (a *agentOS) skipLink(name string) {
 	info, err := a.tree.root.Lstat("channels/" + name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || strings.HasPrefix(name, ".") {
@@ -134,18 +135,18 @@ func (a *agentOS) skipLink(name string) {
 	}
 	if key := name + info.ModTime().String(); !a.skipped[key] {
 		a.skipped[key] = true
-		a.say("WARN: channels/%s is a symbolic link and is left alone: make it a directory", name)
+		a.logf("WARN: channels/%s is a symbolic link and is left alone: make it a directory", name)
 	}
 }
 
-// complete sets the channel of a document and whether it is history.
+// complete sets the channel of a document, and whether the document is history.
 func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
 	if arrival.Channel != "" && arrival.Channel != in.channel {
 		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+": the directory counts, which is "+in.channel)
 	}
 	arrival.Channel = in.channel
-	if arrival.History = a.beginning.isHistory(in.channel, f, arrival.At); !arrival.History {
-		a.presence.places.note(arrival.To, in.channel)
+	if arrival.History = a.start.isHistory(in.channel, f, arrival.At); !arrival.History {
+		a.presence.channels.note(arrival.To, in.channel)
 	}
 	return nil
 }
@@ -156,22 +157,24 @@ func (a *agentOS) encode(d parley.Departure) ([]byte, error) {
 	return dialect.Encode(dialect.AgentOS, d)
 }
 
-func (a *agentOS) place(d parley.Departure) string { return "channels/" + d.Channel }
+func (a *agentOS) targetFolder(d parley.Departure) string { return "channels/" + d.Channel }
 
-func (a *agentOS) before(context.Context, parley.Departure) error { return nil }
+func (a *agentOS) beforeWrite(context.Context, parley.Departure) error { return nil }
 
-func (a *agentOS) after(_ context.Context, d parley.Departure) error {
-	a.presence.places.note(d.Message.From, d.Channel)
+func (a *agentOS) afterWrite(_ context.Context, d parley.Departure) error {
+	a.presence.channels.note(d.Message.From, d.Channel)
 	return nil
 }
 
-// taken never holds: that it is in place settles it.
-func (a *agentOS) taken(parley.Departure) (bool, error) { return false, nil }
+// wasTaken always returns false, because a document in a channel is done once it is in place.
+func (a *agentOS) wasTaken(parley.Departure) (bool, error) { return false, nil }
 
-func (a *agentOS) tick(ctx context.Context, w bridgeView) error {
-	return errors.Join(a.presence.reportPresence(ctx, w), a.presence.writePresence(w), a.runs.write(ctx, w.bridge, a.presence.places.directories))
+func (a *agentOS) tick(ctx context.Context, view bridgeView) error {
+	return errors.Join(a.presence.reportPresence(ctx, view), a.presence.writePresence(view), a.runs.write(ctx, view.bridge, a.presence.channels.directories))
 }
 
 func (a *agentOS) watched() []string { return []string{"channels", presenceDir} }
 
-func (a *agentOS) stop(_ context.Context, w bridgeView) error { return a.presence.writeOffline(w) }
+func (a *agentOS) stop(_ context.Context, view bridgeView) error {
+	return a.presence.writeOffline(view)
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// The folders of S1's tree. An inbox has its processed folder beside it; so has the queue.
+// The folders of a tree in the ClawOS format. Each inbox has a processed folder beside it, and so has the queue.
 const (
 	inboxFolder     = "inbox"
 	processedFolder = "processed"
@@ -21,7 +21,8 @@ const (
 	sharedFolder    = "shared"
 )
 
-const clawLimit = 1 << 20 // bytes of a document
+// clawOSLimit is the size limit of a document, in bytes.
+const clawOSLimit = 1 << 20
 
 // reservedFolders are folders in the root that belong to no agent.
 var reservedFolders = []string{inboxFolder, processedFolder, tasksFolder, sharedFolder, ownFolder}
@@ -29,37 +30,37 @@ var reservedFolders = []string{inboxFolder, processedFolder, tasksFolder, shared
 // blackboard is the layout of ClawOS. The bridge moves what it imports from an inbox to processed/.
 type blackboard struct {
 	inboxes
-	shown int64 // how far the order is mirrored in tasks/
+	mirroredUpTo int64 // the position in the hub's order up to which tasks/ is current
 }
 
-func newBlackboard(k layoutBase) layout {
+func newBlackboard(base layoutBase) layout {
 	return &blackboard{inboxes: inboxes{
-		layoutBase: k, dialect: dialect.ClawOS, limit: clawLimit, all: "broadcast", skipped: map[string]bool{},
+		layoutBase: base, dialect: dialect.ClawOS, limit: clawOSLimit, broadcastFolder: "broadcast", skipped: map[string]bool{},
 		inboxOf: func(folder string) string { return path.Join(folder, inboxFolder) },
 	}}
 }
 
 func (l *blackboard) logFile() string { return path.Join(ownFolder, "bridge.log") }
 
-// inlets are the queue, which is nobody's and so the hub's, and the inboxes.
-func (l *blackboard) inlets(w bridgeView) ([]inlet, error) {
+// inlets returns the queue and the inboxes. The queue belongs to no agent, so the hub consumes it.
+func (l *blackboard) inlets(view bridgeView) ([]inlet, error) {
 	folders, err := l.tree.folders("")
 	folders = slices.DeleteFunc(folders, func(name string) bool { return slices.Contains(reservedFolders, name) })
 	if err != nil {
 		return nil, err
 	}
 	queue := inlet{path: inboxFolder, queue: true, consume: true, limit: l.limit}
-	return append([]inlet{queue}, l.inboxesIn(w, folders)...), nil
+	return append([]inlet{queue}, l.inboxesIn(view, folders)...), nil
 }
 
-// complete turns a document in the queue into a request for the queue agent, unless it names another agent that the hub
-// knows.
+// complete turns a document in the queue into a request for the queue agent, unless the document names another agent that the
+// hub knows.
 func (l *blackboard) complete(in inlet, f file, a *parley.Arrival) error {
 	if !in.queue {
 		return l.inboxes.complete(in, f, a)
 	}
-	w := l.lastView()
-	a.Queue = a.To == w.bridge.QueueAgent || a.To != parley.All && !w.knows(a.To)
+	view := l.lastView()
+	a.Queue = a.To == view.bridge.QueueAgent || a.To != parley.All && !view.knows(a.To)
 	return nil
 }
 
@@ -68,9 +69,9 @@ func (l *blackboard) settle(in inlet, f file, o outcome) error {
 	if o == refused {
 		return nil
 	}
-	return l.consumed(in, f, func() error {
+	return l.removeUnchanged(in, f, func() error {
 		if o == expired {
-			l.say("WARN: Expired message: %s, failed", strings.TrimSuffix(f.name, ".json"))
+			l.logf("WARN: Expired message: %s, failed", strings.TrimSuffix(f.name, ".json"))
 		}
 		return l.tree.move(f, processed(in.path))
 	})
@@ -80,47 +81,48 @@ func processed(inbox string) string { return path.Join(path.Dir(inbox), processe
 
 func (l *blackboard) encode(d parley.Departure) ([]byte, error) { return dialect.Encode(l.dialect, d) }
 
-func (l *blackboard) before(context.Context, parley.Departure) error { return nil }
+func (l *blackboard) beforeWrite(context.Context, parley.Departure) error { return nil }
 
-func (l *blackboard) after(context.Context, parley.Departure) error { return nil }
+func (l *blackboard) afterWrite(context.Context, parley.Departure) error { return nil }
 
-// taken is also what a script has copied to processed/ and not removed.
-func (l *blackboard) taken(d parley.Departure) (bool, error) {
-	gone, err := l.inboxes.taken(d)
-	if gone || err != nil {
-		return gone, err
+// wasTaken reports whether a script has removed a document from the inbox, or has copied it to processed/ without removing it.
+func (l *blackboard) wasTaken(d parley.Departure) (bool, error) {
+	removed, err := l.inboxes.wasTaken(d)
+	if removed || err != nil {
+		return removed, err
 	}
-	return l.tree.has(processed(l.place(d)), d.Name+".json")
+	return l.tree.has(processed(l.targetFolder(d)), d.Name+".json")
 }
 
-// tick shows the tasks that have changed. What cannot be written is tried again, and keeps nothing else from it.
+// tick writes the tasks that have changed into tasks/. If a task cannot be written, it still writes the others; the next poll
+// retries all of them.
 func (l *blackboard) tick(ctx context.Context, _ bridgeView) error {
 	for {
-		page, err := l.hub.BridgeTasks(ctx, l.id, l.shown)
+		page, err := l.hub.BridgeTasks(ctx, l.id, l.mirroredUpTo)
 		if err != nil {
 			return err
 		}
 		for _, t := range page.Tasks {
-			err = errors.Join(err, l.show(t))
+			err = errors.Join(err, l.writeTask(t))
 		}
 		if err != nil {
 			return err
 		}
-		l.shown = page.UpTo
+		l.mirroredUpTo = page.UpTo
 		if !page.More {
 			return nil
 		}
 	}
 }
 
-func (l *blackboard) show(t parley.Task) error {
+func (l *blackboard) writeTask(t parley.Task) error {
 	raw, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
 		return err
 	}
 	return l.tree.inMadeFolder(tasksFolder, func(f *folder) error {
 		name := t.ID + ".json"
-		if there, err := f.read(name, l.limit); err == nil && bytes.Equal(there.raw, append(raw, '\n')) {
+		if existing, err := f.read(name, l.limit); err == nil && bytes.Equal(existing.raw, append(raw, '\n')) {
 			return nil
 		}
 		return f.replace(name, append(raw, '\n'))

@@ -39,9 +39,9 @@ func TestBlackboardQueueIsForNobody(t *testing.T) {
 }
 
 func TestBlackboardMovesArrivedDocumentsToProcessed(t *testing.T) {
-	mine := inlet{path: "ana/inbox", agent: "ana", consume: true, limit: clawLimit}
-	queue := inlet{path: "inbox", queue: true, consume: true, limit: clawLimit}
-	theirs := inlet{path: "coder/inbox", agent: "coder", limit: clawLimit}
+	mine := inlet{path: "ana/inbox", agent: "ana", consume: true, limit: clawOSLimit}
+	queue := inlet{path: "inbox", queue: true, consume: true, limit: clawOSLimit}
+	theirs := inlet{path: "coder/inbox", agent: "coder", limit: clawOSLimit}
 	d := newDesk(t, newBlackboard)
 	d.write("ana/processed/1.json", "older")
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestBlackboardLeavesDocumentsItCannotMove(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), filepath.Join(d.dir, "ana/processed")); err != nil {
 		t.Fatal(err)
 	}
-	err := d.settle(inlet{path: "ana/inbox", consume: true, limit: clawLimit}, f, arrived)
+	err := d.settle(inlet{path: "ana/inbox", consume: true, limit: clawOSLimit}, f, arrived)
 	if err == nil || !d.has(f.path) {
 		t.Errorf("a document went through a link: %v", err)
 	}
@@ -84,7 +84,7 @@ func TestBlackboardDocumentInProcessedCountsAsTaken(t *testing.T) {
 	d := newDesk(t, newBlackboard)
 	d.write("coder/inbox/1.json", "{}")
 	d.write("coder/processed/1.json", "{}")
-	if taken, err := d.taken(parley.Departure{Name: "1", Recipient: "coder"}); !taken || err != nil {
+	if taken, err := d.wasTaken(parley.Departure{Name: "1", Recipient: "coder"}); !taken || err != nil {
 		t.Errorf("%v, %v", taken, err)
 	}
 }
@@ -118,7 +118,7 @@ func TestBlackboardMirrorsTasks(t *testing.T) {
 	}
 	two.Status = parley.TaskCompleted
 	d.pages[5] = parley.BridgeTasks{Tasks: []parley.Task{two}, UpTo: 9}
-	d.layout.(*blackboard).shown = 0 // as after a restart
+	d.layout.(*blackboard).mirroredUpTo = 0 // as after a restart
 	tick()
 	for name, rewritten := range map[string]bool{"tasks/task-1.json": false, "tasks/task-2.json": true} {
 		info, err := os.Stat(filepath.Join(d.dir, name))

@@ -1,8 +1,9 @@
-// Package bridge joins directory trees and the hub, both ways. All that must last is in the hub: what has arrived, and under which
-// name what departs is written. A bridge that was killed goes on from there.
+// Package bridge connects a directory tree with the hub. Files become messages, and messages become files. The hub stores
+// everything that must survive a crash: which documents have arrived, and the file name of each departure. A bridge that was
+// killed continues from there.
 //
-// One goroutine polls: it reads what is new in the tree, hands it to the hub, and mirrors presence and the like. Another writes
-// what departs. File events only make the first look earlier.
+// One goroutine polls: it reads new files, passes them to the hub, and mirrors presence, tasks and failed runs. Another goroutine
+// writes departures. File events only make the poller look earlier.
 package bridge
 
 import (
@@ -20,21 +21,22 @@ const (
 	stopWithin  = 5 * time.Second
 )
 
-// Options are what a bridge is made from.
+// Options are the settings of a bridge.
 type Options struct {
 	Hub  parley.BridgeHub
 	ID   string
 	Log  *slog.Logger
 	Poll time.Duration // default: 2s
 
-	Progress func(imported, waiting int64) // is told of long imports, about once a second
-	Looked   func()                        // is called after the first look at a tree: files that appear from then on are delivered
+	Progress    func(imported, waiting int64) // is called about once a second during a long import
+	OnFirstScan func()                        // is called after the first scan; files that appear later are delivered
 
-	pollOnly bool        // no file events
-	change   func(*tree) // changes the tree, in tests
+	pollOnly bool        // do not use file events
+	change   func(*tree) // changes the tree before the bridge starts; for tests
 }
 
-// Run joins a tree and the hub until ctx is done or the bridge is removed or paused.
+// Run connects a tree with the hub until ctx is done or the bridge is removed or paused. E002 if the tree cannot be opened or
+// another bridge uses it.
 func Run(ctx context.Context, o Options) error {
 	if o.Poll <= 0 {
 		o.Poll = defaultPoll
@@ -42,16 +44,16 @@ func Run(ctx context.Context, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	var last *tree
+	var previous *tree
 	for {
 		view, err := o.Hub.Bridge(ctx, o.ID)
 		if err != nil || view.Paused {
 			return err
 		}
-		t, err := openNext(view.Root, last, view.Reached)
+		t, err := openNext(view.Root, previous, view.Reached)
 		if err == nil {
-			last, err = t, o.join(ctx, view.Bridge, t)
-		} else if last == nil && !errors.Is(err, errTreeMoved) {
+			previous, err = t, o.join(ctx, view.Bridge, t)
+		} else if previous == nil && !errors.Is(err, errTreeMoved) {
 			return parley.Errorf(parley.Unavailable, "the tree of the bridge %s cannot be opened: %w", o.ID, err).
 				Suggest("see that the directory is there and that this user may read it")
 		}
@@ -68,8 +70,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// untilPaused waits, after the lock of the tree was removed, until the bridge is paused or removed: only a person knows
-// whether another hub has joined the tree.
+// untilPaused waits until the bridge is paused or removed. Run calls it after the lock of the tree was removed, because only a
+// person knows whether another hub uses the tree.
 func (o Options) untilPaused(ctx context.Context, id string) error {
 	o.Log.Error("the bridge has stopped: "+errLockLost.Error()+"; it writes nothing more", "bridge", id,
 		"do_this", "parley bridge pause "+id+" && parley bridge resume "+id)
@@ -84,38 +86,38 @@ func (o Options) untilPaused(ctx context.Context, id string) error {
 	return nil
 }
 
-// join joins one tree until the tree is moved.
+// join connects one tree with the hub until ctx is done, the bridge ends or the tree is moved.
 func (o Options) join(ctx context.Context, b parley.Bridge, t *tree) error {
-	defer t.close() //nolint:errcheck // it was only a way in
+	defer t.close() //nolint:errcheck // nothing was written through it
 	if o.change != nil {
 		o.change(t)
 	}
-	held, err := lock(t, b)
+	ownLock, err := lock(t, b)
 	if err != nil {
 		return err
 	}
-	defer held.release()
-	e := newEngine(o, b, t, held.ahead)
+	defer ownLock.release()
+	e := newEngine(o, b, t, ownLock.ahead)
 	if e.layout == nil {
 		return parley.Errorf(parley.BadInput, "there is no layout %q", b.Layout)
 	}
-	if held.lockless {
-		e.say("WARN: the file server has no locks: nothing keeps a second bridge away from this tree")
+	if ownLock.lockless {
+		e.logf("WARN: the file server has no locks: nothing keeps a second bridge away from this tree")
 	}
 	return e.run(ctx)
 }
 
-// run runs both directions and stops them together.
+// run runs the import and the export, and stops both when one ends.
 func (e *engine) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var both sync.WaitGroup
-	both.Go(func() {
+	var workers sync.WaitGroup
+	workers.Go(func() {
 		defer cancel()
 		err = e.poll(ctx)
 	})
-	both.Go(func() { e.export(ctx) })
-	both.Wait()
+	workers.Go(func() { e.export(ctx) })
+	workers.Wait()
 	e.markStopped(ctx)
 	return err
 }
@@ -125,7 +127,7 @@ func (e *engine) markStopped(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	if err := e.layout.stop(ctx, e.view); err != nil && !errors.Is(err, errLockLost) {
-		e.say("stopped with trouble: %v", err)
+		e.logf("stopped with trouble: %v", err)
 	}
 	status := e.status.view()
 	status.Running = false

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// statusChange is when a file was last written, renamed or given other rights.
+// statusChange returns when a file was last written, renamed or given other permissions.
 func statusChange(info fs.FileInfo) time.Time {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

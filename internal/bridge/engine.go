@@ -23,19 +23,19 @@ type engine struct {
 	layoutBase
 	layout     layout
 	dialect    dialect.Dialect
-	view       bridgeView // of the poller
+	view       bridgeView // the state of the hub at the last poll; only the poller uses it
 	queues     map[string]*queue
-	nextQueues []string // whose turn it is among the queues
+	nextQueues []string // the paths of the queues, in the order in which they take turns
 	status     status
 	wake       changeSet
 
-	announced bool // the hub has heard that the first look is over
+	announced bool // the hub knows that the first scan is over
 
 	mu              sync.Mutex
-	channels        []string        // that are there, for what departs; nil: nobody has looked yet
-	channelsContext context.Context // ends when they change
+	channels        []string        // the channels that exist; nil before the first scan
+	channelsContext context.Context // is done when channels changes
 	channelsChanged context.CancelFunc
-	written         map[string]writtenFile // by path: what is there of what has departed
+	written         map[string]writtenFile // by path: departures whose files exist
 }
 
 func newEngine(o Options, b parley.Bridge, t *tree, ahead time.Duration) *engine {
@@ -45,27 +45,27 @@ func newEngine(o Options, b parley.Bridge, t *tree, ahead time.Duration) *engine
 	}
 	e.status.added = b.CreatedAt
 	e.channelsContext, e.channelsChanged = context.WithCancel(context.Background())
-	e.layoutBase = layoutBase{tree: t, hub: o.Hub, id: b.ID, now: time.Now, ahead: ahead, say: e.logLine, evicted: e.evict}
+	e.layoutBase = layoutBase{tree: t, hub: o.Hub, id: b.ID, now: time.Now, ahead: ahead, logf: e.logLine, evicted: e.evict}
 	e.layout = newLayout(b.Layout, e.layoutBase)
 	return e
 }
 
-// newLayout makes the layout that a bridge has.
-func newLayout(l parley.Layout, k layoutBase) layout {
+// newLayout returns a layout for a bridge, or nil if there is no such layout.
+func newLayout(l parley.Layout, base layoutBase) layout {
 	switch l {
 	case parley.LayoutAgentOS:
-		return newAgentOS(k)
+		return newAgentOS(base)
 	case parley.LayoutBlackboard:
-		return newBlackboard(k)
+		return newBlackboard(base)
 	case parley.LayoutInbox:
-		return newInbox(k)
+		return newInbox(base)
 	default:
 		return nil
 	}
 }
 
-// poll scans the tree again and again until ctx is done or the bridge has ended. errTreeMoved if the tree was moved,
-// errLockLost if its lock was removed.
+// poll scans the tree again and again until ctx is done or the bridge has ended. It returns errTreeMoved if the tree was moved,
+// and errLockLost if the lock was removed.
 func (e *engine) poll(ctx context.Context) error {
 	watching := e.watch(ctx)
 	defer watching.stop()
@@ -88,7 +88,7 @@ func (e *engine) poll(ctx context.Context) error {
 			if wait == 0 && ctx.Err() == nil {
 				e.Log.Warn("the hub is away, or takes nothing; files wait", "bridge", e.id, "error", err)
 			}
-			wait.grow(hubPause)
+			wait.grow(maxHubPause)
 		default:
 			if wait > 0 {
 				e.Log.Info("the hub is back", "bridge", e.id)
@@ -107,11 +107,11 @@ var errEnded = errors.New("the bridge has ended")
 func (e *engine) takeChanges(ctx context.Context, watching *watcher) error {
 	changed, everywhere := e.wake.take()
 	for folder := range changed {
-		everywhere = everywhere || e.queues[folder] == nil // a new one, or one with something else than documents
+		everywhere = everywhere || e.queues[folder] == nil // a new folder, or one without documents
 	}
 	for more := true; more; everywhere = true {
 		if everywhere {
-			if err := e.lookAround(ctx, watching); err != nil {
+			if err := e.scanTree(ctx, watching); err != nil {
 				return err
 			}
 			if err := e.announce(ctx); err != nil {
@@ -144,20 +144,20 @@ func (e *engine) importDocuments(ctx context.Context) (more bool, err error) {
 
 // announce tells the hub, once, that the first scan is over. It does not wait for the import of what the scan found.
 func (e *engine) announce(ctx context.Context) error {
-	if e.announced || !e.status.firstLookDone.Load() {
+	if e.announced || !e.status.firstScanDone.Load() {
 		return nil
 	}
 	if err := e.reportStatus(ctx); err != nil {
 		return err
 	}
-	if e.announced = true; e.Options.Looked != nil {
-		e.Options.Looked()
+	if e.announced = true; e.Options.OnFirstScan != nil {
+		e.Options.OnFirstScan()
 	}
 	return nil
 }
 
-// lookAround does the work of a poll besides importing documents.
-func (e *engine) lookAround(ctx context.Context, watching *watcher) error {
+// scanTree does the work of a poll besides importing documents.
+func (e *engine) scanTree(ctx context.Context, watching *watcher) error {
 	if err := e.refresh(ctx); err != nil {
 		return err
 	}
@@ -167,50 +167,50 @@ func (e *engine) lookAround(ctx context.Context, watching *watcher) error {
 	if err := e.tree.checkLock(); err != nil {
 		return err
 	}
-	e.status.trouble("written", e.reportTaken(ctx)) // before anything departs, which may evict what an earlier process wrote
+	e.status.trouble("written", e.reportTaken(ctx)) // before the first export, which may evict files that an earlier process wrote
 	inlets, err := e.layout.inlets(e.view)
 	if e.status.trouble("tree", err) && len(inlets) == 0 {
 		return nil
 	}
 	e.openInlets(inlets)
-	e.status.firstLookDone.Store(true)
+	e.status.firstScanDone.Store(true)
 	watching.follow(e.view.bridge.Root, slices.AppendSeq(e.layout.watched(), maps.Keys(e.queues)))
 	e.status.trouble("mirror", e.layout.tick(ctx, e.view))
 	return nil
 }
 
-// refresh loads the bridge and the agents from the hub. errEnded if the bridge is removed or paused.
+// refresh loads the bridge and the agents from the hub. It returns errEnded if the bridge was removed or paused.
 func (e *engine) refresh(ctx context.Context) error {
 	view, err := e.hub.Bridge(ctx, e.id)
-	another := !view.CreatedAt.Equal(e.view.bridge.CreatedAt) // it was removed, and its id is in use again
-	if parley.CodeOf(err) == parley.BadInput || err == nil && (view.Paused || another) {
+	replaced := !view.CreatedAt.Equal(e.view.bridge.CreatedAt) // the bridge was removed, and another one has its id
+	if parley.CodeOf(err) == parley.BadInput || err == nil && (view.Paused || replaced) {
 		return errEnded
 	}
 	if err != nil {
 		return err
 	}
-	who, err := e.hub.Who(ctx)
+	presences, err := e.hub.Who(ctx)
 	if err != nil {
 		return err
 	}
-	e.view = newBridgeView(view, who)
+	e.view = newBridgeView(view, presences)
 	return nil
 }
 
-func newBridgeView(b parley.BridgeView, who []parley.Presence) bridgeView {
-	w := bridgeView{bridge: b.Bridge, who: who, inTree: map[string]bool{}, ofHub: map[string]bool{}}
-	for _, p := range who {
+func newBridgeView(b parley.BridgeView, presences []parley.Presence) bridgeView {
+	view := bridgeView{bridge: b.Bridge, presences: presences, inTree: map[string]bool{}, ofHub: map[string]bool{}}
+	for _, p := range presences {
 		switch {
 		case p.Runtime != parley.RuntimeBridge || slices.Contains(b.Elsewhere, p.ID):
-			w.ofHub[p.ID] = true
+			view.ofHub[p.ID] = true
 		case slices.Contains(b.Agents, p.ID):
-			w.inTree[p.ID] = true
+			view.inTree[p.ID] = true
 		}
 	}
-	return w
+	return view
 }
 
-// openInlets sets the current inlets and keeps the state of those that stay.
+// openInlets replaces the inlets and keeps the queues of inlets that stay.
 func (e *engine) openInlets(inlets []inlet) {
 	kept := map[string]*queue{}
 	channels := []string{}
@@ -236,7 +236,7 @@ func (e *engine) openInlets(inlets []inlet) {
 	e.setChannels(channels)
 }
 
-// setChannels tells the exporting worker which channels exist.
+// setChannels stores which channels exist, and wakes the exporting goroutine if they have changed.
 func (e *engine) setChannels(channels []string) {
 	slices.Sort(channels)
 	e.mu.Lock()
@@ -250,14 +250,14 @@ func (e *engine) setChannels(channels []string) {
 
 // reportStatus reports the status of the bridge to the hub.
 func (e *engine) reportStatus(ctx context.Context) error {
-	return e.hub.NoteBridge(ctx, e.id, e.status.noteLook(e.pendingFiles()))
+	return e.hub.NoteBridge(ctx, e.id, e.status.noteScan(e.pendingFiles()))
 }
 
 // levelOf splits a line of a log into its level and its text.
 func levelOf(line string) (slog.Level, string) {
 	for word, level := range map[string]slog.Level{"ERROR: ": slog.LevelError, "WARN: ": slog.LevelWarn} {
-		if said, found := strings.CutPrefix(line, word); found {
-			return level, said
+		if text, found := strings.CutPrefix(line, word); found {
+			return level, text
 		}
 	}
 	return slog.LevelInfo, line
@@ -266,8 +266,8 @@ func levelOf(line string) (slog.Level, string) {
 // logLine writes a line to the log of the tree and to the log of the hub.
 func (e *engine) logLine(format string, args ...any) {
 	line := oneLine(fmt.Sprintf(format, args...))
-	level, said := levelOf(line)
-	e.Log.Log(context.Background(), level, said, slog.String("bridge", e.id))
+	level, text := levelOf(line)
+	e.Log.Log(context.Background(), level, text, slog.String("bridge", e.id))
 	e.status.trouble("log", e.appendLog(e.layout.logFile(), time.Now().UTC().Format(timeFormat)+" "+line))
 }
 
@@ -283,8 +283,9 @@ func (b *backoff) grow(most time.Duration) {
 	*b = min(2*cmp.Or(*b, backoff(time.Second)), backoff(most))
 }
 
-// hubPause is how long it takes at most until it is seen that the hub is back; filePause, that a file can be written again.
+// maxHubPause is the longest pause before the bridge calls an unreachable hub again. maxFilePause is the longest pause before it
+// retries a file that cannot be written.
 const (
-	hubPause  = 4 * time.Second
-	filePause = 30 * time.Second
+	maxHubPause  = 4 * time.Second
+	maxFilePause = 30 * time.Second
 )

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// folders returns the directories in a folder; none if it is not there.
+// folders returns the names of the directories in a folder. A missing folder has none.
 func (t *tree) folders(dir string) (names []string, err error) {
 	err = t.inFolder(dir, func(f *folder) error {
 		names, err = f.folders()
@@ -17,19 +17,19 @@ func (t *tree) folders(dir string) (names []string, err error) {
 	return names, err
 }
 
-// has reports whether a folder exists and holds a name.
-func (t *tree) has(dir, name string) (there bool, err error) {
+// has reports whether a folder exists and contains a name.
+func (t *tree) has(dir, name string) (found bool, err error) {
 	err = t.inFolder(dir, func(f *folder) error {
-		there, err = f.has(name)
+		found, err = f.has(name)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return there, err
+	return found, err
 }
 
-// has reports whether the folder holds a name.
+// has reports whether the folder contains a name.
 func (f *folder) has(name string) (bool, error) {
 	_, err := f.stat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,15 +14,16 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
+// longWait is how long the hub may wait for departures before it answers.
 const longWait = 20 * time.Second
 
-// writtenFile is the file of a departure.
+// writtenFile is a file that a departure was written to.
 type writtenFile struct {
-	id string    // of the departure
-	at time.Time // when it was written; none: before
+	id string    // the id of the departure
+	at time.Time // when this process wrote the file; zero if an earlier process did
 }
 
-// retries says when to retry departures that could not be written.
+// retries stores when to retry departures that could not be written, by the id of the departure.
 type retries map[string]retry
 
 type retry struct {
@@ -32,24 +33,24 @@ type retry struct {
 
 // export writes departures until ctx is done.
 func (e *engine) export(ctx context.Context) {
-	waiting := retries{}
-	after := "" // what cannot be written at present is passed over, so that the rest goes on
+	delayed := retries{}
+	after := "" // the last departure of a page that could not be written; the next page follows it
 	for wait := backoff(0); ctx.Err() == nil; {
 		list, err := e.departures(ctx, after)
 		if e.status.trouble("departures", err) {
-			wait.grow(hubPause)
+			wait.grow(maxHubPause)
 			pause(ctx, time.Duration(wait))
 			continue
 		}
 		wait = 0
-		idle := !e.depart(ctx, list, waiting)
+		idle := !e.depart(ctx, list, delayed)
 		if after == "" && len(list) < batch {
-			waiting.keepOnly(list)
+			delayed.keepOnly(list)
 		}
 		switch {
 		case idle && len(list) == batch:
 			after = list[batch-1].ID
-		case idle && len(waiting) > 0:
+		case idle && len(delayed) > 0:
 			after = ""
 			pause(ctx, e.Poll)
 		default:
@@ -67,49 +68,49 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// departures waits for departures.
+// departures returns the next departures. It waits if there are none.
 func (e *engine) departures(ctx context.Context, after string) ([]parley.Departure, error) {
 	e.mu.Lock()
-	channels, here := e.channels, e.channelsContext
+	channels, channelsCtx := e.channels, e.channelsContext
 	e.mu.Unlock()
-	if channels == nil { // the tree was not looked at yet
+	if channels == nil { // the first scan is not over yet
 		select {
 		case <-ctx.Done():
-		case <-here.Done():
+		case <-channelsCtx.Done():
 		}
 		return nil, ctx.Err()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(here, cancel)()
+	defer context.AfterFunc(channelsCtx, cancel)()
 	query := parley.DepartureQuery{Channels: channels, After: after, Limit: batch}
 	if after == "" {
 		query.Wait = longWait
 	}
 	list, err := e.hub.Departures(ctx, e.id, query)
-	if here.Err() != nil {
-		return list, nil // it is asked again, with the channels of now
+	if channelsCtx.Err() != nil {
+		return list, nil // the next call uses the new channels
 	}
 	return list, err
 }
 
-// depart writes the departures that it can. It returns false if it could write none.
-func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting retries) bool {
+// depart writes a list of departures and reports them to the hub. It returns false if it could report none.
+func (e *engine) depart(ctx context.Context, list []parley.Departure, delayed retries) bool {
 	var reports []parley.DepartureReport
 	for _, d := range list {
-		if waiting.tooEarly(d.ID, e.now()) {
+		if delayed.tooEarly(d.ID, e.now()) {
 			continue
 		}
 		report, err := e.write(ctx, d)
 		if err != nil {
-			waiting.delay(d.ID, e.now())
+			delayed.delay(d.ID, e.now())
 			e.status.trouble("writing", err)
 			continue
 		}
-		delete(waiting, d.ID)
+		delete(delayed, d.ID)
 		reports = append(reports, report)
 	}
-	if len(waiting) == 0 {
+	if len(delayed) == 0 {
 		e.status.trouble("writing", nil)
 	}
 	if len(reports) == 0 {
@@ -118,7 +119,7 @@ func (e *engine) depart(ctx context.Context, list []parley.Departure, waiting re
 	err := e.hub.Report(ctx, e.id, reports)
 	if err != nil {
 		for _, r := range reports {
-			waiting.delay(r.ID, e.now())
+			delayed.delay(r.ID, e.now())
 		}
 	}
 	return !e.status.trouble("reports", err)
@@ -140,7 +141,7 @@ func (s retries) keepOnly(list []parley.Departure) {
 // delay delays the retry of a departure, longer after each failure.
 func (s retries) delay(id string, now time.Time) {
 	r := s[id]
-	r.wait.grow(filePause)
+	r.wait.grow(maxFilePause)
 	r.at = now.Add(time.Duration(r.wait))
 	s[id] = r
 }
@@ -151,9 +152,9 @@ func (e *engine) write(ctx context.Context, d parley.Departure) (parley.Departur
 	if err == nil {
 		err = e.putDocument(ctx, d, raw)
 	}
-	if why := refusal(err); why != nil {
-		e.say("ERROR: %s cannot be written: %s", d.Name, why.Message)
-		return parley.DepartureReport{ID: d.ID, State: parley.DepartureFailed, Error: why}, nil
+	if cause := refusal(err); cause != nil {
+		e.logf("ERROR: %s cannot be written: %s", d.Name, cause.Message)
+		return parley.DepartureReport{ID: d.ID, State: parley.DepartureFailed, Error: cause}, nil
 	}
 	if err != nil {
 		return parley.DepartureReport{}, err
@@ -164,11 +165,11 @@ func (e *engine) write(ctx context.Context, d parley.Departure) (parley.Departur
 
 // putDocument puts a document into its folder.
 func (e *engine) putDocument(ctx context.Context, d parley.Departure, raw []byte) error {
-	dir, name := e.layout.place(d), d.Name+".json"
+	dir, name := e.layout.targetFolder(d), d.Name+".json"
 	err := e.tree.inMadeFolder(dir, func(f *folder) error {
 		_, err := f.stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = e.layout.before(ctx, d)
+			err = e.layout.beforeWrite(ctx, d)
 		}
 		if err != nil {
 			return err
@@ -181,90 +182,91 @@ func (e *engine) putDocument(ctx context.Context, d parley.Departure, raw []byte
 	if err != nil {
 		return err
 	}
-	if err := e.tree.checkInPlace(); err != nil { // nobody finds it there
+	if err := e.tree.checkInPlace(); err != nil { // scripts look at the path of the tree, not at the directory that was moved
 		return err
 	}
 	e.mu.Lock()
 	e.written[path.Join(dir, name)] = writtenFile{d.ID, e.now()}
 	e.mu.Unlock()
-	return e.layout.after(ctx, d)
+	return e.layout.afterWrite(ctx, d)
 }
 
-// isSameMessage reports whether an existing file is the same message, written when the sender's tier or the task differed.
+// isSameMessage reports whether an existing file is an earlier version of the same message. Versions differ if the sender's tier
+// or the task has changed.
 func (e *engine) isSameMessage(f *folder, name string, raw []byte) bool {
-	there, err := f.read(name, documentSize)
+	existing, err := f.read(name, documentSize)
 	if err != nil {
 		return false
 	}
-	was, err := dialect.Decode(e.dialect, there.raw)
+	old, err := dialect.Decode(e.dialect, existing.raw)
 	if err != nil {
 		return false
 	}
-	is, err := dialect.Decode(e.dialect, raw)
-	return err == nil && was.Name == is.Name && was.From == is.From && was.At.Equal(is.At)
+	wanted, err := dialect.Decode(e.dialect, raw)
+	return err == nil && old.Name == wanted.Name && old.From == wanted.From && old.At.Equal(wanted.At)
 }
 
 // reportTaken checks the written files and reports those that were taken. It reports the others even if some cannot be
 // checked, and returns the first error.
 func (e *engine) reportTaken(ctx context.Context) error {
-	there := map[string]writtenFile{}
-	var hidden error
+	stillWritten := map[string]writtenFile{}
+	var firstErr error
 	for after := ""; ; {
-		list, err := e.hub.Departures(ctx, e.id, parley.DepartureQuery{Written: true, After: after, Limit: askedAtOnce})
+		list, err := e.hub.Departures(ctx, e.id, parley.DepartureQuery{Written: true, After: after, Limit: filesPerQuery})
 		if err != nil {
 			return err
 		}
-		reports, err := e.takenDepartures(list, there)
-		hidden = cmp.Or(hidden, err)
+		reports, err := e.takenDepartures(list, stillWritten)
+		firstErr = cmp.Or(firstErr, err)
 		if len(reports) > 0 {
 			if err := e.hub.Report(ctx, e.id, reports); err != nil {
 				return err
 			}
 		}
-		if len(list) < askedAtOnce {
+		if len(list) < filesPerQuery {
 			break
 		}
 		after = list[len(list)-1].ID
 	}
-	e.keepWritten(there)
-	return hidden
+	e.keepWritten(stillWritten)
+	return firstErr
 }
 
-// keepWritten replaces the list of written files, but keeps those of the last minute, which the hub may not know yet.
-func (e *engine) keepWritten(there map[string]writtenFile) {
+// keepWritten replaces the list of written files, but keeps files of the last minute, which the hub may not know yet.
+func (e *engine) keepWritten(stillWritten map[string]writtenFile) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for at, l := range e.written {
-		if e.now().Sub(l.at) < time.Minute {
-			there[at] = l
+	for at, file := range e.written {
+		if e.now().Sub(file.at) < time.Minute {
+			stillWritten[at] = file
 		}
 	}
-	e.written = there
+	e.written = stillWritten
 }
 
-// takenDepartures returns reports on the files that were taken, and the first error.
-func (e *engine) takenDepartures(list []parley.Departure, there map[string]writtenFile) (reports []parley.DepartureReport, hidden error) {
+// takenDepartures returns reports on the files that were taken, and the first error. It adds the other files to stillWritten.
+func (e *engine) takenDepartures(list []parley.Departure, stillWritten map[string]writtenFile) (reports []parley.DepartureReport, firstErr error) {
 	for _, d := range list {
-		taken, err := e.layout.taken(d)
-		hidden = cmp.Or(hidden, err)
+		taken, err := e.layout.wasTaken(d)
+		firstErr = cmp.Or(firstErr, err)
 		if taken && err == nil {
 			reports = append(reports, parley.DepartureReport{ID: d.ID, State: parley.DepartureSeen})
 		} else {
-			there[path.Join(e.layout.place(d), d.Name+".json")] = writtenFile{id: d.ID}
+			stillWritten[path.Join(e.layout.targetFolder(d), d.Name+".json")] = writtenFile{id: d.ID}
 		}
 	}
-	return reports, hidden
+	return reports, firstErr
 }
 
-// evict tells the hub that a file was deleted to make room.
+// evict tells the hub that a file is being deleted to make room. It tells nothing if no departure wrote the file.
 func (e *engine) evict(ctx context.Context, at string) error {
 	e.mu.Lock()
-	l, ours := e.written[at]
+	file, known := e.written[at]
 	delete(e.written, at)
 	e.mu.Unlock()
 	e.status.evicted.Add(1)
-	if !ours {
+	if !known {
 		return nil
 	}
-	return e.hub.Report(ctx, e.id, []parley.DepartureReport{{ID: l.id, State: parley.DepartureEvicted}})
+	return e.hub.Report(ctx, e.id, []parley.DepartureReport{{ID: file.id, State: parley.DepartureEvicted}})
 }

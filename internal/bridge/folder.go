@@ -20,19 +20,19 @@ import (
 // anything else.
 type folder struct {
 	tree *tree
-	path string // below the root; none: the root itself
+	path string // below the root; empty for the root itself
 	root *os.Root
 }
 
 // namesPerRead is how many names of a directory are read at a time.
 const namesPerRead = 1024
 
-// errReplaced says that a name meant another file by the time it was opened. A later poll reads that file.
+// errReplaced is the error for a file that was replaced before the bridge could open or move it. A later poll reads the new file.
 var errReplaced = errors.New("the file was replaced while it was opened")
 
 func (f *folder) close() { _ = f.root.Close() }
 
-// enter opens a folder in this one. The dot keeps the system from waiting for a writer of a FIFO with that name.
+// enter opens a folder in this one. Without the dot in the path, opening a FIFO with that name would wait for a writer.
 func (f *folder) enter(name string) (*folder, error) {
 	at := path.Join(f.path, name)
 	before, err := f.stat(name)
@@ -77,8 +77,8 @@ func (f *folder) stat(name string) (fs.FileInfo, error) {
 	return f.root.Lstat(name)
 }
 
-// list hands out all names in the folder, some at a time, in no order.
-func (f *folder) list(take func(names []string) error) error {
+// list calls visit for all names in the folder, some at a time, in no order. It stops at the first error of visit.
+func (f *folder) list(visit func(names []string) error) error {
 	if err := f.tree.step(listing, f.path); err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func (f *folder) list(take func(names []string) error) error {
 	defer dir.Close() //nolint:errcheck // nothing was written
 	for {
 		names, err := dir.Readdirnames(namesPerRead)
-		if taken := take(f.listedNames(names)); taken != nil {
-			return taken
+		if visitErr := visit(f.listedNames(names)); visitErr != nil {
+			return visitErr
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -105,22 +105,22 @@ func (f *folder) listedNames(names []string) []string {
 	if f.tree.listsName == nil {
 		return names
 	}
-	shown := names[:0]
+	listed := names[:0]
 	for _, name := range names {
 		if f.tree.listsName(f.path, name) {
-			shown = append(shown, name)
+			listed = append(listed, name)
 		}
 	}
-	return shown
+	return listed
 }
 
-// folders returns the names of the directories in the folder. Links are none.
+// folders returns the names of the directories in the folder, without links to directories.
 func (f *folder) folders() ([]string, error) {
 	found, _, err := f.foldersAndLinks()
 	return found, err
 }
 
-// foldersAndLinks returns the names of the directories in the folder, and those of the symbolic links.
+// foldersAndLinks returns the names of the directories and the names of the symbolic links in the folder.
 func (f *folder) foldersAndLinks() (found, links []string, err error) {
 	err = f.list(func(names []string) error {
 		for _, name := range names {
@@ -147,7 +147,8 @@ func (f *folder) describe(name string) file {
 	return found
 }
 
-// read reads a regular file. An *Error says why it is refused; fs.ErrNotExist that it is gone.
+// read reads a regular file. It returns a *parley.Error if the file is refused, fs.ErrNotExist if it is missing, and errReplaced.
+// With an error it still describes the file as far as possible.
 func (f *folder) read(name string, limit int64) (file, error) {
 	found := file{name: name, path: path.Join(f.path, name)}
 	handle, info, err := f.openFile(name, os.O_RDONLY)
@@ -159,7 +160,7 @@ func (f *folder) read(name string, limit int64) (file, error) {
 	}
 	defer handle.Close() //nolint:errcheck // nothing was written
 	if info.Size() > limit {
-		found.head, _ = io.ReadAll(io.LimitReader(handle, dialect.PeekSize)) // without it nobody is told
+		found.head, _ = io.ReadAll(io.LimitReader(handle, dialect.PeekSize)) // if this fails, the sender cannot be told
 		return found, tooLarge(found.path, limit)
 	}
 	found.raw, err = io.ReadAll(io.LimitReader(handle, limit+1))
@@ -183,7 +184,8 @@ func digest(raw []byte) string {
 }
 
 // openFile opens a regular file, or creates one if flag says so. It checks the file before, because opening follows links
-// and waits for FIFOs, and after, because the file may have been replaced. It describes refused files too.
+// and waits for FIFOs, and after, because the file may have been replaced. It also returns the
+// description of a refused file.
 func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) {
 	before, err := f.stat(name)
 	switch {
@@ -204,7 +206,7 @@ func (f *folder) openFile(name string, flag int) (*os.File, fs.FileInfo, error) 
 		return nil, nil, err
 	}
 	if before == nil {
-		_ = handle.Chmod(f.readableMode() | f.mode()&0o020) // scripts write into a log too
+		_ = handle.Chmod(f.readableMode() | f.mode()&0o020) // scripts also write into a log
 	}
 	after, err := handle.Stat()
 	if err == nil && before != nil && !os.SameFile(before, after) {
@@ -251,11 +253,12 @@ func kind(info fs.FileInfo) string {
 	}
 }
 
-// write writes a document under a new name. If the same document exists, it was written before; another one is a conflict.
+// write writes a document under a new name. It accepts an existing file with the same contents, because an earlier attempt may
+// have written it. E003 if a file with other contents has the name.
 func (f *folder) write(name string, raw []byte) error {
-	there, err := f.read(name, int64(len(raw)))
+	existing, err := f.read(name, int64(len(raw)))
 	switch {
-	case err == nil && bytes.Equal(there.raw, raw):
+	case err == nil && bytes.Equal(existing.raw, raw):
 		return f.sync()
 	case errors.Is(err, fs.ErrNotExist):
 		return f.replace(name, raw)
@@ -266,8 +269,8 @@ func (f *folder) write(name string, raw []byte) error {
 	}
 }
 
-// replace puts a document in place and overwrites what has its name. It writes a temporary file first, so that nobody reads
-// half of it.
+// replace writes a document and overwrites a file with its name. It writes a temporary file first, so that nobody reads half of
+// the document.
 func (f *folder) replace(name string, raw []byte) error {
 	if err := f.writeBeside(name, raw, (*os.File).Sync); err != nil {
 		return err
@@ -295,7 +298,7 @@ func (f *folder) writeBeside(name string, raw []byte, sync func(*os.File) error)
 	return nil
 }
 
-// writeNew writes a new file. It removes what a crash left under its name.
+// writeNew writes a new file. It first removes a file of that name, which a crash may have left.
 func (f *folder) writeNew(name string, raw []byte, sync func(*os.File) error) error {
 	if err := f.remove(name); err != nil {
 		return err
@@ -304,7 +307,7 @@ func (f *folder) writeNew(name string, raw []byte, sync func(*os.File) error) er
 	if err != nil {
 		return err
 	}
-	_ = handle.Chmod(f.readableMode()) // some file servers know no rights
+	_ = handle.Chmod(f.readableMode()) // some file servers have no permissions
 	if err = f.tree.step(writing, path.Join(f.path, name)); err == nil {
 		_, err = handle.Write(raw)
 	}
@@ -338,15 +341,15 @@ func (f *folder) sync() error {
 }
 
 // free returns a name that is free in the folder: the name itself, or one with a number.
-func (f *folder) free(name string) (string, error) {
-	as := name
+func (f *folder) freeName(name string) (string, error) {
+	candidateName := name
 	for n := 2; ; n++ {
-		if _, err := f.stat(as); errors.Is(err, fs.ErrNotExist) {
-			return as, nil
+		if _, err := f.stat(candidateName); errors.Is(err, fs.ErrNotExist) {
+			return candidateName, nil
 		} else if err != nil {
 			return "", err
 		}
 		suffix := path.Ext(name)
-		as = fmt.Sprintf("%s~%d%s", strings.TrimSuffix(name, suffix), n, suffix)
+		candidateName = fmt.Sprintf("%s~%d%s", strings.TrimSuffix(name, suffix), n, suffix)
 	}
 }

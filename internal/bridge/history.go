@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	beginningFile = "added"
-	listingFile   = "added.now" // there while the beginning is made
-	beginningSize = 64 << 20    // it names what lay there
-	// lateListing is how long a file server's client may not show a name that is there.
+	startFile     = "added"
+	listingFile   = "added.now" // exists while the channels are listed for the first time
+	startFileSize = 64 << 20    // the file names what was in the channels
+	// lateListing is how long the client of a file server may not list an existing name.
 	lateListing = time.Minute
-	// everyChannel stands for the channels of a bridge to which none was named.
+	// everyChannel stands for all channels of a bridge that maps no channels by name.
 	everyChannel = "*"
 )
 
-// beginning tells documents that were in the channels when the bridge was added from later ones. Times are those of the
-// clock that stamps files. A channel that is mapped later has a start of its own.
-type beginning struct {
-	Added    time.Time               `json:"added"` // when the bridge was; one of another tells nothing
+// treeStart distinguishes documents that were in the channels when the bridge was added, which are history, from later ones. Its
+// times come from the clock that stamps files. A channel that is mapped later has a start of its own.
+type treeStart struct {
+	Added    time.Time               `json:"added"` // when the bridge was added; the start of another bridge does not count
 	Channels map[string]channelStart `json:"channels"`
-	Closed   []string                `json:"closed,omitempty"` // could not be listed when all began: each begins when it can be
+	Closed   []string                `json:"closed,omitempty"` // channels that could not be listed at first; each gets a start when it can be listed
 
 	replay *time.Time
 	tree   *tree
@@ -36,8 +36,8 @@ type beginning struct {
 type channelStart struct {
 	At     time.Time           `json:"at"`
 	Recent map[string][]string `json:"recent,omitempty"` // by channel
-	// Renames says that a rename counts as a change, and not only writing: somebody may rename a file into the channel long
-	// after it was written. Older programs counted writing alone.
+	// Renames says that a rename counts as a change too, because a file may be renamed into the channel long after it was
+	// written. Older programs counted only writes.
 	Renames bool `json:"renames,omitempty"`
 }
 
@@ -49,22 +49,22 @@ func (s channelStart) lastChange(t *tree, info fs.FileInfo) time.Time {
 	return info.ModTime()
 }
 
-// loadBeginning returns the beginning of a tree for the channels that can be listed. It is created once and survives
-// restarts.
-func loadBeginning(t *tree, before *beginning, b parley.Bridge, channels, closed []string) (*beginning, error) {
+// loadStart returns the start of a tree for the channels that can be listed. It creates a missing start once and stores it in
+// the tree.
+func loadStart(t *tree, start *treeStart, b parley.Bridge, channels, closed []string) (*treeStart, error) {
 	if len(b.Channels) == 0 {
 		channels = append(slices.Clip(channels), everyChannel)
 	}
-	if before == nil || len(before.withoutStart(channels)) > 0 {
+	if start == nil || len(start.withoutStart(channels)) > 0 {
 		err := t.inMadeFolder(ownFolder, func(f *folder) (err error) {
-			if before, err = readBeginning(f); err != nil {
+			if start, err = readStart(f); err != nil {
 				return err
 			}
-			if !before.Added.Equal(b.CreatedAt) {
-				before = &beginning{Added: b.CreatedAt, Channels: map[string]channelStart{}}
+			if !start.Added.Equal(b.CreatedAt) {
+				start = &treeStart{Added: b.CreatedAt, Channels: map[string]channelStart{}}
 			}
-			if lacking := before.withoutStart(channels); len(lacking) > 0 {
-				if err := before.addStarts(t, f, lacking, closed); err != nil {
+			if missing := start.withoutStart(channels); len(missing) > 0 {
+				if err := start.addStarts(t, f, missing, closed); err != nil {
 					return err
 				}
 			}
@@ -74,13 +74,13 @@ func loadBeginning(t *tree, before *beginning, b parley.Bridge, channels, closed
 			return nil, err
 		}
 	}
-	before.replay, before.tree = b.ReplaySince, t
-	return before, nil
+	start.replay, start.tree = b.ReplaySince, t
+	return start, nil
 }
 
-func readBeginning(f *folder) (*beginning, error) {
-	b := &beginning{Channels: map[string]channelStart{}}
-	kept, err := f.read(beginningFile, beginningSize)
+func readStart(f *folder) (*treeStart, error) {
+	b := &treeStart{Channels: map[string]channelStart{}}
+	kept, err := f.read(startFile, startFileSize)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(kept.raw) == 0 {
 		return b, nil
 	}
@@ -88,14 +88,14 @@ func readBeginning(f *folder) (*beginning, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(kept.raw, b); err != nil {
-		return nil, parley.Errorf(parley.Internal, "%s/%s cannot be read: %w", ownFolder, beginningFile, err).
+		return nil, parley.Errorf(parley.Internal, "%s/%s cannot be read: %w", ownFolder, startFile, err).
 			Suggest("remove the bridge and that file, and add the bridge again: what is there then is history")
 	}
 	return b.normalized(), nil
 }
 
-// normalized repairs a beginning that somebody edited: it fills in a missing map and sorts the names.
-func (b *beginning) normalized() *beginning {
+// normalized repairs a start that somebody edited: it fills in a missing map and sorts the names.
+func (b *treeStart) normalized() *treeStart {
 	if b.Channels == nil {
 		b.Channels = map[string]channelStart{}
 	}
@@ -108,7 +108,7 @@ func (b *beginning) normalized() *beginning {
 }
 
 // withoutStart returns the channels that have no start yet.
-func (b *beginning) withoutStart(channels []string) (list []string) {
+func (b *treeStart) withoutStart(channels []string) (list []string) {
 	_, every := b.Channels[everyChannel]
 	for _, c := range channels {
 		if _, has := b.Channels[c]; !has && (!every || slices.Contains(b.Closed, c)) {
@@ -118,32 +118,32 @@ func (b *beginning) withoutStart(channels []string) (list []string) {
 	return list
 }
 
-// addStarts creates the start of channels that have none. It stores the time first, so that a bridge that is killed during
-// the listing does not take later files for history.
-func (b *beginning) addStarts(t *tree, f *folder, lacking, closed []string) error {
-	at, again, err := b.listingTime(f)
+// addStarts creates the start of channels that have none. It stores the time first. Without that, a bridge that is killed during
+// the listing would take later files for history.
+func (b *treeStart) addStarts(t *tree, f *folder, missing, closed []string) error {
+	at, resumed, err := b.listingTime(f)
 	if err != nil {
 		return err
 	}
 	first := channelStart{At: at, Recent: map[string][]string{}, Renames: true}
-	for _, c := range lacking {
+	for _, c := range missing {
 		if c == everyChannel {
 			continue
 		}
-		if first.Recent[c], err = first.recentNames(t, c, again); err != nil {
+		if first.Recent[c], err = first.recentNames(t, c, resumed); err != nil {
 			return err
 		}
 	}
-	b.add(lacking, closed, first)
+	b.add(missing, closed, first)
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return err
 	}
-	return f.replace(beginningFile, raw)
+	return f.replace(startFile, raw)
 }
 
-// add gives channels a start: one for all, or each its own.
-func (b *beginning) add(channels, closed []string, s channelStart) {
+// add gives channels a start: one start for all channels, or one for each.
+func (b *treeStart) add(channels, closed []string, s channelStart) {
 	if slices.Contains(channels, everyChannel) {
 		b.Channels[everyChannel], b.Closed = s, closed
 		return
@@ -156,10 +156,10 @@ func (b *beginning) add(channels, closed []string, s channelStart) {
 
 // listingTime returns when the listing began, by the clock that stamps files, and whether an earlier listing was
 // interrupted.
-func (b *beginning) listingTime(f *folder) (at time.Time, again bool, err error) {
+func (b *treeStart) listingTime(f *folder) (at time.Time, resumed bool, err error) {
 	added := b.Added.Format(time.RFC3339Nano)
 	kept, err := f.read(listingFile, presenceSize)
-	if again = err == nil && string(kept.raw) == added; again {
+	if resumed = err == nil && string(kept.raw) == added; resumed {
 		return kept.mtime, true, nil
 	}
 	if err := f.replace(listingFile, []byte(added)); err != nil {
@@ -172,9 +172,9 @@ func (b *beginning) listingTime(f *folder) (at time.Time, again bool, err error)
 	return info.ModTime(), false, nil
 }
 
-// recentNames lists the names in a channel whose time alone does not tell whether they are history. After an interrupted
-// listing it leaves out younger files, which may have arrived since.
-func (s channelStart) recentNames(t *tree, channel string, again bool) ([]string, error) {
+// recentNames lists the names in a channel for which the time alone does not tell whether they are history. After an interrupted
+// listing it leaves out younger files, because they may have arrived since.
+func (s channelStart) recentNames(t *tree, channel string, resumed bool) ([]string, error) {
 	var names []string
 	err := t.inFolder("channels/"+channel, func(f *folder) error {
 		return f.list(func(some []string) error {
@@ -184,7 +184,7 @@ func (s channelStart) recentNames(t *tree, channel string, again bool) ([]string
 					continue
 				}
 				last := s.lastChange(t, info)
-				if !last.Before(s.At.Add(-lateListing)) && (!again || last.Before(s.At.Truncate(time.Second))) {
+				if !last.Before(s.At.Add(-lateListing)) && (!resumed || last.Before(s.At.Truncate(time.Second))) {
 					names = append(names, name)
 				}
 			}
@@ -198,8 +198,8 @@ func (s channelStart) recentNames(t *tree, channel string, again bool) ([]string
 	return names, err
 }
 
-// isHistory reports whether a document was in its channel at the beginning, and is older than the bridge's replay time.
-func (b *beginning) isHistory(channel string, f file, written time.Time) bool {
+// isHistory reports whether a document was in its channel at the start, and is older than the bridge's replay time.
+func (b *treeStart) isHistory(channel string, f file, written time.Time) bool {
 	if b.replay != nil && !written.Before(*b.replay) {
 		return false
 	}
@@ -214,6 +214,6 @@ func (b *beginning) isHistory(channel string, f file, written time.Time) bool {
 	if last.Before(s.At.Add(-lateListing)) {
 		return true
 	}
-	_, lay := slices.BinarySearch(s.Recent[channel], f.name)
-	return lay
+	_, listed := slices.BinarySearch(s.Recent[channel], f.name)
+	return listed
 }

@@ -81,7 +81,7 @@ func TestAnInterruptedBeginningTellsOldFilesFromNew(t *testing.T) {
 			old, renamed := s.say("paper", 1), s.say("paper", 3)
 			s.must(os.MkdirAll(s.at(ownFolder), 0o755))
 			s.put(".parley/"+listingFile, s.hub.bridge.CreatedAt.Format(time.RFC3339Nano))
-			s.put(".parley/"+beginningFile, "")
+			s.put(".parley/"+startFile, "")
 			now := time.Now()
 			stampAt := func(name string, at time.Time) { s.must(os.Chtimes(s.at(name), time.Time{}, at.Truncate(step))) }
 			stampAt(".parley/"+listingFile, now)
@@ -95,7 +95,7 @@ func TestAnInterruptedBeginningTellsOldFilesFromNew(t *testing.T) {
 				}
 				return info.ModTime()
 			}
-			b, err := loadBeginning(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
+			b, err := loadStart(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
 			s.must(err)
 			for at, want := range map[string]bool{old: true, fresh: false, renamed: false} {
 				f, err := s.read(at, documentSize)
@@ -231,13 +231,13 @@ func TestABeginningOfAnOlderProgramGoesByFileTimes(t *testing.T) {
 	listed, old := s.say("paper", 1), s.say("paper", 2)
 	s.age(old, time.Hour)
 	s.must(os.MkdirAll(s.at(ownFolder), 0o755))
-	raw, err := json.Marshal(beginning{Added: s.hub.bridge.CreatedAt, Channels: map[string]channelStart{
+	raw, err := json.Marshal(treeStart{Added: s.hub.bridge.CreatedAt, Channels: map[string]channelStart{
 		everyChannel: {At: time.Now(), Recent: map[string][]string{"paper": {path.Base(listed)}}},
 	}})
 	s.must(err)
-	s.put(".parley/"+beginningFile, string(raw))
+	s.put(".parley/"+startFile, string(raw))
 	fresh := s.say("paper", 3)
-	b, err := loadBeginning(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
+	b, err := loadStart(s.tree, nil, s.hub.bridge, []string{"paper"}, nil)
 	s.must(err)
 	for at, want := range map[string]bool{listed: true, old: true, fresh: false} {
 		f, err := s.read(at, documentSize)
@@ -257,7 +257,7 @@ func TestTheFirstLookEndsBeforeItsFilesAreImported(t *testing.T) {
 		}
 		s.hub.slow = time.Minute
 		var imported []string
-		s.Looked = func() { imported = s.hub.names() }
+		s.OnFirstScan = func() { imported = s.hub.names() }
 		s.during(func() {
 			if status := s.hub.noted(); !status.Looked || !status.Running {
 				t.Errorf("it says %+v", status)
@@ -290,7 +290,7 @@ func TestATreeThatCannotBeReadHasNotBeenLookedAt(t *testing.T) {
 			}
 		}
 		looked := 0
-		s.Looked = func() { looked++ }
+		s.OnFirstScan = func() { looked++ }
 		s.during(func() {
 			s.polls(2)
 			if status := s.hub.noted(); status.Looked || looked > 0 || !strings.Contains(status.Trouble, "permission denied") {

@@ -37,7 +37,7 @@ func (s *site) wantQuoted(words string) {
 	var err error
 	d.Message, err = d.Message.Say(want)
 	s.must(err)
-	at := path.Join(newLayout(s.hub.bridge.Layout, layoutBase{}).place(d), d.Name+".json")
+	at := path.Join(newLayout(s.hub.bridge.Layout, layoutBase{}).targetFolder(d), d.Name+".json")
 	s.must(os.MkdirAll(path.Dir(s.at(at)), 0o755))
 	s.during(func() {
 		s.hub.send(d)

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	batch      = 100     // documents that the hub takes at once
-	batchBytes = 1 << 20 // and how large they are together, the last one not counted
-	roundBytes = 8 << 20 // what is held in memory of all folders together
+	batch      = 100     // documents in one call to the hub
+	batchBytes = 1 << 20 // total size of these documents, without the last one
+	roundBytes = 8 << 20 // size of the documents of all folders in memory
 )
 
-// document is one that was read and is on its way to the hub.
+// document is a document that the bridge has read and not yet sent to the hub.
 type document struct {
 	queue   *queue
 	item    item
@@ -27,7 +27,7 @@ type document struct {
 }
 
 // importRound imports a batch from each folder with new files, so that a large folder does not delay the others. It reports
-// whether anything is left.
+// whether more documents are pending.
 func (e *engine) importRound(ctx context.Context) (more bool, err error) {
 	docs, err := e.gather(ctx)
 	if err != nil {
@@ -50,11 +50,11 @@ func (e *engine) importRound(ctx context.Context) (more bool, err error) {
 func (e *engine) sendDocuments(ctx context.Context, docs []document) (later []document, err error) {
 	for len(docs) > 0 {
 		n := batchLength(docs)
-		waits, err := e.sendBatch(ctx, docs[:n])
+		postponed, err := e.sendBatch(ctx, docs[:n])
 		if err != nil {
 			return append(later, docs...), err
 		}
-		later = append(later, waits...)
+		later = append(later, postponed...)
 		docs = docs[n:]
 		for _, d := range docs {
 			if d.queue.blocked {
@@ -66,7 +66,7 @@ func (e *engine) sendDocuments(ctx context.Context, docs []document) (later []do
 	return later, nil
 }
 
-// inOrder orders what was found together by its time. Where names are the order, folders have nothing to do with each other.
+// inOrder compares documents by their times. It does not order documents of folders that are read in the order of names.
 func inOrder(a, b document) int {
 	if a.queue.byName || b.queue.byName {
 		return 0
@@ -77,7 +77,7 @@ func inOrder(a, b document) int {
 // gather reads a batch from each folder, up to a total size. Folders that were not read come first in the next round.
 func (e *engine) gather(ctx context.Context) ([]document, error) {
 	var docs []document
-	var held int64
+	var bytesRead int64
 	for i, at := range e.nextQueues {
 		q := e.queues[at]
 		if q.blocked {
@@ -89,9 +89,9 @@ func (e *engine) gather(ctx context.Context) ([]document, error) {
 			return docs, err
 		}
 		for _, d := range some {
-			held += d.file.size
+			bytesRead += d.file.size
 		}
-		if held > roundBytes {
+		if bytesRead > roundBytes {
 			e.nextQueues = slices.Concat(e.nextQueues[i+1:], e.nextQueues[:i+1])
 			break
 		}
@@ -103,32 +103,32 @@ func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err
 	if !q.listAgain && q.pending() == 0 {
 		return nil, nil
 	}
-	var hub error
-	tree := e.inFolder(q, func(f *folder) error {
+	var hubErr error
+	treeErr := e.inFolder(q, func(f *folder) error {
 		if q.listAgain && q.pending() == 0 {
 			e.status.trouble(q.path, nil)
 			if err := q.list(f); err != nil {
 				return err
 			}
 		}
-		if hub = e.advance(ctx, q, f); hub != nil {
+		if hubErr = e.advance(ctx, q, f); hubErr != nil {
 			return nil
 		}
-		var held int64
-		for n := 0; n < batch && len(q.next) > 0 && held < batchBytes; n++ {
+		var bytesRead int64
+		for n := 0; n < batch && len(q.next) > 0 && bytesRead < batchBytes; n++ {
 			i := q.next[0]
 			q.next = q.next[1:]
 			if d, ok := e.readDocument(f, q, i); ok {
-				docs, held = append(docs, d), held+d.file.size
+				docs, bytesRead = append(docs, d), bytesRead+d.file.size
 			}
 		}
 		return nil
 	})
-	if tree != nil {
-		e.status.trouble(q.path, tree)
+	if treeErr != nil {
+		e.status.trouble(q.path, treeErr)
 	}
-	if len(docs) == 0 || hub != nil || q.fixed || q.consume {
-		return docs, hub
+	if len(docs) == 0 || hubErr != nil || q.fixed || q.consume {
+		return docs, hubErr
 	}
 	return e.dropKnown(ctx, q, docs)
 }
@@ -154,7 +154,7 @@ func (e *engine) dropKnown(ctx context.Context, q *queue, docs []document) ([]do
 	return left, nil
 }
 
-// readDocument reads one file. It handles refused, expired, removed and unfinished files itself.
+// readDocument reads one file. It handles refused, expired, removed and unfinished files itself, and returns false for them.
 func (e *engine) readDocument(f *folder, q *queue, i item) (document, bool) {
 	var found file
 	err := checkPlain(i.name)
@@ -175,10 +175,10 @@ func (e *engine) readDocument(f *folder, q *queue, i item) (document, bool) {
 	return e.decodeDocument(q, i, found)
 }
 
-// decodeDocument makes a document of what was read.
+// decodeDocument decodes a file. It returns false for a file that it has refused, settled or left for later.
 func (e *engine) decodeDocument(q *queue, i item, found file) (document, bool) {
-	if why := q.unreportedRefusal(found); why != nil {
-		e.refuseFile(q, found, why)
+	if cause := q.unreportedRefusal(found); cause != nil {
+		e.refuseFile(q, found, cause)
 		return document{}, false
 	}
 	a, err := dialect.Decode(e.dialect, found.raw)
@@ -217,15 +217,15 @@ func (e *engine) mayBeUnfinished(q *queue, f file) bool {
 
 // batchLength returns how many of the documents to send at once.
 func batchLength(docs []document) int {
-	n, held := 0, int64(0)
-	for n < len(docs) && n < batch && held < batchBytes {
-		held += docs[n].file.size
+	n, bytesRead := 0, int64(0)
+	for n < len(docs) && n < batch && bytesRead < batchBytes {
+		bytesRead += docs[n].file.size
 		n++
 	}
 	return n
 }
 
-// sendBatch sends documents to the hub, applies the results, and returns those that must wait.
+// sendBatch sends documents to the hub, applies the results, and returns the documents that must wait.
 func (e *engine) sendBatch(ctx context.Context, docs []document) (later []document, err error) {
 	list := make([]parley.Arrival, len(docs))
 	for i, d := range docs {
@@ -246,8 +246,8 @@ func (e *engine) sendBatch(ctx context.Context, docs []document) (later []docume
 	return later, nil
 }
 
-// applyResult applies the hub's result for one document. It returns false if the document must wait, with those behind it in
-// its inbox.
+// applyResult applies the hub's result for one document. It returns false if the document must wait, together with the documents
+// behind it in its inbox.
 func (e *engine) applyResult(d document, r parley.Arrived) bool {
 	switch {
 	case d.arrival.Refused != nil:
@@ -280,7 +280,7 @@ func arrivedWithoutMessage() *parley.Error {
 
 func (e *engine) warn(d document, notices []string) {
 	for _, w := range notices {
-		e.say("WARN: %s: %s", d.file.path, w)
+		e.logf("WARN: %s: %s", d.file.path, w)
 	}
 }
 
@@ -297,7 +297,7 @@ func (e *engine) settle(q *queue, f file, o outcome) {
 	switch {
 	case err == nil:
 		q.markDone(f)
-	case !errors.Is(err, errReplaced): // what is there by now has yet to arrive
+	case !errors.Is(err, errReplaced): // the replacement has not arrived yet
 		e.status.trouble(q.path, err)
 	}
 }

@@ -16,45 +16,47 @@ import (
 	"github.com/parley-hub/parley/internal/quote"
 )
 
-// What S3 says of its tree.
+// The folders and limits of the Routing Protocol.
 const (
 	agentsFolder    = "state/agents"
 	sequencesFolder = ".sequences"
 	inboxDepth      = 100
-	routedLimit     = 10 << 10 // bytes of a document
+	routingLimit    = 10 << 10 // size limit of a document, in bytes
 )
 
-// artifacts is where whole texts are that are cut in documents.
+// artifacts is the folder for the full texts of documents that were cut.
 const artifacts = ownFolder + "/artifacts"
 
-// inbox is the layout of S3. What the hub takes from an inbox it deletes, and an inbox never holds more than a hundred messages.
+// inbox is the layout of the Routing Protocol. The bridge deletes the files that it imports from the inbox of an agent of the
+// hub, and keeps at most a hundred messages in an inbox.
 type inbox struct{ inboxes }
 
-func newInbox(k layoutBase) layout {
+func newInbox(base layoutBase) layout {
 	return &inbox{inboxes{
-		layoutBase: k, dialect: dialect.Routing, limit: routedLimit, all: parley.All, skipped: map[string]bool{},
+		layoutBase: base, dialect: dialect.Routing, limit: routingLimit, broadcastFolder: parley.All, skipped: map[string]bool{},
 		inboxOf: func(folder string) string { return path.Join(agentsFolder, folder, "inbox") },
 	}}
 }
 
 func (l *inbox) logFile() string { return "error.log" }
 
-func (l *inbox) inlets(w bridgeView) ([]inlet, error) {
+func (l *inbox) inlets(view bridgeView) ([]inlet, error) {
 	folders, err := l.tree.folders(agentsFolder)
 	if err != nil {
 		return nil, err
 	}
-	return l.inboxesIn(w, folders), nil
+	return l.inboxesIn(view, folders), nil
 }
 
 func (l *inbox) settle(in inlet, f file, o outcome) error {
 	if o == refused {
 		return nil
 	}
-	return l.consumed(in, f, func() error { return l.tree.consume(f) })
+	return l.removeUnchanged(in, f, func() error { return l.tree.consume(f) })
 }
 
-// encode cuts the text of a document that is too long. The whole of it is written first, so that nobody is led to nothing.
+// encode encodes a departure. If the document is too long, it cuts the text, and writes the full text into a file first, because
+// the document names that file.
 func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 	d = l.withFolderNames(d)
 	if dialect.IsCutID(d.Recipient) {
@@ -62,11 +64,11 @@ func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 			Suggest("make its inbox in the tree")
 	}
 	raw, err := dialect.Encode(l.dialect, d)
-	if err != nil || len(raw) <= routedLimit {
+	if err != nil || len(raw) <= routingLimit {
 		return raw, err
 	}
 	name := d.Name + ".txt"
-	raw, err = dialect.EncodeWithin(l.dialect, d, routedLimit, path.Join(artifacts, name))
+	raw, err = dialect.EncodeWithin(l.dialect, d, routingLimit, path.Join(artifacts, name))
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +83,10 @@ func wholeText(m parley.Message) string {
 	return m.Content.Text
 }
 
-// before makes room in a full inbox. What made room is told to the hub first: a crash in between may leave the file for a while, and
-// never lets a message vanish that its sender takes for read.
-func (l *inbox) before(ctx context.Context, d parley.Departure) error {
-	files, err := l.mail(l.place(d))
+// beforeWrite deletes the oldest file of a full inbox. It reports the eviction to the hub before it deletes the file. After a
+// crash in between, the file stays for a while; in the other order, the sender would take the deleted message for read.
+func (l *inbox) beforeWrite(ctx context.Context, d parley.Departure) error {
+	files, err := l.listInbox(l.targetFolder(d))
 	if err != nil || len(files) < inboxDepth {
 		return err
 	}
@@ -95,27 +97,28 @@ func (l *inbox) before(ctx context.Context, d parley.Departure) error {
 	if err := l.evicted(ctx, oldest.path); err != nil {
 		return err
 	}
-	l.say("WARN: Inbox overflow for %s (%d messages), evicted oldest: %s", l.folderOf(d.Recipient), len(files), strings.TrimSuffix(oldest.name, ".json"))
+	l.logf("WARN: Inbox overflow for %s (%d messages), evicted oldest: %s", l.folderOf(d.Recipient), len(files), strings.TrimSuffix(oldest.name, ".json"))
 	if err := l.tree.consume(oldest); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// mail is what is in an inbox: each name with its time.
-type mail struct {
+// inboxFile is a file in an inbox.
+type inboxFile struct {
 	name string
 	at   time.Time
 }
 
-// mail lists an inbox, the oldest first. Where a file server counts seconds, names break the ties.
-func (l *inbox) mail(dir string) (list []mail, err error) {
+// listInbox lists an inbox, the oldest file first. It orders files of the same time by name, because some file servers count
+// whole seconds.
+func (l *inbox) listInbox(dir string) (list []inboxFile, err error) {
 	err = l.tree.inFolder(dir, func(f *folder) error {
 		return f.list(func(names []string) error {
 			for _, name := range names {
 				info, err := f.stat(name)
 				if err == nil && info.Mode().IsRegular() && path.Ext(name) == ".json" {
-					list = append(list, mail{name, info.ModTime()})
+					list = append(list, inboxFile{name, info.ModTime()})
 				}
 			}
 			return nil
@@ -124,14 +127,14 @@ func (l *inbox) mail(dir string) (list []mail, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	slices.SortFunc(list, func(a, b mail) int { return cmp.Or(a.at.Compare(b.at), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(list, func(a, b inboxFile) int { return cmp.Or(a.at.Compare(b.at), strings.Compare(a.name, b.name)) })
 	return list, err
 }
 
-// oldest returns the file to evict. A document that has not arrived yet must arrive first. It skips files that can never be
-// read.
-func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []mail) (file, error) {
-	dir := l.place(d)
+// oldest returns the oldest file of an inbox, which can be evicted. It skips files that can never be read. E002 if the file has
+// not arrived in the hub yet, or if no file can be read.
+func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []inboxFile) (file, error) {
+	dir := l.targetFolder(d)
 	for _, m := range files {
 		found, err := l.tree.read(path.Join(dir, m.name), l.limit)
 		if refusal(err) != nil || errors.Is(err, fs.ErrNotExist) {
@@ -145,22 +148,22 @@ func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []mail) (f
 	return file{}, parley.Errorf(parley.Unavailable, "%s is full of files that are no messages", dir).Suggest("remove them")
 }
 
-// mustHaveArrived returns an error if the hub does not have a document yet.
+// mustHaveArrived returns E002 if the hub has neither imported nor refused a document yet.
 func (l *inbox) mustHaveArrived(ctx context.Context, d parley.Departure, f file) error {
 	files := []parley.BridgeFile{{Path: f.path, Digest: f.digest}, {Path: path.Join(l.inboxOf(d.Recipient), f.name), Digest: f.digest}}
 	unknown, err := l.hub.Unknown(ctx, l.id, files)
 	if err != nil || len(unknown) < len(files) {
 		return err
 	}
-	refused, err := l.tree.wasRefused(f)
-	if err == nil && !refused {
+	wasRefused, err := l.tree.wasRefused(f)
+	if err == nil && !wasRefused {
 		err = parley.Errorf(parley.Unavailable, "%s is the oldest in a full inbox, and has not arrived yet", f.path)
 	}
 	return err
 }
 
-// after keeps the sequence of a sender that the hub answers for. Scripts keep their own.
-func (l *inbox) after(_ context.Context, d parley.Departure) error {
+// afterWrite stores the sequence number of a sender that the hub answers for. Scripts store their own.
+func (l *inbox) afterWrite(_ context.Context, d parley.Departure) error {
 	if d.Sequence == 0 || l.lastView().inTree[d.Message.From] {
 		return nil
 	}

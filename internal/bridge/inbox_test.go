@@ -36,8 +36,8 @@ func TestInboxReadsOnlyInboxesOfKnownAgents(t *testing.T) {
 }
 
 func TestInboxDeletesArrivedDocuments(t *testing.T) {
-	mine := inlet{path: "state/agents/ana/inbox", agent: "ana", consume: true, limit: routedLimit}
-	theirs := inlet{path: coderInbox, agent: "coder", limit: routedLimit}
+	mine := inlet{path: "state/agents/ana/inbox", agent: "ana", consume: true, limit: routingLimit}
+	theirs := inlet{path: coderInbox, agent: "coder", limit: routingLimit}
 	for _, c := range []struct {
 		name  string
 		in    inlet
@@ -89,7 +89,7 @@ func TestInboxOverflowEvictsTheOldest(t *testing.T) {
 		fill(d, seconds...)
 		d.write(coderInbox+"/half.tmp", "not counted")
 		d.mkdir(coderInbox + "/folder.json")
-		if err := d.before(t.Context(), toCoder); err != nil {
+		if err := d.beforeWrite(t.Context(), toCoder); err != nil {
 			t.Fatal(err)
 		}
 		if n < inboxDepth {
@@ -112,7 +112,7 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 		d := newDesk(t, newInbox)
 		fill(d, full...)
 		d.unknown[first] = true
-		err := d.before(t.Context(), toCoder)
+		err := d.beforeWrite(t.Context(), toCoder)
 		if parley.AsError(err).Code != parley.Unavailable || !d.has(first) || len(d.evicted) > 0 {
 			t.Errorf("there %v, evicted %q: %v", d.has(first), d.evicted, err)
 		}
@@ -122,7 +122,7 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 		fill(d, full...)
 		d.unknown[first] = true
 		d.write(".parley/rejected/msg_00000000.json.reason", fmt.Sprintf(`{"path":%q,"digest":%q}`, first, digest([]byte("{}"))))
-		if err := d.before(t.Context(), toCoder); err != nil || d.has(first) {
+		if err := d.beforeWrite(t.Context(), toCoder); err != nil || d.has(first) {
 			t.Errorf("there %v: %v", d.has(first), err)
 		}
 	})
@@ -130,18 +130,18 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 		d := newDesk(t, newInbox)
 		fill(d, full...)
 		d.fails = parley.Errorf(parley.Unavailable, "gone")
-		if err := d.before(t.Context(), toCoder); err == nil || !d.has(first) {
+		if err := d.beforeWrite(t.Context(), toCoder); err == nil || !d.has(first) {
 			t.Errorf("there %v: %v", d.has(first), err)
 		}
 	})
 	t.Run("what can never arrive is passed over", func(t *testing.T) {
 		d := newDesk(t, newInbox)
 		fill(d, full...)
-		d.write(first, strings.Repeat("x", routedLimit+1))
+		d.write(first, strings.Repeat("x", routingLimit+1))
 		if err := os.Chtimes(filepath.Join(d.dir, first), time.Time{}, time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.before(t.Context(), toCoder); err != nil {
+		if err := d.beforeWrite(t.Context(), toCoder); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "evicted", d.evicted, []string{coderInbox + "/msg_00000001.json"})
@@ -164,8 +164,8 @@ func TestInboxWaitsForAFolderItCannotName(t *testing.T) {
 	d.mkdir("state/agents/" + native)
 	d.inletsNow(w)
 	raw, err := d.encode(out)
-	if err != nil || !strings.Contains(string(raw), native) || d.place(out) != "state/agents/"+native+"/inbox" {
-		t.Errorf("%s in %s: %v", raw, d.place(out), err)
+	if err != nil || !strings.Contains(string(raw), native) || d.targetFolder(out) != "state/agents/"+native+"/inbox" {
+		t.Errorf("%s in %s: %v", raw, d.targetFolder(out), err)
 	}
 }
 
@@ -173,11 +173,11 @@ func TestInboxKeepsTheSequencesOfTheHubsOwn(t *testing.T) {
 	d := newDesk(t, newInbox)
 	d.inletsNow(people)
 	d.write("state/agents/coder/.sequences/ana", "12\n")
-	if err := d.after(t.Context(), toCoder); err != nil {
+	if err := d.afterWrite(t.Context(), toCoder); err != nil {
 		t.Fatal(err)
 	}
 	fromScript := parley.Departure{Recipient: "ana", Sequence: 3, Message: parley.Message{From: "coder"}}
-	if err := d.after(t.Context(), fromScript); err != nil {
+	if err := d.afterWrite(t.Context(), fromScript); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "files", d.files("state"), []string{"state/agents/ana/.sequences/coder", "state/agents/coder/.sequences/ana"})

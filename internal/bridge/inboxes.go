@@ -15,79 +15,80 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// inboxes is what the layouts with an inbox for each agent share. Files in the inbox of an agent of the hub are imported and
-// removed. Files in the inbox of an agent that lives in the tree are copied to the hub and stay.
+// inboxes is the common part of the layouts with an inbox for each agent. The bridge imports and removes files in the inbox of an
+// agent of the hub. It copies files in the inbox of an agent that lives in the tree to the hub, and leaves them there.
 type inboxes struct {
 	layoutBase
-	dialect dialect.Dialect
-	inboxOf func(folder string) string // the inbox of an agent with that folder
-	limit   int64                      // the size of a document
-	all     string                     // the folder of what is for everybody
+	dialect         dialect.Dialect
+	inboxOf         func(folder string) string // returns the inbox of the agent with that folder
+	limit           int64                      // the size limit of a document
+	broadcastFolder string                     // the folder for documents to all agents
 
-	mu      sync.Mutex        // guards what follows: documents come and go in goroutines of their own
-	view    bridgeView        // as of the last poll
-	folders map[string]string // of agents: a name that is too long for an id can be found only here
-	skipped map[string]bool   // folders of nobody that a line was said about
+	mu      sync.Mutex        // guards the fields below, which the importing and the exporting goroutine use
+	view    bridgeView        // the state of the hub at the last poll
+	folders map[string]string // folders by agent: only this map has names that are too long for an id
+	skipped map[string]bool   // folders of no agent that the log already mentions
 }
 
 // inboxesIn returns the inboxes in folders of agents, and the broadcast inbox.
-func (b *inboxes) inboxesIn(w bridgeView, folders []string) (list []inlet) {
+func (b *inboxes) inboxesIn(view bridgeView, folders []string) (list []inlet) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.view, b.folders = w, map[string]string{}
+	b.view, b.folders = view, map[string]string{}
 	for _, folder := range folders {
 		agent, _ := dialect.AgentID(b.dialect, folder)
-		if folder == b.all {
+		if folder == b.broadcastFolder {
 			agent = parley.All
-		} else if !w.knows(agent) {
+		} else if !view.knows(agent) {
 			b.skipFolder(folder)
 			continue
 		}
 		delete(b.skipped, folder)
 		b.folders[agent] = folder
-		list = append(list, inlet{path: b.inboxOf(folder), agent: agent, consume: !w.inTree[agent], limit: b.limit})
+		list = append(list, inlet{path: b.inboxOf(folder), agent: agent, consume: !view.inTree[agent], limit: b.limit})
 	}
 	return list
 }
 
 // skipFolder logs once that an inbox belongs to no agent.
 func (b *inboxes) skipFolder(folder string) {
-	there, err := b.tree.has(path.Dir(b.inboxOf(folder)), path.Base(b.inboxOf(folder)))
-	if there && err == nil && !b.skipped[folder] {
+	exists, err := b.tree.has(path.Dir(b.inboxOf(folder)), path.Base(b.inboxOf(folder)))
+	if exists && err == nil && !b.skipped[folder] {
 		b.skipped[folder] = true
-		b.say("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge (%s)", b.inboxOf(folder), folder, b.folderHint(folder))
+		b.logf("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge (%s)", b.inboxOf(folder), folder, b.folderHint(folder))
 	}
 }
 
 // folderHint returns how to fix an inbox that belongs to no agent.
 func (b *inboxes) folderHint(folder string) string {
-	w := b.view
-	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(w.ofHub)), slices.Sorted(maps.Keys(w.inTree))...))
+	view := b.view
+	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(view.ofHub)), slices.Sorted(maps.Keys(view.inTree))...))
 	agent, _ := dialect.AgentID(b.dialect, folder)
 	if parley.CheckID(agent) != nil {
 		return parley.DidYouMean(near, "give it the name of an agent")
 	}
-	return parley.DidYouMean(near, "to let it speak: parley bridge set "+b.id+" --agents "+strings.Join(append(slices.Clone(w.bridge.Agents), agent), ","))
+	return parley.DidYouMean(near, "to let it speak: parley bridge set "+b.id+" --agents "+strings.Join(append(slices.Clone(view.bridge.Agents), agent), ","))
 }
 
-// lastView returns the hub's state as of the last poll.
+// lastView returns the state of the hub at the last poll.
 func (b *inboxes) lastView() bridgeView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.view
 }
 
-// folderOf returns the name of an agent's folder.
+// folderOf returns the name of the folder of an agent, which may not exist yet.
 func (b *inboxes) folderOf(agent string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return cmp.Or(b.folders[agent], dialect.NativeName(b.dialect, agent))
 }
 
-// knows reports whether an agent is one of the hub or lives in the tree.
-func (w bridgeView) knows(agent string) bool { return w.ofHub[agent] || w.inTree[agent] }
+// knows reports whether an agent belongs to the hub or lives in the tree.
+func (view bridgeView) knows(agent string) bool { return view.ofHub[agent] || view.inTree[agent] }
 
-// complete sets the recipient of a document. Mail between scripts of the tree is history: it never expires and wakes nobody.
+// complete sets the recipient of a document. A document between scripts of the tree is history: it never expires and wakes
+// nobody. E003 if the document is in the inbox of an agent that it is not addressed to.
 func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
 	if a.To == "" {
 		a.To = in.agent
@@ -102,12 +103,12 @@ func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
 	return nil
 }
 
-// place is the inbox of the recipient.
-func (b *inboxes) place(d parley.Departure) string {
+// targetFolder returns the inbox of the recipient.
+func (b *inboxes) targetFolder(d parley.Departure) string {
 	return b.inboxOf(b.folderOf(d.Recipient))
 }
 
-// withFolderNames returns a departure that names agents as their folders do.
+// withFolderNames returns a departure in which agents have the names of their folders.
 func (b *inboxes) withFolderNames(d parley.Departure) parley.Departure {
 	for _, id := range []*string{&d.Recipient, &d.Message.From, &d.Message.To} {
 		if *id != parley.All && dialect.NativeName(b.dialect, *id) == *id {
@@ -117,30 +118,31 @@ func (b *inboxes) withFolderNames(d parley.Departure) parley.Departure {
 	return d
 }
 
-// taken says whether a document is in the inbox no more. An inbox that is not there as a whole says nothing.
-func (b *inboxes) taken(d parley.Departure) (bool, error) {
-	var there bool
-	err := b.tree.inFolder(b.place(d), func(f *folder) (err error) {
-		there, err = f.has(d.Name + ".json")
+// wasTaken reports whether a document was removed from the inbox. It returns false if the whole inbox is missing.
+func (b *inboxes) wasTaken(d parley.Departure) (bool, error) {
+	var exists bool
+	err := b.tree.inFolder(b.targetFolder(d), func(f *folder) (err error) {
+		exists, err = f.has(d.Name + ".json")
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return !there && err == nil, err
+	return !exists && err == nil, err
 }
 
-// consumed removes a file from the inbox, unless it was replaced. The replacement arrives at a later poll.
-func (b *inboxes) consumed(in inlet, f file, take func() error) error {
+// removeUnchanged calls remove for a file in an inbox of the hub. It returns errReplaced if the file was replaced; the
+// replacement arrives at a later poll. A missing file is no error.
+func (b *inboxes) removeUnchanged(in inlet, f file, remove func() error) error {
 	if !in.consume {
 		return nil
 	}
-	now, err := b.tree.read(f.path, in.limit)
-	if refusal(err) != nil || err == nil && now.digest != f.digest {
+	current, err := b.tree.read(f.path, in.limit)
+	if refusal(err) != nil || err == nil && current.digest != f.digest {
 		return errReplaced
 	}
 	if err == nil {
-		err = take()
+		err = remove()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

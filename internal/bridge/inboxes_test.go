@@ -37,7 +37,7 @@ func newDesk(t *testing.T, build func(layoutBase) layout) *desk {
 	t.Cleanup(func() { _ = tree.close() })
 	d.layout = build(layoutBase{
 		tree: tree, hub: d, id: "b", now: time.Now,
-		say: func(format string, args ...any) { d.said = append(d.said, fmt.Sprintf(format, args...)) },
+		logf: func(format string, args ...any) { d.said = append(d.said, fmt.Sprintf(format, args...)) },
 		evicted: func(_ context.Context, at string) error {
 			if !d.has(at) {
 				t.Errorf("%s was removed before the hub was told", at)
@@ -173,10 +173,10 @@ func TestARemovedDocumentCountsAsTaken(t *testing.T) {
 	for _, build := range []func(layoutBase) layout{newInbox, newBlackboard} {
 		d := newDesk(t, build)
 		departure := parley.Departure{Name: "msg_00000001", Recipient: "coder"}
-		at := d.place(departure) + "/msg_00000001.json"
+		at := d.targetFolder(departure) + "/msg_00000001.json"
 		taken := func(step string, want bool) {
 			t.Helper()
-			if got, err := d.taken(departure); got != want || err != nil {
+			if got, err := d.wasTaken(departure); got != want || err != nil {
 				t.Errorf("%s: %v, %v", step, got, err)
 			}
 		}

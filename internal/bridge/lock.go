@@ -16,28 +16,28 @@ import (
 // file lets no second bridge in.
 type treeLock struct {
 	file *os.File
-	root *os.File // the directory itself; nil where that cannot be locked
-	// ahead is how far the clock that stamps files is ahead of this machine's: that of a file server may be another's.
+	root *os.File // the directory itself; nil if the file system cannot lock directories
+	// ahead is how far the clock that stamps files is ahead of this machine's clock. A file server has a clock of its own.
 	ahead    time.Duration
-	lockless bool // others cannot be kept away
+	lockless bool // the file system has no locks, so a second bridge can use the tree
 }
 
-// errLockLost says that the lock of a tree was removed or replaced, so that another bridge may be at the tree.
+// errLockLost is the error for a lock that was removed or replaced, so that another bridge may use the tree.
 var errLockLost = errors.New(ownFolder + "/lock was removed or replaced while the bridge ran: another hub may be at the tree")
 
-// lock takes the lock of a tree. E002, with the name of the holder, if another bridge has it.
+// lock takes the lock of a tree. E002, with the name of the holder, if another bridge has the lock.
 func lock(t *tree, b parley.Bridge) (*treeLock, error) {
 	root, err := lockRoot(t)
 	if err != nil {
 		return nil, err
 	}
-	var h *treeLock
+	var l *treeLock
 	err = t.inMadeFolder(ownFolder, func(f *folder) error {
 		handle, _, err := f.openFile(lockFile, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return err
 		}
-		h, err = signLock(handle, t, b)
+		l, err = signLock(handle, t, b)
 		if err != nil {
 			return errors.Join(err, handle.Close())
 		}
@@ -47,14 +47,15 @@ func lock(t *tree, b parley.Bridge) (*treeLock, error) {
 		closeRoot(root)
 		return nil, err
 	}
-	h.root = root
-	t.checkLock = func() error { return h.checkFile(t) }
-	return h, nil
+	l.root = root
+	t.checkLock = func() error { return l.checkFile(t) }
+	return l, nil
 }
 
 const lockFile = "lock"
 
-// lockRoot locks the directory of a tree. It returns nil where the file system cannot do that.
+// lockRoot locks the directory of a tree. It returns nil if the file system cannot lock directories. E002 if another bridge has
+// it.
 func lockRoot(t *tree) (*os.File, error) {
 	root, err := t.root.Open(".")
 	if err != nil {
@@ -68,8 +69,8 @@ func lockRoot(t *tree) (*os.File, error) {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, nil
 	}
-	who, _ := t.read(ownFolder+"/"+lockFile, 200) // without it the sentence says less
-	return nil, errTaken(who.raw)
+	holder, _ := t.read(ownFolder+"/"+lockFile, 200) // without it the sentence says less
+	return nil, errTaken(holder.raw)
 }
 
 func closeRoot(root *os.File) {
@@ -78,9 +79,9 @@ func closeRoot(root *os.File) {
 	}
 }
 
-// errTaken returns the error that names the holder of the lock, as far as it is known.
-func errTaken(who []byte) error {
-	name := oneLine(string(who))
+// errTaken returns the error for a lock that another bridge has. It names the holder, if the lock file does.
+func errTaken(holder []byte) error {
+	name := oneLine(string(holder))
 	if name == "" {
 		name = "its lock does not say which"
 	}
@@ -88,24 +89,24 @@ func errTaken(who []byte) error {
 		Suggest("end it first: parley bridge pause with its id, at its hub, or Ctrl-C where it is run; one bridge at a time may be at a tree")
 }
 
-// checkFile returns errLockLost if the lock file is not the one that this process holds.
-func (h *treeLock) checkFile(t *tree) error {
-	mine, err := h.file.Stat()
+// checkFile returns errLockLost if the lock file is not the file that this process has locked.
+func (l *treeLock) checkFile(t *tree) error {
+	own, err := l.file.Stat()
 	if err != nil {
 		return err
 	}
-	there, err := t.root.Lstat(ownFolder + "/" + lockFile)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(mine, there) {
+	current, err := t.root.Lstat(ownFolder + "/" + lockFile)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(own, current) {
 		return errLockLost
 	}
-	return nil // what cannot be seen at present may still be there
+	return nil // the file may still exist although it cannot be read now
 }
 
 func signLock(handle *os.File, t *tree, b parley.Bridge) (*treeLock, error) {
 	err := t.flock(int(handle.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		who, _ := io.ReadAll(io.LimitReader(handle, 200)) // without it the sentence says less
-		return nil, errTaken(who)
+		holder, _ := io.ReadAll(io.LimitReader(handle, 200)) // without it the sentence says less
+		return nil, errTaken(holder)
 	}
 	lockless := errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP)
 	if err != nil && !lockless {
@@ -115,8 +116,8 @@ func signLock(handle *os.File, t *tree, b parley.Bridge) (*treeLock, error) {
 	return &treeLock{file: handle, ahead: ahead, lockless: lockless}, err
 }
 
-// writeHolder writes the name of the holder into the lock and returns how far the clock that stamps files is ahead. On a
-// full disk it does neither, so that a full disk does not stop the import.
+// writeHolder writes the name of the holder into the lock and returns how far the clock that stamps files is ahead. On a full
+// disk it does neither and returns no error, because the import still works.
 func writeHolder(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration, err error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -143,7 +144,7 @@ func writeHolder(handle *os.File, t *tree, b parley.Bridge) (ahead time.Duration
 }
 
 // release gives up the lock.
-func (h *treeLock) release() {
-	_ = h.file.Close() // with it goes the lock
-	closeRoot(h.root)
+func (l *treeLock) release() {
+	_ = l.file.Close() // with it goes the lock
+	closeRoot(l.root)
 }

@@ -6,10 +6,10 @@ import (
 	"path"
 )
 
-// logSize is how large a log in a tree grows.
+// logSize is the size at which a log in a tree is rotated, in bytes.
 const logSize = 4 << 20
 
-// appendLine adds one line to a file.
+// appendLine adds one line to a log. It creates a missing log, and rotates a large one.
 func (f *folder) appendLine(name, line string) error {
 	handle, info, err := f.openFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
@@ -22,13 +22,13 @@ func (f *folder) appendLine(name, line string) error {
 	return f.rotate(file{name: name, path: path.Join(f.path, name)})
 }
 
-// rotate moves a log that has grown large to its old name, and replaces the log before it.
+// rotate moves a log to .parley with the ending .1, and replaces the log that was rotated before.
 func (f *folder) rotate(log file) error {
 	return f.tree.inMadeFolder(ownFolder, func(to *folder) error {
-		as := log.name + ".1"
-		if err := to.remove(as); err != nil {
+		oldLog := log.name + ".1"
+		if err := to.remove(oldLog); err != nil {
 			return err
 		}
-		return f.tree.carry(log, to, as)
+		return f.tree.moveAs(log, to, oldLog)
 	})
 }

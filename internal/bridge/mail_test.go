@@ -36,7 +36,7 @@ func TestMailOnAFileServer(t *testing.T) {
 				g := newGround(t)
 				h := newFakeHub(parley.Bridge{ID: "tree", Layout: l, Root: g.dir, Agents: []string{"coder"}, QueueAgent: "gm"}, resident("coder"), ownAgent("ana"))
 				layout := newLayout(l, layoutBase{})
-				mine, theirs := layout.place(parley.Departure{Recipient: "ana"}), layout.place(parley.Departure{Recipient: "coder"})
+				mine, theirs := layout.targetFolder(parley.Departure{Recipient: "ana"}), layout.targetFolder(parley.Departure{Recipient: "coder"})
 				put := func(dir string, n, second int, to string) string {
 					at := path.Join(dir, fmt.Sprintf("msg_%08x.json", n))
 					g.put(at, mailDoc(l, n, second, to))

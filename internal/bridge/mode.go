@@ -6,8 +6,8 @@ import (
 	"path"
 )
 
-// copyMode gives a new folder the mode of its parent, so that the users of the tree can work with it. Only Parley writes
-// into its own folder. Some file servers have no modes.
+// copyMode gives a new folder the mode of its parent, so that the users of the tree can use it. Into .parley only the owner may
+// write. It ignores errors, because some file servers have no modes.
 func (f *folder) copyMode(name string) {
 	mode := f.mode()
 	if path.Join(f.path, name) == ownFolder {
@@ -18,7 +18,7 @@ func (f *folder) copyMode(name string) {
 	}
 }
 
-// mode are the rights of the folder itself.
+// mode returns the mode of the folder itself.
 func (f *folder) mode() fs.FileMode {
 	info, err := f.root.Stat(".")
 	if err != nil {
@@ -27,10 +27,10 @@ func (f *folder) mode() fs.FileMode {
 	return info.Mode()
 }
 
-// readableMode are the rights of a file that all may read who reach the folder.
+// readableMode returns the mode of a file that all users who can reach the folder may read.
 func (f *folder) readableMode() fs.FileMode { return 0o600 | (f.mode()&0o011)<<2 }
 
-// giveToOwner gives what the superuser created to the owner of the tree.
+// giveToOwner makes the owner of the tree the owner of a file that the superuser has created. For other users it does nothing.
 func (f *folder) giveToOwner(name string) error {
 	if os.Geteuid() != 0 || f.tree.owners[0] == 0 {
 		return nil

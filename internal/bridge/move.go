@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkUnchanged returns errReplaced if a name no longer means the file that was found.
+// checkUnchanged returns errReplaced if a name now belongs to another file than the one that was found.
 func (f *folder) checkUnchanged(name string, found file) error {
 	now, err := f.stat(name)
 	if err != nil || found.info == nil {
@@ -19,31 +19,31 @@ func (f *folder) checkUnchanged(name string, found file) error {
 	return nil
 }
 
-// rename moves a file into another folder. Both folders are open, so no link can come in between.
-func (f *folder) rename(name string, to *folder, as string) error {
-	if err := errors.Join(checkName(name), checkName(as)); err != nil {
+// rename moves a file into another folder. Both folders are open, so nobody can put a link in between.
+func (f *folder) rename(name string, to *folder, newName string) error {
+	if err := errors.Join(checkName(name), checkName(newName)); err != nil {
 		return err
 	}
 	from, err := f.root.Open(".")
 	if err != nil {
 		return err
 	}
-	defer from.Close() //nolint:errcheck // it was only a way in
+	defer from.Close() //nolint:errcheck // nothing was written through it
 	into, err := to.root.Open(".")
 	if err != nil {
 		return err
 	}
-	defer into.Close() //nolint:errcheck // it was only a way in
-	if err := unix.Renameat(int(from.Fd()), name, int(into.Fd()), as); err != nil {
-		return &os.LinkError{Op: "rename", Old: name, New: as, Err: err}
+	defer into.Close() //nolint:errcheck // nothing was written through it
+	if err := unix.Renameat(int(from.Fd()), name, int(into.Fd()), newName); err != nil {
+		return &os.LinkError{Op: "rename", Old: name, New: newName, Err: err}
 	}
 	return nil
 }
 
 // putBack returns a file that was moved by mistake, unless its name is taken again.
-func (f *folder) putBack(name string, to *folder, as string) error {
-	if taken, err := to.has(as); taken || err != nil {
+func (f *folder) putBack(name string, to *folder, newName string) error {
+	if exists, err := to.has(newName); exists || err != nil {
 		return err
 	}
-	return f.rename(name, to, as)
+	return f.rename(name, to, newName)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	maxNameLength = 200  // of a file, so that an ending still fits
-	maxLineLength = 1000 // of a log
+	maxNameLength = 200  // of a file name, so that an ending still fits
+	maxLineLength = 1000 // of a log line
 	timeFormat    = "2006-01-02T15:04:05.000Z"
 )
 
@@ -45,7 +45,7 @@ func safeName(name string) string {
 	return "unnamed-" + digest([]byte(name))[:16] + ".json"
 }
 
-// oneLine makes one line of any text.
+// oneLine turns any text into one line of limited length.
 func oneLine(s string) string {
 	s = strings.Map(shownAs, strings.ToValidUTF8(s, "?"))
 	s = strings.TrimSpace(s)

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// remoteTypes are the file systems that other machines may share, by the number that statfs gives. FUSE may be local: then a watcher
-// that is dead is away a little later.
+// remoteTypes are the file systems that other machines may share, by the number that statfs returns. FUSE is in the list although
+// it may be local: then the bridge only reports a dead watcher a little later.
 var remoteTypes = []uint32{
 	0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x01021997, 0x5346414f, 0x00c36400, 0x0bd00bd0, 0x47504653, 0x73757245, 0x564c, 0x19830326, 0x65735546,
 }

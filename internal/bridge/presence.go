@@ -18,19 +18,19 @@ const (
 	presenceEvery = 15 * time.Second
 )
 
-// presence mirrors presence files both ways. Scripts write those of agents that live in the tree, the bridge those of the
-// hub's agents.
+// presence mirrors presence files both ways. Scripts write the files of agents that live in the tree, and the bridge writes the
+// files of the hub's agents.
 type presence struct {
 	layoutBase
-	written    map[string]writtenSignal // by agent
-	heartbeats map[string]heartbeat     // by agent
-	warned     map[string]mark          // by agent: how the file was of which the last line was written
+	written    map[string]writtenPresence // by agent
+	heartbeats map[string]heartbeat       // by agent
+	warned     map[string]mark            // by agent: the state of the file that the last log line was about
 	partial    map[string]unfinished
-	places     agentChannels
+	channels   agentChannels
 }
 
-// signal is a presence file. Its fields are S0's.
-type signal struct {
+// signal is a presence file of the bridge. Its fields are those of the Multi-Agent OS format.
+type hubPresence struct {
 	Agent     string          `json:"agent_id"`
 	Timestamp string          `json:"timestamp"`
 	State     parley.State    `json:"state"`
@@ -39,17 +39,17 @@ type signal struct {
 	Channel   string          `json:"channel"`
 }
 
-// writtenSignal is what a presence file of the bridge says.
-type writtenSignal struct {
-	signal
+// writtenPresence is a presence file that the bridge has written, and when.
+type writtenPresence struct {
+	hubPresence
 	at time.Time
 }
 
 // reportPresence reports to the hub which agents of the tree are present.
-func (p *presence) reportPresence(ctx context.Context, w bridgeView) error {
+func (p *presence) reportPresence(ctx context.Context, view bridgeView) error {
 	var beats []parley.Beat
 	err := p.tree.inFolder(presenceDir, func(f *folder) error {
-		for id := range w.inTree {
+		for id := range view.inTree {
 			if b, ok := p.newBeat(f, id); ok {
 				beats = append(beats, b)
 			}
@@ -63,58 +63,58 @@ func (p *presence) reportPresence(ctx context.Context, w bridgeView) error {
 		return nil
 	}
 	if err := p.hub.Beat(ctx, p.id, beats); err != nil {
-		clear(p.heartbeats) // it is said again
+		clear(p.heartbeats) // the next poll reports all of them again
 		return err
 	}
 	return nil
 }
 
-// writePresence writes the presence files of the hub's agents: those that changed, and all of them now and then, so that
-// they stay fresh.
-func (p *presence) writePresence(w bridgeView) error {
-	p.places.keepOnly(w.ofHub)
-	there := map[string]bool{}
-	var all []signal
-	for _, who := range w.who {
-		if who.Kind == parley.KindAgent && w.ofHub[who.ID] {
-			there[who.ID] = true
-			all = append(all, signal{
-				Agent: who.ID, State: who.State, Substate: who.Substate, PID: os.Getpid(), Channel: p.channelOf(who, w.bridge.Channels),
+// writePresence writes the presence files of the hub's agents. It writes a file when the presence has changed, and otherwise now
+// and then, so that the file stays fresh.
+func (p *presence) writePresence(view bridgeView) error {
+	p.channels.keepOnly(view.ofHub)
+	present := map[string]bool{}
+	var files []hubPresence
+	for _, agent := range view.presences {
+		if agent.Kind == parley.KindAgent && view.ofHub[agent.ID] {
+			present[agent.ID] = true
+			files = append(files, hubPresence{
+				Agent: agent.ID, State: agent.State, Substate: agent.Substate, PID: os.Getpid(), Channel: p.channelOf(agent, view.bridge.Channels),
 			})
 		}
 	}
 	for id, last := range p.written {
-		if !there[id] && !w.inTree[id] {
-			all = append(all, offline(last.signal)) // it was removed
+		if !present[id] && !view.inTree[id] {
+			files = append(files, offline(last.hubPresence)) // the agent was removed
 		}
 	}
-	return p.writeFiles(all)
+	return p.writeFiles(files)
 }
 
-// writeOffline writes that all agents of the hub are offline.
-func (p *presence) writeOffline(w bridgeView) error {
-	var all []signal
+// writeOffline marks all agents of the hub as offline in their presence files.
+func (p *presence) writeOffline(view bridgeView) error {
+	var files []hubPresence
 	for id, last := range p.written {
-		if !w.inTree[id] {
-			all = append(all, offline(last.signal))
+		if !view.inTree[id] {
+			files = append(files, offline(last.hubPresence))
 		}
 	}
-	return p.writeFiles(all)
+	return p.writeFiles(files)
 }
 
-func offline(s signal) signal {
+func offline(s hubPresence) hubPresence {
 	s.State, s.Substate = parley.Offline, ""
 	return s
 }
 
-func (p *presence) writeFiles(all []signal) error {
-	all = slices.DeleteFunc(all, p.isCurrent)
-	if len(all) == 0 {
+func (p *presence) writeFiles(files []hubPresence) error {
+	files = slices.DeleteFunc(files, p.isCurrent)
+	if len(files) == 0 {
 		return nil
 	}
 	return p.tree.inMadeFolder(presenceDir, func(f *folder) error {
 		var failed error
-		for _, s := range all {
+		for _, s := range files {
 			now := p.now()
 			stamped := s
 			stamped.Timestamp = now.UTC().Format(timeFormat)
@@ -123,7 +123,7 @@ func (p *presence) writeFiles(all []signal) error {
 				err = f.refresh(s.Agent+".json", append(raw, '\n'))
 			}
 			if err == nil {
-				p.written[s.Agent] = writtenSignal{s, now}
+				p.written[s.Agent] = writtenPresence{s, now}
 				p.setClock(f, s.Agent+".json", now)
 			}
 			failed = errors.Join(failed, err)
@@ -139,8 +139,8 @@ func (p *presence) setClock(f *folder, name string, now time.Time) {
 	}
 }
 
-// isCurrent reports whether an agent's presence file is still current.
-func (p *presence) isCurrent(s signal) bool {
+// isCurrent reports whether the bridge has written the same presence recently.
+func (p *presence) isCurrent(s hubPresence) bool {
 	last, ok := p.written[s.Agent]
-	return ok && last.signal == s && (s.State == parley.Offline || p.now().Sub(last.at) < presenceEvery)
+	return ok && last.hubPresence == s && (s.State == parley.Offline || p.now().Sub(last.at) < presenceEvery)
 }

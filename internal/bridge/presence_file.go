@@ -13,22 +13,23 @@ import (
 
 // heartbeat is what the bridge knows of the presence file of a script.
 type heartbeat struct {
-	digest  string // of what it said when it was last told to the hub
+	digest  string // of the contents that the bridge last reported
 	mtime   time.Time
-	gone    bool // it was reported as away
+	away    bool // the bridge has reported the agent as away
 	watcher watcherProcess
 }
 
-// watcherProcess is what is known of the process that a presence file names. A file does not say on which machine that is.
+// watcherProcess is what the bridge knows of the process that a presence file names. A file does not name the machine.
 type watcherProcess struct {
-	alive    int       // the number of the process that was last seen here
+	alive    int       // the process id that was last seen on this machine
 	deadAt   time.Time // the time of the file when its process was first found dead
-	untraced bool      // the file was renewed after that: its processes are not on this machine
+	untraced bool      // the file was renewed after that, so its processes are on another machine
 }
 
-// gone reports whether the process that a file names is dead. On a file server only a process that was seen here counts,
-// because others may be on another machine. A file that is renewed although its process is dead names a process elsewhere.
-func (w *watcherProcess) gone(pid int, mtime time.Time, remote bool) bool {
+// isDead reports whether the process that a file names is dead. On a file server only a process that was seen on this machine
+// counts, because others may be on another machine. A file that is renewed although its process is dead names a process on
+// another machine.
+func (w *watcherProcess) isDead(pid int, mtime time.Time, remote bool) bool {
 	switch {
 	case pid <= 0:
 		return false
@@ -45,34 +46,34 @@ func (w *watcherProcess) gone(pid int, mtime time.Time, remote bool) bool {
 	return !w.untraced
 }
 
-// presenceFile is a presence file of a script. Fields that cannot be read do not count.
-type presenceFile struct {
+// scriptPresence is a presence file of a script. Fields that cannot be read do not count.
+type scriptPresence struct {
 	state    parley.State
 	substate parley.Substate
-	at       time.Time // none: it does not say
+	at       time.Time // zero: the file has none
 	pid      int
-	interval int64 // in seconds; none: it does not say
+	interval int64 // in seconds; 0: the file has none
 }
 
-// parsePresence parses a presence file. It reports false if the file is no JSON object.
-func parsePresence(raw []byte) (s presenceFile, ok bool) {
-	var said map[string]any
-	if json.Unmarshal(dialect.TrimByteOrderMark(raw), &said) != nil || said == nil {
+// parsePresence parses a presence file. It returns false if the file is not a JSON object.
+func parsePresence(raw []byte) (s scriptPresence, ok bool) {
+	var parsed map[string]any
+	if json.Unmarshal(dialect.TrimByteOrderMark(raw), &parsed) != nil || parsed == nil {
 		return s, false
 	}
-	state, _ := said["state"].(string)
-	substate, _ := said["substate"].(string)
-	pid, _ := said["watcher_pid"].(float64)
-	s = presenceFile{state: parley.State(state), substate: parley.Substate(substate), at: parseTime(said["timestamp"]), pid: int(pid)}
+	state, _ := parsed["state"].(string)
+	substate, _ := parsed["substate"].(string)
+	pid, _ := parsed["watcher_pid"].(float64)
+	s = scriptPresence{state: parley.State(state), substate: parley.Substate(substate), at: parseTime(parsed["timestamp"]), pid: int(pid)}
 	for _, field := range []string{"interval", "heartbeat_interval"} {
 		if s.interval == 0 {
-			s.interval = parseSeconds(said[field])
+			s.interval = parseSeconds(parsed[field])
 		}
 	}
 	return s, true
 }
 
-// parseTime parses a time as text or as a number of seconds or milliseconds; zero if it cannot.
+// parseTime parses a time: text, or a number of seconds or milliseconds. It returns zero for anything else.
 func parseTime(value any) (at time.Time) {
 	const millisFrom = 1e11 // seconds until the year 5138
 	switch value := value.(type) {
@@ -89,7 +90,7 @@ func parseTime(value any) (at time.Time) {
 	return at
 }
 
-// parseSeconds parses a duration as a number of seconds or as text like 90s; 0 if it cannot.
+// parseSeconds parses a duration: a number of seconds, or text like 90s. It returns 0 for anything else.
 func parseSeconds(value any) int64 {
 	switch value := value.(type) {
 	case float64:
@@ -102,7 +103,8 @@ func parseSeconds(value any) int64 {
 	}
 }
 
-// newBeat returns the beat of an agent if something changed: its file was written or is too old, or its process is dead.
+// newBeat returns the beat to report for an agent. It returns false unless something changed: the file was written or is now too
+// old, or its process is dead.
 func (p *presence) newBeat(f *folder, id string) (parley.Beat, bool) {
 	found, err := f.read(id+".json", presenceSize)
 	if err != nil {
@@ -110,35 +112,35 @@ func (p *presence) newBeat(f *folder, id string) (parley.Beat, bool) {
 		return parley.Beat{}, false
 	}
 	last := p.heartbeats[id]
-	said, ok := parsePresence(found.raw)
-	if p.warnBroken(id, found, said, ok); !ok {
-		said = presenceFile{state: parley.Awake} // it may be being written
+	parsed, ok := parsePresence(found.raw)
+	if p.warnBroken(id, found, parsed, ok); !ok {
+		parsed = scriptPresence{state: parley.Awake} // a script may still be writing the file
 	}
-	b := parley.Beat{Agent: id, State: said.state, Substate: said.substate, At: said.beatTime(found.mtime.Add(-p.ahead)), Interval: said.interval}
-	gone := said.state != parley.Awake || p.now().Sub(b.At) >= b.Lasts() || last.watcher.gone(said.pid, found.mtime, p.tree.remote)
-	news := gone != last.gone || ok && (found.digest != last.digest || !found.mtime.Equal(last.mtime))
-	if ok || gone {
-		last.digest, last.mtime, last.gone = found.digest, found.mtime, gone
+	b := parley.Beat{Agent: id, State: parsed.state, Substate: parsed.substate, At: parsed.beatTime(found.mtime.Add(-p.ahead)), Interval: parsed.interval}
+	away := parsed.state != parley.Awake || p.now().Sub(b.At) >= b.Lasts() || last.watcher.isDead(parsed.pid, found.mtime, p.tree.remote)
+	news := away != last.away || ok && (found.digest != last.digest || !found.mtime.Equal(last.mtime))
+	if ok || away {
+		last.digest, last.mtime, last.away = found.digest, found.mtime, away
 	}
 	p.heartbeats[id] = last
-	if !ok && !gone || !news {
+	if !ok && !away || !news {
 		return parley.Beat{}, false
 	}
-	if gone {
+	if away {
 		b.State, b.Substate = parley.Offline, ""
 	}
 	return b, true
 }
 
 // beatTime returns the time that the file gives, but not later than the file was written.
-func (s presenceFile) beatTime(written time.Time) time.Time {
+func (s scriptPresence) beatTime(written time.Time) time.Time {
 	if s.at.IsZero() || s.at.After(written) {
 		return written
 	}
 	return s.at
 }
 
-// warnUnreadable says, once for each state of the file, that a presence file cannot be read.
+// warnUnreadable logs, once for each state of the file, that a presence file cannot be read.
 func (p *presence) warnUnreadable(f *folder, id string, err error) {
 	if errors.Is(err, errReplaced) {
 		return
@@ -147,44 +149,44 @@ func (p *presence) warnUnreadable(f *folder, id string, err error) {
 		delete(p.warned, id)
 		return
 	}
-	why := err.Error()
+	reason := err.Error()
 	if refused := refusal(err); refused != nil {
-		why = refused.Message
+		reason = refused.Message
 	} else {
-		why = presenceDir + "/" + id + ".json: " + why
+		reason = presenceDir + "/" + id + ".json: " + reason
 	}
 	d := f.describe(id + ".json")
-	p.warnOnce(id, markOf(d.name, d.size, d.mtime), "WARN: the presence file of %s is left alone: %s", id, why)
+	p.warnOnce(id, markOf(d.name, d.size, d.mtime), "WARN: the presence file of %s is left alone: %s", id, reason)
 }
 
-// warnBroken says, once for each state of the file, that a presence file says nothing that counts. One that is no object may still be
-// being written for a while.
-func (p *presence) warnBroken(id string, f file, said presenceFile, ok bool) {
+// warnBroken logs, once for each state of the file, that a presence file has no valid contents. It waits a few seconds if the
+// file is not a JSON object, because a script may still be writing it.
+func (p *presence) warnBroken(id string, f file, parsed scriptPresence, ok bool) {
 	m := markOf(f.name, f.size, f.mtime)
 	switch {
-	case !ok && p.partial[id].of != m:
+	case !ok && p.partial[id].fileMark != m:
 		p.partial[id] = unfinished{m, p.now()}
 	case !ok && p.now().Sub(p.partial[id].since) >= unfinishedFor:
 		p.warnOnce(id, m, "WARN: %s is broken: it is no JSON object, and counts for nothing", f.path)
-	case ok && said.state != parley.Awake && said.state != parley.Offline:
-		p.warnOnce(id, m, "WARN: %s is broken: its state is %q, neither AWAKE nor OFFLINE; it counts as OFFLINE", f.path, string(said.state))
+	case ok && parsed.state != parley.Awake && parsed.state != parley.Offline:
+		p.warnOnce(id, m, "WARN: %s is broken: its state is %q, neither AWAKE nor OFFLINE; it counts as OFFLINE", f.path, string(parsed.state))
 	case ok:
 		delete(p.warned, id)
 		delete(p.partial, id)
 	}
 }
 
-// unfinished is a file that could not be parsed, and since when.
+// unfinished is the state of a file that could not be parsed, and since when.
 type unfinished struct {
-	of    mark
-	since time.Time
+	fileMark mark
+	since    time.Time
 }
 
 // warnOnce logs a problem of a presence file, unless it was the last one logged and the file is unchanged.
-func (p *presence) warnOnce(id string, of mark, format string, args ...any) {
-	if p.warned[id] == of {
+func (p *presence) warnOnce(id string, fileMark mark, format string, args ...any) {
+	if p.warned[id] == fileMark {
 		return
 	}
-	p.warned[id] = of
-	p.say(format, args...)
+	p.warned[id] = fileMark
+	p.logf(format, args...)
 }

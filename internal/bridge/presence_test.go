@@ -82,7 +82,7 @@ func TestPresenceNamesTheChannelOfAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		channel := func() string {
-			var mine signal
+			var mine hubPresence
 			s.must(json.Unmarshal([]byte(s.text("signals/presence/claude.json")), &mine))
 			return mine.Channel
 		}

@@ -18,44 +18,45 @@ import (
 )
 
 const (
-	askedAtOnce   = 500             // files that the hub is asked about at a time
-	unfinishedFor = 5 * time.Second // for how long a file that cannot be parsed must be the same
+	filesPerQuery = 500             // files in one question to the hub
+	unfinishedFor = 5 * time.Second // how long a file must stay unchanged before it counts as invalid
 )
 
-// queue is an inlet with what is known of its files. Of a large folder it keeps only the names.
+// queue is an inlet with the state of its files. For pending files it keeps only names and times, so that a large folder fits
+// into memory.
 type queue struct {
 	inlet
-	listAgain  bool                         // it is to be listed again
-	blocked    bool                         // the hub has no room for the next one: nothing is read until the next poll
-	known      map[mark]struct{}            // what was dealt with and is still there
-	found      []string                     // names that may be new, to be asked for and put in order
-	ordered    []item                       // of these, until all have their place
-	next       []item                       // new, in order
-	partial    map[string]unparsed          // what cannot be parsed, perhaps because it is still being written
-	refused    map[string]mark              // what was refused and may be mended: its name alone does not tell
-	unreported map[string]unreportedRefusal // what was refused, and no reason could be kept for it yet
+	listAgain  bool                         // the folder must be listed again
+	blocked    bool                         // the hub could not take the next file: nothing is read until the next poll
+	known      map[mark]struct{}            // files that are done and still exist
+	found      []string                     // names that may be new and have no order yet
+	ordered    []item                       // files with a time, until all found ones have one
+	next       []item                       // new files in their order
+	partial    map[string]unparsed          // files that cannot be parsed, perhaps because they are still being written
+	refused    map[string]mark              // refused files that may be replaced under the same name
+	unreported map[string]unreportedRefusal // refused files whose reason could not be written yet
 }
 
-// unreportedRefusal is why a file was refused. The hub says it only once.
+// unreportedRefusal is why a file was refused, and the state of that file. The hub returns a refusal only once.
 type unreportedRefusal struct {
-	of  mark
-	why *parley.Error
+	fileMark mark
+	cause    *parley.Error
 }
 
-// item is a file whose place in the order is known.
+// item is a file with its time. The time is zero where names are the order.
 type item struct {
 	name string
 	at   time.Time
 }
 
-// unparsed is how a file was when it could first not be parsed.
+// unparsed is the state of a file that could not be parsed, and since when.
 type unparsed struct {
 	size  int64
 	mtime time.Time
 	since time.Time
 }
 
-// mark is what a file is known again by.
+// mark identifies a state of a file: a digest of name, size and time.
 type mark [16]byte
 
 func newQueue() *queue {
@@ -78,21 +79,21 @@ func markOf(name string, size int64, mtime time.Time) mark {
 	return mark(sum[:16])
 }
 
-// markDone notes that a file needs nothing more.
+// markDone notes that a file is done.
 func (q *queue) markDone(f file) {
 	q.known[q.markOf(f.name, f.size, f.mtime)] = struct{}{}
 	delete(q.partial, f.name)
 	delete(q.unreported, f.name)
 }
 
-// unreportedRefusal is why a file was refused for which no reason could be kept, or nil.
+// unreportedRefusal returns why a file was refused if the reason could not be written yet, or nil.
 func (q *queue) unreportedRefusal(f file) *parley.Error {
-	d, owed := q.unreported[f.name]
-	if owed && d.of != markOf(f.name, f.size, f.mtime) {
+	d, noted := q.unreported[f.name]
+	if noted && d.fileMark != markOf(f.name, f.size, f.mtime) {
 		delete(q.unreported, f.name)
 		return nil
 	}
-	return d.why
+	return d.cause
 }
 
 // noteRefused notes the state of a refused file.
@@ -116,13 +117,13 @@ func (q *queue) wasReplaced(f *folder, name string) bool {
 	return true
 }
 
-// putBack returns an item to the head.
+// putBack returns an item to the head of the queue.
 func (q *queue) putBack(i item) { q.next = slices.Insert(q.next, 0, i) }
 
-// list finds the names that are new.
+// list lists the folder and adds new names to found.
 func (q *queue) list(f *folder) error {
 	q.listAgain = false
-	there, seen := map[mark]struct{}{}, map[string]bool{}
+	present, seen := map[mark]struct{}{}, map[string]bool{}
 	err := f.list(func(names []string) error {
 		for _, name := range names {
 			if !candidate(name) {
@@ -130,13 +131,13 @@ func (q *queue) list(f *folder) error {
 			}
 			m, err := q.markAt(f, name)
 			if err != nil {
-				continue // it is gone again
+				continue // the file was removed meanwhile
 			}
 			if q.remembers(name) {
 				seen[name] = true
 			}
 			if _, known := q.known[m]; known && !q.wasReplaced(f, name) {
-				there[m] = struct{}{}
+				present[m] = struct{}{}
 			} else {
 				q.found = append(q.found, name)
 			}
@@ -144,7 +145,7 @@ func (q *queue) list(f *folder) error {
 		return nil
 	})
 	if err == nil {
-		q.known = there
+		q.known = present
 		maps.DeleteFunc(q.partial, func(name string, _ unparsed) bool { return !seen[name] })
 		maps.DeleteFunc(q.refused, func(name string, _ mark) bool { return !seen[name] })
 		maps.DeleteFunc(q.unreported, func(name string, _ unreportedRefusal) bool { return !seen[name] })
@@ -157,8 +158,8 @@ func (q *queue) list(f *folder) error {
 func (q *queue) remembers(name string) bool {
 	_, partial := q.partial[name]
 	_, refused := q.refused[name]
-	_, owed := q.unreported[name]
-	return partial || refused || owed
+	_, noted := q.unreported[name]
+	return partial || refused || noted
 }
 
 func (q *queue) markAt(f *folder, name string) (mark, error) {
@@ -177,17 +178,17 @@ func candidate(name string) bool {
 	return strings.HasSuffix(name, ".json") && !strings.HasPrefix(name, ".")
 }
 
-// advance brings some of what was found nearer to being read.
+// advance orders some of the found names. It moves them to next once their order is known.
 func (e *engine) advance(ctx context.Context, q *queue, f *folder) error {
-	some := q.found[:min(askedAtOnce, len(q.found))]
-	if len(some) == 0 {
+	names := q.found[:min(filesPerQuery, len(q.found))]
+	if len(names) == 0 {
 		return nil
 	}
-	items, err := e.order(ctx, q, f, some)
+	items, err := e.order(ctx, q, f, names)
 	if err != nil {
 		return err
 	}
-	q.found = q.found[len(some):]
+	q.found = q.found[len(names):]
 	if q.byName {
 		q.next = append(q.next, items...)
 		return nil
@@ -200,7 +201,7 @@ func (e *engine) advance(ctx context.Context, q *queue, f *folder) error {
 	return nil
 }
 
-// order finds the places of some names. Of files that never change only those are left that the hub does not know.
+// order returns items for some names. Of files that never change, it returns only files that the hub does not know.
 func (e *engine) order(ctx context.Context, q *queue, f *folder, names []string) ([]item, error) {
 	var items []item
 	if !q.fixed {
@@ -211,10 +212,10 @@ func (e *engine) order(ctx context.Context, q *queue, f *folder, names []string)
 	}
 	var files []parley.BridgeFile
 	for _, name := range names {
-		if _, owed := q.unreported[name]; isPlain(name) && !owed {
+		if _, noted := q.unreported[name]; isPlain(name) && !noted {
 			files = append(files, parley.BridgeFile{Path: q.path + "/" + name})
 		} else {
-			items = append(items, item{name: name}) // it is refused
+			items = append(items, item{name: name}) // readDocument refuses it
 		}
 	}
 	unknown, err := e.hub.Unknown(ctx, e.id, files)
@@ -235,8 +236,8 @@ func (e *engine) order(ctx context.Context, q *queue, f *folder, names []string)
 	return items, nil
 }
 
-// timestamp is when a document says that it was written. What cannot be read comes first: it is dealt with when it is read in
-// its turn.
+// timestamp returns the time in a document. It returns zero for a file that cannot be read, so that the file comes first and
+// readDocument handles it.
 func (e *engine) timestamp(f *folder, name string, limit int64) time.Time {
 	found, err := f.read(name, limit)
 	if err != nil {
@@ -268,7 +269,7 @@ func (e *engine) pendingFiles() (n int64) {
 	return n
 }
 
-// inFolder does something in a queue's folder. One that is gone is no error.
+// inFolder calls do in the folder of a queue. A missing folder is no error.
 func (e *engine) inFolder(q *queue, do func(*folder) error) error {
 	err := e.tree.inFolder(q.path, do)
 	if errors.Is(err, fs.ErrNotExist) {

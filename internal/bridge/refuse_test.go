@@ -35,7 +35,7 @@ func TestTheHubLearnsTheSenderOfABrokenDocument(t *testing.T) {
 			t.Run(string(l)+"/"+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newMailSite(t, l)
-					folder, id := newLayout(l, layoutBase{}).place(parley.Departure{Recipient: "ana", Channel: "paper"}), "m-1"
+					folder, id := newLayout(l, layoutBase{}).targetFolder(parley.Departure{Recipient: "ana", Channel: "paper"}), "m-1"
 					switch l {
 					case parley.LayoutInbox:
 						id = "msg_00000001"
@@ -127,7 +127,7 @@ func TestABrokenDocumentWaitsForTheHub(t *testing.T) {
 func manyIssues() (text string, issues []string) {
 	const head = `{"version":"1.0.0","msg_id":"msg_00000001","from":"coder","to":"ana","timestamp":"2026-01-01T00:00:00Z","sequence":1,"type":"result",` +
 		`"payload":{"status":"success","deliverables":{"files_modified":[`
-	n := (routedLimit - len(head) - len("]}}}")) / 2
+	n := (routingLimit - len(head) - len("]}}}")) / 2
 	for i := range n {
 		issues = append(issues, fmt.Sprintf("payload.deliverables.files_modified.%d", i))
 	}
@@ -169,7 +169,7 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 			}},
 		},
 		"too large": {
-			`{"msg_id":"msg_00000001","from":"coder","text":"` + strings.Repeat("x", routedLimit) + `"}`,
+			`{"msg_id":"msg_00000001","from":"coder","text":"` + strings.Repeat("x", routingLimit) + `"}`,
 			parley.Issues{Error: "VALIDATION_FAILED", MsgID: "msg_00000001", Action: action, Issues: []string{
 				anas + "msg_00000009.json is larger than 10240 bytes",
 			}},

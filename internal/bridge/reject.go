@@ -15,10 +15,11 @@ import (
 
 const (
 	rejected   = ownFolder + "/rejected"
-	reasonSize = 1 << 20 // a document of 10 KB has thousands of issues at most, each a sentence
+	reasonSize = 1 << 20 // fits a document of 10 KB, which has thousands of issues at most
 )
 
-// reason is what is kept beside a refused file. It is also how one that stays where it is is known again after a restart.
+// reason is the contents of the file that the bridge keeps about a refused file. By it the bridge recognizes, after a restart, a
+// refused file that stays in its folder.
 type reason struct {
 	Path       string      `json:"path"`
 	Digest     string      `json:"digest"`
@@ -29,41 +30,41 @@ type reason struct {
 	*parley.Issues
 }
 
-// refuseFile refuses a file for good: it keeps the reason, once, with the file itself if the hub consumes the folder, else
+// refuseFile refuses a file for good. It keeps the reason once: with the file itself if the bridge consumes the folder, otherwise
 // with a copy.
-func (e *engine) refuseFile(q *queue, f file, why *parley.Error) {
-	switch err := e.keepRefused(q, f, why); {
+func (e *engine) refuseFile(q *queue, f file, cause *parley.Error) {
+	switch err := e.keepRefused(q, f, cause); {
 	case err == nil:
 		e.settle(q, f, refused)
 		q.noteRefused(f)
-	case !errors.Is(err, errReplaced): // what is there by now is looked at by itself
-		q.unreported[f.name] = unreportedRefusal{markOf(f.name, f.size, f.mtime), why}
+	case !errors.Is(err, errReplaced): // a later poll reads the replacement
+		q.unreported[f.name] = unreportedRefusal{markOf(f.name, f.size, f.mtime), cause}
 		e.status.trouble(q.path, err)
 	}
 }
 
-func (e *engine) keepRefused(q *queue, f file, why *parley.Error) error {
+func (e *engine) keepRefused(q *queue, f file, cause *parley.Error) error {
 	return e.tree.inMadeFolder(rejected, func(to *folder) error {
 		if f.digest == "" {
 			f.digest = e.identify(f)
 		}
-		as, known, err := keptAs(to, f, q.consume)
+		name, known, err := nameInRejected(to, f, q.consume)
 		if err != nil {
 			return err
 		}
 		if !known {
-			if err := e.keepReason(to, as, f, why); err != nil {
+			if err := e.keepReason(to, name, f, cause); err != nil {
 				return err
 			}
 		}
-		return e.keepFile(q, to, as, f)
+		return e.keepFile(q, to, name, f)
 	})
 }
 
 // identify returns a digest that identifies a file that was not read.
 func (e *engine) identify(f file) string {
 	text := f.path
-	_ = e.tree.inFolder(path.Dir(f.path), func(in *folder) error { // a name that cannot be used stands for itself
+	_ = e.tree.inFolder(path.Dir(f.path), func(in *folder) error { // without a description, the path alone is the identity
 		info, err := in.stat(path.Base(f.path))
 		if err == nil {
 			text += info.Mode().String() + info.ModTime().UTC().Format(time.RFC3339Nano)
@@ -73,25 +74,26 @@ func (e *engine) identify(f file) string {
 	return digest([]byte(text))
 }
 
-// keptAs is the name under which a refused file is kept, and whether its reason is there already. Files with one name are told
-// apart by what is in them, or by a number. One that is moved may be like another that was: it has a reason of its own.
-func keptAs(to *folder, f file, moved bool) (as string, known bool, err error) {
-	as = safeName(f.name)
+// nameInRejected returns the name under which to keep a refused file, and whether its reason exists already. Different files with
+// the same name get names with a digest and a number. A file that is moved gets a reason of its own, even if an earlier one had
+// the same contents.
+func nameInRejected(to *folder, f file, moved bool) (name string, known bool, err error) {
+	name = safeName(f.name)
 	for n := 2; ; n++ {
-		there, err := to.has(as)
+		taken, err := to.has(name)
 		if err != nil {
 			return "", false, err
 		}
-		kept, err := to.read(as+".reason", reasonSize)
+		kept, err := to.read(name+".reason", reasonSize)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && !there:
-			return as, false, nil
-		case err == nil && kept.explains(f) && (!there || !moved):
-			return as, true, nil
+		case errors.Is(err, fs.ErrNotExist) && !taken:
+			return name, false, nil
+		case err == nil && kept.explains(f) && (!taken || !moved):
+			return name, true, nil
 		case err != nil && refusal(err) == nil && !errors.Is(err, fs.ErrNotExist):
 			return "", false, err
 		}
-		as = fmt.Sprintf("%s-%d-%s", f.digest[:8], n, safeName(f.name))
+		name = fmt.Sprintf("%s-%d-%s", f.digest[:8], n, safeName(f.name))
 	}
 }
 
@@ -101,13 +103,13 @@ func (f file) explains(refused file) bool {
 	return json.Unmarshal(f.raw, &r) == nil && r.Path == asText(refused.path) && r.Digest == refused.digest
 }
 
-// asText is a path as JSON can say it: names need not be text.
+// asText returns a path as valid UTF-8, as JSON stores it. File names need not be valid.
 func asText(at string) string { return string([]rune(at)) }
 
-// wasRefused says whether a reason is kept for a file.
+// wasRefused reports whether a reason is kept for a file.
 func (t *tree) wasRefused(f file) (known bool, err error) {
 	err = t.inFolder(rejected, func(to *folder) error {
-		_, known, err = keptAs(to, f, false)
+		_, known, err = nameInRejected(to, f, false)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,32 +118,33 @@ func (t *tree) wasRefused(f file) (known bool, err error) {
 	return known, err
 }
 
-// keepReason writes the reason before the file is moved: so no file is ever there without one.
-func (e *engine) keepReason(to *folder, as string, f file, why *parley.Error) error {
+// keepReason writes the reason of a refused file, and logs it. The caller moves the file afterwards, so that no rejected file
+// lacks a reason.
+func (e *engine) keepReason(to *folder, name string, f file, cause *parley.Error) error {
 	raw, err := json.Marshal(reason{
-		Path: asText(f.path), Digest: f.digest, At: e.now().UTC(), Code: why.Code, Message: why.Message, Suggestion: why.Suggestion,
-		Issues: why.Validation,
+		Path: asText(f.path), Digest: f.digest, At: e.now().UTC(), Code: cause.Code, Message: cause.Message, Suggestion: cause.Suggestion,
+		Issues: cause.Validation,
 	})
 	if err != nil {
 		return err
 	}
-	if err := to.replace(as+".reason", append(raw, '\n')); err != nil {
+	if err := to.replace(name+".reason", append(raw, '\n')); err != nil {
 		return err
 	}
 	e.status.rejected.Add(1)
-	line := why.Message
-	if why.Suggestion != "" {
-		line += " (" + why.Suggestion + ")"
+	line := cause.Message
+	if cause.Suggestion != "" {
+		line += " (" + cause.Suggestion + ")"
 	}
-	e.say("ERROR: rejected %s: %s", f.path, line)
-	if e.dialect == dialect.Routing && why.Validation != nil {
-		e.sayInvalid(*why.Validation)
+	e.logf("ERROR: rejected %s: %s", f.path, line)
+	if e.dialect == dialect.Routing && cause.Validation != nil {
+		e.logIssues(*cause.Validation)
 	}
 	return nil
 }
 
-// sayInvalid writes what is wrong with a document into the layout's log: the whole object, on a line of its own.
-func (e *engine) sayInvalid(issues parley.Issues) {
+// logIssues writes the issues of a document into the log of the tree, as one JSON object on a line of its own.
+func (e *engine) logIssues(issues parley.Issues) {
 	issues.Action = discarded
 	raw, err := json.Marshal(issues)
 	if err == nil {
@@ -150,11 +153,11 @@ func (e *engine) sayInvalid(issues parley.Issues) {
 	e.status.trouble("log", err)
 }
 
-// keepFile moves a refused file out of a folder that the hub consumes. Elsewhere it stays, and what could be read of it is
-// copied.
-func (e *engine) keepFile(q *queue, to *folder, as string, f file) error {
+// keepFile moves a refused file out of a folder that the bridge consumes. In any other folder the file stays, and keepFile copies
+// it if it could be read.
+func (e *engine) keepFile(q *queue, to *folder, name string, f file) error {
 	if q.consume {
-		err := e.tree.carry(f, to, as)
+		err := e.tree.moveAs(f, to, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -163,5 +166,5 @@ func (e *engine) keepFile(q *queue, to *folder, as string, f file) error {
 	if f.raw == nil {
 		return nil
 	}
-	return to.replace(as, f.raw)
+	return to.replace(name, f.raw)
 }

@@ -42,7 +42,7 @@ func TestHostileFilesInAChannelStallNothing(t *testing.T) {
 	}
 }
 
-// refused finds the reason for which a file was refused.
+// wasRefused finds the reason for which a file was wasRefused.
 func (s *site) refused(at, says string) {
 	s.t.Helper()
 	var r reason

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// errTreeMoved says that what is at the path of a tree is not what was opened there.
+// errTreeMoved is the error for a path that no longer leads to the directory that was opened there.
 var errTreeMoved = errors.New("the directory of the tree is gone, or another one has its place")
 
-// checkInPlace returns errTreeMoved if the path of the tree no longer leads to it: an open directory does not show that it
-// was renamed, removed or unmounted.
+// checkInPlace returns errTreeMoved if the path of the tree no longer leads to it. An open directory does not show that it was
+// renamed, removed or unmounted.
 func (t *tree) checkInPlace() error {
 	now, err := os.Stat(t.dir)
 	if err != nil {
@@ -21,35 +21,35 @@ func (t *tree) checkInPlace() error {
 		return errTreeMoved
 	}
 	_, err = t.root.Stat(".")
-	if errors.Is(err, syscall.ESTALE) { // a file server has forgotten it
+	if errors.Is(err, syscall.ESTALE) { // the file server does not know the directory any more
 		return fmt.Errorf("%w: %w", errTreeMoved, err)
 	}
 	return nil
 }
 
-// openNext opens a tree, or the one that replaced it.
-func openNext(dir string, gone *tree, reached bool) (*tree, error) {
+// openNext opens a tree, or the directory that has replaced it. It returns errTreeMoved if the directory may not replace it.
+func openNext(dir string, previous *tree, reached bool) (*tree, error) {
 	t, err := openTree(dir)
 	switch {
-	case err != nil && gone != nil:
+	case err != nil && previous != nil:
 		return nil, fmt.Errorf("%w: %w", errTreeMoved, err)
 	case err != nil:
 		return nil, err
-	case !t.mayFollow(gone, reached):
+	case !t.mayFollow(previous, reached):
 		err := fmt.Errorf("%w: no bridge has been at what is at %s now", errTreeMoved, dir)
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
 
-// mayFollow reports whether a tree may replace an earlier one. An empty mount point has another device and no folder of
-// Parley: files written there would be lost, and missing files would count as read.
-func (t *tree) mayFollow(gone *tree, reached bool) bool {
-	if gone == nil && !reached || gone != nil && device(t) == device(gone) {
+// mayFollow reports whether a tree may replace an earlier one. It refuses an empty mount point, which has another device and no
+// .parley folder: files written there would be lost, and missing files would count as read.
+func (t *tree) mayFollow(previous *tree, reached bool) bool {
+	if previous == nil && !reached || previous != nil && device(t) == device(previous) {
 		return true
 	}
-	there, err := t.has("", ownFolder)
-	return there && err == nil
+	exists, err := t.has("", ownFolder)
+	return exists && err == nil
 }
 
 func device(t *tree) uint64 { return uint64(t.info.Sys().(*syscall.Stat_t).Dev) } //nolint:unconvert,gosec // its type depends on the system

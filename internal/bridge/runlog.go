@@ -12,20 +12,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// runsFile is where a tree of channels keeps how far the runs of the hub were looked through.
+// runsFile is the file in .parley that stores up to which point failed runs were logged.
 const runsFile = "runs"
 
-// runLog writes the runs of the hub's agents that have failed into the logs of a tree of channels: one log for each agent, as its watcher
-// would.
+// runLog writes failed runs of the hub's agents into the logs of a tree of channels. Each agent has a log, as if a watcher wrote
+// it.
 type runLog struct {
 	layoutBase
 	progress runProgress
 }
 
-// runProgress is how far the event log was read.
+// runProgress is the point up to which failed runs were logged.
 type runProgress struct {
-	Added time.Time `json:"added"` // when the bridge was; the order of another one, of another hub perhaps, tells nothing
-	UpTo  int64     `json:"up_to"` // in the hub's order; 0: not known yet
+	Added time.Time `json:"added"` // when the bridge was added; the file of another bridge does not count
+	UpTo  int64     `json:"up_to"` // a position in the hub's order; 0: unknown
 }
 
 // write logs the runs that failed since the last poll. A crash may repeat a line but loses none.
@@ -58,7 +58,7 @@ func (r *runLog) write(ctx context.Context, b parley.Bridge, channels []string) 
 	}
 }
 
-// add writes one line.
+// add writes the line for one run.
 func (r *runLog) add(run parley.FailedRun) error {
 	line := fmt.Sprintf("%s failed in #%s, attempt %d", run.Run, run.Channel, run.Attempt)
 	if run.Name != "" {
@@ -72,7 +72,7 @@ func (r *runLog) add(run parley.FailedRun) error {
 	})
 }
 
-// load reads how far an earlier process has come.
+// load reads the progress of an earlier process.
 func (r *runLog) load(b parley.Bridge) error {
 	if r.progress.UpTo > 0 {
 		return nil
@@ -86,7 +86,7 @@ func (r *runLog) load(b parley.Bridge) error {
 		return err
 	}
 	var kept runProgress
-	if json.Unmarshal(found.raw, &kept) == nil && kept.Added.Equal(b.CreatedAt) { // else it begins anew
+	if json.Unmarshal(found.raw, &kept) == nil && kept.Added.Equal(b.CreatedAt) { // otherwise the progress begins anew
 		r.progress.UpTo = kept.UpTo
 	}
 	return nil

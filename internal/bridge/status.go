@@ -14,41 +14,42 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// status is the state of a bridge.
+// status has the counts and problems of a bridge, for its reports to the hub.
 type status struct {
 	imported, exported, rejected, evicted atomic.Int64
-	firstLookDone                         atomic.Bool // the first look has found the folders, and what in them is history
+	firstScanDone                         atomic.Bool // the first scan has found the folders, and which files in them are history
 
-	added time.Time // when the bridge was
+	added time.Time // when the bridge was added
 
 	mu         sync.Mutex
 	scanned    time.Time
 	waiting    int64
-	troubles   map[string]string // what does not get on, by what it is
-	lastLine   time.Time         // when the last line on a long import was
-	lastCounts [2]int64          // and what it said
+	troubles   map[string]string // the current problem of each part
+	lastLine   time.Time         // when the progress of a long import was last logged
+	lastCounts [2]int64          // the counts in that line
 }
 
-// trouble records or clears a problem of one part and reports whether there is one. The end of the bridge is none.
-func (s *status) trouble(of string, err error) bool {
+// trouble records the problem of one part, or clears it if err is nil. It returns true if there is an error. It does not record
+// context.Canceled, because the bridge is then ending.
+func (s *status) trouble(part string, err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		delete(s.troubles, of)
+		delete(s.troubles, part)
 		return false
 	}
 	if s.troubles == nil {
 		s.troubles = map[string]string{}
 	}
-	s.troubles[of] = oneLine(err.Error())
+	s.troubles[part] = oneLine(err.Error())
 	return true
 }
 
-// noteLook records a scan of the tree.
-func (s *status) noteLook(waiting int64) parley.BridgeStatus {
+// noteScan records a scan of the tree.
+func (s *status) noteScan(waiting int64) parley.BridgeStatus {
 	s.mu.Lock()
 	s.scanned, s.waiting = time.Now(), waiting
 	s.mu.Unlock()
@@ -59,7 +60,7 @@ func (s *status) view() parley.BridgeStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := parley.BridgeStatus{
-		Running: true, Added: s.added, Looked: s.firstLookDone.Load(), Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
+		Running: true, Added: s.added, Looked: s.firstScanDone.Load(), Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
 		Waiting: s.waiting, Trouble: s.firstTroubles(),
 	}
 	if !s.scanned.IsZero() {
@@ -72,13 +73,13 @@ func (s *status) view() parley.BridgeStatus {
 // firstTroubles returns the first problems as one text.
 func (s *status) firstTroubles() string {
 	const shown = 3
-	of := slices.Sorted(maps.Keys(s.troubles))
+	parts := slices.Sorted(maps.Keys(s.troubles))
 	var all []string
-	for _, name := range of[:min(shown, len(of))] {
+	for _, name := range parts[:min(shown, len(parts))] {
 		all = append(all, s.troubles[name])
 	}
 	text := strings.Join(slices.Compact(all), "; ")
-	if more := len(of) - shown; more > 0 {
+	if more := len(parts) - shown; more > 0 {
 		text += "; and " + strconv.Itoa(more) + " more"
 	}
 	return text
@@ -89,7 +90,7 @@ func (s *status) progressDue(now time.Time, imported, waiting int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lastLine.IsZero() {
-		s.lastLine = now // the first is said when it has taken a second
+		s.lastLine = now // the first line comes after a second
 	}
 	if at := [2]int64{imported, waiting}; now.Sub(s.lastLine) < time.Second || at == s.lastCounts {
 		return false
@@ -117,7 +118,7 @@ func (e *engine) progress() {
 	}
 }
 
-// thousands writes a number as people read it.
+// thousands formats a number with commas.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {

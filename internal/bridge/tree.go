@@ -18,24 +18,24 @@ import (
 // ownFolder is the folder of Parley's own files.
 const ownFolder = ".parley"
 
-// tree is a directory tree. It never reaches outside of its root and never follows a link.
+// tree is an open directory tree. Its methods never leave the root and never follow a link.
 type tree struct {
 	root      *os.Root
-	owners    []uint32     // whose files are read: the root's owner, the process's, and the superuser
-	dir       string       // where it is
-	info      fs.FileInfo  // of its root
-	remote    bool         // processes of other machines may be at it too
-	checkLock func() error // says whether the lock is still there; nil: it is not taken yet
-	// listsName says, in tests, whether a listing shows a name yet. A file server's clients see some late.
+	owners    []uint32     // owners of files that may be read: the owner of the root, the user of this process, and the superuser
+	dir       string       // its absolute path
+	info      fs.FileInfo  // describes the root
+	remote    bool         // processes of other machines may use it too
+	checkLock func() error // returns errLockLost if the lock was removed; nil before the lock is taken
+	// listsName reports, in tests, whether a listing contains a name. Clients of a file server see some names late.
 	listsName func(dir, name string) bool
-	// onStep is what happens, in tests, just before something is done: others are at the tree too, and disks fail.
-	onStep     func(deed, at string) error
+	// onStep is called, in tests, before each action. It can change the tree or return an error.
+	onStep     func(action, at string) error
 	flock      func(fd, how int) error
-	changeTime func(fs.FileInfo) time.Time // when a file was last written, renamed or given other rights
-	deleting   sync.Mutex                  // one file at a time is about to be deleted
+	changeTime func(fs.FileInfo) time.Time // returns when a file was last written, renamed or given other permissions
+	deleting   sync.Mutex                  // held while a file is being deleted
 }
 
-// What others may come before.
+// The actions that onStep is called before.
 const (
 	listing = "list"
 	opening = "open"
@@ -43,11 +43,11 @@ const (
 	moving  = "move"
 )
 
-func (t *tree) step(deed, at string) error {
+func (t *tree) step(action, at string) error {
 	if t.onStep == nil {
 		return nil
 	}
-	return t.onStep(deed, at)
+	return t.onStep(action, at)
 }
 
 // openTree opens a tree by the absolute path of its root.
@@ -67,12 +67,12 @@ func openTree(dir string) (*tree, error) {
 
 func (t *tree) close() error { return t.root.Close() }
 
-// open opens a folder by its path below the root. fs.ErrNotExist if it is not there, and a refusal if any part of it is a link or
-// no directory. Whoever opens it closes it.
+// open opens a folder by its path below the root. It returns fs.ErrNotExist if the folder is missing, and E003 if a part of the
+// path is a link or another file. The caller closes the folder.
 func (t *tree) open(dir string) (*folder, error) { return t.walk(dir, (*folder).enter) }
 
-// make opens a folder and creates what is missing of it. Every write begins with it. errLockLost if another bridge may have
-// the tree.
+// make opens a folder and creates missing directories on the path. Every write begins with this call. It returns errLockLost if
+// another bridge may use the tree.
 func (t *tree) make(dir string) (*folder, error) {
 	if t.checkLock != nil {
 		if err := t.checkLock(); err != nil {
@@ -114,7 +114,7 @@ func (t *tree) walk(dir string, step func(*folder, string) (*folder, error)) (*f
 	return f, nil
 }
 
-// inFolder opens a folder for one thing that is done in it.
+// inFolder calls do with an open folder. It returns fs.ErrNotExist if the folder is missing.
 func (t *tree) inFolder(dir string, do func(*folder) error) error {
 	f, err := t.open(dir)
 	if err != nil {
@@ -124,7 +124,7 @@ func (t *tree) inFolder(dir string, do func(*folder) error) error {
 	return do(f)
 }
 
-// inMadeFolder is in, for a folder that is made where it is missing.
+// inMadeFolder calls do with an open folder, which it creates if it is missing.
 func (t *tree) inMadeFolder(dir string, do func(*folder) error) error {
 	f, err := t.make(dir)
 	if err != nil {
@@ -143,61 +143,62 @@ func (t *tree) read(at string, limit int64) (found file, err error) {
 	return found, err
 }
 
-// move moves a file into another folder, which it creates if it is missing. If the name is taken, the file gets another.
+// move moves a file into another folder, which it creates if it is missing. If the name is taken, the file gets another name.
 func (t *tree) move(f file, dir string) error {
 	return t.inMadeFolder(dir, func(to *folder) error {
-		as, err := to.free(f.name)
+		newName, err := to.freeName(f.name)
 		if err != nil {
 			return err
 		}
-		return t.carry(f, to, as)
+		return t.moveAs(f, to, newName)
 	})
 }
 
-// carry moves a file to a free name, unless it was replaced: then it returns errReplaced and the replacement stays.
-func (t *tree) carry(f file, to *folder, as string) error {
+// carry moves a file to a free name. If the file was replaced, it returns errReplaced and leaves the replacement in place.
+func (t *tree) moveAs(f file, to *folder, newName string) error {
 	return t.inFolder(path.Dir(f.path), func(from *folder) error {
 		err := from.checkUnchanged(f.name, f)
 		if err == nil {
 			err = t.step(moving, f.path)
 		}
 		if err == nil {
-			err = from.rename(f.name, to, as)
+			err = from.rename(f.name, to, newName)
 		}
 		if err != nil {
 			return err
 		}
-		if err = to.checkUnchanged(as, f); errors.Is(err, errReplaced) {
-			err = errors.Join(err, to.putBack(as, from, f.name))
+		if err = to.checkUnchanged(newName, f); errors.Is(err, errReplaced) {
+			err = errors.Join(err, to.putBack(newName, from, f.name))
 		}
 		return err
 	})
 }
 
-// consume deletes a file, unless it was replaced. It moves the file first, so that nobody can replace it in between.
+// consume deletes a file. If the file was replaced, it returns errReplaced. It moves the file to deletingName first, so that
+// nobody can replace the file in between.
 func (t *tree) consume(f file) error {
 	t.deleting.Lock()
 	defer t.deleting.Unlock()
 	return t.inMadeFolder(ownFolder, func(to *folder) error {
-		if err := to.remove(consumed); err != nil {
+		if err := to.remove(deletingName); err != nil {
 			return err
 		}
-		if err := t.carry(f, to, consumed); err != nil {
+		if err := t.moveAs(f, to, deletingName); err != nil {
 			return err
 		}
-		return to.remove(consumed)
+		return to.remove(deletingName)
 	})
 }
 
 // consumed is the name of a file that is about to be deleted.
-const consumed = "consumed"
+const deletingName = "consumed"
 
-// isOwner reports whether files of an owner are read.
+// isOwner reports whether the bridge reads files of the owner of this file.
 func (t *tree) isOwner(info fs.FileInfo) bool {
 	return slices.Contains(t.owners, info.Sys().(*syscall.Stat_t).Uid)
 }
 
-// checkName refuses what is no plain name in a folder.
+// checkName returns E003 if a name is not a plain name in a folder.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return refuse("%q is no name of a file", name)
@@ -205,12 +206,12 @@ func checkName(name string) error {
 	return nil
 }
 
-// refuse is why a file is not read, for good.
+// refuse returns the error for a file that is refused for good.
 func refuse(format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, "%s", fmt.Sprintf(format, args...))
 }
 
-// refusal is the refusal that an error is, or nil for one that may go away by itself.
+// refusal returns an error as a refusal for good, or nil if a retry may succeed.
 func refusal(err error) *parley.Error {
 	e, ok := errors.AsType[*parley.Error](err)
 	if ok && (e.Code == parley.BadInput || e.Code == parley.NotPermitted) {
@@ -219,7 +220,7 @@ func refusal(err error) *parley.Error {
 	return nil
 }
 
-// conflict says that a name is in use by another file.
+// conflict returns the error for a name that another document has.
 func conflict(at string) error {
 	return parley.Errorf(parley.BadInput, "%s is there already, and it is another document", at).Because(parley.Conflict).
 		Suggest("send it again: it gets another name; and have scripts use names of their own")

@@ -13,13 +13,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// changeSet collects the folders that have changed.
+// changeSet collects the folders that have changed since the last poll.
 type changeSet struct {
 	signal chan struct{}
 
 	mu         sync.Mutex
 	changed    map[string]bool // folders
-	everywhere bool
+	everywhere bool            // any folder may have changed
 }
 
 func (w *changeSet) markAll() {
@@ -28,7 +28,7 @@ func (w *changeSet) markAll() {
 	w.everywhere = true
 }
 
-// mark says that something has changed in a folder; none: somewhere.
+// mark notes that something has changed in a folder, or in any folder if the name is empty, and wakes the poller.
 func (w *changeSet) mark(folder string) {
 	w.mu.Lock()
 	w.changed[folder] = true
@@ -36,7 +36,7 @@ func (w *changeSet) mark(folder string) {
 	w.mu.Unlock()
 	select {
 	case w.signal <- struct{}{}:
-	default: // it is awake already
+	default: // the poller is awake already
 	}
 }
 
@@ -48,7 +48,7 @@ func (w *changeSet) take() (changed map[string]bool, everywhere bool) {
 	return changed, everywhere
 }
 
-// watcher wakes the poller early. It may lose events or not work at all on some file systems; polling does not need it.
+// watcher wakes the poller early. On some file systems it loses events or does not work at all, but polling does not need it.
 type watcher struct {
 	events   *fsnotify.Watcher
 	wake     *changeSet
@@ -91,7 +91,7 @@ func (w *watcher) run(ctx context.Context, root string) {
 	}
 }
 
-// onEvent wakes the poller for a new or changed document and for a new folder. Removals wait for the next poll.
+// onEvent wakes the poller for a new or changed document, and for a new folder. The next poll notices removals.
 func (w *watcher) onEvent(root string, event fsnotify.Event) {
 	if !event.Has(fsnotify.Create) && !event.Has(fsnotify.Write) {
 		return
@@ -107,8 +107,8 @@ func (w *watcher) onEvent(root string, event fsnotify.Event) {
 	}
 }
 
-// follow watches these folders and their parents, and no others. It adds each again at every poll, because a folder may have
-// been removed and created again.
+// follow watches the given folders and their parents, and no other folders. Every poll adds each folder again, because the folder
+// may have been removed and created again.
 func (w *watcher) follow(root string, folders []string) {
 	if w.events == nil {
 		return
@@ -121,18 +121,18 @@ func (w *watcher) follow(root string, folders []string) {
 	}
 	fresh := false
 	for _, folder := range slices.Sorted(maps.Keys(wanted)) {
-		if w.events.Add(filepath.Join(root, folder)) != nil { // it may not be there
+		if w.events.Add(filepath.Join(root, folder)) != nil { // the folder may be missing
 			delete(wanted, folder)
 			continue
 		}
 		fresh = fresh || !w.watched[folder]
 	}
 	if fresh {
-		w.wake.mark("") // a folder may have come into it before it was watched
+		w.wake.mark("") // a folder may have been created there before the watch began
 	}
 	for folder := range w.watched {
 		if !wanted[folder] {
-			_ = w.events.Remove(filepath.Join(root, folder)) // it may be gone
+			_ = w.events.Remove(filepath.Join(root, folder)) // the folder may be missing
 		}
 	}
 	w.watched = wanted
@@ -140,7 +140,7 @@ func (w *watcher) follow(root string, folders []string) {
 
 func (w *watcher) stop() {
 	if w.events != nil {
-		_ = w.events.Close() // nothing depends on it
+		_ = w.events.Close() // the watcher is not needed any more
 	}
 	<-w.finished
 }

@@ -53,7 +53,7 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 	shown := importProgress{app: a}
 	pause, printed := minPause, ""
 	for ctx.Err() == nil {
-		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.report, Looked: func() {
+		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.report, OnFirstScan: func() {
 			a.say("%s has scanned the tree; it delivers every file that appears from now on", v.ID)
 		}})
 		shown.endLine()
