@@ -10,12 +10,12 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// timeLayout is how times are written.
+// timeLayout is the layout of times in documents.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 func readAgentOS(doc object) contents {
 	v := contents{name: doc.text("id"), channel: doc.text("session_id"), replyTo: metadataText(doc, "in_reply_to")}
-	v.at, _ = schema.ParseTime(doc.text("timestamp")) // its form is checked
+	v.at, _ = schema.ParseTime(doc.text("timestamp")) // the schema has checked the form
 	content := doc.object("content")
 	v.Text, v.Code = content.text("text"), content.text("code")
 	v.Type = canonicalAgentOSType(parley.Type(doc.text("type")))
@@ -31,8 +31,8 @@ func readAgentOS(doc object) contents {
 	return v
 }
 
-// canonicalAgentOSType returns the canonical type of a type in the Multi-Agent OS format. Other types, incident too, are the
-// sender's own: they wake, and end nothing.
+// canonicalAgentOSType returns the canonical type of a type in the Multi-Agent OS format. Other types, such as incident, stay as
+// they are: they wake the recipient and end no task.
 func canonicalAgentOSType(t parley.Type) parley.Type {
 	switch t {
 	case taskAssign:
@@ -66,21 +66,22 @@ func agentOSType(out parley.Departure) parley.Type {
 	return t
 }
 
-// canonicalTypes are the types that are no word of S0's; its own ones, and those of its users, are written as they are.
+// canonicalTypes are the types of the hub that the Multi-Agent OS format does not have. Types of the format and of its users are
+// written as they are.
 var canonicalTypes = []parley.Type{
 	parley.TypeRequest, parley.TypeResponse, parley.TypeNotification, parley.TypeError, parley.TypeCommand, parley.TypeStatus,
 	parley.TypeHeartbeat, parley.TypeTask, parley.TypeResult, taskDelegation, statusUpdate,
 }
 
 func changeAgentOS(doc *object, was, want contents, out parley.Departure) {
-	fresh := len(*doc) == 0
+	isNew := len(*doc) == 0
 	doc.setIf(was.name != want.name, "id", want.name)
 	doc.setIf(!equalTimes(was.at, want.at), "timestamp", formatTime(want.at))
-	doc.setIf(fresh || want.channel != "" && was.channel != want.channel, "session_id", want.channel)
+	doc.setIf(isNew || want.channel != "" && was.channel != want.channel, "session_id", want.channel)
 	doc.setIf(was.from != want.from, "from", NativeName(AgentOS, want.from))
-	doc.setIf(fresh || was.To != want.To, "to", address(AgentOS, want.To))
+	doc.setIf(isNew || was.To != want.To, "to", address(AgentOS, want.To))
 	doc.setIf(was.Type != want.Type, "type", agentOSType(out))
-	if fresh {
+	if isNew {
 		doc.set("content", object{{"text", encode("")}, {"code", encode(nil)}, {"artifacts", encode([]string{})}})
 		doc.set("metadata", object{{"mode", encode(mode(out))}})
 	}
@@ -112,10 +113,11 @@ func orNull(text string) any {
 	return text
 }
 
-// readArtifacts reads references to files: a path, or an object that has one, or the digest of a stored body.
+// readArtifacts reads references to files: a path, or an object with a path or with the digest of a stored body. dropped counts
+// the entries that are neither.
 func readArtifacts(raw json.RawMessage) (list []parley.Artifact, dropped int) {
 	var entries []json.RawMessage
-	_ = json.Unmarshal(raw, &entries) // null is none
+	_ = json.Unmarshal(raw, &entries) // null is an empty list
 	for _, entry := range entries {
 		var a parley.Artifact
 		if json.Unmarshal(entry, &a.Path) != nil {

@@ -11,7 +11,7 @@ import (
 
 func readClawOS(doc object) contents {
 	v := contents{name: doc.text("id"), replyTo: metadataText(doc, "in_reply_to")}
-	v.at, _ = schema.ParseTime(doc.text("timestamp")) // its form is checked
+	v.at, _ = schema.ParseTime(doc.text("timestamp")) // the schema has checked the form
 	v.TraceID = doc.text("traceId")
 	v.Type = parley.Type(doc.text("type"))
 	v.Payload = doc.raw("payload")
@@ -24,7 +24,7 @@ func readClawOS(doc object) contents {
 		v.replyTo = cmp.Or(payload.text("requestId"), v.replyTo)
 	}
 	if word := doc.text("priority"); word != "" {
-		v.Priority, _ = parley.ParsePriority(word) // its words are checked
+		v.Priority, _ = parley.ParsePriority(word) // the schema has checked the word
 	}
 	v.ExpiresAt = expiry(v.at, doc.raw("ttl"))
 	from, to := doc.object("from"), doc.object("to")
@@ -33,7 +33,7 @@ func readClawOS(doc object) contents {
 	return v
 }
 
-// maxTTL is what the hub allows, in seconds; what lives longer is as good as what lives for ever.
+// maxTTL is the longest lifetime of a message in the hub, in seconds. A longer one counts as this.
 const maxTTL = 10 * 365 * 24 * 3600
 
 func expiry(at time.Time, ttl json.RawMessage) *time.Time {
@@ -41,11 +41,11 @@ func expiry(at time.Time, ttl json.RawMessage) *time.Time {
 	if json.Unmarshal(ttl, &length) != nil || length == nil {
 		return nil
 	}
-	over := at.Add(time.Duration(min(*length, maxTTL) * float64(time.Second)))
-	if !schema.IsWritable(over) {
+	expires := at.Add(time.Duration(min(*length, maxTTL) * float64(time.Second)))
+	if !schema.IsWritable(expires) {
 		return nil
 	}
-	return &over
+	return &expires
 }
 
 // clawOSText returns the text of a message from the field that its type uses.
@@ -70,35 +70,35 @@ func jsonText(raw json.RawMessage) (text string) {
 }
 
 func changeClawOS(doc *object, was, want contents, out parley.Departure) {
-	fresh := len(*doc) == 0
-	if fresh {
+	isNew := len(*doc) == 0
+	if isNew {
 		doc.set("version", supportedVersion(ClawOS))
 	}
 	doc.setIf(was.name != want.name, "id", want.name)
-	doc.setIf(fresh || want.TraceID != "" && was.TraceID != want.TraceID, "traceId", cmp.Or(want.TraceID, want.name))
+	doc.setIf(isNew || want.TraceID != "" && was.TraceID != want.TraceID, "traceId", cmp.Or(want.TraceID, want.name))
 	doc.setInnerIf(was.from != want.from, "from", "agent", NativeName(ClawOS, want.from))
-	doc.setInnerIf(fresh || want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", orNull(string(want.fromTier)))
-	doc.setInnerIf(fresh, "from", "session", orNull(out.Message.Conversation))
-	doc.setInnerIf(fresh || was.To != want.To, "to", "agent", address(ClawOS, want.To))
-	doc.setInnerIf(fresh || want.toTier != "" && was.toTier != want.toTier, "to", "tier", orNull(string(want.toTier)))
-	differs := bodyDiffers(was, want)
+	doc.setInnerIf(isNew || want.fromTier != "" && was.fromTier != want.fromTier, "from", "tier", orNull(string(want.fromTier)))
+	doc.setInnerIf(isNew, "from", "session", orNull(out.Message.Conversation))
+	doc.setInnerIf(isNew || was.To != want.To, "to", "agent", address(ClawOS, want.To))
+	doc.setInnerIf(isNew || want.toTier != "" && was.toTier != want.toTier, "to", "tier", orNull(string(want.toTier)))
+	bodyChanged := bodyDiffers(was, want)
 	word, payload := doc.text("type"), doc.object("payload")
-	if differs {
+	if bodyChanged {
 		word, payload = clawOSBody(want, out)
 	}
-	doc.setIf(differs, "type", word)
-	doc.setIf(fresh || !equalPriorities(was.Priority, want.Priority), "priority", clawOSPriority(want.Priority))
-	moved := !equalTimes(was.at, want.at)
-	doc.setIf(moved, "timestamp", formatTime(want.at))
-	if moved || !equalOptionalTimes(was.ExpiresAt, want.ExpiresAt) {
+	doc.setIf(bodyChanged, "type", word)
+	doc.setIf(isNew || !equalPriorities(was.Priority, want.Priority), "priority", clawOSPriority(want.Priority))
+	timeChanged := !equalTimes(was.at, want.at)
+	doc.setIf(timeChanged, "timestamp", formatTime(want.at))
+	if timeChanged || !equalOptionalTimes(was.ExpiresAt, want.ExpiresAt) {
 		setTTL(doc, want)
 	}
-	answered := want.replyTo != "" && was.replyTo != want.replyTo
-	if answered && hasReplyField(word) {
+	replyChanged := want.replyTo != "" && was.replyTo != want.replyTo
+	if replyChanged && hasReplyField(word) {
 		payload.set("requestId", want.replyTo)
 	}
-	doc.setIf(differs || answered && hasReplyField(word), "payload", payload)
-	doc.setInnerIf(answered && !hasReplyField(word), "metadata", "in_reply_to", want.replyTo)
+	doc.setIf(bodyChanged || replyChanged && hasReplyField(word), "payload", payload)
+	doc.setInnerIf(replyChanged && !hasReplyField(word), "metadata", "in_reply_to", want.replyTo)
 }
 
 // hasReplyField reports whether a type has a field for the id it answers.
@@ -122,28 +122,28 @@ func clawOSPriority(p parley.Priority) string {
 
 // clawOSBody returns the type and the payload of a departure. It keeps a payload that has the ClawOS form.
 func clawOSBody(want contents, out parley.Departure) (word string, payload object) {
-	makes := map[kind]struct {
+	form := map[kind]struct {
 		word string
 		make func(want contents, out parley.Departure) object
 	}{
 		kindTask: {"request", newRequest}, kindCommand: {"request", newCommandRequest}, kindNotice: {"notification", newNotice}, kindWarning: {"notification", newWarning},
 		kindAnswer: {"response", newResponse}, kindFailure: {"error", newError}, kindHeartbeat: {"notification", newNotice},
 	}[kindOf(out)]
-	if schema.Fits(string(ClawOS), makes.word, want.Payload) && kindOf(out) != kindCommand {
+	if schema.Fits(string(ClawOS), form.word, want.Payload) && kindOf(out) != kindCommand {
 		payload = parseObject(want.Payload)
 	} else {
-		payload = makes.make(want, out)
+		payload = form.make(want, out)
 	}
-	if want.Text != "" && clawOSText(makes.word, payload) != want.Text {
-		setText(makes.word, &payload, want.Text)
+	if want.Text != "" && clawOSText(form.word, payload) != want.Text {
+		setText(form.word, &payload, want.Text)
 	}
-	if makes.word == "response" && !payload.has("error") {
+	if form.word == "response" && !payload.has("error") {
 		payload.set("error", nil)
 	}
-	if makes.word == "request" && want.Deadline != nil && !equalOptionalTimes(parseTime(payload.text("deadline")), want.Deadline) {
+	if form.word == "request" && want.Deadline != nil && !equalOptionalTimes(parseTime(payload.text("deadline")), want.Deadline) {
 		payload.set("deadline", want.deadlineText())
 	}
-	return makes.word, payload
+	return form.word, payload
 }
 
 // setText sets the text of a message in the field that its type uses.
@@ -179,17 +179,17 @@ func newCommandRequest(want contents, _ parley.Departure) object {
 
 // newNotice returns a notification. A Routing Protocol state becomes an event, and its fraction a percentage.
 func newNotice(want contents, _ parley.Departure) object {
-	said := parseObject(want.Payload)
-	event, known := eventOf[said.text("status")]
+	source := parseObject(want.Payload)
+	event, known := eventOf[source.text("status")]
 	if !known {
 		event = "progress"
 	}
 	notice := object{{"event", encode(event)}, {"message", encode(want.Text)}}
-	if part := said.fraction("progress"); part != nil {
+	if part := source.fraction("progress"); part != nil {
 		notice.setInner("progress", "percent", roundToHundredth(*part*100))
 	}
 	for _, key := range []string{"current", "total"} {
-		if n := said.count(key); n != nil {
+		if n := source.count(key); n != nil {
 			notice.setInner("progress", key, *n)
 		}
 	}
@@ -205,10 +205,10 @@ func newResponse(_ contents, out parley.Departure) object {
 	return append(payload, member{"result", encode(nil)}, member{"error", encode(nil)})
 }
 
-// newError is an error with its code, where the message has one.
+// newError returns an error, with the code of the message if it has one.
 func newError(want contents, _ parley.Departure) object {
 	e := parley.Error{Code: parley.Internal, Message: want.Text}
-	_ = json.Unmarshal(parseObject(want.Payload).raw("error"), &e) // else it is internal
+	_ = json.Unmarshal(parseObject(want.Payload).raw("error"), &e) // without a code it stays Internal
 	return object{
 		{"code", encode(e.Code)}, {"message", encode(want.Text)}, {"recoverable", encode(e.Recoverable)}, {"suggestion", encode(orNull(e.Suggestion))},
 	}

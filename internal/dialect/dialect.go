@@ -1,8 +1,9 @@
-// Package dialect makes messages of the formats that Parley unites canonical, and back. Its functions are pure.
+// Package dialect converts documents of the supported formats to canonical messages and back. Its functions are pure. It has the
+// dialects of the Multi-Agent OS, ClawOS and Routing Protocol formats.
 //
-// A document is read into a view: what it says in canonical words. Writing starts from the original where the message came as
-// a document of the same dialect, and changes only what the departure says differently; then the result is read again, and
-// what it does not say by itself is added under metadata.parley. So nothing is lost on either way.
+// Decode reads a document into contents, which have canonical fields. Encode starts from the original if the message came as a
+// document of the same dialect, and changes only the members that differ. Then it reads the result again, and adds under
+// metadata.parley the fields that the document does not express. So no field is lost in either direction.
 package dialect
 
 import (
@@ -19,17 +20,17 @@ type Dialect string
 
 // The dialects.
 const (
-	AgentOS Dialect = "agentos" // S0
-	ClawOS  Dialect = "clawos"  // S1
-	Routing Dialect = "routing" // S3
+	AgentOS Dialect = "agentos" // the Multi-Agent OS format
+	ClawOS  Dialect = "clawos"  // the ClawOS format
+	Routing Dialect = "routing" // the Routing Protocol
 )
 
-// Of returns the dialect of a layout.
+// Of returns the dialect of a layout, or "" for an unknown layout.
 func Of(l parley.Layout) Dialect {
 	return map[parley.Layout]Dialect{parley.LayoutAgentOS: AgentOS, parley.LayoutBlackboard: ClawOS, parley.LayoutInbox: Routing}[l]
 }
 
-// RoutingLimit is the size that a document of S3 may have, in bytes.
+// RoutingLimit is the size limit of a document in the Routing Protocol, in bytes.
 const RoutingLimit = 10 << 10
 
 // documentLimits returns limits that leave room for the original in the metadata of a message.
@@ -43,13 +44,13 @@ func documentLimits(d Dialect) parley.Limits {
 	return limits
 }
 
-// grammar is how a dialect is read and written.
+// grammar has the functions that read and write a dialect.
 type grammar struct {
-	name string // the member that is a document's id
-	// read reads a document that its schema has found valid.
+	name string // the member with the id of a document
+	// read reads a document that is valid by its schema.
 	read func(doc object) contents
-	// change writes what a document is to say differently. One that says nothing yet gets the members of the seed, in their
-	// order.
+	// change changes the members of a document whose values in was and want differ. An empty document gets all members that
+	// the format requires, in the order of the format.
 	change func(doc *object, was, want contents, out parley.Departure)
 }
 
@@ -59,8 +60,8 @@ var grammars = map[Dialect]grammar{
 	Routing: {"msg_id", readRouting, changeRouting},
 }
 
-// Decode reads a document. The draft's metadata keeps the exact original under the name of the dialect. E003, with all
-// issues, for an invalid document or one of another major version.
+// Decode reads a document. The metadata of the draft keeps the exact original under the name of the dialect. E003, with all
+// issues, if the document is invalid or has another major version.
 func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
 	compact, v, err := decode(d, raw)
 	if err != nil {
@@ -69,7 +70,7 @@ func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
 	return v.toArrival(d, compact), nil
 }
 
-// TrimByteOrderMark is JSON without the byte order mark that some programs begin a file with.
+// TrimByteOrderMark removes the byte order mark with which some programs begin a file.
 func TrimByteOrderMark(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\ufeff")) }
 
 func decode(d Dialect, raw []byte) (compact []byte, v contents, err error) {
@@ -96,13 +97,13 @@ func decode(d Dialect, raw []byte) (compact []byte, v contents, err error) {
 	return compact, v, nil
 }
 
-// Encode writes a departure as a document. Names that are not ids here are written as they are. E003 for a heartbeat in a
-// dialect that has none.
+// Encode writes a departure as a document. It writes names that are not ids of the hub as they are. E003 for a heartbeat in a
+// dialect that has no heartbeats.
 func Encode(d Dialect, out parley.Departure) ([]byte, error) {
 	if err := checkHasForm(d, out.Message); err != nil {
 		return nil, err
 	}
-	want := viewOf(out)
+	want := contentsOf(out)
 	doc := write(d, want, out)
 	addParleyMetadata(d, &doc, want, out.Message.Task)
 	return encode(doc), nil
@@ -117,7 +118,7 @@ func checkHasForm(d Dialect, m parley.Message) error {
 	return nil
 }
 
-// write writes what the dialect has fields for.
+// write writes the fields that the dialect has. It starts from the original document if there is one.
 func write(d Dialect, want contents, out parley.Departure) object {
 	doc, was := object{}, contents{}
 	original := parseObject(out.Message.Metadata).raw(string(d))
@@ -129,7 +130,7 @@ func write(d Dialect, want contents, out parley.Departure) object {
 	return doc
 }
 
-// maxClockSkew is how far the clock of whoever wrote a document may be ahead of the hub's.
+// maxClockSkew is how far the clock of a document's author may be ahead of the hub's clock.
 const maxClockSkew = 5 * time.Minute
 
 // documentTime returns the time of a document. A document that keeps its id keeps the time of its author, with the offset,
@@ -143,23 +144,23 @@ func documentTime(was, want contents) time.Time {
 
 // addParleyMetadata adds what the document cannot express itself under metadata.parley.
 func addParleyMetadata(d Dialect, doc *object, want contents, task string) {
-	is := grammars[d].read(*doc)
-	is.readParleyMetadata(doc.object("metadata"))
-	if len(want.differingFrom(is.canonicalFields)) == 0 {
+	written := grammars[d].read(*doc)
+	written.readParleyMetadata(doc.object("metadata"))
+	if len(want.differingFrom(written.canonicalFields)) == 0 {
 		return
 	}
 	doc.removeInner("metadata", parleyKey)
-	words := append(object{{forKey, encode(want.name)}}, want.differingFrom(grammars[d].read(*doc).canonicalFields)...)
+	fields := append(object{{forKey, encode(want.name)}}, want.differingFrom(grammars[d].read(*doc).canonicalFields)...)
 	if task != "" {
-		words.set("task", task)
+		fields.set("task", task)
 	}
-	doc.setInner("metadata", parleyKey, words)
+	doc.setInner("metadata", parleyKey, fields)
 }
 
-// metadataText is a word in the metadata of a document that may have none.
+// metadataText returns a text in the metadata of a document, or "" if there is none.
 func metadataText(doc object, key string) string { return doc.object("metadata").text(key) }
 
-// readTrace reads a trace id from the metadata.
+// readTrace reads a trace id from the metadata. It returns a warning if the id is invalid.
 func readTrace(doc object) (id, warning string) {
 	id = metadataText(doc, "trace_id")
 	if parley.CheckTrace(id) != nil {
@@ -168,7 +169,7 @@ func readTrace(doc object) (id, warning string) {
 	return id, ""
 }
 
-// setTrace writes it.
+// setTrace writes the trace id into the metadata, if it differs.
 func setTrace(doc *object, was, want contents) {
 	if want.TraceID != was.TraceID && want.TraceID != "" {
 		doc.setInner("metadata", "trace_id", want.TraceID)
@@ -177,6 +178,6 @@ func setTrace(doc *object, was, want contents) {
 
 // number returns a member that is a whole number of at least 0. The hub refuses numbers that are too large.
 func number(doc object, key string) int64 {
-	n, _ := strconv.ParseFloat(string(doc.raw(key)), 64) // its form is checked; one that is too large is infinite
+	n, _ := strconv.ParseFloat(string(doc.raw(key)), 64) // the schema has checked the form; a number that is too large is infinite
 	return int64(min(n, 1<<62))
 }

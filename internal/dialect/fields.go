@@ -9,21 +9,21 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// setIf sets a member where that is due.
-func (o *object) setIf(due bool, key string, value any) {
-	if due {
+// setIf sets a member if a condition holds.
+func (o *object) setIf(condition bool, key string, value any) {
+	if condition {
 		o.set(key, value)
 	}
 }
 
-// setInnerIf sets a member of a member where that is due.
-func (o *object) setInnerIf(due bool, key, inner string, value any) {
-	if due {
+// setInnerIf sets a member of a member if a condition holds.
+func (o *object) setInnerIf(condition bool, key, inner string, value any) {
+	if condition {
 		o.setInner(key, inner, value)
 	}
 }
 
-// readNames reads who a document is from, and to whom.
+// readNames reads the sender and the recipient of a document.
 func (v *contents) readNames(d Dialect, from, to string) {
 	var warning string
 	v.from, warning = AgentID(d, from)
@@ -38,7 +38,7 @@ func (v *contents) warn(sentence string) {
 	}
 }
 
-// parseTime is a time that a document may give, or nil.
+// parseTime returns an optional time of a document, or nil.
 func parseTime(text string) *time.Time {
 	at, err := schema.ParseTime(text)
 	if err != nil {
@@ -47,15 +47,15 @@ func parseTime(text string) *time.Time {
 	return &at
 }
 
-// ParseTime reads a time as documents have it: with an offset, or without one in UTC.
+// ParseTime parses a time with an offset. A time without an offset is in UTC.
 func ParseTime(text string) (time.Time, error) { return schema.ParseTime(text) }
 
-// equalTimes compares times as the hub keeps them.
+// equalTimes compares times as the hub keeps them: in milliseconds.
 func equalTimes(a, b time.Time) bool {
 	return a.Truncate(time.Millisecond).Equal(b.Truncate(time.Millisecond))
 }
 
-// equalPriorities takes one that was not given for the default.
+// equalPriorities compares priorities. A missing priority equals the default.
 func equalPriorities(a, b parley.Priority) bool { return a.String() == b.String() }
 
 func equalOptionalTimes(a, b *time.Time) bool {
@@ -65,7 +65,8 @@ func equalOptionalTimes(a, b *time.Time) bool {
 	return equalTimes(*a, *b)
 }
 
-// deadlineText is the deadline as it is written: as its sender wrote it, with the offset, where the payload has it in any format.
+// deadlineText returns the deadline as text. If the payload has the same deadline, it returns the text of the sender, with its
+// offset.
 func (v contents) deadlineText() string {
 	payload := parseObject(v.Payload)
 	for _, text := range []string{payload.text("deadline"), payload.object("context").text("deadline")} {
@@ -76,7 +77,7 @@ func (v contents) deadlineText() string {
 	return formatTime(*v.Deadline)
 }
 
-// fraction is a member that is a number, or nil.
+// fraction returns a member that is a number, or nil.
 func (o object) fraction(key string) (n *float64) {
 	if json.Unmarshal(o.raw(key), &n) != nil {
 		return nil
@@ -84,7 +85,7 @@ func (o object) fraction(key string) (n *float64) {
 	return n
 }
 
-// count is a member that is a whole number and not below 0, or nil.
+// count returns a member that is a whole number of at least 0, or nil.
 func (o object) count(key string) (n *int64) {
 	if json.Unmarshal(o.raw(key), &n) != nil || n != nil && *n < 0 {
 		return nil
@@ -92,5 +93,5 @@ func (o object) count(key string) (n *int64) {
 	return n
 }
 
-// roundToHundredth rounds to a hundredth: a part of a hundred that was computed is 65, and not 65.00000000000001.
+// roundToHundredth rounds to a hundredth, so that a computed percentage is 65 and not 65.00000000000001.
 func roundToHundredth(n float64) float64 { return math.Round(n*100) / 100 }

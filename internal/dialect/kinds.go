@@ -2,16 +2,16 @@ package dialect
 
 import "github.com/parley-hub/parley"
 
-// kind is what a message does, as far as the dialects tell it apart.
+// kind is the effect of a message, as far as the dialects distinguish it.
 type kind int
 
 const (
-	kindTask      kind = iota // a task, or what wakes
-	kindNotice                // what does not wake
+	kindTask      kind = iota // a task, or another message that wakes
+	kindNotice                // a message that does not wake
 	kindAnswer                // a response or result
-	kindFailure               // an error after which nothing more is tried
-	kindWarning               // one after which something is
-	kindCommand               // S3's command
+	kindFailure               // an error without further attempts
+	kindWarning               // an error before a retry
+	kindCommand               // a command of the Routing Protocol
 	kindHeartbeat             // a heartbeat
 )
 
@@ -40,13 +40,13 @@ func kindOf(out parley.Departure) kind {
 	return kindNotice
 }
 
-// The words of the seeds for types that the canonical envelope has others for.
+// Types of the formats that have another name in the hub, or none.
 const (
-	taskAssign     parley.Type = "task_assign"     // S0
-	taskResult     parley.Type = "task_result"     // S0
-	incident       parley.Type = "incident"        // S0
-	taskDelegation parley.Type = "task-delegation" // S3
-	statusUpdate   parley.Type = "status-update"   // S3
+	taskAssign     parley.Type = "task_assign"     // the Multi-Agent OS format
+	taskResult     parley.Type = "task_result"     // the Multi-Agent OS format
+	incident       parley.Type = "incident"        // the Multi-Agent OS format
+	taskDelegation parley.Type = "task-delegation" // the Routing Protocol
+	statusUpdate   parley.Type = "status-update"   // the Routing Protocol
 )
 
 // outcome returns the result of an answer in the words of ClawOS and the Routing Protocol.
@@ -63,13 +63,13 @@ func outcome(t *parley.Task) string {
 	}
 }
 
-// events of S1 and states of S3 that stand for each other.
+// stateOf maps events of ClawOS to states of the Routing Protocol, and eventOf maps them back.
 var (
 	stateOf = map[string]string{"progress": "in_progress", "warning": "blocked", "completed": "completed", "failed": "failed"}
 	eventOf = map[string]string{"in_progress": "progress", "blocked": "warning", "completed": "completed", "failed": "failed"}
 )
 
-// bodyDiffers reports whether the type and the payload of a document must be written anew.
+// bodyDiffers reports whether the type and the payload of a document must be written again.
 func bodyDiffers(was, want contents) bool {
 	return was.Type != want.Type || was.Text != want.Text || string(was.Payload) != string(want.Payload) || !equalOptionalTimes(was.Deadline, want.Deadline)
 }

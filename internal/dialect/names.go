@@ -9,17 +9,18 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// oldNames are names that S0 has given up, and what they are called now.
+// oldNames maps old names of agents in the Multi-Agent OS format to their current names.
 var oldNames = map[string]string{"claude-1": "claude", "codex-1": "codex", "gemini-1": "gemini"}
 
 const (
 	maxIDLength = 64
-	shortDigest = 8  // hexadecimal digits after a name that is kept whole
-	longDigest  = 16 // after one that had to be cut
+	shortDigest = 8  // hexadecimal digits after a whole name
+	longDigest  = 16 // hexadecimal digits after a name that was cut
 )
 
-// AgentID returns the hub's id for an agent that a document names, with a warning if the two differ. Routing Protocol names
-// that are no valid ids are kept or cut, and end in a digest, so that no two are equal.
+// AgentID returns the hub's id for an agent that a document names, with a warning if the two differ. For a
+// Routing Protocol name that is not a valid id, it makes an id from the name, which it may cut, and a digest, so that no two are
+// equal.
 func AgentID(d Dialect, raw string) (id, warning string) {
 	switch d {
 	case AgentOS:
@@ -36,7 +37,7 @@ func AgentID(d Dialect, raw string) (id, warning string) {
 	return raw, ""
 }
 
-// mappedID returns the id for a name that is no valid id.
+// mappedID returns the id for a name that is not a valid id.
 func mappedID(raw string) string {
 	if id := "x" + raw + "-" + digest(raw, shortDigest); len(id) <= maxIDLength {
 		return id
@@ -54,14 +55,14 @@ var (
 	cutForm  = regexp.MustCompile(`^x.{46}-[0-9a-f]{16}$`)
 )
 
-// isMapped reports whether an id could be one that AgentID made of another name.
+// isMapped reports whether AgentID could have made an id from another name.
 func isMapped(id string) bool { return NativeName(Routing, id) != id || IsCutID(id) }
 
-// IsCutID reports whether an id was made of a Routing Protocol name that was cut.
+// IsCutID reports whether AgentID made an id from a Routing Protocol name that it had to cut.
 func IsCutID(id string) bool { return cutForm.MatchString(id) && NativeName(Routing, id) == id }
 
-// NativeName returns the name of an agent in a dialect: the reverse of AgentID. A cut name cannot be recovered from its id; the
-// directories of a tree show it.
+// NativeName returns the name of an agent in a dialect, as the reverse of AgentID. It returns the id itself for a name that was
+// cut; only the directories of a tree have the whole name.
 func NativeName(d Dialect, id string) string {
 	if m := keptForm.FindStringSubmatch(id); d == Routing && m != nil && digest(m[1], shortDigest) == m[2] {
 		return m[1]
@@ -69,10 +70,10 @@ func NativeName(d Dialect, id string) string {
 	return id
 }
 
-// broadcastAddress is how each dialect addresses all.
+// broadcastAddress is the address of all agents in each dialect.
 var broadcastAddress = map[Dialect]string{AgentOS: parley.All, ClawOS: "broadcast", Routing: parley.All}
 
-// recipient reads to whom a document is.
+// recipient returns the recipient that an address of a document means.
 func recipient(d Dialect, raw string) (id, warning string) {
 	if raw == broadcastAddress[d] {
 		return parley.All, ""
@@ -80,7 +81,7 @@ func recipient(d Dialect, raw string) (id, warning string) {
 	return AgentID(d, raw)
 }
 
-// address writes to whom a document is.
+// address returns the address of a recipient in a document.
 func address(d Dialect, id string) string {
 	if id == parley.All || id == "" {
 		return broadcastAddress[d]

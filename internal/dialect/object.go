@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// object is a JSON object that keeps the order of its members, and of each the exact text.
+// object is a JSON object that keeps the order and the exact text of its members.
 type object []member
 
 type member struct {
@@ -42,7 +42,7 @@ func (o object) index(key string) int {
 
 func (o object) has(key string) bool { return o.index(key) >= 0 }
 
-// raw is a member as it is written, or nothing.
+// raw returns the text of a member, or nil if it is missing.
 func (o object) raw(key string) json.RawMessage {
 	if i := o.index(key); i >= 0 {
 		return o[i].value
@@ -50,13 +50,13 @@ func (o object) raw(key string) json.RawMessage {
 	return nil
 }
 
-// text is a member that is a string, or "".
+// text returns a member that is a string, or "".
 func (o object) text(key string) (s string) {
-	_ = json.Unmarshal(o.raw(key), &s) // else it is none
+	_ = json.Unmarshal(o.raw(key), &s) // any other value leaves ""
 	return s
 }
 
-// object is a member that is one, or an empty one.
+// object returns a member that is an object, or nil.
 func (o object) object(key string) object { return parseObject(o.raw(key)) }
 
 // set replaces a member, or adds it at the end.
@@ -69,7 +69,7 @@ func (o *object) set(key string, value any) {
 	*o = append(*o, member{key, raw})
 }
 
-// setInner sets a member inside of a member that is an object, which is made if need be.
+// setInner sets a member of the object in another member. It creates a missing object.
 func (o *object) setInner(key, inner string, value any) {
 	in := o.object(key)
 	in.set(inner, value)
@@ -82,7 +82,7 @@ func (o *object) remove(key string) {
 	}
 }
 
-// removeInner removes a member inside of a member, and that one too if nothing is left of it.
+// removeInner removes a member of the object in another member. If the object is then empty, it removes the object too.
 func (o *object) removeInner(key, inner string) {
 	in := o.object(key)
 	if !in.has(inner) {
@@ -107,7 +107,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// encode writes JSON without escaping what is no danger in a file. What is written here can be written.
+// encode encodes JSON without escaping HTML characters. It panics for a value that has no JSON; callers pass no such value.
 func encode(value any) json.RawMessage {
 	switch value := value.(type) {
 	case json.RawMessage:

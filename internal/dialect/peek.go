@@ -36,7 +36,7 @@ func completeMembers(raw []byte) object {
 		return nil
 	}
 	var found object
-	times := map[string]int{}
+	count := map[string]int{}
 	for dec.More() {
 		key, err := dec.Token()
 		name, isName := key.(string)
@@ -44,8 +44,8 @@ func completeMembers(raw []byte) object {
 		if err != nil || !isName || dec.Decode(&value) != nil {
 			break
 		}
-		times[name]++
+		count[name]++
 		found = append(found, member{name, value})
 	}
-	return slices.DeleteFunc(found, func(m member) bool { return times[m.key] > 1 })
+	return slices.DeleteFunc(found, func(m member) bool { return count[m.key] > 1 })
 }

@@ -9,7 +9,7 @@ import (
 
 func readRouting(doc object) contents {
 	v := contents{name: doc.text("msg_id"), replyTo: doc.text("correlation_id"), sequence: number(doc, "sequence")}
-	v.at, _ = schema.ParseTime(doc.text("timestamp")) // its form is checked
+	v.at, _ = schema.ParseTime(doc.text("timestamp")) // the schema has checked the form
 	v.Type = canonicalRoutingType(doc.text("type"))
 	v.Payload = doc.raw("payload")
 	payload := doc.object("payload")
@@ -19,7 +19,7 @@ func readRouting(doc object) contents {
 	}
 	v.RequiresAck = string(doc.raw("requires_ack")) == "true"
 	if doc.has("priority") {
-		v.Priority, _ = parley.PriorityOf(int(number(doc, "priority"))) // its bounds are checked
+		v.Priority, _ = parley.PriorityOf(int(number(doc, "priority"))) // the schema has checked the bounds
 	}
 	v.readNames(Routing, doc.text("from"), doc.text("to"))
 	var warning string
@@ -39,7 +39,7 @@ func canonicalRoutingType(word string) parley.Type {
 	}
 }
 
-// routingTextField is the member of a payload that is the text of a message.
+// routingTextField returns the member of a payload that has the text of a message.
 func routingTextField(word string) string {
 	if word == string(taskDelegation) {
 		return "task"
@@ -69,30 +69,30 @@ func changeRouting(doc *object, was, want contents, out parley.Departure) {
 
 // routingBody returns the type and the payload of a departure. It keeps a payload that has the Routing Protocol form.
 func routingBody(want contents, out parley.Departure) (word string, payload object) {
-	makes := map[kind]struct {
+	form := map[kind]struct {
 		word string
 		make func(want contents, out parley.Departure) object
 	}{
 		kindTask: {string(taskDelegation), newDelegation}, kindNotice: {string(statusUpdate), newStatus}, kindWarning: {string(statusUpdate), newBlocked},
 		kindAnswer: {"result", newResult}, kindFailure: {"result", newFailure}, kindCommand: {"command", newCommand}, kindHeartbeat: {"heartbeat", newHeartbeat},
 	}[kindOf(out)]
-	if schema.Fits(string(Routing), makes.word, want.Payload) {
+	if schema.Fits(string(Routing), form.word, want.Payload) {
 		payload = parseObject(want.Payload)
 	} else {
-		payload = makes.make(want, out)
+		payload = form.make(want, out)
 	}
-	if field := routingTextField(makes.word); want.Text != "" && payload.text(field) != want.Text {
+	if field := routingTextField(form.word); want.Text != "" && payload.text(field) != want.Text {
 		payload.set(field, want.Text)
 	}
-	if makes.word == string(taskDelegation) && want.Deadline != nil {
+	if form.word == string(taskDelegation) && want.Deadline != nil {
 		if at := parseTime(payload.object("context").text("deadline")); !equalOptionalTimes(at, want.Deadline) {
 			payload.setInner("context", "deadline", want.deadlineText())
 		}
 	}
-	return makes.word, payload
+	return form.word, payload
 }
 
-// newDelegation asks for a task.
+// newDelegation returns the payload of a task request.
 func newDelegation(want contents, out parley.Departure) object {
 	payload := object{}
 	payload.set("task", want.Text)
@@ -110,15 +110,15 @@ func newDelegation(want contents, out parley.Departure) object {
 	return payload
 }
 
-// newStatus tells something. What S1 calls an event is a state here, and its percentage or count a fraction.
+// newStatus returns the payload of a status-update. A ClawOS event becomes a state, and its percentage or count a fraction.
 func newStatus(want contents, _ parley.Departure) object {
-	said := parseObject(want.Payload)
-	state, known := stateOf[said.text("event")]
+	source := parseObject(want.Payload)
+	state, known := stateOf[source.text("event")]
 	if !known {
 		state = "in_progress"
 	}
 	status := object{{"status", encode(state)}}
-	if part := progressFraction(said.object("progress")); part != nil {
+	if part := progressFraction(source.object("progress")); part != nil {
 		status.set("progress", *part)
 	}
 	if state == "blocked" {
@@ -145,7 +145,7 @@ func newBlocked(want contents, _ parley.Departure) object {
 	return object{{"status", encode("blocked")}, {"message", encode(want.Text)}, {"blockers", encode([]string{want.Text})}}
 }
 
-// newResult is an answer. Of a task it has what came of it.
+// newResult returns the payload of an answer. For a task it contains the result.
 func newResult(_ contents, out parley.Departure) object {
 	payload := object{{"status", encode(outcome(out.Task))}}
 	if out.Task == nil || out.Task.Result == nil {
@@ -163,7 +163,7 @@ func newResult(_ contents, out parley.Departure) object {
 	return payload
 }
 
-// newFailure is an error. Of a document that was refused it lists all that is wrong with it.
+// newFailure returns the payload of an error. For a refused document it lists all issues.
 func newFailure(want contents, _ parley.Departure) object {
 	issues := parseObject(want.Payload).object("error").object("validation").list("issues")
 	if len(issues) == 0 {
@@ -172,7 +172,7 @@ func newFailure(want contents, _ parley.Departure) object {
 	return object{{"status", encode("failure")}, {"issues", encode(issues)}}
 }
 
-// newCommand is one that has no payload it could be known by: nobody who commands writes one.
+// newCommand returns the payload of a command whose message has no valid payload: a health check, which changes nothing.
 func newCommand(_ contents, _ parley.Departure) object {
 	return object{{"action", encode(parley.ActionHealthCheck)}}
 }
@@ -188,8 +188,8 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// list is a member that is a list of strings, or nothing.
+// list returns a member that is a list of strings, or nil.
 func (o object) list(key string) (list []string) {
-	_ = json.Unmarshal(o.raw(key), &list) // else it is none
+	_ = json.Unmarshal(o.raw(key), &list) // any other value leaves nil
 	return list
 }

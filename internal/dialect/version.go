@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// supportedVersion returns the supported version of a dialect.
+// supportedVersion returns the supported version of a dialect, or "".
 func supportedVersion(d Dialect) string {
 	for _, p := range parley.Protocols() {
 		if p.Name == string(d) {
@@ -23,19 +23,20 @@ func majorMinor(version string) string {
 	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
-// checkVersion accepts the same major version, with a warning for a newer minor one. The schema checks the form.
+// checkVersion returns E003 for another major version, and a warning for a newer minor version. It ignores a version that cannot
+// be parsed, because the schema checks the form, and documents of the Multi-Agent OS format, which have no version.
 func checkVersion(d Dialect, version string) (warning string, err error) {
 	if _, parseErr := parley.ParseProtocol(string(d) + "/" + version); d == AgentOS || parseErr != nil {
 		return "", nil
 	}
-	ours := supportedVersion(d)
-	order, same := parley.CompareVersions(majorMinor(version), majorMinor(ours))
+	supported := supportedVersion(d)
+	order, sameMajor := parley.CompareVersions(majorMinor(version), majorMinor(supported))
 	switch {
-	case !same:
-		return "", parley.Errorf(parley.BadInput, "the document is of version %s of %s, and %s is spoken here", version, d, ours).
-			Suggest("write version %s", ours)
+	case !sameMajor:
+		return "", parley.Errorf(parley.BadInput, "the document is of version %s of %s, and %s is spoken here", version, d, supported).
+			Suggest("write version %s", supported)
 	case order > 0:
-		return fmt.Sprintf("version %s of %s is newer than %s, which is spoken here: what it has added may be lost on others", version, d, ours), nil
+		return fmt.Sprintf("version %s of %s is newer than %s, which is spoken here: what it has added may be lost on others", version, d, supported), nil
 	default:
 		return "", nil
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// EncodeWithin writes a departure as a document of at most limit bytes. It cuts the text of a longer one wherever the
-// document repeats it; metadata.truncated says so, and metadata.artifact has the path of the whole text. E003 if the rest
-// does not fit.
+// EncodeWithin writes a departure as a document of at most limit bytes. If the document is longer, it cuts the text wherever the
+// document contains it, sets metadata.truncated, and writes the path of the whole text into metadata.artifact. E003 if the
+// document without the text does not fit.
 func EncodeWithin(d Dialect, out parley.Departure, limit int, reference string) ([]byte, error) {
 	whole, err := Encode(d, out)
 	if err != nil || len(whole) <= limit {
@@ -38,7 +38,7 @@ func encodeCut(d Dialect, out parley.Departure, length int, reference string) []
 	}
 	m.Content.Text = text[:length]
 	m.Payload = replaceText(m.Payload, text, text[:length])
-	want := viewOf(out)
+	want := contentsOf(out)
 	if d == AgentOS {
 		want.Artifacts = append(want.Artifacts[:len(want.Artifacts):len(want.Artifacts)], parley.Artifact{Path: reference})
 	}
@@ -53,7 +53,7 @@ func encodeCut(d Dialect, out parley.Departure, length int, reference string) []
 func cutSystemText(m parley.Message, length int) parley.Message {
 	cut, err := m.Say(m.Wording().Cut(length))
 	if err != nil {
-		return m // there is no metadata that could not be read
+		return m // the metadata of a stored message can always be read
 	}
 	return cut
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// contents is what a document says, in canonical words.
+// contents has the fields of a document in canonical form.
 type contents struct {
 	name, from, channel, replyTo string
 	fromTier, toTier             parley.Tier
@@ -22,8 +22,8 @@ type contents struct {
 	warnings []string
 }
 
-// canonicalFields are the fields that every dialect must carry. Those that a dialect has no field for are written under
-// metadata.parley, by these names.
+// canonicalFields are the fields that every dialect must carry. Encode writes a field that a dialect does not have under
+// metadata.parley, by the name here.
 type canonicalFields struct {
 	To          string            `json:"to"`
 	Type        parley.Type       `json:"type"`
@@ -36,11 +36,10 @@ type canonicalFields struct {
 	Code        string            `json:"code"`
 	Artifacts   []parley.Artifact `json:"artifacts"`
 	Payload     json.RawMessage   `json:"payload"`
-	Metadata    json.RawMessage   `json:"metadata"` // without the originals of dialects
+	Metadata    json.RawMessage   `json:"metadata"` // without the original documents
 }
 
-// members are the fields of what is said, each as it is written. Times are to the millisecond, in UTC: two that are the same
-// moment are the same here.
+// members returns the fields as JSON. It writes times in UTC and in milliseconds, so that equal times have equal texts.
 func (s canonicalFields) members() object {
 	s.ExpiresAt, s.Deadline = truncatedUTC(s.ExpiresAt), truncatedUTC(s.Deadline)
 	if len(s.Artifacts) == 0 {
@@ -53,49 +52,49 @@ func truncatedUTC(at *time.Time) *time.Time {
 	if at == nil {
 		return nil
 	}
-	moment := at.UTC().Truncate(time.Millisecond)
-	return &moment
+	truncated := at.UTC().Truncate(time.Millisecond)
+	return &truncated
 }
 
 // differingFrom returns the members that differ from those of a document.
 func (s canonicalFields) differingFrom(document canonicalFields) (rest object) {
-	alone := document.members()
+	documentMembers := document.members()
 	for _, m := range s.members() {
-		if !bytes.Equal(m.value, alone.raw(m.key)) {
+		if !bytes.Equal(m.value, documentMembers.raw(m.key)) {
 			rest = append(rest, m)
 		}
 	}
 	return rest
 }
 
-// parleyKey is the member of a document's metadata under which Parley's own words are.
+// parleyKey is the member of a document's metadata that has the fields of Parley.
 const parleyKey = "parley"
 
-// forKey names, among them, the document that they were written for: a script that copies the metadata of what it answers
-// does not say the same once more.
+// forKey is the field with the id of the document that the fields were written for. A script may copy the metadata of the
+// document that it answers; then the fields do not apply to the answer.
 const forKey = "of"
 
 // readParleyMetadata applies the fields under metadata.parley.
 func (v *contents) readParleyMetadata(metadata object) {
-	words := metadata.object(parleyKey)
-	if words.text(forKey) != v.name {
+	fields := metadata.object(parleyKey)
+	if fields.text(forKey) != v.name {
 		return
 	}
-	heard := v.clone()
-	if json.Unmarshal(encode(words), &heard) != nil || !heard.writable() || parley.CheckType(heard.Type) != nil || parley.CheckTrace(heard.TraceID) != nil {
+	parsed := v.clone()
+	if json.Unmarshal(encode(fields), &parsed) != nil || !parsed.writable() || parley.CheckType(parsed.Type) != nil || parley.CheckTrace(parsed.TraceID) != nil {
 		v.warnings = append(v.warnings, "metadata.parley cannot be understood and is left aside")
 		return
 	}
-	heard.Payload, heard.Metadata = objectOrNil(heard.Payload), objectOrNil(heard.Metadata)
-	v.canonicalFields = heard
+	parsed.Payload, parsed.Metadata = objectOrNil(parsed.Payload), objectOrNil(parsed.Metadata)
+	v.canonicalFields = parsed
 }
 
-// writable says whether its times can be written.
+// writable reports whether all times can be written.
 func (s canonicalFields) writable() bool {
 	return (s.ExpiresAt == nil || schema.IsWritable(*s.ExpiresAt)) && (s.Deadline == nil || schema.IsWritable(*s.Deadline))
 }
 
-// clone returns a copy that shares nothing, because JSON is decoded into existing values.
+// clone returns a copy that shares no memory. Decoding JSON into a plain copy would change the original.
 func (s canonicalFields) clone() canonicalFields {
 	if s.ExpiresAt != nil {
 		s.ExpiresAt = new(*s.ExpiresAt)
@@ -115,7 +114,7 @@ func objectOrNil(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// toArrival is what a view is to the hub.
+// toArrival returns the arrival for the hub.
 func (v contents) toArrival(d Dialect, original []byte) parley.Arrival {
 	a := parley.Arrival{
 		Name: v.name, From: v.from, FromTier: v.fromTier, To: v.To, ToTier: v.toTier, Channel: v.channel, At: v.at, ReplyTo: v.replyTo,
@@ -132,7 +131,8 @@ func (v contents) toArrival(d Dialect, original []byte) parley.Arrival {
 	return a
 }
 
-// seconds rounds up: nothing is over too soon. Times are kept in milliseconds: a part of one counts for nothing.
+// seconds returns a duration in seconds, rounded up so that nothing expires too soon. It first rounds to milliseconds, because
+// the hub keeps times in milliseconds.
 func seconds(length time.Duration) int64 {
 	return int64(math.Ceil(length.Round(time.Millisecond).Seconds()))
 }
@@ -148,8 +148,8 @@ func withOriginal(d Dialect, metadata json.RawMessage, original []byte) json.Raw
 	return encode(object{{string(d), original}})
 }
 
-// viewOf is what a departure is to say.
-func viewOf(out parley.Departure) contents {
+// contentsOf returns the contents that the document of a departure must have.
+func contentsOf(out parley.Departure) contents {
 	m := out.Message
 	v := contents{
 		name: out.Name, from: m.From, channel: out.Channel, replyTo: out.ReplyTo, fromTier: out.FromTier, toTier: out.ToTier,
