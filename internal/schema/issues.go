@@ -14,18 +14,18 @@ import (
 	"golang.org/x/text/message"
 )
 
-// maxIssues are listed of one document or payload; how many more there are is counted.
+// maxIssues is how many issues of a document or payload are listed. The others are only counted.
 const maxIssues = 64
 
-// unlimited has the dialects for which every issue is listed. Their format requires that and bounds the size of a document.
-var unlimited = map[string]bool{"routing": true}
+// listsAllIssues has the dialects for which every issue is listed. Their format requires that, and limits the size of a document.
+var listsAllIssues = map[string]bool{"routing": true}
 
 var english = message.NewPrinter(language.English)
 
 // issue is a problem at one place.
 type issue struct{ place, sentence string }
 
-// check validates a value and returns the issues. prefix comes before their places.
+// check validates a value and returns the issues. It puts prefix before their places.
 func check(s *jsonschema.Schema, value any, prefix string) (found []issue) {
 	failure, ok := errors.AsType[*jsonschema.ValidationError](s.Validate(value))
 	if !ok {
@@ -65,32 +65,32 @@ func sentences(found []issue) (list []string) {
 	return list
 }
 
-// describe describes an error, in the words of the Routing Protocol where it has some.
+// describe returns the issues of an error, in the words of the Routing Protocol if it has words for them.
 func describe(e *jsonschema.ValidationError, prefix string) []issue {
 	place := prefix + strings.Join(e.InstanceLocation, ".")
 	at := cmp.Or(strings.TrimSuffix(place, "."), "document")
-	one := func(format string, args ...any) []issue { return []issue{{place, fmt.Sprintf(format, args...)}} }
+	newIssue := func(format string, args ...any) []issue { return []issue{{place, fmt.Sprintf(format, args...)}} }
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
 		return missing(place, k.Missing)
 	case *kind.Enum:
-		return one("Invalid %s: expected %s, got %s", at, alternatives(k.Want), quoteValue(k.Got))
+		return newIssue("Invalid %s: expected %s, got %s", at, alternatives(k.Want), quoteValue(k.Got))
 	case *kind.Type:
-		return one("%s: expected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
+		return newIssue("%s: expected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
 	case *kind.Pattern:
-		return one("%s: %s does not match %s", at, quoteValue(k.Got), k.Want)
+		return newIssue("%s: %s does not match %s", at, quoteValue(k.Got), k.Want)
 	case *kind.Format:
-		return one("%s: %s is not a valid %s", at, quoteValue(k.Got), k.Want)
+		return newIssue("%s: %s is not a valid %s", at, quoteValue(k.Got), k.Want)
 	case *kind.Minimum:
-		return one("%s: minimum is %s, got %s", at, k.Want.RatString(), decimal(k.Got))
+		return newIssue("%s: minimum is %s, got %s", at, k.Want.RatString(), decimal(k.Got))
 	case *kind.Maximum:
-		return one("%s: maximum is %s, got %s", at, k.Want.RatString(), decimal(k.Got))
+		return newIssue("%s: maximum is %s, got %s", at, k.Want.RatString(), decimal(k.Got))
 	case *kind.MinLength:
-		return one("%s: is empty", at)
+		return newIssue("%s: is empty", at)
 	case *kind.MaxLength:
-		return one("%s: has %d characters, at most %d are allowed", at, k.Got, k.Want)
+		return newIssue("%s: has %d characters, at most %d are allowed", at, k.Got, k.Want)
 	default:
-		return one("%s: %s", at, k.LocalizedString(english))
+		return newIssue("%s: %s", at, k.LocalizedString(english))
 	}
 }
 
@@ -119,16 +119,16 @@ func alternatives(want []any) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// quoteValue returns a foreign value as part of a sentence.
+// quoteValue returns a value of the document as part of a sentence, shortened and without control characters.
 func quoteValue(value any) string {
-	const most = 80
+	const maxRunes = 80
 	text, quoted := value.(string)
 	if !quoted {
 		text = fmt.Sprint(value)
 	}
 	runes := []rune(strings.Map(maskControl, text))
-	if len(runes) > most {
-		runes = append(runes[:most:most], '…')
+	if len(runes) > maxRunes {
+		runes = append(runes[:maxRunes:maxRunes], '…')
 	}
 	if quoted {
 		return "'" + string(runes) + "'"

@@ -19,7 +19,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// schemas are compiled once, when the first is needed. Their names are those of their files without the ending.
+// schemas returns all schemas by the names of their files without the ending. The first call compiles them.
 var schemas = sync.OnceValue(compile)
 
 // noLoader refuses every reference to a schema outside of this package.
@@ -65,8 +65,8 @@ func addSchema(c *jsonschema.Compiler, name string) error {
 	return c.AddResource(address(name), schema)
 }
 
-// CheckDocument returns the issues of a document of a dialect, with its payload, each as a sentence; nil if it is valid. It
-// limits their number, except for a dialect that lists all.
+// CheckDocument returns the issues of a document of a dialect and of its payload, each as a sentence. It returns nil if the
+// document is valid. It limits the number of issues, except for a dialect that lists all.
 func CheckDocument(dialect string, raw []byte) []string {
 	value, issues := decode(raw)
 	if issues != nil {
@@ -76,10 +76,10 @@ func CheckDocument(dialect string, raw []byte) []string {
 	document, _ := value.(map[string]any)
 	kind, _ := document["type"].(string)
 	payload, isObject := document["payload"].(map[string]any)
-	if of := schemas()[dialect+"."+kind]; of != nil && isObject {
-		found = append(found, check(of, payload, "payload.")...)
+	if payloadSchema := schemas()[dialect+"."+kind]; payloadSchema != nil && isObject {
+		found = append(found, check(payloadSchema, payload, "payload.")...)
 	}
-	if unlimited[dialect] {
+	if listsAllIssues[dialect] {
 		return sentences(found)
 	}
 	return firstSentences(found)
@@ -87,14 +87,15 @@ func CheckDocument(dialect string, raw []byte) []string {
 
 // Fits reports whether a payload is valid for a type of message in a dialect.
 func Fits(dialect, kind string, payload []byte) bool {
-	of := schemas()[dialect+"."+kind]
+	payloadSchema := schemas()[dialect+"."+kind]
 	value, issues := decode(payload)
-	return of != nil && issues == nil && of.Validate(value) == nil
+	return payloadSchema != nil && issues == nil && payloadSchema.Validate(value) == nil
 }
 
-// payloads says by which keys the payload of a message of a type is known to be meant as a seed's, and which schema it
-// has then. Without any of them it is the sender's own, about which nothing is known. No keys: it always is the seed's.
-var payloads = map[parley.Type]struct {
+// payloadForms has, by message type, the schema of a payload and the keys that show that a payload is meant to have this form. A
+// payload without any of the keys is the sender's own and is not checked. A form without keys applies to every payload of its
+// type.
+var payloadForms = map[parley.Type]struct {
 	schema string
 	keys   []string
 }{
@@ -112,7 +113,7 @@ var payloads = map[parley.Type]struct {
 // CheckPayload returns the issues of a payload, each as a sentence. It returns nil if the payload is valid or missing, or clearly
 // in no known format.
 func CheckPayload(t parley.Type, raw []byte) []string {
-	of, known := payloads[t]
+	form, known := payloadForms[t]
 	if !known || len(raw) == 0 {
 		return nil
 	}
@@ -120,23 +121,23 @@ func CheckPayload(t parley.Type, raw []byte) []string {
 	if issues != nil {
 		return issues
 	}
-	if object, ok := value.(map[string]any); ok && !hasAnyKey(object, of.keys) {
+	if object, ok := value.(map[string]any); ok && !hasAnyKey(object, form.keys) {
 		return nil
 	}
-	return firstSentences(check(schemas()[of.schema], value, ""))
+	return firstSentences(check(schemas()[form.schema], value, ""))
 }
 
 func hasAnyKey(object map[string]any, keys []string) bool {
 	for _, key := range keys {
-		if _, there := object[key]; there {
+		if _, found := object[key]; found {
 			return true
 		}
 	}
 	return keys == nil
 }
 
-// decode reads JSON for the validator. Numbers are as large as a float64 can be: the validator counts exactly, which takes
-// for ever with some others.
+// decode reads JSON for the validator. It limits numbers to the range of a float64, because the validator computes exactly and
+// would need too long for larger ones.
 func decode(raw []byte) (value any, issues []string) {
 	err := json.Unmarshal(raw, &value)
 	if _, tooLarge := errors.AsType[*json.UnmarshalTypeError](err); tooLarge {
@@ -155,7 +156,7 @@ func decode(raw []byte) (value any, issues []string) {
 func clampNumbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:
-		n, _ := value.Float64() // one that is too large is infinite
+		n, _ := value.Float64() // a number that is too large is infinite
 		return max(-math.MaxFloat64, min(n, math.MaxFloat64))
 	case map[string]any:
 		for key := range value {

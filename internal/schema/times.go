@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// withoutZone is how some programs write a time in UTC.
+// withoutZone is the layout that some programs use for a time in UTC.
 const withoutZone = "2006-01-02T15:04:05.999999999"
 
 // IsWritable reports whether a time can be written in UTC: its year has four digits.
@@ -33,7 +33,7 @@ func ParseTime(text string) (time.Time, error) {
 func checkTime(value any) error {
 	text, ok := value.(string)
 	if !ok {
-		return nil // which is for its type to say
+		return nil // the schema reports the wrong type
 	}
 	_, err := ParseTime(text)
 	return err
