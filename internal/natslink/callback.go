@@ -11,11 +11,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// maxSubjectLength is how long a subject may be that a request names.
+// maxSubjectLength is the longest subject that a request may name, in bytes.
 const maxSubjectLength = 256
 
-// copyResponses also publishes responses to the subject that their requests name in callback. The copies are in no stream; a
-// subscriber gets them at least once.
+// copyResponses publishes a copy of each response to the subject that its request names in callback. No stream keeps the copies;
+// a subscriber gets each at least once.
 func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error {
 	copied := false
 	for _, f := range batch {
@@ -49,23 +49,24 @@ func (o *outbox) copyTo(subject string, m *parley.Message) error {
 	if err != nil {
 		return err
 	}
-	wire, err := publication{subject, m.ID + ".callback", m, body}.natsMessage(o.conn.MaxPayload())
+	copied, err := publication{subject, m.ID + ".callback", m, body}.natsMessage(o.conn.MaxPayload())
 	if err != nil {
 		return err
 	}
-	return o.conn.PublishMsg(wire)
+	return o.conn.PublishMsg(copied)
 }
 
-// callbackSubject returns the subject that a request names for its response, or "". A removed request has none.
+// callbackSubject returns the subject that a request names for its response, or "". For an erased request it
+// returns "".
 func (o *outbox) callbackSubject(ctx context.Context, request string) (string, error) {
-	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, request)
+	message, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, request)
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
 		return "", nil
 	}
-	if err != nil || shown.Type != parley.TypeRequest {
+	if err != nil || message.Type != parley.TypeRequest {
 		return "", err
 	}
-	for _, raw := range []json.RawMessage{shown.Payload, shown.Metadata} {
+	for _, raw := range []json.RawMessage{message.Payload, message.Metadata} {
 		var p struct {
 			Callback string `json:"callback"`
 		}
@@ -76,11 +77,11 @@ func (o *outbox) callbackSubject(ctx context.Context, request string) (string, e
 	return "", nil
 }
 
-// isCallbackSubject reports whether a subject belongs to this hub and is not one that the hub publishes to or subscribes to.
+// isCallbackSubject reports whether a subject begins with the prefix of this hub and is not a subject that the hub itself uses.
 func (o *outbox) isCallbackSubject(subject string) bool {
-	rest, ours := strings.CutPrefix(subject, o.subject(""))
+	rest, found := strings.CutPrefix(subject, o.subject(""))
 	words := strings.Split(rest, ".")
 	reserved := slices.Contains([]string{"conv", "inbox", "send"}, words[0])
-	odd := strings.ContainsFunc(rest, func(r rune) bool { return r == '*' || r == '>' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	return ours && len(subject) <= maxSubjectLength && !reserved && !odd && !slices.Contains(words, "")
+	invalid := strings.ContainsFunc(rest, func(r rune) bool { return r == '*' || r == '>' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	return found && len(subject) <= maxSubjectLength && !reserved && !invalid && !slices.Contains(words, "")
 }

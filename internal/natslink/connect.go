@@ -17,12 +17,13 @@ import (
 type Keys struct {
 	NKey  string // the seed of an NKey
 	Creds string // credentials of a decentralized account
-	CA    string // the certificates that have signed the server's
+	CA    string // the certificates that have signed the certificate of the server
 	Cert  string // the hub's own certificate
-	Key   string // and its key
+	Key   string // the private key of Cert
 }
 
-// settings are those of the connection. It is made again for ever, whatever the server says: a key may be let in later.
+// settings returns the options of the connection. The hub reconnects without end, even if the server refuses its key, because the
+// server may accept the key later.
 func (l *Link) settings() ([]nats.Option, error) {
 	list := []nats.Option{
 		nats.Name("parley " + l.Name), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
@@ -32,7 +33,7 @@ func (l *Link) settings() ([]nats.Option, error) {
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { l.noteDisconnected(err) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { l.noteDisconnected(err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if errors.Is(err, errSeedChanged) { // why there is no connection
+			if errors.Is(err, errSeedChanged) { // this is the reason for the failed connection
 				l.noteDisconnected(err)
 				return
 			}
@@ -43,9 +44,9 @@ func (l *Link) settings() ([]nats.Option, error) {
 	return append(list, secured...), err
 }
 
-// reconnectDelay returns the delay before the next attempt. It doubles each time that all servers failed.
-func reconnectDelay(tries int) time.Duration {
-	return min(firstDelay<<min(max(tries-1, 0), 10), maxDelay)
+// reconnectDelay returns the delay before the next attempt to connect. It doubles each time that all servers failed.
+func reconnectDelay(attempts int) time.Duration {
+	return min(firstReconnectDelay<<min(max(attempts-1, 0), 10), maxReconnectDelay)
 }
 
 func (k Keys) settings() (list []nats.Option, err error) {
@@ -74,7 +75,7 @@ func (k Keys) settings() (list []nats.Option, err error) {
 	return list, nil
 }
 
-// errSeedChanged says that the seed file holds another key than at the start. The library keeps the public key.
+// errSeedChanged is the error for a seed file that has another key than at the start. The library keeps the first public key.
 var errSeedChanged = errors.New("the NKey seed is not the one that the hub was started with")
 
 // nkey reads the seed for each signature, so that no copy of it stays in memory.
@@ -109,7 +110,7 @@ func (k Keys) sign(nonce []byte) (public string, signature []byte, err error) {
 	return public, signature, err
 }
 
-// checkSecret refuses a secret that others can read.
+// checkSecret returns E003 if a secret file is missing, unreadable, not a regular file, or readable by others.
 func checkSecret(path string) error {
 	if path == "" {
 		return nil
@@ -136,12 +137,12 @@ func (l *Link) noteConnected(c *nats.Conn) {
 
 // noteDisconnected logs that the server is unreachable, once for each reason.
 func (l *Link) noteDisconnected(err error) {
-	why := "the connection was closed"
+	reason := "the connection was closed"
 	if err != nil {
-		why = err.Error()
+		reason = err.Error()
 	}
-	if l.state.connect(false, why) {
-		l.Log.Warn("NATS is away: what is posted meanwhile is published when it is back", "error", why, "suggestion", suggestionFor(err))
+	if l.state.connect(false, reason) {
+		l.Log.Warn("NATS is away: what is posted meanwhile is published when it is back", "error", reason, "suggestion", suggestionFor(err))
 	}
 }
 

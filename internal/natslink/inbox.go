@@ -14,14 +14,14 @@ import (
 
 const (
 	source = "nats"
-	// lanes is how many requests are answered at once, so that the store commits them together. Those with one token stay
-	// in their order.
+	// lanes is how many requests are answered at once, so that the store commits them together. Requests with the same token
+	// share a lane, so they stay in their order.
 	lanes          = 16
-	laneLength     = 64               // requests that wait in one lane; beyond, they wait in the connection
+	laneLength     = 64               // requests in one lane; further requests wait in the connection
 	requestTimeout = 30 * time.Second // for one request
 )
 
-// inbox takes messages from the hub's subject.
+// inbox takes requests to post messages from the hub's subject.
 type inbox struct {
 	*Link
 	lanes [lanes]chan request
@@ -36,27 +36,27 @@ func newInbox(l *Link) *inbox {
 	return in
 }
 
-// run subscribes once the stream is known to belong to this hub, because another hub may have the same name. A request
-// without a reply at shutdown was not processed.
+// run subscribes after it has found that the stream belongs to this hub, because another hub may have the same name. If a client
+// gets no reply because the hub stops, the hub has not processed the request.
 func (in *inbox) run(ctx context.Context, started func()) {
 	started()
 	if !in.awaitStream(ctx) {
 		return
 	}
-	var work sync.WaitGroup
+	var workers sync.WaitGroup
 	for _, lane := range in.lanes {
-		work.Go(func() { in.answerAll(ctx, lane) })
+		workers.Go(func() { in.answerAll(ctx, lane) })
 	}
-	taking, err := in.conn.QueueSubscribe(in.subject("send"), "parley", func(m *nats.Msg) { in.enqueue(ctx, m) })
+	subscription, err := in.conn.QueueSubscribe(in.subject("send"), "parley", func(m *nats.Msg) { in.enqueue(ctx, m) })
 	if err != nil {
 		in.Log.Error("messages cannot be taken from NATS", "error", err)
 	} else {
-		_ = in.conn.FlushTimeout(serverTimeout) // where it fails the subscription is made with the next connection
+		_ = in.conn.FlushTimeout(serverTimeout) // if this fails, the library subscribes with the next connection
 		in.Log.Info("messages are taken from NATS", "subject", in.subject("send"))
 	}
-	work.Wait()
+	workers.Wait()
 	if err == nil {
-		_ = taking.Unsubscribe() // a connection that is gone has no subscriptions
+		_ = subscription.Unsubscribe() // a lost connection has no subscriptions
 	}
 }
 
@@ -73,7 +73,7 @@ func (in *inbox) answerAll(ctx context.Context, lane <-chan request) {
 
 // awaitStream waits until the hub's stream can be used. It returns false when ctx is done.
 func (in *inbox) awaitStream(ctx context.Context) bool {
-	said := ""
+	lastError := ""
 	for {
 		if in.state.await(ctx) != nil {
 			return false
@@ -87,8 +87,8 @@ func (in *inbox) awaitStream(ctx context.Context) bool {
 			return false
 		}
 		in.state.notePublishing(err)
-		if said != err.Error() {
-			said = err.Error()
+		if lastError != err.Error() {
+			lastError = err.Error()
 			in.Log.Warn("the stream of this hub cannot be used, will try again", "error", err, "suggestion", parley.AsError(err).Suggestion)
 		}
 		sleep(ctx, streamRetryDelay)
@@ -113,7 +113,7 @@ func (in *inbox) enqueue(ctx context.Context, m *nats.Msg) {
 	}
 }
 
-// limit returns how many bytes a request may have: JSON may escape a character with six, and metadata is extra.
+// limit returns the size limit of a request, in bytes. JSON may write six bytes for one, and metadata adds to the body.
 func (in *inbox) limit() int { return 8 * in.Body }
 
 func (in *inbox) answer(ctx context.Context, r request) {
@@ -144,7 +144,7 @@ func (in *inbox) identify(ctx context.Context, token string) (hub.Caller, error)
 	if err != nil {
 		return caller, err
 	}
-	if caller.Kind != parley.TokenPlain { // least of all that of a run, which is good on its hub's machine only
+	if caller.Kind != parley.TokenPlain { // above all not the token of a run, which is valid only on the machine of the hub
 		return caller, unauthenticated("the secret is of another kind than a token")
 	}
 	caller.Source = source

@@ -1,6 +1,6 @@
-// Package natslink joins a hub and NATS: every message that is committed is published to JetStream once and in order, and
-// messages are taken from a subject as from any other door. The database is the record: an outage of NATS delays and loses
-// nothing, and holds nobody up.
+// Package natslink connects a hub with NATS. It publishes every committed message to JetStream, once and in order, and posts
+// messages that clients send to a subject. During an outage of NATS no message is lost and the hub goes on; natslink publishes
+// the messages when NATS is reachable again.
 package natslink
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/parley-hub/parley/internal/service"
 )
 
-// Hub is what the link needs of a hub.
+// Hub has the calls of a hub that the link uses. They are those of hub.Hub.
 type Hub interface {
 	Follow(name string, f hub.Follower) *service.Service
 	Message(ctx context.Context, caller hub.Caller, id string) (parley.Shown, error)
@@ -26,23 +26,23 @@ type Hub interface {
 	Alert(ctx context.Context, a parley.Alert, on bool) error
 }
 
-// Options are how a hub is joined to NATS. The zero value of a field means its default.
+// Options are the settings of the connection between a hub and NATS. A zero field has its default.
 type Options struct {
-	URL   string
-	Name  string // of the hub in subjects
-	ID    string // that no other hub has; by it a hub knows its own stream
-	Keys  Keys
-	Limit Limit
-	Body  int           // bytes that text and payload of a message may have
-	Calm  time.Duration // how long something is amiss before people are told; default: 10 s
-	Log   *slog.Logger
+	URL        string
+	Name       string // the name of the hub in subjects
+	ID         string // unique to this hub, which recognizes its own stream by it
+	Keys       Keys
+	Limit      Limit
+	Body       int           // the size limit for the text and payload of a message, in bytes
+	AlertDelay time.Duration // how long a problem lasts before the hub alerts people; default: 10 s
+	Log        *slog.Logger
 }
 
-// Limit is how much the stream keeps. What is 0 does not limit.
+// Limit is how much the stream keeps. A zero field is no limit.
 type Limit struct {
 	Age    time.Duration
 	Bytes  int64
-	Window time.Duration // within which the server knows repeated ids by itself; default: 2 minutes
+	Window time.Duration // how long the server recognizes repeated ids; default: 2 minutes
 }
 
 // Link is a hub's connection to NATS.
@@ -56,18 +56,18 @@ type Link struct {
 }
 
 const (
-	cursorName    = "nats"
-	defaultCalm   = 10 * time.Second
-	defaultWindow = 2 * time.Minute
-	serverTimeout = 10 * time.Second // for the server to answer
-	firstDelay    = 500 * time.Millisecond
-	maxDelay      = 10 * time.Second // pauses between tries to connect double up to it
+	cursorName          = "nats"
+	defaultAlertDelay   = 10 * time.Second
+	defaultWindow       = 2 * time.Minute
+	serverTimeout       = 10 * time.Second // for an answer of the server
+	firstReconnectDelay = 500 * time.Millisecond
+	maxReconnectDelay   = 10 * time.Second // the longest delay between attempts to connect
 )
 
-// New connects, or keeps trying in the background while the server is unreachable. E003 if the settings cannot be used.
+// New connects to NATS. While the server is unreachable, it continues in the background. E003 if the settings cannot be used.
 func New(h Hub, o Options) (*Link, error) {
-	if o.Calm == 0 {
-		o.Calm = defaultCalm
+	if o.AlertDelay == 0 {
+		o.AlertDelay = defaultAlertDelay
 	}
 	if o.Limit.Window == 0 {
 		o.Limit.Window = defaultWindow
@@ -90,7 +90,7 @@ func New(h Hub, o Options) (*Link, error) {
 	return l, nil
 }
 
-// Start begins to publish and to take messages.
+// Start starts publishing and taking messages.
 func (l *Link) Start(ctx context.Context) {
 	for _, s := range l.services {
 		s.Start(ctx)

@@ -47,7 +47,7 @@ func TestAlertEndsOnceTheStreamIsThere(t *testing.T) {
 	if _, err := r.js.CreateStream(ctx, jetstream.StreamConfig{Name: "PARLEY_local", Subjects: []string{"other.>"}}); err != nil {
 		t.Fatal(err)
 	}
-	w := newLinkedHub(t, b, func(o *Options) { o.Calm = time.Millisecond })
+	w := newLinkedHub(t, b, func(o *Options) { o.AlertDelay = time.Millisecond })
 	w.awaitAlerts("nats")
 	w.NoError(r.js.DeleteStream(ctx, "PARLEY_local"))
 	w.logged.await(t, "messages are taken from NATS")
@@ -58,7 +58,7 @@ func TestAlertEndsOnceTheStreamIsThere(t *testing.T) {
 func TestAlertEndsWhenNothingIsLeftToPublish(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newLinkedHub(t, b, func(o *Options) { o.Calm = time.Millisecond })
+	w := newLinkedHub(t, b, func(o *Options) { o.AlertDelay = time.Millisecond })
 	channel := w.createChannel("general")
 	w.sayAsOwner(channel, "first")
 	r := newReader(t, b)

@@ -12,26 +12,27 @@ import (
 )
 
 const (
-	maxInFlight = 256 // publications that wait for their acknowledgement at once
-	// races is how often it is begun again because another process of the hub has published meanwhile.
+	maxInFlight = 256 // publications at once without an acknowledgement
+	// maxConflicts is how often publishing begins again because another process of the hub has published meanwhile.
 	maxConflicts = 100
 )
 
-// outbox publishes what the hub stores. Each publication names the sequence and the id that it must follow in the stream, so
-// that the server refuses repeated and reordered ones. The sequence alone is not enough: after another process was faster, a
-// later one may fit. The server recognises repeated ids only for a while.
+// outbox publishes the messages that the hub stores. Each publication names the sequence and the id that it must follow in the
+// stream, so that the server refuses repeated and reordered publications. The sequence alone is not enough: if another process
+// was faster, a later publication may have the right sequence. The ids alone are not enough either, because the server recognizes
+// repeated ids only for a while.
 type outbox struct {
 	*Link
-	at *streamPosition // where the stream is; nil: that must be found out
+	position *streamPosition // the end of the stream; nil if it is unknown
 }
 
 func newOutbox(l *Link) *outbox { return &outbox{Link: l} }
 
-// Take publishes a batch, and returns once the server has acknowledged all of it.
+// Take publishes a batch. It returns after the server has acknowledged all of it.
 func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
 	list, err := o.publications(batch)
 	if err == nil && len(list) == 0 {
-		o.state.notePublishing(nil) // what could not be published before was deleted
+		o.state.notePublishing(nil) // an earlier message that could not be published was deleted
 	}
 	if err != nil || len(list) == 0 {
 		return err
@@ -40,7 +41,7 @@ func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
 		if err := o.state.await(ctx); err != nil {
 			return err
 		}
-		return hub.ErrReadAgain // what was deleted meanwhile is not published
+		return hub.ErrReadAgain // messages may have been deleted meanwhile
 	}
 	if err = o.publishAll(ctx, list); err == nil {
 		err = o.copyResponses(ctx, batch)
@@ -52,7 +53,7 @@ func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
 }
 
 func (o *outbox) publishAll(ctx context.Context, list []publication) error {
-	for lost := 0; lost < maxConflicts; {
+	for conflicts := 0; conflicts < maxConflicts; {
 		rest, err := o.unpublished(ctx, list)
 		if err != nil || len(rest) == 0 {
 			return err
@@ -62,20 +63,20 @@ func (o *outbox) publishAll(ctx context.Context, list []publication) error {
 		if err == nil {
 			continue
 		}
-		o.at = nil
+		o.position = nil
 		if !isConflict(err) {
 			return err
 		}
-		lost++
+		conflicts++
 	}
 	return parley.Errorf(parley.Unavailable, "others publish to the stream of this hub").
 		Suggest("let nobody but the hub publish to %s and %s", o.subject("conv", ">"), o.subject("inbox", ">"))
 }
 
-// errRepeated says that the server knows the id of a publication.
+// errRepeated is the error for a publication whose id the server knows.
 var errRepeated = errors.New("it was published before")
 
-// isConflict reports whether the stream holds something else where a publication should be.
+// isConflict reports whether an error says that the stream has another message in the place of a publication.
 func isConflict(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return errors.Is(err, errRepeated) || ok && slices.Contains([]jetstream.ErrorCode{
@@ -83,56 +84,56 @@ func isConflict(err error) bool {
 	}, api.ErrorCode)
 }
 
-// wrongLastID is the server's code for a publication that does not come after the one it should.
+// wrongLastID is the server's error code for a publication that would not follow the expected message.
 const wrongLastID jetstream.ErrorCode = 10070
 
-// unpublished returns the part of a list that is not in the stream. The list is published in order, so the last publication
-// of the hub tells, whichever process made it.
+// unpublished returns the part of a list that is not in the stream. All processes of the hub publish in order, so the last
+// publication in the stream shows how much of the list is there.
 func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publication, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	if o.at == nil {
-		at, err := o.findPosition(ctx)
+	if o.position == nil {
+		position, err := o.findPosition(ctx)
 		if err != nil {
 			return nil, err
 		}
-		o.at = &at
+		o.position = &position
 	}
-	if i := slices.IndexFunc(list, func(p publication) bool { return p.id == o.at.id }); i >= 0 {
+	if i := slices.IndexFunc(list, func(p publication) bool { return p.id == o.position.id }); i >= 0 {
 		return list[i+1:], nil
 	}
-	if o.at.seq <= list[0].message.Seq {
+	if o.position.seq <= list[0].message.Seq {
 		return list, nil
 	}
-	ours, err := o.isOurs(ctx, *o.at)
-	if err != nil || !ours {
+	isOwn, err := o.isOurs(ctx, *o.position)
+	if err != nil || !isOwn {
 		return list, err
 	}
-	// Another process has gone on from where this one is.
-	return slices.DeleteFunc(slices.Clone(list), func(p publication) bool { return p.message.Seq < o.at.seq }), nil
+	// Another process has published since.
+	return slices.DeleteFunc(slices.Clone(list), func(p publication) bool { return p.message.Seq < o.position.seq }), nil
 }
 
-// isOurs reports whether a message of the stream has the same place in this hub. After a restore from a backup, the stream
-// has messages that the hub does not know.
-func (o *outbox) isOurs(ctx context.Context, at streamPosition) (bool, error) {
-	shown, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, messageOf(at.id))
+// isOurs reports whether a message of the stream is in this hub, with the same seq. After a restore from a backup, the stream has
+// messages that the hub does not have.
+func (o *outbox) isOurs(ctx context.Context, position streamPosition) (bool, error) {
+	message, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, messageOf(position.id))
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
 		return false, nil
 	}
-	return err == nil && shown.Seq == at.seq, err
+	return err == nil && message.Seq == position.seq, err
 }
 
-// maxSize returns how large a publication may be.
+// maxSize returns the size limit of a publication, in bytes.
 func (o *outbox) maxSize() int64 {
-	if o.at.maxSize > 0 {
-		return min(o.at.maxSize, o.conn.MaxPayload())
+	if o.position.maxSize > 0 {
+		return min(o.position.maxSize, o.conn.MaxPayload())
 	}
 	return o.conn.MaxPayload()
 }
 
-// publish sends publications and waits for their acknowledgements. It returns how many, from the first on, are in the
-// stream.
+// publish sends publications and waits for their acknowledgements. It returns how many of them, counted from the first, are in
+// the stream.
 func (o *outbox) publish(ctx context.Context, list []publication) (n int, err error) {
 	futures := make([]jetstream.PubAckFuture, 0, len(list))
 	for i, p := range list {
@@ -140,11 +141,11 @@ func (o *outbox) publish(ctx context.Context, list []publication) (n int, err er
 		if err != nil {
 			return 0, err
 		}
-		where := []jetstream.PublishOpt{jetstream.WithExpectLastSequence(o.at.last + uint64(i)), jetstream.WithRetryAttempts(0)} //nolint:gosec // i counts up
+		expected := []jetstream.PublishOpt{jetstream.WithExpectLastSequence(o.position.last + uint64(i)), jetstream.WithRetryAttempts(0)} //nolint:gosec // i counts up
 		if i > 0 {
-			where = append(where, jetstream.WithExpectLastMsgID(list[i-1].id))
+			expected = append(expected, jetstream.WithExpectLastMsgID(list[i-1].id))
 		}
-		future, err := o.stream.PublishMsgAsync(m, where...)
+		future, err := o.stream.PublishMsgAsync(m, expected...)
 		if err != nil {
 			return 0, err
 		}
@@ -153,10 +154,10 @@ func (o *outbox) publish(ctx context.Context, list []publication) (n int, err er
 	for i, future := range futures {
 		select {
 		case ack := <-future.Ok():
-			if ack.Duplicate { // it stands elsewhere, so the next one stands one earlier
+			if ack.Duplicate { // it is in the stream already, so the next one has a lower sequence than expected
 				return i + 1, errRepeated
 			}
-			o.at.last, o.at.id, o.at.seq = ack.Sequence, list[i].id, list[i].message.Seq
+			o.position.last, o.position.id, o.position.seq = ack.Sequence, list[i].id, list[i].message.Seq
 		case err := <-future.Err():
 			return i, err
 		case <-ctx.Done():

@@ -312,7 +312,7 @@ func TestLimitsOfTheStreamFollowTheConfiguration(t *testing.T) {
 func TestAwayServerIsAnAlert(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	w := newLinkedHub(t, b, func(o *Options) { o.Calm = time.Millisecond })
+	w := newLinkedHub(t, b, func(o *Options) { o.AlertDelay = time.Millisecond })
 	w.sayAsOwner(w.createChannel("general"), "hello")
 	newReader(t, b).read(1)
 	b.stop()

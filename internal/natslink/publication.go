@@ -12,11 +12,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// The headers of what is published and taken.
+// The headers of publications and requests.
 const (
 	headerID    = nats.MsgIdHdr
 	headerSeq   = "Parley-Seq"
-	headerCut   = "Parley-Cut" // the body did not fit
+	headerCut   = "Parley-Cut" // set if the message has no body because it did not fit
 	headerTrace = "traceparent"
 	headerToken = "Parley-Token"
 )
@@ -24,7 +24,7 @@ const (
 // publication is a message on its way to a subject.
 type publication struct {
 	subject string
-	id      string // no other has it, and it is the same whenever the message is published
+	id      string // unique, and the same each time that the message is published
 	message *parley.Message
 	body    []byte
 }
@@ -53,7 +53,7 @@ func messageOf(id string) string {
 	return message
 }
 
-// encode encodes JSON without escaping HTML characters, which would be six times as long.
+// encode encodes JSON without escaping HTML characters, because an escaped character has six bytes.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -65,15 +65,15 @@ func encode(value any) ([]byte, error) {
 // headerRoom is how many bytes the headers may need.
 const headerRoom = 4 << 10
 
-// natsMessage returns the message to send. If it is larger than the server allows, it has no body, so that it does not block
-// the following ones; subscribers can read the body from the hub.
-func (p publication) natsMessage(most int64) (*nats.Msg, error) {
+// natsMessage returns the message to send. If it would be larger than the server allows, it has no body, because otherwise it
+// would block the following messages. Subscribers can read the body from the hub.
+func (p publication) natsMessage(maxSize int64) (*nats.Msg, error) {
 	m := nats.NewMsg(p.subject)
 	m.Data = p.body
 	m.Header.Set(headerID, p.id)
 	m.Header.Set(headerSeq, strconv.FormatInt(p.message.Seq, 10))
 	m.Header.Set(headerTrace, parley.TraceParent(p.message.TraceID, parley.MessageSpan(p.message.ID)))
-	if int64(len(m.Data))+headerRoom > most {
+	if int64(len(m.Data))+headerRoom > maxSize {
 		m.Header.Set(headerCut, "true")
 		var err error
 		if m.Data, err = encode(withoutBody(*p.message)); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// problem is an error as it is answered: as over HTTP, without what belongs to HTTP.
+// problem is the reply with an error. It has the fields of the HTTP API, without the HTTP status.
 type problem struct {
 	Type        string         `json:"type"`
 	Detail      string         `json:"detail"`
@@ -26,7 +26,7 @@ type heldReply struct {
 	Approval parley.Approval `json:"approval"`
 }
 
-// reply replies to a request. Without a reply subject, only the log says that a request was refused.
+// reply replies to a request. If the request has no reply subject, it only logs a refusal.
 func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	if err != nil && m.Reply == "" {
 		e := parley.AsError(err)
@@ -45,16 +45,16 @@ func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	}
 }
 
-// replyMessage returns the reply to a request. If it is larger than the server allows, it leaves out what the request said;
-// without a reply the client would send again.
-func replyMessage(receipt parley.Receipt, err error, most int64) (*nats.Msg, error) {
+// replyMessage returns the reply to a request. If it would be larger than the server allows, it leaves out the contents of the
+// request. Without any reply, the client would send the request again.
+func replyMessage(receipt parley.Receipt, err error, maxSize int64) (*nats.Msg, error) {
 	m := nats.NewMsg("")
 	m.Header.Set("Content-Type", "application/json")
 	brief := receipt
 	brief.Message = withoutBody(receipt.Message)
 	full, short := any(receipt), any(brief)
-	if waits, ok := errors.AsType[*parley.Held](err); ok {
-		a := waits.Approval
+	if held, ok := errors.AsType[*parley.Held](err); ok {
+		a := held.Approval
 		full = heldReply{parley.HeldText, a}
 		a.Call.Args, a.Summary = nil, ""
 		short = heldReply{parley.HeldText, a}
@@ -65,7 +65,7 @@ func replyMessage(receipt parley.Receipt, err error, most int64) (*nats.Msg, err
 		full = problem{"about:blank", e.Message, e.Code, e.Reason, e.Recoverable, e.Suggestion, e.RetryAfter.Seconds(), e.Validation}
 		short = full
 	}
-	if m.Data, err = encode(full); err == nil && int64(len(m.Data))+headerRoom > most {
+	if m.Data, err = encode(full); err == nil && int64(len(m.Data))+headerRoom > maxSize {
 		m.Header.Set(headerCut, "true")
 		m.Data, err = encode(short)
 	}

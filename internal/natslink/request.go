@@ -17,8 +17,8 @@ import (
 type request struct {
 	requestBody
 	message *nats.Msg
-	trace   string // that the request is part of
-	err     error  // why it cannot be read
+	trace   string // the id of the trace that the request belongs to
+	err     error  // why the request cannot be read
 }
 
 // requestBody is the JSON of a request. A header may carry the token instead.
@@ -27,24 +27,25 @@ type requestBody struct {
 	parley.Draft
 }
 
-// readOptions is how requests are read, as over HTTP: a key that is unknown, stands twice or differs in case is refused, and so is
-// null for what cannot be absent.
+// readOptions are the options for reading requests, as in the HTTP API. They refuse a key that is unknown, repeated or in another
+// case, and null for a value that must be present.
 var readOptions = jsonx.JoinOptions(jsonx.RejectUnknownMembers(true), jsonx.WithUnmarshalers(jsonx.UnmarshalFromFunc(refuseNull)))
 
 var errNull = errors.New("null is no value for it")
 
-// refuseNull looks at every value before it is read, and reads none itself.
-func refuseNull(dec *jsontext.Decoder, into any) error {
+// refuseNull is called before each value is read. It returns errNull for a null that is not allowed, and otherwise leaves the
+// value to the library.
+func refuseNull(dec *jsontext.Decoder, target any) error {
 	if dec.PeekKind() != jsontext.KindNull {
 		return errors.ErrUnsupported
 	}
-	if _, raw := into.(*json.RawMessage); raw || reflect.TypeOf(into).Elem().Kind() == reflect.Pointer {
+	if _, raw := target.(*json.RawMessage); raw || reflect.TypeOf(target).Elem().Kind() == reflect.Pointer {
 		return errors.ErrUnsupported
 	}
 	return errNull
 }
 
-// read reads a request.
+// read parses a request. If it cannot, the err of the request says why.
 func read(m *nats.Msg, limit int) request {
 	r := request{message: m}
 	if len(m.Data) > limit {
@@ -69,26 +70,26 @@ func read(m *nats.Msg, limit int) request {
 	return r
 }
 
-// malformed says where a request is wrong. It never repeats the value, which may be a token.
+// malformed returns E003 with the place of a mistake in a request. It never repeats the value, which may be a token.
 func malformed(err error) error {
-	at, why := pointerOf(err), "is not what it should be"
-	if own, ok := errors.AsType[*parley.Error](err); ok {
-		return parley.Errorf(own.Code, "%s: %s", at, own.Message).Suggest("%s", own.Suggestion)
+	at, problem := pointerOf(err), "is not what it should be"
+	if parleyErr, ok := errors.AsType[*parley.Error](err); ok {
+		return parley.Errorf(parleyErr.Code, "%s: %s", at, parleyErr.Message).Suggest("%s", parleyErr.Suggestion)
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		at, why = "the request", "ends too soon"
+		at, problem = "the request", "ends too soon"
 	case errors.Is(err, jsonx.ErrUnknownName):
-		why = "is not known"
+		problem = "is not known"
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		why = "stands twice in one object"
+		problem = "stands twice in one object"
 	case errors.Is(err, errNull):
-		why = "is null"
+		problem = "is null"
 	}
-	return parley.Errorf(parley.BadInput, "%s %s", at, why).Suggest("send a draft as POST /v1/messages takes it, in JSON")
+	return parley.Errorf(parley.BadInput, "%s %s", at, problem).Suggest("send a draft as POST /v1/messages takes it, in JSON")
 }
 
-// pointerOf returns the JSON pointer of the error.
+// pointerOf returns the JSON pointer of an error, shortened, or "the request" if it has none.
 func pointerOf(err error) string {
 	var pointer jsontext.Pointer
 	if e, ok := errors.AsType[*jsonx.SemanticError](err); ok {
@@ -96,12 +97,12 @@ func pointerOf(err error) string {
 	} else if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		pointer = e.JSONPointer
 	}
-	const most = 80
+	const maxLength = 80
 	switch {
 	case pointer == "":
 		return "the request"
-	case len(pointer) > most:
-		return string(pointer[:most]) + "…"
+	case len(pointer) > maxLength:
+		return string(pointer[:maxLength]) + "…"
 	}
 	return string(pointer)
 }

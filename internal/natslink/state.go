@@ -8,23 +8,23 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// state is the state of the connection and of publishing.
+// state says whether there is a connection, and whether publishing works.
 type state struct {
 	mu      sync.Mutex
 	up      chan struct{} // closed while there is a connection
 	isUp    bool
-	reason  string // why there is none
-	trouble string // why nothing is published though there is one
-	changed chan struct{}
+	reason  string        // why there is no connection
+	trouble string        // why nothing is published in spite of a connection
+	changed chan struct{} // has an element if the state may have changed
 }
 
 func newState() *state { return &state{up: make(chan struct{}), changed: make(chan struct{}, 1)} }
 
 // connect records whether there is a connection, and reports whether that or the reason changed.
-func (s *state) connect(up bool, reason string) (news bool) {
+func (s *state) connect(up bool, reason string) (isNew bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	news = s.isUp != up || s.reason != reason
+	isNew = s.isUp != up || s.reason != reason
 	switch {
 	case up && !s.isUp:
 		close(s.up)
@@ -33,7 +33,7 @@ func (s *state) connect(up bool, reason string) (news bool) {
 	}
 	s.isUp, s.reason = up, reason
 	s.signal()
-	return news
+	return isNew
 }
 
 // notePublishing records the result of publishing.
@@ -73,7 +73,7 @@ func (s *state) connected() bool {
 	return s.isUp
 }
 
-// await waits for a connection.
+// await waits for a connection. It returns the error of ctx if ctx ends first.
 func (s *state) await(ctx context.Context) error {
 	s.mu.Lock()
 	up := s.up
@@ -91,7 +91,7 @@ func (l *Link) watch(ctx context.Context, started func()) {
 	started()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var since time.Time // it is amiss
+	var since time.Time // since when there is a problem
 	for {
 		select {
 		case <-l.state.changed:
@@ -99,27 +99,27 @@ func (l *Link) watch(ctx context.Context, started func()) {
 		case <-ctx.Done():
 			return
 		}
-		amiss := l.state.currentTrouble()
+		problem := l.state.currentTrouble()
 		switch {
-		case amiss == "":
+		case problem == "":
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
-			timer.Reset(l.Calm)
+			timer.Reset(l.AlertDelay)
 			continue
-		case time.Since(since) < l.Calm:
+		case time.Since(since) < l.AlertDelay:
 			continue
 		}
-		if err := l.hub.Alert(ctx, awayAlert(amiss), amiss != ""); err != nil && ctx.Err() == nil {
+		if err := l.hub.Alert(ctx, awayAlert(problem), problem != ""); err != nil && ctx.Err() == nil {
 			l.Log.Error("nobody could be told of NATS, will try again", "error", err)
-			timer.Reset(l.Calm)
+			timer.Reset(l.AlertDelay)
 		}
 	}
 }
 
-func awayAlert(why string) parley.Alert {
+func awayAlert(problem string) parley.Alert {
 	return parley.Alert{
-		Name: "nats", Title: "NATS is away", Message: "nothing is published to NATS: " + why,
+		Name: "nats", Title: "NATS is away", Message: "nothing is published to NATS: " + problem,
 		Suggestion: "look whether the server runs; nothing is lost, and what was posted is published when it is back",
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ownerKey says in a stream's metadata whose it is.
+// ownerKey is the key in the metadata of a stream for the id of the hub that owns the stream.
 const ownerKey = "parley_hub"
 
-// streamPosition is how far a stream has come.
+// streamPosition is the end of a stream.
 type streamPosition struct {
-	last    uint64 // the stream's own number of what came last
-	id      string // of what this hub has published last; none: that is not known
-	seq     int64  // of its message
-	maxSize int64  // bytes that a message of the stream may have; none: as many as the server takes
+	last    uint64 // the sequence of the last message, as the stream counts
+	id      string // the id of the last publication of this hub; empty if unknown
+	seq     int64  // the seq of its message in the hub
+	maxSize int64  // size limit of a message in the stream, in bytes; 0 or less: the limit of the server
 }
 
-// openStream returns the hub's stream and creates a missing one. It sets the limits to the configured ones and leaves the
-// rest to the operator.
+// openStream returns the hub's stream, and creates a missing one. It sets the configured limits, and leaves all other settings to
+// the operator. E003 if another hub owns the stream.
 func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	stream, err := l.stream.Stream(ctx, "PARLEY_"+l.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -58,7 +58,7 @@ func (l *Link) withLimits(c jetstream.StreamConfig) jetstream.StreamConfig {
 	return c
 }
 
-// findPosition returns how far the stream has come.
+// findPosition returns the end of the stream. The id is empty if the stream is empty or its last message is not of this hub.
 func (l *Link) findPosition(ctx context.Context) (streamPosition, error) {
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
@@ -70,21 +70,21 @@ func (l *Link) findPosition(ctx context.Context) (streamPosition, error) {
 	if err != nil {
 		return streamPosition{}, err
 	}
-	at := streamPosition{last: info.State.LastSeq, maxSize: int64(info.Config.MaxMsgSize)}
+	position := streamPosition{last: info.State.LastSeq, maxSize: int64(info.Config.MaxMsgSize)}
 	newest, err := stream.GetLastMsgForSubject(ctx, l.subject(">"))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return at, nil // it is empty: all of it was kept long enough, or purged
+		return position, nil // the stream is empty: its messages are too old or were purged
 	case err != nil:
 		return streamPosition{}, err
 	}
 	seq, err := strconv.ParseInt(newest.Header.Get(headerSeq), 10, 64)
 	if err != nil {
-		return at, nil //nolint:nilerr // somebody else has written there
+		return position, nil //nolint:nilerr // another program has published there
 	}
-	at.id, at.seq = newest.Header.Get(headerID), seq
-	return at, nil
+	position.id, position.seq = newest.Header.Get(headerID), seq
+	return position, nil
 }
 
-// streamRetryDelay is how long to wait before a stream that cannot be had is asked for again.
+// streamRetryDelay is the delay before the next attempt to open a stream.
 const streamRetryDelay = 2 * time.Second
