@@ -60,7 +60,7 @@ type reader struct {
 
 // Hub is the state of the hub that imports the lines.
 type Hub struct {
-	Conversations []parley.ConversationView // an unnamed conversation goes to the one that its members already have
+	Conversations []parley.ConversationView // unnamed conversations are added to the one that has the same members
 	Agents        []parley.Agent            // found by id and name
 	// Store stores a text that is too long for a message. E003 if the text is too long for an artifact too.
 	Store func(context.Context, io.Reader) (parley.Artifact, error)
@@ -72,13 +72,13 @@ type Exported struct {
 	Skipped []string // why each message with a text was left out
 }
 
-// Export writes the conversations of a database as the lines of an export. E003 if the file is not such a database.
+// Export writes the conversations of a database as the lines of an export. E003 if the file is not a database of Anima.
 func Export(ctx context.Context, file string, to Hub, w io.Writer) (done Exported, err error) {
-	db, leave, err := openCopy(ctx, file)
+	db, closeCopy, err := openCopy(ctx, file)
 	if err != nil {
 		return done, err
 	}
-	defer leave()
+	defer closeCopy()
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	r := &reader{db: db, out: out, hub: newHubState(to), conversations: map[string]*sourceConversation{}, store: to.Store}

@@ -23,7 +23,7 @@ type sourceConversation struct {
 	notice  string
 }
 
-// hubState is what the hub has, and what the export adds to it.
+// hubState has the agents and conversations of the hub, and the ones that the export adds.
 type hubState struct {
 	agents map[string]string // ids by folded name
 	ids    map[string]bool
@@ -33,22 +33,22 @@ type hubState struct {
 }
 
 func newHubState(hub Hub) *hubState {
-	k := &hubState{agents: map[string]string{}, ids: map[string]bool{}, names: map[string]bool{}, sets: map[string]string{}, added: map[string]bool{}}
+	h := &hubState{agents: map[string]string{}, ids: map[string]bool{}, names: map[string]bool{}, sets: map[string]string{}, added: map[string]bool{}}
 	for _, a := range hub.Agents {
 		if a.Kind != parley.KindSystem {
-			k.agents[parley.Fold(a.ID)], k.agents[parley.Fold(a.Name)] = a.ID, a.ID
+			h.agents[parley.Fold(a.ID)], h.agents[parley.Fold(a.Name)] = a.ID, a.ID
 		}
 	}
 	for _, c := range hub.Conversations {
-		k.ids[c.ID] = true
+		h.ids[c.ID] = true
 		switch {
 		case c.Name != "":
-			k.names[c.Name] = true
+			h.names[c.Name] = true
 		case c.Kind == parley.DM || c.Kind == parley.Group:
-			k.sets[parley.SetKey(c.Members)] = c.ID
+			h.sets[parley.SetKey(c.Members)] = c.ID
 		}
 	}
-	return k
+	return h
 }
 
 // agentID returns the id in the hub of a name in the database: that of the agent with this name, or a new one.

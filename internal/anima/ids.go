@@ -16,15 +16,15 @@ import (
 const maxIDLength = 64 // characters of an id or a name
 
 // slug turns a text into an id or a name.
-func slug(words string) string {
+func slug(text string) string {
 	fits := func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
 		}
 		return '-'
 	}
-	made := strings.TrimLeft(strings.Map(fits, strings.ToLower(words)), "-_")
-	return strings.TrimRight(made[:min(maxIDLength, len(made))], "-")
+	slugged := strings.TrimLeft(strings.Map(fits, strings.ToLower(text)), "-_")
+	return strings.TrimRight(slugged[:min(maxIDLength, len(slugged))], "-")
 }
 
 // withSuffix returns a name with a suffix derived from of, which makes it unique.

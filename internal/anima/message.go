@@ -32,25 +32,25 @@ type origin struct {
 
 // writeMessages writes messages in their order.
 func (r *reader) writeMessages(ctx context.Context) error {
-	before := time.Time{}
+	previous := time.Time{}
 	return r.each(ctx, messageTable, func(row []any) error {
-		words := textOf(row[2])
-		if words == "" || textOf(row[1]) == "" {
+		text := textOf(row[2])
+		if text == "" || textOf(row[1]) == "" {
 			r.empty++
 			return nil
 		}
-		content, err := r.content(ctx, words)
+		content, err := r.content(ctx, text)
 		if err != nil && parley.CodeOf(err) == parley.BadInput {
-			r.skipped = append(r.skipped, fmt.Sprintf("message %s of %d bytes: %s", textOf(row[3]), len(words), parley.AsError(err).Message))
+			r.skipped = append(r.skipped, fmt.Sprintf("message %s of %d bytes: %s", textOf(row[3]), len(text), parley.AsError(err).Message))
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		conversation := r.conversations[textOf(row[0])]
-		at := firstKnown(parseTime(row[5], time.Time{}), before, conversation.created)
-		before = at
-		m, err := r.message(conversation, row, words, at)
+		at := firstKnown(parseTime(row[5], time.Time{}), previous, conversation.created)
+		previous = at
+		m, err := r.message(conversation, row, text, at)
 		if err != nil {
 			return err
 		}
@@ -62,32 +62,32 @@ func (r *reader) writeMessages(ctx context.Context) error {
 
 // content returns the content of a message. If the text is too long, the message has its beginning, and an artifact has
 // all of it.
-func (r *reader) content(ctx context.Context, words string) (parley.Content, error) {
-	if len(words) <= maxText {
-		return parley.Content{Text: words}, nil
+func (r *reader) content(ctx context.Context, text string) (parley.Content, error) {
+	if len(text) <= maxText {
+		return parley.Content{Text: text}, nil
 	}
-	whole, err := r.store(ctx, strings.NewReader(words))
+	whole, err := r.store(ctx, strings.NewReader(text))
 	if err != nil {
 		return parley.Content{}, err
 	}
 	whole.Name, whole.MediaType = wholeText, "text/plain; charset=utf-8"
-	begin := strings.ToValidUTF8(words[:shownText], "") // the cut may split a character
+	begin := strings.ToValidUTF8(text[:shownText], "") // the cut may split a character
 	return parley.Content{Text: begin + "…", Artifacts: []parley.Artifact{whole}}, nil
 }
 
-func (r *reader) message(o *sourceConversation, row []any, words string, at time.Time) (parley.Message, error) {
+func (r *reader) message(o *sourceConversation, row []any, text string, at time.Time) (parley.Message, error) {
 	from := textOf(row[1])
 	mentions, whole := o.mentioned(r.hub.agentID, row[4])
-	was := origin{ID: row[3], Conversation: o.id, From: from}
+	original := origin{ID: row[3], Conversation: o.id, From: from}
 	if !whole {
-		was.Mentions = textOf(row[4])
+		original.Mentions = textOf(row[4])
 	}
-	if raw, ok := was.ID.([]byte); ok {
-		was.ID = textOf(raw)
+	if raw, ok := original.ID.([]byte); ok {
+		original.ID = textOf(raw)
 	}
-	metadata, err := json.Marshal(map[string]origin{"anima": was})
+	metadata, err := json.Marshal(map[string]origin{"anima": original})
 	return parley.Message{
-		ID: newID(at, "message", o.id, fmt.Sprint(was.ID), from, words), Conversation: o.target.ID, From: r.hub.agentID(from),
+		ID: newID(at, "message", o.id, fmt.Sprint(original.ID), from, text), Conversation: o.target.ID, From: r.hub.agentID(from),
 		Mentions: mentions, Type: parley.TypeChat, CreatedAt: at, Metadata: metadata, Source: "anima",
 	}, err
 }

@@ -17,7 +17,7 @@ import (
 
 // openCopy opens a private copy of a database, with the files beside it that have recent writes. It leaves no lock
 // beside the original, which may be on a read-only disk.
-func openCopy(ctx context.Context, file string) (db *sql.DB, leave func(), err error) {
+func openCopy(ctx context.Context, file string) (db *sql.DB, closeCopy func(), err error) {
 	if err := checkFile(file); err != nil {
 		return nil, nil, err
 	}

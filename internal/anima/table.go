@@ -45,13 +45,13 @@ func (t table) query(ctx context.Context, db *sql.DB) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	there, err := queryStrings(ctx, db, "SELECT name FROM pragma_table_info(?)", t.name)
+	existing, err := queryStrings(ctx, db, "SELECT name FROM pragma_table_info(?)", t.name)
 	if err != nil {
 		return "", err
 	}
 	chosen := make([]string, len(t.columns))
 	for i, names := range t.columns {
-		at := slices.IndexFunc(names, func(name string) bool { return slices.Contains(there, name) })
+		at := slices.IndexFunc(names, func(name string) bool { return slices.Contains(existing, name) })
 		switch {
 		case at >= 0:
 			chosen[i] = `"` + names[at] + `"`
@@ -140,22 +140,22 @@ func parseTime(value any, otherwise time.Time) time.Time {
 	case time.Time:
 		return v.UTC().Truncate(time.Millisecond)
 	default:
-		words := textOf(v)
+		text := textOf(v)
 		for _, layout := range []string{time.RFC3339Nano, time.DateTime} {
-			if t, err := time.Parse(layout, words); err == nil {
+			if t, err := time.Parse(layout, text); err == nil {
 				return t.UTC().Truncate(time.Millisecond)
 			}
 		}
-		n, _ = strconv.ParseFloat(words, 64)
+		n, _ = strconv.ParseFloat(text, 64)
 	}
 	const (
-		millis = 1e11 // as seconds in the year 5138, as milliseconds in 1973
-		most   = 253402300799e3
+		millis    = 1e11 // as seconds in the year 5138, as milliseconds in 1973
+		maxMillis = 253402300799e3
 	)
 	if n < millis {
 		n *= 1e3
 	}
-	if n <= 0 || n > most || math.IsNaN(n) {
+	if n <= 0 || n > maxMillis || math.IsNaN(n) {
 		return otherwise
 	}
 	return time.UnixMilli(int64(n)).UTC()
