@@ -2,12 +2,12 @@
 //
 // Messages never change, with one exception: a redaction removes the body and keeps the envelope, with the digest that the
 // checksum was made from. It also removes what runs, tasks, approvals and notices repeat of the body. The waits of a message are
-// removed with it. Tasks and approvals outlive the messages that they name.
+// removed with it. Tasks and approvals stay when the messages that they name are erased.
 //
 // Retention erases whole messages, in their order, in updates of at most 200 messages. It keeps messages that have an open or
-// dead delivery. References, words in the index and the counts of the conversation change in the same update. The hub writes down
-// the highest number first, so that no number is used twice. The total size of all bodies is one row: it follows the order when
-// retention by size needs it, and every erasure corrects it. No post writes it (decision 9).
+// dead delivery. References, words in the index and the counts of the conversation change in the same update. The hub first
+// stores the highest number, so that it uses no number twice. The total size of all bodies is one row. Retention by size brings
+// the row up to date before it uses it, and every erasure corrects it. A post does not write it (decision 9).
 package archive
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Service is the use cases of this package.
+// Service has the use cases of this package.
 type Service struct {
 	*unit.Core
 	artifacts *artifacts.Service
@@ -27,7 +27,7 @@ type Service struct {
 	reading   *reading.Service
 }
 
-// New makes the use cases on the core of a hub, and on those of other packages that they use.
+// New returns the use cases on the core of a hub. They use the given use cases of other packages.
 func New(core *unit.Core, artifacts *artifacts.Service, names *names.Service, channels *channels.Service, reading *reading.Service) *Service {
 	return &Service{Core: core, artifacts: artifacts, names: names, channels: channels, reading: reading}
 }

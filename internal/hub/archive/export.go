@@ -84,10 +84,10 @@ func writeMarkdown(w io.Writer, v any) error {
 	return err
 }
 
-// lineEnds are what Markdown takes for the end of a line.
+// lineEnds replaces everything that Markdown treats as the end of a line.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// quote sets a text apart, so that nothing in it can pass for a message of its own.
+// quote writes a text as a Markdown quotation, so that no part of the text looks like another message.
 func quote(out *strings.Builder, text string) {
 	if text == "" {
 		return
@@ -98,7 +98,7 @@ func quote(out *strings.Builder, text string) {
 	}
 }
 
-// quoteCode does the same with a fence longer than any run of backticks in the code.
+// quoteCode writes code as a quotation, in a fence that is longer than any run of backticks in the code.
 func quoteCode(out *strings.Builder, code string) {
 	if code == "" {
 		return

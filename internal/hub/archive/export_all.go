@@ -15,7 +15,7 @@ import (
 // exportVersion is the version of the form that ExportAll writes and Import reads.
 const exportVersion = 2 // 1 had no rules, tasks and approvals
 
-// line is one line of an export: one of these.
+// line is one line of an export. Exactly one of its parts is set.
 type line struct {
 	exportHeader
 	Agent        *parley.Agent         `json:"agent,omitempty"`
@@ -24,7 +24,7 @@ type line struct {
 	Message      *parley.Message       `json:"message,omitempty"`
 	Task         *parley.Task          `json:"task,omitempty"`
 	Approval     *parley.Approval      `json:"approval,omitempty"`
-	Damaged      *parley.Damage        `json:"damaged,omitempty"` // in the place of what could not be read
+	Damaged      *parley.Damage        `json:"damaged,omitempty"` // in place of a record that could not be read
 	End          *exportEnd            `json:"end,omitempty"`
 }
 
@@ -32,7 +32,7 @@ type exportHeader struct {
 	Parley    string    `json:"parley,omitempty"` // "export"
 	Version   int       `json:"version,omitempty"`
 	Artifacts string    `json:"artifacts,omitempty"` // "by reference": their bodies are in backups
-	Seq       int64     `json:"seq,omitempty"`       // the newest that is looked at
+	Seq       int64     `json:"seq,omitempty"`       // the seq of the newest message in the export
 	At        time.Time `json:"at,omitzero"`
 }
 
@@ -46,7 +46,7 @@ type exportedMember struct {
 	JoinedAt time.Time `json:"joined_at"`
 }
 
-// exportEnd is the last line, by which a reader knows that it has everything.
+// exportEnd is the last line. It shows a reader that the export is complete.
 type exportEnd struct {
 	Agents        int `json:"agents"`
 	Conversations int `json:"conversations"`
@@ -57,7 +57,7 @@ type exportEnd struct {
 	Damaged       int `json:"damaged,omitempty"` // messages, tasks and approvals that could not be exported
 }
 
-// exporter writes an export. It leaves out what is added after it began.
+// exporter writes an export. It leaves out content that is added after it began.
 type exporter struct {
 	*Service
 	caller unit.Caller
@@ -67,11 +67,11 @@ type exporter struct {
 	totals exportEnd
 
 	unreadable map[string]bool // tasks and approvals, by their ids
-	unwritten  []parley.Damage // those of them that have no line yet
+	unwritten  []parley.Damage // unreadable records that have no line yet
 }
 
 // ExportAll writes the whole hub as JSON lines: agents, conversations, permissions, tasks, messages in their order, and
-// approvals. Managers come before their agents, and tasks before what names them, so that an import can renumber tasks.
+// approvals. Managers come before their agents. Tasks come before messages and approvals, so that an import can renumber them.
 // Artifacts are references without bodies. A damaged message, task or approval has a line of its own and counts in the last
 // line. Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an owner may call it.
 func (s *Service) ExportAll(ctx context.Context, caller unit.Caller, w io.Writer) error {
@@ -126,8 +126,8 @@ func (e *exporter) writeAgent(a parley.Agent, byID map[string]parley.Agent) erro
 		return nil
 	}
 	e.agents[a.ID] = true
-	if boss, has := byID[a.Manager]; has {
-		if err := e.writeAgent(boss, byID); err != nil {
+	if manager, has := byID[a.Manager]; has {
+		if err := e.writeAgent(manager, byID); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (e *exporter) writeConversations(ctx context.Context) error {
 			list, err := u.Conversations().Scan(after, exportPage)
 			for _, c := range list {
 				after = c.ID
-				if err == nil && e.agents[c.CreatedBy] { // else it is younger than the list of agents
+				if err == nil && e.agents[c.CreatedBy] { // otherwise the conversation is newer than the list of agents
 					page, err = e.appendConversation(u, page, c)
 				}
 			}
@@ -165,14 +165,14 @@ func (e *exporter) writeConversations(ctx context.Context) error {
 
 func (e *exporter) appendConversation(u *unit.Unit, page []exportedConversation, c parley.Conversation) ([]exportedConversation, error) {
 	members, err := u.Members().List(c.ID)
-	one := exportedConversation{Conversation: c, Members: []exportedMember{}}
+	exported := exportedConversation{Conversation: c, Members: []exportedMember{}}
 	for _, m := range members {
 		if e.agents[m.Agent] {
-			one.Members = append(one.Members, exportedMember{m.Agent, m.JoinedAt})
+			exported.Members = append(exported.Members, exportedMember{m.Agent, m.JoinedAt})
 		}
 	}
-	slices.SortFunc(one.Members, func(a, b exportedMember) int { return cmp.Compare(a.Agent, b.Agent) })
-	return append(page, one), err
+	slices.SortFunc(exported.Members, func(a, b exportedMember) int { return cmp.Compare(a.Agent, b.Agent) })
+	return append(page, exported), err
 }
 
 func (e *exporter) writeMessages(ctx context.Context) error {

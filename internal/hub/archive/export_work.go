@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// allExported reports whether all named agents are in the export. An agent that is not was added later.
+// allExported reports whether all named agents are in the export. An agent that is not in it was added later.
 func (e *exporter) allExported(names ...string) bool {
 	for _, name := range names {
 		if name != "" && name != parley.Anyone && !e.agents[name] {
@@ -39,7 +39,7 @@ func (e *exporter) writePermissions(ctx context.Context) error {
 	return nil
 }
 
-// noteUnreadable remembers a damaged record. The store may report one several times.
+// noteUnreadable stores that a record is damaged. The store may report the same record several times.
 func (e *exporter) noteUnreadable(d parley.Damage) {
 	if !e.unreadable[d.ID] {
 		e.unreadable[d.ID] = true
@@ -61,7 +61,7 @@ func (e *exporter) writeUnreadable() error {
 // writeTasks writes tasks by number, each after its parent and dependencies. It leaves out a task whose parent or dependency
 // is left out.
 func (e *exporter) writeTasks(ctx context.Context) error {
-	left := map[string]bool{}
+	omitted := map[string]bool{}
 	for after := ""; ; {
 		var list []parley.Task
 		err := e.View(ctx, e.caller, unit.OpExportHub, func(u *unit.Unit) (err error) {
@@ -81,8 +81,8 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 				e.noteUnreadable(parley.Damage{What: "task", ID: t.ID, Why: "a task that it is under or waits for is damaged"})
 				continue
 			}
-			if !e.allExported(t.Requester, t.OriginalRequester, t.Assignee) || left[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return left[id] }) {
-				left[t.ID] = true
+			if !e.allExported(t.Requester, t.OriginalRequester, t.Assignee) || omitted[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return omitted[id] }) {
+				omitted[t.ID] = true
 				continue
 			}
 			e.totals.Tasks++

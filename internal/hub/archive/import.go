@@ -17,7 +17,7 @@ import (
 const (
 	maxLineLength = 32 << 20 // bytes of one line
 	batchLines    = 200      // lines in one update
-	batchBytes    = 4 << 20  // and of these at most so many bytes, or one
+	batchBytes    = 4 << 20  // size of the lines in one update; a longer line is alone in its update
 )
 
 // importer reads an export and adds its lines to the hub, in batches. A line whose content exists already is skipped.
@@ -33,7 +33,7 @@ type importer struct {
 
 // pendingEntry is a line that is not stored yet.
 type pendingEntry struct {
-	num   int64 // of its line
+	num   int64 // the number of its line
 	store func(*HistoryWriter) error
 }
 
@@ -41,7 +41,7 @@ type pendingEntry struct {
 type HistoryWriter struct {
 	*unit.Unit
 	counts              parley.ImportReport
-	conversationsBefore map[string]parley.Conversation // as they were before their messages came
+	conversationsBefore map[string]parley.Conversation // the conversations before the import added messages
 	tasks               *taskNumbers
 }
 
@@ -52,9 +52,9 @@ func NewHistoryWriter(u *unit.Unit) *HistoryWriter {
 
 // WithUnit returns a writer for the same transaction with another unit.
 func (in *HistoryWriter) WithUnit(u *unit.Unit) *HistoryWriter {
-	as := *in
-	as.Unit = u
-	return &as
+	copied := *in
+	copied.Unit = u
+	return &copied
 }
 
 // Import adds the lines that ExportAll wrote. It skips what exists, so it can be repeated after an interruption. Messages
@@ -67,7 +67,7 @@ func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (
 	if err := i.readHeader(ctx, lines); err != nil {
 		return i.report, err
 	}
-	if err := PurgeConversations(ctx, s.Core); err != nil { // what was deleted a moment ago would be in the way
+	if err := PurgeConversations(ctx, s.Core); err != nil { // conversations that were just deleted would conflict
 		return i.report, err
 	}
 	for num := int64(2); !i.ended; num++ {
@@ -157,20 +157,20 @@ func (i *importer) flush(ctx context.Context) error {
 }
 
 // storeBatch stores all entries in one update, or none. It returns how many entries were accepted before an error.
-func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (good int, err error) {
+func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (accepted int, err error) {
 	if len(batch) == 0 {
 		return 0, nil
 	}
 	var done parley.ImportReport
 	err = i.Update(ctx, i.caller, unit.OpImportHub, func(u *unit.Unit) error {
-		good = 0
+		accepted = 0
 		in := NewHistoryWriter(u)
 		in.tasks = &i.tasks
 		for _, e := range batch {
 			if err := e.store(in); err != nil {
 				return err
 			}
-			good++
+			accepted++
 		}
 		done = in.counts
 		return in.RestoreConversations()
@@ -178,7 +178,7 @@ func (i *importer) storeBatch(ctx context.Context, batch []pendingEntry) (good i
 	if err == nil {
 		i.addToReport(done, batch[len(batch)-1].num)
 	}
-	return good, err
+	return accepted, err
 }
 
 // atEntry adds the line number of an entry to an error that the entry caused.
@@ -204,12 +204,12 @@ func (i *importer) addToReport(done parley.ImportReport, lines int64) {
 
 // atLine adds a line number to an error, unless it has one.
 func atLine(num int64, err error) error {
-	if _, placed := errors.AsType[lineError](err); placed {
+	if _, hasLine := errors.AsType[lineError](err); hasLine {
 		return err
 	}
-	shown := *parley.AsError(err)
-	shown.Message = fmt.Sprintf("line %d: %s", num, shown.Message)
-	return (&shown).From(lineError{err})
+	numbered := *parley.AsError(err)
+	numbered.Message = fmt.Sprintf("line %d: %s", num, numbered.Message)
+	return (&numbered).From(lineError{err})
 }
 
 // lineError marks an error that already has a line number.

@@ -61,13 +61,13 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*HistoryWri
 }
 
 // addAgent adds an agent. An agent with the same id is the same agent, unless the exported UUID belongs to another id here:
-// content of a removed agent must not go to the agent that took over its id.
+// otherwise the content of a removed agent would go to the agent that took over its id.
 func (in *HistoryWriter) addAgent(a parley.Agent) error {
-	there, err := in.Agents().Find(a.ID)
-	if err == nil && there.ID == a.ID {
-		meant, err := in.Agents().Find(a.UUID)
-		if err == nil && meant.UUID != there.UUID {
-			return parley.Errorf(parley.BadInput, "the agent %s of the export is %s here, and another agent has the id %s", a.ID, meant.ID, there.ID).
+	existing, err := in.Agents().Find(a.ID)
+	if err == nil && existing.ID == a.ID {
+		sameUUID, err := in.Agents().Find(a.UUID)
+		if err == nil && sameUUID.UUID != existing.UUID {
+			return parley.Errorf(parley.BadInput, "the agent %s of the export is %s here, and another agent has the id %s", a.ID, sameUUID.ID, existing.ID).
 				Because(parley.Conflict).Suggest("import it into a hub of its own")
 		}
 		if err != nil && !errors.Is(err, parley.ErrNotFound) {
@@ -83,7 +83,7 @@ func (in *HistoryWriter) addAgent(a parley.Agent) error {
 		return parley.Errorf(parley.BadInput, "agent %s has no uuid", a.ID).Suggest("give what parley export has written")
 	}
 	id, name := a.ID, a.Name
-	if a.RemovedAt != nil { // another may have taken its names
+	if a.RemovedAt != nil { // another agent may have taken its names
 		id, name = parley.OriginalName(id), parley.OriginalName(name)
 	}
 	if err := agents.CheckNewAgent(parley.NewAgent{ID: id, Name: name, Kind: a.Kind, Access: a.Access, Profile: a.Profile}); err != nil {
@@ -107,8 +107,8 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 	c.ID = strings.ToLower(c.ID)
 	named := c.Kind == parley.Channel || c.Kind == parley.Group && c.Name != ""
 	kinds := []parley.ConversationKind{parley.Channel, parley.Group, parley.DM, parley.Ephemeral}
-	seen := []parley.Visibility{parley.Public, parley.Private}
-	if !parley.IsUUID(c.ID) || !slices.Contains(kinds, c.Kind) || !slices.Contains(seen, c.Visibility) || !named && c.Name != "" {
+	visibilities := []parley.Visibility{parley.Public, parley.Private}
+	if !parley.IsUUID(c.ID) || !slices.Contains(kinds, c.Kind) || !slices.Contains(visibilities, c.Visibility) || !named && c.Name != "" {
 		return c, parley.Errorf(parley.BadInput, "conversation %q is of no kind there is", c.ID).
 			Suggest("give what parley export has written")
 	}
@@ -196,11 +196,11 @@ func (in *HistoryWriter) knownAgent(id string) (string, error) {
 
 // AddMessage adds a message at the end of the order, as history without deliveries.
 func (in *HistoryWriter) AddMessage(m parley.Message, body [32]byte) error {
-	there, err := in.Messages().GetAll([]string{m.ID})
+	existing, err := in.Messages().GetAll([]string{m.ID})
 	if err != nil {
 		return err
 	}
-	if len(there) > 0 {
+	if len(existing) > 0 {
 		in.counts.Skipped++
 		return nil
 	}
@@ -212,7 +212,7 @@ func (in *HistoryWriter) AddMessage(m parley.Message, body [32]byte) error {
 	if err != nil {
 		return err
 	}
-	if err := in.WriteEvents(); err != nil { // what came before the message is before it in the order
+	if err := in.WriteEvents(); err != nil { // earlier events come before the message in the order
 		return err
 	}
 	if m.Seq, err = in.Messages().NextSeq(); err != nil {
@@ -275,7 +275,7 @@ func (in *HistoryWriter) addMissingBodies(c parley.Content) (absent []string, er
 	return absent, nil
 }
 
-// markBodiesRemoved marks bodies as removed. A caller that opens one is told to store it again.
+// markBodiesRemoved marks bodies as removed. A caller that opens such a body gets the hint to store it again.
 func (in *HistoryWriter) markBodiesRemoved(absent []string) error {
 	for _, sha256 := range absent {
 		if _, err := in.Artifacts().Expire(sha256, in.Now, in.Now); err != nil {
@@ -286,8 +286,8 @@ func (in *HistoryWriter) markBodiesRemoved(absent []string) error {
 	return nil
 }
 
-// RestoreConversations restores the conversations that history was added to, except for their messages: they do not count as changed, and
-// members who had read everything have read the history too.
+// RestoreConversations restores the conversations that got history, except for their messages. So the conversations do not count
+// as changed, and members that had read everything have read the history too.
 func (in *HistoryWriter) RestoreConversations() error {
 	for _, id := range slices.Sorted(maps.Keys(in.conversationsBefore)) {
 		before := in.conversationsBefore[id]

@@ -9,16 +9,16 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// taskNumbers gives imported tasks numbers of this hub, and says by which name a task of the export goes here.
+// taskNumbers gives imported tasks numbers of this hub, and maps the names of the tasks in the file to their names here.
 //
-// An export has its tasks before the messages and approvals that name them. In files of older programs messages come first:
-// then tasks keep their numbers, and one whose number is taken here is refused.
+// An export has its tasks before the messages and approvals that name them. In files of older programs messages come first. Then
+// tasks keep their numbers, and the import refuses a task whose number is taken here.
 type taskNumbers struct {
-	existing    map[string][]string // the tasks that were here before, by what tells them from others, in order
-	read        map[string]int      // how often the file had such a task so far
+	existing    map[string][]string // the tasks of the hub before the import, in order, by identity
+	read        map[string]int      // by identity: how many such tasks the file had so far
 	keepNumbers bool                // tasks keep their numbers
 	anyRead     bool                // the file had a task so far
-	localNames  map[string]string   // by their names in the file
+	localNames  map[string]string   // the names here, by the names in the file
 }
 
 // taskIdentity returns what identifies a task besides its number. A task never changes it.
@@ -54,8 +54,8 @@ func (n *taskNumbers) match(t parley.Task) string {
 	key := taskIdentity(t)
 	times := n.read[key]
 	n.read[key], n.anyRead = times+1, true
-	if there := n.existing[key]; times < len(there) {
-		return there[times]
+	if existing := n.existing[key]; times < len(existing) {
+		return existing[times]
 	}
 	return ""
 }

@@ -58,8 +58,8 @@ func (in *HistoryWriter) addPermission(p parley.Permission) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, there := range rules {
-		if there.Target == p.Target && there.Effect == p.Effect {
+	for _, existing := range rules {
+		if existing.Target == p.Target && existing.Effect == p.Effect {
 			in.counts.Skipped++
 			return nil
 		}
@@ -115,37 +115,37 @@ func (i *importer) parseTask(ctx context.Context, t parley.Task) (func(*HistoryW
 	if err := i.tasks.load(ctx, i); err != nil {
 		return nil, err
 	}
-	there := i.tasks.match(t)
+	existing := i.tasks.match(t)
 	return func(in *HistoryWriter) error {
 		if in.tasks.keepNumbers {
 			return in.addNumberedTask(t)
 		}
-		return in.addRenumberedTask(t, there)
+		return in.addRenumberedTask(t, existing)
 	}, nil
 }
 
 // addRenumberedTask adds a task with the next number of this hub, unless the hub has the task.
-func (in *HistoryWriter) addRenumberedTask(t parley.Task, there string) (err error) {
-	if there != "" {
-		in.tasks.localNames[t.ID] = there
+func (in *HistoryWriter) addRenumberedTask(t parley.Task, existing string) (err error) {
+	if existing != "" {
+		in.tasks.localNames[t.ID] = existing
 		in.counts.Skipped++
 		return nil
 	}
-	was := t.ID
+	exportedID := t.ID
 	if err := in.tasks.renameReferences(&t); err != nil {
 		return err
 	}
 	if t.ID, err = in.Tasks().NextID(); err != nil {
 		return err
 	}
-	in.tasks.localNames[was] = t.ID
-	return in.insertTask(t, was)
+	in.tasks.localNames[exportedID] = t.ID
+	return in.insertTask(t, exportedID)
 }
 
 // addNumberedTask adds a task with the number it has in the file.
 func (in *HistoryWriter) addNumberedTask(t parley.Task) error {
-	there, err := in.Tasks().Get(t.ID)
-	if err == nil && there.TraceID == t.TraceID && there.CreatedAt.Equal(t.CreatedAt) {
+	existing, err := in.Tasks().Get(t.ID)
+	if err == nil && existing.TraceID == t.TraceID && existing.CreatedAt.Equal(t.CreatedAt) {
 		in.counts.Skipped++
 		return nil
 	}
@@ -159,9 +159,9 @@ func (in *HistoryWriter) addNumberedTask(t parley.Task) error {
 	return in.insertTask(t, t.ID)
 }
 
-// insertTask stores a task as history. An open task is cancelled, because nobody works on it here; it can be retried. was is
-// its name in the file.
-func (in *HistoryWriter) insertTask(t parley.Task, was string) error {
+// insertTask stores a task as history. It cancels an open task, because nobody works on it here; a caller can retry it.
+// exportedID is the name of the task in the file.
+func (in *HistoryWriter) insertTask(t parley.Task, exportedID string) error {
 	if err := in.resolveAgents(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (in *HistoryWriter) insertTask(t parley.Task, was string) error {
 	in.counts.Tasks++
 	err := tasks.InsertRow(in.Tx, t)
 	if errors.Is(err, parley.ErrNotFound) {
-		return notExported("%s names a task or a participant that is not here", was)
+		return notExported("%s names a task or a participant that is not here", exportedID)
 	}
 	return err
 }

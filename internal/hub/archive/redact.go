@@ -30,7 +30,7 @@ func (s *Service) Redact(ctx context.Context, caller unit.Caller, id, reason str
 	if err != nil {
 		return parley.Message{}, err
 	}
-	// The message is redacted whatever comes now; what cannot be removed waits for the sweep.
+	// The message is redacted even if the caller leaves now. The sweep removes artifacts that cannot be removed here.
 	ctx = context.WithoutCancel(ctx)
 	for _, sha256 := range bodies {
 		if err := artifacts.CollectArtifact(ctx, s.artifacts, sha256, s.Now().Add(-artifacts.UnusedArtifact)); err != nil {
@@ -60,7 +60,7 @@ func redact(u *unit.Unit, id, reason string) (m parley.Message, bodies []string,
 	if err != nil && !errors.Is(err, parley.ErrNotFound) {
 		return m, nil, err
 	}
-	// Here, and not after the update: what a run that ends next keeps of its output must not hold it.
+	// This happens within the update, so that a run that ends next does not store the body with its output.
 	u.Core.Live.Forget(m.Conversation, by.ID)
 	u.Note(parley.Event{Kind: parley.EventMessageRedacted, Conversation: m.Conversation, Agent: m.From, Message: m.ID})
 	return m, bodies, access.Audit(u, "message.redact", m.ID, map[string]any{"reason": reason, "body_digest": m.Digest})

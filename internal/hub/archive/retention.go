@@ -16,11 +16,11 @@ import (
 
 const (
 	eraseBatch     = 200
-	countBatch     = 2000 // numbers of the order
+	countBatch     = 2000 // messages in one update
 	scrubsPerSweep = 500  // parts of the index rewritten in one sweep
 )
 
-// erasedTotals is what a sweep has erased because of the retention limits.
+// erasedTotals counts what a sweep has erased because of the retention limits.
 type erasedTotals struct {
 	Messages      int   `json:"messages"`
 	MessageBytes  int64 `json:"message_bytes"`
@@ -32,44 +32,44 @@ type erasedTotals struct {
 
 // EraseOld erases what exceeds the retention limits, the oldest first, and logs it.
 func EraseOld(ctx context.Context, s *Service) error {
-	var gone erasedTotals
-	err := errors.Join(eraseOldMessages(ctx, s.Core, &gone), s.eraseOldArtifacts(ctx, &gone), eraseOldEvents(ctx, s.Core, &gone),
-		eraseOldOutputs(ctx, s.Core, &gone))
-	return errors.Join(err, reportErased(context.WithoutCancel(ctx), s.Core, gone))
+	var done erasedTotals
+	err := errors.Join(eraseOldMessages(ctx, s.Core, &done), s.eraseOldArtifacts(ctx, &done), eraseOldEvents(ctx, s.Core, &done),
+		eraseOldOutputs(ctx, s.Core, &done))
+	return errors.Join(err, reportErased(context.WithoutCancel(ctx), s.Core, done))
 }
 
-func reportErased(ctx context.Context, core *unit.Core, gone erasedTotals) error {
-	if gone == (erasedTotals{}) {
+func reportErased(ctx context.Context, core *unit.Core, done erasedTotals) error {
+	if done == (erasedTotals{}) {
 		return nil
 	}
 	level := slog.LevelInfo
-	if gone.Messages+gone.Artifacts == 0 {
-		level = slog.LevelDebug // old events go all the time
+	if done.Messages+done.Artifacts == 0 {
+		level = slog.LevelDebug // old events are erased all the time
 	}
 	core.Config.Log.Log(ctx, level, "retention has erased what is too old or too much",
-		"messages", gone.Messages, "message_bytes", gone.MessageBytes,
-		"artifacts", gone.Artifacts, "artifact_bytes", gone.ArtifactBytes, "events", gone.Events, "outputs", gone.Outputs)
-	if gone.Messages+gone.Artifacts == 0 {
+		"messages", done.Messages, "message_bytes", done.MessageBytes,
+		"artifacts", done.Artifacts, "artifact_bytes", done.ArtifactBytes, "events", done.Events, "outputs", done.Outputs)
+	if done.Messages+done.Artifacts == 0 {
 		return nil
 	}
-	return core.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return access.Audit(u, "retention.erase", "hub", gone) })
+	return core.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return access.Audit(u, "retention.erase", "hub", done) })
 }
 
-func eraseOldMessages(ctx context.Context, core *unit.Core, gone *erasedTotals) error {
-	keep := core.Config.Retention.Messages
-	if keep.Age > 0 {
-		if err := eraseMessages(ctx, core, gone, olderThan(core.Now().Add(-keep.Age))); err != nil {
+func eraseOldMessages(ctx context.Context, core *unit.Core, done *erasedTotals) error {
+	limits := core.Config.Retention.Messages
+	if limits.Age > 0 {
+		if err := eraseMessages(ctx, core, done, olderThan(core.Now().Add(-limits.Age))); err != nil {
 			return err
 		}
 	}
-	if keep.Bytes <= 0 {
+	if limits.Bytes <= 0 {
 		return nil
 	}
 	total, err := countMessageBytes(ctx, core)
 	if err != nil {
 		return err
 	}
-	return eraseMessages(ctx, core, gone, inExcess(total-keep.Bytes))
+	return eraseMessages(ctx, core, done, inExcess(total-limits.Bytes))
 }
 
 // olderThan chooses messages from before a time. It stops at the first younger message, so that a clock that was set back
@@ -86,7 +86,7 @@ func olderThan(before time.Time) func([]storage.OldMessage) int64 {
 	}
 }
 
-// inExcess chooses messages until they have so many bytes.
+// inExcess chooses messages until they have the given number of bytes. It does not count messages that the store must keep.
 func inExcess(excess int64) func([]storage.OldMessage) int64 {
 	return func(list []storage.OldMessage) (upTo int64) {
 		for _, m := range list {
@@ -104,7 +104,7 @@ func inExcess(excess int64) func([]storage.OldMessage) int64 {
 
 // eraseMessages erases messages in their order, a few in one update. choose gets the next messages and returns the seq of
 // the last one to erase, or 0.
-func eraseMessages(ctx context.Context, core *unit.Core, gone *erasedTotals, choose func([]storage.OldMessage) int64) error {
+func eraseMessages(ctx context.Context, core *unit.Core, done *erasedTotals, choose func([]storage.OldMessage) int64) error {
 	for after := int64(0); ; {
 		var list []storage.OldMessage
 		err := core.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -126,8 +126,8 @@ func eraseMessages(ctx context.Context, core *unit.Core, gone *erasedTotals, cho
 		if err != nil {
 			return err
 		}
-		gone.Messages += erased.Messages
-		gone.MessageBytes += erased.Bytes
+		done.Messages += erased.Messages
+		done.MessageBytes += erased.Bytes
 		after = upTo
 	}
 }
@@ -143,10 +143,10 @@ func countMessageBytes(ctx context.Context, core *unit.Core) (total int64, err e
 	return total, err
 }
 
-// eraseOldArtifacts removes bodies that messages may still refer to. A caller that opens one is told.
-func (s *Service) eraseOldArtifacts(ctx context.Context, gone *erasedTotals) error {
-	keep := s.Config.Retention.Artifacts
-	if keep.Age <= 0 && keep.Bytes <= 0 {
+// eraseOldArtifacts removes bodies that messages may still refer to. A caller that opens such a body gets an error.
+func (s *Service) eraseOldArtifacts(ctx context.Context, done *erasedTotals) error {
+	limits := s.Config.Retention.Artifacts
+	if limits.Age <= 0 && limits.Bytes <= 0 {
 		return nil
 	}
 	for {
@@ -156,22 +156,22 @@ func (s *Service) eraseOldArtifacts(ctx context.Context, gone *erasedTotals) err
 		}
 		removed := 0
 		for _, a := range list {
-			old := keep.Age > 0 && a.StoredAt.Before(s.Now().Add(-keep.Age))
-			if much := keep.Bytes > 0 && totals.Bytes > keep.Bytes; !old && !much {
+			old := limits.Age > 0 && a.StoredAt.Before(s.Now().Add(-limits.Age))
+			if excess := limits.Bytes > 0 && totals.Bytes > limits.Bytes; !old && !excess {
 				return nil
 			}
-			yes, err := s.expireArtifact(ctx, a)
+			ok, err := s.expireArtifact(ctx, a)
 			if err != nil {
 				return err
 			}
-			if yes {
+			if ok {
 				removed++
 				totals.Bytes -= a.Size
-				gone.Artifacts++
-				gone.ArtifactBytes += a.Size
+				done.Artifacts++
+				done.ArtifactBytes += a.Size
 			}
 		}
-		if removed == 0 { // there is nothing, or it cannot be removed now
+		if removed == 0 { // there is nothing to remove, or it cannot be removed now
 			return nil
 		}
 	}
@@ -198,23 +198,24 @@ func (s *Service) expireArtifact(ctx context.Context, a storage.StoredArtifact) 
 		return removed, err
 	})
 	if err != nil {
-		s.artifacts.WasteDue.Store(true) // its row may say that it is gone
+		s.artifacts.WasteDue.Store(true) // its row may say that the body was removed
 	}
 	return removed, err
 }
 
-func eraseOldEvents(ctx context.Context, core *unit.Core, gone *erasedTotals) (err error) {
-	keep := core.Config.Retention.Events
-	if keep < 0 {
+func eraseOldEvents(ctx context.Context, core *unit.Core, done *erasedTotals) (err error) {
+	limits := core.Config.Retention.Events
+	if limits < 0 {
 		return nil
 	}
-	gone.Events, err = core.Repeat(ctx, func(tx storage.Tx) (int, error) {
-		return tx.Log().Prune(core.Now().Add(-keep), unit.PurgeBatch)
+	done.Events, err = core.Repeat(ctx, func(tx storage.Tx) (int, error) {
+		return tx.Log().Prune(core.Now().Add(-limits), unit.PurgeBatch)
 	})
 	return err
 }
 
-// ScrubSearchIndex removes what redacted messages left in the search index. If others post meanwhile, it continues in the next sweep.
+// ScrubSearchIndex removes what redacted messages left in the search index. If others post meanwhile, it continues in the next
+// sweep.
 func ScrubSearchIndex(ctx context.Context, core *unit.Core) error {
 	more := true
 	for range scrubsPerSweep {
@@ -233,17 +234,17 @@ func ScrubSearchIndex(ctx context.Context, core *unit.Core) error {
 }
 
 // eraseOldOutputs erases the output of runs that ended long ago.
-func eraseOldOutputs(ctx context.Context, core *unit.Core, gone *erasedTotals) (err error) {
+func eraseOldOutputs(ctx context.Context, core *unit.Core, done *erasedTotals) (err error) {
 	if core.Config.Retention.Outputs <= 0 {
 		return nil
 	}
-	gone.Outputs, err = core.Repeat(ctx, func(tx storage.Tx) (int, error) {
+	done.Outputs, err = core.Repeat(ctx, func(tx storage.Tx) (int, error) {
 		return tx.Runs().ForgetOutputs(core.Now().Add(-core.Config.Retention.Outputs), eraseBatch)
 	})
 	return err
 }
 
-// PurgeConversations erases what is left of deleted conversations.
+// PurgeConversations erases the remaining rows of deleted conversations.
 func PurgeConversations(ctx context.Context, core *unit.Core) error {
 	_, err := core.Repeat(ctx, func(tx storage.Tx) (int, error) { return tx.Conversations().Purge(unit.PurgeBatch) })
 	return err

@@ -1,5 +1,5 @@
-// Package arrivals holds documents that arrive from a directory tree: who may write them, what they answer, and how a refusal is
-// told.
+// Package arrivals holds documents that arrive from a directory tree: the check of their senders, what they answer, and how the
+// hub reports a refusal.
 package arrivals
 
 import (
@@ -27,15 +27,14 @@ import (
 type Document struct {
 	parley.Arrival
 	Posting post.Posting
-	err     error // why it can be no message, whatever is stored
+	err     error // why the document cannot become a message, whatever the hub has stored
 }
 
-// Prepare prepares a document as a post. The hub sets its address. It never fails: err holds why the document cannot be a
-// message.
+// Prepare prepares a document for storing it, and sets its address. If the document cannot become a message, its err says why.
 func Prepare(core *unit.Core, b parley.Bridge, a parley.Arrival) *Document {
-	l := &Document{Arrival: a}
+	doc := &Document{Arrival: a}
 	if a.Refused != nil {
-		return l
+		return doc
 	}
 	d := a.Draft
 	d.From, d.Conversation, d.Direct, d.Ephemeral, d.To, d.InReplyTo, d.IdempotencyKey = "", "", nil, false, a.To, "", ""
@@ -48,31 +47,31 @@ func Prepare(core *unit.Core, b parley.Bridge, a parley.Arrival) *Document {
 	case a.To == parley.All:
 		d.Conversation, d.Sequence = conversations.BroadcastChannel, 0
 	case a.To == "":
-		l.err = parley.Errorf(parley.BadInput, "the document is for nobody").Suggest("say for which agent it is")
-		return l
+		doc.err = parley.Errorf(parley.BadInput, "the document is for nobody").Suggest("say for which agent it is")
+		return doc
 	default:
 		d.Direct = []string{a.To}
 	}
 	if !a.ExpiresAt.IsZero() {
 		d.TTL = max(1, int64(a.ExpiresAt.Sub(core.Now()).Round(time.Second)/time.Second))
 	}
-	if d, l.err = withCallback(d, a.Callback); l.err != nil {
-		return l
+	if d, doc.err = withCallback(d, a.Callback); doc.err != nil {
+		return doc
 	}
-	if d, l.err = d.Check(core.Config.Limits); l.err != nil {
-		return l
+	if d, doc.err = d.Check(core.Config.Limits); doc.err != nil {
+		return doc
 	}
-	l.Posting = post.Posting{Draft: d, Source: unit.Bridged, Named: a.Name}
+	doc.Posting = post.Posting{Draft: d, Source: unit.Bridged, Named: a.Name}
 	if !a.ExpiresAt.IsZero() {
-		l.Posting.Expires = a.ExpiresAt.UTC().Truncate(time.Millisecond)
+		doc.Posting.Expires = a.ExpiresAt.UTC().Truncate(time.Millisecond)
 	}
-	l.err = l.Posting.Compose()
-	return l
+	doc.err = doc.Posting.Compose()
+	return doc
 }
 
 // asTask turns a request in the queue into a task request.
 func asTask(d parley.Draft) parley.Draft {
-	if do := post.DecodeTaskIntent(d); do != nil && do.Wanted != nil {
+	if intent := post.DecodeTaskIntent(d); intent != nil && intent.Wanted != nil {
 		return d
 	}
 	d.Type = parley.TypeTask
@@ -100,134 +99,134 @@ func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
 	return d, err
 }
 
-func (l *Document) row(bridge, message string, now time.Time) storage.FileRow {
-	return storage.FileRow{Bridge: bridge, File: l.BridgeFile, Name: l.Name, From: l.From, Message: message, At: now}
+func (doc *Document) row(bridge, message string, now time.Time) storage.FileRow {
+	return storage.FileRow{Bridge: bridge, File: doc.BridgeFile, Name: doc.Name, From: doc.From, Message: message, At: now}
 }
 
-// documentWriter is an update that stores documents of the tree of a bridge. Documents that are history go through the import.
+// documentWriter stores documents of a bridge within an update. It stores documents that are history with the writer of imports.
 type documentWriter struct {
 	*unit.Unit
 	History *archive.HistoryWriter
 	bridge  parley.Bridge
 }
 
-// NewWriter returns a writer of the documents of a bridge within an update. The update has read the bridge.
+// NewWriter returns a writer for the documents of a bridge, which the update has read.
 func NewWriter(u *unit.Unit, b parley.Bridge) *documentWriter {
 	return &documentWriter{Unit: u, History: archive.NewHistoryWriter(u), bridge: b}
 }
 
-// inNameOf returns a writer for the same update that acts as the sender of a document.
-func (in *documentWriter) inNameOf(sender parley.Agent) *documentWriter {
-	as := in.Unit.Over(&in.bridge, sender)
-	return &documentWriter{Unit: as, History: in.History.WithUnit(as), bridge: in.bridge}
+// asSender returns a writer for the same update that acts as the sender of a document.
+func (in *documentWriter) asSender(sender parley.Agent) *documentWriter {
+	unitOfSender := in.Unit.Over(&in.bridge, sender)
+	return &documentWriter{Unit: unitOfSender, History: in.History.WithUnit(unitOfSender), bridge: in.bridge}
 }
 
-// Land stores a document in the name of its sender. A document that arrived before is a duplicate. It returns an error if
-// the sender may not write it.
-func (in *documentWriter) Land(l *Document) (parley.Arrived, error) {
+// Store stores a document in the name of its sender. A document that arrived before is a duplicate. E001 or E003 if the hub
+// refuses the document.
+func (in *documentWriter) Store(doc *Document) (parley.Arrived, error) {
 	b := in.bridge
-	if l.Refused != nil {
-		return parley.Arrived{Error: l.Refused}, RecordRefusal(in.Unit, b, l, l.Refused)
+	if doc.Refused != nil {
+		return parley.Arrived{Error: doc.Refused}, RecordRefusal(in.Unit, b, doc, doc.Refused)
 	}
-	if first, known, err := findEarlier(in.Unit, b, l); known || err != nil {
+	if first, known, err := findEarlier(in.Unit, b, doc); known || err != nil {
 		return first, err
 	}
-	sender, err := trustedSender(in.Unit, b, l.Arrival)
+	sender, err := trustedSender(in.Unit, b, doc.Arrival)
 	if err != nil {
 		return parley.Arrived{}, err
 	}
-	if l.err != nil {
-		return parley.Arrived{}, l.err
+	if doc.err != nil {
+		return parley.Arrived{}, doc.err
 	}
-	got, err := in.inNameOf(sender).storeTrusted(b, l)
+	result, err := in.asSender(sender).storeTrusted(b, doc)
 	if err != nil {
-		return got, err
+		return result, err
 	}
-	return got, trees.Arrived(in.Tx, l.row(b.ID, got.Message, in.Now))
+	return result, trees.SaveFile(in.Tx, doc.row(b.ID, result.Message, in.Now))
 }
 
-// storeTrusted stores a document of a sender that was checked.
-func (in *documentWriter) storeTrusted(b parley.Bridge, l *Document) (got parley.Arrived, err error) {
-	if l.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, l.FromTier) {
-		got.Notices = append(got.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
-			l.FromTier, in.Me.ID, in.Me.ID, l.FromTier))
+// storeTrusted stores a document whose sender is checked.
+func (in *documentWriter) storeTrusted(b parley.Bridge, doc *Document) (result parley.Arrived, err error) {
+	if doc.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, doc.FromTier) {
+		result.Notices = append(result.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
+			doc.FromTier, in.Me.ID, in.Me.ID, doc.FromTier))
 	}
-	if l.History {
-		trees.SignOf(in.Unit, b, in.Me, l.At)
-		return in.keepHistory(b, l, got)
+	if doc.History {
+		trees.NotePresence(in.Unit, b, in.Me, doc.At)
+		return in.keepHistory(b, doc, result)
 	}
-	trees.SignOf(in.Unit, b, in.Me, in.Now)
-	if !l.ExpiresAt.IsZero() && !l.ExpiresAt.After(in.Now) {
-		got.Notices = append(got.Notices, "it has expired: "+l.ExpiresAt.Format(time.RFC3339))
-		return got, nil
+	trees.NotePresence(in.Unit, b, in.Me, in.Now)
+	if !doc.ExpiresAt.IsZero() && !doc.ExpiresAt.After(in.Now) {
+		result.Notices = append(result.Notices, "it has expired: "+doc.ExpiresAt.Format(time.RFC3339))
+		return result, nil
 	}
-	return in.postDocument(b, l, got)
+	return in.postDocument(b, doc, result)
 }
 
-// findEarlier returns what became of a document that arrived before or that the hub wrote itself. known is false if it is
-// new.
-func findEarlier(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arrived, known bool, err error) {
-	row, err := u.Bridges().File(b.ID, l.BridgeFile)
+// findEarlier returns the result for a document that arrived before or that the hub wrote itself. known is false for a new
+// document.
+func findEarlier(u *unit.Unit, b parley.Bridge, doc *Document) (first parley.Arrived, known bool, err error) {
+	row, err := u.Bridges().File(b.ID, doc.BridgeFile)
 	if err == nil {
 		return parley.Arrived{Message: row.Message, Duplicate: true}, true, nil
 	}
 	if !errors.Is(err, parley.ErrNotFound) {
 		return first, false, err
 	}
-	folder := cmp.Or(l.Channel, l.To)
-	if l.Channel == "" && l.To == parley.All {
-		folder = trees.FolderOf(l.Path)
+	folder := cmp.Or(doc.Channel, doc.To)
+	if doc.Channel == "" && doc.To == parley.All {
+		folder = trees.FolderOf(doc.Path)
 	}
-	own, of, err := departures.FindOwn(u, b, folder, l.Name)
+	own, message, err := departures.FindOwn(u, b, folder, doc.Name)
 	switch {
 	case err != nil:
 		return first, false, err
-	case own && of.ID == "":
+	case own && message.ID == "":
 		return parley.Arrived{Duplicate: true}, true, nil
-	case own && of.From == l.From && !l.Queue:
-		return parley.Arrived{Message: of.ID, Duplicate: true}, true, trees.Arrived(u.Tx, l.row(b.ID, of.ID, u.Now))
+	case own && message.From == doc.From && !doc.Queue:
+		return parley.Arrived{Message: message.ID, Duplicate: true}, true, trees.SaveFile(u.Tx, doc.row(b.ID, message.ID, u.Now))
 	}
-	if l.To != parley.All || l.Channel != "" {
-		return sameDocument(u, b, l)
+	if doc.To != parley.All || doc.Channel != "" {
+		return sameDocument(u, b, doc)
 	}
-	return broadcastBefore(u, b, l)
+	return findEarlierBroadcast(u, b, doc)
 }
 
 // sameDocument finds the message of a document that arrived before under another path, with the same sender, id and address.
 // The same path does not count, because some formats reuse ids.
-func sameDocument(u *unit.Unit, b parley.Bridge, l *Document) (first parley.Arrived, known bool, err error) {
-	row, err := u.Bridges().FileNamed(b.ID, l.Name, l.From)
-	if err != nil || row.Message == "" || row.File.Path == l.Path {
+func sameDocument(u *unit.Unit, b parley.Bridge, doc *Document) (first parley.Arrived, known bool, err error) {
+	row, err := u.Bridges().FileNamed(b.ID, doc.Name, doc.From)
+	if err != nil || row.Message == "" || row.File.Path == doc.Path {
 		return first, false, unit.IgnoreNotFound(err)
 	}
-	if same, err := sameAddress(u, row, l); err != nil || !same {
+	if same, err := sameAddress(u, row, doc); err != nil || !same {
 		return first, false, err
 	}
-	if err := trees.Arrived(u.Tx, l.row(b.ID, row.Message, u.Now)); err != nil {
+	if err := trees.SaveFile(u.Tx, doc.row(b.ID, row.Message, u.Now)); err != nil {
 		return first, false, err
 	}
-	note := fmt.Sprintf("it is a duplicate: %s has delivered %s before", unit.Clipped(row.File.Path), unit.Clipped(l.Name))
+	note := fmt.Sprintf("it is a duplicate: %s has delivered %s before", unit.Clipped(row.File.Path), unit.Clipped(doc.Name))
 	return parley.Arrived{Message: row.Message, Duplicate: true, Notices: []string{note}}, true, nil
 }
 
 // sameAddress reports whether a document goes where the message of an earlier file went.
-func sameAddress(u *unit.Unit, before storage.FileRow, l *Document) (bool, error) {
-	if trees.FolderOf(before.File.Path) == trees.FolderOf(l.Path) {
+func sameAddress(u *unit.Unit, before storage.FileRow, doc *Document) (bool, error) {
+	if trees.FolderOf(before.File.Path) == trees.FolderOf(doc.Path) {
 		return true, nil
 	}
 	m, err := u.Messages().Get(before.Message)
 	if err != nil {
 		return false, unit.IgnoreNotFound(err)
 	}
-	if l.Channel == "" {
-		return l.err == nil && m.To == l.Posting.Draft.To, nil
+	if doc.Channel == "" {
+		return doc.err == nil && m.To == doc.Posting.Draft.To, nil
 	}
 	c, err := u.Conversations().Find(m.Conversation)
-	return c.Name == l.Channel, unit.IgnoreNotFound(err)
+	return c.Name == doc.Channel, unit.IgnoreNotFound(err)
 }
 
-// trustedSender returns the sender of a document. Files carry no credential, so the bridge must list the sender, and its
-// tier must match the document.
+// trustedSender returns the sender of a document. Files have no credentials, so the bridge must list the sender, and the tier of
+// the sender must be the tier in the document. Otherwise it returns E001.
 func trustedSender(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
 	if !b.Speaks(a.From) {
 		return parley.Agent{}, mayNotSpeak(b, a.From)
@@ -255,45 +254,45 @@ func mayNotSpeak(b parley.Bridge, from string) error {
 }
 
 // postDocument posts a document that is not history.
-func (in *documentWriter) postDocument(b parley.Bridge, l *Document, got parley.Arrived) (parley.Arrived, error) {
-	p := l.Posting
+func (in *documentWriter) postDocument(b parley.Bridge, doc *Document, result parley.Arrived) (parley.Arrived, error) {
+	p := doc.Posting
 	p.Tree = &b
-	if l.Channel != "" {
-		channel, err := mappedChannel(in.Unit, b, l.Channel)
+	if doc.Channel != "" {
+		channel, err := mappedChannel(in.Unit, b, doc.Channel)
 		if err != nil {
-			return got, err
+			return result, err
 		}
 		p.Draft.Conversation = channel
-		to, err := in.channelRecipient(l.To)
+		to, err := in.channelRecipient(doc.To)
 		if p.Draft.To = to; err != nil {
-			return got, err
+			return result, err
 		}
-		if to != l.To {
-			got.Notices = append(got.Notices, in.notDeliveredNotice(l))
+		if to != doc.To {
+			result.Notices = append(result.Notices, in.notDeliveredNotice(doc))
 		}
 	}
-	if l.Queue {
+	if doc.Queue {
 		if err := checkQueueAgent(in.Unit, b); err != nil {
-			return got, err
+			return result, err
 		}
 	}
-	if l.To == parley.All && l.Channel == "" && !l.Queue {
-		notices, err := post.SpreadTo(in.Unit, l.ToTier, &p)
-		if got.Notices = append(got.Notices, notices...); err != nil {
-			return got, err
+	if doc.To == parley.All && doc.Channel == "" && !doc.Queue {
+		notices, err := post.SpreadTo(in.Unit, doc.ToTier, &p)
+		if result.Notices = append(result.Notices, notices...); err != nil {
+			return result, err
 		}
 	}
-	notices, err := in.resolveReferences(b, l, &p)
-	if got.Notices = append(got.Notices, notices...); err != nil {
-		return got, err
+	notices, err := in.resolveReferences(b, doc, &p)
+	if result.Notices = append(result.Notices, notices...); err != nil {
+		return result, err
 	}
 	receipt, err := post.Store(in.Unit, p)
-	if got.Message, got.Notices = receipt.Message.ID, append(got.Notices, receipt.Notices...); err != nil {
-		return got, err
+	if result.Message, result.Notices = receipt.Message.ID, append(result.Notices, receipt.Notices...); err != nil {
+		return result, err
 	}
 	notices, err = post.UnknownNoticesIn(in.Unit)
-	got.Notices = append(got.Notices, notices...)
-	return got, err
+	result.Notices = append(result.Notices, notices...)
+	return result, err
 }
 
 // channelRecipient returns the recipient of a document in a channel if it is an agent of the hub that can receive it, else
@@ -310,15 +309,15 @@ func (in *documentWriter) channelRecipient(to string) (string, error) {
 }
 
 // notDeliveredNotice returns the notice for a document in a channel that the hub cannot deliver to its recipient.
-func (in *documentWriter) notDeliveredNotice(l *Document) string {
-	who := "is no agent of this hub"
-	switch l.To {
+func (in *documentWriter) notDeliveredNotice(doc *Document) string {
+	problem := "is no agent of this hub"
+	switch doc.To {
 	case in.Me.ID:
-		who = "has written it"
+		problem = "has written it"
 	case parley.System:
-		who = "is the hub itself"
+		problem = "is the hub itself"
 	}
-	return fmt.Sprintf("it is for %s, who %s: it is kept in #%s, and given to nobody", unit.Clipped(l.To), who, l.Channel)
+	return fmt.Sprintf("it is for %s, who %s: it is kept in #%s, and given to nobody", unit.Clipped(doc.To), problem, doc.Channel)
 }
 
 // checkQueueAgent returns a retryable error while the agent that takes queued requests does not exist.
@@ -358,7 +357,9 @@ func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 }
 
 // Folder returns the folder that the document was found in.
-func (l *Document) Folder() string { return path.Dir(l.Path) }
+func (doc *Document) Folder() string { return path.Dir(doc.Path) }
 
 // IsStorable reports whether the store can keep the path, digest, name and sender of the document.
-func (l *Document) IsStorable() bool { return trees.Keepable(l.Path, l.Digest, l.Name, l.From) }
+func (doc *Document) IsStorable() bool {
+	return trees.IsStorable(doc.Path, doc.Digest, doc.Name, doc.From)
+}

@@ -19,19 +19,19 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// resolveReferences replaces names of the format by ids of the hub: the message that a document answers, and the tasks it
-// depends on. Unknown references are dropped, with a notice.
-func (in *documentWriter) resolveReferences(b parley.Bridge, l *Document, p *post.Posting) (notices []string, err error) {
+// resolveReferences replaces names of the format by ids of the hub: the message that a document answers, its task, and the tasks
+// it depends on. It drops unknown references, and returns a notice for each.
+func (in *documentWriter) resolveReferences(b parley.Bridge, doc *Document, p *post.Posting) (notices []string, err error) {
 	d := &p.Draft
-	if err := in.resolveReply(b, l, d); err != nil {
+	if err := in.resolveReply(b, doc, d); err != nil {
 		return nil, err
 	}
-	if l.ReplyTo != "" && d.InReplyTo == "" {
-		notices = append(notices, fmt.Sprintf("it answers %s, which is not known here", unit.Clipped(l.ReplyTo)))
+	if doc.ReplyTo != "" && d.InReplyTo == "" {
+		notices = append(notices, fmt.Sprintf("it answers %s, which is not known here", unit.Clipped(doc.ReplyTo)))
 	}
 	if d.Task != "" {
 		_, err := tasks.Task(in.Unit, d.Task)
-		if _, none := errors.AsType[unit.Unknown](err); none {
+		if _, unknown := errors.AsType[unit.Unknown](err); unknown {
 			notices = append(notices, fmt.Sprintf("it names %s, which is none of its tasks", unit.Clipped(d.Task)))
 			d.Task = ""
 		} else if err != nil {
@@ -42,69 +42,69 @@ func (in *documentWriter) resolveReferences(b parley.Bridge, l *Document, p *pos
 		notices = append(notices, "its deadline has passed: "+d.Deadline.Format(time.RFC3339))
 		d.Deadline = nil
 	}
-	return notices, in.resolveTaskReferences(b, l, p)
+	return notices, in.resolveTaskReferences(b, doc, p)
 }
 
 // resolveTaskReferences resolves the dependencies and the deadline of the task that a document asks for. It copies what it
 // changes, because the update may run again.
-func (in *documentWriter) resolveTaskReferences(b parley.Bridge, l *Document, p *post.Posting) error {
+func (in *documentWriter) resolveTaskReferences(b parley.Bridge, doc *Document, p *post.Posting) error {
 	if p.Intent == nil || p.Intent.Wanted == nil {
 		return nil
 	}
-	do, asks := *p.Intent, *p.Intent.Wanted
-	asks.After = slices.Clone(asks.After)
-	for i, name := range asks.After {
-		id, err := messageInTree(in.Unit, b, name, l.From, l.To)
+	intent, request := *p.Intent, *p.Intent.Wanted
+	request.After = slices.Clone(request.After)
+	for i, name := range request.After {
+		id, err := messageInTree(in.Unit, b, name, doc.From, doc.To)
 		if err == nil && id != "" {
 			_, _, err = conversations.Message(in.Unit, id)
 		}
 		if _, hidden := errors.AsType[unit.Unknown](err); hidden {
-			id, err = "", nil // the sender may not read it: it knows no other name for it than its own
+			id, err = "", nil // the sender may not read the message, so the name stays as it is
 		}
 		if err != nil {
 			return err
 		}
-		asks.After[i] = cmp.Or(id, name)
+		request.After[i] = cmp.Or(id, name)
 	}
-	if asks.Deadline != nil && !asks.Deadline.After(in.Now) {
-		asks.Deadline = nil
+	if request.Deadline != nil && !request.Deadline.After(in.Now) {
+		request.Deadline = nil
 	}
-	do.Wanted = &asks
-	p.Intent = &do
+	intent.Wanted = &request
+	p.Intent = &intent
 	return nil
 }
 
-// resolveReply sets the message that a document answers, if the document may answer it in that conversation. Messages that
-// were delivered to the sender, and those of the hub, may be in any conversation.
-func (in *documentWriter) resolveReply(b parley.Bridge, l *Document, d *parley.Draft) error {
-	m, where, err := in.answeredMessage(b, l)
+// resolveReply sets the message that a document answers, if the document may answer it. Usually both must be in the same
+// conversation. A message that was delivered to the sender, or that the hub has sent, may be in any conversation.
+func (in *documentWriter) resolveReply(b parley.Bridge, doc *Document, d *parley.Draft) error {
+	m, where, err := in.answeredMessage(b, doc)
 	if err != nil || m.ID == "" {
 		return err
 	}
-	if !isAddressOf(where, l) || l.To == parley.System {
-		_, err := in.Deliveries().Get(m.ID, l.From)
-		if err != nil || m.From != l.To || l.Channel != "" {
+	if !isAddressOf(where, doc) || doc.To == parley.System {
+		_, err := in.Deliveries().Get(m.ID, doc.From)
+		if err != nil || m.From != doc.To || doc.Channel != "" {
 			return unit.IgnoreNotFound(err)
 		}
 		d.Direct, d.Conversation = nil, where.ID
 	}
-	if d.InReplyTo = m.ID; l.To == parley.System {
+	if d.InReplyTo = m.ID; doc.To == parley.System {
 		d.To, d.Sequence = "", 0
 	}
 	return nil
 }
 
 // isAddressOf reports whether a conversation matches the address of a document.
-func isAddressOf(c parley.Conversation, l *Document) bool {
-	if l.Channel != "" {
-		return c.Name == l.Channel
+func isAddressOf(c parley.Conversation, doc *Document) bool {
+	if doc.Channel != "" {
+		return c.Name == doc.Channel
 	}
-	return c.Kind == parley.DM && c.Set == parley.SetKey([]string{l.From, l.To})
+	return c.Kind == parley.DM && c.Set == parley.SetKey([]string{doc.From, doc.To})
 }
 
 // answeredMessage returns the message that a document answers, or an empty one if it is unknown or hidden from the sender.
-func (in *documentWriter) answeredMessage(b parley.Bridge, l *Document) (m parley.Message, where parley.Conversation, err error) {
-	id, err := messageInTree(in.Unit, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
+func (in *documentWriter) answeredMessage(b parley.Bridge, doc *Document) (m parley.Message, where parley.Conversation, err error) {
+	id, err := messageInTree(in.Unit, b, doc.ReplyTo, cmp.Or(doc.Channel, doc.From), doc.To)
 	if err != nil || id == "" {
 		return m, where, err
 	}
@@ -115,10 +115,10 @@ func (in *documentWriter) answeredMessage(b parley.Bridge, l *Document) (m parle
 	return m, place.Conversation, err
 }
 
-// messageInTree returns the id of the message that a name in the tree stands for, or "". It prefers messages written for the
-// folder, then documents of the sender, then any.
+// messageInTree returns the id of the message that has a name in the tree, or "". It prefers a message that was written into the
+// folder, then a document of the sender, then any other.
 func messageInTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (string, error) {
-	if name == "" || !trees.Keepable(name, folder, from) {
+	if name == "" || !trees.IsStorable(name, folder, from) {
 		return "", nil
 	}
 	for _, find := range []func() (string, error){
@@ -138,49 +138,49 @@ func messageInTree(u *unit.Unit, b parley.Bridge, name, folder, from string) (st
 	return "", nil
 }
 
-// keepHistory stores a document as history: at the end of the order, with its own time, and without deliveries. It still
-// counts as an answer.
-func (in *documentWriter) keepHistory(b parley.Bridge, l *Document, got parley.Arrived) (parley.Arrived, error) {
-	where, err := in.historyConversation(b, l)
+// keepHistory stores a document as history: at the end of the order, with its own time, and without deliveries. The document
+// still counts as an answer.
+func (in *documentWriter) keepHistory(b parley.Bridge, doc *Document, result parley.Arrived) (parley.Arrived, error) {
+	where, err := in.historyConversation(b, doc)
 	if err != nil {
-		return got, err
+		return result, err
 	}
-	if err := artifacts.Check(in.Unit, l.Posting.Draft.Content.Artifacts); err != nil {
-		return got, err
+	if err := artifacts.Check(in.Unit, doc.Posting.Draft.Content.Artifacts); err != nil {
+		return result, err
 	}
-	d, m := l.Posting.Draft, l.Posting.Body
-	m.ID, m.Conversation, m.From, m.Source = l.Posting.ID, where.ID, in.Me.ID, unit.Bridged
-	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, historyTime(in.Unit, l.At)
-	answered, there, err := in.answeredMessage(b, l)
+	d, m := doc.Posting.Draft, doc.Posting.Body
+	m.ID, m.Conversation, m.From, m.Source = doc.Posting.ID, where.ID, in.Me.ID, unit.Bridged
+	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, historyTime(in.Unit, doc.At)
+	answered, place, err := in.answeredMessage(b, doc)
 	if err != nil {
-		return got, err
+		return result, err
 	}
-	if there.ID == where.ID {
+	if place.ID == where.ID {
 		m.InReplyTo = answered.ID
 	}
 	trace, err := names.JoinableTrace(in.Unit, d.TraceID, "")
 	if err != nil {
-		return got, err
+		return result, err
 	}
-	if m.TraceID, m.Hops = cmp.Or(trace, m.ID), 1; l.To == parley.All {
+	if m.TraceID, m.Hops = cmp.Or(trace, m.ID), 1; doc.To == parley.All {
 		m.To = parley.All
-	} else if l.To != "" {
-		to, err := in.Agents().Find(l.To)
+	} else if doc.To != "" {
+		to, err := in.Agents().Find(doc.To)
 		if m.To = to.ID; errors.Is(err, parley.ErrNotFound) {
-			got.Notices = append(got.Notices, "it is for "+unit.Clipped(l.To)+", who is not known here")
+			result.Notices = append(result.Notices, "it is for "+unit.Clipped(doc.To)+", who is not known here")
 		} else if err != nil {
-			return got, err
+			return result, err
 		}
 	}
-	says, notices, err := in.effectsWithinTree(l, &m, answered, where)
-	if got.Notices = append(got.Notices, notices...); err != nil {
-		return got, err
+	effects, notices, err := in.effectsWithinTree(doc, &m, answered, where)
+	if result.Notices = append(result.Notices, notices...); err != nil {
+		return result, err
 	}
-	got.Message = m.ID
-	if err := in.History.AddMessage(m, l.Posting.Digest); err != nil {
-		return got, err
+	result.Message = m.ID
+	if err := in.History.AddMessage(m, doc.Posting.Digest); err != nil {
+		return result, err
 	}
-	return got, in.applyEffects(says, m)
+	return result, in.applyEffects(effects, m)
 }
 
 // historyTime returns the time that a document gives, but not a time in the future.
@@ -192,12 +192,12 @@ func historyTime(u *unit.Unit, at time.Time) time.Time {
 }
 
 // historyConversation returns the conversation that a document of history belongs to.
-func (in *documentWriter) historyConversation(b parley.Bridge, l *Document) (parley.Conversation, error) {
+func (in *documentWriter) historyConversation(b parley.Bridge, doc *Document) (parley.Conversation, error) {
 	switch {
-	case l.Channel == "" && l.To == parley.All:
+	case doc.Channel == "" && doc.To == parley.All:
 		return messages.BroadcastChannel(in.Unit)
-	case l.Channel == "":
-		to, err := agents.Agent(in.Unit, l.To)
+	case doc.Channel == "":
+		to, err := agents.Agent(in.Unit, doc.To)
 		if err != nil {
 			return parley.Conversation{}, err
 		}
@@ -209,7 +209,7 @@ func (in *documentWriter) historyConversation(b parley.Bridge, l *Document) (par
 		}
 		return conversations.Dm(in.Unit, in.Me.ID, to.ID)
 	}
-	channel, err := mappedChannel(in.Unit, b, l.Channel)
+	channel, err := mappedChannel(in.Unit, b, doc.Channel)
 	if err != nil {
 		return parley.Conversation{}, err
 	}

@@ -16,63 +16,63 @@ import (
 )
 
 // RecordRefusal records that a document was refused for good, and tells its sender. A repeated call does nothing.
-func RecordRefusal(u *unit.Unit, b parley.Bridge, l *Document, why *parley.Error) error {
-	row := l.row(b.ID, "", u.Now)
-	if l.Refused != nil { // mended and under the same name it is another document
+func RecordRefusal(u *unit.Unit, b parley.Bridge, doc *Document, cause *parley.Error) error {
+	row := doc.row(b.ID, "", u.Now)
+	if doc.Refused != nil { // a corrected file under the same name is another document
 		row.File.Digest = "refused-" + row.File.Digest
 	}
-	err := trees.Arrived(u.Tx, row)
+	err := trees.SaveFile(u.Tx, row)
 	if errors.Is(err, parley.ErrTaken) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return tellSender(u, b, l, trees.DocumentNote{Error: shortenedError(why), Final: true}, refusalWords(l, why))
+	return tellSender(u, b, doc, trees.DocumentNote{Error: shortenedError(cause), Final: true}, refusalWords(doc, cause))
 }
 
 // RecordHeld records that a document is pending approval, and tells its sender.
-func RecordHeld(u *unit.Unit, b parley.Bridge, l *Document, a parley.Approval) error {
-	err := trees.Arrived(u.Tx, l.row(b.ID, "", u.Now))
+func RecordHeld(u *unit.Unit, b parley.Bridge, doc *Document, a parley.Approval) error {
+	err := trees.SaveFile(u.Tx, doc.row(b.ID, "", u.Now))
 	if errors.Is(err, parley.ErrTaken) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	words := parley.Own("The document ").Quote(l.From, unit.Clipped(l.Name)).Own(" waits for an approval: " + a.ShortName() + ".")
-	return tellSender(u, b, l, trees.DocumentNote{}, words)
+	words := parley.Own("The document ").Quote(doc.From, unit.Clipped(doc.Name)).Own(" waits for an approval: " + a.ShortName() + ".")
+	return tellSender(u, b, doc, trees.DocumentNote{}, words)
 }
 
-// tellSender tells the sender of a document what became of it: in its inbox, or in the channel of the document. It tells
-// only senders that the bridge lists, so that nobody else can make the hub write into a tree.
-func tellSender(u *unit.Unit, b parley.Bridge, l *Document, note trees.DocumentNote, text parley.Wording) error {
-	if told, err := mayTellSender(u, b, l); err != nil || !told {
+// tellSender tells the sender of a document what became of the document: in the sender's inbox, or in the channel of the
+// document. It tells only senders that the bridge lists, so that nobody else can make the hub write into a tree.
+func tellSender(u *unit.Unit, b parley.Bridge, doc *Document, note trees.DocumentNote, text parley.Wording) error {
+	if may, err := mayTellSender(u, b, doc); err != nil || !may {
 		return err
 	}
-	where, err := senderConversation(u, b, l)
+	where, err := senderConversation(u, b, doc)
 	if err != nil || where == "" {
 		return err
 	}
-	note.Document, note.File = l.Name, l.Path
+	note.Document, note.File = doc.Name, doc.Path
 	payload, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}
-	return messages.PostError(u, parley.Message{Conversation: where, To: l.From, Type: parley.TypeError, Payload: payload}, u.Core.FittingWords(text))
+	return messages.PostError(u, parley.Message{Conversation: where, To: doc.From, Type: parley.TypeError, Payload: payload}, u.Core.FittingWords(text))
 }
 
-// mayTellSender reports whether the sender is told what became of a document. It is not for history, and not for an error or
-// an answer to one, so that no error causes another.
-func mayTellSender(u *unit.Unit, b parley.Bridge, l *Document) (bool, error) {
-	if l.History || !b.Speaks(l.From) || saysFailure(l.Draft) {
+// mayTellSender reports whether to tell the sender what became of a document. It returns false for history, for an error, and for
+// an answer to an error, so that no error causes another one.
+func mayTellSender(u *unit.Unit, b parley.Bridge, doc *Document) (bool, error) {
+	if doc.History || !b.Speaks(doc.From) || saysFailure(doc.Draft) {
 		return false, nil
 	}
-	sender, err := u.Agents().Find(l.From)
+	sender, err := u.Agents().Find(doc.From)
 	if err != nil || sender.RemovedAt != nil || sender.Kind != parley.KindAgent {
 		return false, unit.IgnoreNotFound(err)
 	}
-	id, err := messageInTree(u, b, l.ReplyTo, cmp.Or(l.Channel, l.From), l.To)
+	id, err := messageInTree(u, b, doc.ReplyTo, cmp.Or(doc.Channel, doc.From), doc.To)
 	if err != nil || id == "" {
 		return err == nil, err
 	}
@@ -95,21 +95,21 @@ func saysFailure(d parley.Draft) bool {
 
 // senderConversation returns the conversation in which the sender reads messages of the hub, or "". It creates a missing
 // channel, because its directory exists.
-func senderConversation(u *unit.Unit, b parley.Bridge, l *Document) (string, error) {
+func senderConversation(u *unit.Unit, b parley.Bridge, doc *Document) (string, error) {
 	if b.Layout != parley.LayoutAgentOS {
-		dm, err := conversations.Dm(u, parley.System, l.From)
+		dm, err := conversations.Dm(u, parley.System, doc.From)
 		return dm.ID, err
 	}
-	if !b.Maps(l.Channel) || parley.CheckKnownChannelName(l.Channel) != nil {
+	if !b.Maps(doc.Channel) || parley.CheckKnownChannelName(doc.Channel) != nil {
 		return "", nil
 	}
-	c, err := u.Conversations().Find(l.Channel)
+	c, err := u.Conversations().Find(doc.Channel)
 	if errors.Is(err, parley.ErrNotFound) {
-		if parley.CheckNotShortName(l.Channel) != nil {
+		if parley.CheckNotShortName(doc.Channel) != nil {
 			return "", nil
 		}
 		var made conversations.Place
-		made, err = conversations.Create(u, parley.Conversation{Name: l.Channel, Kind: parley.Channel, Visibility: parley.Public}, []string{l.From})
+		made, err = conversations.Create(u, parley.Conversation{Name: doc.Channel, Kind: parley.Channel, Visibility: parley.Public}, []string{doc.From})
 		return made.ID, err
 	}
 	if err != nil || c.Kind != parley.Channel || c.Visibility != parley.Public && !slices.Contains(b.Channels, c.Name) {
@@ -134,13 +134,13 @@ func shortenedError(e *parley.Error) *parley.Error {
 }
 
 // refusalWords returns the text that tells a sender why its document was refused.
-func refusalWords(l *Document, why *parley.Error) parley.Wording {
-	short := shortenedError(why)
+func refusalWords(doc *Document, cause *parley.Error) parley.Wording {
+	short := shortenedError(cause)
 	reason := short.Plain()
 	if short.Validation != nil {
 		reason = "it is not valid: " + strings.Join(short.Validation.Issues, "; ")
 	}
-	w := parley.Own("Error: the document ").Quote(l.From, unit.Clipped(l.Name)).Own(" was refused: ").Quote("", reason).Own(unit.MissingStop(reason))
+	w := parley.Own("Error: the document ").Quote(doc.From, unit.Clipped(doc.Name)).Own(" was refused: ").Quote("", reason).Own(unit.MissingStop(reason))
 	if short.Suggestion != "" {
 		w = w.Own(" Hint: ").Quote("", short.Suggestion).Own(unit.MissingStop(short.Suggestion))
 	}

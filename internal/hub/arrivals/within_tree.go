@@ -13,30 +13,30 @@ type treeEffects struct {
 	work     *post.TaskEffect
 }
 
-// effectsWithinTree returns the effects of such a document. Channels have none, and requests between the two agents are
-// their own matter.
-func (in *documentWriter) effectsWithinTree(l *Document, m *parley.Message, answered parley.Message, where parley.Conversation) (w treeEffects, notices []string, err error) {
-	if l.Channel != "" || answered.ID == "" {
-		return w, nil, nil
+// effectsWithinTree returns the effects of a document between two agents of a tree. A document in a channel has none. For a
+// document that asks for a task, it adds no task, because that task is a matter of the two agents.
+func (in *documentWriter) effectsWithinTree(doc *Document, m *parley.Message, answered parley.Message, where parley.Conversation) (effects treeEffects, notices []string, err error) {
+	if doc.Channel != "" || answered.ID == "" {
+		return effects, nil, nil
 	}
-	w.answered = &answered
-	p, receipt := l.Posting, parley.Receipt{}
+	effects.answered = &answered
+	p, receipt := doc.Posting, parley.Receipt{}
 	if p.Draft.Task = ""; p.Intent != nil && p.Intent.Wanted != nil {
 		p.Intent = nil
 	}
-	w.work, err = post.FindTaskEffect(in.Unit, p, m, w.answered, where, &receipt)
-	return w, receipt.Notices, err
+	effects.work, err = post.FindTaskEffect(in.Unit, p, m, effects.answered, where, &receipt)
+	return effects, receipt.Notices, err
 }
 
 // applyEffects applies the effects of a stored document. The recipient has the file already, so nobody is notified.
-func (in *documentWriter) applyEffects(w treeEffects, m parley.Message) error {
-	if w.answered == nil {
+func (in *documentWriter) applyEffects(effects treeEffects, m parley.Message) error {
+	if effects.answered == nil {
 		return nil
 	}
-	if w.answered.From == m.To { // else it is passed on
-		if err := work.Answer(in.Unit, w.answered, m, nil); err != nil {
+	if effects.answered.From == m.To { // otherwise the document passes on the message of another sender
+		if err := work.Answer(in.Unit, effects.answered, m, nil); err != nil {
 			return err
 		}
 	}
-	return post.ApplyTaskEffect(in.FoundBy(m.To), w.work, m, in.Tree)
+	return post.ApplyTaskEffect(in.FoundBy(m.To), effects.work, m, in.Tree)
 }

@@ -123,7 +123,7 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 // mayTake returns why a participant cannot be given a task now, or nil.
 func mayTake(u *unit.Unit, t parley.Task, to parley.Agent) error {
 	if to.ID != t.Assignee {
-		if err := trees.MustReach(u, to); err != nil { // the new assignee is asked in a DM
+		if err := trees.CheckReachable(u, to); err != nil { // the new assignee is asked in a DM
 			return err
 		}
 	}

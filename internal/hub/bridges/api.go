@@ -25,7 +25,7 @@ func (b bridgeAPI) Bridge(ctx context.Context, id string) (view parley.BridgeVie
 			return err
 		}
 		view = trees.ViewBridge(u, bridge)
-		view.Elsewhere, err = trees.Elsewhere(u, bridge)
+		view.Elsewhere, err = trees.ResidentsElsewhere(u, bridge)
 		return err
 	})
 	return view, err

@@ -36,7 +36,7 @@ func (b bridgeAPI) Unknown(ctx context.Context, id string, files []parley.Bridge
 }
 
 func unknownFiles(u *unit.Unit, b parley.Bridge, files []parley.BridgeFile) (list []parley.BridgeFile, err error) {
-	askable := slices.DeleteFunc(slices.Clone(files), func(f parley.BridgeFile) bool { return !trees.Keepable(f.Path, f.Digest) })
+	askable := slices.DeleteFunc(slices.Clone(files), func(f parley.BridgeFile) bool { return !trees.IsStorable(f.Path, f.Digest) })
 	known, err := u.Bridges().KnownFiles(b.ID, askable)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arr
 			if !l.IsStorable() {
 				return errNotKeepable()
 			}
-			one, err := in.Land(l)
+			one, err := in.Store(l)
 			if err != nil {
 				return err
 			}
@@ -150,7 +150,7 @@ func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Document
 			return err
 		}
 		in := arrivals.NewWriter(u, bridge)
-		if one, err = in.Land(l); err != nil {
+		if one, err = in.Store(l); err != nil {
 			return err
 		}
 		return in.History.RestoreConversations()

@@ -104,7 +104,7 @@ func checkNewBridge(u *unit.Unit, b parley.Bridge) error {
 	if err != nil {
 		return err
 	}
-	return trees.MustBeApart(u, b, all)
+	return trees.CheckApart(u, b, all)
 }
 
 // noteBridge records a change of a bridge in the events and in the audit log.

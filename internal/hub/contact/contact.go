@@ -195,7 +195,7 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 	if err := assignment.CheckHops(u, o); err != nil {
 		return made, nil, err
 	}
-	if err := trees.MustReach(u, target); err != nil {
+	if err := trees.CheckReachable(u, target); err != nil {
 		return made, nil, err
 	}
 	if err := assignment.CheckAvailable(u, target, c.Pattern); err != nil {

@@ -1,16 +1,18 @@
 // Package departures holds messages that leave for a directory tree: which, under which name, and what became of each file.
 //
-// The hub first looks in a view whether a message is to be written into the tree: departures that have a name and no report yet,
-// then new ones. Only for new ones it starts an update, which gives each its name; for channels it moves the cursor of the bridge
-// in the same step. So a name is stored before its file is written, and a bridge that is killed in between gets the same name
-// again. An agent that lives in several trees has its mail in one of them: the first, by id, that has inboxes.
+// A search first runs in a view. It looks for departures that have a name and no report yet, and then for new messages. Only new
+// messages need an update, which gives each departure its name and, for channels, moves the cursor of the bridge. So the hub
+// stores a name before the bridge writes the file, and a bridge that was killed in between gets the same name again. An agent
+// that lives in several trees gets its mail in one of them: the first tree, by the id of the bridge, that has inboxes.
 //
-// The delivery follows its file. The file is in place: delivered (in a channel: acked). The file is gone: seen. A file that
-// cannot be written, or that made room for others, ends the delivery in a failure, and the sender is told. Departures have no
-// lease: nothing comes back by itself. Paused and stopped agents get no files that would wake them. Sleeping agents get asks.
+// The state of a delivery follows its file. When the file exists, the delivery is delivered; in a channel it is acked. When the
+// recipient has removed the file, the delivery is seen. When the file could not be written, the delivery has failed; when the
+// file made room for others, it is evicted. In both cases the hub tells the sender. Departures have no leases, so a delivery does
+// not become pending again after a time. Paused and stopped agents get no files that would wake them; sleeping agents get only
+// asks.
 //
-// The end of a task that an agent in a tree requested is one message from the assignee, in reply to the request. The answer of
-// the run and the usual callback are not written besides.
+// When a task ends that an agent in a tree has requested, the tree gets one message from the assignee, in reply to the request.
+// It gets neither the answer of the run nor the usual callback.
 package departures
 
 import (
@@ -42,7 +44,7 @@ func (d *Search) addDeparture(row storage.DepartureRow, m parley.Message, delive
 		return err
 	}
 	out.FromTier = from.Tier
-	t, found, err := trees.BelongsTo(d.Unit, m)
+	t, found, err := trees.TaskOf(d.Unit, m)
 	if err != nil {
 		return err
 	}
@@ -56,31 +58,32 @@ func (d *Search) addDeparture(row storage.DepartureRow, m parley.Message, delive
 
 // isByRun reports whether a run of the sender wrote a message: the run posted it, or the run ended the task whose end it
 // reports.
-func (d *Search) isByRun(m parley.Message, ends *parley.Task) (bool, error) {
+func (d *Search) isByRun(m parley.Message, ended *parley.Task) (bool, error) {
 	_, err := d.Runs().PostedBy(m.ID)
 	if !errors.Is(err, parley.ErrNotFound) {
 		return err == nil, err
 	}
-	if d.Bridge.Layout != parley.LayoutAgentOS || ends == nil || ends.EndedAt == nil || m.ID != ends.Callback || m.From != ends.Assignee {
+	if d.Bridge.Layout != parley.LayoutAgentOS || ended == nil || ended.EndedAt == nil || m.ID != ended.Callback || m.From != ended.Assignee {
 		return false, nil
 	}
-	runs, err := d.Runs().WokenBy(ends.Message, ends.Assignee)
-	return slices.ContainsFunc(runs, func(r parley.Run) bool { return r.EndedAt != nil && r.EndedAt.Equal(*ends.EndedAt) }), unit.IgnoreNotFound(err)
+	runs, err := d.Runs().WokenBy(ended.Message, ended.Assignee)
+	return slices.ContainsFunc(runs, func(r parley.Run) bool { return r.EndedAt != nil && r.EndedAt.Equal(*ended.EndedAt) }), unit.IgnoreNotFound(err)
 }
 
-// isFinal reports whether an error says that there are no further attempts. Errors of the hub say so in their payload.
+// isFinal reports whether an error says that there are no further attempts. An error of the hub says so in its payload; an error
+// of a participant is final unless its payload says otherwise.
 func isFinal(m parley.Message) bool {
 	if m.Type != parley.TypeError {
 		return false
 	}
-	said := struct {
+	payload := struct {
 		Final bool `json:"final"`
 	}{m.From != parley.System}
-	return json.Unmarshal(m.Payload, &said) != nil || said.Final
+	return json.Unmarshal(m.Payload, &payload) != nil || payload.Final
 }
 
-// replyName returns the name in the tree of the message that m answers, or "". It is the name of the file that the message
-// came from or departed as; otherwise the name that its sender uses.
+// replyName returns the name in the tree of the message that m answers, or "". That is the name of the file that the message came
+// from or was written to, and otherwise the name that its sender uses.
 func (d *Search) replyName(m parley.Message, recipient string) (string, error) {
 	if m.InReplyTo == "" {
 		return documentOf(d.Bridge.Layout, m), nil
@@ -101,8 +104,8 @@ func (d *Search) replyName(m parley.Message, recipient string) (string, error) {
 	return d.senderName(m.InReplyTo)
 }
 
-// senderName returns the name that the sender uses for a message that was never in the tree: the id of its document. In a
-// blackboard it is otherwise the hub's own id, because commands read that tree too.
+// senderName returns the name that the sender uses for a message that was never in the tree: the id of its document, or "". In a
+// blackboard, a message without a document has the id of the hub, because commands show it there too.
 func (d *Search) senderName(id string) (string, error) {
 	m, err := d.Messages().Get(id)
 	name := documentName(d.Bridge.Layout, m)

@@ -12,14 +12,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// listMissed lists deliveries that the search for posts has passed: the bridge or the agent was added after the post, the
-// task had dependencies, or the channel has no directory.
+// listMissed lists deliveries of messages that the cursor has passed. Such a delivery exists if the bridge or the agent was added
+// after the post, if the task had dependencies, or if the channel had no directory.
 func (d *Search) listMissed(upTo int64) error {
-	waiting, err := d.missedDeliveries()
+	pending, err := d.missedDeliveries()
 	if err != nil {
 		return err
 	}
-	for _, delivery := range waiting {
+	for _, delivery := range pending {
 		if d.finished() {
 			return nil
 		}
@@ -36,23 +36,23 @@ func (d *Search) listMissed(upTo int64) error {
 // missedDeliveries returns the deliveries that may still be written or fail: all waking ones, and the others in channels
 // with a directory.
 func (d *Search) missedDeliveries() ([]parley.Delivery, error) {
-	looks := []storage.QueueFilter{{Wakes: true}}
+	queries := []storage.QueueFilter{{Wakes: true}}
 	for _, name := range d.Channels() {
 		c, err := d.Conversations().Find(name)
 		if err = unit.IgnoreNotFound(err); err != nil {
 			return nil, err
 		}
 		if c.ID != "" {
-			looks = append(looks, storage.QueueFilter{In: c.ID})
+			queries = append(queries, storage.QueueFilter{In: c.ID})
 		}
 	}
-	return d.readyDeliveries(looks...)
+	return d.readyDeliveries(queries...)
 }
 
 func (d *Search) listMissedDelivery(delivery parley.Delivery) error {
 	row, err := d.Bridges().Departure(d.BridgeID, delivery.Message, "")
 	if err == nil && row.State == parley.DepartureDue {
-		return nil // it is listed
+		return nil // listDue has listed it
 	}
 	known := err == nil
 	if err = unit.IgnoreNotFound(err); err != nil {
@@ -104,22 +104,22 @@ func (d *Search) ackDelivery(delivery parley.Delivery) error {
 // directoryGrace is how long a channel may take to get its directory after a post: bridges look every 2 seconds.
 const directoryGrace = 5 * time.Second
 
-// failWithoutDirectory fails a delivery in a channel that has no directory in any tree of its recipient, so that the sender
-// is told. Direct messages stay: the agent can fetch them otherwise.
+// failWithoutDirectory fails a delivery in a channel that has no directory in any tree of its recipient, and tells the sender. It
+// leaves direct messages alone, because the agent can take them from its inbox in the hub.
 func (d *Search) failWithoutDirectory(m parley.Message, delivery parley.Delivery) error {
 	where, err := d.Conversations().Find(m.Conversation)
 	if err != nil || where.Kind != parley.Channel || !delivery.Waking || delivery.AcceptedAt.Add(directoryGrace).After(d.Now) {
 		return unit.IgnoreNotFound(err)
 	}
-	treesList, err := trees.Homes(d.Unit, delivery.Recipient)
+	bridges, err := trees.BridgesOf(d.Unit, delivery.Recipient)
 	if err != nil {
 		return err
 	}
-	for _, b := range treesList {
+	for _, b := range bridges {
 		if b.ID == d.BridgeID {
 			continue
 		}
-		if comes, err := trees.MayCome(d.Unit, b, m.ID, m.Seq); err != nil || comes {
+		if mayBeWritten, err := trees.MayBeWritten(d.Unit, b, m.ID, m.Seq); err != nil || mayBeWritten {
 			return errors.Join(err, d.requireCursor(m))
 		}
 	}

@@ -35,7 +35,7 @@ func (d *Search) insertDeparture(m parley.Message, recipient, folder string) (st
 	return d.Bridges().AddDeparture(row)
 }
 
-// namesPerSecond is how many names a second has for the messages of one agent in one channel.
+// namesPerSecond is how many names exist for the messages of one agent in one channel and one second.
 const namesPerSecond = 1 << 16
 
 // postName returns a name in the Multi-Agent OS form: the second, the sender, and a number. The number is higher than that
@@ -51,8 +51,8 @@ func (d *Search) postName(m parley.Message, channel string) (string, error) {
 		return "", err
 	}
 	next := max(numberIn(departed.Name, prefix), numberIn(arrived.Name, prefix)) + 1
-	for tried := range namesPerSecond { // where the last number is taken, the first that is free
-		name := fmt.Sprintf("%s%04x", prefix, (next+tried)%namesPerSecond)
+	for offset := range namesPerSecond { // if the number is taken, use the next free one
+		name := fmt.Sprintf("%s%04x", prefix, (next+offset)%namesPerSecond)
 		if taken, err := d.nameTaken(m, channel, channel, name); err != nil || !taken {
 			return name, err
 		}
@@ -105,8 +105,9 @@ func (d *Search) nameTaken(m parley.Message, folder, recipient, name string) (bo
 	return err == nil && !own, err
 }
 
-// documentNames says of the layouts in which a document has the name of its id under what name a message keeps the document that it was,
-// and which ids can be names of files there.
+// documentNames has an entry for each layout in which the id of a document is its file name. An entry names the member of a
+// message's metadata that keeps the original document, the member of the document that has the id, and the form of ids that can
+// be file names.
 var documentNames = map[parley.Layout]struct {
 	dialect, id string
 	form        *regexp.Regexp
@@ -115,7 +116,7 @@ var documentNames = map[parley.Layout]struct {
 	parley.LayoutInbox:      {"routing", "msg_id", regexp.MustCompile(`^msg_[0-9a-f]{8}$`)},
 }
 
-// documentName returns the id of the document that a message was in the format of a layout, or "".
+// documentName returns the id of the document that a message came from in the format of a layout, or "".
 func documentName(l parley.Layout, m parley.Message) string {
 	own, ok := documentNames[l]
 	if !ok || len(m.Metadata) == 0 {
@@ -134,7 +135,7 @@ func documentName(l parley.Layout, m parley.Message) string {
 }
 
 // ownDocumentName returns the id of a message's own document as its file name, because the sender expects replies to that
-// id. It returns "" if another message has the name, or another sender wrote a file with it.
+// id. It returns "" if another message has the name, or if another sender wrote a file with that name.
 func (d *Search) ownDocumentName(m parley.Message, folder string) (string, error) {
 	name := documentName(d.Bridge.Layout, m)
 	if name == "" {
@@ -154,19 +155,19 @@ func (d *Search) ownDocumentName(m parley.Message, folder string) (string, error
 	return name, unit.IgnoreNotFound(err)
 }
 
-// FindOwn reports whether the hub itself writes the file with this name in this folder. If the name is the id of the
-// sender's own document, it also returns the message: then only the sender tells whether the file is that document.
-func FindOwn(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, of parley.Message, err error) {
-	if folder == "" || !trees.Keepable(folder, name) {
-		return false, of, nil
+// FindOwn reports whether the hub itself writes the file with this name in this folder. If the name is the id of a sender's own
+// document, it also returns the message. The sender may then have written the same file, so the caller compares the senders.
+func FindOwn(u *unit.Unit, b parley.Bridge, folder, name string) (own bool, message parley.Message, err error) {
+	if folder == "" || !trees.IsStorable(folder, name) {
+		return false, message, nil
 	}
 	row, err := u.Bridges().DepartureNamed(b.ID, folder, name)
 	if err != nil {
-		return false, of, unit.IgnoreNotFound(err)
+		return false, message, unit.IgnoreNotFound(err)
 	}
 	m, err := u.Messages().Get(row.Message)
 	if err != nil || documentName(b.Layout, m) != name {
-		return true, of, unit.IgnoreNotFound(err)
+		return true, message, unit.IgnoreNotFound(err)
 	}
 	return true, m, nil
 }

@@ -32,8 +32,8 @@ func (d *Search) listPosts() error {
 		return err
 	}
 	at, names := begin, map[string]string{}
-	for read := 0; read < postsPerLook && !d.finished(); {
-		page, err := d.Messages().Scan(at, min(departuresPage, postsPerLook-read))
+	for read := 0; read < postsPerSearch && !d.finished(); {
+		page, err := d.Messages().Scan(at, min(departuresPage, postsPerSearch-read))
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (d *Search) listPosts() error {
 	if d.MayWrite {
 		err = d.Bridges().MoveCursor(d.BridgeID, at)
 	}
-	d.NeedsUpdate = d.NeedsUpdate || !d.MayWrite && at-begin >= postsPerLook // so that it need not be read again and again
+	d.NeedsUpdate = d.NeedsUpdate || !d.MayWrite && at-begin >= postsPerSearch // otherwise each search would read these messages again
 	if err != nil || d.finished() {
 		return err
 	}
@@ -84,14 +84,14 @@ func (d *Search) listPost(m parley.Message, names map[string]string) (err error)
 	return d.addDeparture(row, m, parley.Delivery{})
 }
 
-// skipPost passes a message whose conversation has no directory. If it reports the end of a task that this tree asked for,
-// the cursor must be stored: other trees then know that the recipient gets it elsewhere.
+// skipPost skips a message whose conversation has no directory. If the message reports the end of a task that was requested in
+// this tree, the cursor must be stored: searches for other trees then know that this tree has passed the message.
 func (d *Search) skipPost(m parley.Message) error {
 	if m.To == "" || m.To == parley.All {
 		return nil
 	}
-	told, err := trees.ReportedIn(d.Unit, d.Bridge, m.ID, m.To)
-	if told {
+	reported, err := trees.ReportedIn(d.Unit, d.Bridge, m.ID, m.To)
+	if reported {
 		d.needsWrite()
 	}
 	return err
@@ -110,8 +110,8 @@ func (d *Search) folder(conversation string) (string, error) {
 	return c.Name, nil
 }
 
-// isForTree reports whether a message of a mapped channel belongs in the tree. It does not if it came from the tree, or if
-// the hub wrote it for an agent outside of the tree.
+// isForTree reports whether a message of a mapped channel belongs in the tree. A message does not belong there if it came from
+// the tree, or if the hub wrote it for an agent outside of the tree.
 func (d *Search) isForTree(m parley.Message) (bool, error) {
 	if m.Type == parley.TypeHeartbeat || m.RedactedAt != nil || m.Damage != nil {
 		return false, nil
@@ -122,13 +122,13 @@ func (d *Search) isForTree(m parley.Message) (bool, error) {
 	if m.From == parley.System && m.To != "" && m.To != parley.All && !slices.Contains(d.Bridge.Agents, m.To) {
 		return false, nil
 	}
-	t, found, err := trees.BelongsTo(d.Unit, m)
+	t, found, err := trees.TaskOf(d.Unit, m)
 	if err != nil || !found {
 		return !found, err
 	}
 	if t.Message == m.ID && !t.Status.Ended() && d.Bridge.Speaks(t.Assignee) {
 		waits, err := tasks.WaitsForOthers(d.Unit, t)
-		return !waits, err // whoever reads it would begin
+		return !waits, err // a script that reads the request would begin
 	}
 	repeated, err := d.repeatsTaskEnd(m, t)
 	return !repeated, err

@@ -29,7 +29,7 @@ func ApplyReport(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error 
 		return unit.Unknown{Noun: "departure", Name: r.ID}
 	}
 	if err != nil || !row.State.May(r.State) {
-		return err // it has come further already
+		return err // the departure is in this or a later state
 	}
 	listed := row.State == parley.DepartureDue
 	if row.Recipient == "" {
@@ -44,7 +44,7 @@ func ApplyReport(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error 
 	d, err := u.Deliveries().Get(row.Message, row.Recipient)
 	switch {
 	case err != nil || d.Lease != "":
-		return unit.IgnoreNotFound(err) // somebody else has it
+		return unit.IgnoreNotFound(err) // another client has leased the delivery
 	case d.Open():
 		if err := moveDelivery(u, &d, r); err != nil {
 			return err
@@ -56,7 +56,7 @@ func ApplyReport(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error 
 	case listed && (r.State == parley.DepartureWritten || r.State == parley.DepartureSeen):
 		return tellAssigneeFailed(u, d)
 	default:
-		return nil // it has ended otherwise
+		return nil // the delivery has ended in another way
 	}
 }
 
@@ -69,7 +69,7 @@ func tellAssigneeFailed(u *unit.Unit, d parley.Delivery) error {
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
-	t, found, err := trees.BelongsTo(u, m)
+	t, found, err := trees.TaskOf(u, m)
 	if err != nil || !found || t.Status == parley.TaskCompleted && t.Assignee == d.Recipient {
 		return err
 	}
@@ -88,12 +88,13 @@ func noteRecipientPresent(u *unit.Unit, b parley.Bridge, row storage.DepartureRo
 	}
 	a, lives, err := trees.LivesIn(u, b, row.Recipient)
 	if lives {
-		trees.SignOf(u, b, a, u.Now)
+		trees.NotePresence(u, b, a, u.Now)
 	}
 	return err
 }
 
-// moveDelivery moves a delivery to the state of its file. There is no lease: the file stays until somebody takes it.
+// moveDelivery moves a delivery to the state of its file. The delivery has no lease, because the file stays until a script takes
+// it.
 func moveDelivery(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) error {
 	switch r.State {
 	case parley.DepartureWritten:
@@ -121,8 +122,8 @@ func writeFailure(r parley.DepartureReport) *parley.Error {
 	return &cause
 }
 
-// settlePost moves the deliveries of a post in a channel for agents in the tree. Once the file exists they are acked,
-// because the hub does not learn who reads it.
+// settlePost moves the deliveries of a post in a channel to agents in the tree. It acks them once the file exists, because the
+// hub does not learn which agents read the file.
 func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parley.DepartureReport) error {
 	failed, to := r.State == parley.DepartureFailed, parley.DepartureSeen
 	if failed {
@@ -160,8 +161,8 @@ func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 	return unit.IgnoreNotFound(messages.TellSender(u, parley.Delivery{Message: row.Message, State: parley.DeliveryFailed}, writeFailure(r), true))
 }
 
-// RecallFor makes the written deliveries of agents that leave the tree pending again, because nobody would report on them. If
-// such an agent comes back, its files get the same names.
+// RecallFor makes the written deliveries of agents that leave the tree pending again, because the bridge no longer reports on
+// them. If such an agent comes back, its files get the same names.
 func RecallFor(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) error {
 	for after := int64(0); ; {
 		rows, err := u.Bridges().Departures(b.ID, parley.DepartureWritten, after, departuresPage)
@@ -197,7 +198,7 @@ func recallDeparture(u *unit.Unit, row storage.DepartureRow) error {
 // RecallFromAll recalls the deliveries of an agent from all trees that it was in.
 func RecallFromAll(u *unit.Unit, agent string) error {
 	all, err := u.Bridges().List()
-	for _, b := range trees.TreesOf(all, agent) {
+	for _, b := range trees.FilterByAgent(all, agent) {
 		if err == nil {
 			err = RecallFor(u, b, func(id string) bool { return id == agent })
 		}

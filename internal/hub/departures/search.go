@@ -16,12 +16,12 @@ import (
 
 const (
 	departuresPage = 200  // rows and messages read at once
-	postsPerLook   = 1000 // messages that one look for posts reads at most
-	mailPage       = 1000 // ready deliveries that are looked at for one agent
+	postsPerSearch = 1000 // the largest number of messages that one search reads
+	mailPage       = 1000 // ready deliveries that one search reads for an agent
 )
 
-// Search is one search for the departures of a bridge. In an update it also writes: it names new departures and ends
-// those that nobody needs. In a view it only sets Undone when there is something to write, and stops there.
+// Search is one search for the departures of a bridge. In an update it also writes: it names new departures, and ends departures
+// that nobody needs. In a view it stops at the first thing to write, and sets NeedsUpdate.
 type Search struct {
 	*unit.Unit
 	BridgeID string
@@ -30,9 +30,9 @@ type Search struct {
 	MayWrite bool
 
 	Bridge       parley.Bridge
-	agentsInTree map[string]parley.Agent // whose mail goes into this tree
+	agentsInTree map[string]parley.Agent // by id, the agents that get their mail in this tree
 	Found        []parley.Departure
-	NeedsUpdate  bool // something is to be written
+	NeedsUpdate  bool // the search must run again in an update
 }
 
 // LoadBridge loads the bridge. It returns an error if the bridge does not exist.
@@ -42,7 +42,7 @@ func (d *Search) LoadBridge(u *unit.Unit) (err error) {
 	return err
 }
 
-// Run fills List: first with departures that already have a name, then with new ones. A paused bridge has none.
+// Run fills Found, first with departures that already have a name, then with new ones. A paused bridge has none.
 func (d *Search) Run(u *unit.Unit) error {
 	if err := d.LoadBridge(u); err != nil || d.Bridge.Paused {
 		return err
@@ -110,7 +110,7 @@ func (d *Search) listDueRow(row storage.DepartureRow) error {
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err
 	}
-	why := unit.Damaged(delivery, m)
+	damage := unit.Damaged(delivery, m)
 	switch {
 	case delivery.State == parley.DeliveryFailed:
 		return d.failUnwanted(row, delivery)
@@ -118,8 +118,8 @@ func (d *Search) listDueRow(row storage.DepartureRow) error {
 		return d.failQuietly(row)
 	case !delivery.Ready() || !d.acceptsNow(to, delivery):
 		return nil
-	case why != nil:
-		return d.endDamaged(delivery, why)
+	case damage != nil:
+		return d.endDamaged(delivery, damage)
 	case m.RedactedAt != nil:
 		return d.endRedacted(delivery)
 	default:
@@ -128,15 +128,15 @@ func (d *Search) listDueRow(row storage.DepartureRow) error {
 }
 
 // endDamaged ends a delivery whose row or message is damaged.
-func (d *Search) endDamaged(delivery parley.Delivery, why *parley.Error) error {
+func (d *Search) endDamaged(delivery parley.Delivery, damage *parley.Error) error {
 	if !d.needsWrite() {
 		return nil
 	}
-	return work.EndDamaged(d.Unit, &delivery, why)
+	return work.EndDamaged(d.Unit, &delivery, damage)
 }
 
-// failQuietly ends a departure whose file was not written, without telling anybody. A later search starts it again if its
-// delivery becomes pending again.
+// failQuietly ends a departure whose file was not written, and tells nobody. If its delivery becomes pending again, a later
+// search restarts the departure.
 func (d *Search) failQuietly(row storage.DepartureRow) error {
 	if !d.needsWrite() {
 		return nil
@@ -161,8 +161,8 @@ func (d *Search) endRedacted(delivery parley.Delivery) error {
 	return work.Drop(d.Unit, &delivery, "the message was redacted")
 }
 
-// evictHeartbeat ends the delivery of a heartbeat in a format that has no heartbeats. That is not a failure, so nobody is
-// told.
+// evictHeartbeat ends the delivery of a heartbeat in a format that has no heartbeats. That is no failure, so the hub tells
+// nobody.
 func (d *Search) evictHeartbeat(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
@@ -185,11 +185,11 @@ func (d *Search) acceptsNow(to parley.Agent, delivery parley.Delivery) bool {
 
 // listMail lists the pending deliveries of agents in the tree that have no name yet, the oldest first.
 func (d *Search) listMail() error {
-	waiting, err := d.readyDeliveries(storage.QueueFilter{Wakes: true}, storage.QueueFilter{})
+	pending, err := d.readyDeliveries(storage.QueueFilter{Wakes: true}, storage.QueueFilter{})
 	if err != nil {
 		return err
 	}
-	for _, delivery := range waiting {
+	for _, delivery := range pending {
 		if d.finished() {
 			return nil
 		}
@@ -202,19 +202,19 @@ func (d *Search) listMail() error {
 
 // readyDeliveries returns the ready deliveries of the agents in the tree that match one of the queries, in the order of
 // their seq.
-func (d *Search) readyDeliveries(looks ...storage.QueueFilter) (list []parley.Delivery, err error) {
+func (d *Search) readyDeliveries(queries ...storage.QueueFilter) (list []parley.Delivery, err error) {
 	inboxes, err := d.Queue().Inboxes()
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(d.agentsInTree)) {
 		open := inboxes[id]
-		for _, look := range looks {
-			if open.Work == 0 && (look.Wakes && open.Waking == 0 || !look.Wakes && open.Quiet == 0) {
+		for _, query := range queries {
+			if open.Work == 0 && (query.Wakes && open.Waking == 0 || !query.Wakes && open.Quiet == 0) {
 				continue
 			}
-			look.Recipient, look.Limit = id, mailPage
-			ready, err := d.Queue().Ready(look)
+			query.Recipient, query.Limit = id, mailPage
+			ready, err := d.Queue().Ready(query)
 			if err != nil {
 				return nil, err
 			}
@@ -240,7 +240,7 @@ func (d *Search) listDelivery(delivery parley.Delivery) error {
 	if known && row.State != parley.DepartureFailed {
 		return d.followFile(row, delivery)
 	}
-	if told, err := trees.ReportedElsewhere(d.Unit, delivery); err != nil || told {
+	if reported, err := trees.ReportedElsewhere(d.Unit, delivery); err != nil || reported {
 		return err
 	}
 	m, err := d.Messages().Get(delivery.Message)
@@ -270,7 +270,7 @@ func (d *Search) listDelivery(delivery parley.Delivery) error {
 // file, and was given back since.
 func (d *Search) followFile(row storage.DepartureRow, delivery parley.Delivery) error {
 	if row.State == parley.DepartureDue || !d.needsWrite() {
-		return nil // it is listed
+		return nil // listDue has listed it
 	}
 	return moveDelivery(d.Unit, &delivery, parley.DepartureReport{State: row.State})
 }

@@ -83,7 +83,7 @@ func postApproved(u *unit.Unit, p Posting, bridge string) (parley.Receipt, error
 	if err != nil {
 		return receipt, err
 	}
-	return receipt, trees.Arrived(u.Tx, storage.FileRow{
+	return receipt, trees.SaveFile(u.Tx, storage.FileRow{
 		Bridge: b.ID, File: parley.BridgeFile{Path: "approved/" + p.approved.ID}, Name: p.Named, From: u.Me.ID, Message: receipt.Message.ID, At: u.Now,
 	})
 }

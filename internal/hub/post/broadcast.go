@@ -33,7 +33,7 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 			barred = append(barred, a.ID)
 			continue
 		}
-		if err := trees.MustReach(u, a); parley.CodeOf(err) == parley.Unavailable {
+		if err := trees.CheckReachable(u, a); parley.CodeOf(err) == parley.Unavailable {
 			notices = append(notices, a.ID+" is not told: "+parley.AsError(err).Message)
 			continue
 		} else if err != nil {

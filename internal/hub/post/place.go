@@ -170,7 +170,7 @@ func mustReachMembers(u *unit.Unit, where parley.Conversation) error {
 		}
 		a, err := u.Agents().Find(id)
 		if err == nil && a.Runtime == parley.RuntimeBridge {
-			err = trees.MustReach(u, a)
+			err = trees.CheckReachable(u, a)
 		}
 		if err != nil {
 			return err

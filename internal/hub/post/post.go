@@ -167,7 +167,7 @@ func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
 	if inTree, err := wakesInTree(u, reached); err != nil {
 		return none, err
 	} else if inTree {
-		if err := trees.HideFrom(u, where.Conversation, reached, &receipt); err != nil {
+		if err := trees.WakeOnlyReaders(u, where.Conversation, reached, &receipt); err != nil {
 			return none, err
 		}
 	}

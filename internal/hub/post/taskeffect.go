@@ -119,8 +119,8 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 	if !u.SeesAll() || tasks.Resolve(u, &o.Work.Original) != nil {
 		o.Work.Original = "" // only an owner names another requester, and one that exists here
 	}
-	if reads, err := trees.ReadsIn(u, assignee, where); err != nil || !reads {
-		return nil, errors.Join(err, trees.MustReach(u, assignee))
+	if reads, err := trees.CanRead(u, assignee, where); err != nil || !reads {
+		return nil, errors.Join(err, trees.CheckReachable(u, assignee))
 	}
 	if err := assignment.CheckAvailable(u, assignee, parley.PatternDelegate); err != nil {
 		return nil, err

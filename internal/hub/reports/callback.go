@@ -1,5 +1,5 @@
-// Package reports holds the messages that tell participants of an end: callbacks, copies of answers, progress reports, documents
-// in the format of the requester.
+// Package reports holds the messages that tell participants how a task or an ask goes and ends: callbacks, copies of answers,
+// progress reports, and documents in the format of the requester.
 package reports
 
 import (
@@ -37,7 +37,7 @@ func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 	if err != nil {
 		return parley.Message{}, err
 	}
-	where, err := FindCallbackPlace(u, c)
+	where, err := FindCallbackConversation(u, c)
 	if err != nil {
 		return parley.Message{}, err
 	}
@@ -59,13 +59,13 @@ func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 	return messages.PostUnsent(u, m, reach...)
 }
 
-// FindCallbackPlace returns the conversation for a callback: the one where it is expected or, if the recipient cannot read that, the DM
-// with the participant it is about, or with the hub.
-func FindCallbackPlace(u *unit.Unit, c Callback) (string, error) {
+// FindCallbackConversation returns the conversation for a callback: the one where the recipient expects the callback. If the
+// recipient cannot read that one, it is the DM with the participant that the callback is about, or with the hub.
+func FindCallbackConversation(u *unit.Unit, c Callback) (string, error) {
 	where, err := u.Conversations().Find(c.Conversation)
 	if err == nil {
-		in, err := conversations.TakesPart(u, where, c.To)
-		if err != nil || in || where.ReadableByAll() {
+		isMember, err := conversations.TakesPart(u, where, c.To)
+		if err != nil || isMember || where.ReadableByAll() {
 			return where.ID, err
 		}
 	} else if !errors.Is(err, parley.ErrNotFound) {

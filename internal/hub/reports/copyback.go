@@ -17,11 +17,11 @@ import (
 // sourceCopy is the source of the copies of responses.
 const sourceCopy = "callback"
 
-// subjectPrefix begins a callback that is a subject of a message bus, not a conversation.
+// subjectPrefix is the prefix of a callback that names a NATS subject, not a conversation.
 const subjectPrefix = "parley."
 
-// CallbackOf returns where the sender of a message wants a copy of the response: as the payload of ClawOS says, or the metadata of a
-// message that came in another form.
+// CallbackOf returns where the sender of a message wants a copy of the response, or "". It reads the payload, as in ClawOS, and
+// then the metadata, where messages in other formats have it.
 func CallbackOf(m parley.Message) string {
 	for _, raw := range []json.RawMessage{m.Payload, m.Metadata} {
 		var p struct {
@@ -34,11 +34,11 @@ func CallbackOf(m parley.Message) string {
 	return ""
 }
 
-// findCopyPlace returns the conversation that gets a copy of the response to a request. found is false if the request names none, or
-// its sender may not write there.
-func findCopyPlace(u *unit.Unit, request parley.Message) (where parley.Conversation, found bool, err error) {
+// findCopyConversation returns the conversation that gets a copy of the response to a request. found is false if the request
+// names none, or if its sender may not write there.
+func findCopyConversation(u *unit.Unit, request parley.Message) (where parley.Conversation, found bool, err error) {
 	name := CallbackOf(request)
-	if request.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) || !trees.Keepable(name) {
+	if request.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) || !trees.IsStorable(name) {
 		return where, false, nil
 	}
 	sender, err := u.Agents().Find(request.From)
@@ -52,8 +52,8 @@ func findCopyPlace(u *unit.Unit, request parley.Message) (where parley.Conversat
 	if err != nil {
 		return where, false, unit.IgnoreNotFound(err)
 	}
-	in, err := conversations.TakesPart(u, where, request.From)
-	return where, in || where.ReadableByAll(), err
+	isMember, err := conversations.TakesPart(u, where, request.From)
+	return where, isMember || where.ReadableByAll(), err
 }
 
 // AddCallbackNotice adds a notice to the receipt of a request whose callback is no conversation that its sender may write in.
@@ -62,7 +62,7 @@ func AddCallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error 
 	if m.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) {
 		return nil
 	}
-	_, found, err := findCopyPlace(u, m)
+	_, found, err := findCopyConversation(u, m)
 	if err == nil && !found {
 		r.Notices = append(r.Notices, fmt.Sprintf("the response goes to nobody else: you write in no conversation %q", unit.Clipped(name)))
 	}
@@ -77,8 +77,8 @@ func CopyAnswered(u *unit.Unit, before, after parley.Delivery) error {
 	return copyAnswer(u, after)
 }
 
-// copyAnswer posts the answer to a request in the conversation that the request names too. A request that began a task is answered by
-// the end of the task: see CopyEnd.
+// copyAnswer posts a copy of the answer in the conversation that the request names. It does nothing for a request that began a
+// task, because CopyEnd posts the end of the task.
 func copyAnswer(u *unit.Unit, d parley.Delivery) error {
 	request, err := u.Messages().Get(d.Message)
 	if err != nil || CallbackOf(request) == "" {
@@ -119,7 +119,7 @@ func CopyEnd(u *unit.Unit, t parley.Task) error {
 }
 
 func copyBack(u *unit.Unit, request parley.Message, from, status string, text parley.Wording) error {
-	where, found, err := findCopyPlace(u, request)
+	where, found, err := findCopyConversation(u, request)
 	if err != nil || !found || where.ID == request.Conversation {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// MakeEndDocument turns the callback to an agent in a directory tree into the document that scripts there expect: one document from the
-// assignee, in reply to the request, in the words of a result of the Routing Protocol and a response of ClawOS.
+// MakeEndDocument turns the callback to an agent in a directory tree into the document that scripts there expect: one document
+// from the assignee, in reply to the request, with the fields of a result of the Routing Protocol and of a response of ClawOS.
 func MakeEndDocument(u *unit.Unit, t parley.Task, c Callback) (Callback, error) {
 	words := newEndWords(t)
 	c.from, c.Task, c.Hops, c.Text = t.Assignee, t.ID, c.Hops+1, parley.Own(words.text)
@@ -25,38 +25,38 @@ func MakeEndDocument(u *unit.Unit, t parley.Task, c Callback) (Callback, error) 
 	return c, err
 }
 
-// payload returns the payload of the document: the words of the hub, and the keys that the assignee's own payload has beside them.
+// payload returns the payload of the document: the fields of the hub, and the additional keys of the assignee's own payload.
 func (w endWords) payload(r *parley.TaskResult) (json.RawMessage, error) {
 	raw, err := json.Marshal(w)
 	if err != nil || r == nil || len(r.Payload) == 0 {
 		return raw, err
 	}
-	var all, said map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(raw, &all), json.Unmarshal(r.Payload, &said)); err != nil {
+	var all, own map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(raw, &all), json.Unmarshal(r.Payload, &own)); err != nil {
 		return nil, err
 	}
-	for key, value := range said {
-		if _, ours := all[key]; !ours || w.overrides(key, value) {
+	for key, value := range own {
+		if _, taken := all[key]; !taken || w.overrides(key, value) {
 			all[key] = value
 		}
 	}
 	return json.Marshal(all)
 }
 
-// overrides reports whether the assignee's own words replace those of the hub. The assignee knows more about files and figures, and
-// about its own error. How the task has ended is the hub's to say.
-func (w endWords) overrides(key string, said json.RawMessage) bool {
+// overrides reports whether a value of the assignee replaces the value of the hub. The assignee knows more about files and
+// figures, and about its own error. The hub decides how the task has ended.
+func (w endWords) overrides(key string, own json.RawMessage) bool {
 	switch key {
 	case "deliverables", "metrics":
 		return true
 	case "error":
-		return w.Error.Message == unit.Clipped(unit.AsWords(said))
+		return w.Error.Message == unit.Clipped(unit.AsWords(own))
 	default:
 		return false
 	}
 }
 
-// endWords is how the Routing Protocol and ClawOS say that a task has ended.
+// endWords is the payload by which the Routing Protocol and ClawOS report the end of a task.
 type endWords struct {
 	Status       string             `json:"status"` // success, partial, failure
 	Deliverables *endFiles          `json:"deliverables,omitempty"`

@@ -17,16 +17,16 @@ import (
 const (
 	// sourceReport is the source of the messages by which requesters in directory trees learn how far a task has come.
 	sourceReport = "task_progress"
-	// reportsUnread is how many such messages may lie unread in the inbox of a requester. An inbox of files holds a hundred
-	// documents, and evicts the oldest.
+	// maxUnreadReports is how many of these messages may be unread in the inbox of a requester. An inbox of files has room for a
+	// hundred documents and evicts the oldest.
 	maxUnreadReports = 20
-	// reportsLeft is how many open tasks of a requester are looked through for reports that were left for later.
+	// maxAwaitedTasks is how many open tasks of a requester ReportRead searches for postponed reports.
 	maxAwaitedTasks = 1000
 )
 
-// ReportProgress tells a requester in a directory tree how far a task has come: one message from the assignee, in reply to the request,
-// because scripts have no other way to see it. While many reports are unread, the hub postpones the message. It returns false for any
-// other requester.
+// ReportProgress tells a requester in a directory tree how far a task has come: one message from the assignee, in reply to the
+// request, because scripts have no other way to see it. While many reports are unread, the hub postpones the message. inTree is
+// false for any other requester.
 func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (inTree bool, err error) {
 	to, err := u.Agents().Find(t.Requester)
 	if err != nil || to.Runtime != parley.RuntimeBridge || to.RemovedAt != nil {
@@ -45,14 +45,14 @@ func ReportProgress(u *unit.Unit, t *parley.Task, before *parley.TaskProgress) (
 			return true, err // the report says nothing new
 		}
 	}
-	if has, err := getsReport(u, *t, to); err != nil || has {
+	if gets, err := getsReport(u, *t, to); err != nil || gets {
 		return true, err
 	}
 	return true, sendReport(u, t, to, payload)
 }
 
-// getsReport reports whether the requester gets the message by which the assignee reports: it is addressed to the requester, or stands
-// in the channel of the request.
+// getsReport reports whether the requester gets the message by which the assignee reports: the message is delivered to the
+// requester, or is in the channel of the request.
 func getsReport(u *unit.Unit, t parley.Task, to parley.Agent) (bool, error) {
 	m := u.Reporting
 	if m == nil {
@@ -70,11 +70,11 @@ func getsReport(u *unit.Unit, t parley.Task, to parley.Agent) (bool, error) {
 
 // sendReport posts a report where the requester expects the end of the task.
 func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawMessage) error {
-	place, err := FindCallbackPlace(u, Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
+	conversation, err := FindCallbackConversation(u, Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
 	if err != nil {
 		return err
 	}
-	where, err := u.Conversations().Find(place)
+	where, err := u.Conversations().Find(conversation)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
@@ -95,42 +95,44 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 		m.InReplyTo = first.ID
 	}
 	if where.Kind == parley.Channel {
-		// Watchers of channels answer what is addressed to them: a report calls nobody, but for one that asks for help.
+		// Scripts answer messages in a channel that are addressed to them. So a report is addressed to nobody, unless the task is
+		// blocked.
 		m.Content.Text = report.line()
 		if !t.Blocked() {
 			m.To = ""
 			_, err = messages.PostUnsent(u, m)
 			return err
 		}
-	} else if full, err := postponeReport(u, t, to); err != nil || full {
+	} else if postponed, err := postponeReport(u, t, to); err != nil || postponed {
 		return err
 	}
 	_, err = messages.PostUnsent(u, m, parley.Reach{Agent: to.ID})
 	return err
 }
 
-// postponeReport reports whether the report has to wait because too many are unread, and stores that. ReportRead sends it later.
+// postponeReport reports whether a report must wait because too many are unread, and stores the result in the task. ReportRead
+// sends the report later.
 func postponeReport(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error) {
 	inbox, err := u.Queue().Inbox(to.ID)
 	if err != nil {
 		return false, err
 	}
-	most := maxUnreadReports
+	limit := maxUnreadReports
 	if t.Blocked() {
-		most *= 2 // a blocked task is reported sooner
+		limit *= 2 // a blocked task is reported sooner
 	}
-	full := inbox.Quiet >= most
-	if full == t.Progress.Unreported {
-		return full, nil
+	postponed := inbox.Quiet >= limit
+	if postponed == t.Progress.Unreported {
+		return postponed, nil
 	}
 	after, progress := *t, *t.Progress
-	progress.Unreported = full
+	progress.Unreported = postponed
 	after.Progress = &progress
-	return full, tasks.KeepTask(u, t, after)
+	return postponed, tasks.KeepTask(u, t, after)
 }
 
-// ReportRead is called when an agent of a tree has read a document that does not wake it, or the document was evicted or could not be
-// written. It sends postponed reports in its place, whichever task they are about, the oldest task first.
+// ReportRead is called when an agent of a tree has read a document that does not wake it, or the document was evicted or could
+// not be written. It sends postponed reports in its place, whichever task they are about, the oldest task first.
 func ReportRead(u *unit.Unit, recipient string) error {
 	inbox, err := u.Queue().Inbox(recipient)
 	if err != nil || inbox.Quiet >= 2*maxUnreadReports {
@@ -152,8 +154,8 @@ func ReportRead(u *unit.Unit, recipient string) error {
 	return nil
 }
 
-// report is how far a task has come, in the words of a status-update of the Routing Protocol. The bridge makes the notification of
-// ClawOS from it.
+// report is the progress of a task, in the form of a status-update of the Routing Protocol. The bridge converts it to a
+// notification of ClawOS.
 type report struct {
 	Status     string   `json:"status"` // in_progress, blocked
 	Progress   *float64 `json:"progress,omitempty"`
@@ -180,7 +182,7 @@ func newReport(p parley.TaskProgress) report {
 
 func (r report) payload() (json.RawMessage, error) { return json.Marshal(r) }
 
-// share returns the finished part in words, or nothing.
+// share returns the finished part as text, or "".
 func (r report) share() string {
 	switch {
 	case r.Progress != nil:

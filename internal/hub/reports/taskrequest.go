@@ -43,15 +43,16 @@ type Repetition struct {
 	Repeats string `json:"repeats,omitempty"`
 }
 
-// FindFirstRequest returns the message that first asked for a task. It returns an empty message if there was none or it was erased.
+// FindFirstRequest returns the message that first asked for a task. It returns an empty message if there was none or it was
+// erased.
 func FindFirstRequest(u *unit.Unit, t parley.Task) (m parley.Message, err error) {
 	if t.Message == "" {
 		return m, nil
 	}
 	if m, err = u.Messages().Get(t.Message); err == nil && m.From == parley.System {
-		var said Repetition
-		_ = json.Unmarshal(m.Metadata, &said) // it may be redacted
-		m, err = u.Messages().Get(cmp.Or(said.Repeats, m.InReplyTo))
+		var repetition Repetition
+		_ = json.Unmarshal(m.Metadata, &repetition) // it may be redacted
+		m, err = u.Messages().Get(cmp.Or(repetition.Repeats, m.InReplyTo))
 	}
 	if err != nil {
 		return parley.Message{}, unit.IgnoreNotFound(err)
@@ -71,7 +72,7 @@ func CountHops(u *unit.Unit, t parley.Task) (int, error) {
 	return m.Hops, err
 }
 
-// FindGivenTask returns the task that a run of the delivery was given, or nothing.
+// FindGivenTask returns the task of the run that got a delivery, or "".
 func FindGivenTask(u *unit.Unit, d parley.Delivery) (task string, err error) {
 	runs, err := u.Runs().WokenBy(d.Message, d.Recipient)
 	for _, r := range runs {

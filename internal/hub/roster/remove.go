@@ -27,7 +27,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 		if a.ID == parley.Owner || a.Kind == parley.KindSystem {
 			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID).Suggest("every hub has it")
 		}
-		if err := trees.MustSpeakNowhere(u, a.ID); err != nil {
+		if err := trees.CheckNotListed(u, a.ID); err != nil {
 			return err
 		}
 		a.RemovedAt, a.UpdatedAt = &u.Now, u.Now

@@ -11,16 +11,16 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// ErrNoInbox marks a refusal that lasts as long as the agent lives in its tree.
+// ErrNoInbox is the cause of a refusal that lasts as long as the agent lives in its tree.
 var ErrNoInbox = errors.New("it has no inbox")
 
-// MustReach returns E002 if a message to one participant alone cannot reach it, because it lives in a tree that has channels
-// but no inboxes. The error names the channels that it reads.
-func MustReach(u *unit.Unit, a parley.Agent) error {
+// CheckReachable returns E002 if a direct message cannot reach a participant, because the participant lives in a tree that has
+// channels but no inboxes. The error names the channels that the participant reads.
+func CheckReachable(u *unit.Unit, a parley.Agent) error {
 	if a.Runtime != parley.RuntimeBridge {
 		return nil
 	}
-	trees, err := Homes(u, a.ID)
+	trees, err := BridgesOf(u, a.ID)
 	if err != nil || len(trees) == 0 || slices.ContainsFunc(trees, hasInboxes) {
 		return err
 	}
@@ -39,12 +39,12 @@ func MustReach(u *unit.Unit, a parley.Agent) error {
 // channelsOf returns the names of the channels in which an agent that lives in trees can be reached: the mapped channels,
 // and where a tree maps none, the public channels that the agent is a member of.
 func channelsOf(u *unit.Unit, a parley.Agent, trees []parley.Bridge) (names []string, err error) {
-	left := false
+	mapsNone := false
 	for _, b := range trees {
 		names = append(names, b.Channels...)
-		left = left || len(b.Channels) == 0
+		mapsNone = mapsNone || len(b.Channels) == 0
 	}
-	if left {
+	if mapsNone {
 		joined, err := u.Conversations().List(storage.ConversationFilter{Member: a.ID, Kinds: []parley.ConversationKind{parley.Channel}, Limit: unit.MaxWith})
 		if err != nil {
 			return nil, err
@@ -59,9 +59,9 @@ func channelsOf(u *unit.Unit, a parley.Agent, trees []parley.Bridge) (names []st
 	return slices.Compact(names), nil
 }
 
-// HideFrom stops a message from waking agents that cannot read the conversation, and adds a notice for the sender. Without
+// WakeOnlyReaders stops a message from waking agents that cannot read the conversation, and adds a notice for the sender. Without
 // the notice the sender would wait for an answer that never comes.
-func HideFrom(u *unit.Unit, where parley.Conversation, to []parley.Reach, r *parley.Receipt) error {
+func WakeOnlyReaders(u *unit.Unit, where parley.Conversation, to []parley.Reach, r *parley.Receipt) error {
 	for i := range to {
 		if !to[i].Wakes {
 			continue
@@ -70,7 +70,7 @@ func HideFrom(u *unit.Unit, where parley.Conversation, to []parley.Reach, r *par
 		if err != nil {
 			return err
 		}
-		reads, err := ReadsIn(u, a, where)
+		reads, err := CanRead(u, a, where)
 		if err != nil {
 			return err
 		}
@@ -82,13 +82,13 @@ func HideFrom(u *unit.Unit, where parley.Conversation, to []parley.Reach, r *par
 	return nil
 }
 
-// ReadsIn reports whether an agent can read a conversation. An agent that lives in a tree without inboxes reads only the
+// CanRead reports whether an agent can read a conversation. An agent that lives in a tree without inboxes reads only the
 // mapped channels.
-func ReadsIn(u *unit.Unit, a parley.Agent, where parley.Conversation) (bool, error) {
+func CanRead(u *unit.Unit, a parley.Agent, where parley.Conversation) (bool, error) {
 	if a.Runtime != parley.RuntimeBridge {
 		return true, nil
 	}
-	trees, err := Homes(u, a.ID)
+	trees, err := BridgesOf(u, a.ID)
 	if err != nil || len(trees) == 0 || slices.ContainsFunc(trees, hasInboxes) {
 		return true, err
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // Residents returns, by id, the agents that live in the tree of a bridge and get their mail there. An agent that lives in
-// several trees gets it in one: the first tree by id that has inboxes. Only without such a tree it gets its mail in the
-// channels.
+// several trees gets its mail in one of them: the first tree, by the id of the bridge, that has inboxes. If no tree has inboxes,
+// the agent gets its mail in the channels of all of them.
 func Residents(u *unit.Unit, b parley.Bridge) (map[string]parley.Agent, error) {
 	all, err := u.Bridges().List()
 	if err != nil {
@@ -22,15 +22,15 @@ func Residents(u *unit.Unit, b parley.Bridge) (map[string]parley.Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		if lives && hasMailIn(b, TreesOf(all, id)) {
+		if lives && hasMailIn(b, FilterByAgent(all, id)) {
 			residents[a.ID] = a
 		}
 	}
 	return residents, nil
 }
 
-// Elsewhere returns the ids of the agents that live in trees of other bridges and that this bridge does not list.
-func Elsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err error) {
+// ResidentsElsewhere returns the ids of the agents that live in trees of other bridges and that this bridge does not list.
+func ResidentsElsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err error) {
 	all, err := u.Bridges().List()
 	for _, other := range all {
 		for _, id := range other.Agents {
@@ -45,21 +45,20 @@ func Elsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err error) {
 	return slices.Compact(agents), err
 }
 
-// Homes returns the bridges in whose trees an agent lives. The unit caches all bridges, because a message may reach many
-// agents.
-func Homes(u *unit.Unit, agent string) (_ []parley.Bridge, err error) {
+// BridgesOf returns the bridges that list an agent. The unit caches all bridges, because a message may reach many agents.
+func BridgesOf(u *unit.Unit, agent string) (_ []parley.Bridge, err error) {
 	if u.Joined == nil {
 		u.Joined, err = u.Bridges().List()
 	}
-	return TreesOf(u.Joined, agent), err
+	return FilterByAgent(u.Joined, agent), err
 }
 
-// TreesOf returns the bridges of a list that an agent is listed in.
-func TreesOf(all []parley.Bridge, agent string) []parley.Bridge {
+// FilterByAgent returns those bridges of a list that list an agent.
+func FilterByAgent(all []parley.Bridge, agent string) []parley.Bridge {
 	return slices.DeleteFunc(slices.Clone(all), func(b parley.Bridge) bool { return !slices.Contains(b.Agents, agent) })
 }
 
-// hasMailIn reports whether an agent that lives in some trees gets its mail in that of one bridge.
+// hasMailIn reports whether an agent that lives in several trees gets its mail in the tree of one bridge.
 func hasMailIn(b parley.Bridge, trees []parley.Bridge) bool {
 	first := slices.IndexFunc(trees, hasInboxes)
 	if first < 0 {
@@ -71,10 +70,11 @@ func hasMailIn(b parley.Bridge, trees []parley.Bridge) bool {
 // hasInboxes reports whether the tree of a bridge has an inbox for each agent.
 func hasInboxes(b parley.Bridge) bool { return b.Layout != parley.LayoutAgentOS }
 
-// bridgeHeard is how long an agent that lives in a tree without presence files stays present after a sign of it.
-const bridgeHeard = 2 * parley.PresenceInterval
+// presenceAfterFile is how long an agent stays present after it has written or taken a file, in a tree without presence files.
+const presenceAfterFile = 2 * parley.PresenceInterval
 
-// LivesIn finds an agent that a bridge lists, and reports whether it lives in the bridge's tree.
+// LivesIn returns an agent, and reports whether it lives in the tree of a bridge. It returns false if the bridge does not list
+// the agent or the agent does not exist.
 func LivesIn(u *unit.Unit, b parley.Bridge, id string) (a parley.Agent, lives bool, err error) {
 	if !b.Speaks(id) {
 		return a, false, nil
@@ -83,10 +83,10 @@ func LivesIn(u *unit.Unit, b parley.Bridge, id string) (a parley.Agent, lives bo
 	return a, err == nil && a.Runtime == parley.RuntimeBridge && a.RemovedAt == nil, unit.IgnoreNotFound(err)
 }
 
-// SignOf notes that an agent that lives in a tree wrote or took a file there. In trees with presence files only those say
-// whether the agent is present.
-func SignOf(u *unit.Unit, b parley.Bridge, a parley.Agent, at time.Time) {
+// NotePresence notes that an agent is present, because it has written or taken a file in its tree. In a tree with presence files
+// it does nothing, because there the presence files say whether the agent is present.
+func NotePresence(u *unit.Unit, b parley.Bridge, a parley.Agent, at time.Time) {
 	if b.Layout != parley.LayoutAgentOS && a.Runtime == parley.RuntimeBridge && !at.After(u.Now) {
-		u.Core.Attendance.HeardFor(a.ID, at, bridgeHeard)
+		u.Core.Attendance.HeardFor(a.ID, at, presenceAfterFile)
 	}
 }

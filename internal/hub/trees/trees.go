@@ -13,16 +13,16 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// The rows of this package are written here and nowhere else.
+// Only this file writes the rows of this package.
 
-// Arrived stores which message a document became.
-func Arrived(tx storage.Tx, row storage.FileRow) error {
+// SaveFile stores a file that arrived, and the message that it became. It returns parley.ErrTaken if the file is stored already.
+func SaveFile(tx storage.Tx, row storage.FileRow) error {
 	return tx.Bridges().AddFile(row)
 }
 
-// MustSpeakNowhere returns E003 if a bridge lists an agent that is to be removed. The bridge would otherwise list a name
-// that nobody has.
-func MustSpeakNowhere(u *unit.Unit, id string) error {
+// CheckNotListed returns E003 if a bridge lists an agent that is to be removed. Otherwise the bridge would list an agent that
+// does not exist.
+func CheckNotListed(u *unit.Unit, id string) error {
 	trees, err := u.Bridges().List()
 	if err != nil {
 		return err
@@ -50,10 +50,10 @@ func Bridge(u *unit.Unit, id string) (parley.Bridge, error) {
 	return b, err
 }
 
-// ViewBridge adds what a bridge is doing. A paused bridge has no trouble.
+// ViewBridge returns a bridge with its status and its state. A paused bridge has no trouble.
 func ViewBridge(u *unit.Unit, b parley.Bridge) parley.BridgeView {
 	view := parley.BridgeView{Bridge: b, Status: u.Core.BridgeStates.Look(b.ID)}
-	if about := view.Status.Added; !about.IsZero() && !about.Equal(b.CreatedAt) { // the status is from a removed bridge with the same id
+	if added := view.Status.Added; !added.IsZero() && !added.Equal(b.CreatedAt) { // a removed bridge with the same id has sent this status
 		view.Status = parley.BridgeStatus{}
 	}
 	if b.Paused {
@@ -63,10 +63,10 @@ func ViewBridge(u *unit.Unit, b parley.Bridge) parley.BridgeView {
 	return view
 }
 
-// MustBeApart returns E003 if the tree of a bridge is inside or around another tree, because each bridge would then find the
+// CheckApart returns E003 if the tree of a bridge is inside or around another tree, because each bridge would then find the
 // files of the other. It also compares the tree with the hub's home. A bridge that runs outside of the hub may run on
 // another machine, so it is only compared with others that do.
-func MustBeApart(u *unit.Unit, b parley.Bridge, all []parley.Bridge) error {
+func CheckApart(u *unit.Unit, b parley.Bridge, all []parley.Bridge) error {
 	for _, other := range all {
 		if other.Outside == b.Outside && overlap(other.Root, b.Root) {
 			return parley.Errorf(parley.BadInput, "%s and %s, the tree of the bridge %s, are one inside of the other", b.Root, other.Root, other.ID).

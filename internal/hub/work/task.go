@@ -130,7 +130,7 @@ func tellBlocked(u *unit.Unit, t parley.Task) error {
 	if err != nil {
 		return err
 	}
-	where, err := reports.FindCallbackPlace(u, reports.Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
+	where, err := reports.FindCallbackConversation(u, reports.Callback{To: to.ID, Conversation: cmp.Or(t.CallbackTo, t.Conversation), About: t.Assignee})
 	if err != nil {
 		return err
 	}
