@@ -22,28 +22,28 @@ func (s agents) Find(name string) (parley.Agent, error) {
 	if err != nil {
 		return parley.Agent{}, err
 	}
-	return copied(row.agent), nil
+	return cloneAgent(row.agent), nil
 }
 
-// copied is an agent that its receiver may change: the directory keeps the one it was made from.
-func copied(a parley.Agent) parley.Agent {
+// cloneAgent copies an agent, so that the caller may change it. The directory keeps the original.
+func cloneAgent(a parley.Agent) parley.Agent {
 	a.Skills, a.Protocols = slices.Clone(a.Skills), slices.Clone(a.Protocols)
 	a.RuntimeConfig = slices.Clone(a.RuntimeConfig)
-	a.RemovedAt, a.SleepingUntil = copiedTime(a.RemovedAt), copiedTime(a.SleepingUntil)
-	a.Paused, a.Stopped = copiedHalt(a.Paused), copiedHalt(a.Stopped)
+	a.RemovedAt, a.SleepingUntil = cloneTime(a.RemovedAt), cloneTime(a.SleepingUntil)
+	a.Paused, a.Stopped = cloneHalt(a.Paused), cloneHalt(a.Stopped)
 	return a
 }
 
-func copiedHalt(h *parley.Halt) *parley.Halt {
+func cloneHalt(h *parley.Halt) *parley.Halt {
 	if h == nil {
 		return nil
 	}
 	c := *h
-	c.Until = copiedTime(h.Until)
+	c.Until = cloneTime(h.Until)
 	return &c
 }
 
-func copiedTime(t *time.Time) *time.Time {
+func cloneTime(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s agents) HasReports(id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	bosses := dir.bosses.Load()
+	bosses := dir.managers.Load()
 	if bosses == nil {
 		list, err := s.List()
 		if err != nil {
@@ -93,7 +93,7 @@ func (s agents) HasReports(id string) (bool, error) {
 				(*bosses)[a.Manager] = true
 			}
 		}
-		dir.bosses.Store(bosses)
+		dir.managers.Store(bosses)
 	}
 	return (*bosses)[id], nil
 }
@@ -107,7 +107,7 @@ func (s agents) Insert(a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	num := version + 1 // every version has changed one agent, so this number is new
+	num := version + 1 // each version changed one agent, so no agent has this number yet
 	names, err := s.freeNames(num, a)
 	if err != nil {
 		return err
@@ -132,16 +132,16 @@ func (s agents) Update(a parley.Agent) error {
 		return err
 	}
 	if row.agent.ID != a.ID {
-		return parley.ErrNotFound // it was found by another of its names
+		return parley.ErrNotFound // the id is another name of this agent
 	}
 	profile, control, err := encodeAgent(a)
 	if err != nil {
 		return err
 	}
 	if parley.Fold(row.agent.Name) != parley.Fold(a.Name) {
-		kept := row.agent
-		kept.Name = a.Name
-		names, err := s.freeNames(row.num, kept)
+		renamed := row.agent
+		renamed.Name = a.Name
+		names, err := s.freeNames(row.num, renamed)
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (s agents) Retire(id, newID, newName string) error {
 		return err
 	}
 	if row.agent.ID != id {
-		return parley.ErrNotFound // it was found by another of its names
+		return parley.ErrNotFound // the id is another name of this agent
 	}
 	retired := row.agent
 	retired.ID, retired.Name = newID, newName
@@ -216,8 +216,8 @@ func (s agents) renameInSets(num int64, id, newID string) error {
 	return err
 }
 
-// freeNames is everything the agent can be called by. ErrTaken if one of it belongs to another: that
-// is looked at before anything is written, so that an update may go on after the refusal.
+// freeNames returns the folded id, uuid and name of an agent, and ErrTaken if one of them belongs to another agent. The caller
+// checks them before it writes anything, so that the update may continue after the error.
 func (s agents) freeNames(num int64, a parley.Agent) ([]string, error) {
 	names := []string{parley.Fold(a.ID), parley.Fold(a.UUID), parley.Fold(a.Name)}
 	slices.Sort(names)
@@ -225,7 +225,7 @@ func (s agents) freeNames(num int64, a parley.Agent) ([]string, error) {
 	for _, name := range names {
 		var owner int64
 		err := s.row("SELECT agent FROM names WHERE folded = $1", []any{name}, []any{&owner})
-		if free, err := absent(err); err != nil {
+		if free, err := notFound(err); err != nil {
 			return nil, err
 		} else if !free && owner != num {
 			return nil, fmt.Errorf("the name %q: %w", name, parley.ErrTaken)
@@ -237,14 +237,15 @@ func (s agents) freeNames(num int64, a parley.Agent) ([]string, error) {
 func (s agents) takeNames(num int64, names []string) error {
 	for _, name := range names {
 		n, err := s.exec("INSERT INTO names (folded, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, num)
-		if err := changed(n, err, parley.ErrTaken); err != nil {
+		if err := requireRow(n, err, parley.ErrTaken); err != nil {
 			return fmt.Errorf("the name %q: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// agentsChanged is called when the version has been read: by whoever looked the agent or number up.
+// agentsChanged raises the version of the agents. The caller must have read the version before, for example by looking up an
+// agent.
 func (t *tx) agentsChanged() {
 	t.counters.version++
 	t.counters.verChanged = true
@@ -252,7 +253,7 @@ func (t *tx) agentsChanged() {
 }
 
 func (t *tx) agentNamed(name string) (*agentRow, error) {
-	if !plausible(name) {
+	if !canBeName(name) {
 		return nil, parley.ErrNotFound
 	}
 	folded := parley.Fold(name)
@@ -266,9 +267,9 @@ func (t *tx) agentNamed(name string) (*agentRow, error) {
 	return t.agentWhere(dir, "JOIN names n ON n.agent = a.num WHERE n.folded = $1", folded)
 }
 
-// plausible refuses what can be nobody's name before it costs anything: folding a long text does, and
-// PostgreSQL takes no text that is not UTF-8 or holds NUL.
-func plausible(name string) bool {
+// canBeName reports whether a text can be a name at all. The check is cheap; folding a long text is not. PostgreSQL rejects text
+// that is not UTF-8 or contains NUL.
+func canBeName(name string) bool {
 	return len(name) <= parley.MaxNameBytes && utf8.ValidString(name) && !strings.Contains(name, "\x00")
 }
 

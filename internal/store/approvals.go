@@ -28,10 +28,10 @@ func (s approvals) Insert(a parley.Approval) error {
 			trace, hops, source, depth, number, state, task, decider, decided_by, outcome, expires_at, remind_at, next_at, decided_at, note, executed_at, result, failure)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
 			$27, $28, $29, $30, $31) ON CONFLICT DO NOTHING`, append(call, changing...)...)
-	return changed(n, err, parley.ErrTaken)
+	return requireRow(n, err, parley.ErrTaken)
 }
 
-// encodeCall is everything about an approval that stays as it was inserted.
+// encodeCall returns the columns of an approval that never change.
 func (s approvals) encodeCall(a parley.Approval) ([]any, error) {
 	id, err := uuid.Parse(a.ID)
 	if err != nil {
@@ -56,9 +56,9 @@ func (s approvals) encodeCall(a parley.Approval) ([]any, error) {
 	}, nil
 }
 
-// encode is everything about an approval that Put replaces.
+// encode returns the columns of an approval that Put replaces.
 func (s approvals) encode(a parley.Approval) ([]any, error) {
-	who, err := s.nums(a.Decider, a.DecidedBy)
+	deciders, err := s.nums(a.Decider, a.DecidedBy)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +72,13 @@ func (s approvals) encode(a parley.Approval) ([]any, error) {
 	}
 	failure, err := jsonOrNull(a.Failure)
 	return []any{
-		string(a.State), task, who[0], who[1], outcome, millisOrNull(a.ExpiresAt), millisOrNull(a.RemindAt),
+		string(a.State), task, deciders[0], deciders[1], outcome, millisOrNull(a.ExpiresAt), millisOrNull(a.RemindAt),
 		millisOrNull(earlier(a.ExpiresAt, a.RemindAt)), millisOrNull(a.DecidedAt), textOrNull(a.Note), millisOrNull(a.ExecutedAt),
 		textOrNull(a.Result), failure,
 	}, err
 }
 
-// earlier is the first of two times that may not be given.
+// earlier returns the earlier of two times. Either may be nil.
 func earlier(a, b *time.Time) *time.Time {
 	if a == nil || b != nil && b.Before(*a) {
 		return b
@@ -91,7 +91,7 @@ func (s approvals) Get(id string) (parley.Approval, error) {
 	if err != nil {
 		return parley.Approval{}, parley.ErrNotFound
 	}
-	return only(s.find("p.id = $1", key[:]))
+	return onlyRecord(s.find("p.id = $1", key[:]))
 }
 
 func (s approvals) Put(a parley.Approval) error {
@@ -106,10 +106,10 @@ func (s approvals) Put(a parley.Approval) error {
 	n, err := s.exec(`UPDATE approvals SET state = $2, task = $3, decider = $4, decided_by = $5, outcome = $6, expires_at = $7,
 			remind_at = $8, next_at = $9, decided_at = $10, note = $11, executed_at = $12, result = $13, failure = $14 WHERE id = $1`,
 		append([]any{key[:]}, changing...)...)
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
-// openApproval is the condition for a call that is not made yet.
+// openApproval is the condition for a pending or approved approval: its call may still be made.
 const openApproval = "p.state IN ('pending', 'approved')"
 
 func (s approvals) Pending(agent string) ([]parley.Approval, error) {
@@ -139,7 +139,7 @@ func (s approvals) OldestPending() (map[string]string, error) {
 func (s approvals) InTask(task string) ([]parley.Approval, error) {
 	num, err := taskNum(task)
 	if err != nil {
-		return nil, nil // of what is no task there are none
+		return nil, nil // no task has such an id
 	}
 	return s.read(briefApproval, "p.task = $1 AND "+openApproval+" ORDER BY p.id", num)
 }
@@ -150,19 +150,19 @@ func (s approvals) List(f parley.ApprovalFilter, decider string, owner bool) ([]
 	if owner {
 		decider = ""
 	}
-	for _, narrow := range []struct{ who, to string }{{f.Agent, "AND p.agent = ?"}, {decider, "AND p.decider = ?"}} {
-		if narrow.who == "" {
+	for _, filter := range []struct{ participant, condition string }{{f.Agent, "AND p.agent = ?"}, {decider, "AND p.decider = ?"}} {
+		if filter.participant == "" {
 			continue
 		}
-		row, err := s.agentNamed(narrow.who)
-		if none, err := absent(err); none || err != nil {
+		row, err := s.agentNamed(filter.participant)
+		if missing, err := notFound(err); missing || err != nil {
 			return nil, err
 		}
-		q.add(narrow.to, row.num)
+		q.add(filter.condition, row.num)
 	}
 	switch f.State {
 	case "":
-	case parley.ApprovalPending: // which are few, and have an index
+	case parley.ApprovalPending: // pending approvals are few, and have an index
 		q.add("AND p.state = 'pending'")
 	default:
 		q.add("AND p.state = ?", string(f.State))
@@ -175,14 +175,14 @@ func (s approvals) List(f parley.ApprovalFilter, decider string, owner bool) ([]
 		q.add("AND p.id < ?", key[:])
 	}
 	q.add("ORDER BY p.id DESC LIMIT 0 + ?", f.Limit)
-	return upTo(s.tx, f.Limit, func(limit int) ([]parley.Approval, error) {
+	return readUpTo(s.tx, f.Limit, func(limit int) ([]parley.Approval, error) {
 		q.args[len(q.args)-1] = limit
 		return s.find(q.text.String(), q.args...)
 	})
 }
 
 func (s approvals) Due(now time.Time, limit int) ([]parley.Approval, error) {
-	return upTo(s.tx, limit, func(limit int) ([]parley.Approval, error) {
+	return readUpTo(s.tx, limit, func(limit int) ([]parley.Approval, error) {
 		return s.find("p.state = 'pending' AND p.next_at <= $1 ORDER BY p.next_at LIMIT 0 + $2", millis(now), limit)
 	})
 }
@@ -191,7 +191,7 @@ var approvalColumns = `p.id, p.state, p.agent, p.target, p.tool, p.args, p.diges
 	p.expires_at, p.remind_at, p.decided_by, p.decided_at, p.note, p.executed_at, p.result, p.failure, ` + messageNamed("p.outcome") + `,
 	p.run, ` + conversationNamed("p.conv") + ", p.task, " + messageNamed("p.woken_by") + ", p.trace, p.hops, p.source, p.depth, p.number"
 
-// briefApproval is approvalColumns without what may be long: an agent may wait for hundreds.
+// briefApproval is approvalColumns without the columns that may be long, because an agent may wait for hundreds of approvals.
 var briefApproval = strings.NewReplacer("p.args", "'null'", "p.summary", "''").Replace(approvalColumns)
 
 func (s approvals) find(where string, args ...any) ([]parley.Approval, error) {

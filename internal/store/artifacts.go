@@ -21,7 +21,7 @@ func (s artifacts) Keep(a storage.StoredArtifact, agent string) error {
 	if err != nil {
 		return err
 	}
-	who, err := s.agentNamed(agent)
+	holder, err := s.agentNamed(agent)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s artifacts) Keep(a storage.StoredArtifact, agent string) error {
 	if err != nil {
 		return err
 	}
-	return s.write("INSERT INTO artifact_owners (sha256, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", digest, who.num)
+	return s.write("INSERT INTO artifact_owners (sha256, agent) VALUES ($1, $2) ON CONFLICT DO NOTHING", digest, holder.num)
 }
 
 func (s artifacts) Get(sha256 string) (storage.StoredArtifact, error) {
@@ -45,22 +45,22 @@ func (s artifacts) Get(sha256 string) (storage.StoredArtifact, error) {
 }
 
 func (s artifacts) Accessible(sha256, agent string) (bool, error) {
-	who, err := s.agentNamed(agent)
-	if gone, err := absent(err); gone || err != nil {
+	holder, err := s.agentNamed(agent)
+	if missing, err := notFound(err); missing || err != nil {
 		return false, err
 	}
 	var one int
 	digest := digestOf(sha256)
-	err = s.row("SELECT 1 FROM artifact_owners WHERE sha256 = $1 AND agent = $2", []any{digest, who.num}, []any{&one})
-	if gone, err := absent(err); !gone || err != nil {
+	err = s.row("SELECT 1 FROM artifact_owners WHERE sha256 = $1 AND agent = $2", []any{digest, holder.num}, []any{&one})
+	if missing, err := notFound(err); !missing || err != nil {
 		return err == nil, err
 	}
 	err = s.row(`SELECT 1 FROM artifact_refs r JOIN messages m ON m.seq = r.message JOIN conversations c ON c.num = m.conv
-		WHERE r.sha256 = $1 AND `+alive+` AND (c.kind = 'channel' AND c.visibility = 'public'
+		WHERE r.sha256 = $1 AND `+notDeleted+` AND (c.kind = 'channel' AND c.visibility = 'public'
 			OR EXISTS (SELECT 1 FROM participants p WHERE p.conv = c.num AND p.agent = $2)) LIMIT 1`,
-		[]any{digest, who.num}, []any{&one})
-	gone, err := absent(err)
-	return !gone && err == nil, err
+		[]any{digest, holder.num}, []any{&one})
+	missing, err := notFound(err)
+	return !missing && err == nil, err
 }
 
 func (s artifacts) OfMessage(message string) ([]string, error) {
@@ -83,7 +83,7 @@ func (s artifacts) Unused(since time.Time, limit int) ([]string, error) {
 
 func (s artifacts) Forget(sha256 string, since time.Time) (bool, error) {
 	a, err := s.Get(sha256)
-	if gone, err := absent(err); gone || err != nil {
+	if missing, err := notFound(err); missing || err != nil {
 		return false, err
 	}
 	if a.Refs != 0 || !a.StoredAt.Before(since) {
@@ -116,12 +116,12 @@ func (s artifacts) Totals() (t parley.ArtifactTotals, err error) {
 }
 
 func (s artifacts) StoredBy(agent string) (bytes int64, err error) {
-	who, err := s.agentNamed(agent)
+	holder, err := s.agentNamed(agent)
 	if err != nil {
 		return 0, err
 	}
 	err = s.row(`SELECT CAST(coalesce(sum(a.size), 0) AS BIGINT) FROM artifact_owners o JOIN artifacts a ON a.sha256 = o.sha256
-		WHERE o.agent = $1 AND a.removed_at IS NULL`, []any{who.num}, []any{&bytes})
+		WHERE o.agent = $1 AND a.removed_at IS NULL`, []any{holder.num}, []any{&bytes})
 	return bytes, err
 }
 
@@ -141,7 +141,8 @@ func (s artifacts) list(where string, args ...any) (list []storage.StoredArtifac
 	return list, err
 }
 
-// digestOf is a digest as it is stored. What is none is found nowhere, and before all others.
+// digestOf decodes a digest. For a text that is no digest it returns an empty one, which no row has and which sorts before all
+// digests.
 func digestOf(sha256 string) []byte {
 	digest, err := hex.DecodeString(sha256)
 	if err != nil || digest == nil {
@@ -160,8 +161,8 @@ func (t *tx) digests(query string, args ...any) (list []string, err error) {
 	return list, err
 }
 
-// checkReferences makes sure that the bodies a message refers to are stored, before anything of it is
-// written.
+// checkReferences returns ErrNotFound if a body that a message refers to is not stored. The caller calls it before it writes
+// anything.
 func (t *tx) checkReferences(m parley.Message) error {
 	for _, sha256 := range m.Content.Digests() {
 		a, err := (artifacts{t}).Get(sha256)
@@ -175,8 +176,8 @@ func (t *tx) checkReferences(m parley.Message) error {
 	return nil
 }
 
-// refer writes down which stored bodies a message refers to. Most have none, and then it does nothing.
-func (t *tx) refer(m parley.Message) error {
+// addReferences stores the references of a message to bodies. Most messages have none.
+func (t *tx) addReferences(m parley.Message) error {
 	for _, sha256 := range m.Content.Digests() {
 		digest := digestOf(sha256)
 		if err := t.write("UPDATE artifacts SET refs = refs + 1 WHERE sha256 = $1", digest); err != nil {
@@ -189,7 +190,7 @@ func (t *tx) refer(m parley.Message) error {
 	return nil
 }
 
-// dropReferences drops references, and returns the bodies they were to.
+// dropReferences deletes references, and returns the digests of their bodies.
 func (t *tx) dropReferences(where string, args ...any) (dropped []string, err error) {
 	if !t.writable {
 		return nil, errReadOnly

@@ -10,19 +10,19 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func (s waits) Asks(of string, f parley.AskFilter) ([]storage.ListedAsk, error) {
+func (s waits) Asks(participant string, f parley.AskFilter) ([]storage.ListedAsk, error) {
 	before := f.Before
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	if of == "" {
+	if participant == "" {
 		return s.newest(f.Open, "1 = 1", before, f.Limit)
 	}
-	row, err := s.agentNamed(of)
+	row, err := s.agentNamed(participant)
 	if err != nil {
 		return nil, err
 	}
-	if f.Open { // few are open: their index is shorter than that of all the participant ever asked
+	if f.Open { // few asks are open, so their index is shorter than the index of all asks of the participant
 		return s.newest(true, "$3 IN (w.waiter, w.target)", before, f.Limit, row.num)
 	}
 	made, err := s.newest(false, "w.waiter = $3", before, f.Limit, row.num)
@@ -35,12 +35,12 @@ func (s waits) Asks(of string, f parley.AskFilter) ([]storage.ListedAsk, error) 
 	return list[:min(f.Limit, len(list))], err
 }
 
-// newest reads asks whose question has a seq below the first argument, as many as the second says.
-func (s waits) newest(open bool, which string, args ...any) ([]storage.ListedAsk, error) {
+// newest reads asks that meet a condition and whose question has a seq below $1, at most $2, the newest first.
+func (s waits) newest(open bool, condition string, args ...any) ([]storage.ListedAsk, error) {
 	if open {
-		which += " AND " + openWait
+		condition += " AND " + openWait
 	}
-	return readAll(s.tx, func() *askRow { return &askRow{} }, "SELECT "+waitColumns+", w.message"+liveWaits+which+
+	return readAll(s.tx, func() *askRow { return &askRow{} }, "SELECT "+waitColumns+", w.message"+fromWaits+condition+
 		" AND w.ask = 1 AND w.message < $1 ORDER BY w.message DESC LIMIT 0 + $2", args...)
 }
 

@@ -21,31 +21,31 @@ const (
 	CopySuffix = ".copy"
 )
 
-// beingMade are the directories that backups of this process are being written to: a second one of the same
-// name would take what the first has written for what an interrupted one has left.
-var beingMade sync.Map
+// backupsInProgress has the directories to which this process is writing backups. Without it, a second backup to the same
+// directory would remove the files of the first, because it would take them for the files of an interrupted backup.
+var backupsInProgress sync.Map
 
-// MakeBackup lets fill write a backup into a new directory, which gets its name once fill has returned
-// well, and is called dir.partial until then. If anything fails, nothing is left.
-func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Manifest, error)) (made parley.Backup, err error) {
+// MakeBackup makes the new directory dir.partial, lets fill write a backup into it, and renames it to dir when fill has
+// succeeded. If anything fails, MakeBackup removes the directory.
+func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Manifest, error)) (result parley.Backup, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
-		return made, err
+		return result, err
 	}
-	if _, taken := beingMade.LoadOrStore(dir, true); taken {
-		return made, parley.Errorf(parley.BadInput, "the backup %s is being made already", dir).Because(parley.Conflict).
+	if _, taken := backupsInProgress.LoadOrStore(dir, true); taken {
+		return result, parley.Errorf(parley.BadInput, "the backup %s is being made already", dir).Because(parley.Conflict).
 			Suggest("wait for it, or name another directory")
 	}
-	defer beingMade.Delete(dir)
+	defer backupsInProgress.Delete(dir)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return made, parley.Errorf(parley.BadInput, "%s exists already", dir).Because(parley.Conflict).
+		return result, parley.Errorf(parley.BadInput, "%s exists already", dir).Because(parley.Conflict).
 			From(err).Suggest("name a directory that does not exist")
 	}
 	partial := dir + partialSuffix
 	if err := clearPartial(partial); err != nil {
-		return made, err
+		return result, err
 	}
 	if err := os.Mkdir(partial, 0o700); err != nil {
-		return made, parley.Errorf(parley.BadInput, "the backup cannot be written: %w", err).
+		return result, parley.Errorf(parley.BadInput, "the backup cannot be written: %w", err).
 			Suggest("name a new directory in one that exists and can be written")
 	}
 	m, err := fill(partial)
@@ -53,17 +53,17 @@ func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Mani
 		err = errors.Join(os.Rename(partial, dir), SyncPath(filepath.Dir(dir)))
 	}
 	if err != nil {
-		return made, errors.Join(backupFailed(ctx, dir, err), os.RemoveAll(partial))
+		return result, errors.Join(explainFailure(ctx, dir, err), os.RemoveAll(partial))
 	}
-	return m.made(dir), nil
+	return m.summary(dir), nil
 }
 
-// clearPartial removes what a backup that was interrupted has left, and nothing else.
+// clearPartial removes the directory of an interrupted backup. It refuses to remove a directory with other files.
 func clearPartial(partial string) error {
-	ours := []string{"parley.db", "parley.db-journal", "artifacts", ManifestName}
+	backupFiles := []string{"parley.db", "parley.db-journal", "artifacts", ManifestName}
 	entries, err := os.ReadDir(partial)
 	for _, entry := range entries {
-		if !slices.Contains(ours, entry.Name()) && !strings.HasSuffix(entry.Name(), CopySuffix) {
+		if !slices.Contains(backupFiles, entry.Name()) && !strings.HasSuffix(entry.Name(), CopySuffix) {
 			return parley.Errorf(parley.BadInput, "%s is in the way, and not an interrupted backup", partial).
 				Because(parley.Conflict).Suggest("remove it, or name another directory")
 		}
@@ -74,8 +74,8 @@ func clearPartial(partial string) error {
 	return os.RemoveAll(partial)
 }
 
-// backupFailed is what is said of a backup that could not be made.
-func backupFailed(ctx context.Context, dir string, err error) error {
+// explainFailure returns the error for a backup that failed with err.
+func explainFailure(ctx context.Context, dir string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -89,8 +89,7 @@ func backupFailed(ctx context.Context, dir string, err error) error {
 	return failed.Suggest("check the disk and the permissions of %s", filepath.Dir(dir))
 }
 
-// VerifyBackup reads a whole backup and makes sure that every byte is what was verified when it was
-// made. It changes nothing.
+// VerifyBackup reads a whole backup and compares every file with the manifest. It changes nothing.
 func VerifyBackup(ctx context.Context, dir, database string) (m Manifest, err error) {
 	if m, err = ReadManifest(dir, database); err != nil {
 		return m, err

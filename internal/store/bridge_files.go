@@ -21,14 +21,14 @@ func (s bridges) AddFile(f storage.FileRow) error {
 	}
 	n, err := s.exec(`INSERT INTO bridge_files (bridge, path, digest, name, sender, message, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT DO NOTHING`, num, f.File.Path, f.File.Digest, f.Name, f.From, message, millis(f.At))
-	return changed(n, err, parley.ErrTaken)
+	return requireRow(n, err, parley.ErrTaken)
 }
 
 func (s bridges) File(bridge string, f parley.BridgeFile) (storage.FileRow, error) {
 	return s.file(bridge, "f.path = $2 AND f.digest = $3", f.Path, f.Digest)
 }
 
-// filesAtOnce is how many files are looked up in one go.
+// filesAtOnce is how many files one query looks up.
 const filesAtOnce = 256
 
 func (s bridges) KnownFiles(bridge string, files []parley.BridgeFile) (known []parley.BridgeFile, err error) {
@@ -68,13 +68,13 @@ func (s bridges) addKnown(have map[parley.BridgeFile]bool, num int64, page []par
 
 func (s bridges) FileNamed(bridge, name, from string) (storage.FileRow, error) {
 	f, err := s.newest(bridge, name, from, "AND f.message IS NOT NULL")
-	if refused, err := absent(err); !refused {
+	if refused, err := notFound(err); !refused {
 		return f, err
 	}
 	return s.newest(bridge, name, from, "")
 }
 
-// newest is the last file with a name that meets a condition.
+// newest returns the newest file that has a name and meets a condition.
 func (s bridges) newest(bridge, name, from, condition string) (storage.FileRow, error) {
 	const last = " ORDER BY f.at DESC, f.path DESC LIMIT 1"
 	if from == "" {
@@ -92,7 +92,7 @@ func (s bridges) FileOfMessage(bridge, message string) (storage.FileRow, error) 
 }
 
 func (s bridges) LastFile(bridge, prefix string) (storage.FileRow, error) {
-	return s.file(bridge, "f.name >= $2 AND f.name < $3 ORDER BY f.name DESC LIMIT 1", prefix, prefix+lastName)
+	return s.file(bridge, "f.name >= $2 AND f.name < $3 ORDER BY f.name DESC LIMIT 1", prefix, prefix+maxSuffix)
 }
 
 func (s bridges) file(bridge, where string, args ...any) (storage.FileRow, error) {
@@ -100,7 +100,7 @@ func (s bridges) file(bridge, where string, args ...any) (storage.FileRow, error
 	if err != nil {
 		return storage.FileRow{}, err
 	}
-	return only(readAll(s.tx, func() *fileRow { return &fileRow{file: storage.FileRow{Bridge: bridge}} },
+	return onlyRecord(readAll(s.tx, func() *fileRow { return &fileRow{file: storage.FileRow{Bridge: bridge}} },
 		"SELECT f.path, f.digest, f.name, f.sender, "+messageNamed("f.message")+", f.at FROM bridge_files f WHERE f.bridge = $1 AND "+where,
 		append([]any{num}, args...)...))
 }

@@ -34,10 +34,10 @@ func (s bridges) Insert(b parley.Bridge) error {
 	n, err = s.exec(`INSERT INTO bridges (agents, channels, paused, reached, id, queue_agent, replay_since, outside, created_by, created_at, since,
 			cursor, layout, root, num)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, $14) ON CONFLICT DO NOTHING`, append(args, num)...)
-	return changed(n, err, parley.ErrTaken)
+	return requireRow(n, err, parley.ErrTaken)
 }
 
-// encodeBridge is everything about a bridge that Put replaces.
+// encodeBridge returns the columns of a bridge that Put replaces.
 func encodeBridge(b parley.Bridge) ([]any, error) {
 	agents, err := jsonOrNull(&b.Agents)
 	if err != nil {
@@ -52,10 +52,10 @@ func encodeBridge(b parley.Bridge) ([]any, error) {
 }
 
 func (s bridges) Get(id string) (parley.Bridge, error) {
-	if !plausible(id) {
+	if !canBeName(id) {
 		return parley.Bridge{}, parley.ErrNotFound
 	}
-	return only(s.find("AND b.id = $1", id))
+	return onlyRecord(s.find("AND b.id = $1", id))
 }
 
 func (s bridges) List() ([]parley.Bridge, error) { return s.find("ORDER BY b.id") }
@@ -83,7 +83,7 @@ func (s bridges) Remove(id string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return s.writeOne("UPDATE bridges SET id = $2, removed_at = $3 WHERE num = $1", num, fmt.Sprintf("~%d", num), millis(at)) // its id is free
+	return s.writeOne("UPDATE bridges SET id = $2, removed_at = $3 WHERE num = $1", num, fmt.Sprintf("~%d", num), millis(at)) // frees the id
 }
 
 func (s bridges) Cursor(id string) (at int64, err error) {
@@ -102,9 +102,9 @@ func (s bridges) MoveCursor(id string, to int64) error {
 	return s.write("UPDATE bridges SET cursor = $2 WHERE num = $1 AND cursor < $2", num, to)
 }
 
-// num is the number of a bridge. ErrNotFound if there is none.
+// num returns the number of a bridge, or ErrNotFound if there is none.
 func (s bridges) num(id string) (num int64, err error) {
-	if !plausible(id) {
+	if !canBeName(id) {
 		return 0, parley.ErrNotFound
 	}
 	return num, s.row("SELECT num FROM bridges WHERE id = $1 AND removed_at IS NULL", []any{id}, []any{&num})

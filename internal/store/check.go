@@ -11,14 +11,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// checkPage is how many rows a check reads at once. Each page is a view of its own: one long one would
-// keep the database from tidying up behind the writer.
+// checkPage is how many rows a check reads at once. Each page is a view of its own, because one long view would keep the database
+// from removing old versions of rows.
 const checkPage = 500
 
-// Check adds to a report every message that does not match its checksum or whose references are
-// not written down, every artifact whose body is missing or damaged, every token that is for nothing there
-// is, every run, task and approval whose state does not fit, every task that is not where its tree says, every
-// break in the audit chain and every wrong count. progress is told now and then how far it is. An error means that the check could not be made.
+// Check checks all stored data and adds each problem to a report: messages with a wrong checksum or without stored references,
+// missing and damaged bodies of artifacts, tokens with unknown scopes, deliveries, runs, tasks and approvals whose state
+// contradicts their times, tasks in the wrong place of their tree, breaks in the audit chain, and wrong counters. From time to
+// time it calls progress with the report so far. An error means that the check did not run to its end.
 func Check(ctx context.Context, s storage.Store, report *parley.CheckReport, progress func(parley.CheckReport)) error {
 	c := &checker{ctx: ctx, store: s, report: report, progress: progress, unreadable: map[string]bool{}}
 	for _, part := range []struct {
@@ -54,25 +54,25 @@ type checker struct {
 	report   *parley.CheckReport
 	progress func(parley.CheckReport)
 
-	unreadable map[string]bool // rows that cannot be read: "run" and the id
-	leftOut    int             // how many of these the last page had
+	unreadable map[string]bool // rows that cannot be read, each by its kind and id, like "run" and the id of the run
+	skipped    int             // how many unreadable rows the last page had
 }
 
-// pages calls page with a view of its own, and with how many rows it may read, until it says that there is nothing left.
-// Rows that cannot be read are named and left out. Where a page has no others, a larger one is read.
+// pages calls page again and again, each time with a new view and with how many rows it may read, until page returns false. It
+// reports rows that cannot be read and leaves them out. If a page has only such rows, the next page is larger.
 func (c *checker) pages(page func(view storage.Tx, limit int) (more bool, err error)) error {
 	limit := checkPage
 	for more := true; more; {
-		c.leftOut = 0
+		c.skipped = 0
 		err := c.store.View(c.ctx, func(view storage.Tx) (err error) {
-			view.SkipUnreadable(c.leaveOut)
+			view.SkipUnreadable(c.reportUnreadable)
 			more, err = page(view, limit)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if !more && c.leftOut >= limit {
+		if !more && c.skipped >= limit {
 			more, limit = true, 2*limit
 		}
 		c.progress(*c.report)
@@ -80,9 +80,9 @@ func (c *checker) pages(page func(view storage.Tx, limit int) (more bool, err er
 	return nil
 }
 
-// leaveOut names a row that cannot be read, once.
-func (c *checker) leaveOut(d parley.Damage) {
-	c.leftOut++
+// reportUnreadable adds a row that cannot be read to the report, once.
+func (c *checker) reportUnreadable(d parley.Damage) {
+	c.skipped++
 	if key := d.What + d.ID; !c.unreadable[key] {
 		c.unreadable[key] = true
 		c.report.Add("%s", d)
@@ -120,7 +120,7 @@ func (c *checker) message(tx storage.Tx, m parley.Message) error {
 	return err
 }
 
-// artifacts reads bodies outside the views, which may take long.
+// artifacts reads the bodies outside of views, because that may take long.
 func (c *checker) artifacts() error {
 	for after := ""; ; {
 		var list []storage.StoredArtifact
@@ -144,7 +144,7 @@ func (c *checker) artifacts() error {
 	}
 }
 
-// artifact reads a whole body. An error means that the check is given up.
+// artifact reads a whole body. An error means that the check must stop.
 func (c *checker) artifact(a storage.StoredArtifact) error {
 	c.report.Artifacts++
 	size, err := c.body(a.SHA256)
@@ -152,7 +152,7 @@ func (c *checker) artifact(a storage.StoredArtifact) error {
 	case c.ctx.Err() != nil:
 		return c.ctx.Err()
 	case errors.Is(err, parley.ErrNotFound):
-		return c.missing(a.SHA256)
+		return c.reportMissing(a.SHA256)
 	case err != nil:
 		c.report.Add("artifact %s: %v", a.SHA256, err)
 	case size != a.Size:
@@ -170,8 +170,8 @@ func (c *checker) body(sha256 string) (size int64, err error) {
 	return size, errors.Join(err, body.Close())
 }
 
-// missing notes a body that is not there, unless it was collected after its row was read.
-func (c *checker) missing(sha256 string) error {
+// reportMissing reports a missing body, unless the body was removed after its row was read.
+func (c *checker) reportMissing(sha256 string) error {
 	var now storage.StoredArtifact
 	err := c.store.View(c.ctx, func(tx storage.Tx) (err error) {
 		now, err = tx.Artifacts().Get(sha256)

@@ -26,7 +26,7 @@ func (s counts) Deliveries(after int64, limit int) (found []string, last int64, 
 	return found, last, err
 }
 
-// checkedRow is a row of deliveries with what it refers to, as a check reads it.
+// checkedRow is a row of deliveries with the id of its message and the number of its recipient, as a check reads it.
 type checkedRow struct {
 	message, agent, place, pairSeq, accepted int64
 	waking, rank                             int
@@ -40,7 +40,7 @@ func (row *checkedRow) scan(r Rows) error {
 		&row.delivered, &row.seen, &row.settled, &row.lease, &row.sum, &row.id, &row.known)
 }
 
-// problem is what is wrong with a row, or nothing.
+// problem returns what is wrong with a row as a sentence, or nothing.
 func (row *checkedRow) problem() string {
 	state := parley.DeliveryState(row.state)
 	sum := deliverySum(row.message, row.agent, row.waking, row.purpose, row.rank, row.place, row.pairSeq, row.accepted)

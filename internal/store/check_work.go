@@ -24,7 +24,7 @@ func (c *checker) tasks() error {
 	})
 }
 
-// parentsOf are the tasks that some are under, by their ids.
+// parentsOf returns the parents of tasks, by their ids.
 func parentsOf(tx storage.Tx, list []parley.Task) (map[string]parley.Task, error) {
 	var ids []string
 	for _, t := range list {
@@ -43,7 +43,7 @@ func (c *checker) task(t parley.Task, above map[string]parley.Task) {
 		c.report.Add("%s is %q, which does not agree with when it ended", t.ID, t.Status)
 	}
 	if c.unreadable["task"+t.Parent] {
-		return // it is not known where that is
+		return // without the parent, the place of the task is unknown
 	}
 	root, depth := t.ID, 0
 	if parent, under := above[t.Parent]; under {
@@ -54,8 +54,8 @@ func (c *checker) task(t parley.Task, above map[string]parley.Task) {
 	}
 }
 
-// decided are the states that somebody's word leads to.
-var decided = []parley.ApprovalState{parley.ApprovalApproved, parley.ApprovalExecuted, parley.ApprovalDenied}
+// decidedStates are the states that follow from a decision.
+var decidedStates = []parley.ApprovalState{parley.ApprovalApproved, parley.ApprovalExecuted, parley.ApprovalDenied}
 
 func (c *checker) approvals() error {
 	before := ""
@@ -63,7 +63,7 @@ func (c *checker) approvals() error {
 		list, err := tx.Approvals().List(parley.ApprovalFilter{Before: before, Limit: limit}, "", false)
 		for _, a := range list {
 			open := a.State == parley.ApprovalPending && a.DecidedAt != nil
-			if !a.State.Known() || open || slices.Contains(decided, a.State) && a.DecidedAt == nil {
+			if !a.State.Known() || open || slices.Contains(decidedStates, a.State) && a.DecidedAt == nil {
 				c.report.Add("approval %s is %q, which does not agree with when it was decided", a.ID, a.State)
 			}
 			before = a.ID

@@ -7,22 +7,20 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// ErrNotOne says that a row was not there, or not as it was said to be. It is parley.ErrNotFound.
+// ErrNotOne means that the row to change is missing or has changed. It wraps parley.ErrNotFound.
 var ErrNotOne = fmt.Errorf("a row is not what it was: %w", parley.ErrNotFound)
 
-// Conn is one connection, used by one goroutine at a time. It keeps its statements prepared.
+// Conn is one connection to a database. One goroutine uses it at a time. It keeps its statements prepared.
 type Conn interface {
-	// Exec runs a statement and returns how many rows it changed. A COMMIT that did not commit is an
-	// error.
+	// Exec runs a statement and returns how many rows it changed. It returns an error if a COMMIT did not commit.
 	Exec(query string, args ...any) (int64, error)
-	// Later runs a statement of which nobody wants to know more than whether it went well. It may be
-	// sent together with the statement that follows, which then fails in its place; after such a
-	// failure everything fails until ROLLBACK.
+	// Later runs a statement whose result the caller does not need. The connection may send it together with the next statement,
+	// which then returns its error. After such an error every statement fails until ROLLBACK.
 	Later(query string, args ...any) error
-	// LaterOne is Later for a statement that changes exactly one row. If it does not, that is
-	// ErrNotOne, after which everything fails until ROLLBACK.
+	// LaterOne does what Later does for a statement that must change exactly one row. If it does not, the error is ErrNotOne, and
+	// every statement fails until ROLLBACK.
 	LaterOne(query string, args ...any) error
-	// Query runs a statement that returns rows. They must be closed before the next call.
+	// Query runs a statement that returns rows. The caller must close them before the next call.
 	Query(query string, args ...any) (Rows, error)
 }
 
@@ -34,45 +32,45 @@ type Rows interface {
 	Close()
 }
 
-// Driver opens and knows one database.
+// Driver gives the store connections to one database, and hides how the databases differ.
 type Driver interface {
-	// Writer is the connection that writes. There is one.
+	// Writer returns the only connection that writes.
 	Writer() Conn
-	// Reader lends a connection for one snapshot, until it is given back. Returns the error of ctx
-	// if it is done before one is free.
+	// Reader lends a connection for one snapshot, until GiveBack. It returns the error of ctx if ctx is done before a connection
+	// is free.
 	Reader(ctx context.Context) (Conn, error)
 	GiveBack(Conn)
-	// Begin is the statement that begins a writing transaction, BeginView the one for a snapshot.
+	// Begin returns the statement that begins a writing transaction, and BeginView the statement that begins a snapshot.
 	Begin() string
 	BeginView() string
-	// Locks are what a query ends with to keep its rows from others until the end of the transaction.
+	// Locks returns the clauses that lock the rows of a query until the end of the transaction.
 	Locks() Locks
-	// LeaseNow is the moment on the lease clock: milliseconds that rise whatever happens to the wall
-	// clock. Where leases end with the process it begins after every moment it has given before.
+	// LeaseNow returns the time on the lease clock in milliseconds. This clock never goes back, whatever happens to the wall
+	// clock. If leases end with the process, the clock starts after every time that earlier processes got from it.
 	LeaseNow(Conn) (int64, error)
-	// Explain turns an error of the database into an *Error with a sentence and a hint, and nil into
-	// nil.
+	// Explain turns an error of the database into a *parley.Error with a sentence and a hint. It turns nil into nil.
 	Explain(error) error
-	// Transient says whether a transaction that ended with this error, explained or not, may go well
-	// if it is run again at once.
+	// Transient reports whether a transaction that failed with this error may succeed if the store repeats it at once. The error
+	// may be one that Explain returned.
 	Transient(error) bool
-	// Settle is called after a COMMIT that failed and says whether it took effect after all. While it
-	// returns an error, nobody knows, and no update is taken.
+	// Settle reports whether a COMMIT that returned an error took effect. The store calls it until it returns no error, and
+	// accepts no updates before that.
 	Settle() (committed bool, err error)
-	// Text is how this database searches.
+	// Text returns how this database searches texts.
 	Text() TextIndex
-	// Committed is called after each commit with the number drawn last.
+	// Committed is called after each commit with the number of the newest message or event.
 	Committed(seq int64)
 	// Close closes all connections.
 	Close() error
 }
 
-// Locks waits for deliveries that another transaction has kept, or skips them. Run waits for runs.
+// Locks are the clauses that lock rows. If another transaction has locked a delivery, Wait waits for it and Skip leaves it out.
+// Run waits for runs.
 type Locks struct{ Wait, Skip, Run string }
 
-// Overwrite commits a change that nobody looks at. It is how a database with a write-ahead log settles
-// a commit that failed: its sync may have failed after the last byte was written, and a crash would
-// bring it back. The log of another commit takes its place.
+// Overwrite commits a change without meaning. A database with a write-ahead log calls it after a commit that failed. The sync may
+// have failed after the last byte was written: then a crash would bring the failed commit back. The new commit overwrites it in
+// the log.
 func Overwrite(conn Conn, begin string) error {
 	for _, statement := range []string{begin, "UPDATE counters SET repairs = repairs + 1", "COMMIT"} {
 		if _, err := conn.Exec(statement); err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// control is why an agent starts no runs, as it is stored.
+// control says why an agent starts no runs, as it is stored.
 type control struct {
 	Paused  *parley.Halt `json:"paused,omitempty"`
 	Stopped *parley.Halt `json:"stopped,omitempty"`
 }
 
-// encodeAgent is what is stored of an agent as JSON.
+// encodeAgent returns the parts of an agent that are stored as JSON.
 func encodeAgent(a parley.Agent) (profile string, halts sql.NullString, err error) {
 	raw, err := json.Marshal(a.Profile)
 	if err != nil || a.Paused == nil && a.Stopped == nil {
@@ -33,7 +33,7 @@ func decodeHalts(raw []byte, a *parley.Agent) error {
 	return err
 }
 
-// KeepHealth leaves the version of the agents alone: what is known of them stays good.
+// KeepHealth does not raise the version of the agents, because the directory of agents does not contain their health.
 func (s agents) KeepHealth(id string, h parley.Health) error {
 	row, err := s.agentNamed(id)
 	if err != nil {

@@ -19,9 +19,9 @@ type conversations struct{ *tx }
 const conversationColumns = `c.num, c.id, c.name, c.kind, c.visibility, c.topic, c.created_by, c.created_at,
 	c.updated_at, c.archived_at, c.messages, c.last_seq, c.members, c.answers, c.name_rank, c.display_name`
 
-// alive is the condition for a conversation that is not deleted. As "= 0" PostgreSQL, while it has no
-// statistics, would take it to hold for a handful, and begin every join with those.
-const alive = "c.buried <> 1"
+// notDeleted is the condition for a conversation that is not deleted. Without statistics, PostgreSQL would expect that "= 0"
+// holds for few conversations, and would begin every join with them.
+const notDeleted = "c.buried <> 1"
 
 type conversationRow struct {
 	num, createdBy int64
@@ -29,12 +29,12 @@ type conversationRow struct {
 }
 
 func (s conversations) CountMade(agent string) (n int, err error) {
-	who, err := s.agentNamed(agent)
+	maker, err := s.agentNamed(agent)
 	if err != nil {
 		return 0, err
 	}
 	err = s.row(`SELECT count(*) FROM conversations c WHERE c.created_by = $1 AND c.archived_at IS NULL AND c.kind IN ('channel', 'group')
-		AND `+alive, []any{who.num}, []any{&n})
+		AND `+notDeleted, []any{maker.num}, []any{&n})
 	return n, err
 }
 
@@ -44,7 +44,7 @@ func (s conversations) Find(idOrName string) (parley.Conversation, error) {
 }
 
 func (s conversations) WithName(name string) ([]parley.Conversation, error) {
-	if !plausible(name) {
+	if !canBeName(name) {
 		return nil, nil
 	}
 	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.name = $1 ORDER BY c.name_rank", []any{name})
@@ -55,7 +55,7 @@ func (s conversations) WithDisplayName(name, agent string, all bool, limit int) 
 	if !utf8.ValidString(name) || strings.Contains(name, "\x00") || folded == "" {
 		return nil, nil
 	}
-	me, err := s.agentNamed(agent)
+	viewer, err := s.agentNamed(agent)
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +64,15 @@ func (s conversations) WithDisplayName(name, agent string, all bool, limit int) 
 		seen = " AND (p.agent IS NOT NULL OR c.kind = 'channel' AND c.visibility = 'public')"
 	}
 	return s.collect("SELECT "+conversationColumns+` FROM conversations c LEFT JOIN participants p ON p.conv = c.num AND p.agent = $1
-		WHERE c.display_folded = $2 AND `+alive+seen+" ORDER BY p.agent IS NULL, c.num LIMIT 0 + $3", []any{me.num, folded, limit})
+		WHERE c.display_folded = $2 AND `+notDeleted+seen+" ORDER BY p.agent IS NULL, c.num LIMIT 0 + $3", []any{viewer.num, folded, limit})
 }
 
-// newestOfMember is among how many conversations of a member OfSet looks for ephemeral ones.
-const newestOfMember = 10_000
+// maxSetCandidates is among how many of the newest conversations of a member WithSet looks for ephemeral conversations.
+const maxSetCandidates = 10_000
 
 func (s conversations) WithSet(set string, limit int) ([]parley.Conversation, error) {
 	first, _, _ := strings.Cut(set, ",")
-	row, err := s.agentNamed(first) // what it takes part in has an index; the sets of ephemeral conversations have none
+	row, err := s.agentNamed(first) // the conversations of a member have an index; the sets of ephemeral conversations have none
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s conversations) WithSet(set string, limit int) ([]parley.Conversation, er
 			SELECT d.num FROM conversations d WHERE d.members = $1 AND d.kind IN ('dm', 'group')
 			UNION SELECT e.num FROM (SELECT conv FROM participants WHERE agent = $2 ORDER BY conv DESC LIMIT 0 + $3) p
 				JOIN conversations e ON e.num = p.conv WHERE e.members = $1)
-		AND `+alive+" ORDER BY c.last_seq DESC, c.id DESC LIMIT 0 + $4", []any{set, row.num, newestOfMember, limit})
+		AND `+notDeleted+" ORDER BY c.last_seq DESC, c.id DESC LIMIT 0 + $4", []any{set, row.num, maxSetCandidates, limit})
 }
 
 func (s conversations) FindSet(set string) (parley.Conversation, error) {
@@ -97,14 +97,14 @@ func (s conversations) List(f storage.ConversationFilter) ([]parley.Conversation
 }
 
 func (s conversations) Scan(after string, limit int) ([]parley.Conversation, error) {
-	var id uuid.UUID // of nobody, and before all others
+	var id uuid.UUID // no conversation has the zero id, which sorts before all others
 	if after != "" {
 		var err error
 		if id, err = uuid.Parse(after); err != nil {
 			return nil, parley.ErrNotFound
 		}
 	}
-	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.id > $1 AND "+alive+
+	return s.collect("SELECT "+conversationColumns+" FROM conversations c WHERE c.id > $1 AND "+notDeleted+
 		" ORDER BY c.id LIMIT 0 + $2", []any{id[:], limit})
 }
 
@@ -141,7 +141,7 @@ func (s conversations) listQuery(f storage.ConversationFilter) (string, []any, e
 		}
 		q.add("JOIN participants p ON p.conv = c.num AND p.agent = ?", row.num)
 	}
-	q.add("WHERE " + alive + " AND c.archived_at IS")
+	q.add("WHERE " + notDeleted + " AND c.archived_at IS")
 	if f.Archived {
 		q.add("NOT")
 	}
@@ -156,7 +156,7 @@ func (s conversations) listQuery(f storage.ConversationFilter) (string, []any, e
 	}
 	q.kinds(f.Kinds)
 	if f.BeforeID != "" || f.Before > 0 {
-		var id uuid.UUID // without an id, what is at the border itself is left out
+		var id uuid.UUID // without BeforeID, conversations with last_seq = Before are left out
 		if f.BeforeID != "" {
 			var err error
 			if id, err = uuid.Parse(f.BeforeID); err != nil {
@@ -171,7 +171,7 @@ func (s conversations) listQuery(f storage.ConversationFilter) (string, []any, e
 
 func (s conversations) Idle(f storage.IdleFilter) ([]string, error) {
 	q := query{}
-	q.add("SELECT c.id FROM conversations c WHERE "+alive+" AND c.archived_at IS NULL AND c.updated_at < ?", millis(f.Since))
+	q.add("SELECT c.id FROM conversations c WHERE "+notDeleted+" AND c.archived_at IS NULL AND c.updated_at < ?", millis(f.Since))
 	q.kinds(f.Kinds)
 	if f.Settled {
 		q.add("AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq WHERE m.conv = c.num AND " + open + ")")
@@ -205,7 +205,7 @@ func (s conversations) Insert(c parley.Conversation) error {
 		id[:], textOrNull(c.Name), string(c.Kind), string(c.Visibility), c.Topic, by.num,
 		millis(c.CreatedAt), millis(c.UpdatedAt), millisOrNull(c.ArchivedAt), textOrNull(c.Set),
 		textOrNull(string(c.Answers)), c.NameRank, textOrNull(c.DisplayName), textOrNull(parley.Fold(c.DisplayName)))
-	return changed(n, err, parley.ErrTaken)
+	return requireRow(n, err, parley.ErrTaken)
 }
 
 func (s conversations) Update(c parley.Conversation) error {
@@ -234,7 +234,7 @@ func (s conversations) Delete(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.empty(row.num); err != nil {
+	if err := s.emptyInboxes(row.num); err != nil {
 		return err
 	}
 	s.lastConv = conversationKey{}
@@ -243,10 +243,10 @@ func (s conversations) Delete(id string) error {
 	return err
 }
 
-// empty takes the open deliveries of a conversation out of the inboxes.
-func (s conversations) empty(conv int64) error {
+// emptyInboxes subtracts the open deliveries of a conversation from the counters of the inboxes.
+func (s conversations) emptyInboxes(conv int64) error {
 	freed := map[int64]parley.Inbox{}
-	err := s.each("SELECT d.agent, "+takenRoom+` FROM messages m JOIN deliveries d ON d.message = m.seq
+	err := s.each("SELECT d.agent, "+inboxShares+` FROM messages m JOIN deliveries d ON d.message = m.seq
 		WHERE m.conv = $1 AND `+open+" GROUP BY d.agent", []any{conv}, func(r Rows) error {
 		var (
 			agent int64
@@ -256,7 +256,7 @@ func (s conversations) empty(conv int64) error {
 		freed[agent] = n
 		return err
 	})
-	s.lastInbox = inboxOf{}
+	s.lastInbox = agentInbox{}
 	for agent, n := range freed {
 		if err == nil {
 			err = s.write("UPDATE inboxes SET waking = waking - $2, quiet = quiet - $3, work = work - $4 WHERE agent = $1",
@@ -267,19 +267,19 @@ func (s conversations) empty(conv int64) error {
 }
 
 func (t *tx) conversation(idOrName string) (conversationRow, error) {
-	if !plausible(idOrName) {
+	if !canBeName(idOrName) {
 		return conversationRow{}, parley.ErrNotFound
 	}
 	if id, err := uuid.Parse(idOrName); err == nil && len(idOrName) == 36 {
-		row, err := t.conversationWhere("c.id = $1 AND "+alive, id[:])
-		if gone, _ := absent(err); !gone {
+		row, err := t.conversationWhere("c.id = $1 AND "+notDeleted, id[:])
+		if missing, _ := notFound(err); !missing {
 			return row, err
 		} // a name may look like an id
 	}
 	return t.conversationWhere("c.name = $1 ORDER BY c.name_rank LIMIT 1", idOrName)
 }
 
-// conversationKey is the key of a conversation, remembered within one update or view.
+// conversationKey returns the key of a conversation. It remembers the last conversation within one update or view.
 func (t *tx) conversationKey(idOrName string) (conversationKey, error) {
 	if t.lastConv.id != "" && t.lastConv.id == idOrName {
 		return t.lastConv, nil
@@ -341,8 +341,8 @@ func (t *tx) agentID(num int64) (string, error) {
 	return row.agent.ID, nil
 }
 
-// changed turns "no row was written" into the error that stands for it.
-func changed(n int64, err, none error) error {
+// requireRow returns the error none if a statement succeeded without writing a row.
+func requireRow(n int64, err, none error) error {
 	if err == nil && n == 0 {
 		return none
 	}

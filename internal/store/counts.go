@@ -13,11 +13,11 @@ type counts struct{ *tx }
 
 func (s counts) Totals() (t parley.Totals, err error) {
 	err = s.row(`SELECT (SELECT count(*) FROM agents WHERE removed_at IS NULL),
-			(SELECT count(*) FROM conversations c WHERE `+alive+`),
-			(SELECT CAST(coalesce(sum(c.messages), 0) AS BIGINT) FROM conversations c WHERE `+alive+`),
+			(SELECT count(*) FROM conversations c WHERE `+notDeleted+`),
+			(SELECT CAST(coalesce(sum(c.messages), 0) AS BIGINT) FROM conversations c WHERE `+notDeleted+`),
 			(SELECT CAST(coalesce(sum(waking + quiet + work), 0) AS BIGINT) FROM inboxes),
 			(SELECT count(*) FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
-				WHERE d.state = 'dead' AND `+alive+")", nil,
+				WHERE d.state = 'dead' AND `+notDeleted+")", nil,
 		[]any{&t.Agents, &t.Conversations, &t.Messages, &t.OpenDeliveries, &t.DeadLetters})
 	return t, err
 }
@@ -31,7 +31,7 @@ func (s counts) OpenWork() (w storage.OpenWork, err error) {
 
 func (s counts) Conversations(limit int) (found []string, err error) {
 	err = s.each(`SELECT c.id, c.messages, c.last_seq, count(m.seq), coalesce(max(m.seq), 0)
-		FROM conversations c LEFT JOIN messages m ON m.conv = c.num WHERE `+alive+`
+		FROM conversations c LEFT JOIN messages m ON m.conv = c.num WHERE `+notDeleted+`
 		GROUP BY c.num, c.id, c.messages, c.last_seq
 		HAVING c.messages <> count(m.seq) OR c.last_seq <> coalesce(max(m.seq), 0) LIMIT 0 + $1`,
 		[]any{limit}, func(r Rows) error {
@@ -83,18 +83,18 @@ func (s counts) Inboxes(limit int) (found []string, err error) {
 	err = s.each(`SELECT a.id, coalesce(i.waking, 0), coalesce(i.quiet, 0), coalesce(i.work, 0),
 			coalesce(n.waking, 0), coalesce(n.quiet, 0), coalesce(n.work, 0)
 		FROM agents a LEFT JOIN inboxes i ON i.agent = a.num LEFT JOIN
-			(SELECT d.agent, `+takenRoom+` FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
-			WHERE `+alive+" AND "+open+` GROUP BY d.agent) n ON n.agent = a.num
+			(SELECT d.agent, `+inboxShares+` FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
+			WHERE `+notDeleted+" AND "+open+` GROUP BY d.agent) n ON n.agent = a.num
 		WHERE coalesce(i.waking, 0) <> coalesce(n.waking, 0) OR coalesce(i.quiet, 0) <> coalesce(n.quiet, 0)
 			OR coalesce(i.work, 0) <> coalesce(n.work, 0) LIMIT 0 + $1`,
 		[]any{limit}, func(r Rows) error {
 			var (
-				id         string
-				says, open parley.Inbox
+				id              string
+				stored, counted parley.Inbox
 			)
-			err := r.Scan(&id, &says.Waking, &says.Quiet, &says.Work, &open.Waking, &open.Quiet, &open.Work)
+			err := r.Scan(&id, &stored.Waking, &stored.Quiet, &stored.Work, &counted.Waking, &counted.Quiet, &counted.Work)
 			found = append(found, fmt.Sprintf("the inbox of %s says that %d waking, %d quiet and %d other deliveries are open, but %d, %d and %d are",
-				id, says.Waking, says.Quiet, says.Work, open.Waking, open.Quiet, open.Work))
+				id, stored.Waking, stored.Quiet, stored.Work, counted.Waking, counted.Quiet, counted.Work))
 			return err
 		})
 	return found, err

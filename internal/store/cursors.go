@@ -16,5 +16,5 @@ func (s cursors) Move(name string, from, to int64) error {
 			ON CONFLICT (name) DO UPDATE SET num = excluded.num WHERE cursors.num = 0`, []any{name, to}
 	}
 	n, err := s.exec(statement, args...)
-	return changed(n, err, parley.ErrTaken)
+	return requireRow(n, err, parley.ErrTaken)
 }

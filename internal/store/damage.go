@@ -10,19 +10,19 @@ import (
 // ErrCorrupt is in the chain of every error by which a database reports that its own pages are damaged.
 var ErrCorrupt = errors.New("is damaged")
 
-// maxDamages bounds what is remembered of damage. The deep check lists everything.
+// maxDamages limits how much damage the store remembers. The deep check lists everything.
 const maxDamages = 1000
 
-// damages collects what readers find damaged, each thing once.
+// damages collects the damage that reads find, each damaged row once.
 type damages struct {
-	mu    sync.Mutex
-	known map[parley.Damage]bool
-	fresh []parley.Damage
-	come  chan struct{}
+	mu         sync.Mutex
+	known      map[parley.Damage]bool
+	unreported []parley.Damage
+	found      chan struct{}
 }
 
 func newDamages() *damages {
-	return &damages{known: map[parley.Damage]bool{}, come: make(chan struct{}, 1)}
+	return &damages{known: map[parley.Damage]bool{}, found: make(chan struct{}, 1)}
 }
 
 func (d *damages) add(one parley.Damage) {
@@ -35,35 +35,35 @@ func (d *damages) add(one parley.Damage) {
 		return
 	}
 	d.known[one] = true
-	d.fresh = append(d.fresh, one)
+	d.unreported = append(d.unreported, one)
 	select {
-	case d.come <- struct{}{}:
+	case d.found <- struct{}{}:
 	default:
 	}
 }
 
-// Damaged implements parley.DamageSource.
-func (s *Store) Damaged() <-chan struct{} { return s.damages.come }
+// Damaged implements storage.DamageSource.
+func (s *Store) Damaged() <-chan struct{} { return s.damages.found }
 
-// Damages implements parley.DamageSource.
+// Damages implements storage.DamageSource.
 func (s *Store) Damages() []parley.Damage {
 	s.damages.mu.Lock()
 	defer s.damages.mu.Unlock()
-	fresh := s.damages.fresh
-	s.damages.fresh = nil
+	fresh := s.damages.unreported
+	s.damages.unreported = nil
 	return fresh
 }
 
-// distrust notes that a message is damaged and returns its stand-in.
-func (t *tx) distrust(seq int64, id, conversation, why string) parley.Message {
+// damagedMessage notes that a message is damaged and returns the message that stands for it.
+func (t *tx) damagedMessage(seq int64, id, conversation, why string) parley.Message {
 	damage := parley.Damage{What: "message", Seq: seq, ID: id, Why: why}
 	t.damages.add(damage)
 	return parley.DamagedMessage(damage, conversation)
 }
 
-// mayGoOn reports whether a query failed because a page of the database is damaged and other queries may still work. None
-// works in an update, or after the database has ended the transaction.
-func (t *tx) mayGoOn(err error) bool {
+// resumeAfterDamage reports whether a query of a view failed because a page of the database is damaged. If so, it clears the
+// error, so that the view can run other queries. An update cannot continue after such an error.
+func (t *tx) resumeAfterDamage(err error) bool {
 	if err == nil || t.writable || !errors.Is(err, ErrCorrupt) {
 		return false
 	}
@@ -71,9 +71,9 @@ func (t *tx) mayGoOn(err error) bool {
 	return true
 }
 
-// oneByOne reads messages by their numbers, which a query finds in an index. It returns a stand-in for each message that
-// cannot be read.
-func (s messages) oneByOne(query string, args []any, conv string) (list []parley.Message, err error) {
+// readOneByOne reads messages one by one. The query returns their numbers from an index. For a message that cannot be read, it
+// returns a message that stands for it.
+func (s messages) readOneByOne(query string, args []any, conv string) (list []parley.Message, err error) {
 	var seqs []int64
 	err = s.each(query, args, func(r Rows) error {
 		var seq int64
@@ -87,8 +87,8 @@ func (s messages) oneByOne(query string, args []any, conv string) (list []parley
 	size := 0
 	for _, seq := range seqs {
 		one, err := s.list("WHERE m.seq = $1", seq)
-		if s.mayGoOn(err) {
-			one, err = []parley.Message{s.distrust(seq, "", conv, "its page cannot be read")}, nil
+		if s.resumeAfterDamage(err) {
+			one, err = []parley.Message{s.damagedMessage(seq, "", conv, "its page cannot be read")}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (s messages) oneByOne(query string, args []any, conv string) (list []parley
 		for _, m := range one {
 			size += m.Size()
 		}
-		if size > maxPage {
+		if size > maxPageBytes {
 			break
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// checkedColumns are what a check reads of a delivery, as checkedRow does. PostgreSQL looks up what a row refers to for each
-// row; asked in a join, it may begin with all messages.
+// checkedColumns are the columns of a checkedRow. The subqueries make PostgreSQL look up the message and the recipient of each
+// row. For a join, it might begin with all messages.
 const checkedColumns = `SELECT d.message, d.agent, d.state, d.waking, d.purpose, d.rank, d.place, d.pair_seq, d.accepted_at,
 	d.delivered_at, d.seen_at, d.settled_at, d.lease, d.sum, (SELECT m.id FROM messages m WHERE m.seq = d.message),
 	(SELECT a.num FROM agents a WHERE a.num = d.agent) FROM deliveries d `
 
-// keysAtOnce is how many keys one query names.
+// keysAtOnce is how many keys one query contains.
 const keysAtOnce = 256
 
 func (s queue) DamagedWork() (found []parley.Damage, err error) {
@@ -23,16 +23,16 @@ func (s queue) DamagedWork() (found []parley.Damage, err error) {
 		return nil, err
 	}
 	err = s.eachAmong(checkedColumns+"WHERE 1 = 1", "d.message", seqs, func(r Rows) error {
-		if _, bad := s.damagedRow(r); bad != nil {
-			found = append(found, *bad)
+		if _, damage := s.damagedRow(r); damage != nil {
+			found = append(found, *damage)
 		}
 		return nil
 	})
 	return found, err
 }
 
-// awaitedWork are the numbers of the messages that somebody waits for: the requests of open asks and open tasks, and what
-// came of the tasks under open ones.
+// awaitedWork returns the seqs of the messages whose outcome a participant waits for: the requests of open asks and open tasks,
+// and the callbacks of subtasks of open tasks.
 func (s queue) awaitedWork() (seqs []any, err error) {
 	var nums, ids []any
 	if seqs, err = s.column("SELECT w.message FROM waits w WHERE w.ask = 1 AND "+openWait+" ORDER BY w.message", seqs); err != nil {
@@ -70,7 +70,7 @@ func (s queue) awaitedWork() (seqs []any, err error) {
 	return seqs, err
 }
 
-// column adds the numbers that a query finds to a list.
+// column appends the numbers that a query returns to a list.
 func (t *tx) column(query string, list []any) ([]any, error) {
 	err := t.each(query, nil, func(r Rows) error {
 		var n int64
@@ -81,7 +81,7 @@ func (t *tx) column(query string, list []any) ([]any, error) {
 	return list, err
 }
 
-// eachAmong asks for the rows in which a column has one of the keys, some of them at a time.
+// eachAmong runs a query for the rows in which a column has one of the keys. Each query contains some of the keys.
 func (t *tx) eachAmong(question, column string, keys []any, scan func(Rows) error) error {
 	for page := range slices.Chunk(keys, keysAtOnce) {
 		q := query{}
@@ -99,31 +99,31 @@ const damagedQuiet = checkedColumns + `WHERE d.state = 'accepted' AND d.timer IS
 
 func (s queue) DamagedQuiet(after storage.QuietMark, limit int) (found []parley.Damage, last storage.QuietMark, err error) {
 	err = s.each(damagedQuiet, []any{after.Agent, after.Place, limit}, func(r Rows) error {
-		row, bad := s.damagedRow(r)
-		if last = (storage.QuietMark{Agent: row.agent, Place: row.place}); bad != nil {
-			found = append(found, *bad)
+		row, damage := s.damagedRow(r)
+		if last = (storage.QuietMark{Agent: row.agent, Place: row.place}); damage != nil {
+			found = append(found, *damage)
 		}
 		return nil
 	})
 	return found, last, err
 }
 
-// damagedRow reads a row, with what is wrong with it if its delivery has not ended.
-func (s queue) damagedRow(r Rows) (row checkedRow, bad *parley.Damage) {
+// damagedRow reads a row. If the row is damaged and its delivery has not ended, it notes and returns the damage.
+func (s queue) damagedRow(r Rows) (row checkedRow, damage *parley.Damage) {
 	problem := "its row cannot be read"
 	if row.scan(r) == nil {
 		problem = row.problem()
 	}
-	if problem == "" || row.over() {
+	if problem == "" || row.ended() {
 		return row, nil
 	}
-	bad = rowDamage(row.message, idText(row.id), problem)
-	s.damages.add(*bad)
-	return row, bad
+	damage = rowDamage(row.message, idText(row.id), problem)
+	s.damages.add(*damage)
+	return row, damage
 }
 
-// over says that a delivery has ended: nobody waits for it.
-func (row *checkedRow) over() bool {
+// ended reports whether a delivery has ended, so that nobody waits for it.
+func (row *checkedRow) ended() bool {
 	state := parley.DeliveryState(row.state)
 	return state == parley.DeliveryDead || state.Settled() && row.settled.Valid
 }

@@ -29,13 +29,13 @@ func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delive
 			State: parley.DeliveryAccepted, Waking: to[i].Wakes, Purpose: to[i].Purpose, Priority: m.Priority,
 			AcceptedAt: m.CreatedAt, ExpiresAt: m.ExpiresAt, Deadline: m.Deadline,
 		}
-		if d.PairSeq, err = s.count(from.num, recipient.num, m, to[i].Sequence); err != nil {
+		if d.PairSeq, err = s.nextPairSeq(from.num, recipient.num, m, to[i].Sequence); err != nil {
 			return nil, err
 		}
 		if err := s.insert(d, recipient.num); err != nil {
 			return nil, err
 		}
-		if err := s.fill(recipient.num, d); err != nil {
+		if err := s.addToInbox(recipient.num, d); err != nil {
 			return nil, err
 		}
 		made = append(made, d)
@@ -43,10 +43,10 @@ func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delive
 	return made, nil
 }
 
-// count is the next pair_seq, or the sender's own.
-func (s deliveries) count(from, to int64, m parley.Message, sequence int64) (n int64, err error) {
+// nextPairSeq draws the next pair_seq from a sender to a recipient, or stores the sender's own sequence number.
+func (s deliveries) nextPairSeq(from, to int64, m parley.Message, sequence int64) (n int64, err error) {
 	if sequence > 0 {
-		n, err = sequence, s.setCount(from, to, sequence)
+		n, err = sequence, s.storePairSeq(from, to, sequence)
 	} else {
 		err = s.row(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, 1)
 			ON CONFLICT (sender, recipient) DO UPDATE SET count = pairs.count + 1 RETURNING count`,
@@ -58,7 +58,7 @@ func (s deliveries) count(from, to int64, m parley.Message, sequence int64) (n i
 	return n, err
 }
 
-func (s deliveries) setCount(from, to, n int64) error {
+func (s deliveries) storePairSeq(from, to, n int64) error {
 	return s.write(`INSERT INTO pairs (sender, recipient, count) VALUES ($1, $2, $3)
 		ON CONFLICT (sender, recipient) DO UPDATE SET count = excluded.count`, from, to, n)
 }
@@ -74,12 +74,12 @@ func (s deliveries) insert(d parley.Delivery, recipient int64) error {
 		millisOrNull(d.Next()), deliverySum(d.Seq, recipient, flag(d.Waking), string(d.Purpose), rank, d.Seq, d.PairSeq, millis(d.AcceptedAt)))
 }
 
-// askRank is above every priority.
+// askRank is the rank of an ask. It is above every priority.
 const askRank = 11
 
-// fill counts a new delivery in its recipient's inbox. Whoever adds one looks at the inbox next.
-func (s deliveries) fill(recipient int64, d parley.Delivery) error {
-	takes := room(d)
+// addToInbox counts a new delivery in the inbox of its recipient. It remembers the counters, because the caller reads them next.
+func (s deliveries) addToInbox(recipient int64, d parley.Delivery) error {
+	takes := inboxShare(d)
 	if takes == (parley.Inbox{}) {
 		return nil
 	}
@@ -89,16 +89,16 @@ func (s deliveries) fill(recipient int64, d parley.Delivery) error {
 			work = inboxes.work + excluded.work
 		RETURNING waking, quiet, work, evicted`,
 		[]any{recipient, takes.Waking, takes.Quiet, takes.Work}, []any{&inbox.Waking, &inbox.Quiet, &inbox.Work, &inbox.Evicted})
-	s.lastInbox = inboxOf{recipient, inbox}
+	s.lastInbox = agentInbox{recipient, inbox}
 	return err
 }
 
-// takenRoom is what room says of many deliveries.
-const takenRoom = `count(CASE WHEN d.purpose = '' AND d.waking = 1 THEN 1 END) AS waking,
+// inboxShares computes in SQL what inboxShare returns, summed over many deliveries.
+const inboxShares = `count(CASE WHEN d.purpose = '' AND d.waking = 1 THEN 1 END) AS waking,
 	count(CASE WHEN d.purpose = '' AND d.waking = 0 THEN 1 END) AS quiet, count(CASE WHEN d.purpose <> '' THEN 1 END) AS work`
 
-// room is what a delivery takes in an inbox.
-func room(d parley.Delivery) parley.Inbox {
+// inboxShare returns how a delivery counts in the inbox of its recipient.
+func inboxShare(d parley.Delivery) parley.Inbox {
 	switch {
 	case !d.Open():
 		return parley.Inbox{}
@@ -111,8 +111,8 @@ func room(d parley.Delivery) parley.Inbox {
 	}
 }
 
-// recipients finds whom a message is for, and refuses before anything is written: a count that rose
-// for a refused delivery would be a gap in pair_seq.
+// recipients returns the recipients of a message. It returns every error before anything is written, because a pair_seq drawn for
+// a refused delivery would leave a gap.
 func (s deliveries) recipients(m parley.Message, to []parley.Reach) ([]*agentRow, error) {
 	taken, err := s.delivered(m)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s deliveries) recipients(m parley.Message, to []parley.Reach) ([]*agentRow
 	return rows, nil
 }
 
-// delivered are the agents a stored message has deliveries for. ErrNotFound if it is not stored.
+// delivered returns the agents for which a stored message has deliveries, or ErrNotFound if the message is not stored.
 func (s deliveries) delivered(m parley.Message) (agents map[int64]bool, err error) {
 	agents = map[int64]bool{}
 	if s.undelivered == m.ID && m.ID != "" {
@@ -172,10 +172,10 @@ func (s deliveries) Get(message, recipient string) (parley.Delivery, error) {
 	if err != nil {
 		return parley.Delivery{}, err
 	}
-	return one(s.find("d.message = (SELECT seq FROM messages WHERE id = $1) AND d.agent = $2", s.locks.Wait, id[:], to.num))
+	return onlyDelivery(s.find("d.message = (SELECT seq FROM messages WHERE id = $1) AND d.agent = $2", s.locks.Wait, id[:], to.num))
 }
 
-func one(list []parley.Delivery, err error) (parley.Delivery, error) {
+func onlyDelivery(list []parley.Delivery, err error) (parley.Delivery, error) {
 	if err == nil && len(list) == 0 {
 		err = parley.ErrNotFound
 	}
@@ -190,7 +190,7 @@ func (s deliveries) GetAll(recipient string, messages []string) ([]parley.Delive
 	if err != nil {
 		return nil, err
 	}
-	// In two steps: asked in one, PostgreSQL may look through everything that was ever for the recipient.
+	// Two queries, because for one PostgreSQL may read all deliveries that the recipient ever had.
 	seqs, err := s.seqs(messages)
 	if err != nil || len(seqs) == 0 {
 		return nil, err
@@ -202,7 +202,7 @@ func (s deliveries) GetAll(recipient string, messages []string) ([]parley.Delive
 	return s.find(q.text.String(), s.locks.Wait, q.args...)
 }
 
-// seqs are the seqs of those messages that there are.
+// seqs returns the seqs of the messages that exist.
 func (s deliveries) seqs(messages []string) (list []any, err error) {
 	keys := uuids(messages)
 	if len(keys) == 0 {
@@ -240,18 +240,18 @@ func (s deliveries) Put(before, after parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	return s.makeRoom(to.num, before, after)
+	return s.updateInbox(to.num, before, after)
 }
 
-// makeRoom counts what a change means for the inbox.
-func (s deliveries) makeRoom(recipient int64, before, after parley.Delivery) error {
-	had, has := room(before), room(after)
-	// What a newer heartbeat replaces is evicted without a failure, and not counted.
+// updateInbox changes the counters of the recipient's inbox when a delivery changes.
+func (s deliveries) updateInbox(recipient int64, before, after parley.Delivery) error {
+	had, has := inboxShare(before), inboxShare(after)
+	// A heartbeat that a newer one replaces is evicted without a failure, and does not count as evicted.
 	evicted := flag(after.State == parley.DeliveryEvicted && before.State != parley.DeliveryEvicted && after.Failure != nil)
 	if has == had && evicted == 0 {
 		return nil
 	}
-	s.lastInbox = inboxOf{}
+	s.lastInbox = agentInbox{}
 	return s.write("UPDATE inboxes SET waking = waking + $2, quiet = quiet + $3, work = work + $4, evicted = evicted + $5 WHERE agent = $1",
 		recipient, has.Waking-had.Waking, has.Quiet-had.Quiet, has.Work-had.Work, evicted)
 }
@@ -299,7 +299,7 @@ func (s deliveries) PairSeq(sender, recipient string) (n int64, err error) {
 		return 0, err
 	}
 	err = s.row("SELECT count FROM pairs WHERE sender = $1 AND recipient = $2", []any{from, to}, []any{&n})
-	_, err = absent(err)
+	_, err = notFound(err)
 	return n, err
 }
 
@@ -308,10 +308,10 @@ func (s deliveries) SetPairSeq(sender, recipient string, n int64) error {
 	if err != nil {
 		return err
 	}
-	return s.setCount(from, to, n)
+	return s.storePairSeq(from, to, n)
 }
 
-// pair is the numbers of a sender and a recipient.
+// pair returns the numbers of a sender and a recipient.
 func (s deliveries) pair(sender, recipient string) (from, to int64, err error) {
 	one, err := s.agentNamed(sender)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// What marks hold.
+// The bits of the column marks.
 const (
 	markOverdue = 1
 	markLate    = 2
@@ -23,8 +23,8 @@ const deliveryColumns = `d.message, d.agent, d.state, m.id, c.id, m.sender, d.wa
 	d.pair_seq, d.attempt, d.accepted_at, d.delivered_at, d.seen_at, d.settled_at, d.answered_at, m.expires_at, m.deadline,
 	d.run, d.answer, d.failure, d.marks, d.lease, d.timer, d.node, d.rank, d.place, d.sum`
 
-// find reads deliveries of conversations that are there. lock keeps their rows until the end of the
-// update. A damaged row is returned with its Damage. If not even its recipient and state can be read, it is noted and left
+// find reads deliveries in conversations that are not deleted. The clause lock locks their rows until the end of the update. A
+// damaged row is returned with its Damage. If its recipient or state cannot be read, find notes the damage and leaves the row
 // out.
 func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, error) {
 	var (
@@ -35,18 +35,18 @@ func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, er
 		lock = ""
 	}
 	err := s.each("SELECT "+deliveryColumns+` FROM deliveries d JOIN messages m ON m.seq = d.message
-		JOIN conversations c ON c.num = m.conv WHERE `+alive+` AND `+where+lock, args, func(r Rows) error {
+		JOIN conversations c ON c.num = m.conv WHERE `+notDeleted+` AND `+where+lock, args, func(r Rows) error {
 		var row deliveryRow
 		d, err := row.scan(r)
 		if err != nil {
 			d.Damage = rowDamage(d.Seq, idText(row.message), "its row cannot be read")
 		}
 		list, rows = append(list, d), append(rows, row)
-		return s.spend(nil)
+		return s.countBytes(nil)
 	})
 	for i := range list {
 		if err == nil {
-			err = s.parties(&list[i], rows[i])
+			err = s.nameParties(&list[i], rows[i])
 		}
 	}
 	if err != nil {
@@ -55,8 +55,8 @@ func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, er
 	return slices.DeleteFunc(list, s.unusable), nil
 }
 
-// parties names the sender and the recipient of a delivery. Numbers that no agent has are damage.
-func (s deliveries) parties(d *parley.Delivery, row deliveryRow) (err error) {
+// nameParties sets the sender and the recipient of a delivery. A number that no agent has is damage.
+func (s deliveries) nameParties(d *parley.Delivery, row deliveryRow) (err error) {
 	if d.From, err = s.agentID(row.sender); errors.Is(err, parley.ErrNotFound) {
 		d.From, err = parley.System, nil
 		d.Damage = rowDamage(d.Seq, d.Message, "nobody has sent its message")
@@ -142,7 +142,7 @@ func (row *deliveryRow) checksum(d parley.Delivery) int64 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// deliverySum is the checksum over what never changes of a delivery.
+// deliverySum returns the checksum over the columns of a delivery that never change.
 func deliverySum(message, agent int64, waking int, purpose string, rank int, place, pairSeq, accepted int64) int64 {
 	var raw [7*8 + 32]byte
 	b := raw[:0]
@@ -152,7 +152,7 @@ func deliverySum(message, agent int64, waking int, purpose string, rank int, pla
 	return int64(crc32.Checksum(append(b, purpose...), castagnoli))
 }
 
-// encodeChange is everything about a delivery that changes.
+// encodeChange returns the columns of a delivery that may change.
 func encodeChange(d parley.Delivery) ([]any, error) {
 	answer, err := uuidOrNull(d.Answer)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// inChannel is the recipient of a departure that is for a channel; no agent has this number.
-const inChannel = 0
+// toChannel is the recipient of a departure to a channel. No agent has this number.
+const toChannel = 0
 
 func (s bridges) AddDeparture(d storage.DepartureRow) (storage.DepartureRow, error) {
-	bridge, recipient, err := s.way(d.Bridge, d.Recipient)
+	bridge, recipient, err := s.departureKey(d.Bridge, d.Recipient)
 	if err != nil {
 		return d, err
 	}
@@ -28,13 +28,13 @@ func (s bridges) AddDeparture(d storage.DepartureRow) (storage.DepartureRow, err
 	n, err := s.exec(`INSERT INTO departures (num, bridge, message, recipient, folder, name, state, at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
 		d.Num, bridge, id[:], recipient, d.Folder, d.Name, string(d.State), millis(d.At))
-	return d, changed(n, err, parley.ErrTaken)
+	return d, requireRow(n, err, parley.ErrTaken)
 }
 
-// way is by which bridge to whom a message departs.
-func (s bridges) way(bridge, recipient string) (num, to int64, err error) {
+// departureKey returns the numbers of the bridge and the recipient of a departure.
+func (s bridges) departureKey(bridge, recipient string) (num, to int64, err error) {
 	if num, err = s.num(bridge); err != nil || recipient == "" {
-		return num, inChannel, err
+		return num, toChannel, err
 	}
 	row, err := s.agentNamed(recipient)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s bridges) way(bridge, recipient string) (num, to int64, err error) {
 }
 
 func (s bridges) Departure(bridge, message, recipient string) (storage.DepartureRow, error) {
-	_, to, err := s.way(bridge, recipient)
+	_, to, err := s.departureKey(bridge, recipient)
 	if err != nil {
 		return storage.DepartureRow{}, err
 	}
@@ -52,30 +52,30 @@ func (s bridges) Departure(bridge, message, recipient string) (storage.Departure
 	if err != nil {
 		return storage.DepartureRow{}, parley.ErrNotFound
 	}
-	return only(s.departures(bridge, "d.message = $2 AND d.recipient = $3", id[:], to))
+	return onlyRecord(s.departures(bridge, "d.message = $2 AND d.recipient = $3", id[:], to))
 }
 
 func (s bridges) DepartureAt(bridge string, num int64) (storage.DepartureRow, error) {
-	return only(s.departures(bridge, "d.num = $2", num))
+	return onlyRecord(s.departures(bridge, "d.num = $2", num))
 }
 
 func (s bridges) DepartureNamed(bridge, folder, name string) (storage.DepartureRow, error) {
 	if folder == "" {
-		return only(s.departures(bridge, "d.name = $2 ORDER BY d.num DESC LIMIT 1", name))
+		return onlyRecord(s.departures(bridge, "d.name = $2 ORDER BY d.num DESC LIMIT 1", name))
 	}
-	return only(s.departures(bridge, "d.folder = $2 AND d.name = $3", folder, name))
+	return onlyRecord(s.departures(bridge, "d.folder = $2 AND d.name = $3", folder, name))
 }
 
-// lastName is behind the names that begin with something: none of them goes on with it.
-const lastName = "\U0010ffff"
+// maxSuffix sorts after every suffix of a name: prefix + maxSuffix is greater than all names that begin with prefix.
+const maxSuffix = "\U0010ffff"
 
 func (s bridges) LastDeparture(bridge, folder, prefix string) (storage.DepartureRow, error) {
-	return only(s.departures(bridge, "d.folder = $2 AND d.name >= $3 AND d.name < $4 ORDER BY d.name DESC LIMIT 1", folder, prefix, prefix+lastName))
+	return onlyRecord(s.departures(bridge, "d.folder = $2 AND d.name >= $3 AND d.name < $4 ORDER BY d.name DESC LIMIT 1", folder, prefix, prefix+maxSuffix))
 }
 
 func (s bridges) Departures(bridge string, state parley.DepartureState, after int64, limit int) ([]storage.DepartureRow, error) {
 	open := ""
-	if state == parley.DepartureDue || state == parley.DepartureWritten { // which have an index
+	if state == parley.DepartureDue || state == parley.DepartureWritten { // these states have an index
 		open = "d.state IN ('due', 'written') AND "
 	}
 	return s.departures(bridge, open+"d.state = $2 AND d.num > $3 ORDER BY d.num LIMIT 0 + $4", string(state), after, limit)
@@ -87,7 +87,7 @@ func (s bridges) PutDeparture(d storage.DepartureRow) error {
 		return err
 	}
 	n, err := s.exec("UPDATE departures SET state = $3, at = $4 WHERE num = $2 AND bridge = $1", bridge, d.Num, string(d.State), millis(d.At))
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
 func (s bridges) departures(bridge, where string, args ...any) ([]storage.DepartureRow, error) {
@@ -120,6 +120,6 @@ func (row *departureRow) value(t *tx) (storage.DepartureRow, error) {
 	if err := idsOf(map[*string][]byte{&d.Message: row.message}); err != nil {
 		return *d, err
 	}
-	row.recipient.Valid = row.recipient.Int64 != inChannel
+	row.recipient.Valid = row.recipient.Int64 != toChannel
 	return *d, t.nameAll(map[*string]sql.NullInt64{&d.Recipient: row.recipient})
 }

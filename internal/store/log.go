@@ -61,11 +61,11 @@ func (t *tx) agentOrNull(id string) (num sql.NullInt64, err error) {
 }
 
 func (s log) Events(after int64, limit int) ([]parley.Event, error) {
-	posted, err := s.posted(after, limit)
+	posted, err := s.messageEvents(after, limit)
 	if err != nil {
 		return nil, err
 	}
-	others, err := s.others(after, limit)
+	others, err := s.otherEvents(after, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +74,14 @@ func (s log) Events(after int64, limit int) ([]parley.Event, error) {
 	return list[:min(limit, len(list))], nil
 }
 
-// posted are the events that messages are.
-func (s log) posted(after int64, limit int) ([]parley.Event, error) {
+// messageEvents returns messages as events.
+func (s log) messageEvents(after int64, limit int) ([]parley.Event, error) {
 	return s.collect(`SELECT m.seq, m.created_at, 'message.posted', c.id, m.sender, m.sender, m.id, NULL
-		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 AND `+alive+`
+		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 AND `+notDeleted+`
 		ORDER BY m.seq LIMIT 0 + $2`, after, limit)
 }
 
-func (s log) others(after int64, limit int) ([]parley.Event, error) {
+func (s log) otherEvents(after int64, limit int) ([]parley.Event, error) {
 	return s.collect(`SELECT num, at, kind, conv, agent, actor, message, data FROM events
 		WHERE num > $1 ORDER BY num LIMIT 0 + $2`, after, limit)
 }
@@ -97,18 +97,18 @@ func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 			at            int64
 			kind          string
 			conv, message []byte
-			who           [2]sql.NullInt64
+			nums          [2]sql.NullInt64
 			data          sql.NullString
 		)
-		if err := r.Scan(&e.Num, &at, &kind, &conv, &who[0], &who[1], &message, &data); err != nil {
+		if err := r.Scan(&e.Num, &at, &kind, &conv, &nums[0], &nums[1], &message, &data); err != nil {
 			return err
 		}
 		e.At, e.Kind = fromMillis(at), parley.EventKind(kind)
 		if data.Valid {
 			e.Data = json.RawMessage(data.String)
 		}
-		s.readable(&e, conv, message)
-		list, agents = append(list, e), append(agents, who)
+		s.setReferences(&e, conv, message)
+		list, agents = append(list, e), append(agents, nums)
 		return nil
 	})
 	for i := range list {
@@ -124,9 +124,9 @@ func (s log) collect(query string, args ...any) ([]parley.Event, error) {
 	return list, err
 }
 
-// readable fills in what an event refers to. What cannot be read of a damaged row is left out, so that the log goes on
-// behind it.
-func (s log) readable(e *parley.Event, conv, message []byte) {
+// setReferences sets the conversation and message of an event. If the row is damaged, it notes the damage and clears these fields
+// and the data, so that the reader can continue after the event.
+func (s log) setReferences(e *parley.Event, conv, message []byte) {
 	var errs [2]error
 	e.Conversation, errs[0] = uuidText(conv)
 	e.Message, errs[1] = uuidText(message)
@@ -148,13 +148,13 @@ func (s log) Bounds() (oldest, newest int64, err error) {
 func (s log) Prune(before time.Time, limit int) (int, error) {
 	const oldest = "(SELECT num, at FROM events ORDER BY num LIMIT 0 + $1) AS o"
 	var upTo int64
-	// The last of the oldest, but for the first that is too young and what follows it.
+	// The number of the last event to erase: within the limit, and before the first event that is too young.
 	err := s.row("SELECT coalesce(max(num), 0) FROM "+oldest+` WHERE num < coalesce(
 		(SELECT min(num) FROM `+oldest+" WHERE at >= $2), num + 1)", []any{limit, millis(before)}, []any{&upTo})
 	if err != nil || upTo == 0 {
 		return 0, err
 	}
-	if err := s.keepSeq(); err != nil {
+	if err := s.saveSeq(); err != nil {
 		return 0, err
 	}
 	if err := s.write("UPDATE counters SET pruned = $1", upTo); err != nil {
@@ -177,7 +177,7 @@ func (s log) AppendAudit(e parley.AuditEntry) error {
 
 func (s log) AuditHead() (head parley.AuditHead, err error) {
 	err = s.row("SELECT num, hash FROM audit ORDER BY num DESC LIMIT 1", nil, []any{&head.Num, &head.Hash})
-	_, err = absent(err)
+	_, err = notFound(err)
 	return head, err
 }
 
@@ -191,7 +191,7 @@ func (s log) AuditEntries(after int64, limit int) ([]parley.AuditEntry, error) {
 				detail sql.NullString
 			)
 			if err := r.Scan(&e.Num, &at, &e.Actor, &e.Act, &e.Subject, &detail, &e.Hash); err != nil {
-				return s.leaveOut("entry", fmt.Sprintf("%d of the audit log", e.Num), err)
+				return s.noteUnreadable("entry", fmt.Sprintf("%d of the audit log", e.Num), err)
 			}
 			e.At = fromMillis(at)
 			if detail.Valid {
@@ -203,7 +203,7 @@ func (s log) AuditEntries(after int64, limit int) ([]parley.AuditEntry, error) {
 	return list, err
 }
 
-// uuidOrNull is the argument for a column that holds a UUID, or nothing.
+// uuidOrNull returns the argument for a column that holds a UUID or NULL.
 func uuidOrNull(s string) (any, error) {
 	if s == "" {
 		return nil, nil

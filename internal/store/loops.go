@@ -22,7 +22,7 @@ func (s loops) Get(a, b string) (storage.Exchange, error) {
 	return list[0], nil
 }
 
-// pair is the key of two agents' exchanges.
+// pair returns the numbers of two agents, the smaller one first. They are the key of the agents' exchanges.
 func (s loops) pair(a, b string) (low, high int64, err error) {
 	one, err := s.agentNamed(a)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s loops) Put(e storage.Exchange) error {
 	if err != nil {
 		return err
 	}
-	var conv any // none, if the one of the last exchange is gone
+	var conv any // NULL if the conversation of the last exchange is deleted
 	if e.Conversation != "" {
 		key, err := s.conversationKey(e.Conversation)
 		if err != nil {
@@ -79,24 +79,24 @@ func (s loops) ForgetIn(conversation string) ([]storage.Exchange, error) {
 	return open, err
 }
 
-// find reads exchanges. Those outlive the conversation of their last one: deleting it closes no breaker.
+// find reads exchanges. It also finds exchanges whose conversation is deleted, because deleting a conversation closes no breaker.
 func (s loops) find(where string, args ...any) (list []storage.Exchange, err error) {
 	var agents [][3]int64
 	err = s.each(`SELECT e.low, e.high, e.last, c.id, e.count, e.at, e.open FROM exchanges e
-		LEFT JOIN conversations c ON c.num = e.conv AND `+alive+" WHERE "+where, args, func(r Rows) error {
+		LEFT JOIN conversations c ON c.num = e.conv AND `+notDeleted+" WHERE "+where, args, func(r Rows) error {
 		var (
 			e    storage.Exchange
-			who  [3]int64
+			nums [3]int64
 			conv []byte
 			at   int64
 			open int
 		)
-		err := r.Scan(&who[0], &who[1], &who[2], &conv, &e.Count, &at, &open)
+		err := r.Scan(&nums[0], &nums[1], &nums[2], &conv, &e.Count, &at, &open)
 		if err == nil {
 			e.Conversation, err = uuidText(conv)
 		}
 		e.At, e.Open = fromMillis(at), open != 0
-		list, agents = append(list, e), append(agents, who)
+		list, agents = append(list, e), append(agents, nums)
 		return err
 	})
 	for i := range list {
@@ -107,15 +107,15 @@ func (s loops) find(where string, args ...any) (list []storage.Exchange, err err
 	return list, err
 }
 
-// name puts the agents in the order of their ids, and says which of them was the last.
-func (s loops) name(e *storage.Exchange, who [3]int64) error {
-	one, err := s.agentID(who[0])
+// name sets the agents of an exchange in the order of their ids, and the agent that was the last to wake the other.
+func (s loops) name(e *storage.Exchange, nums [3]int64) error {
+	one, err := s.agentID(nums[0])
 	if err != nil {
 		return err
 	}
-	other, err := s.agentID(who[1])
+	other, err := s.agentID(nums[1])
 	e.A, e.B, e.Last = min(one, other), max(one, other), one
-	if who[2] == who[1] {
+	if nums[2] == nums[1] {
 		e.Last = other
 	}
 	return err

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// ManifestName is the file that says what a backup holds.
+	// ManifestName is the name of the file with the manifest of a backup.
 	ManifestName   = "manifest.json"
 	manifestFormat = 1
 )
 
-// Manifest says what a backup holds.
+// Manifest lists the content of a backup.
 type Manifest struct {
 	Format    int            `json:"format"`
 	Database  string         `json:"database"`         // sqlite or postgres
-	Schema    int64          `json:"schema,omitempty"` // version of the tables, where they are copied one by one
-	Program   string         `json:"program"`          // version of what made it
+	Schema    int64          `json:"schema,omitempty"` // version of the tables; 0 if the database is copied as one file
+	Program   string         `json:"program"`          // version of the program that made the backup
 	CreatedAt time.Time      `json:"created_at"`
-	Seq       int64          `json:"seq"` // of the newest message or event in it
+	Seq       int64          `json:"seq"` // of the newest message or event in the backup
 	Messages  int64          `json:"messages"`
 	Artifacts int64          `json:"artifacts"`
 	Audited   int64          `json:"audited"`
 	Files     []ManifestFile `json:"files"`
-	Checksum  string         `json:"checksum"` // of the manifest without it
+	Checksum  string         `json:"checksum"` // of the manifest without this field
 }
 
 // ManifestFile is one file of a backup.
@@ -44,7 +44,7 @@ type ManifestFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// NewManifest describes what a check has found a backup to hold.
+// NewManifest returns the manifest of a backup without its files, with the counts of a check of the backup.
 func NewManifest(database string, report parley.CheckReport, seq int64) Manifest {
 	return Manifest{
 		Format: manifestFormat, Database: database, Program: parley.Version, CreatedAt: time.Now().UTC().Truncate(time.Second),
@@ -52,8 +52,8 @@ func NewManifest(database string, report parley.CheckReport, seq int64) Manifest
 	}
 }
 
-// made says of a backup what whoever wanted it is told.
-func (m Manifest) made(dir string) parley.Backup {
+// summary returns the description of the backup for the caller that made it.
+func (m Manifest) summary(dir string) parley.Backup {
 	b := parley.Backup{Directory: dir, Seq: m.Seq, Files: len(m.Files), Messages: m.Messages}
 	for _, f := range m.Files {
 		b.Bytes += f.Size
@@ -90,8 +90,8 @@ func (m Manifest) Write(dir string) error {
 	return errors.Join(err, file.Close())
 }
 
-// ReadManifest reads the manifest of the backup in a directory. It refuses one that was changed in
-// any way, and one of a newer program.
+// ReadManifest reads the manifest of the backup in a directory. It returns an error if the manifest was changed in any way, if
+// its format is newer, or if the backup is of another kind of database.
 func ReadManifest(dir, database string) (m Manifest, err error) {
 	path := filepath.Join(dir, ManifestName)
 	raw, err := os.ReadFile(path)
@@ -105,13 +105,13 @@ func ReadManifest(dir, database string) (m Manifest, err error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, BackupDamaged(dir, fmt.Errorf("%s is not JSON: %w", ManifestName, err))
 	}
-	switch again, err := m.encode(); {
+	switch encoded, err := m.encode(); {
 	case err != nil:
 		return m, err
 	case m.Format > manifestFormat:
 		return m, parley.Errorf(parley.Unavailable, "the backup %s was made by parley %s in a newer format", dir, m.Program).
 			Suggest("install parley %s", m.Program)
-	case !bytes.Equal(raw, again):
+	case !bytes.Equal(raw, encoded):
 		return m, BackupDamaged(dir, fmt.Errorf("%s was changed", ManifestName))
 	case m.Database != database:
 		return m, parley.Errorf(parley.BadInput, "the backup %s is of a %s store, this is %s", dir, m.Database, database).
@@ -120,7 +120,7 @@ func ReadManifest(dir, database string) (m Manifest, err error) {
 	return m, nil
 }
 
-// Describe reads a file of a backup and says what the manifest must say of it.
+// DescribeFile reads a file of a backup and returns the entry for it in the manifest.
 func DescribeFile(dir, path string) (f ManifestFile, err error) {
 	file, err := os.OpenInRoot(dir, path)
 	if err != nil {
@@ -132,7 +132,7 @@ func DescribeFile(dir, path string) (f ManifestFile, err error) {
 	return ManifestFile{Path: path, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// BackupDamaged is what is said of a backup that cannot be trusted.
+// BackupDamaged returns the error for a damaged backup.
 func BackupDamaged(dir string, cause error) error {
 	return parley.Errorf(parley.Internal, "the backup %s is damaged: %w", dir, cause).Suggest("use another backup")
 }

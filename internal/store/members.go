@@ -9,14 +9,14 @@ func (s members) Get(conversation, agent string) (parley.Member, error) {
 	if err != nil {
 		return parley.Member{}, err
 	}
-	who, err := s.agentNamed(agent)
+	member, err := s.agentNamed(agent)
 	if err != nil {
 		return parley.Member{}, err
 	}
-	m := parley.Member{Conversation: conv.id, Agent: who.agent.ID}
+	m := parley.Member{Conversation: conv.id, Agent: member.agent.ID}
 	var joined int64
 	err = s.row("SELECT joined_at, read_seq FROM participants WHERE conv = $1 AND agent = $2",
-		[]any{conv.num, who.num}, []any{&joined, &m.ReadSeq})
+		[]any{conv.num, member.num}, []any{&joined, &m.ReadSeq})
 	m.JoinedAt = fromMillis(joined)
 	return m, err
 }
@@ -53,13 +53,13 @@ func (s members) Put(m parley.Member) error {
 	if err != nil {
 		return err
 	}
-	who, err := s.agentNamed(m.Agent)
+	member, err := s.agentNamed(m.Agent)
 	if err != nil {
 		return err
 	}
 	err = s.write(`INSERT INTO participants (conv, agent, joined_at, read_seq) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (conv, agent) DO UPDATE SET joined_at = excluded.joined_at, read_seq = excluded.read_seq`,
-		conv.num, who.num, millis(m.JoinedAt), m.ReadSeq)
+		conv.num, member.num, millis(m.JoinedAt), m.ReadSeq)
 	return err
 }
 
@@ -68,12 +68,12 @@ func (s members) Remove(conversation, agent string) error {
 	if err != nil {
 		return err
 	}
-	who, err := s.agentNamed(agent)
+	member, err := s.agentNamed(agent)
 	if err != nil {
 		return err
 	}
-	n, err := s.exec("DELETE FROM participants WHERE conv = $1 AND agent = $2", conv.num, who.num)
-	return changed(n, err, parley.ErrNotFound)
+	n, err := s.exec("DELETE FROM participants WHERE conv = $1 AND agent = $2", conv.num, member.num)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
 func (s members) Unread(m parley.Member, limit int) (n int, err error) {
@@ -81,11 +81,11 @@ func (s members) Unread(m parley.Member, limit int) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	who, err := s.agentNamed(m.Agent)
+	member, err := s.agentNamed(m.Agent)
 	if err != nil {
 		return 0, err
 	}
 	err = s.row(`SELECT count(*) FROM (SELECT 1 AS one FROM messages WHERE conv = $1 AND seq > $2 AND sender <> $3 LIMIT 0 + $4) AS u`,
-		[]any{conv.num, m.ReadSeq, who.num, limit}, []any{&n})
+		[]any{conv.num, m.ReadSeq, member.num, limit}, []any{&n})
 	return n, err
 }

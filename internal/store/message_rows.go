@@ -13,7 +13,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// verify names the agents of a message and compares it with its checksum.
+// verify sets the agents of a message and compares it with its checksum. If the checksum is wrong, it replaces the message by one
+// that reports the damage.
 func (s messages) verify(m *parley.Message, agents messageAgents) error {
 	if m.Damage != nil {
 		return nil
@@ -25,7 +26,7 @@ func (s messages) verify(m *parley.Message, agents messageAgents) error {
 	if err == nil && s.verifier.Intact(m) {
 		return nil
 	}
-	*m = s.distrust(m.Seq, m.ID, m.Conversation, parley.WrongChecksum)
+	*m = s.damagedMessage(m.Seq, m.ID, m.Conversation, parley.WrongChecksum)
 	return nil
 }
 
@@ -48,7 +49,7 @@ func (s messages) name(m *parley.Message, agents messageAgents) (err error) {
 	return err
 }
 
-// messageRow is a row of messages as it is read. One is used for all rows of a query.
+// messageRow is a row of messages as it is read. A query uses the same messageRow for all its rows.
 type messageRow struct {
 	seq, conv, created                    int64
 	agents                                messageAgents
@@ -60,7 +61,7 @@ type messageRow struct {
 	artifacts, payload, metadata, keyText sql.NullString
 }
 
-// dest is where to scan messageColumns, and before them the id of the conversation.
+// dest returns the destinations for scanning the id of the conversation, if withConversation is true, and messageColumns.
 func (row *messageRow) dest(withConversation bool) []any {
 	dest := []any{
 		&row.seq, &row.id, &row.conv, &row.agents.sender, &row.agents.recipient, &row.replyTo, &row.kind, &row.level, &row.word,
@@ -74,7 +75,7 @@ func (row *messageRow) dest(withConversation bool) []any {
 	return dest
 }
 
-// conversation is the id of the conversation, if it is known or could be read.
+// conversation returns the known id of the conversation, or else the id from the row, or nothing if that cannot be read.
 func (row *messageRow) conversation(known string) string {
 	if known != "" {
 		return known
@@ -87,7 +88,7 @@ func (row *messageRow) size() int {
 	return len(row.text) + len(row.code.String) + len(row.artifacts.String) + len(row.payload.String) + len(row.metadata.String)
 }
 
-// message turns a row into a message, but for its agents. conv is the conversation, if it is known.
+// message turns a row into a message without its agents. conv is the id of the conversation, or empty if the row contains it.
 func (row *messageRow) message(conv string) (m parley.Message, err error) {
 	if conv == "" {
 		if conv, err = uuidText(row.convID); err != nil {
@@ -129,7 +130,7 @@ func (row *messageRow) message(conv string) (m parley.Message, err error) {
 
 var errNoID = errors.New("the row has no id")
 
-// idText is the id in a row, which may be damaged: then it is given as it is.
+// idText returns the id from a row as text. For a damaged id it returns the bytes in hexadecimal.
 func idText(raw []byte) string {
 	id, err := uuidText(raw)
 	if err != nil {

@@ -23,7 +23,7 @@ const messageColumns = `m.seq, m.id, m.conv, m.sender, m.recipient, m.reply_to, 
 	m.text, m.code, m.artifacts, m.payload, m.metadata, m.key, m.checksum,
 	m.redacted_at, m.body_digest`
 
-// toAll is the recipient of a message to everybody; no agent has this number.
+// toAll is the recipient of a message to everybody. No agent has this number.
 const toAll = 0
 
 func (s messages) NextSeq() (int64, error) {
@@ -60,14 +60,14 @@ func (s messages) Insert(m parley.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := s.refer(m); err != nil || m.IdempotencyKey == "" {
+	if err := s.addReferences(m); err != nil || m.IdempotencyKey == "" {
 		return err
 	}
-	return s.remember(row.sender, m.IdempotencyKey, row.id, m.CreatedAt)
+	return s.storeKey(row.sender, m.IdempotencyKey, row.id, m.CreatedAt)
 }
 
-// remember notes what a key stands for: the id of a message, or the number of a task.
-func (s messages) remember(sender int64, key string, id []byte, at time.Time) error {
+// storeKey stores the id of a message, or the number of a task, under an idempotency key.
+func (s messages) storeKey(sender int64, key string, id []byte, at time.Time) error {
 	return s.write(`INSERT INTO idempotency (sender, key, message, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (sender, key) DO UPDATE SET message = excluded.message, at = excluded.at WHERE excluded.at >= idempotency.at`,
 		sender, key, id, millis(at))
@@ -82,7 +82,7 @@ func (s messages) AddKey(sender, key, task string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return s.remember(from.num, key, binary.AppendVarint(nil, num), at)
+	return s.storeKey(from.num, key, binary.AppendVarint(nil, num), at)
 }
 
 type encodedMessage struct {
@@ -150,14 +150,14 @@ func (s messages) Get(id string) (parley.Message, error) {
 	if err != nil {
 		return parley.Message{}, parley.ErrNotFound
 	}
-	list, err := s.list("WHERE m.id = $1 AND "+alive, key[:])
+	list, err := s.list("WHERE m.id = $1 AND "+notDeleted, key[:])
 	if err == nil && len(list) == 0 {
 		err = parley.ErrNotFound
 	}
 	if err != nil {
 		return parley.Message{}, err
 	}
-	return s.called(list, []any{key[:]})[0], nil
+	return s.withRequestedIDs(list, []any{key[:]})[0], nil
 }
 
 func (s messages) GetAll(ids []string) ([]parley.Message, error) {
@@ -166,18 +166,18 @@ func (s messages) GetAll(ids []string) ([]parley.Message, error) {
 		return nil, nil
 	}
 	q := query{}
-	q.add("WHERE " + alive)
+	q.add("WHERE " + notDeleted)
 	q.among("m.id", keys)
 	q.add("ORDER BY m.seq")
 	list, cut, err := s.listSome(q.text.String(), q.args...)
 	if cut || err != nil {
-		return list, err // more may come, each of which has its own id
+		return list, err // the list is not complete, so it does not tell which ids are missing
 	}
-	return s.called(list, keys), nil
+	return s.withRequestedIDs(list, keys), nil
 }
 
-// called gives damaged messages the ids that the caller asked for, if their rows have others.
-func (s messages) called(list []parley.Message, keys []any) []parley.Message {
+// withRequestedIDs gives damaged messages the ids that the caller requested, if their rows have other ids.
+func (s messages) withRequestedIDs(list []parley.Message, keys []any) []parley.Message {
 	if !slices.ContainsFunc(list, func(m parley.Message) bool { return m.Damage != nil }) {
 		return list
 	}
@@ -192,7 +192,7 @@ func (s messages) called(list []parley.Message, keys []any) []parley.Message {
 	}
 	names := slices.Sorted(maps.Keys(missing))
 	for i, m := range list {
-		if _, err := uuid.Parse(m.ID); m.Damage != nil && len(names) > 0 && (err != nil || !asked(keys, m.ID)) {
+		if _, err := uuid.Parse(m.ID); m.Damage != nil && len(names) > 0 && (err != nil || !isRequested(keys, m.ID)) {
 			list[i] = parley.DamagedMessage(parley.Damage{What: "message", Seq: m.Seq, ID: names[0], Why: parley.WrongChecksum}, m.Conversation)
 			names = names[1:]
 		}
@@ -200,7 +200,7 @@ func (s messages) called(list []parley.Message, keys []any) []parley.Message {
 	return list
 }
 
-func asked(keys []any, id string) bool {
+func isRequested(keys []any, id string) bool {
 	return slices.ContainsFunc(keys, func(key any) bool {
 		text, err := uuidText(key.([]byte))
 		return err == nil && text == id
@@ -253,24 +253,24 @@ func (s messages) Replies(id string, limit int) ([]parley.Message, error) {
 	if err != nil {
 		return nil, parley.ErrNotFound
 	}
-	list, _, err := s.collectSome(messageSelect+"WHERE m.reply_to = $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2",
-		[]any{key[:], limit}, "", maxReplies)
+	list, _, err := s.collectSome(messageSelect+"WHERE m.reply_to = $1 AND "+notDeleted+" ORDER BY m.seq LIMIT 0 + $2",
+		[]any{key[:], limit}, "", maxReplyBytes)
 	return list, err
 }
 
 func (s messages) Scan(after int64, limit int) ([]parley.Message, error) {
-	list, err := s.list("WHERE m.seq > $1 AND "+alive+" ORDER BY m.seq LIMIT 0 + $2", after, limit)
-	if !s.mayGoOn(err) {
+	list, err := s.list("WHERE m.seq > $1 AND "+notDeleted+" ORDER BY m.seq LIMIT 0 + $2", after, limit)
+	if !s.resumeAfterDamage(err) {
 		return list, err
 	}
-	// The index by conversations has all numbers, whatever has become of the rows.
-	return s.oneByOne("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.conv >= 0 AND m.seq + 0 > $1 AND "+
-		alive+" ORDER BY m.seq + 0 LIMIT 0 + $2", []any{after, limit}, "")
+	// The index by conversations has the numbers of all messages, even of rows that cannot be read.
+	return s.readOneByOne("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.conv >= 0 AND m.seq + 0 > $1 AND "+
+		notDeleted+" ORDER BY m.seq + 0 LIMIT 0 + $2", []any{after, limit}, "")
 }
 
 func (s messages) InTrace(trace string, after int64, limit int) (conversations []string, more bool, err error) {
 	looked, key := 0, parley.TraceKey(trace)
-	err = s.each("SELECT m.id, m.trace, c.id FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 AND "+alive+
+	err = s.each("SELECT m.id, m.trace, c.id FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq > $1 AND "+notDeleted+
 		" ORDER BY m.seq LIMIT 0 + $2", []any{after, limit + 1}, func(r Rows) error {
 		if looked++; looked > limit {
 			more = true
@@ -289,7 +289,7 @@ func (s messages) InTrace(trace string, after int64, limit int) (conversations [
 		if in := idText(conv); parley.TraceKey(named.String) == key && !slices.Contains(conversations, in) {
 			conversations = append(conversations, in)
 		}
-		return s.spend([]any{&named})
+		return s.countBytes([]any{&named})
 	})
 	return conversations, more, err
 }
@@ -325,36 +325,36 @@ func (s messages) list(where string, args ...any) ([]parley.Message, error) {
 }
 
 func (s messages) listSome(where string, args ...any) (_ []parley.Message, cut bool, _ error) {
-	return s.collectSome(messageSelect+where, args, "", maxPage)
+	return s.collectSome(messageSelect+where, args, "", maxPageBytes)
 }
 
-// inConversation reads without the join that list needs to learn the conversation's id.
+// inConversation reads messages of a conversation without the join by which list gets the conversation's id.
 func (s messages) inConversation(conv conversationKey, where string, from int64, limit int) ([]parley.Message, error) {
 	where = " FROM messages m WHERE m.conv = $1 AND m." + where + " LIMIT 0 + $3"
 	args := []any{conv.num, from, limit}
 	list, err := s.collect("SELECT "+messageColumns+where, args, conv.id)
-	if !s.mayGoOn(err) {
+	if !s.resumeAfterDamage(err) {
 		return list, err
 	}
-	return s.oneByOne("SELECT m.seq"+where, args, conv.id)
+	return s.readOneByOne("SELECT m.seq"+where, args, conv.id)
 }
 
-// maxPage bounds what one call reads, in bytes of what senders wrote: a thousand messages may have a quarter of a
-// gigabyte, and a reader that does not read its answer keeps all of it in memory.
-const maxPage = parley.PageBytes
+// maxPageBytes limits how many bytes of bodies one call reads. A thousand messages may have a quarter of a gigabyte, and the hub
+// keeps an answer in memory until its reader has read it.
+const maxPageBytes = parley.PageBytes
 
-// maxReplies bounds the replies to one message that are read, which come at once.
-const maxReplies = 4 << 20
+// maxReplyBytes limits how many bytes of replies to one message one call reads. Replies have no pages.
+const maxReplyBytes = 4 << 20
 
 func (s messages) collect(query string, args []any, conv string) ([]parley.Message, error) {
-	list, _, err := s.collectSome(query, args, conv, maxPage)
+	list, _, err := s.collectSome(query, args, conv, maxPageBytes)
 	return list, err
 }
 
-// collectSome reads messages up to a size, and then names their agents: a query may have to be made for
-// that. It reports whether the size ended it. This is the one place where a row becomes a message: each is compared with
-// its checksum here, and one that does not match is returned as parley.DamagedMessage.
-func (s messages) collectSome(query string, args []any, conv string, most int) (_ []parley.Message, cut bool, _ error) {
+// collectSome reads messages until their bodies exceed maxBytes, and reports whether that limit cut the list. After that it sets
+// their agents, which may need further queries. This is the only place where a row becomes a message: collectSome compares each
+// message with its checksum, and returns parley.DamagedMessage for a message that does not match.
+func (s messages) collectSome(query string, args []any, conv string, maxBytes int) (_ []parley.Message, cut bool, _ error) {
 	var (
 		list   = make([]parley.Message, 0, 32)
 		agents = make([]messageAgents, 0, 32)
@@ -365,17 +365,17 @@ func (s messages) collectSome(query string, args []any, conv string, most int) (
 	err := s.each(query, args, func(r Rows) error {
 		row.id, row.convID = nil, nil
 		m, err := parley.Message{}, r.Scan(dest...)
-		if over := s.spend(dest); over != nil {
-			return over
+		if limitErr := s.countBytes(dest); limitErr != nil {
+			return limitErr
 		}
 		if err == nil {
 			m, err = row.message(conv)
 		}
-		if err != nil { // no value that the hub has written
-			m = s.distrust(row.seq, idText(row.id), row.conversation(conv), "its row cannot be read")
+		if err != nil { // the hub has not written such a row, so it is damaged
+			m = s.damagedMessage(row.seq, idText(row.id), row.conversation(conv), "its row cannot be read")
 		}
 		list, agents = append(list, m), append(agents, row.agents)
-		if size += row.size(); size > most {
+		if size += row.size(); size > maxBytes {
 			cut = true
 			return errEnough
 		}

@@ -22,7 +22,7 @@ func (m *Meter) Cost() Cost {
 	return Cost{m.reads.Load(), m.writes.Load(), m.rows.Load(), m.trips.Load()}
 }
 
-// Less returns the difference of two costs.
+// Minus returns the difference of two costs.
 func (c Cost) Minus(other Cost) Cost {
 	return Cost{c.Reads - other.Reads, c.Writes - other.Writes, c.Rows - other.Rows, c.Trips - other.Trips}
 }

@@ -13,14 +13,14 @@ import (
 
 type names struct{ *tx }
 
-// namedRows says how the rows of a noun are found by number and id. The row is x.
+// namedRows says how to find the rows of a noun by number and by id. In conditions, the row is x.
 type namedRows struct {
 	table, number string
-	columns       string // that the conditions need, and the id
-	there         string // the condition for a row whose conversation was not deleted
+	columns       string // the id, and the columns that the conditions need
+	exists        string // the condition for a row whose conversation was not deleted
 }
 
-const inConversation = "EXISTS (SELECT 1 FROM conversations c WHERE c.num = x.conv AND " + alive + ")"
+const inConversation = "EXISTS (SELECT 1 FROM conversations c WHERE c.num = x.conv AND " + notDeleted + ")"
 
 var namedTables = map[parley.Noun]namedRows{
 	parley.NounMessage:  {"messages", "seq", "seq, id, conv", inConversation},
@@ -34,7 +34,7 @@ func (s names) Numbered(noun parley.Noun, number int64) (string, error) {
 		return "", parley.ErrNotFound
 	}
 	var id []byte
-	err := s.row("SELECT x.id FROM "+rows.table+" x WHERE x."+rows.number+" = $1 AND "+rows.there, []any{number}, []any{&id})
+	err := s.row("SELECT x.id FROM "+rows.table+" x WHERE x."+rows.number+" = $1 AND "+rows.exists, []any{number}, []any{&id})
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (s names) Like(noun parley.Noun, p parley.IDPiece, reader storage.IDReader,
 		if err != nil {
 			return nil, err
 		}
-		q.add("AND " + rows.there)
+		q.add("AND " + rows.exists)
 		if err := s.readableBy(q, noun, reader); err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (s names) Like(noun parley.Noun, p parley.IDPiece, reader storage.IDReader,
 	return list, nil
 }
 
-// beginningWith looks at the ids that begin with a piece, which are next to each other.
+// beginningWith selects the ids that begin with a piece. They are next to each other in the index.
 func beginningWith(rows namedRows, p parley.IDPiece) (*query, error) {
 	const digits = 32
 	missing := digits - len(p)
@@ -80,7 +80,8 @@ func beginningWith(rows namedRows, p parley.IDPiece) (*query, error) {
 	return q, nil
 }
 
-// endingWith looks at the newest ids, since no index has their ends. Of an odd number of digits the first is left to collect.
+// endingWith selects the ids among the newest that end with a piece, because no index has the ends of ids. If the piece has an
+// odd number of digits, collect compares the first digit.
 func endingWith(rows namedRows, p parley.IDPiece) (*query, error) {
 	const size = 16 // bytes of an id
 	end, err := hex.DecodeString(string(p[len(p)%2:]))
@@ -94,22 +95,22 @@ func endingWith(rows namedRows, p parley.IDPiece) (*query, error) {
 	return q, nil
 }
 
-// readableBy leaves out what a reader does not see.
+// readableBy restricts a query to rows that a reader may see.
 func (s names) readableBy(q *query, noun parley.Noun, reader storage.IDReader) error {
 	if reader.ID == "" {
 		return nil
 	}
-	me, err := s.agentNamed(reader.ID)
+	viewer, err := s.agentNamed(reader.ID)
 	if err != nil {
 		return err
 	}
 	if noun == parley.NounMessage {
 		q.add(`AND (EXISTS (SELECT 1 FROM conversations c WHERE c.num = x.conv AND (c.kind = 'channel' AND c.visibility = 'public'
 				OR EXISTS (SELECT 1 FROM participants p WHERE p.conv = c.num AND p.agent = ?)))
-			OR EXISTS (SELECT 1 FROM deliveries d WHERE d.message = x.seq AND d.agent = ?))`, me.num, me.num)
+			OR EXISTS (SELECT 1 FROM deliveries d WHERE d.message = x.seq AND d.agent = ?))`, viewer.num, viewer.num)
 		return nil
 	}
-	agents := []any{me.num}
+	agents := []any{viewer.num}
 	for _, report := range reader.Reports {
 		row, err := s.agentNamed(report)
 		if err != nil {
@@ -119,7 +120,7 @@ func (s names) readableBy(q *query, noun parley.Noun, reader storage.IDReader) e
 	}
 	q.add("AND (1 = 0")
 	if noun == parley.NounApproval {
-		q.add("OR x.decider = ?", me.num)
+		q.add("OR x.decider = ?", viewer.num)
 	}
 	q.add("OR 1 = 1")
 	q.among("x.agent", agents)
@@ -127,7 +128,7 @@ func (s names) readableBy(q *query, noun parley.Noun, reader storage.IDReader) e
 	return nil
 }
 
-// collect adds what a query finds to a list, each id once, up to a limit.
+// collect appends the ids that a query returns to a list, each id once, up to a limit.
 func (s names) collect(q *query, p parley.IDPiece, list []storage.NamedID, limit int) ([]storage.NamedID, error) {
 	seen := map[string]bool{}
 	for _, one := range list {
@@ -154,7 +155,7 @@ func (s names) collect(q *query, p parley.IDPiece, list []storage.NamedID, limit
 	return list, err
 }
 
-// numberOrNull stores the number of a short name, if there is one.
+// numberOrNull returns the argument for the number of a short name: NULL for 0.
 func numberOrNull(number int64) sql.NullInt64 {
 	return sql.NullInt64{Int64: number, Valid: number != 0}
 }

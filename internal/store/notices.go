@@ -31,10 +31,10 @@ func (s notices) Insert(n parley.Notice) error {
 	args := []any{id[:], person.num, n.Key, n.Kind, n.Title, n.Text, approval, millis(n.CreatedAt)}
 	count, err := s.exec(`INSERT INTO notices (id, person, key, kind, title, text, approval, created_at, attempt, next_at, sent, failure, done)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`, append(args, changing...)...)
-	return changed(count, err, parley.ErrTaken)
+	return requireRow(count, err, parley.ErrTaken)
 }
 
-// encodeNotice is everything about a notice that Put replaces.
+// encodeNotice returns the columns of a notice that Put replaces.
 func encodeNotice(n parley.Notice) ([]any, error) {
 	var sent *[]string
 	if len(n.Sent) > 0 {
@@ -56,7 +56,7 @@ func (s notices) About(approval string) ([]parley.Notice, error) {
 	return s.open("n.approval = $1 ORDER BY n.id", id[:])
 }
 
-// open reads those that are not done.
+// open reads notices that are not done.
 func (s notices) open(where string, args ...any) ([]parley.Notice, error) {
 	return readAll(s.tx, func() *noticeRow { return &noticeRow{} }, `SELECT n.id, n.person, n.key, n.kind, n.title, n.text, n.approval, n.created_at,
 			n.attempt, n.next_at, n.sent, n.failure, n.done
@@ -74,7 +74,7 @@ func (s notices) Put(n parley.Notice) error {
 	}
 	count, err := s.exec("UPDATE notices SET attempt = $2, next_at = $3, sent = $4, failure = $5, done = $6 WHERE id = $1",
 		append([]any{id[:]}, changing...)...)
-	return changed(count, err, parley.ErrNotFound)
+	return requireRow(count, err, parley.ErrNotFound)
 }
 
 func (s notices) Forget(before time.Time, limit int) (int, error) {

@@ -8,8 +8,8 @@ import (
 
 type permissions struct{ *tx }
 
-// anyone is the target of a rule for everybody; no agent has this number.
-const anyone = 0
+// toAnyone is the target of a rule for everybody. No agent has this number.
+const toAnyone = 0
 
 func (s permissions) Put(p parley.Permission) error {
 	agent, target, err := s.pair(p.Agent, p.Target)
@@ -26,14 +26,14 @@ func (s permissions) Put(p parley.Permission) error {
 		agent, target, string(p.Effect), flag(p.RequiresApproval), flag(p.RequiresHuman), maker.num, millis(p.CreatedAt))
 }
 
-// pair is whom a rule is for, and about.
+// pair returns the numbers of the agent and the target of a rule.
 func (s permissions) pair(agent, target string) (from, to int64, err error) {
 	row, err := s.agentNamed(agent)
 	if err != nil {
 		return 0, 0, err
 	}
 	if target == parley.Anyone {
-		return row.num, anyone, nil
+		return row.num, toAnyone, nil
 	}
 	other, err := s.agentNamed(target)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s permissions) Remove(agent, target string, effect parley.Effect) error {
 		return err
 	}
 	n, err := s.exec("DELETE FROM permissions WHERE agent = $1 AND target = $2 AND effect = $3", from, to, string(effect))
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
 func (s permissions) OfAgent(agent string) ([]parley.Permission, error) {
@@ -61,7 +61,7 @@ func (s permissions) OfAgent(agent string) ([]parley.Permission, error) {
 
 func (s permissions) List() ([]parley.Permission, error) { return s.find(ruleOrder) }
 
-// ruleOrder has the rules for everybody last, and deny before allow.
+// ruleOrder sorts rules for everybody last, and deny before allow.
 const ruleOrder = "ORDER BY p.agent, CASE WHEN p.target = 0 THEN 1 ELSE 0 END, p.target, p.effect DESC"
 
 func (s permissions) find(rest string, args ...any) ([]parley.Permission, error) {
@@ -87,7 +87,7 @@ func (row *permissionRow) value(t *tx) (parley.Permission, error) {
 		RequiresHuman: row.human != 0, CreatedAt: fromMillis(row.created),
 	}
 	named := map[*string]sql.NullInt64{&p.Agent: row.agent, &p.CreatedBy: row.maker}
-	if row.target.Int64 != anyone {
+	if row.target.Int64 != toAnyone {
 		named[&p.Target] = row.target
 	}
 	return p, t.nameAll(named)

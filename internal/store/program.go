@@ -7,7 +7,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// CheckProgram refuses a database whose oldest program is newer than this one.
+// CheckProgram returns an error if this program is older than the oldest program that may use the database.
 func CheckProgram(oldest string) error {
 	if !OlderThan(parley.Version, oldest) {
 		return nil
@@ -16,18 +16,18 @@ func CheckProgram(oldest string) error {
 		Suggest("install parley %s", oldest)
 }
 
-// OlderThan compares versions of the form 1.2.3.
+// OlderThan reports whether version a is older than version b. Versions have the form 1.2.3.
 func OlderThan(a, b string) bool {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(as), len(bs)) {
-		if x, y := part(as, i), part(bs, i); x != y {
+		if x, y := versionPart(as, i), versionPart(bs, i); x != y {
 			return x < y
 		}
 	}
 	return false
 }
 
-func part(parts []string, i int) int {
+func versionPart(parts []string, i int) int {
 	if i >= len(parts) {
 		return 0
 	}

@@ -34,8 +34,8 @@ func (q *query) kinds(kinds []parley.ConversationKind) {
 	q.add("'')")
 }
 
-// among adds a condition that a column is one of some keys, of which there is at least one. The list is
-// filled up, so that there are few statements to prepare.
+// among adds a condition that a column has one of the keys. There must be at least one key. It repeats the last key until the
+// list has one of a few lengths, so that there are few statements to prepare.
 func (q *query) among(column string, keys []any) {
 	size := 1
 	for size < len(keys) {
@@ -51,7 +51,7 @@ func (q *query) among(column string, keys []any) {
 	q.add(")")
 }
 
-// uuids are the keys of those ids that can be one.
+// uuids returns the keys of the ids, without ids that are no UUIDs.
 func uuids(ids []string) (keys []any) {
 	for _, id := range ids {
 		if key, err := uuid.Parse(id); err == nil {

@@ -26,12 +26,12 @@ func (s queue) Ready(q storage.QueueFilter) ([]parley.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	sql := waitingFor(to.num, q)
+	sql := unleased(to.num, q)
 	switch {
 	case q.Plain:
 		sql.add("AND d.purpose = ''")
 	case q.Purpose == parley.PurposeAsk:
-		sql.add("AND d.purpose = 'ask' AND d.rank = ?", askRank) // by their rank the index finds them
+		sql.add("AND d.purpose = 'ask' AND d.rank = ?", askRank) // the index contains the rank, but not the purpose
 	case q.Purpose != "":
 		sql.add("AND d.purpose = ?", string(q.Purpose))
 	}
@@ -43,9 +43,9 @@ func (s queue) Ready(q storage.QueueFilter) ([]parley.Delivery, error) {
 		if err != nil {
 			return nil, err
 		}
-		sql.add("AND m.sender + 0 = ?", from.num) // the recipient's queue is shorter than what a sender has written
+		sql.add("AND m.sender + 0 = ?", from.num) // without the index by senders, because the recipient's queue is shorter
 	}
-	if err := s.where(sql, q); err != nil {
+	if err := s.filterConversations(sql, q); err != nil {
 		return nil, err
 	}
 	order := "ORDER BY d.place"
@@ -56,8 +56,8 @@ func (s queue) Ready(q storage.QueueFilter) ([]parley.Delivery, error) {
 	return s.find(sql.text.String(), s.locks.Skip, sql.args...)
 }
 
-// waitingFor selects the deliveries of a recipient that nobody has.
-func waitingFor(recipient int64, q storage.QueueFilter) *query {
+// unleased selects the deliveries of a recipient that no consumer has leased.
+func unleased(recipient int64, q storage.QueueFilter) *query {
 	sql := &query{}
 	sql.add("d.agent = ? AND d.state = 'accepted'", recipient)
 	if q.Paused {
@@ -78,10 +78,10 @@ func (s queue) Senders(q storage.QueueFilter) (list []storage.SenderCount, err e
 	if err != nil {
 		return nil, err
 	}
-	sql := waitingFor(to.num, q)
+	sql := unleased(to.num, q)
 	var senders []int64
 	err = s.each(`SELECT m.sender, count(*), min(m.seq) FROM deliveries d JOIN messages m ON m.seq = d.message
-		JOIN conversations c ON c.num = m.conv WHERE `+alive+" AND d.purpose = '' AND "+sql.text.String()+"GROUP BY m.sender", sql.args,
+		JOIN conversations c ON c.num = m.conv WHERE `+notDeleted+" AND d.purpose = '' AND "+sql.text.String()+"GROUP BY m.sender", sql.args,
 		func(r Rows) error {
 			var (
 				sender int64
@@ -97,13 +97,13 @@ func (s queue) Senders(q storage.QueueFilter) (list []storage.SenderCount, err e
 			err = ignoreMissing(err)
 		}
 	}
-	// Whoever has sent a damaged message is not known.
+	// The sender of a damaged message is unknown.
 	return slices.DeleteFunc(list, func(one storage.SenderCount) bool { return one.Sender == "" }), err
 }
 
-// where narrows a question down to conversations. The sum keeps PostgreSQL from beginning at all messages
-// of one, when the recipient's queue is shorter.
-func (s queue) where(sql *query, q storage.QueueFilter) error {
+// filterConversations restricts a query to conversations. The sum keeps PostgreSQL from reading all messages of a conversation
+// first: the recipient's queue is shorter.
+func (s queue) filterConversations(sql *query, q storage.QueueFilter) error {
 	if q.In != "" {
 		conv, err := s.conversationKey(q.In)
 		if err != nil {
@@ -165,7 +165,7 @@ func (s queue) Heartbeat(sender, recipient string) (parley.Delivery, error) {
 	if err != nil {
 		return parley.Delivery{}, err
 	}
-	return one(s.find(`d.agent = $2 AND d.message = (SELECT heartbeat FROM pairs WHERE sender = $1 AND recipient = $2)`,
+	return onlyDelivery(s.find(`d.agent = $2 AND d.message = (SELECT heartbeat FROM pairs WHERE sender = $1 AND recipient = $2)`,
 		s.locks.Wait, from.num, to.num))
 }
 
@@ -179,7 +179,7 @@ func (s queue) Inbox(recipient string) (inbox parley.Inbox, err error) {
 	}
 	err = s.row("SELECT waking, quiet, work, evicted FROM inboxes WHERE agent = $1", []any{to.num},
 		[]any{&inbox.Waking, &inbox.Quiet, &inbox.Work, &inbox.Evicted})
-	_, err = absent(err)
+	_, err = notFound(err)
 	return inbox, err
 }
 
@@ -198,23 +198,24 @@ func (s queue) Inboxes() (map[string]parley.Inbox, error) {
 	return inboxes, err
 }
 
-// ready is the condition for a delivery that wakes and that nobody has.
+// ready is the condition for a waking delivery that no consumer has leased.
 const ready = "d.state = 'accepted' AND d.timer IS NULL AND d.waking = 1"
 
-// waitingAgents steps from one recipient to the next by the index, which is empty when nothing waits.
+// readyAgents steps through the index from one recipient to the next. The index contains only deliveries that no consumer has
+// leased.
 const (
-	waitingAfter  = "SELECT (SELECT d.agent FROM deliveries d WHERE " + ready + " AND d.agent > "
-	firstWaiting  = " ORDER BY d.agent, d.rank DESC, d.place LIMIT 1)"
-	waitingAgents = "WITH RECURSIVE w (agent) AS (" + waitingAfter + "0" + firstWaiting + `
-			UNION ALL ` + waitingAfter + "w.agent" + firstWaiting + ` FROM w WHERE w.agent IS NOT NULL)
+	readyAfter  = "SELECT (SELECT d.agent FROM deliveries d WHERE " + ready + " AND d.agent > "
+	firstReady  = " ORDER BY d.agent, d.rank DESC, d.place LIMIT 1)"
+	readyAgents = "WITH RECURSIVE w (agent) AS (" + readyAfter + "0" + firstReady + `
+			UNION ALL ` + readyAfter + "w.agent" + firstReady + ` FROM w WHERE w.agent IS NOT NULL)
 		SELECT w.agent FROM w WHERE (SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
 			JOIN conversations c ON c.num = m.conv
-			WHERE d.agent = w.agent AND ` + alive + " AND " + ready + " ORDER BY d.rank DESC, d.place LIMIT 1) IS NOT NULL"
+			WHERE d.agent = w.agent AND ` + notDeleted + " AND " + ready + " ORDER BY d.rank DESC, d.place LIMIT 1) IS NOT NULL"
 )
 
 func (s queue) AgentsToWake(limit int) (ids []string, err error) {
 	var nums []int64
-	err = s.each(waitingAgents, nil, func(r Rows) error {
+	err = s.each(readyAgents, nil, func(r Rows) error {
 		var num int64
 		err := r.Scan(&num)
 		nums = append(nums, num)
@@ -226,7 +227,7 @@ func (s queue) AgentsToWake(limit int) (ids []string, err error) {
 		}
 		var row *agentRow
 		row, err = s.agentNumbered(num)
-		if errors.Is(err, parley.ErrNotFound) { // a damaged row is for nobody; the others are woken all the same
+		if errors.Is(err, parley.ErrNotFound) { // a damaged row has no recipient, and must not keep other agents from being woken
 			err = nil
 			continue
 		}
@@ -243,7 +244,7 @@ func (s queue) CountAsks(recipient string) (n int, err error) {
 		return 0, err
 	}
 	err = s.row(`SELECT count(*) FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
-		WHERE d.agent = $1 AND d.purpose = 'ask' AND `+open+" AND "+alive, []any{to.num}, []any{&n})
+		WHERE d.agent = $1 AND d.purpose = 'ask' AND `+open+" AND "+notDeleted, []any{to.num}, []any{&n})
 	return n, err
 }
 
@@ -252,7 +253,7 @@ func (s queue) OfTask(recipient, task string, limit int) (list []parley.Delivery
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range []string{ // each by its own index
+	for _, part := range []string{ // each part has an index of its own
 		"d.state = 'accepted' AND d.timer IS NULL", "(d.timer IS NOT NULL OR d.state = 'delivered')",
 	} {
 		found, err := s.find("d.agent = $1 AND d.waking = 1 AND "+part+" AND m.task = $2 ORDER BY d.place LIMIT 0 + $3",
@@ -267,10 +268,9 @@ func (s queue) OfTask(recipient, task string, limit int) (list []parley.Delivery
 }
 
 func (s queue) Orphaned() (ids []string, err error) {
-	// The order is that of the index. Without it, PostgreSQL would rather scan everything there is, where
-	// most of it is for one agent.
+	// The order is the order of the index. Without it, PostgreSQL would scan all deliveries if most of them are for one agent.
 	const first = `(SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
-		JOIN conversations c ON c.num = m.conv WHERE d.agent = a.num AND ` + alive + ` AND `
+		JOIN conversations c ON c.num = m.conv WHERE d.agent = a.num AND ` + notDeleted + ` AND `
 	err = s.each("SELECT a.id FROM agents a WHERE a.removed_at IS NOT NULL AND ("+
 		first+"d.state = 'accepted' AND d.timer IS NULL AND d.waking IN (0, 1) ORDER BY d.waking, d.place LIMIT 1) IS NOT NULL OR "+
 		first+"(d.timer IS NOT NULL OR d.state = 'delivered') ORDER BY d.place LIMIT 1) IS NOT NULL)",

@@ -9,58 +9,59 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// record is a row as it is read. Its value may need further queries: of the agents' ids.
+// record is a row as it is read. Its value may need further queries, for the ids of agents.
 type record[V any] interface {
 	dest() []any
 	value(*tx) (V, error)
 }
 
-// namedRecord is a record that can be named though it cannot be read.
+// namedRecord is a record whose id is known even if the row cannot be read.
 type namedRecord interface{ name() (what, id string) }
 
-// skip is nil where a record that cannot be read may be left out.
-func skip(t *tx, row any, err error) error {
+// skipRecord returns nil if the transaction leaves out this record, which cannot be read because of err. Otherwise it returns an
+// error.
+func skipRecord(t *tx, row any, err error) error {
 	if row, named := row.(namedRecord); named {
 		what, id := row.name()
-		return t.leaveOut(what, id, err)
+		return t.noteUnreadable(what, id, err)
 	}
 	return err
 }
 
-// LeaveOut implements parley.Tx.
-func (t *tx) SkipUnreadable(tell func(parley.Damage)) (strict func()) {
+// SkipUnreadable implements storage.Tx.
+func (t *tx) SkipUnreadable(report func(parley.Damage)) (restore func()) {
 	before := t.unreadable
-	if tell == nil {
-		tell = func(parley.Damage) {}
+	if report == nil {
+		report = func(parley.Damage) {}
 	}
-	t.unreadable = tell
+	t.unreadable = report
 	return func() { t.unreadable = before }
 }
 
-// upTo reads limit records, another one for each that is left out.
-func upTo[V any](t *tx, limit int, read func(limit int) ([]V, error)) ([]V, error) {
-	tell := t.unreadable
-	if tell == nil {
+// readUpTo reads limit records. It reads another record for each record that the transaction leaves out.
+func readUpTo[V any](t *tx, limit int, read func(limit int) ([]V, error)) ([]V, error) {
+	report := t.unreadable
+	if report == nil {
 		return read(limit)
 	}
-	defer func() { t.unreadable = tell }()
-	for asked := limit; ; {
-		left := 0
+	defer func() { t.unreadable = report }()
+	for requested := limit; ; {
+		skipped := 0
 		t.unreadable = func(d parley.Damage) {
-			left++
-			tell(d)
+			skipped++
+			report(d)
 		}
-		list, err := read(asked)
-		if err != nil || len(list) >= limit || len(list)+left < asked || asked == math.MaxInt32 {
+		list, err := read(requested)
+		if err != nil || len(list) >= limit || len(list)+skipped < requested || requested == math.MaxInt32 {
 			return list[:min(len(list), limit)], err
 		}
-		asked = min(limit+left, math.MaxInt32)
+		requested = min(limit+skipped, math.MaxInt32)
 	}
 }
 
-// leaveOut notes a row that cannot be read. It returns nil, and the query goes on with the next one, if the transaction
-// leaves such rows out.
-func (t *tx) leaveOut(what, id string, err error) error {
+// noteUnreadable notes that a row cannot be read because of err. It returns nil if the transaction leaves such rows out. Then the
+// query continues with the next row.
+func (t *tx) noteUnreadable(what, id string, err error) error {
 	if err == nil || t.broken != nil {
 		return err
 	}
@@ -73,17 +74,17 @@ func (t *tx) leaveOut(what, id string, err error) error {
 	return nil
 }
 
-// readAll reads the rows of a query, and then what they stand for.
+// readAll reads the rows of a query, and then turns each row into its value.
 func readAll[V any, R record[V]](t *tx, empty func() R, query string, args ...any) ([]V, error) {
 	var rows []R
 	err := t.each(query, args, func(r Rows) error {
 		row := empty()
 		dest := row.dest()
 		if err := r.Scan(dest...); err != nil {
-			return skip(t, row, err)
+			return skipRecord(t, row, err)
 		}
 		rows = append(rows, row)
-		return t.spend(dest)
+		return t.countBytes(dest)
 	})
 	if err != nil {
 		return nil, err
@@ -93,15 +94,15 @@ func readAll[V any, R record[V]](t *tx, empty func() R, query string, args ...an
 		v, err := row.value(t)
 		if err == nil {
 			list = append(list, v)
-		} else if err = skip(t, row, err); err != nil {
+		} else if err = skipRecord(t, row, err); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// only is the one there is of a list. parley.ErrNotFound if it is empty.
-func only[V any](list []V, err error) (first V, _ error) {
+// onlyRecord returns the first value of a list, or parley.ErrNotFound if the list is empty.
+func onlyRecord[V any](list []V, err error) (first V, _ error) {
 	if err == nil && len(list) == 0 {
 		err = parley.ErrNotFound
 	}
@@ -111,16 +112,17 @@ func only[V any](list []V, err error) (first V, _ error) {
 	return list[0], nil
 }
 
-// conversationNamed and messageNamed are the id in a column, if what it names is there.
+// conversationNamed returns an expression for the id in a column. It is NULL if there is no such conversation or it is deleted.
+// messageNamed does the same for a message.
 func conversationNamed(column string) string {
-	return "(SELECT c.id FROM conversations c WHERE c.id = " + column + " AND " + alive + ")"
+	return "(SELECT c.id FROM conversations c WHERE c.id = " + column + " AND " + notDeleted + ")"
 }
 
 func messageNamed(column string) string {
-	return "(SELECT m.id FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = " + column + " AND " + alive + ")"
+	return "(SELECT m.id FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = " + column + " AND " + notDeleted + ")"
 }
 
-// nums are the numbers of participants, NULL for none. ErrNotFound if one does not exist.
+// nums returns the numbers of participants, and NULL for an empty name. It returns ErrNotFound if a participant does not exist.
 func (t *tx) nums(names ...string) ([]any, error) {
 	list := make([]any, len(names))
 	for i, name := range names {
@@ -136,7 +138,7 @@ func (t *tx) nums(names ...string) ([]any, error) {
 	return list, nil
 }
 
-// nameAll puts the ids of participants into fields.
+// nameAll sets fields to the ids of the participants with these numbers.
 func (t *tx) nameAll(fields map[*string]sql.NullInt64) (err error) {
 	for field, num := range fields {
 		if num.Valid {
@@ -148,7 +150,7 @@ func (t *tx) nameAll(fields map[*string]sql.NullInt64) (err error) {
 	return nil
 }
 
-// keysOf are ids as they are stored, NULL for none.
+// keysOf returns ids as they are stored, and NULL for an empty id.
 func keysOf(ids ...string) ([]any, error) {
 	keys := make([]any, len(ids))
 	for i, id := range ids {
@@ -161,7 +163,7 @@ func keysOf(ids ...string) ([]any, error) {
 	return keys, nil
 }
 
-// idsOf puts ids as they are stored into fields.
+// idsOf sets fields to the text of stored ids.
 func idsOf(fields map[*string][]byte) (err error) {
 	for field, raw := range fields {
 		if *field, err = uuidText(raw); err != nil {
@@ -190,7 +192,7 @@ func fromJSON[T any](what string, raw sql.NullString) (*T, error) {
 	return v, nil
 }
 
-// byID has what was counted by the agents' numbers, by their ids.
+// byID replaces the keys of a map, which are agents' numbers, by the agents' ids. It returns err if err is not nil.
 func byID[V any](t *tx, byNum map[int64]V, err error) (map[string]V, error) {
 	named := map[string]V{}
 	for num, v := range byNum {

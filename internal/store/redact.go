@@ -7,9 +7,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// mayQuote selects the runs in a message's conversation that were there when it was, or came later: each may
-// have read it, and repeated it in its output.
-const mayQuote = `SELECT r.id FROM messages m JOIN runs r ON r.conv = m.conv
+// mayRepeat selects the runs in a message's conversation that ended after the message or have not ended. Each may have read the
+// message and repeated it in its output.
+const mayRepeat = `SELECT r.id FROM messages m JOIN runs r ON r.conv = m.conv
 	WHERE m.seq = $1 AND r.output = 1 AND coalesce(r.ended_at, m.created_at) >= m.created_at`
 
 func (s messages) Redact(m parley.Message) error {
@@ -17,21 +17,21 @@ func (s messages) Redact(m parley.Message) error {
 	if err != nil || len(digest) == 0 || m.RedactedAt == nil {
 		return fmt.Errorf("message %s is to be redacted and does not say what it was", m.ID)
 	}
-	const it = "SELECT seq FROM messages WHERE seq = $1"
-	if err := s.lighten(it, m.Seq); err != nil {
+	const redacted = "SELECT seq FROM messages WHERE seq = $1"
+	if err := s.subtractBytes(redacted, m.Seq); err != nil {
 		return err
 	}
-	dropped, err := s.dropReferences("message IN ("+it+")", m.Seq)
+	dropped, err := s.dropReferences("message IN ("+redacted+")", m.Seq)
 	if err != nil {
 		return err
 	}
 	for _, sha256 := range dropped {
-		// As if it had been stored long ago: what is redacted is not kept for somebody who may yet refer to it.
+		// The body counts as stored long ago, so that the next sweep removes it.
 		if err := s.write("UPDATE artifacts SET stored_at = 0 WHERE sha256 = $1 AND refs = 0", digestOf(sha256)); err != nil {
 			return err
 		}
 	}
-	if _, err := s.dropOutputs(mayQuote+" UNION "+runsOf(it), m.Seq); err != nil {
+	if _, err := s.dropOutputs(mayRepeat+" UNION "+runsOf(redacted), m.Seq); err != nil {
 		return err
 	}
 	if err := s.redactTasks(m); err != nil {
@@ -42,11 +42,11 @@ func (s messages) Redact(m parley.Message) error {
 	}
 	n, err := s.exec(`UPDATE messages SET text = '', code = NULL, artifacts = NULL, payload = NULL, metadata = NULL,
 		redacted_at = $2, body_digest = $3 WHERE seq = $1`, m.Seq, millisOrNull(m.RedactedAt), digest)
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
-// redactTasks erases what tasks repeat of a message: those that it began, that it told the end of, or whose result
-// it is.
+// redactTasks erases the texts in tasks that may repeat a message: tasks that it began, whose end it reported, or whose result it
+// is.
 func (s messages) redactTasks(m parley.Message) error {
 	id, err := uuidOrNull(m.ID)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s messages) redactTasks(m parley.Message) error {
 	if err != nil {
 		return err
 	}
-	resulting, err := s.resultOf(m.Seq, id)
+	resulting, err := s.tasksAnsweredBy(m.Seq, id)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (s messages) redactTasks(m parley.Message) error {
 	return nil
 }
 
-// resultOf finds the tasks of the runs that a message is the answer of.
-func (s messages) resultOf(seq int64, id any) ([]parley.Task, error) {
+// tasksAnsweredBy returns the tasks of the runs whose answer a message is.
+func (s messages) tasksAnsweredBy(seq int64, id any) ([]parley.Task, error) {
 	var ids []string
 	err := s.each(`SELECT r.task FROM run_posts p JOIN runs r ON r.id = p.run
 		WHERE p.message = $1 AND r.answer = $2 AND r.task IS NOT NULL`, []any{seq, id}, func(r Rows) error {
@@ -88,12 +88,12 @@ func (s messages) resultOf(seq int64, id any) ([]parley.Task, error) {
 	return tasks(s).GetAll(ids)
 }
 
-// approvalsOf selects the approvals of calls by runs that a message woke, the one whose outcome it told, and those
-// of its trace that are decided: it may be what the call made, or the answer to that.
+// approvalsOf selects the approvals of calls by runs that a message woke, the approval whose outcome it reported, and the decided
+// approvals of its trace. In the last case the message may come from the call, or may answer such a message.
 const approvalsOf = `SELECT id FROM approvals WHERE woken_by = $1 OR outcome = $1 OR trace = $2 AND state NOT IN ('pending', 'approved')`
 
-// redactApprovals erases what approvals, and notices about them or the message, repeat of it. A call that is
-// pending cannot be made then.
+// redactApprovals erases the texts in approvals, and in notices about the approvals or the message, that may repeat the message.
+// A pending call can then no longer be made.
 func (s messages) redactApprovals(m parley.Message) error {
 	id, err := uuidOrNull(m.ID)
 	if err != nil {

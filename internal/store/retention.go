@@ -6,7 +6,7 @@ import (
 
 type retention struct{ *tx }
 
-// bodyBytes is the size of a message's body.
+// bodyBytes is the expression for the size of a message's body.
 const bodyBytes = `(octet_length(m.text) + coalesce(octet_length(m.code), 0) + coalesce(octet_length(m.artifacts), 0)
 	+ coalesce(octet_length(m.payload), 0) + coalesce(octet_length(m.metadata), 0))`
 
@@ -18,7 +18,7 @@ const owed = "(EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND ("
 func (s retention) Oldest(after int64, limit int) (list []storage.OldMessage, err error) {
 	err = s.each("SELECT m.seq, m.created_at, "+bodyBytes+", CASE WHEN "+owed+` THEN 1 ELSE 0 END
 		FROM messages m JOIN conversations c ON c.num = m.conv
-		WHERE m.seq > $1 AND `+alive+` ORDER BY m.seq LIMIT 0 + $2`, []any{after, limit}, func(r Rows) error {
+		WHERE m.seq > $1 AND `+notDeleted+` ORDER BY m.seq LIMIT 0 + $2`, []any{after, limit}, func(r Rows) error {
 		var (
 			m       storage.OldMessage
 			created int64
@@ -32,64 +32,64 @@ func (s retention) Oldest(after int64, limit int) (list []storage.OldMessage, er
 	return list, err
 }
 
-// doomed selects the messages that Erase erases. They stay the same while it does: no delivery that it
-// erases is one that would have kept its message.
-const doomed = `SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv
-	WHERE m.seq > $1 AND m.seq <= $2 AND ` + alive + ` AND NOT ` + owed
+// erasable selects the messages that Erase erases. The selection does not change while Erase works, because it erases no delivery
+// that makes its message owed.
+const erasable = `SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv
+	WHERE m.seq > $1 AND m.seq <= $2 AND ` + notDeleted + ` AND NOT ` + owed
 
 func (s retention) Erase(after, upTo int64) (erased storage.Erased, err error) {
-	rooms, erased, err := s.leaving(after, upTo)
+	perConversation, erased, err := s.countErasable(after, upTo)
 	if err != nil || erased.Messages == 0 {
 		return erased, err
 	}
-	if err := s.keepSeq(); err != nil {
+	if err := s.saveSeq(); err != nil {
 		return erased, err
 	}
-	if _, err := s.exec("DELETE FROM search WHERE rowid IN ("+doomed+")", after, upTo); err != nil {
+	if _, err := s.exec("DELETE FROM search WHERE rowid IN ("+erasable+")", after, upTo); err != nil {
 		return erased, err
 	}
-	if err := s.erased(); err != nil {
+	if err := s.countErasure(); err != nil {
 		return erased, err
 	}
-	if _, err := s.dropReferences("message IN ("+doomed+")", after, upTo); err != nil {
+	if _, err := s.dropReferences("message IN ("+erasable+")", after, upTo); err != nil {
 		return erased, err
 	}
-	if err := s.lighten(doomed, after, upTo); err != nil {
+	if err := s.subtractBytes(erasable, after, upTo); err != nil {
 		return erased, err
 	}
-	if _, err := s.dropOutputs(runsOf(doomed), after, upTo); err != nil {
+	if _, err := s.dropOutputs(runsOf(erasable), after, upTo); err != nil {
 		return erased, err
 	}
 	for _, statement := range []string{
-		"DELETE FROM run_triggers WHERE message IN (" + doomed + ")", "DELETE FROM run_posts WHERE message IN (" + doomed + ")",
-		"DELETE FROM waits WHERE message IN (" + doomed + ")",
-		"DELETE FROM deliveries WHERE message IN (" + doomed + ")", "DELETE FROM messages WHERE seq IN (" + doomed + ")",
+		"DELETE FROM run_triggers WHERE message IN (" + erasable + ")", "DELETE FROM run_posts WHERE message IN (" + erasable + ")",
+		"DELETE FROM waits WHERE message IN (" + erasable + ")",
+		"DELETE FROM deliveries WHERE message IN (" + erasable + ")", "DELETE FROM messages WHERE seq IN (" + erasable + ")",
 	} {
 		if _, err := s.exec(statement, after, upTo); err != nil {
 			return erased, err
 		}
 	}
-	return erased, s.recount(rooms)
+	return erased, s.recount(perConversation)
 }
 
-// leaving counts the messages that Erase erases: in all, and in each conversation.
-func (s retention) leaving(after, upTo int64) (rooms map[int64]int64, total storage.Erased, err error) {
-	rooms = map[int64]int64{}
-	err = s.each("SELECT m.conv, count(*), sum("+bodyBytes+") FROM messages m WHERE m.seq IN ("+doomed+") GROUP BY m.conv",
+// countErasable counts the messages that Erase erases, in each conversation and in total.
+func (s retention) countErasable(after, upTo int64) (perConversation map[int64]int64, total storage.Erased, err error) {
+	perConversation = map[int64]int64{}
+	err = s.each("SELECT m.conv, count(*), sum("+bodyBytes+") FROM messages m WHERE m.seq IN ("+erasable+") GROUP BY m.conv",
 		[]any{after, upTo}, func(r Rows) error {
 			var conv, n, bytes int64
 			err := r.Scan(&conv, &n, &bytes)
-			rooms[conv] = n
+			perConversation[conv] = n
 			total.Messages += int(n)
 			total.Bytes += bytes
 			return err
 		})
-	return rooms, total, err
+	return perConversation, total, err
 }
 
-// recount takes messages that are gone out of the numbers of their conversations.
-func (s retention) recount(gone map[int64]int64) error {
-	for conv, n := range gone {
+// recount corrects the counters of conversations after messages were erased.
+func (s retention) recount(erased map[int64]int64) error {
+	for conv, n := range erased {
 		err := s.write(`UPDATE conversations SET messages = messages - $2,
 			last_seq = (SELECT coalesce(max(seq), 0) FROM messages WHERE conv = $1) WHERE num = $1`, conv, n)
 		if err != nil {
@@ -118,9 +118,10 @@ func (s retention) CountBytes(limit int64) (bytes int64, more bool, err error) {
 	return bytes, upTo < last, err
 }
 
-// lighten takes the bodies of messages that go next out of the sum. which selects their seqs.
-func (t *tx) lighten(which string, args ...any) error {
+// subtractBytes subtracts the sizes of messages from the stored sum, before the messages are erased. seqs is a query for their
+// seqs.
+func (t *tx) subtractBytes(seqs string, args ...any) error {
 	_, err := t.exec("UPDATE message_weight SET bytes = bytes - (SELECT coalesce(sum("+bodyBytes+`), 0) FROM messages m
-		WHERE m.seq <= message_weight.seq AND m.seq IN (`+which+"))", args...)
+		WHERE m.seq <= message_weight.seq AND m.seq IN (`+seqs+"))", args...)
 	return err
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// runRoom is the id of a run's conversation, if that is there. PostgreSQL looks it up for each run that is
-// found; asked in a join, it may begin with all conversations.
-const runRoom = "(SELECT c.id FROM conversations c WHERE c.num = r.conv AND " + alive + ")"
+// runConversation is the expression for the id of a run's conversation: NULL if the conversation is deleted. The subquery makes
+// PostgreSQL look up the conversation of each run. For a join, it might begin with all conversations.
+const runConversation = "(SELECT c.id FROM conversations c WHERE c.num = r.conv AND " + notDeleted + ")"
 
-const runColumns = `r.id, r.agent, ` + runRoom + `, r.task, r.runtime, r.state, r.trace, r.attempt, r.hops, r.chain, r.created_at, r.started_at,
+const runColumns = `r.id, r.agent, ` + runConversation + `, r.task, r.runtime, r.state, r.trace, r.attempt, r.hops, r.chain, r.created_at, r.started_at,
 	r.ended_at, r.deadline, r.session, r.answer, r.failure, r.cancel, r.input_tokens, r.output_tokens, r.cost, r.node, r.pid, r.pid_started, r.depth, r.ask, r.number`
 
-// billionths of a dollar are what costs are added up in.
+// billionths is how many units of stored costs are one dollar. Costs are stored as integers, so that sums are exact.
 const billionths = 1e9
 
 // runRow is a row of runs as it is read.
@@ -53,7 +53,7 @@ func (row *runRow) scan(r Rows) (run parley.Run, err error) {
 	return run, nil
 }
 
-// encodeRun is everything about a run that Put replaces.
+// encodeRun returns the columns of a run that Put replaces.
 func encodeRun(r parley.Run) ([]any, error) {
 	answer, err := uuidOrNull(r.Answer)
 	if err != nil {

@@ -39,7 +39,7 @@ func (s runs) Insert(r parley.Run) error {
 			ended_at, deadline, session, answer, failure, cancel, input_tokens, output_tokens, cost, node, pid, pid_started, depth, ask)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
 		ON CONFLICT DO NOTHING`, append([]any{id[:], agent.num, conv.num, millis(r.CreatedAt), numberOrNull(r.Number)}, changing...)...)
-	if err := changed(n, err, parley.ErrTaken); err != nil {
+	if err := requireRow(n, err, parley.ErrTaken); err != nil {
 		return err
 	}
 	for _, t := range triggers {
@@ -56,7 +56,7 @@ type trigger struct {
 	id  uuid.UUID
 }
 
-// triggers are messages of a conversation, all of which must be there, each once.
+// triggers returns the seqs and ids of messages, each once. It returns ErrNotFound if one of them is not in the conversation.
 func (s runs) triggers(conv int64, messages []string) (list []trigger, err error) {
 	for _, message := range messages {
 		var t trigger
@@ -74,13 +74,13 @@ func (s runs) triggers(conv int64, messages []string) (list []trigger, err error
 	return list, nil
 }
 
-// seqOf is the seq of a message of a conversation that is there.
+// seqOf returns the seq of a message, or ErrNotFound if there is no such message or its conversation is deleted.
 func (t *tx) seqOf(message string) (seq int64, err error) {
 	id, err := uuid.Parse(message)
 	if err != nil {
 		return 0, parley.ErrNotFound
 	}
-	err = t.row("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $1 AND "+alive, []any{id[:]}, []any{&seq})
+	err = t.row("SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $1 AND "+notDeleted, []any{id[:]}, []any{&seq})
 	return seq, err
 }
 
@@ -93,10 +93,10 @@ func (s runs) Get(id string) (parley.Run, error) {
 	if !s.writable {
 		lock = ""
 	}
-	return oneRun(s.find("", "r.id = $1"+lock, key[:]))
+	return onlyRun(s.find("", "r.id = $1"+lock, key[:]))
 }
 
-func oneRun(list []parley.Run, err error) (parley.Run, error) {
+func onlyRun(list []parley.Run, err error) (parley.Run, error) {
 	if err == nil && len(list) == 0 {
 		err = parley.ErrNotFound
 	}
@@ -118,13 +118,13 @@ func (s runs) Put(r parley.Run) error {
 	n, err := s.exec(`UPDATE runs SET task = $2, runtime = $3, state = $4, trace = $5, attempt = $6, hops = $7, chain = $8,
 			started_at = $9, ended_at = $10, deadline = $11, session = $12, answer = $13, failure = $14, cancel = $15,
 			input_tokens = $16, output_tokens = $17, cost = $18, node = $19, pid = $20, pid_started = $21, depth = $22, ask = $23
-		WHERE id = $1 AND EXISTS (SELECT 1 FROM conversations c WHERE c.num = runs.conv AND `+alive+")",
+		WHERE id = $1 AND EXISTS (SELECT 1 FROM conversations c WHERE c.num = runs.conv AND `+notDeleted+")",
 		append([]any{key[:]}, changing...)...)
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
-// live is the condition for a run that has not ended: see parley.RunState.Live. Of all agents are asked for
-// by their numbers, so that the index of these is used and not one that has the order.
+// live is the condition for a run that has not ended: see parley.RunState.Live. liveOfAll is the same for the runs of all agents.
+// The condition on the number makes the database use the index by agents.
 const (
 	live      = "r.state IN ('starting', 'running', 'waiting') AND r.conv IS NOT NULL"
 	liveOfAll = live + " AND r.agent > 0"
@@ -145,7 +145,7 @@ func (s runs) Live(agent string) ([]parley.Run, error) {
 
 func (s runs) CountLive() (map[string]int, error) {
 	byNum := map[int64]int{}
-	err := s.each("SELECT r.agent, count(*) FROM runs r WHERE "+runRoom+" IS NOT NULL AND "+liveOfAll+" GROUP BY r.agent", nil,
+	err := s.each("SELECT r.agent, count(*) FROM runs r WHERE "+runConversation+" IS NOT NULL AND "+liveOfAll+" GROUP BY r.agent", nil,
 		func(r Rows) error {
 			var (
 				agent int64
@@ -170,14 +170,14 @@ func (s runs) List(f parley.RunFilter) ([]parley.Run, error) {
 	q.add("1 = 1")
 	if f.Agent != "" {
 		row, err := s.agentNamed(f.Agent)
-		if none, err := absent(err); none || err != nil {
+		if missing, err := notFound(err); missing || err != nil {
 			return nil, err
 		}
 		q.add("AND r.agent = ?", row.num)
 	}
 	if f.Conversation != "" {
 		conv, err := s.conversationKey(f.Conversation)
-		if none, err := absent(err); none || err != nil {
+		if missing, err := notFound(err); missing || err != nil {
 			return nil, err
 		}
 		q.add("AND r.conv = ?", conv.num)
@@ -189,22 +189,22 @@ func (s runs) List(f parley.RunFilter) ([]parley.Run, error) {
 		q.add("AND r.id < ?", before[:])
 	}
 	q.add("ORDER BY r.id DESC LIMIT 0 + ?", f.Limit)
-	return upTo(s.tx, f.Limit, func(limit int) ([]parley.Run, error) {
+	return readUpTo(s.tx, f.Limit, func(limit int) ([]parley.Run, error) {
 		q.args[len(q.args)-1] = limit
 		return s.find("", q.text.String(), q.args...)
 	})
 }
 
-// listLive looks through all that are live, which are few.
+// listLive filters the live runs in memory, because they are few.
 func (s runs) listLive(f parley.RunFilter, before uuid.UUID) ([]parley.Run, error) {
 	list, err := s.Live(f.Agent)
-	if none, err := absent(err); none || err != nil {
+	if missing, err := notFound(err); missing || err != nil {
 		return nil, err
 	}
 	var in conversationKey
 	if f.Conversation != "" {
 		in, err = s.conversationKey(f.Conversation)
-		if none, err := absent(err); none || err != nil {
+		if missing, err := notFound(err); missing || err != nil {
 			return nil, err
 		}
 	}
@@ -217,7 +217,7 @@ func (s runs) listLive(f parley.RunFilter, before uuid.UUID) ([]parley.Run, erro
 
 func (s runs) WokenBy(message, agent string) ([]parley.Run, error) {
 	seq, err := s.seqOf(message)
-	if none, err := absent(err); none || err != nil {
+	if missing, err := notFound(err); missing || err != nil {
 		return nil, err
 	}
 	row, err := s.agentNamed(agent)
@@ -227,8 +227,8 @@ func (s runs) WokenBy(message, agent string) ([]parley.Run, error) {
 	return s.find("run_triggers t ON t.run = r.id", "t.message = $1 AND t.agent = $2 ORDER BY t.run", seq, row.num)
 }
 
-// waitedFor is the condition for a run that somebody waits for the end of.
-const waitedFor = `EXISTS (SELECT 1 FROM run_triggers t JOIN deliveries d ON d.message = t.message AND d.agent = t.agent
+// answersAsk is the condition for a run that an ask has woken, so that the asker waits for its end.
+const answersAsk = `EXISTS (SELECT 1 FROM run_triggers t JOIN deliveries d ON d.message = t.message AND d.agent = t.agent
 	WHERE t.run = r.id AND d.purpose = 'ask')`
 
 func (s runs) Session(agent, conversation string, since time.Time) (parley.Run, error) {
@@ -240,17 +240,17 @@ func (s runs) Session(agent, conversation string, since time.Time) (parley.Run, 
 	if err != nil {
 		return parley.Run{}, err
 	}
-	return oneRun(s.find("", `r.agent = $1 AND r.conv = $2 AND r.session IS NOT NULL AND r.state = 'succeeded' AND r.task IS NULL
-		AND r.ended_at > $3 AND NOT `+waitedFor+" ORDER BY r.id DESC LIMIT 1", row.num, conv.num, millis(since)))
+	return onlyRun(s.find("", `r.agent = $1 AND r.conv = $2 AND r.session IS NOT NULL AND r.state = 'succeeded' AND r.task IS NULL
+		AND r.ended_at > $3 AND NOT `+answersAsk+" ORDER BY r.id DESC LIMIT 1", row.num, conv.num, millis(since)))
 }
 
-// TaskSession looks through the runs of the task. The sum keeps SQLite from those of the agent, which are more.
+// TaskSession reads the runs of the task. The sum keeps SQLite from reading the runs of the agent, which are more.
 func (s runs) TaskSession(agent, task string) (parley.Run, error) {
 	row, err := s.agentNamed(agent)
 	if err != nil {
 		return parley.Run{}, err
 	}
-	return oneRun(s.find("", `r.agent + 0 = $1 AND r.task = $2 AND r.session IS NOT NULL AND r.state = 'succeeded'
+	return onlyRun(s.find("", `r.agent + 0 = $1 AND r.task = $2 AND r.session IS NOT NULL AND r.state = 'succeeded'
 		ORDER BY r.id DESC LIMIT 1`, row.num, task))
 }
 
@@ -271,7 +271,7 @@ func (s runs) Spent(agent string, since time.Time) (spent parley.Spent, err erro
 	return spent, err
 }
 
-// find reads runs of conversations that are there, with what they are joined to.
+// find reads runs in conversations that are not deleted. join is a table to join with its condition, or empty.
 func (s runs) find(join, where string, args ...any) ([]parley.Run, error) {
 	var (
 		list   []parley.Run
@@ -280,12 +280,12 @@ func (s runs) find(join, where string, args ...any) ([]parley.Run, error) {
 	if join != "" {
 		join = "JOIN " + join
 	}
-	err := s.each("SELECT "+runColumns+" FROM runs r "+join+" WHERE "+runRoom+" IS NOT NULL AND "+where,
+	err := s.each("SELECT "+runColumns+" FROM runs r "+join+" WHERE "+runConversation+" IS NOT NULL AND "+where,
 		args, func(r Rows) error {
 			var row runRow
 			run, err := row.scan(r)
 			if err != nil {
-				return s.leaveOut("run", idText(row.id), err)
+				return s.noteUnreadable("run", idText(row.id), err)
 			}
 			list, agents = append(list, run), append(agents, row.agent)
 			return nil
@@ -298,7 +298,7 @@ func (s runs) find(join, where string, args ...any) ([]parley.Run, error) {
 		if run.Agent, err = s.agentID(agents[i]); err == nil {
 			whole = append(whole, run)
 		}
-		err = s.leaveOut("run", run.ID, err)
+		err = s.noteUnreadable("run", run.ID, err)
 	}
 	if err == nil {
 		err = s.addTriggers(whole)
@@ -309,7 +309,7 @@ func (s runs) find(join, where string, args ...any) ([]parley.Run, error) {
 	return whole, nil
 }
 
-// triggersAtOnce is for how many runs triggers are read in one go.
+// triggersAtOnce is for how many runs one query reads the triggers.
 const triggersAtOnce = 256
 
 func (s runs) addTriggers(list []parley.Run) error {

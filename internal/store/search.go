@@ -15,12 +15,12 @@ import (
 type search struct{ *tx }
 
 const (
-	// maxLooked bounds the messages one search looks at that match by their words, whoever may read them.
-	maxLooked = 20_000
-	// maxRooms is the number of conversations up to which a reader's search asks the index for no others.
-	maxRooms = 200
-	// maxSearched bounds the messages that one search compares, in bytes of what senders wrote.
-	maxSearched = 4 << 20
+	// maxCandidates limits how many messages that match the words one search looks at, whether or not the reader may read them.
+	maxCandidates = 20_000
+	// maxReaderTags is up to how many readable conversations a search names them to the index.
+	maxReaderTags = 200
+	// maxSearchBytes limits how many bytes of bodies one search reads.
+	maxSearchBytes = 4 << 20
 )
 
 // Kinds of tags.
@@ -43,7 +43,7 @@ func (s search) Index(from storage.IndexMark, upTo int64, docs []parley.Document
 		return fmt.Errorf("the index would go from %d back to %d", from.Seq, upTo)
 	}
 	n, err := s.exec("UPDATE search_mark SET seq = $1 WHERE seq = $2 AND erased = $3", upTo, from.Seq, from.Erased)
-	if err := changed(n, err, parley.ErrTaken); err != nil {
+	if err := requireRow(n, err, parley.ErrTaken); err != nil {
 		return err
 	}
 	days := map[int64][2]int64{}
@@ -59,11 +59,11 @@ func (s search) Index(from storage.IndexMark, upTo int64, docs []parley.Document
 		}
 		days[day(m.CreatedAt)] = [2]int64{span[0], m.Seq}
 	}
-	return s.widen(days)
+	return s.widenDays(days)
 }
 
-// widen notes between which seqs the messages of days lie.
-func (s search) widen(days map[int64][2]int64) error {
+// widenDays stores the first and the last seq of each day's messages.
+func (s search) widenDays(days map[int64][2]int64) error {
 	for day, span := range days {
 		_, err := s.exec(`INSERT INTO search_days (day, first_seq, last_seq) VALUES ($1, $2, $3)
 			ON CONFLICT (day) DO UPDATE SET last_seq = excluded.last_seq`, day, span[0], span[1])
@@ -74,7 +74,7 @@ func (s search) widen(days map[int64][2]int64) error {
 	return nil
 }
 
-// day is the number of a day, also of one before 1970.
+// day returns the number of a day, also for days before 1970.
 func day(t time.Time) int64 {
 	return int64(math.Floor(float64(t.Unix()) / (24 * time.Hour).Seconds()))
 }
@@ -82,7 +82,7 @@ func day(t time.Time) int64 {
 func tagsOf(d parley.Document) []string {
 	m := d.Message
 	tags := []string{
-		everyTag, tag(tagFrom, parley.OriginalName(m.From)), roomTag(m.Conversation), tag(tagType, string(m.Type)),
+		everyTag, tag(tagFrom, parley.OriginalName(m.From)), conversationTag(m.Conversation), tag(tagType, string(m.Type)),
 		tag(tagTrace, parley.TraceKey(m.TraceID)),
 	}
 	if m.Task != "" {
@@ -94,8 +94,8 @@ func tagsOf(d parley.Document) []string {
 	return tags
 }
 
-// roomTag leaves out what all ids have in common.
-func roomTag(id string) string { return tag(tagConversation, strings.ReplaceAll(id, "-", "")) }
+// conversationTag returns the tag of a conversation. It leaves out the hyphens, which all ids have.
+func conversationTag(id string) string { return tag(tagConversation, strings.ReplaceAll(id, "-", "")) }
 
 func (s search) Forget(seqs ...int64) error {
 	for _, seq := range seqs {
@@ -103,19 +103,19 @@ func (s search) Forget(seqs ...int64) error {
 			return err
 		}
 	}
-	if err := s.erased(); err != nil {
+	if err := s.countErasure(); err != nil {
 		return err
 	}
 	return s.write("UPDATE search_mark SET forgotten = erased")
 }
 
-// scrubPages is how much of the index is rewritten at once: posts wait behind it.
+// scrubPages is how many pages of the index one call rewrites. It is small because posts wait meanwhile.
 const scrubPages = 64
 
 func (s search) Scrub() (more bool, err error) {
 	var one int
 	err = s.row("SELECT 1 FROM search_mark WHERE forgotten > scrubbed", nil, []any{&one})
-	if done, err := absent(err); done || err != nil {
+	if done, err := notFound(err); done || err != nil {
 		return false, err
 	}
 	if more, err = s.rewrite(); more || err != nil {
@@ -125,8 +125,8 @@ func (s search) Scrub() (more bool, err error) {
 	return false, err
 }
 
-// rewrite writes a part of the index anew, without what was erased, and says whether there was any. What
-// a database leaves of erased rows elsewhere is its own care.
+// rewrite rewrites a part of the index without erased words, and reports whether there was anything to rewrite. The database
+// itself must overwrite erased rows in other places.
 func (s search) rewrite() (done bool, err error) {
 	statement, changes := s.text.Rewrite()
 	if statement == "" {
@@ -140,22 +140,22 @@ func (s search) rewrite() (done bool, err error) {
 		return false, err
 	}
 	err = s.row(changes, nil, []any{&after})
-	return after-before > 1, err // one is the statement itself
+	return after-before > 1, err // the statement itself counts as one change
 }
 
-// erased keeps what was read before from being indexed afterwards.
-func (t *tx) erased() error {
+// countErasure counts an erasure, so that Index refuses documents that were read before it.
+func (t *tx) countErasure() error {
 	_, err := t.exec("UPDATE search_mark SET erased = erased + 1")
 	return err
 }
 
-// forgetOf erases what the index has of the messages of a conversation that are erased next.
-func (t *tx) forgetOf(conv int64, limit int) error {
-	_, err := t.exec("DELETE FROM search WHERE rowid IN ("+nextOf+")", conv, limit)
+// unindexNext removes the messages of a conversation that Purge erases next from the index.
+func (t *tx) unindexNext(conv int64, limit int) error {
+	_, err := t.exec("DELETE FROM search WHERE rowid IN ("+nextMessages+")", conv, limit)
 	if err != nil {
 		return err
 	}
-	return t.erased()
+	return t.countErasure()
 }
 
 func (s search) Match(q storage.SearchQuery) (found storage.Matches, err error) {
@@ -170,9 +170,9 @@ func (s search) Match(q storage.SearchQuery) (found storage.Matches, err error) 
 	if err := s.prepare(); err != nil {
 		return found, err
 	}
-	// A portion is what the words select; of it, what else is asked for stays. Where little stays, the
+	// The words and tags select a portion of candidates. The other conditions filter the portion. If few messages remain, the
 	// next portion is larger.
-	part, left := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}, maxLooked
+	part, left := portion{expression: s.text.Expression(e), seqBounds: bounds, size: q.Limit}, maxCandidates
 	for part.from < part.below {
 		part.size = min(part.size, left)
 		list, more, err := s.portion(part, q, q.Limit-len(found.Messages))
@@ -184,7 +184,7 @@ func (s search) Match(q storage.SearchQuery) (found storage.Matches, err error) 
 			found.Rest = list[len(list)-1].Seq
 			return found, nil
 		}
-		n, lowest, err := s.extent(part)
+		n, lowest, err := s.measure(part)
 		if err != nil || n < part.size {
 			return found, err
 		}
@@ -197,7 +197,7 @@ func (s search) Match(q storage.SearchQuery) (found storage.Matches, err error) 
 	return found, nil
 }
 
-// prepare says how to search; that writes nothing, so a view may.
+// prepare runs the statement that must precede a search. It writes nothing, so a view may run it.
 func (s search) prepare() error {
 	statement := s.text.Prepare()
 	if statement == "" || s.broken != nil {
@@ -207,7 +207,7 @@ func (s search) prepare() error {
 	return s.note(err)
 }
 
-// portion is a part of what matches an expression: the newest within bounds.
+// portion is a part of the messages that match an expression: the newest within bounds.
 type portion struct {
 	expression string
 	seqBounds
@@ -216,27 +216,27 @@ type portion struct {
 
 func (p portion) args() []any { return []any{p.expression, p.below, p.from, p.size} }
 
-// portion returns what a query leaves of a portion, and whether there may be more of it.
+// readPortion returns the messages of a portion that meet the other conditions of a query, and whether the portion may have more.
 func (s search) portion(p portion, q storage.SearchQuery, limit int) (list []parley.Message, more bool, err error) {
 	statement := query{args: p.args()}
 	statement.add("SELECT c.id, " + messageColumns + " FROM (" + s.text.Candidates() + `) f
-		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE ` + alive)
-	if err := s.sortOut(&statement, q); err != nil {
+		JOIN messages m ON m.seq = f.rowid JOIN conversations c ON c.num = m.conv WHERE ` + notDeleted)
+	if err := s.filter(&statement, q); err != nil {
 		return nil, false, err
 	}
 	statement.add("ORDER BY f.rowid DESC LIMIT 0 + ?", limit)
-	list, cut, err := messages(s).collectSome(statement.text.String(), statement.args, "", maxSearched)
+	list, cut, err := messages(s).collectSome(statement.text.String(), statement.args, "", maxSearchBytes)
 	return list, cut || len(list) > 0 && len(list) == limit, err
 }
 
-// extent is how many a portion has, and the lowest of them.
-func (s search) extent(p portion) (n int, lowest int64, err error) {
+// measure returns how many messages a portion has, and the lowest seq among them.
+func (s search) measure(p portion) (n int, lowest int64, err error) {
 	err = s.row("SELECT count(*), coalesce(min(rowid), 0) FROM ("+s.text.Candidates()+") f", p.args(), []any{&n, &lowest})
 	return n, lowest, err
 }
 
-// sortOut adds what the index does not know.
-func (s search) sortOut(statement *query, q storage.SearchQuery) error {
+// filter adds the conditions that the index does not contain.
+func (s search) filter(statement *query, q storage.SearchQuery) error {
 	if !q.Before.IsZero() {
 		statement.add("AND m.created_at < ?", millis(q.Before))
 	}
@@ -247,7 +247,7 @@ func (s search) sortOut(statement *query, q storage.SearchQuery) error {
 		statement.add(`AND EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq)
 			AND NOT EXISTS (SELECT 1 FROM messages r WHERE r.reply_to = m.id)`)
 	}
-	if err := s.sortOutNames(statement, q); err != nil || q.Reader == "" {
+	if err := s.filterAgents(statement, q); err != nil || q.Reader == "" {
 		return err
 	}
 	reader, err := s.agentNamed(q.Reader)
@@ -259,8 +259,8 @@ func (s search) sortOut(statement *query, q storage.SearchQuery) error {
 	return nil
 }
 
-// sortOutNames tells agents apart that have had the same id one after the other, for whom the index has one tag.
-func (s search) sortOutNames(statement *query, q storage.SearchQuery) error {
+// filterAgents adds conditions on the agents. Agents that had the same id one after the other share a tag in the index.
+func (s search) filterAgents(statement *query, q storage.SearchQuery) error {
 	if q.From != "" {
 		from, err := s.agentNamed(q.From)
 		if err != nil {
@@ -276,7 +276,7 @@ func (s search) sortOutNames(statement *query, q storage.SearchQuery) error {
 		return err
 	}
 	if _, err := s.agentNamed(parley.RetiredName(parley.OriginalName(to.agent.ID), 1)); errors.Is(err, parley.ErrNotFound) {
-		return nil // nobody else has had its id
+		return nil // no other agent has had its id
 	} else if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (s search) sortOutNames(statement *query, q storage.SearchQuery) error {
 	return nil
 }
 
-// seqBounds are where messages of a time lie: at least from and less than below.
+// seqBounds are the bounds of the seqs to search: from is included, below is not.
 type seqBounds struct{ from, below int64 }
 
 func (s search) bounds(q storage.SearchQuery) (b seqBounds, err error) {
@@ -318,7 +318,7 @@ func (s search) expression(q storage.SearchQuery) (e Expression, err error) {
 			if err != nil {
 				return e, err
 			}
-			id.name = parley.OriginalName(row.agent.ID) // the same for all that have had the name; sortOut tells them apart
+			id.name = parley.OriginalName(row.agent.ID) // all agents that have had the id share this tag; filterAgents separates them
 		}
 		e.Tags = append(e.Tags, tag(id.kind, id.name))
 	}
@@ -336,33 +336,33 @@ func (s search) expression(q storage.SearchQuery) (e Expression, err error) {
 		if err != nil {
 			return e, err
 		}
-		e.Tags = append(e.Tags, roomTag(conv.id))
+		e.Tags = append(e.Tags, conversationTag(conv.id))
 	} else if q.Reader != "" {
-		e.OneOf, err = s.rooms(q.Reader)
+		e.OneOf, err = s.readableTags(q.Reader)
 	}
 	return e, err
 }
 
-// rooms are the tags of the conversations somebody may read, or none if these are many: then it reads
-// much of what there is, and what it may not read is sorted out afterwards.
-func (s search) rooms(reader string) (tags []string, err error) {
-	who, err := s.agentNamed(reader)
+// readableTags returns the tags of the conversations that a reader may read. It returns no tags if there are more than
+// maxReaderTags. Then the reader may read most candidates anyway, and filter removes the others.
+func (s search) readableTags(reader string) (tags []string, err error) {
+	agent, err := s.agentNamed(reader)
 	if err != nil {
 		return nil, err
 	}
 	err = s.each(`SELECT c.id FROM participants p JOIN conversations c ON c.num = p.conv WHERE p.agent = $1
 		UNION SELECT id FROM conversations WHERE name IS NOT NULL AND kind = 'channel' AND visibility = 'public'
-		LIMIT 0 + $2`, []any{who.num, maxRooms + 1}, func(r Rows) error {
+		LIMIT 0 + $2`, []any{agent.num, maxReaderTags + 1}, func(r Rows) error {
 		var raw []byte
 		if err := r.Scan(&raw); err != nil {
 			return err
 		}
 		id, err := uuidText(raw)
-		tags = append(tags, roomTag(id))
+		tags = append(tags, conversationTag(id))
 		return err
 	})
 	switch {
-	case len(tags) > maxRooms:
+	case len(tags) > maxReaderTags:
 		return nil, err
 	case len(tags) == 0:
 		return []string{noTag}, err

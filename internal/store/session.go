@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// session runs the updates of the writer on one tx, and keeps its counters and its directory of agents in step with the transaction.
-// It implements groupcommit.Session.
+// session runs the updates of the writer on one tx. It keeps the counters and the directory of agents of that tx in step with the
+// transaction. It implements groupcommit.Session.
 type session struct {
 	*tx
 	committed func(seq int64)
@@ -51,7 +51,7 @@ func (s session) Restore() {
 	s.counters = s.saved
 }
 
-// Forget implements groupcommit.Session. No number that the transaction drew counts, and no agent changed.
+// Forget implements groupcommit.Session. It discards the numbers that the transaction drew and the agents that it changed.
 func (s session) Forget() {
 	if s.counters.verChanged {
 		s.own = newDirectory(0)
@@ -59,7 +59,8 @@ func (s session) Forget() {
 	s.counters = counters{}
 }
 
-// Flush implements groupcommit.Session. It writes the one counter that no row carries. The counters stay loaded for Committed.
+// Flush implements groupcommit.Session. It writes the version of the agents, the only counter that cannot be read from the rows.
+// The counters stay loaded for Committed.
 func (s session) Flush() error {
 	s.broken = nil
 	if !s.counters.verChanged {
@@ -78,7 +79,7 @@ func (s session) Committed() {
 
 // run runs fn, turns a panic into an error, and returns the error of a statement that failed even if fn returns nil.
 func (t *tx) run(fn func(storage.Tx) error) (err error) {
-	t.broken, t.lastConv, t.lastInbox, t.undelivered = nil, conversationKey{}, inboxOf{}, ""
+	t.broken, t.lastConv, t.lastInbox, t.undelivered = nil, conversationKey{}, agentInbox{}, ""
 	defer func() {
 		if p := recover(); p != nil {
 			err = parley.Errorf(parley.Internal, "the hub failed inside an update: %v", p).

@@ -9,18 +9,17 @@ import (
 	"github.com/parley-hub/parley/internal/store/groupcommit"
 )
 
-// Store is a parley.Store on a SQL database, but for the bodies of artifacts, which each database
-// keeps in its own way.
+// Store implements storage.Store on a SQL database, except for Blobs: each database stores bodies in its own way.
 type Store struct {
 	driver    Driver
 	writer    *groupcommit.Writer[storage.Tx]
-	directory atomic.Pointer[directory] // agents as committed, shared by all readers
+	directory atomic.Pointer[directory] // the committed agents, shared by all readers
 
 	damages *damages
 
-	leases atomic.Pointer[func() int64] // a clock that stands in for the driver's
+	leases atomic.Pointer[func() int64] // replaces the driver's lease clock if it is set
 
-	mu     sync.Mutex // guards closed, and views against being joined once it is set
+	mu     sync.Mutex // guards closed, and keeps a view from starting after closed is set
 	closed bool
 	views  sync.WaitGroup
 	close  func() error
@@ -36,17 +35,17 @@ func New(driver Driver) *Store {
 	return s
 }
 
-// Update implements parley.Store.
+// Update implements storage.Store.
 func (s *Store) Update(ctx context.Context, fn func(storage.Tx) error) error {
 	return s.writer.Update(ctx, fn)
 }
 
-// View implements parley.Store.
+// View implements storage.Store.
 func (s *Store) View(ctx context.Context, fn func(storage.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !s.enter() {
+	if !s.beginView() {
 		return groupcommit.ErrClosed
 	}
 	defer s.views.Done()
@@ -58,20 +57,20 @@ func (s *Store) View(ctx context.Context, fn func(storage.Tx) error) (err error)
 	if err := conn.Later(s.driver.BeginView()); err != nil {
 		return s.driver.Explain(err)
 	}
-	// A snapshot has nothing to lose: ending it cannot fail in a way that matters.
+	// A snapshot has no changes to lose, so an error at its end does not matter.
 	defer func() { _, _ = conn.Exec("ROLLBACK") }()
 	t := &tx{conn: conn, explain: s.driver.Explain, clock: s.leaseNow, text: s.driver.Text(), shared: &s.directory, damages: s.damages}
 	return t.run(fn)
 }
 
-// Probe implements parley.Prober.
+// Probe implements storage.Prober.
 func (s *Store) Probe(ctx context.Context) error {
 	return s.Update(ctx, func(t storage.Tx) error {
 		return t.(*tx).write("UPDATE counters SET repairs = repairs + 1")
 	})
 }
 
-// SetLeaseClock replaces the lease clock, for whoever wants to move it.
+// SetLeaseClock replaces the lease clock. Tests use it to move the clock.
 func (s *Store) SetLeaseClock(now func() int64) { s.leases.Store(&now) }
 
 func (s *Store) leaseNow(conn Conn) (int64, error) {
@@ -81,14 +80,14 @@ func (s *Store) leaseNow(conn Conn) (int64, error) {
 	return s.driver.LeaseNow(conn)
 }
 
-// Halt refuses all updates with the given error until Resume; reads go on.
+// Halt refuses all updates with the given error until Resume. Views still run.
 func (s *Store) Halt(err error) { s.writer.Halt(err) }
 
-// Resume takes updates again.
+// Resume accepts updates again.
 func (s *Store) Resume() { s.writer.Resume() }
 
-// enter counts a view that begins, unless the store is closed.
-func (s *Store) enter() bool {
+// beginView counts a view that begins. It returns false if the store is closed.
+func (s *Store) beginView() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -97,8 +96,7 @@ func (s *Store) enter() bool {
 	return !s.closed
 }
 
-// Close runs the updates that wait and the views that have begun, refuses new ones, and closes the
-// database.
+// Close refuses new updates and views, waits for the pending updates and the running views, and closes the database.
 func (s *Store) Close() error { return s.close() }
 
 func (s *Store) closeOnce() error {

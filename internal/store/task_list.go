@@ -4,8 +4,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// seenBy selects the tasks that a participant requested or is assigned, and what is under them.
-const seenBy = `AND t.num IN (WITH RECURSIVE seen (num) AS (
+// visibleTo is the condition for tasks that a participant requested or is assigned, and for all tasks under them.
+const visibleTo = `AND t.num IN (WITH RECURSIVE seen (num) AS (
 		SELECT num FROM tasks WHERE requester = ? UNION SELECT num FROM tasks WHERE assignee = ?
 		UNION SELECT k.num FROM seen JOIN tasks k ON k.parent = seen.num)
 	SELECT num FROM seen)`
@@ -13,8 +13,8 @@ const seenBy = `AND t.num IN (WITH RECURSIVE seen (num) AS (
 func (s tasks) List(f parley.TaskFilter, reader string) ([]parley.Task, error) {
 	q := query{}
 	q.add("1 = 1")
-	err := s.of(&q, f, reader)
-	if none, err := absent(err); none || err != nil {
+	err := s.filterParticipants(&q, f, reader)
+	if missing, err := notFound(err); missing || err != nil {
 		return nil, err
 	}
 	if f.Before != "" {
@@ -38,7 +38,7 @@ func (s tasks) List(f parley.TaskFilter, reader string) ([]parley.Task, error) {
 		q.add("AND t.parent IS NULL")
 	}
 	q.add("ORDER BY t.num DESC LIMIT 0 + ?", f.Limit)
-	return upTo(s.tx, f.Limit, func(limit int) ([]parley.Task, error) {
+	return readUpTo(s.tx, f.Limit, func(limit int) ([]parley.Task, error) {
 		q.args[len(q.args)-1] = limit
 		return s.find(q.text.String(), q.args...)
 	})
@@ -49,27 +49,28 @@ func (s tasks) Scan(after string, limit int) ([]parley.Task, error) {
 	if err != nil {
 		return nil, nil // no task has such an id
 	}
-	return upTo(s.tx, limit, func(limit int) ([]parley.Task, error) {
+	return readUpTo(s.tx, limit, func(limit int) ([]parley.Task, error) {
 		return s.find("t.num > $1 ORDER BY t.num LIMIT 0 + $2", num.Int64, limit)
 	})
 }
 
-// of narrows a question down to the tasks of participants. ErrNotFound if one does not exist.
-func (s tasks) of(q *query, f parley.TaskFilter, reader string) error {
-	for _, narrow := range []struct{ who, to string }{
-		{f.Assignee, "AND t.assignee = ?"}, {f.Requester, "AND t.requester = ?"}, {reader, seenBy},
+// filterParticipants restricts a query to the tasks of the participants in the filter. It returns ErrNotFound if one does not
+// exist.
+func (s tasks) filterParticipants(q *query, f parley.TaskFilter, reader string) error {
+	for _, filter := range []struct{ participant, condition string }{
+		{f.Assignee, "AND t.assignee = ?"}, {f.Requester, "AND t.requester = ?"}, {reader, visibleTo},
 	} {
-		if narrow.who == "" {
+		if filter.participant == "" {
 			continue
 		}
-		row, err := s.agentNamed(narrow.who)
+		row, err := s.agentNamed(filter.participant)
 		if err != nil {
 			return err
 		}
-		if narrow.to == seenBy {
-			q.add(narrow.to, row.num, row.num)
+		if filter.condition == visibleTo {
+			q.add(filter.condition, row.num, row.num)
 		} else {
-			q.add(narrow.to, row.num)
+			q.add(filter.condition, row.num)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ const taskPrefix = "task-"
 
 func taskName(num int64) string { return taskPrefix + strconv.FormatInt(num, 10) }
 
-// taskNum is the number of a task. ErrNotFound if the id can be none's.
+// taskNum returns the number of a task, or ErrNotFound if the id cannot be the id of a task.
 func taskNum(id string) (int64, error) {
 	num, err := strconv.ParseInt(strings.TrimPrefix(id, taskPrefix), 10, 64)
 	if err != nil || num < 1 || taskName(num) != id {
@@ -39,12 +39,12 @@ func taskID(num sql.NullInt64) string {
 	return taskName(num.Int64)
 }
 
-// byNumber is the order of the ids of tasks: fewer digits first.
+// byNumber compares the ids of tasks by their numbers: an id with fewer digits is smaller.
 func byNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// taskKeys are the numbers of what a task refers to.
+// taskKeys are the numbers of a task and of the rows that it refers to.
 type taskKeys struct {
 	num, root           int64
 	parent              sql.NullInt64
@@ -52,7 +52,7 @@ type taskKeys struct {
 	needs               []int64
 }
 
-// keys finds what a new task refers to. ErrNotFound if something does not exist.
+// keys returns the keys of a new task. It returns ErrNotFound if a task or participant that it refers to does not exist.
 func (s tasks) keys(t parley.Task) (k taskKeys, err error) {
 	if k.num, err = taskNum(t.ID); err != nil {
 		return k, parley.Errorf(parley.BadInput, "a task cannot be called %q", t.ID).Suggest("call it task- and a number")
@@ -81,11 +81,11 @@ func (s tasks) keys(t parley.Task) (k taskKeys, err error) {
 	}
 	slices.Sort(k.needs)
 	k.needs = slices.Compact(k.needs)
-	return k, s.exist(k)
+	return k, s.requireTasks(k)
 }
 
-// exist requires that all tasks are there that a new one refers to.
-func (s tasks) exist(k taskKeys) error {
+// requireTasks returns ErrNotFound unless all tasks exist that a new task refers to.
+func (s tasks) requireTasks(k taskKeys) error {
 	wanted := slices.Clone(k.needs)
 	if k.root != k.num {
 		wanted = append(wanted, k.root)
@@ -117,12 +117,12 @@ func anys[T any](list []T) []any {
 	return all
 }
 
-// args is everything about a task that stays as it was inserted.
+// args returns the columns of a task that never change.
 func (k taskKeys) args(t parley.Task) []any {
 	return []any{k.num, k.parent, k.root, k.requester, k.original, t.Depth, t.Source, millis(t.CreatedAt)}
 }
 
-// encode is everything about a task that Put replaces.
+// encode returns the columns of a task that Put replaces.
 func (s tasks) encode(t parley.Task) ([]any, error) {
 	assignee, err := s.agentNamed(t.Assignee)
 	if err != nil {
@@ -212,7 +212,7 @@ func (row *taskRow) value(s *tx) (_ parley.Task, err error) {
 	})
 }
 
-// decode reads what is kept as JSON.
+// decode decodes the columns that hold JSON.
 func (row *taskRow) decode(t *parley.Task) (err error) {
 	if t.Result, err = fromJSON[parley.TaskResult]("the result of "+t.ID, row.result); err != nil {
 		return err

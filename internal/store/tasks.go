@@ -38,7 +38,7 @@ func (s tasks) Insert(t parley.Task) error {
 			callback_to, callback)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
 			$27, $28) ON CONFLICT DO NOTHING`, args...)
-	if err := changed(n, err, parley.ErrTaken); err != nil {
+	if err := requireRow(n, err, parley.ErrTaken); err != nil {
 		return err
 	}
 	s.counters.task = max(s.counters.task, keys.num)
@@ -55,10 +55,10 @@ func (s tasks) Get(id string) (parley.Task, error) {
 	if err != nil {
 		return parley.Task{}, err
 	}
-	return only(s.find("t.num = $1", num))
+	return onlyRecord(s.find("t.num = $1", num))
 }
 
-// tasksAtOnce is how many tasks are looked up in one go.
+// tasksAtOnce is how many tasks one query looks up.
 const tasksAtOnce = 256
 
 func (s tasks) GetAll(ids []string) (list []parley.Task, err error) {
@@ -94,7 +94,7 @@ func (s tasks) Put(t parley.Task) error {
 	n, err := s.exec(`UPDATE tasks SET assignee = $2, title = $3, reason = $4, priority = $5, word = $6, deadline = $7, conv = $8,
 			message = $9, trace = $10, status = $11, outcome = $12, result = $13, error = $14, progress = $15, attempt = $16, updated_at = $17,
 			started_at = $18, ended_at = $19, callback_to = $20, callback = $21 WHERE num = $1`, append([]any{num}, changing...)...)
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
 func (s tasks) BegunBy(message string) (parley.Task, error) {
@@ -102,7 +102,7 @@ func (s tasks) BegunBy(message string) (parley.Task, error) {
 	if err != nil {
 		return parley.Task{}, parley.ErrNotFound
 	}
-	return only(s.find("t.message = $1 AND "+messageNamed("t.message")+" IS NOT NULL ORDER BY t.num LIMIT 1", id[:]))
+	return onlyRecord(s.find("t.message = $1 AND "+messageNamed("t.message")+" IS NOT NULL ORDER BY t.num LIMIT 1", id[:]))
 }
 
 func (s tasks) OpenChildren(id string) ([]parley.Task, error) {
@@ -117,12 +117,12 @@ func (s tasks) Tree(id string) ([]parley.Task, error) {
 	return s.GetAll(ids)
 }
 
-// tree is a task and all under it, level by level: they are few, and PostgreSQL may begin a recursive question with
-// all tasks.
+// tree returns the ids of a task and all tasks under it. It reads one level after the other. The levels are few, and for a
+// recursive query PostgreSQL might begin with all tasks.
 func (s tasks) tree(id string) (ids []string, err error) {
 	num, err := taskNum(id)
 	if err != nil {
-		return nil, nil // nothing is under what is no task
+		return nil, nil // no task has such an id
 	}
 	for level := []any{num}; len(level) > 0; {
 		var next []any
@@ -152,7 +152,7 @@ func (s tasks) Dependants(id string) ([]parley.Task, error) {
 	return s.under("t.num IN (SELECT n.task FROM task_needs n WHERE n.needs = $1) AND "+openTask+" ORDER BY t.num", id)
 }
 
-// under finds tasks by another one; of one that is none there are none.
+// under returns the tasks that meet a condition with another task. The list is empty if the id cannot be the id of a task.
 func (s tasks) under(where, id string) ([]parley.Task, error) {
 	num, err := taskNum(id)
 	if err != nil {
@@ -167,7 +167,7 @@ const openTask = "t.status IN ('queued', 'active')"
 func (s tasks) OpenUnder(root string) (n int, err error) {
 	num, err := taskNum(root)
 	if err != nil {
-		return 0, nil // nothing is under what is no task
+		return 0, nil // no task has such an id
 	}
 	err = s.row("SELECT count(*) FROM tasks t WHERE t.root = $1 AND t.num <> $1 AND "+openTask, []any{num}, []any{&n})
 	return n, err
@@ -205,12 +205,12 @@ func (s tasks) AssignedTo(assignee string) ([]parley.Task, error) {
 }
 
 func (s tasks) Due(now time.Time, limit int) ([]parley.Task, error) {
-	return upTo(s.tx, limit, func(limit int) ([]parley.Task, error) {
+	return readUpTo(s.tx, limit, func(limit int) ([]parley.Task, error) {
 		return s.find("t.deadline <= $1 AND "+openTask+" ORDER BY t.deadline LIMIT 0 + $2", millis(now), limit)
 	})
 }
 
-// Spent asks for the runs by the ids of their tasks: joined to these, PostgreSQL may begin with all runs.
+// Spent selects the runs by the ids of their tasks. For a join with the tasks, PostgreSQL might begin with all runs.
 func (s tasks) Spent(id string) (map[string]parley.Usage, error) {
 	spent := map[string]parley.Usage{}
 	ids, err := s.tree(id)
@@ -225,7 +225,7 @@ func (s tasks) Spent(id string) (map[string]parley.Usage, error) {
 	return spent, nil
 }
 
-// sum adds what the runs of some tasks have used.
+// sum adds the usage of the runs of some tasks to spent.
 func (s tasks) sum(spent map[string]parley.Usage, ids []any) error {
 	q := query{}
 	q.add(`SELECT r.task, CAST(sum(r.input_tokens) AS BIGINT), CAST(sum(r.output_tokens) AS BIGINT), CAST(sum(r.cost) AS BIGINT)

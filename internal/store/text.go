@@ -8,53 +8,54 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TextIndex is how a database keeps and finds words, as far as databases differ there: the table search
-// has a rowid, which is a message's seq, and tokens.
+// TextIndex is how one database stores and finds words in the table search. Each row has a rowid, which is the message's seq, and
+// tokens.
 type TextIndex interface {
-	// Insert is the statement that adds a document: its rowid, and what Document returns.
+	// Insert returns the statement that adds a document. Its arguments are the rowid and the result of Document.
 	Insert() string
-	// Document writes words down: tags, then words at their places, then those that have none.
+	// Document returns the tokens of a document: its tags, its words at their places, and its loose words, which have no place.
 	Document(tags, words, loose []string) string
-	// Candidates is the statement that selects rowids, the largest first, that match $1, are less than $2
-	// and at least $3; at most $4. Its first argument is what Expression returns.
+	// Candidates returns the statement that selects the rowids of documents that match $1, the result of Expression. They are
+	// less than $2 and at least $3. The largest come first, at most $4.
 	Candidates() string
 	Expression(Expression) string
-	// Prepare is a statement to run in the same transaction before, or nothing.
+	// Prepare returns a statement to run before a search in the same transaction, or an empty string.
 	Prepare() string
-	// Rewrite is a statement that writes about -$1 pages of the index anew, without the words of documents
-	// that were deleted; and a query for a number that rises by more than one if it did. Or nothing.
+	// Rewrite returns a statement that rewrites about -$1 pages of the index without the words of deleted documents, and a query
+	// for a number that rises by more than one if the statement has rewritten something. It returns empty strings if the database
+	// needs no such statement.
 	Rewrite() (statement, changes string)
 }
 
-// Expression is what a document must have.
+// Expression says which words and tags a document must have.
 type Expression struct {
-	Tags      []string // all of these
-	OneOf     []string // one of these, if there are any
+	Tags      []string // the document has all of these tags
+	OneOf     []string // the document has one of these tags, if there are any
 	All, None []parley.Phrase
 }
 
-// A tag is a word that no text has, because it begins with a character for private use. It says what is
-// known of a message beside its words, so that a filter is one more word to look for.
+// A tag is a word that no text contains, because it begins with a character for private use. It stands for a property of a
+// message, so that a filter is one more word to search for.
 const (
 	tagMark = "\ue000"
-	tagByte = "\ue001" // before two digits that stand for a byte
-	// everyTag is on all documents: whoever looks for the lack of a word needs something to begin with.
+	tagByte = "\ue001" // begins the two hexadecimal digits of a byte
+	// everyTag is a tag of all documents. A search for messages without a word needs it, because an expression must have a word
+	// that matches.
 	everyTag = tagMark + "a"
-	noTag    = tagMark + "n" // is on none
-	gap      = tagMark       // stands where no word is
+	noTag    = tagMark + "n" // no document has it
+	gap      = tagMark       // stands at a place without a word
 )
 
-// longTag is from where on a value is known by its digest: PostgreSQL refuses words of 2 KiB, and one byte
-// becomes up to five.
-const longTag = 256
+// maxTagValue is the length of a value in bytes above which its tag contains a digest instead. PostgreSQL refuses words of 2 KiB,
+// and one byte of a value becomes up to five.
+const maxTagValue = 256
 
-// tag makes a word of a value. Different values make different words, and none has a character that
-// separates words.
+// tag returns the tag of a value. Different values have different tags. A tag contains no character that separates words.
 func tag(kind byte, value string) string {
 	var b strings.Builder
 	b.WriteString(tagMark)
 	b.WriteByte(kind)
-	if len(value) > longTag {
+	if len(value) > maxTagValue {
 		fmt.Fprintf(&b, tagMark+"%x", sha256.Sum256([]byte(value)))
 		return b.String()
 	}
@@ -109,8 +110,8 @@ func (FTS5) Expression(e Expression) string {
 // Prepare implements TextIndex.
 func (FTS5) Prepare() string { return "" }
 
-// Rewrite implements TextIndex. A deleted document is only struck out in what was written before. Merging
-// leaves it out; a negative number begins a merge of everything that is not being merged already.
+// Rewrite implements TextIndex. SQLite only marks a deleted document as deleted. A merge leaves it out. A negative number begins
+// a merge of all parts that are not being merged already.
 func (FTS5) Rewrite() (statement, changes string) {
 	return "INSERT INTO search (search, rank) VALUES ('merge', $1)", "SELECT total_changes()"
 }
@@ -118,7 +119,8 @@ func (FTS5) Rewrite() (statement, changes string) {
 // TSVector is the TextIndex of PostgreSQL.
 type TSVector struct{}
 
-// loosePlace is the last place PostgreSQL knows. Words that share a place do not follow each other.
+// loosePlace is the last place that PostgreSQL has. All loose words get it, because words at the same place do not follow each
+// other.
 const loosePlace = 16383
 
 // Insert implements TextIndex.
@@ -142,7 +144,7 @@ func (TSVector) Document(tags, words, loose []string) string {
 	}
 	var b strings.Builder
 	for word, at := range places {
-		b.WriteString(quoted(word))
+		b.WriteString(quoteWord(word))
 		for i, place := range at {
 			fmt.Fprintf(&b, "%c%d", ":,"[min(i, 1)], place)
 		}
@@ -161,7 +163,7 @@ func (TSVector) Expression(e Expression) string {
 	return e.write(" & ", " | ", " & !", func(p parley.Phrase) string {
 		parts := make([]string, len(p.Words))
 		for i, word := range p.Words {
-			parts[i] = quoted(word)
+			parts[i] = quoteWord(word)
 		}
 		if p.Prefix {
 			parts[len(parts)-1] += ":*"
@@ -170,40 +172,40 @@ func (TSVector) Expression(e Expression) string {
 	})
 }
 
-// Prepare implements TextIndex. Rare words need another plan than common ones: the index of words, or from
-// the newest message down. A plan kept for all of them would read the whole table for a rare one.
+// Prepare implements TextIndex. For rare words the best plan uses the index of words, and for common words it reads from the
+// newest message down. A plan for both would read the whole table for a rare word.
 func (TSVector) Prepare() string { return "SET LOCAL plan_cache_mode = force_custom_plan" }
 
-// Rewrite implements TextIndex: deleted rows are gone after the server's next vacuum.
+// Rewrite implements TextIndex. It returns no statement, because the server's next vacuum removes deleted rows.
 func (TSVector) Rewrite() (statement, changes string) { return "", "" }
 
-// quotes is made once: to make it costs more than to quote a word.
+// quotes is a variable because making the replacer costs more than quoting a word.
 var quotes = strings.NewReplacer("'", "''", `\`, `\\`)
 
-// quoted is a word as tsvector and tsquery read it.
-func quoted(word string) string { return "'" + quotes.Replace(word) + "'" }
+// quoteWord quotes a word for tsvector and tsquery.
+func quoteWord(word string) string { return "'" + quotes.Replace(word) + "'" }
 
-// write writes an expression down with a database's signs.
+// write returns the expression in the syntax of a database. and, or and butNot are its operators.
 func (e Expression) write(and, or, butNot string, phrase func(parley.Phrase) string) string {
 	one := func(word string) string { return phrase(parley.Phrase{Words: []string{word}}) }
-	var must []string
+	var required []string
 	for _, p := range e.All {
-		must = append(must, phrase(p))
+		required = append(required, phrase(p))
 	}
 	for _, tag := range e.Tags {
-		must = append(must, one(tag))
+		required = append(required, one(tag))
 	}
 	if len(e.OneOf) > 0 {
-		var choice []string
+		var alternatives []string
 		for _, tag := range e.OneOf {
-			choice = append(choice, one(tag))
+			alternatives = append(alternatives, one(tag))
 		}
-		must = append(must, "("+strings.Join(choice, or)+")")
+		required = append(required, "("+strings.Join(alternatives, or)+")")
 	}
-	if len(must) == 0 {
-		must = append(must, one(everyTag))
+	if len(required) == 0 {
+		required = append(required, one(everyTag))
 	}
-	parts := []string{"(" + strings.Join(must, and) + ")"}
+	parts := []string{"(" + strings.Join(required, and) + ")"}
 	for _, p := range e.None {
 		parts = append(parts, phrase(p))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-var someValues = rapid.OneOf(rapid.String(), rapid.StringN(longTag-2, longTag+2, -1))
+var someValues = rapid.OneOf(rapid.String(), rapid.StringN(maxTagValue-2, maxTagValue+2, -1))
 
 func TestTagsAreWordsOfTheirOwn(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestExpressionsAsTheDatabasesReadThem(t *testing.T) {
 			t.Errorf("tsquery: got %s, want %s", got, c.tsquery)
 		}
 	}
-	if got := quoted(`it's \`); got != `'it''s \\'` {
+	if got := quoteWord(`it's \`); got != `'it''s \\'` {
 		t.Errorf("got %s", got)
 	}
 }

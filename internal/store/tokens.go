@@ -31,7 +31,7 @@ func (s tokens) Insert(t parley.Token, hash parley.TokenHash) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
 		id[:], hash[:], holder.num, string(t.Kind), textOrNull(t.Label), t.Scopes.Join(","), maker.num,
 		millis(t.CreatedAt), millisOrNull(t.ExpiresAt), millisOrNull(t.RevokedAt), millisOrNull(t.SessionUntil))
-	return changed(n, err, parley.ErrTaken)
+	return requireRow(n, err, parley.ErrTaken)
 }
 
 func (s tokens) Find(hash parley.TokenHash) (parley.Token, error) {
@@ -62,7 +62,7 @@ func (s tokens) List(f parley.TokenFilter) ([]parley.Token, error) {
 	q.add("SELECT " + tokenColumns + " FROM tokens t WHERE t.kind NOT IN ('link', 'run', 'approval')")
 	if f.Agent != "" {
 		holder, err := s.agentNamed(f.Agent)
-		if none, err := absent(err); none || err != nil {
+		if missing, err := notFound(err); missing || err != nil {
 			return nil, err
 		}
 		q.add("AND t.agent = ?", holder.num)
@@ -94,7 +94,7 @@ func (s tokens) Put(t parley.Token) error {
 		return parley.ErrNotFound
 	}
 	n, err := s.exec("UPDATE tokens SET revoked_at = $2 WHERE id = $1", key[:], millisOrNull(t.RevokedAt))
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
 func (s tokens) Erase(id string) error {
@@ -103,7 +103,7 @@ func (s tokens) Erase(id string) error {
 		return parley.ErrNotFound
 	}
 	n, err := s.exec("DELETE FROM tokens WHERE id = $1", key[:])
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
 func (s tokens) Forget(kind parley.TokenKind, before time.Time, limit int) (int, error) {
@@ -120,7 +120,7 @@ func (s tokens) collect(query string, args ...any) ([]parley.Token, error) {
 	err := s.each(query, args, func(r Rows) error {
 		t, holder, maker, err := scanToken(r)
 		if err != nil {
-			return s.leaveOut("token", t.ID, err)
+			return s.noteUnreadable("token", t.ID, err)
 		}
 		list, agents = append(list, t), append(agents, [2]int64{holder, maker})
 		return nil
@@ -136,7 +136,7 @@ func (s tokens) collect(query string, args ...any) ([]parley.Token, error) {
 		if err == nil {
 			whole = append(whole, t)
 		}
-		err = s.leaveOut("token", t.ID, err)
+		err = s.noteUnreadable("token", t.ID, err)
 	}
 	return whole, err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// tx implements parley.Tx on one connection inside a transaction.
+// tx implements storage.Tx on one connection inside a transaction.
 type tx struct {
 	conn     Conn
 	explain  func(error) error
@@ -20,50 +20,50 @@ type tx struct {
 	locks    Locks
 	text     TextIndex
 	writable bool
-	broken   error // the database error after which nothing more may run
+	broken   error // the database error after which no more statements may run
 
 	counters counters
 	saved    counters
-	lastConv conversationKey // the conversation looked at last
+	lastConv conversationKey // the conversation that was read last
 
-	lastInbox inboxOf // the inbox filled last
+	lastInbox agentInbox // the inbox that a new delivery was added to last
 
-	bound   *bound   // how much may still be read; nil: anything
-	damages *damages // what was found damaged
-	// unreadable is set by LeaveOut: it is told of each row that cannot be read, which is then left out. Without it, the query fails.
+	byteLimit *byteLimit // nil: no limit
+	damages   *damages   // where to note damage
+	// unreadable is set by SkipUnreadable and gets each row that cannot be read. If it is nil, a query fails at such a row.
 	unreadable func(parley.Damage)
 	verifier   parley.Verifier
 
-	undelivered string // the message this update inserted last, while it has no delivery
+	undelivered string // the message that this update inserted last, until it has a delivery
 
-	// The directory in use: a reader's is the shared one of its snapshot's version; the writer's is
-	// its own, because it sees what is not committed.
+	// The directory of agents in use is own. A reader uses the shared directory if that has the version of its snapshot. The
+	// writer has its own directory, because it sees changes that are not committed.
 	shared *atomic.Pointer[directory]
 	own    *directory
 }
 
-type inboxOf struct {
+type agentInbox struct {
 	agent int64
 	parley.Inbox
 }
 
-// counters are the numbers that rise by one: seq with each message and event, task, run and approval with each of these,
-// version with each change to an agent. Each is read once a batch, when first needed. Only version is written
-// back: the rows that carry the others tell them.
+// counters are numbers that rise by one: seq with each message and event; task, run and approval with each task, run and
+// approval; version with each change of an agent. A batch reads each counter once, when it first needs it. Only version is
+// written back, because the others can be read from the rows.
 type counters struct {
 	seq        int64
 	seqLoaded  bool
 	task       int64
 	taskLoaded bool
-	run        drawn
-	approval   drawn
+	run        numberCounter
+	approval   numberCounter
 	version    int64 // of the agents table
 	verLoaded  bool
 	verChanged bool
 }
 
-// drawn is the number drawn last for a table.
-type drawn struct {
+// numberCounter is the last number drawn for a table.
+type numberCounter struct {
 	number int64
 	loaded bool
 }
@@ -104,8 +104,8 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	return n, t.note(err)
 }
 
-// write is exec for statements whose count of rows nobody wants to know. Its error may come with a
-// later statement, or with the commit.
+// write runs a statement like exec, but does not return how many rows it changed. Its error may come from a later statement, or
+// from the commit.
 func (t *tx) write(query string, args ...any) error {
 	if t.broken != nil {
 		return t.broken
@@ -116,7 +116,7 @@ func (t *tx) write(query string, args ...any) error {
 	return t.note(t.conn.Later(query, args...))
 }
 
-// writeOne is write for a statement that must change exactly one row.
+// writeOne does what write does for a statement that must change exactly one row.
 func (t *tx) writeOne(query string, args ...any) error {
 	if t.broken != nil {
 		return t.broken
@@ -127,8 +127,8 @@ func (t *tx) writeOne(query string, args ...any) error {
 	return t.note(t.conn.LaterOne(query, args...))
 }
 
-// note remembers an error of the database, so that nothing runs after it: the transaction may be
-// gone, and a further statement would commit by itself.
+// note remembers an error of the database, so that no statement runs after it. The database may have ended the transaction, and a
+// further statement would commit by itself.
 func (t *tx) note(err error) error {
 	if err == nil {
 		return nil
@@ -137,7 +137,7 @@ func (t *tx) note(err error) error {
 	return t.broken
 }
 
-// row scans the only row of a query. parley.ErrNotFound if there is none.
+// row scans the only row of a query. It returns parley.ErrNotFound if there is none.
 func (t *tx) row(query string, args, dest []any) error {
 	found := false
 	err := t.each(query, args, func(r Rows) error {
@@ -153,7 +153,7 @@ func (t *tx) row(query string, args, dest []any) error {
 // errEnough ends a query before its last row.
 var errEnough = errors.New("enough")
 
-// each calls scan for every row of a query, until it returns errEnough.
+// each calls scan for every row of a query, until scan returns errEnough or another error.
 func (t *tx) each(query string, args []any, scan func(Rows) error) error {
 	if t.broken != nil {
 		return t.broken
@@ -173,7 +173,7 @@ func (t *tx) each(query string, args []any, scan func(Rows) error) error {
 	return t.note(rows.Err())
 }
 
-// lastSeq is the number drawn last.
+// lastSeq returns the number of the newest message or event.
 func (t *tx) lastSeq() (int64, error) {
 	c := &t.counters
 	if c.seqLoaded {
@@ -189,9 +189,9 @@ func (t *tx) lastSeq() (int64, error) {
 
 const lastSeqs = "seq, (SELECT coalesce(max(seq), 0) FROM messages), (SELECT coalesce(max(num), 0) FROM events)"
 
-// draw draws the next number of a table. Whoever draws one writes an event as well, so that the number drawn last is read
-// together with the seq, in one round trip.
-func (t *tx) draw(d *drawn, table string) (int64, error) {
+// draw draws the next number of a table. The caller also writes an event, so draw reads the seq with the last number, in one
+// round trip.
+func (t *tx) draw(d *numberCounter, table string) (int64, error) {
 	c := &t.counters
 	if !d.loaded {
 		last, dest := "(SELECT coalesce(max(number), 0) FROM "+table+")", []any{&d.number}
@@ -208,8 +208,8 @@ func (t *tx) draw(d *drawn, table string) (int64, error) {
 	return d.number, nil
 }
 
-// keepSeq writes the number drawn last down, before rows that carry it may be erased.
-func (t *tx) keepSeq() error {
+// saveSeq stores the last seq in the counters, before the rows that have it may be erased.
+func (t *tx) saveSeq() error {
 	seq, err := t.lastSeq()
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (t *tx) keepSeq() error {
 	return t.write("UPDATE counters SET seq = $1", seq)
 }
 
-// agentsVersion rises with every change to an agent.
+// agentsVersion returns the version of the agents, which rises with every change of an agent.
 func (t *tx) agentsVersion() (int64, error) {
 	c := &t.counters
 	if c.verLoaded {
@@ -230,13 +230,13 @@ func (t *tx) agentsVersion() (int64, error) {
 	return c.version, nil
 }
 
-// directory remembers agents. One directory holds for one version of the agents table, which every
-// change to an agent raises.
+// directory is a cache of agents. One directory is valid for one version of the agents table. Every change of an agent raises the
+// version.
 type directory struct {
-	version int64
-	byName  sync.Map // folded id, uuid or name → *agentRow
-	byNum   sync.Map // num → *agentRow
-	bosses  atomic.Pointer[map[string]bool]
+	version  int64
+	byName   sync.Map // folded id, uuid or name → *agentRow
+	byNum    sync.Map // num → *agentRow
+	managers atomic.Pointer[map[string]bool]
 }
 
 type agentRow struct {
@@ -246,7 +246,7 @@ type agentRow struct {
 
 func newDirectory(version int64) *directory { return &directory{version: version} }
 
-// dir is the directory for the agents as this transaction sees them.
+// dir returns the directory of the agents as this transaction sees them.
 func (t *tx) dir() (*directory, error) {
 	version, err := t.agentsVersion()
 	if err != nil {
@@ -274,7 +274,7 @@ func (t *tx) dir() (*directory, error) {
 
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
-// The first and the last moment that JSON has. A damaged row may have any number.
+// The first and the last time that JSON can contain. A damaged row may have any number.
 const (
 	firstMilli = -62135596800000
 	lastMilli  = 253402300799999
@@ -299,8 +299,8 @@ func timeOrNil(ms sql.NullInt64) *time.Time {
 
 func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// absent turns "no such row" into nil, false.
-func absent(err error) (bool, error) {
+// notFound reports whether an error is parley.ErrNotFound, and returns any other error.
+func notFound(err error) (bool, error) {
 	if errors.Is(err, parley.ErrNotFound) {
 		return true, nil
 	}

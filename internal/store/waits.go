@@ -38,7 +38,7 @@ func (s waits) Insert(w parley.Wait) error {
 	n, err := s.exec(`INSERT INTO waits (id, message, waiter, target, ask, depth,
 			since, conv, task, run, state, until, approval, answer, failure, callback, ended_at, node, work)
 		SELECT $1, m.seq, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19
-		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $2 AND `+alive+" ON CONFLICT DO NOTHING",
+		FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.id = $2 AND `+notDeleted+" ON CONFLICT DO NOTHING",
 		append(args, changing...)...)
 	if err != nil || n > 0 {
 		return err
@@ -49,7 +49,7 @@ func (s waits) Insert(w parley.Wait) error {
 	return parley.ErrTaken
 }
 
-// encodeWait is everything about a wait that Put replaces.
+// encodeWait returns the columns of a wait that Put replaces.
 func encodeWait(w parley.Wait) ([]any, error) {
 	keys, err := keysOf(w.Run, w.Approval, w.Answer, w.Callback)
 	if err != nil {
@@ -79,13 +79,13 @@ func (s waits) Ask(message string) (parley.Wait, error) {
 	if err != nil {
 		return parley.Wait{}, parley.ErrNotFound
 	}
-	return only(s.find("m.id = $1 AND w.ask = 1", id[:]))
+	return onlyRecord(s.find("m.id = $1 AND w.ask = 1", id[:]))
 }
 
 func (s waits) InConversation(conversation string) ([]parley.Wait, error) {
 	id, err := uuid.Parse(conversation)
 	if err != nil {
-		return nil, nil // nobody waits in what is no conversation
+		return nil, nil // no conversation has such an id
 	}
 	return s.find("c.id = $1 AND "+openWait+" ORDER BY m.seq, w.id", id[:])
 }
@@ -93,9 +93,9 @@ func (s waits) InConversation(conversation string) ([]parley.Wait, error) {
 func (s waits) OfRun(run string) ([]parley.Wait, error) {
 	id, err := uuid.Parse(run)
 	if err != nil {
-		return nil, nil // what is no run waits for nobody
+		return nil, nil // no run has such an id
 	}
-	return s.find(blocked+" AND w.run = $1 ORDER BY w.id", id[:])
+	return s.find(stateWaiting+" AND w.run = $1 ORDER BY w.id", id[:])
 }
 
 func (s waits) OfWaiter(waiter string) ([]parley.Wait, error) {
@@ -103,19 +103,19 @@ func (s waits) OfWaiter(waiter string) ([]parley.Wait, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.find(blocked+" AND w.waiter = $1 AND w.run IS NULL ORDER BY w.id", row.num)
+	return s.find(stateWaiting+" AND w.waiter = $1 AND w.run IS NULL ORDER BY w.id", row.num)
 }
 
 func (s waits) OfNode(node string) ([]parley.Wait, error) {
-	return s.find(blocked+" AND w.node = $1 ORDER BY w.id", node)
+	return s.find(stateWaiting+" AND w.node = $1 ORDER BY w.id", node)
 }
 
 func (s waits) AsksOfRun(run string) ([]parley.Wait, error) {
 	id, err := uuid.Parse(run)
 	if err != nil {
-		return nil, nil // what is no run has asked nobody
+		return nil, nil // no run has such an id
 	}
-	waiting, err := s.find(blocked+" AND w.run = $1 AND w.ask = 1 ORDER BY w.id", id[:])
+	waiting, err := s.find(stateWaiting+" AND w.run = $1 AND w.ask = 1 ORDER BY w.id", id[:])
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s waits) ParkedAs(task string) (parley.Wait, error) {
 	if err != nil {
 		return parley.Wait{}, parley.ErrNotFound
 	}
-	return only(s.find("w.work = $1", num))
+	return onlyRecord(s.find("w.work = $1", num))
 }
 
 func (s waits) Parked(target string) ([]parley.Wait, error) {
@@ -142,7 +142,7 @@ func (s waits) Parked(target string) ([]parley.Wait, error) {
 }
 
 func (s waits) Due(now time.Time, limit int) ([]parley.Wait, error) {
-	return s.find(blocked+" AND w.ask = 1 AND w.until <= $1 ORDER BY w.until LIMIT 0 + $2", millis(now), limit)
+	return s.find(stateWaiting+" AND w.ask = 1 AND w.until <= $1 ORDER BY w.until LIMIT 0 + $2", millis(now), limit)
 }
 
 func (s waits) Put(w parley.Wait) error {
@@ -156,9 +156,9 @@ func (s waits) Put(w parley.Wait) error {
 	}
 	n, err := s.exec(`UPDATE waits SET since = $2, conv = $3, task = $4, run = $5, state = $6, until = $7, approval = $8, answer = $9,
 			failure = $10, callback = $11, ended_at = $12, node = $13, work = $14
-		WHERE id = $1 AND `+waitedOn,
+		WHERE id = $1 AND `+messageExists,
 		append([]any{id[:]}, changing...)...)
-	return changed(n, err, parley.ErrNotFound)
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
 func (s waits) Erase(id string) error {
@@ -166,29 +166,29 @@ func (s waits) Erase(id string) error {
 	if err != nil {
 		return parley.ErrNotFound
 	}
-	n, err := s.exec("DELETE FROM waits WHERE id = $1 AND "+waitedOn, key[:])
-	return changed(n, err, parley.ErrNotFound)
+	n, err := s.exec("DELETE FROM waits WHERE id = $1 AND "+messageExists, key[:])
+	return requireRow(n, err, parley.ErrNotFound)
 }
 
-// waitedOn is the condition for a wait whose message is there.
-const waitedOn = "EXISTS (SELECT 1 FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq = waits.message AND " + alive + ")"
+// messageExists is the condition for a wait whose message is in a conversation that is not deleted.
+const messageExists = "EXISTS (SELECT 1 FROM messages m JOIN conversations c ON c.num = m.conv WHERE m.seq = waits.message AND " + notDeleted + ")"
 
 // openWait is the condition for a wait that has not ended.
 const openWait = "w.state IN ('waiting', 'late', 'abandoned')"
 
-// blocked is the condition for a wait of somebody who is blocked now.
-const blocked = "w.state = 'waiting'"
+// stateWaiting is the condition for a wait whose waiter is blocked now.
+const stateWaiting = "w.state = 'waiting'"
 
 var waitColumns = `w.id, m.id, w.waiter, w.run, w.target, w.ask, w.depth, w.state, w.since, w.until, w.approval, w.answer, w.failure,
 	w.callback, w.ended_at, ` + conversationNamed("w.conv") + ", w.task, w.node, w.work"
 
-// liveWaits are the waits for messages that are there. A condition follows.
-const liveWaits = ` FROM waits w JOIN messages m ON m.seq = w.message
-		JOIN conversations c ON c.num = m.conv WHERE ` + alive + " AND "
+// fromWaits selects waits for messages in conversations that are not deleted. A condition must follow.
+const fromWaits = ` FROM waits w JOIN messages m ON m.seq = w.message
+		JOIN conversations c ON c.num = m.conv WHERE ` + notDeleted + " AND "
 
-// find reads waits for messages that are there.
+// find reads waits for messages in conversations that are not deleted.
 func (s waits) find(where string, args ...any) ([]parley.Wait, error) {
-	return readAll(s.tx, func() *waitRow { return &waitRow{} }, "SELECT "+waitColumns+liveWaits+where, args...)
+	return readAll(s.tx, func() *waitRow { return &waitRow{} }, "SELECT "+waitColumns+fromWaits+where, args...)
 }
 
 // waitRow is a row of waits as it is read.
@@ -220,7 +220,7 @@ func (row *waitRow) value(t *tx) (parley.Wait, error) {
 	if err != nil {
 		return *w, err
 	}
-	w.Message = idText(row.message) // which may be damaged: the wait ends all the same
+	w.Message = idText(row.message) // the id may be damaged: the hub can still end the wait
 	if err := t.nameAll(map[*string]sql.NullInt64{&w.Waiter: row.waiter, &w.Target: row.target}); err != nil {
 		return *w, err
 	}
