@@ -1,9 +1,9 @@
-// Package blobfs keeps the bodies of artifacts as files, each under its digest: 2 hexadecimal digits,
-// a slash, all 64. A body is written to a name of its own beside them, synced and renamed, so that
-// nobody ever sees half of one. One process uses a directory at a time.
+// Package blobfs keeps the bodies of artifacts as files, each under its digest: the first 2 hexadecimal digits, a slash, all 64
+// digits. A Put writes the body to a temporary file in the same directory, syncs it and renames it, so that no reader ever sees
+// half of a body. Only one process may use a directory at a time.
 //
-// Locks, in the order in which they are taken: pause (for reading by whoever removes a body, for
-// writing by whoever copies them all), then the lock of the digest.
+// The order of the locks: pause first, then the lock of the digest. A removal takes pause for reading. A backup, which copies all
+// bodies, takes it for writing.
 package blobfs
 
 import (
@@ -28,22 +28,21 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Dir is a parley.Blobs on a directory.
+// Dir implements storage.Blobs on a directory.
 type Dir struct {
 	root  *os.Root
-	locks [256]sync.Mutex // of digests, by their first byte
+	locks [256]sync.Mutex // the locks of digests, by the first byte of the digest
 	pause sync.RWMutex
 }
 
 var _ storage.Blobs = (*Dir)(nil)
 
 const (
-	partial = "partial-" // begins the name of a body that is being written
-	copying = 256 << 10  // bytes in memory while a body is written
+	partialPrefix = "partial-" // begins the name of the temporary file of a Put
+	copyBuffer    = 256 << 10  // size in bytes of the buffer for writing a body
 )
 
-// Open opens a directory, creating it where it does not exist, and removes what a crash has left in
-// the middle of a Put.
+// Open opens a directory, or makes it if it does not exist. It removes the temporary files that a crash in a Put has left.
 func Open(dir string) (*Dir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -53,23 +52,23 @@ func Open(dir string) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{root: root}
-	if err := d.clear(); err != nil {
+	if err := d.removePartial(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return d, nil
 }
 
-func (d *Dir) clear() error {
+func (d *Dir) removePartial() error {
 	names, err := d.entries(".")
 	for _, name := range names {
-		if err == nil && strings.HasPrefix(name, partial) {
+		if err == nil && strings.HasPrefix(name, partialPrefix) {
 			err = d.root.Remove(name)
 		}
 	}
 	return err
 }
 
-// OpenToRead opens a directory of bodies without changing anything. Only Open and List may be used.
+// OpenToRead opens a directory of bodies without changing anything. The caller may use only Open, List and Close.
 func OpenToRead(dir string) (*Dir, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -78,18 +77,18 @@ func OpenToRead(dir string) (*Dir, error) {
 	return &Dir{root: root}, nil
 }
 
-// Close closes the directory. Bodies that are being read stay readable.
+// Close closes the directory. Open bodies stay readable.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Pause waits for removals that have begun and prevents others until resume is called.
+// Pause waits for running removals to end. Until the caller calls resume, Remove removes nothing.
 func (d *Dir) Pause() (resume func()) {
 	d.pause.Lock()
 	return d.pause.Unlock
 }
 
-// Put implements parley.Blobs.
+// Put implements storage.Blobs.
 func (d *Dir) Put(ctx context.Context, r io.Reader, limit int64, keep func(string, int64) error) error {
-	name := partial + rand.Text()
+	name := partialPrefix + rand.Text()
 	digest, size, err := d.write(ctx, name, r, limit)
 	if err != nil {
 		return errors.Join(explain(err), ignoreMissing(d.root.Remove(name)))
@@ -112,7 +111,7 @@ func (d *Dir) write(ctx context.Context, name string, r io.Reader, limit int64) 
 	defer func() { err = errors.Join(err, file.Close()) }()
 	sum := sha256.New()
 	from := io.LimitReader(parley.UntilDone(ctx, r), limit+1)
-	size, err = io.CopyBuffer(io.MultiWriter(sum, file), from, make([]byte, copying))
+	size, err = io.CopyBuffer(io.MultiWriter(sum, file), from, make([]byte, copyBuffer))
 	if err != nil {
 		return "", 0, err
 	}
@@ -122,7 +121,7 @@ func (d *Dir) write(ctx context.Context, name string, r io.Reader, limit int64) 
 	return hex.EncodeToString(sum.Sum(nil)), size, file.Sync()
 }
 
-// publish gives a written body its name, durably.
+// publish renames the temporary file of a body to its final name, and syncs the directory.
 func (d *Dir) publish(name, digest string) error {
 	dir := digest[:2]
 	switch err := d.root.Mkdir(dir, 0o700); {
@@ -140,7 +139,7 @@ func (d *Dir) publish(name, digest string) error {
 	return d.sync(dir)
 }
 
-// Open implements parley.Blobs.
+// Open implements storage.Blobs.
 func (d *Dir) Open(_ context.Context, digest string) (io.ReadCloser, int64, error) {
 	if !digestForm.MatchString(digest) {
 		return nil, 0, parley.ErrNotFound
@@ -150,14 +149,14 @@ func (d *Dir) Open(_ context.Context, digest string) (io.ReadCloser, int64, erro
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, parley.ErrNotFound
 	}
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for ever
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would block for ever
 		return nil, 0, parley.ErrDamaged
 	}
 	if err != nil {
 		return nil, 0, err
 	}
 	file, err := d.root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+	if errors.Is(err, fs.ErrNotExist) { // removed after Lstat
 		return nil, 0, parley.ErrNotFound
 	}
 	if err != nil {
@@ -166,7 +165,7 @@ func (d *Dir) Open(_ context.Context, digest string) (io.ReadCloser, int64, erro
 	return parley.Verified(file, digest), info.Size(), nil
 }
 
-// Remove implements parley.Blobs.
+// Remove implements storage.Blobs.
 func (d *Dir) Remove(_ context.Context, digest string, unneeded func() (bool, error)) error {
 	if !digestForm.MatchString(digest) || !d.pause.TryRLock() {
 		return nil
@@ -178,11 +177,11 @@ func (d *Dir) Remove(_ context.Context, digest string, unneeded func() (bool, er
 	if yes, err := unneeded(); err != nil || !yes {
 		return err
 	}
-	// Not synced: a body that comes back after power loss is found and removed again.
+	// The directory is not synced. If the body comes back after a power loss, a later sweep removes it again.
 	return ignoreMissing(d.root.Remove(Name(digest)))
 }
 
-// List implements parley.Blobs. What does not have a digest for a name is not looked at.
+// List implements storage.Blobs. It ignores files whose name is no digest.
 func (d *Dir) List(ctx context.Context, after string, limit int) (digests []string, err error) {
 	for first := firstByte(after); first < 256 && len(digests) < limit; first++ {
 		if err := ctx.Err(); err != nil {
@@ -201,7 +200,7 @@ func (d *Dir) List(ctx context.Context, after string, limit int) (digests []stri
 	return digests, nil
 }
 
-// bodies are the digests in one directory, in order.
+// bodies returns the digests in one directory, in order.
 func (d *Dir) bodies(dir string) ([]string, error) {
 	names, err := d.entries(dir)
 	names = slices.DeleteFunc(names, func(name string) bool { return !digestForm.MatchString(name) || name[:2] != dir })
@@ -230,7 +229,7 @@ func (d *Dir) sync(dir string) error {
 
 var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Name is where a body is, from the directory.
+// Name returns the path of a body within the directory.
 func Name(digest string) string { return path.Join(digest[:2], digest) }
 
 func firstByte(digest string) int {
