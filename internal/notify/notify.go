@@ -69,8 +69,8 @@ func New(h *hub.Hub, o Options) (*Service, error) {
 		s.run(ctx, started)
 	})
 	for person, list := range o.Settings {
-		for _, one := range list {
-			s.ways[person] = append(s.ways[person], s.make(client, person, one))
+		for _, settings := range list {
+			s.ways[person] = append(s.ways[person], s.make(client, person, settings))
 		}
 	}
 	return s, nil
@@ -107,8 +107,8 @@ func (s *Service) Send(ctx context.Context) error {
 		}
 		var sending sync.WaitGroup
 		errs := make([]error, len(due))
-		for i, one := range due {
-			sending.Go(func() { errs[i] = s.handle(ctx, one) })
+		for i, notice := range due {
+			sending.Go(func() { errs[i] = s.handle(ctx, notice) })
 		}
 		sending.Wait()
 		for _, err := range errs {

@@ -169,8 +169,8 @@ func lineError(line int, format string, args ...any) error {
 // check returns what is wrong with a way, or nil. No error repeats a URL, because many URLs contain a secret.
 func (w Way) check() error {
 	set := 0
-	for _, is := range []bool{w.Telegram != nil, w.Ntfy != nil, w.Webhook != nil, w.Command != nil} {
-		if is {
+	for _, isSet := range []bool{w.Telegram != nil, w.Ntfy != nil, w.Webhook != nil, w.Command != nil} {
+		if isSet {
 			set++
 		}
 	}

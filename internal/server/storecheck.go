@@ -30,28 +30,28 @@ func (s *Server) checkStore(context.Context) error {
 	if err != nil {
 		return err
 	}
-	given, err := storeName(s.Config.Store)
-	if err != nil || kept == "" || kept == given {
+	configured, err := storeName(s.Config.Store)
+	if err != nil || kept == "" || kept == configured {
 		return err
 	}
-	return wrongStore(s.Home, kept, given).Because(parley.Conflict)
+	return wrongStore(s.Home, kept, configured).Because(parley.Conflict)
 }
 
-func wrongStore(dir home.Dir, kept, given string) *parley.Error {
+func wrongStore(dir home.Dir, kept, configured string) *parley.Error {
 	keptName, keptElsewhere := strings.CutPrefix(kept, postgresStore)
-	givenName, givenElsewhere := strings.CutPrefix(given, postgresStore)
+	configuredName, configuredElsewhere := strings.CutPrefix(configured, postgresStore)
 	switch {
 	case !keptElsewhere && kept != config.SQLite:
 		return parley.Errorf(parley.BadInput, "the file %s does not name a store: %q", dir.StoreFile(), kept).
 			Suggest("make sure that the setting store is right, then remove the file")
-	case keptElsewhere && givenElsewhere:
-		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in another database (%s)", givenName, keptName).
+	case keptElsewhere && configuredElsewhere:
+		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in another database (%s)", configuredName, keptName).
 			Suggest("correct store in config.yaml, or choose another home; if the database has moved, remove %s", dir.StoreFile())
 	case keptElsewhere:
 		return parley.Errorf(parley.BadInput, "the configuration says SQLite, but the messages of this home are in PostgreSQL (%s)", keptName).
 			Suggest("put store: postgres://… into config.yaml, or choose another home")
 	default:
-		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in SQLite", givenName).
+		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in SQLite", configuredName).
 			Suggest("put store: sqlite into config.yaml, or choose another home")
 	}
 }

@@ -84,26 +84,26 @@ func messageAttributes(m parley.Message) []attribute.KeyValue {
 // message that it answers, if that is in the same trace.
 func (e *Exporter) messageSpans(ctx context.Context, batch []hub.Followed) (spans []sdk.ReadOnlySpan, err error) {
 	var ids []string
-	for _, one := range batch {
-		if one.Posted != nil {
-			ids = append(ids, one.Posted.ID)
+	for _, event := range batch {
+		if event.Posted != nil {
+			ids = append(ids, event.Posted.ID)
 		}
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	posters, err := e.hub.PostedBy(ctx, ids)
-	for _, one := range batch {
-		if one.Posted == nil || err != nil {
+	for _, event := range batch {
+		if event.Posted == nil || err != nil {
 			continue
 		}
 		var parent trace.SpanContext
-		if run, found := posters[one.Posted.ID]; found {
-			parent = sameTrace(*one.Posted, run.TraceID, parley.RunSpan(run.ID))
+		if run, found := posters[event.Posted.ID]; found {
+			parent = sameTrace(*event.Posted, run.TraceID, parley.RunSpan(run.ID))
 		} else {
-			parent, err = e.parentOfAnswer(ctx, *one.Posted)
+			parent, err = e.parentOfAnswer(ctx, *event.Posted)
 		}
-		spans = append(spans, e.maker.messageSpan(*one.Posted, parent))
+		spans = append(spans, e.maker.messageSpan(*event.Posted, parent))
 	}
 	return spans, err
 }
@@ -137,9 +137,9 @@ func (e *Exporter) parentOfAnswer(ctx context.Context, m parley.Message) (trace.
 
 // runSpans returns the spans of the runs that end in a batch. It skips deleted runs.
 func (e *Exporter) runSpans(batch []hub.Followed) (spans []sdk.ReadOnlySpan) {
-	for _, one := range batch {
-		if one.EndedRun != nil {
-			spans = append(spans, e.maker.runSpan(*one.EndedRun))
+	for _, event := range batch {
+		if event.EndedRun != nil {
+			spans = append(spans, e.maker.runSpan(*event.EndedRun))
 		}
 	}
 	return spans

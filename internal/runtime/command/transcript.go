@@ -15,7 +15,7 @@ type transcript struct {
 	usage    parley.Usage // of the run, if the program reports it
 	total    parley.Usage // of the session so far, if the program reports it
 	done     bool         // the event that ends the stream has come
-	failure  string       // what the program says went wrong
+	failure  string       // the error text of the program
 	status   int          // of the model API, if the program reports it
 	retrying string       // the last error after which the program retries
 }

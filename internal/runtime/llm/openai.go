@@ -103,7 +103,7 @@ type chunks struct {
 type fragment struct {
 	id, name    string
 	args        strings.Builder
-	extraFields map[string]any // what else a provider wants to have back, such as Gemini's signatures
+	extraFields map[string]any // fields that the provider must get back with the call, such as the signatures of Gemini
 }
 
 // add adds a chunk, and returns the text in it.

@@ -27,28 +27,28 @@ const (
 // settingsOf returns the settings of an agent and their provider. It returns E003 with an example if the runtime_config is
 // wrong.
 func (r *Runtime) settingsOf(a parley.Agent) (s settings, p Provider, err error) {
-	wrong := func(format string, args ...any) *parley.Error {
+	invalid := func(format string, args ...any) *parley.Error {
 		return parley.Errorf(parley.BadInput, "runtime_config: "+format, args...).
 			Suggest(`write it like {"provider": "anthropic", "model": "claude-sonnet-4-5", "max_tokens": 8192}`)
 	}
 	raw := a.RuntimeConfig
 	if len(raw) == 0 {
-		return s, p, wrong("it is empty")
+		return s, p, invalid("it is empty")
 	}
 	if err := jsonv2.Unmarshal(raw, &s, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return s, p, wrong("%v", err)
+		return s, p, invalid("%v", err)
 	}
 	p, known := r.providers[s.Provider]
 	switch {
 	case !known:
-		return s, p, wrong("there is no provider %q", s.Provider).
+		return s, p, invalid("there is no provider %q", s.Provider).
 			Suggest("use %s, or add it under providers in config.yaml", strings.Join(slices.Sorted(maps.Keys(r.providers)), ", "))
 	case s.Model == "" || len(s.Model) > maxModelLength:
-		return s, p, wrong("model is missing or too long")
+		return s, p, invalid("model is missing or too long")
 	case s.MaxTokens < 0 || s.MaxTokens > maxTokensLimit:
-		return s, p, wrong("max_tokens is %d", s.MaxTokens)
+		return s, p, invalid("max_tokens is %d", s.MaxTokens)
 	case s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 2):
-		return s, p, wrong("temperature is not between 0 and 2")
+		return s, p, invalid("temperature is not between 0 and 2")
 	}
 	return s, p, nil
 }

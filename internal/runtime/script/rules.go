@@ -35,14 +35,14 @@ func parseRules(text string) (rules, error) {
 	}
 	var parsed rules
 	size := 0
-	for i, one := range list {
-		one.name = "a rule"
-		r, err := one.rule(i == len(list)-1)
+	for i, item := range list {
+		item.name = "a rule"
+		r, err := item.rule(i == len(list)-1)
 		if err != nil {
 			return nil, err
 		}
 		if size += r.match.size; size > maxStepsOfPatterns {
-			return nil, one.errorf("the regular expressions of all rules have more than %d steps", maxStepsOfPatterns).
+			return nil, item.errorf("the regular expressions of all rules have more than %d steps", maxStepsOfPatterns).
 				Suggest("repeat less in them, or use contains")
 		}
 		parsed = append(parsed, r)

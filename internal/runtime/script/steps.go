@@ -35,12 +35,12 @@ func (p *stepParser) steps(v value) ([]step, error) {
 		return nil, err
 	}
 	var steps []step
-	for _, one := range list {
+	for _, item := range list {
 		if p.count++; p.count > maxSteps {
-			return nil, one.errorf("a rule has more than %d steps", maxSteps)
+			return nil, item.errorf("a rule has more than %d steps", maxSteps)
 		}
-		one.name = "a step"
-		s, err := p.step(one)
+		item.name = "a step"
+		s, err := p.step(item)
 		if err != nil {
 			return nil, err
 		}

@@ -156,8 +156,8 @@ func (v value) texts() ([]string, error) {
 		return nil, v.errorf("%s must be a text or a list of texts", v.name)
 	}
 	var texts []string
-	for _, one := range list {
-		text, err := one.text()
+	for _, item := range list {
+		text, err := item.text()
 		if err != nil {
 			return nil, err
 		}

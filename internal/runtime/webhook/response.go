@@ -80,9 +80,9 @@ func statusFailure(response *http.Response, body []byte) *parley.RunError {
 	if quote := shorten(strings.TrimSpace(string(body))); quote != "" {
 		reason += ": " + quote
 	}
-	pause, given := retryAfter(response.Header.Get("Retry-After"))
+	pause, hasPause := retryAfter(response.Header.Get("Retry-After"))
 	switch status := response.StatusCode; {
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && given:
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && hasPause:
 		return failed(parley.FailureBusy, pause, "%s", reason)
 	case status >= 500, status == http.StatusRequestTimeout:
 		return failed(parley.FailureServer, pause, "%s", reason)
